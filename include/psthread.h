@@ -1,0 +1,212 @@
+/* psthread.h - many user-level threads on few kernel threads (virtual processors).
+ *
+ * The interface follows POSIX threads where it can (psthreads-2009 section 2; balder-threads-2004 for monitors and work-queues).
+ * Threads are not preempted: a thread runs until it waits, yields or ends. Calls that can fail return 0 or a positive errno
+ * value. "Blocks" means: the calling thread waits and its virtual processor (vp) runs other threads; no kernel thread is held.
+ * Every function may be called from any psthread and from any pthread (which becomes a thread of the library at its first
+ * call, bound to its own kernel thread), unless said otherwise. None is async-signal-safe. */
+#ifndef PSTHREAD_H
+#define PSTHREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PSTHREAD_VERSION_MAJOR 0
+#define PSTHREAD_VERSION_MINOR 1
+#define PSTHREAD_VERSION_PATCH 0
+
+/* --- the library -------------------------------------------------------------------------------------------------- */
+
+typedef struct psthread_config {
+    unsigned num_vps;            /* virtual processors, the caller's own counted; 0: PSTHREADS_NUM_VPS, else one per usable core */
+    size_t stack_size;           /* bytes of a thread's stack; 0: PSTHREADS_STACKSIZE, else 256 KiB ... see README */
+    unsigned num_levels;         /* groups: number of levels given in group_size; 0: discovered (hwloc) */
+    const unsigned *group_size;  /* [num_levels] vps in each group of a level, innermost first (psthreads-2009 figure 2) */
+    int global_queue;            /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */
+} psthread_config_t;
+
+/* Starts the library; config NULL: all defaults. Optional: the first other call starts it with the defaults.
+ * EBUSY: it runs already; EINVAL: a value that makes no sense; EAGAIN/ENOMEM: the system refuses. */
+int psthread_init(const psthread_config_t *config);
+/* Waits for all threads that were enqueued (blocks), stops the vps and gives all memory back.
+ * EPERM: not called by the kernel thread that started the library. EBUSY: a foreign thread is inside a call. */
+int psthread_finalize(void);
+/* Number of vps. */
+unsigned psthread_num_vps(void);
+/* The vp that runs the caller, from 0; may change across any call that blocks. */
+unsigned psthread_vp_self(void);
+
+/* --- threads ------------------------------------------------------------------------------------------------------ */
+
+typedef struct psthread *psthread_t;
+
+typedef struct psthread_attr {
+    size_t stack_size; /* bytes; 0: the library's */
+    unsigned flags;    /* PSTHREAD_ATTR_... */
+} psthread_attr_t;
+
+#define PSTHREAD_ATTR_DETACHED 1u /* recycled when it ends; may not be joined */
+#define PSTHREAD_ATTR_NOSTACK 2u  /* a work descriptor (nthlib-2004 section 2): runs as a call, may not block */
+#define PSTHREAD_ATTR_DEFAULT \
+    {                         \
+        0, 0                  \
+    }
+
+/* Makes a thread that will run fn(arg); it is not submitted. A thread that is not detached is kept until it is joined or
+ * its parent's psthread_waitall returns. Does not block. ENOMEM. attr NULL: defaults. EINVAL: unknown flags. */
+int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
+/* The same; *thread NULL: as psthread_create, but the descriptor stays the caller's when the thread ends, to be given again
+ * (direct reuse: psthreads-2009 figure 4). *thread not NULL: that descriptor, whose last thread has ended, is used again.
+ * Such threads are waited for by psthread_waitall; psthread_free gives the descriptor back. EBUSY: it has not ended. */
+int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
+int psthread_free(psthread_t thread);
+
+#define PSTHREAD_VP_ANY (-1)    /* the creator's own queue when inside a thread of the library's, else dealt cyclically */
+#define PSTHREAD_VP_GLOBAL (-2) /* the global queue; EINVAL where there is none */
+#define PSTHREAD_FRONT 0
+#define PSTHREAD_BACK 1
+/* Submits a made thread to the queue of virtual processor vp: outer-level threads (made by a thread that no other psthread
+ * made) at the back, inner-level ones at the front (psthreads-2009 section 2.2). EINVAL: no such vp, or submitted already. */
+int psthread_enqueue(psthread_t thread, int vp);
+int psthread_enqueue_at(psthread_t thread, int vp, int end);
+
+/* Waits until every thread that the caller has made and submitted has ended; their descriptors are recycled (those of
+ * psthread_create_ex stay). Blocks. */
+int psthread_waitall(void);
+/* Waits until thread has ended; *result gets what it returned. Blocks. EDEADLK: oneself, ESRCH: ended and joined before
+ * (as far as can be seen), EINVAL: detached, or another joins it. */
+int psthread_join(psthread_t thread, void **result);
+int psthread_detach(psthread_t thread);
+/* Ends the caller. In a foreign kernel thread it is pthread_exit. */
+void psthread_exit(void *result) __attribute__((noreturn));
+/* Lets another ready thread run; the caller goes to the back of its vp's queue. */
+void psthread_yield(void);
+psthread_t psthread_self(void);
+/* Nesting level: 0 for foreign threads, 1 for what they make, and so on. */
+unsigned psthread_level(void);
+
+/* --- barrier (psthreads-2009 section 2.3: with ids; nthlib-2004: hybrid) ------------------------------------------------- */
+
+typedef struct psthread_barrier *psthread_barrier_t;
+/* For `count` threads with ids 0 .. count-1. ENOMEM, EINVAL (count 0). */
+int psthread_barrier_init(psthread_barrier_t *barrier, unsigned count);
+/* EBUSY: threads wait in it. */
+int psthread_barrier_destroy(psthread_barrier_t barrier);
+#define PSTHREAD_BARRIER_SERIAL (-1) /* returned to exactly one of the threads */
+/* Waits until all ids have come. Blocks. EINVAL: id out of range (the checked build also: id twice). */
+int psthread_barrier_wait(psthread_barrier_t barrier, unsigned id);
+
+/* --- mutex, spin lock, condition variable, once (static initialisers: all zero) ------------------------------------------- */
+
+typedef struct psthread_mutex {
+    uint64_t opaque[4];
+} psthread_mutex_t;
+#define PSTHREAD_MUTEX_INITIALIZER \
+    {                              \
+        {                          \
+            0                      \
+        }                          \
+    }
+int psthread_mutex_init(psthread_mutex_t *mutex);
+int psthread_mutex_destroy(psthread_mutex_t *mutex); /* EBUSY: locked */
+/* Test-and-test-and-set for about two context switches, then blocks (balder-threads-2004 figure 2).
+ * EDEADLK: the caller holds it (checked build). */
+int psthread_mutex_lock(psthread_mutex_t *mutex);
+int psthread_mutex_trylock(psthread_mutex_t *mutex); /* EBUSY; never waits */
+/* EPERM: the caller does not hold it (checked build). */
+int psthread_mutex_unlock(psthread_mutex_t *mutex);
+
+/* For critical sections of a few instructions: the holder must not block. Waiting threads keep their vp. */
+typedef struct psthread_spin {
+    uint32_t opaque[1];
+} psthread_spin_t;
+#define PSTHREAD_SPIN_INITIALIZER \
+    {                             \
+        {                         \
+            0                     \
+        }                         \
+    }
+int psthread_spin_init(psthread_spin_t *lock);
+int psthread_spin_lock(psthread_spin_t *lock);
+int psthread_spin_trylock(psthread_spin_t *lock); /* EBUSY */
+int psthread_spin_unlock(psthread_spin_t *lock);
+
+typedef struct psthread_cond {
+    uint64_t opaque[4];
+} psthread_cond_t;
+#define PSTHREAD_COND_INITIALIZER \
+    {                             \
+        {                         \
+            0                     \
+        }                         \
+    }
+int psthread_cond_init(psthread_cond_t *cond);
+int psthread_cond_destroy(psthread_cond_t *cond); /* EBUSY: threads wait */
+/* Blocks. EPERM: the caller does not hold mutex (checked build). May return without reason, as POSIX's. */
+int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex);
+int psthread_cond_signal(psthread_cond_t *cond);
+int psthread_cond_broadcast(psthread_cond_t *cond);
+
+typedef struct psthread_once {
+    uint32_t opaque[1];
+} psthread_once_t;
+#define PSTHREAD_ONCE_INIT \
+    {                      \
+        {                  \
+            0              \
+        }                  \
+    }
+/* Runs fn once in the process; others wait until it has returned (block). */
+int psthread_once(psthread_once_t *once, void (*fn)(void));
+
+/* --- keys ----------------------------------------------------------------------------------------------------------- */
+
+typedef unsigned psthread_key_t;
+#define PSTHREAD_KEYS_MAX 128
+#define PSTHREAD_DESTRUCTOR_ITERATIONS 4
+/* EAGAIN: PSTHREAD_KEYS_MAX keys exist. The destructor is called for values that are not NULL when a thread ends. */
+int psthread_key_create(psthread_key_t *key, void (*destructor)(void *));
+int psthread_key_delete(psthread_key_t key); /* EINVAL */
+int psthread_setspecific(psthread_key_t key, const void *value); /* EINVAL, ENOMEM */
+void *psthread_getspecific(psthread_key_t key);
+
+/* --- monitor (balder-threads-2004 section 2, figure 2) ---------------------------------------------------------------- */
+
+/* Mutual exclusion with waiting inside: enter and leave, wait until notified. */
+typedef struct psthread_monitor {
+    uint64_t opaque[8];
+} psthread_monitor_t;
+#define PSTHREAD_MONITOR_INITIALIZER \
+    {                                \
+        {                            \
+            0                        \
+        }                            \
+    }
+int psthread_monitor_init(psthread_monitor_t *monitor);
+int psthread_monitor_destroy(psthread_monitor_t *monitor); /* EBUSY */
+int psthread_monitor_enter(psthread_monitor_t *monitor);   /* blocks */
+int psthread_monitor_leave(psthread_monitor_t *monitor);   /* EPERM (checked build) */
+/* Inside the monitor: leaves it, waits for a notify, enters again. Blocks. EPERM (checked build). */
+int psthread_monitor_wait(psthread_monitor_t *monitor);
+int psthread_monitor_notify(psthread_monitor_t *monitor);
+int psthread_monitor_notify_all(psthread_monitor_t *monitor);
+
+/* --- work-queue (balder-threads-2004 section 2; the workqueueing model: nthlib-2004 section 3.3) ----------------------------- */
+
+/* A loop's iterations, or any numbered work, handed out in chunks to whoever asks. */
+typedef struct psthread_workqueue *psthread_workqueue_t;
+int psthread_workqueue_init(psthread_workqueue_t *queue); /* ENOMEM */
+int psthread_workqueue_destroy(psthread_workqueue_t queue); /* EBUSY: work is left or runs */
+/* Submits fn(arg) to be run by some thread as a work descriptor or, if it may block, with stack != 0 as a thread. Does not block. */
+int psthread_workqueue_add(psthread_workqueue_t queue, void (*fn)(void *), void *arg, int stack);
+/* Waits until everything added so far, and what that added, has run; runs work itself while it waits. Blocks. */
+int psthread_workqueue_wait(psthread_workqueue_t queue);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

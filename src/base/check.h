@@ -1,0 +1,29 @@
+/* Broken invariants and one-line reports.
+ *
+ * ps_fatal: a broken invariant or a wrong use that cannot go on: one line on standard error, then abort().
+ * ps_warn: something was not as asked, the program goes on: one line on standard error.
+ * Both write the line with one write(2), allocate nothing, keep errno, and may be called on any stack and from a
+ * signal handler. Lines begin with "psthreads: ". */
+#ifndef PS_CHECK_H
+#define PS_CHECK_H
+
+#include "compiler.h"
+
+PS_NORETURN PS_COLD void ps_fatal(const char *fmt, ...) PS_PRINTF(1, 2);
+PS_COLD void ps_warn(const char *fmt, ...) PS_PRINTF(1, 2);
+
+/* Always on: an invariant whose check is cheap where it stands. */
+#define PS_CHECK(cond, ...)         \
+    do {                            \
+        if (PS_UNLIKELY(!(cond)))   \
+            ps_fatal(__VA_ARGS__);  \
+    } while (0)
+
+/* Only in the checked build (-DPS_CHECKED=1: debug and sanitizer presets). */
+#if PS_CHECKED
+#define PS_ASSERT(cond) PS_CHECK(cond, "%s:%d: broken invariant: %s", __FILE__, __LINE__, #cond)
+#else
+#define PS_ASSERT(cond) ((void)0)
+#endif
+
+#endif

@@ -1,0 +1,51 @@
+/* Compiler spellings used by every room.
+ *
+ * Deliberately tiny: no type of the project stands here. */
+#ifndef PS_COMPILER_H
+#define PS_COMPILER_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PS_CACHE_LINE 64 /* bytes; the unit of false sharing on every supported processor */
+
+#define PS_LIKELY(x) __builtin_expect(!!(x), 1)
+#define PS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define PS_NOINLINE __attribute__((noinline))
+#define PS_ALWAYS_INLINE inline __attribute__((always_inline))
+#define PS_NORETURN __attribute__((noreturn))
+#define PS_COLD __attribute__((cold))
+#define PS_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define PS_EXPORT __attribute__((visibility("default")))
+#define PS_LINE_ALIGNED alignas(PS_CACHE_LINE)
+#define PS_UNUSED __attribute__((unused))
+
+/* The object of which `ptr` is the member `member`. */
+#define PS_CONTAINER_OF(ptr, type, member) \
+    ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+
+/* Sanitizers that are on in this build. */
+#if defined(__SANITIZE_ADDRESS__)
+#define PS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PS_ASAN 1
+#endif
+#endif
+#ifndef PS_ASAN
+#define PS_ASAN 0
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define PS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PS_TSAN 1
+#endif
+#endif
+#ifndef PS_TSAN
+#define PS_TSAN 0
+#endif
+
+#endif

@@ -1,0 +1,57 @@
+/* Intrusive circular doubly linked list.
+ *
+ * The head is a node of its own. A node that is in no list has next == NULL, so that membership can be asked.
+ * No locking: the caller holds whatever guards the list. */
+#ifndef PS_LIST_H
+#define PS_LIST_H
+
+#include "compiler.h"
+
+struct ps_list {
+    struct ps_list *next, *prev;
+};
+
+static inline void ps_list_init(struct ps_list *head) { head->next = head->prev = head; }
+static inline bool ps_list_empty(const struct ps_list *head) { return head->next == head; }
+static inline bool ps_list_linked(const struct ps_list *node) { return node->next != NULL; }
+
+static inline void ps_list_insert_between(struct ps_list *node, struct ps_list *prev, struct ps_list *next)
+{
+    node->prev = prev;
+    node->next = next;
+    prev->next = node;
+    next->prev = node;
+}
+static inline void ps_list_push_front(struct ps_list *head, struct ps_list *node)
+{
+    ps_list_insert_between(node, head, head->next);
+}
+static inline void ps_list_push_back(struct ps_list *head, struct ps_list *node)
+{
+    ps_list_insert_between(node, head->prev, head);
+}
+static inline void ps_list_remove(struct ps_list *node)
+{
+    node->prev->next = node->next;
+    node->next->prev = node->prev;
+    node->next = NULL;
+}
+/* First or last node, taken out; NULL where the list is empty. */
+static inline struct ps_list *ps_list_pop_front(struct ps_list *head)
+{
+    struct ps_list *node = head->next;
+    if (node == head)
+        return NULL;
+    ps_list_remove(node);
+    return node;
+}
+static inline struct ps_list *ps_list_pop_back(struct ps_list *head)
+{
+    struct ps_list *node = head->prev;
+    if (node == head)
+        return NULL;
+    ps_list_remove(node);
+    return node;
+}
+
+#endif

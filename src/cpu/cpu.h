@@ -1,0 +1,54 @@
+/* The processor contract: contexts and their switch, the pause, the cycle counter, the thread pointer.
+ *
+ * A port is a folder beside this file with a header "cpu_port.h" (included below) and one or more sources. It must give:
+ *   struct cpu_context    what is saved of a context that does not run
+ *   cpu_pause()           static inline: hint in a spin loop
+ *   cpu_cycles()          static inline: a counter that grows (time-stamp counter or like)
+ *   CPU_STACK_MIN         bytes of stack that a context needs at least, page-rounded by the caller
+ *   CPU_CARRIES_TLS       1 where a context brings its own C-library thread (port posix), else 0
+ * and the functions below.
+ *
+ * Guarantees of cpu_switch, said in C: it returns in `to`, at the point where `to` last called cpu_switch (or at its
+ * entry), with all callee-saved registers, the stack pointer and the floating-point *control* state (rounding mode,
+ * exception masks; x86-64: MXCSR control bits and x87 control word; AArch64: FPCR; RISC-V: frm) as they were there.
+ * Caller-saved registers, floating-point status flags, the signal mask and the thread pointer are not touched.
+ * The value of `transfer` comes out as cpu_switch's result in `to` (or as the entry's first argument).
+ *
+ * Publication: the write to *save happens before anything that runs in `to`. The caller may let another kernel thread
+ * switch to *save once `to` runs, by a release store there that the other acquires.
+ *
+ * Cost: assembly ports save and restore callee-saved registers only; no system call.
+ * Paper: psthreads-2009 section 2.1 (UTHLIB on jmpbuf, ucontext or POSIX threads). */
+#ifndef PS_CPU_H
+#define PS_CPU_H
+
+#include "compiler.h"
+#include "cpu_port.h"
+
+/* First function of a context: `transfer` comes from the first cpu_switch to it, `arg` from cpu_context_init.
+ * It must never return. */
+typedef void cpu_entry_fn(void *transfer, void *arg);
+
+/* Makes *ctx a context that starts entry(transfer, arg) on [stack, stack + bytes) at the first switch to it.
+ * The stack grows down from the top; unwinding (gdb, C++ exceptions, perf) ends cleanly below the entry.
+ * Returns 0, or a positive errno value (only ports that start a kernel thread can fail). */
+int cpu_context_init(struct cpu_context *ctx, void *stack, size_t bytes, cpu_entry_fn *entry, void *arg);
+
+/* Makes *ctx stand for the calling kernel thread's own stack, which runs now. Returns 0 or a positive errno value. */
+int cpu_context_adopt(struct cpu_context *ctx);
+
+/* Gives back what the port holds for a context that will not be switched to any more and that does not run now.
+ * Assembly ports hold nothing. */
+void cpu_context_fini(struct cpu_context *ctx);
+
+/* Leaves *save, continues in *to. See above. */
+void *cpu_switch(struct cpu_context *save, struct cpu_context *to, void *transfer);
+
+/* The thread pointer that native ELF thread-local storage is addressed by.
+ * cpu_tp_settable(): whether cpu_set_tp works here at all (asked once; x86-64: fsgsbase by the auxiliary vector's
+ * HWCAP2 bit 1, else arch_prctl; never for ports whose contexts carry their own). */
+bool cpu_tp_settable(void);
+void *cpu_get_tp(void);
+void cpu_set_tp(void *tp);
+
+#endif

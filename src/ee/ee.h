@@ -1,0 +1,140 @@
+/* The entities contract (psthreads-2009 section 3: ORT and EELIB): what the OpenMP core needs of threads.
+ *
+ * Two implementations, chosen when the runtime is linked: src/ee/psthreads (entities are user-level threads) and
+ * src/ee/pthreads (entities are kernel threads). The core (src/ort) sees this header only.
+ *
+ * Words. An *entity* carries one OpenMP thread. A *root* is the entity of a kernel thread that the runtime did not make
+ * (the program's initial thread, any pthread that calls an OpenMP routine). A *member* is the entity of a thread in a team:
+ * its storage is given by the core, in one block with the team. A *carrier* is what runs entities: a virtual processor
+ * or a kernel thread.
+ *
+ * An entity may change its carrier in any call marked [switches]; never elsewhere. Therefore nothing that belongs to the
+ * carrier (ee_carrier_slot, native thread-local variables of the runtime itself) may be kept across such a call.
+ * No call here fails unless it says so. */
+#ifndef PS_EE_H
+#define PS_EE_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+/* --- configuration ------------------------------------------------------------------------------------------------ */
+
+enum ee_wait_policy { EE_WAIT_DEFAULT, EE_WAIT_ACTIVE, EE_WAIT_PASSIVE };
+
+struct ee_config {
+    unsigned num_vps;     /* 0: one per processor that the process may use */
+    size_t stack_bytes;   /* of a member's stack; 0: default */
+    enum ee_wait_policy wait_policy;
+    uint64_t spin_count;  /* GOMP_SPINCOUNT: iterations of a waiting loop before it blocks; UINT64_MAX: not set */
+    /* A root's kernel thread ends: what the core kept by ee_set_local for it, on that kernel thread. */
+    void (*root_exit)(void *local);
+    /* Writes what the running entity is ("OpenMP thread 3 of level 2"), async-signal-safe; for reports. */
+    void (*describe)(char *buf, size_t bytes);
+};
+
+/* Idempotent, thread-safe; starts no kernel thread yet. */
+void ee_init(const struct ee_config *config);
+/* Carriers that can run at once (vps; for kernel threads: processors). */
+unsigned ee_num_vps(void);
+/* "psthreads" or "pthreads". */
+const char *ee_name(void);
+/* Kernel threads that the runtime itself has at this moment. */
+unsigned ee_num_kernel_threads(void);
+/* In a forked child: forget every carrier but the caller, whose entity becomes a fresh root with the same local pointer. */
+void ee_after_fork_in_child(void);
+/* Stops all idle kernel threads of the runtime and gives back stacks (omp_pause_resource); they restart at need. */
+void ee_quiesce(void);
+
+/* --- the current entity ---------------------------------------------------------------------------------------------- */
+
+/* One pointer of the core's that follows the entity wherever it runs. For a kernel thread that is no entity yet:
+ * NULL. For a member it begins as the address of its ee_member. Costs a call and two loads. */
+void *ee_local(void);
+/* Sets it. Makes the calling kernel thread a root where it is no entity yet. */
+void ee_set_local(void *local);
+
+/* One pointer of the core's per carrier; begins as NULL; may be used without atomics between two [switches] calls. */
+void **ee_carrier_slot(void);
+/* A small number of the carrier, below ee_max_carriers(), stable while it lives. */
+unsigned ee_carrier_id(void);
+unsigned ee_max_carriers(void);
+
+/* --- teams -------------------------------------------------------------------------------------------------------- */
+
+struct ee_member {
+    alignas(PS_CACHE_LINE) unsigned char opaque[192];
+};
+struct ee_team {
+    alignas(PS_CACHE_LINE) unsigned char opaque[256];
+};
+
+/* What the core gives for its teams; one constant object. */
+struct ee_team_ops {
+    /* Runs member m's share of the region; called with ee_local() == m. [may switch] */
+    void (*body)(struct ee_member *m);
+    /* Runs explicit tasks of the team in the name of m, whose body has returned; returns when it finds none.
+     * Called only on behalf of ee_team_assist; ee_local() is what m had when its body returned. */
+    void (*assist)(struct ee_member *m);
+};
+
+/* Once per team block, before its first fork. members: n_max objects that each begin with an ee_member, `stride` bytes
+ * apart. The block may be forked again and again (hot team) with any n <= n_max. */
+void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max);
+/* Before the block's memory is reused for something else; no fork is open. */
+void ee_team_fini(struct ee_team *team);
+
+/* Asks for a region of n threads: returns how many there can be, 1 <= result <= n (kernel threads may be refused by the
+ * system; user-level threads never are). Must be followed by ee_team_fork with exactly the result, unless it is 1. */
+unsigned ee_team_reserve(struct ee_team *team, unsigned n);
+
+/* Opens the region: members 1 .. n-1 will each run ops->body once, by and by, on any carrier (not necessarily at the same
+ * time: they all are certain to run only once the caller waits - in join, a barrier or ee_wait - or at once where a carrier
+ * is idle). The caller is member 0 from here on: ee_local() is members[0], and it runs its share itself.
+ * outermost: no region encloses this one on this entity. [does not switch] */
+void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
+
+/* Member 0 has done its share: waits until all have; while it waits it runs members that nobody took, as calls on its own
+ * stack. On return the caller is the entity that forked, with its ee_local() of before. [switches]
+ * Everything that members did happens before the return. */
+void ee_team_join(struct ee_team *team);
+
+/* An explicit task has been made ready and may be taken by anyone of the team. If a carrier is idle, one member that
+ * waits in the team's barrier is interrupted, or one that has returned from its body is called with ops->assist.
+ * Costs a load or two where no carrier is idle. Caller: an unfinished member of the team. [does not switch] */
+void ee_team_assist(struct ee_team *team);
+
+/* --- barrier: of the team's members, counting other work as well ------------------------------------------------------ */
+/*
+ * The barrier opens when `left` reaches zero: n arrivals, plus one unit for each ee_barrier_hold not yet dropped (a member
+ * whose explicit tasks are not finished holds its own arrival instead: see src/ort/task).
+ *   simple use:  ee_barrier_wait(team, id)
+ *   with tasks:  if (ee_barrier_arrive(team)) ee_barrier_release(team);
+ *                else while (ee_barrier_await(team, id, phase) == EE_INTERRUPTED) run_tasks();
+ */
+enum ee_await { EE_RELEASED, EE_INTERRUPTED };
+
+/* The number of the phase that the next arrival belongs to: read by a member before it arrives. */
+uint32_t ee_barrier_phase(struct ee_team *team);
+/* Takes one unit; true: it was the last, the caller must call ee_barrier_release. May be called for a member by somebody
+ * else of the team (the last of its tasks). */
+bool ee_barrier_arrive(struct ee_team *team);
+/* Opens the barrier: next phase, everybody in ee_barrier_await of this phase returns EE_RELEASED. */
+void ee_barrier_release(struct ee_team *team);
+/* Member id waits until `phase` is over, or until ee_team_assist wants it (EE_INTERRUPTED). Spins only where each member runs on
+ * a carrier of its own, and not for long; else blocks. [switches] */
+enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);
+/* Arrive, and release or wait; never interrupted. [switches] */
+void ee_barrier_wait(struct ee_team *team, unsigned id);
+
+/* --- waiting on a word (a futex of entities) ---------------------------------------------------------------------------- */
+
+/* Waits while *word == expected: spins for about two context switches' time, then blocks the entity (its carrier runs others).
+ * Returns when woken or when *word is seen to differ; may return without reason. No wake-up is lost: a change of *word
+ * followed by ee_wake is seen. word may be in the program's memory (an omp_lock_t). [switches] */
+void ee_wait(_Atomic uint32_t *word, uint32_t expected);
+/* Wakes up to n entities that wait on word (UINT_MAX: all). Cheap where none waits: one fence and a load. [does not switch] */
+void ee_wake(_Atomic uint32_t *word, unsigned n);
+/* Lets another entity run on this carrier, if there is one. [switches] */
+void ee_yield(void);
+
+#endif

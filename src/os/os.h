@@ -1,0 +1,121 @@
+/* The operating-system contract. Only src/os/linux makes futex, mmap, sched_* and cgroup calls.
+ *
+ * Functions that can fail return 0 or a positive errno value unless said otherwise. All are thread-safe. */
+#ifndef PS_OS_H
+#define PS_OS_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+/* --- memory ----------------------------------------------------------------------------------------------------- */
+
+size_t os_page_size(void); /* bytes */
+
+/* Fresh zeroed memory straight from the system, page-aligned; NULL where none is to be had. Never malloc. */
+void *os_map(size_t bytes);
+void os_unmap(void *p, size_t bytes);
+
+/* A stack of at least `bytes` usable bytes (rounded up to pages) with one inaccessible guard page below it.
+ * *usable gets the usable size. Returns the lowest usable byte, or NULL. Not touched: no page is resident yet. */
+void *os_stack_map(size_t bytes, size_t *usable);
+void os_stack_unmap(void *stack, size_t usable);
+/* Tells the system that the stack's content is not needed below its top `keep` bytes; the mapping stays. */
+void os_stack_idle(void *stack, size_t usable, size_t keep);
+
+/* --- kernel threads ------------------------------------------------------------------------------------------------ */
+
+/* Starts a detached-on-exit kernel thread, all signals blocked in it while start() begins when block_signals is set.
+ * EAGAIN where the system refuses one. The handle is for os_thread_join; every started thread must be joined or
+ * detached. stack_bytes 0 means the system's default. */
+typedef uintptr_t os_thread;
+int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
+void os_thread_join(os_thread t);
+void os_thread_detach(os_thread t);
+/* Number that the system knows the calling kernel thread by. Never cached across fork. */
+int os_thread_id(void);
+/* Names the calling kernel thread (15 bytes at most are kept). */
+void os_thread_name(const char *name);
+
+/* --- park and wake ------------------------------------------------------------------------------------------------ */
+
+#define OS_FOREVER (-1)
+
+/* Sleeps while *word == expected, until a wake, a signal or timeout_ns (OS_FOREVER: none). May return without reason:
+ * the caller looks again. Returns 0, ETIMEDOUT, EINTR or EAGAIN (word differed). Private to the process. */
+int os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
+/* Wakes up to n kernel threads that sleep on word. Returns how many. */
+int os_wake(_Atomic uint32_t *word, int n);
+/* Lets another kernel thread run on this processor. */
+void os_yield(void);
+
+/* --- time ----------------------------------------------------------------------------------------------------------- */
+
+uint64_t os_now_ns(void); /* monotonic */
+
+/* --- processors ----------------------------------------------------------------------------------------------------- */
+
+/* A set of processors by the system's numbers. */
+#define OS_MAX_CPUS 4096
+struct os_cpuset {
+    uint64_t bits[OS_MAX_CPUS / 64];
+};
+static inline void os_cpuset_zero(struct os_cpuset *s)
+{
+    for (unsigned i = 0; i < OS_MAX_CPUS / 64; i++)
+        s->bits[i] = 0;
+}
+static inline void os_cpuset_add(struct os_cpuset *s, unsigned cpu) { s->bits[cpu / 64] |= UINT64_C(1) << cpu % 64; }
+static inline bool os_cpuset_has(const struct os_cpuset *s, unsigned cpu)
+{
+    return cpu < OS_MAX_CPUS && (s->bits[cpu / 64] >> cpu % 64 & 1);
+}
+unsigned os_cpuset_count(const struct os_cpuset *s);
+
+/* Processors that the calling kernel thread may run on (its affinity mask, online ones). */
+int os_affinity_get(struct os_cpuset *out);
+int os_affinity_set(const struct os_cpuset *set);
+/* CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors rounded up;
+ * 0 where there is no limit. Read anew at each call. */
+unsigned os_cpu_quota(void);
+/* Processors worth using at once: affinity mask and quota, at least 1. Cheap: no topology is read. */
+unsigned os_num_procs(void);
+/* The processor that runs the caller now. */
+int os_current_cpu(void);
+
+/* --- topology (src/os/topology.c: hwloc when needed; src/os/synthetic: from a string, tests only) -------------------- */
+
+/* Levels of sharing, innermost first. A level lists for each of n processors (in the order of os_topology.cpu) the
+ * number of the group it is in; groups of a level need not be of equal size, and each level's groups are unions of the
+ * level before. Levels that would repeat the one before are left out; the last level is always the whole machine. */
+#define OS_MAX_LEVELS 8
+struct os_topology_level {
+    const char *kind;    /* "smt", "l2", "l3", "numa", "package", "machine" */
+    uint16_t *group_of;  /* [n] */
+    unsigned num_groups;
+};
+struct os_topology {
+    unsigned n;        /* processors */
+    unsigned *cpu;     /* [n]: the system's number of each, in the machine's logical order (neighbours share most) */
+    unsigned num_levels;
+    struct os_topology_level level[OS_MAX_LEVELS];
+};
+/* Reads the machine (restricted to the affinity mask of the process at its start). Loads hwloc with dlopen, local
+ * symbols only; where it is not to be had the machine is one group and ENOENT is returned with *out still valid. */
+int os_topology_read(struct os_topology *out);
+/* From hwloc's synthetic notation, e.g. "package:2 numa:4 core:8 pu:2". EINVAL with one line where it cannot be read. */
+int os_topology_synthetic(struct os_topology *out, const char *description);
+void os_topology_free(struct os_topology *t);
+
+/* --- environment -------------------------------------------------------------------------------------------------- */
+
+/* getenv, but NULL for an empty or missing value. */
+const char *os_env(const char *name);
+/* Parses a whole unsigned number in [min, max]; leading and trailing blanks allowed. Missing: false, *out untouched.
+ * Unreadable or out of range: false, *out untouched, and one line that names variable, value and `instead`. */
+bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, unsigned long *out, const char *instead);
+/* "true"/"false", "yes"/"no", "on"/"off", "1"/"0", any case; the same rules. */
+bool os_env_bool(const char *name, bool *out, const char *instead);
+/* A size with unit B, K, M, G, T (any case, blanks allowed); a bare number counts in `default_unit` bytes. */
+bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const char *instead);
+
+#endif

@@ -1,0 +1,46 @@
+/* The scheduler's face to the rest of this room: the current thread, the waiting primitive, spinning.
+ *
+ * Everything that waits (join, waitall, barrier, mutex, cond, monitor, work-queue, once, ee_wait ...) is built on
+ * ps_block/ps_ready and nothing else. */
+#ifndef PS_SCHED_H
+#define PS_SCHED_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+struct psthread;
+struct vp;
+
+/* The thread that runs on the calling kernel thread; NULL where it is none yet. Not inlined: a thread may come back from a
+ * switch on another kernel thread, so the address of a native thread-local variable must not be kept across one. */
+struct psthread *ps_current(void);
+/* The same; makes the calling kernel thread a root (starts the library at need). */
+struct psthread *ps_self(void);
+
+/* --- the waiting primitive ----------------------------------------------------------------------------------------------
+ *
+ * A thread publishes itself (under the object's own lock, or by a compare-and-swap), then calls ps_block(); whoever
+ * completes what it waits for takes it from there and calls ps_ready(t). Exactly one ps_ready for each ps_block, in
+ * any order: a ps_ready that comes first makes the thread ready while it still runs; whoever dequeues it waits for its
+ * context to be saved (uth.running), and if that is its own vp, ps_block returns at once.
+ * ps_ready does everything with t before the thread can run: t may be gone when it returns.
+ * Ordering: what the readier did before ps_ready happens before ps_block's return. */
+
+/* The running thread (it must be the caller) waits. Aborts with one line in a no-stack thread. */
+void ps_block(struct psthread *self);
+/* Makes t ready: on the queue of the vp that last ran it, at the back (PS_BACK) or the front (PS_FRONT). Never waits. */
+enum ps_end { PS_FRONT, PS_BACK };
+void ps_ready(struct psthread *t, enum ps_end end);
+/* The caller goes to the back of its vp's queue and another ready thread runs; returns false at once where there is none. */
+bool ps_yield(void);
+
+/* Number of spins that take about two context switches (measured once at start; balder-threads-2004 section 2);
+ * 0 in a passive configuration. */
+unsigned ps_spin_limit(void);
+/* Whether it can pay to spin for another thread: not where the current vp has other ready threads behind the caller. */
+bool ps_spin_useful(void);
+
+/* Would ps_block be refused now (no-stack thread)? For calls that answer EDEADLK-like errors instead of aborting. */
+bool ps_may_block(void);
+
+#endif

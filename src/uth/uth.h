@@ -1,0 +1,93 @@
+/* UTHLIB: underlying threads - a stack, a context, and the place of a thread-local block - behind one contract.
+ *
+ * An underlying thread (uth) knows no scheduler: whoever binds it to a thread's descriptor decides what runs on it.
+ * Stacks are made late, come from a cache of the virtual processor (owner only, no lock), overflow in batches to one
+ * shared list, and are given back to the system when idle.
+ * Papers: psthreads-2009 sections 2.1 and 2.3 (separate stack and descriptor, local recycling); nthlib-2004 section 2.
+ *
+ * Life of a uth:
+ *   uth_get -> uth_start -> uth_switch to it ... -> (not running any more) uth_put, or uth_start again (stack handoff
+ *   by re-initialisation).
+ *   uth_adopt: stands for a kernel thread's own stack; never put; uth_release at the end.
+ *
+ * Who may touch a uth: the kernel thread that runs on it, or, while it does not run, its one owner. `running` is the
+ * hand-over: the switching side clears it (release) once the context is saved (uth_switched, called on the other side);
+ * who wants to switch to the uth waits until it reads 0 (acquire). */
+#ifndef PS_UTH_H
+#define PS_UTH_H
+
+#include "atomic.h"
+#include "cpu.h"
+
+struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
+
+struct uth {
+    struct cpu_context ctx;
+    _Atomic uint32_t running; /* 1 while some kernel thread is on this stack and its context is not saved */
+    uint32_t flags;           /* UTH_ADOPTED */
+    void *stack;              /* lowest usable byte; NULL when adopted */
+    size_t stack_bytes;       /* usable */
+    struct uth *next;         /* in a cache */
+    void *vp;                 /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
+    void *fiber;              /* thread sanitizer's fiber, in such builds */
+    void *fake_stack;         /* address sanitizer's, likewise */
+    unsigned valgrind_id;
+};
+#define UTH_ADOPTED 1u
+
+struct uth_cache {
+    struct uth *free;
+    unsigned count;
+    size_t stack_bytes; /* of every uth in this cache */
+};
+
+/* Once per process, before anything else here. default_stack_bytes: usable size of a uth's stack (rounded to pages).
+ * Idempotent; the first call decides. */
+void uth_init(size_t default_stack_bytes);
+size_t uth_default_stack_bytes(void);
+
+void uth_cache_init(struct uth_cache *cache);
+/* Gives everything back to the system. */
+void uth_cache_drain(struct uth_cache *cache);
+/* Keeps at most `keep` stacks, the rest go to the shared list or to the system. Called by a vp about to park. */
+void uth_cache_trim(struct uth_cache *cache, unsigned keep);
+
+/* A uth with the default stack size, from the cache, the shared list or the system. NULL: no memory. Owner of cache only. */
+struct uth *uth_get(struct uth_cache *cache);
+/* One of its own size (not cached: unmapped by uth_put). NULL: no memory. */
+struct uth *uth_get_sized(size_t stack_bytes);
+void uth_put(struct uth_cache *cache, struct uth *u);
+
+/* (Re-)initialises u so that the first switch to it starts entry(transfer, arg) on an empty stack. u does not run.
+ * 0 or a positive errno value (only the port with kernel threads can fail). */
+int uth_start(struct uth *u, cpu_entry_fn *entry, void *arg);
+
+/* Makes *u stand for the calling kernel thread's own stack, which runs now. 0 or a positive errno value. */
+int uth_adopt(struct uth *u);
+void uth_release(struct uth *u);
+
+/* Leaves `from` (the caller's), continues `to` (not running, nobody else's); `transfer` comes out there. `dying`: from will
+ * not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from) first thing:
+ * a resumed context gets (transfer) as result of uth_switch, a new one as its entry's argument. */
+void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
+/* On the new stack, before anything else: ends the switch away from `from`: closes the sanitizers' bracket for `self` and
+ * clears from->running (release). */
+void uth_switched(struct uth *from, struct uth *self);
+/* Waits until u's context is saved: spins, then yields the processor. */
+void uth_await_saved(struct uth *u);
+
+/* --- stack overflow ------------------------------------------------------------------------------------------------ */
+
+/* Installs a SIGSEGV handler (only where the disposition is the default) and an alternate stack for the calling kernel
+ * thread (only where it has none). On a fault in the guard page of the stack that runs, `describe` writes what the thread
+ * is into buf; one line with the stack's size and the variable that raises it follows; then the default action.
+ * Any other fault: the default action, as if no handler were there. */
+typedef void uth_describe_fn(char *buf, size_t bytes);
+/* The uth that runs on the calling kernel thread, or NULL: given by the upper room; async-signal-safe. */
+typedef struct uth *uth_current_fn(void);
+void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, const char *variable);
+/* For each kernel thread that will run uths, at its start and end. */
+void uth_overflow_thread_init(void);
+void uth_overflow_thread_fini(void);
+
+#endif
