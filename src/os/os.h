@@ -74,6 +74,8 @@ unsigned os_cpuset_count(const struct os_cpuset *s);
 /* Processors that the calling kernel thread may run on (its affinity mask, online ones). */
 int os_affinity_get(struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
+/* The mask that the process had when this library was loaded: what the program was given, whoever is bound since. */
+void os_affinity_at_start(struct os_cpuset *out);
 /* CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors rounded up;
  * 0 where there is no limit. Read anew at each call. */
 unsigned os_cpu_quota(void);
@@ -110,7 +112,8 @@ void os_topology_free(struct os_topology *t);
 
 /* getenv, but NULL for an empty or missing value. */
 const char *os_env(const char *name);
-/* Parses a whole unsigned number in [min, max]; leading and trailing blanks allowed. Missing: false, *out untouched.
+/* In the lines that follow, `instead` completes "...; using <instead> instead".
+ * Parses a whole unsigned number in [min, max]; leading and trailing blanks allowed. Missing: false, *out untouched.
  * Unreadable or out of range: false, *out untouched, and one line that names variable, value and `instead`. */
 bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, unsigned long *out, const char *instead);
 /* "true"/"false", "yes"/"no", "on"/"off", "1"/"0", any case; the same rules. */

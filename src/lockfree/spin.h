@@ -1,0 +1,47 @@
+/* Spin lock: test-and-test-and-set.
+ *
+ * Does: short critical sections between kernel threads. Does not: sleep, queue, count, or know user-level threads: who holds one
+ * must not switch to another context, and the section should be some tens of instructions.
+ * Callers: anybody, on any stack; not from a signal handler that may have interrupted the holder.
+ * States: 0 free, 1 held. Written by whoever takes it (exchange) and by the holder (release store); read by who waits.
+ * Ordering: unlock's release store pairs with the acquire of the exchange in lock and try_lock that takes it next.
+ * Failures: none. Cost: lock, one exchange; unlock, one store; try_lock on a held one, one load.
+ *
+ * A waiter looks at the line without writing it, pausing longer and longer; after some hundred looks it gives its processor to
+ * another kernel thread between looks (the holder may have been preempted on this very processor). That is no sleep:
+ * a waiter stays runnable.
+ * Rejected: ticket and queue locks, which convoy as soon as one waiter in line is preempted.
+ * Paper: balder-threads-2004, figure 2, whose spinning half this is; the blocking half is the scheduler's. */
+#ifndef PS_SPIN_H
+#define PS_SPIN_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+struct ps_spin {
+    _Atomic uint32_t word;
+};
+#define PS_SPIN_INIT                                                                                                   \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
+
+static inline void ps_spin_init(struct ps_spin *lock) { ps_store_relaxed(&lock->word, 0); }
+
+/* Takes the lock that was seen held. */
+PS_COLD void ps_spin_lock_slow(struct ps_spin *lock);
+
+static inline void ps_spin_lock(struct ps_spin *lock)
+{
+    if (PS_UNLIKELY(ps_xchg_acquire(&lock->word, 1) != 0))
+        ps_spin_lock_slow(lock);
+}
+static inline bool ps_spin_try_lock(struct ps_spin *lock)
+{
+    return ps_load_relaxed(&lock->word) == 0 && ps_xchg_acquire(&lock->word, 1) == 0;
+}
+static inline void ps_spin_unlock(struct ps_spin *lock) { ps_store_release(&lock->word, 0); }
+/* A hint, for checks: somebody holds it. */
+static inline bool ps_spin_is_held(struct ps_spin *lock) { return ps_load_relaxed(&lock->word) != 0; }
+
+#endif

@@ -1,0 +1,124 @@
+/* Reading the environment.
+ *
+ * Does: turns variables into values, and says in one line what it could not read and what is used instead. Does not: know any
+ * variable's meaning or default.
+ * Callers: anybody, on any stack; like getenv, not while another thread changes the environment. No shared state.
+ * Failures: false, the output untouched. `instead` completes the sentence "...; using <instead> instead".
+ *
+ * Rejected: strtoul alone, which takes signs, bases and out-of-range values in silence. */
+#include "check.h"
+#include "os.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const char *os_env(const char *name)
+{
+    const char *value = getenv(name);
+    return value == NULL || *value == '\0' ? NULL : value;
+}
+
+static const char *skip_blanks(const char *s)
+{
+    while (isspace((unsigned char)*s))
+        s++;
+    return s;
+}
+
+/* Decimal digits at *at, which moves behind them. False: none there, or more than fits. */
+static bool parse_digits(const char **at, unsigned long long *out)
+{
+    const char *s = *at;
+    unsigned long long value = 0;
+    if (!isdigit((unsigned char)*s))
+        return false;
+    for (; isdigit((unsigned char)*s); s++)
+        if (__builtin_mul_overflow(value, 10ull, &value) ||
+            __builtin_add_overflow(value, (unsigned long long)(*s - '0'), &value))
+            return false;
+    *at = s;
+    *out = value;
+    return true;
+}
+
+bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, unsigned long *out, const char *instead)
+{
+    const char *text = os_env(name);
+    if (text == NULL)
+        return false;
+    unsigned long long value;
+    const char *at = skip_blanks(text);
+    if (!parse_digits(&at, &value) || *skip_blanks(at) != '\0' || value < min || value > max) {
+        ps_warn("%s=\"%s\" is not a whole number from %lu to %lu; using %s instead", name, text, min, max, instead);
+        return false;
+    }
+    *out = (unsigned long)value;
+    return true;
+}
+
+bool os_env_bool(const char *name, bool *out, const char *instead)
+{
+    static const char *const words[][2] = {{"false", "true"}, {"no", "yes"}, {"off", "on"}, {"0", "1"}};
+    const char *text = os_env(name);
+    if (text == NULL)
+        return false;
+    const char *at = skip_blanks(text);
+    size_t length = strlen(at);
+    while (length > 0 && isspace((unsigned char)at[length - 1]))
+        length--;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (int yes = 0; yes < 2; yes++)
+            if (strlen(words[i][yes]) == length && strncasecmp(at, words[i][yes], length) == 0) {
+                *out = yes;
+                return true;
+            }
+    ps_warn("%s=\"%s\" is neither true nor false; using %s instead", name, text, instead);
+    return false;
+}
+
+/* Bytes that a unit letter stands for; 0: no unit. */
+static size_t unit_bytes(char letter)
+{
+    switch (tolower((unsigned char)letter)) {
+    case 'b':
+        return 1;
+    case 'k':
+        return (size_t)1 << 10;
+    case 'm':
+        return (size_t)1 << 20;
+    case 'g':
+        return (size_t)1 << 30;
+    case 't':
+        return (size_t)(UINT64_C(1) << 40); /* 0, so no unit, where a size has 32 bits */
+    default:
+        return 0;
+    }
+}
+
+bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const char *instead)
+{
+    const char *text = os_env(name);
+    if (text == NULL)
+        return false;
+    unsigned long long count;
+    size_t unit = default_unit, bytes;
+    const char *at = skip_blanks(text);
+    bool good = parse_digits(&at, &count);
+    if (good) {
+        at = skip_blanks(at);
+        if (*at != '\0') {
+            unit = unit_bytes(*at);
+            good = unit != 0 && *skip_blanks(at + 1) == '\0';
+        }
+    }
+    if (!good || __builtin_mul_overflow(count, unit, &bytes)) {
+        ps_warn("%s=\"%s\" is not a size (a whole number and one of B, K, M, G, T, such as 512K) that fits; using %s "
+                "instead",
+                name, text, instead);
+        return false;
+    }
+    *out_bytes = bytes;
+    return true;
+}

@@ -1,0 +1,100 @@
+/* Memory straight from the system: maps and stacks.
+ *
+ * Does: anonymous private maps, stacks with one guard page below. Does not: cache, count, or call malloc; whoever wants
+ * cheap memory keeps what it got (uth's caches, slabs).
+ * Callers: anybody, on any stack, holding anything but the system's own locks. No shared state but the page size, which is
+ * written once with the same value by whoever asks first (relaxed: the value carries nothing else).
+ * Failures: NULL, errno kept. Cost: one system call (a stack: two to map, one to unmap), plus page faults at first touch.
+ *
+ * Layout of a stack's map, low to high:   [guard page][usable ... top)
+ *
+ * A stack is reserved without swap accounting (MAP_NORESERVE): thousands of them are mostly never touched.
+ * Rejected: MAP_GROWSDOWN (its guard moves, and a neighbour map can take the room); MAP_STACK alone means nothing on Linux but
+ * is kept for the tools that read it. Transparent huge pages are refused for stacks: one touched byte would cost 2 MB.
+ * Paper: psthreads-2009 section 2.3 (stacks bound late and given back). */
+#include "os.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+size_t os_page_size(void)
+{
+    static _Atomic size_t cached;
+    size_t bytes = ps_load_relaxed(&cached);
+    if (PS_UNLIKELY(bytes == 0)) {
+        bytes = (size_t)sysconf(_SC_PAGESIZE);
+        ps_store_relaxed(&cached, bytes);
+    }
+    return bytes;
+}
+
+/* Up to whole pages; 0 where that does not fit in a size_t. */
+static size_t round_to_pages(size_t bytes)
+{
+    size_t page = os_page_size();
+    return bytes > SIZE_MAX - 2 * page ? 0 : (bytes + page - 1) / page * page;
+}
+
+/* An anonymous private map or NULL; the caller's errno stays as it was. */
+static void *map_anonymous(size_t bytes, int protection, int more_flags)
+{
+    int saved_errno = errno;
+    void *p = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | more_flags, -1, 0);
+    errno = saved_errno;
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void *os_map(size_t bytes)
+{
+    size_t whole = round_to_pages(bytes);
+    return whole == 0 ? NULL : map_anonymous(whole, PROT_READ | PROT_WRITE, 0);
+}
+
+void os_unmap(void *p, size_t bytes)
+{
+    int saved_errno = errno;
+    munmap(p, round_to_pages(bytes));
+    errno = saved_errno;
+}
+
+void *os_stack_map(size_t bytes, size_t *usable)
+{
+    size_t page = os_page_size();
+    size_t whole = round_to_pages(bytes);
+    if (whole == 0)
+        return NULL;
+    /* All inaccessible first, then the usable part opened: were the guard made second, its failure (too many maps) would
+     * leave a stack that overflows into its neighbour. */
+    char *base = map_anonymous(whole + page, PROT_NONE, MAP_NORESERVE | MAP_STACK);
+    if (base == NULL)
+        return NULL;
+    int saved_errno = errno;
+    if (mprotect(base + page, whole, PROT_READ | PROT_WRITE) != 0) {
+        munmap(base, whole + page);
+        errno = saved_errno;
+        return NULL;
+    }
+    madvise(base + page, whole, MADV_NOHUGEPAGE);
+    errno = saved_errno;
+    *usable = whole;
+    return base + page;
+}
+
+void os_stack_unmap(void *stack, size_t usable)
+{
+    size_t page = os_page_size();
+    os_unmap((char *)stack - page, usable + page);
+}
+
+void os_stack_idle(void *stack, size_t usable, size_t keep)
+{
+    size_t kept = round_to_pages(keep);
+    if (kept == 0 && keep != 0)
+        return;
+    if (kept >= usable)
+        return;
+    int saved_errno = errno;
+    madvise(stack, usable - kept, MADV_DONTNEED);
+    errno = saved_errno;
+}

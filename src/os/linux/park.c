@@ -1,0 +1,51 @@
+/* Park and wake: sleeping on a word, by futex.
+ *
+ * Does: lets the calling kernel thread sleep while a word has a value. Does not: count sleepers, spin, or know what the word
+ * means; the protocol (who writes the word, who wakes) is the caller's and stands beside the caller's code.
+ * Callers: anybody, on any stack. errno is kept.
+ * Ordering: the kernel compares the word under its own lock, so a wake that follows the change of the word is never lost; it
+ * gives no other ordering: who wakes up reads the word with acquire.
+ * Failures: os_park's results are hints, the caller looks again. Cost: one system call each; os_wake with nobody there too
+ * (about 100 ns), so callers know by their own words whether somebody sleeps. */
+#include "os.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The classic call takes the C library's old timespec: where time_t outgrew long (32-bit), it has its own number. */
+#ifdef SYS_futex
+#define FUTEX_NUMBER SYS_futex
+#else
+#define FUTEX_NUMBER SYS_futex_time64
+#endif
+
+int os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    struct timespec limit, *limit_or_none = NULL;
+    if (timeout_ns >= 0) {
+        limit.tv_sec = (time_t)(timeout_ns / 1000000000);
+        limit.tv_nsec = (long)(timeout_ns % 1000000000);
+        limit_or_none = &limit;
+    }
+    int saved_errno = errno;
+    int result = 0;
+    if (syscall(FUTEX_NUMBER, word, FUTEX_WAIT_PRIVATE, expected, limit_or_none, NULL, 0) != 0)
+        result = errno;
+    errno = saved_errno;
+    return result;
+}
+
+int os_wake(_Atomic uint32_t *word, int n)
+{
+    int saved_errno = errno;
+    long woken = syscall(FUTEX_NUMBER, word, FUTEX_WAKE_PRIVATE, n < 0 ? INT_MAX : n, NULL, NULL, 0);
+    errno = saved_errno;
+    return woken < 0 ? 0 : (int)woken;
+}
+
+void os_yield(void) { sched_yield(); }

@@ -1,0 +1,85 @@
+/* Processors: which ones, how many are worth using, where the caller runs.
+ *
+ * Does: affinity masks by the kernel's own call, with masks of any size; the number worth using from mask and quota
+ * (quota.c). Does not: read the topology (topology.c).
+ * Callers: anybody, on any stack. The only shared state is the mask at start, written once before main() and read only since.
+ * Failures: positive errno values; os_num_procs falls back to 1. Cost: one system call; os_num_procs also reads the files
+ * of quota.c, some tens of microseconds: callers on a hot path keep its result.
+ *
+ * Rejected: the C library's cpu_set_t (1024 processors); reading the mask at first need instead of at start (a primary thread
+ * that is bound by then would narrow the machine to its own place). */
+#include "os.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Masks of kernels that were built for more processors than OS_MAX_CPUS: read whole, the rest is cut. */
+#define LARGEST_MASK_BYTES (1u << 16)
+
+unsigned os_cpuset_count(const struct os_cpuset *s)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < OS_MAX_CPUS / 64; i++)
+        n += (unsigned)__builtin_popcountll(s->bits[i]);
+    return n;
+}
+
+static int read_large_mask(struct os_cpuset *out)
+{
+    for (size_t bytes = 2 * sizeof *out; bytes <= LARGEST_MASK_BYTES; bytes *= 2) {
+        uint64_t *mask = calloc(1, bytes);
+        if (mask == NULL)
+            return ENOMEM;
+        long copied = syscall(SYS_sched_getaffinity, 0, bytes, mask);
+        int error = errno;
+        if (copied >= 0)
+            memcpy(out->bits, mask, sizeof out->bits);
+        free(mask);
+        if (copied >= 0)
+            return 0;
+        if (error != EINVAL)
+            return error;
+    }
+    return EINVAL;
+}
+
+int os_affinity_get(struct os_cpuset *out)
+{
+    int saved_errno = errno;
+    os_cpuset_zero(out);
+    int result = 0;
+    if (syscall(SYS_sched_getaffinity, 0, sizeof out->bits, out->bits) < 0)
+        result = errno == EINVAL ? read_large_mask(out) : errno;
+    errno = saved_errno;
+    return result;
+}
+
+int os_affinity_set(const struct os_cpuset *set)
+{
+    int saved_errno = errno;
+    int result = syscall(SYS_sched_setaffinity, 0, sizeof set->bits, set->bits) == 0 ? 0 : errno;
+    errno = saved_errno;
+    return result;
+}
+
+static struct os_cpuset mask_at_start;
+
+__attribute__((constructor)) static void keep_mask_at_start(void) { os_affinity_get(&mask_at_start); }
+
+void os_affinity_at_start(struct os_cpuset *out) { *out = mask_at_start; }
+
+unsigned os_num_procs(void)
+{
+    struct os_cpuset mask;
+    unsigned n = os_affinity_get(&mask) == 0 ? os_cpuset_count(&mask) : 1;
+    unsigned quota = os_cpu_quota();
+    if (quota != 0 && quota < n)
+        n = quota;
+    return n == 0 ? 1 : n;
+}
+
+int os_current_cpu(void) { return sched_getcpu(); }

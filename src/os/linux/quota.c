@@ -1,0 +1,217 @@
+/* The CPU-time quota that the process's control groups set.
+ *
+ * Does: finds the process's group in version 2 and in version 1's cpu hierarchy, and takes the tightest quota of the group and
+ * of all its ancestors that can be seen. Does not: cache (a quota may change while the process runs), watch, or read weights,
+ * which limit nothing while processors are idle.
+ * Callers: anybody, on any stack of some 16 KiB. No shared state. errno is kept.
+ * Failures: what cannot be read sets no limit. Cost: some tens of microseconds, a handful of files.
+ *
+ * Where a group is:    /proc/self/cgroup     "0::/path" (version 2)   "4:cpu,cpuacct:/path" (version 1)
+ * where that shows:    /proc/self/mountinfo  "... ROOT MOUNTPOINT ... - cgroup2|cgroup SOURCE OPTIONS"
+ * In a container without a namespace of its own, ROOT is the container's group and only what lies below shows at MOUNTPOINT;
+ * a path that is not below ROOT is taken to be MOUNTPOINT itself, which is where such containers stand.
+ *
+ * Quotas round up: 1.5 processors are two that are busy three quarters of the time; one would waste a third. */
+#include "quota.h"
+#include "os.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hierarchy {
+    bool version2;
+    char group[PATH_MAX]; /* the process's group in it; "" where there is none */
+};
+
+/* Is `word` one of the comma-separated words of `list`? */
+static bool list_has(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at != NULL; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static FILE *open_below(const char *root, const char *path)
+{
+    char whole[2 * PATH_MAX];
+    int length = snprintf(whole, sizeof whole, "%s%s", root, path);
+    return length < 0 || (size_t)length >= sizeof whole ? NULL : fopen(whole, "re");
+}
+
+/* The mount table escapes blanks as \ooo. */
+static void unescape(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0'; to++) {
+        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' && from[2] <= '7' && from[3] >= '0' &&
+            from[3] <= '7') {
+            *to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
+            from += 4;
+        } else {
+            *to = *from++;
+        }
+    }
+    *to = '\0';
+}
+
+/* Fills the process's group in both hierarchies. */
+static void read_groups(const char *root, struct hierarchy *v2, struct hierarchy *v1)
+{
+    FILE *f = open_below(root, "/proc/self/cgroup");
+    if (f == NULL)
+        return;
+    char *line = NULL;
+    size_t room = 0;
+    while (getline(&line, &room, f) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *path = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+        if (path == NULL)
+            continue;
+        *controllers++ = '\0';
+        *path++ = '\0';
+        struct hierarchy *h = NULL;
+        if (strcmp(line, "0") == 0 && *controllers == '\0')
+            h = v2;
+        else if (list_has(controllers, "cpu"))
+            h = v1;
+        if (h != NULL && strlen(path) < sizeof h->group)
+            strcpy(h->group, path);
+    }
+    free(line);
+    fclose(f);
+}
+
+/* Processors that one folder's files allow, rounded up; UINT_MAX: no limit. */
+static unsigned quota_of_folder(const char *root, const char *folder, bool version2)
+{
+    char path[PATH_MAX + 32];
+    long long quota = -1, period = -1;
+    FILE *f;
+    if (version2) {
+        snprintf(path, sizeof path, "%s/cpu.max", folder);
+        if ((f = open_below(root, path)) == NULL)
+            return UINT_MAX;
+        if (fscanf(f, "%lld %lld", &quota, &period) != 2) /* "max 100000" */
+            quota = -1;
+        fclose(f);
+    } else {
+        const char *names[] = {"cpu.cfs_quota_us", "cpu.cfs_period_us"};
+        long long *values[] = {&quota, &period};
+        for (int i = 0; i < 2; i++) {
+            snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+            if ((f = open_below(root, path)) == NULL)
+                return UINT_MAX;
+            if (fscanf(f, "%lld", values[i]) != 1)
+                *values[i] = -1;
+            fclose(f);
+        }
+    }
+    if (quota <= 0 || period <= 0)
+        return UINT_MAX;
+    long long processors = quota / period + (quota % period != 0);
+    return processors > INT_MAX ? UINT_MAX : (unsigned)processors;
+}
+
+/* The tightest quota from `group` (as it shows below the mount point) up to the mount point. */
+static unsigned tightest(const char *root, const char *mount_root, const char *mount_point, const struct hierarchy *h)
+{
+    const char *below = h->group;
+    size_t hidden = strcmp(mount_root, "/") == 0 ? 0 : strlen(mount_root);
+    if (hidden != 0) {
+        bool inside = strncmp(below, mount_root, hidden) == 0 && (below[hidden] == '/' || below[hidden] == '\0');
+        below = inside ? below + hidden : "";
+    }
+    char folder[PATH_MAX];
+    size_t base = strlen(mount_point);
+    if (base + strlen(below) >= sizeof folder || strstr(below, "/..") != NULL)
+        below = "";
+    if (base >= sizeof folder)
+        return UINT_MAX;
+    strcpy(folder, mount_point);
+    strcpy(folder + base, below);
+    unsigned least = UINT_MAX;
+    for (;;) {
+        unsigned here = quota_of_folder(root, folder, h->version2);
+        if (here < least)
+            least = here;
+        char *slash = strrchr(folder, '/');
+        if (slash == NULL || slash < folder + base)
+            return least;
+        *slash = '\0';
+    }
+}
+
+/* Splits a line of mountinfo. Returns false for other file systems. */
+static bool parse_mount(char *line, char **mount_root, char **mount_point, bool *version2)
+{
+    line[strcspn(line, "\n")] = '\0';
+    char *rest = strstr(line, " - ");
+    if (rest == NULL)
+        return false;
+    *rest = '\0';
+    rest += 3;
+    char *save, *options = NULL;
+    char *type = strtok_r(rest, " ", &save);
+    if (type != NULL && strtok_r(NULL, " ", &save) != NULL)
+        options = strtok_r(NULL, " ", &save);
+    if (type == NULL || options == NULL)
+        return false;
+    *version2 = strcmp(type, "cgroup2") == 0;
+    if (!*version2 && (strcmp(type, "cgroup") != 0 || !list_has(options, "cpu")))
+        return false;
+    char *field = strtok_r(line, " ", &save);
+    for (int i = 0; i < 3 && field != NULL; i++)
+        field = strtok_r(NULL, " ", &save);
+    *mount_root = field;
+    *mount_point = field == NULL ? NULL : strtok_r(NULL, " ", &save);
+    if (*mount_point == NULL)
+        return false;
+    unescape(*mount_root);
+    unescape(*mount_point);
+    return true;
+}
+
+static unsigned quota_below(const char *root)
+{
+    struct hierarchy v2 = {.version2 = true}, v1 = {.version2 = false};
+    read_groups(root, &v2, &v1);
+    if (v2.group[0] == '\0' && v1.group[0] == '\0')
+        return 0;
+    FILE *f = open_below(root, "/proc/self/mountinfo");
+    if (f == NULL)
+        return 0;
+    unsigned least = UINT_MAX;
+    char *line = NULL;
+    size_t room = 0;
+    while (getline(&line, &room, f) > 0) {
+        char *mount_root, *mount_point;
+        bool version2;
+        if (!parse_mount(line, &mount_root, &mount_point, &version2))
+            continue;
+        const struct hierarchy *h = version2 ? &v2 : &v1;
+        if (h->group[0] == '\0')
+            continue;
+        unsigned here = tightest(root, mount_root, mount_point, h);
+        if (here < least)
+            least = here;
+    }
+    free(line);
+    fclose(f);
+    return least == UINT_MAX ? 0 : least;
+}
+
+unsigned os_cpu_quota_below(const char *root)
+{
+    int saved_errno = errno;
+    unsigned quota = quota_below(root);
+    errno = saved_errno;
+    return quota;
+}
+
+unsigned os_cpu_quota(void) { return os_cpu_quota_below(""); }

@@ -1,0 +1,82 @@
+/* Kernel threads: start, join, detach, number, name.
+ *
+ * Does: starts kernel threads through the C library, so that thread-local storage, malloc and debuggers know them. Does not:
+ * pool them, pin them (processors.c), or decide how many there are.
+ * Callers: anybody, on any stack. The signal mask is the calling kernel thread's; it is back in place on return.
+ * States of a handle: started -> joined or detached, once; after that it means nothing.
+ * Failures: EAGAIN where the system refuses a thread for whatever reason. Cost: some tens of microseconds.
+ *
+ * The name goes through prctl, not pthread_setname_np: the caller's thread pointer may be a user-level thread's own block.
+ * Rejected: raw clone (no C library in the thread: no malloc, no dlopen, no errno). pthread_attr_setsigmask_np (glibc only). */
+#include "os.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(pthread_t) <= sizeof(os_thread), "a handle must hold the C library's");
+
+/* Asks for the stack size; sizes that the C library refuses leave its default. */
+static void ask_stack(pthread_attr_t *attr, size_t bytes)
+{
+    size_t page = os_page_size();
+    if (bytes < (size_t)PTHREAD_STACK_MIN)
+        bytes = (size_t)PTHREAD_STACK_MIN;
+    if (bytes <= SIZE_MAX - page)
+        pthread_attr_setstacksize(attr, (bytes + page - 1) / page * page);
+}
+
+static int create(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
+{
+    pthread_t t;
+    int rc;
+    if (stack_bytes == 0) {
+        rc = pthread_create(&t, NULL, start, arg);
+    } else {
+        pthread_attr_t attr;
+        pthread_attr_init(&attr);
+        ask_stack(&attr, stack_bytes);
+        rc = pthread_create(&t, &attr, start, arg);
+        pthread_attr_destroy(&attr);
+        if (rc == EINVAL) /* smaller than this program's static thread-local storage */
+            rc = pthread_create(&t, NULL, start, arg);
+    }
+    if (rc != 0)
+        return EAGAIN;
+    *out = (os_thread)t;
+    return 0;
+}
+
+int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals)
+{
+    if (!block_signals)
+        return create(out, start, arg, stack_bytes);
+    /* Blocked around the creation, since the new thread inherits the mask: none can arrive there before start() runs. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = create(out, start, arg, stack_bytes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+void os_thread_join(os_thread t) { pthread_join((pthread_t)t, NULL); }
+
+void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }
+
+int os_thread_id(void) { return (int)syscall(SYS_gettid); }
+
+void os_thread_name(const char *name)
+{
+    int saved_errno = errno;
+    char cut[16]; /* the kernel's limit, its terminator included */
+    strncpy(cut, name, sizeof cut - 1);
+    cut[sizeof cut - 1] = '\0';
+    prctl(PR_SET_NAME, cut);
+    errno = saved_errno;
+}
