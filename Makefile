@@ -1,0 +1,82 @@
+# The thin face of the build: CMake with Ninja does the work. `make help` says what there is.
+
+BUILD   ?= build
+JOBS    ?= $(shell nproc)
+PREFIX  ?= /usr/local
+CTEST   := ctest --output-on-failure --no-tests=error -j $(JOBS)
+CMAKE   := cmake
+SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
+
+.PHONY: all help demo check test check-ports conformance asan tsan ubsan bench install format format-check lint clean
+
+all: $(BUILD)/build.ninja
+	$(CMAKE) --build $(BUILD) -j $(JOBS)
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make              configure and build the release build in build/
+## make demo         install what is missing, build, and show the main job (about four minutes)
+## make check        install what is missing, build, run the tests (at most five minutes)
+## make check-ports  the other processors' ports, cross-built and run under qemu-user
+## make conformance  libgomp's own test suite, under libgomp and under us
+## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
+## make bench        measure beside the peers
+## make install      DESTDIR and PREFIX are honoured
+## make format|format-check|lint   clang-format, clang-tidy
+
+$(BUILD)/build.ninja: | configure
+.PHONY: configure
+configure:
+	@command -v cmake >/dev/null && command -v ninja >/dev/null || tools/install-deps build
+	@test -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+
+demo:
+	tools/install-deps build demo
+	$(MAKE) all
+	tools/demo
+
+check:
+	tools/install-deps build check
+	$(MAKE) test
+
+test: all
+	cd $(BUILD) && $(CTEST)
+
+check-ports:
+	tools/install-deps build ports
+	tools/check-ports
+
+conformance:
+	tools/install-deps build conformance
+	$(MAKE) all
+	tests/conformance/run --build $(BUILD)
+
+asan tsan ubsan:
+	tools/install-deps build check
+	$(CMAKE) --preset $@
+	$(CMAKE) --build build-$@ -j $(JOBS)
+	cd build-$@ && $(CTEST)
+
+bench:
+	tools/install-deps build demo
+	$(MAKE) all
+	bench/run.py
+
+install: all
+	$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
+
+format:
+	clang-format -i $(SOURCES)
+
+format-check:
+	tools/install-deps lint
+	clang-format --dry-run --Werror $(SOURCES)
+
+lint:
+	tools/install-deps build lint
+	$(MAKE) all
+	tools/lint $(BUILD)
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan build-ubsan build-debug
