@@ -28,9 +28,13 @@ struct uth {
     void *stack;              /* lowest usable byte; NULL when adopted */
     size_t stack_bytes;       /* usable */
     struct uth *next;         /* in a cache */
+    unsigned batch_count;     /* first of a batch on the shared list: how many it has */
+    bool used;                /* ran since its stack's memory was last given back */
     void *vp;                 /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     void *fiber;              /* thread sanitizer's fiber, in such builds */
     void *fake_stack;         /* address sanitizer's, likewise */
+    const void *san_stack;    /* and the bounds that it wants to know, of adopted ones too */
+    size_t san_stack_bytes;
     unsigned valgrind_id;
 };
 #define UTH_ADOPTED 1u

@@ -1,0 +1,35 @@
+/* x86-64 (System V ABI): what cpu.h asks of a port.
+ *
+ * A saved context is its stack pointer; everything else is in the frame that it points to. The frame, lowest address
+ * first (switch.S writes and reads it, context.c makes the first one):
+ *
+ *   sp +  0   MXCSR (4 bytes), x87 control word (2), unused (2)
+ *   sp +  8   r15
+ *   sp + 16   r14
+ *   sp + 24   r13        first frame: arg
+ *   sp + 32   r12        first frame: entry
+ *   sp + 40   rbx
+ *   sp + 48   rbp        first frame: 0, ends frame-pointer chains
+ *   sp + 56   return address      first frame: cpu_first
+ *   sp + 64   the caller's frame  first frame: 16-byte aligned, zeros
+ *
+ * Intel's control-flow technology: entries carry endbr64 (indirect-branch tracking holds); shadow stacks do not, because a
+ * context would need its own, which takes a system call each. The objects are not marked for shadow stacks, so the
+ * dynamic linker leaves them off. */
+#ifndef PS_CPU_PORT_H
+#define PS_CPU_PORT_H
+
+#include "compiler.h"
+
+#define CPU_PORT_NAME   "x86_64"
+#define CPU_CARRIES_TLS 0
+#define CPU_STACK_MIN   16384
+
+struct cpu_context {
+    void *sp;
+};
+
+static inline void cpu_pause(void) { __builtin_ia32_pause(); }
+static inline uint64_t cpu_cycles(void) { return __builtin_ia32_rdtsc(); }
+
+#endif

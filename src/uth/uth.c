@@ -1,0 +1,298 @@
+/* Underlying threads: stacks made late, cached, shared in batches, given back; switching with the sanitizers told.
+ *
+ * Does not schedule and never waits, but for uth_await_saved. The contract with its states is uth.h.
+ *
+ * A uth's descriptor lies at the top of its own stack: one mapping, one page touched, and an overflow, which runs away
+ * downwards, cannot reach it. Stacks are a whole number of pages apart, so equal depths of all of them would meet in the
+ * same sets of the first-level cache; each top is therefore lowered by a colour.
+ *
+ * The way of a stack:   system -> cache of a vp <-> shared list <-> cache of another vp
+ *                          ^------------------------------'
+ * A cache is its owner's alone. Past CACHE_MAX stacks it gives a batch to the shared list; an empty one takes a batch.
+ * The shared list is an array of slots, each empty or the first uth of a chain of up to BATCH:
+ *   put   compare-and-swap NULL -> batch (release: the chain's links and stacks are written before)
+ *   take  exchange -> NULL (acquire: pairs with it)
+ * Whoever took a batch owns it, so there is no ABA and no lock that a forked child could find held. All slots full:
+ * the stacks go back to the system. shared_batches is a hint only (relaxed): it saves the scan of an empty array.
+ *
+ * Memory: what runs touched its stack. A cache keeps up to CACHE_MAX such stacks, for reuse while it is warm; a vp about to
+ * park calls uth_cache_trim, which gives the pages below the topmost back to the system, on the shared list too.
+ * Bounds: CACHE_MAX a vp plus SLOTS * BATCH shared; all others are unmapped.
+ *
+ * running: 1 from the switch to a uth until its context is saved again. Written 1 by who switches to it (relaxed: it owns
+ * the uth, and nobody looks before it is published again); 0 by uth_switched (release), which the acquire in
+ * uth_await_saved pairs with: what ran before the save happens before what resumes it.
+ *
+ * Cost: uth_get and uth_put a few loads and stores; batches one compare-and-swap each BATCH of them; fresh stacks two
+ * system calls. Failure: no memory for a stack, NULL.
+ * Rejected: a locked overflow list (fork); one list of single stacks (a shared line at each put); descriptors from
+ * malloc (a second miss; malloc is the program's, and may be interposed by something that runs on us).
+ * Papers: psthreads-2009 section 2.3 (recycling through local queues); nthlib-2004 section 2. */
+#include "uth.h"
+
+#include "check.h"
+#include "os.h"
+#include "sanitizers.h"
+
+#ifndef UTH_CACHE_MAX /* tests build with tiny ones */
+#define UTH_CACHE_MAX 64
+#define UTH_BATCH     32
+#define UTH_SLOTS     64
+#endif
+#define COLOURS     16
+#define COLOUR_STEP (2 * PS_CACHE_LINE)
+/* Spins before uth_await_saved yields the processor: a switch takes tens of cycles unless its vp lost its core. */
+#define AWAIT_SPINS 200
+
+static _Atomic size_t default_bytes;
+static _Atomic(struct uth *) shared[UTH_SLOTS];
+static _Atomic int shared_batches;
+static _Atomic unsigned next_colour;
+
+void uth_init(size_t default_stack_bytes)
+{
+    size_t page = os_page_size(), none = 0;
+    if (default_stack_bytes < CPU_STACK_MIN)
+        default_stack_bytes = CPU_STACK_MIN;
+    ps_cas_relaxed(&default_bytes, &none, (default_stack_bytes + page - 1) / page * page);
+}
+
+size_t uth_default_stack_bytes(void) { return ps_load_relaxed(&default_bytes); }
+
+void uth_cache_init(struct uth_cache *cache) { *cache = (struct uth_cache){.stack_bytes = uth_default_stack_bytes()}; }
+
+/* --- stacks from and to the system --- */
+
+static struct uth *make(size_t stack_bytes)
+{
+    size_t usable, top_bytes;
+    unsigned char *stack = os_stack_map(stack_bytes, &usable);
+    if (stack == NULL)
+        return NULL;
+    top_bytes = (ps_add_relaxed(&next_colour, 1) % COLOURS) * COLOUR_STEP;
+    struct uth *u = (struct uth *)(((uintptr_t)stack + usable - top_bytes - sizeof *u) & -(uintptr_t)PS_CACHE_LINE);
+    *u = (struct uth){.stack = stack, .stack_bytes = usable};
+    san_stack_made(u);
+    return u;
+}
+
+static void unmake(struct uth *u)
+{
+    cpu_context_fini(&u->ctx);
+    san_stack_gone(u);
+    os_stack_unmap(u->stack, u->stack_bytes);
+}
+
+/* Bytes of the stack that a context may use: those below the descriptor. */
+static size_t context_bytes(const struct uth *u) { return (size_t)((const char *)u - (const char *)u->stack); }
+
+static void give_memory_back(struct uth *u)
+{
+    if (!u->used)
+        return;
+    /* The page of the descriptor stays, whole: contexts start there. */
+    size_t page = os_page_size(), above = u->stack_bytes - context_bytes(u);
+    cpu_context_fini(&u->ctx);
+    u->used = false;
+    os_stack_idle(u->stack, u->stack_bytes, (above + page - 1) / page * page);
+}
+
+/* --- the shared list --- */
+
+static bool shared_put(struct uth *first, unsigned count)
+{
+    first->batch_count = count;
+    for (unsigned i = 0; i < UTH_SLOTS; i++) {
+        struct uth *none = NULL;
+        if (ps_load_relaxed(&shared[i]) == NULL && ps_cas_release(&shared[i], &none, first)) {
+            ps_add_relaxed(&shared_batches, 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct uth *take_slot(unsigned i)
+{
+    struct uth *first = NULL;
+    if (ps_load_relaxed(&shared[i]) != NULL && (first = ps_xchg_acquire(&shared[i], NULL)) != NULL)
+        ps_sub_relaxed(&shared_batches, 1);
+    return first;
+}
+
+static struct uth *shared_take(void)
+{
+    struct uth *first = NULL;
+    if (ps_load_relaxed(&shared_batches) > 0)
+        for (unsigned i = 0; i < UTH_SLOTS && first == NULL; i++)
+            first = take_slot(i);
+    return first;
+}
+
+/* --- the cache --- */
+
+static void push(struct uth_cache *cache, struct uth *u)
+{
+    u->next = cache->free;
+    cache->free = u;
+    cache->count++;
+}
+
+static struct uth *pop(struct uth_cache *cache)
+{
+    struct uth *u = cache->free;
+    cache->free = u->next;
+    cache->count--;
+    return u;
+}
+
+/* Moves up to UTH_BATCH stacks to the shared list, or to the system where that is full. */
+static void spill(struct uth_cache *cache, bool idle)
+{
+    struct uth *first = NULL;
+    unsigned count = 0;
+    for (; cache->count > 0 && count < UTH_BATCH; count++) {
+        struct uth *u = pop(cache);
+        if (idle)
+            give_memory_back(u);
+        u->next = first;
+        first = u;
+    }
+    if (first != NULL && !shared_put(first, count))
+        for (struct uth *u = first, *next; u != NULL; u = next) {
+            next = u->next;
+            unmake(u);
+        }
+}
+
+PS_NOINLINE static bool refill(struct uth_cache *cache)
+{
+    struct uth *u = shared_take();
+    if (u != NULL) {
+        cache->count = u->batch_count;
+        cache->free = u;
+        return true;
+    }
+    u = make(cache->stack_bytes);
+    if (u != NULL)
+        push(cache, u);
+    return u != NULL;
+}
+
+struct uth *uth_get(struct uth_cache *cache)
+{
+    if (PS_UNLIKELY(cache->free == NULL) && !refill(cache))
+        return NULL;
+    return pop(cache);
+}
+
+struct uth *uth_get_sized(size_t stack_bytes)
+{
+    return make(stack_bytes < CPU_STACK_MIN ? CPU_STACK_MIN : stack_bytes);
+}
+
+void uth_put(struct uth_cache *cache, struct uth *u)
+{
+    PS_ASSERT(ps_load_relaxed(&u->running) == 0 && !(u->flags & UTH_ADOPTED));
+    u->vp = NULL;
+    if (PS_UNLIKELY(u->stack_bytes != cache->stack_bytes)) {
+        unmake(u);
+        return;
+    }
+    push(cache, u);
+    if (PS_UNLIKELY(cache->count > UTH_CACHE_MAX))
+        spill(cache, false);
+}
+
+void uth_cache_trim(struct uth_cache *cache, unsigned keep)
+{
+    struct uth_cache rest = {.stack_bytes = cache->stack_bytes};
+    if (cache->count > keep) {
+        struct uth **last = &cache->free;
+        for (unsigned i = 0; i < keep; i++)
+            last = &(*last)->next;
+        rest.free = *last;
+        rest.count = cache->count - keep;
+        cache->count = keep;
+        *last = NULL;
+        while (rest.count > 0)
+            spill(&rest, true);
+    }
+    for (unsigned i = 0; i < UTH_SLOTS && ps_load_relaxed(&shared_batches) > 0; i++) {
+        struct uth *first = take_slot(i);
+        if (first == NULL)
+            continue;
+        for (struct uth *u = first; u != NULL; u = u->next)
+            give_memory_back(u);
+        if (!shared_put(first, first->batch_count)) {
+            /* Others filled every slot meanwhile: the cache keeps this batch, and it will come round again. */
+            struct uth *last = first;
+            while (last->next != NULL)
+                last = last->next;
+            last->next = cache->free;
+            cache->free = first;
+            cache->count += first->batch_count;
+        }
+    }
+}
+
+void uth_cache_drain(struct uth_cache *cache)
+{
+    while (cache->count > 0)
+        unmake(pop(cache));
+    cache->free = NULL;
+    for (struct uth *u = shared_take(), *next; u != NULL; u = next != NULL ? next : shared_take()) {
+        next = u->next;
+        unmake(u);
+    }
+}
+
+/* --- contexts --- */
+
+int uth_start(struct uth *u, cpu_entry_fn *entry, void *arg)
+{
+    PS_ASSERT(ps_load_relaxed(&u->running) == 0);
+    u->used = true;
+    san_context_starts(u);
+    cpu_context_fini(&u->ctx); /* what the port holds of a context that was left in the middle */
+    return cpu_context_init(&u->ctx, u->stack, context_bytes(u), entry, arg);
+}
+
+int uth_adopt(struct uth *u)
+{
+    *u = (struct uth){.flags = UTH_ADOPTED};
+    ps_store_relaxed(&u->running, 1);
+    san_adopt(u);
+    return cpu_context_adopt(&u->ctx);
+}
+
+void uth_release(struct uth *u)
+{
+    PS_ASSERT(u->flags & UTH_ADOPTED);
+    cpu_context_fini(&u->ctx);
+    ps_store_relaxed(&u->running, 0);
+}
+
+void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying)
+{
+    PS_ASSERT(ps_load_relaxed(&to->running) == 0);
+    ps_store_relaxed(&to->running, 1);
+    san_leave(from, to, dying);
+    return cpu_switch(&from->ctx, &to->ctx, transfer);
+}
+
+void uth_switched(struct uth *from, struct uth *self)
+{
+    san_arrived(from, self);
+    ps_store_release(&from->running, 0);
+}
+
+void uth_await_saved(struct uth *u)
+{
+    for (unsigned spins = 0; PS_UNLIKELY(ps_load_acquire(&u->running) != 0); spins++) {
+        if (spins < AWAIT_SPINS)
+            cpu_pause();
+        else
+            os_yield();
+    }
+}
