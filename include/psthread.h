@@ -14,6 +14,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 #define PSTHREAD_VERSION_MAJOR 0
 #define PSTHREAD_VERSION_MINOR 1
@@ -206,6 +209,9 @@ int psthread_workqueue_add(psthread_workqueue_t queue, void (*fn)(void *), void 
 /* Waits until everything added so far, and what that added, has run; runs work itself while it waits. Blocks. */
 int psthread_workqueue_wait(psthread_workqueue_t queue);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,31 @@
+# What `make install` puts where. The drop-in folders stand under lib/psthreads/ of the prefix, whatever the library folder
+# is called: psrun looks for them from its own place.
+include(CMakePackageConfigHelpers)
+set(PS_DROPIN_DIR lib/psthreads)
+
+install(FILES ${CMAKE_SOURCE_DIR}/include/psthread.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+if(TARGET psthreads_shared)
+  install(TARGETS psthreads_shared EXPORT psthreadsTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${ps_static_library} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/psthreads)
+  install(EXPORT psthreadsTargets NAMESPACE psthreads:: DESTINATION ${package_dir})
+  configure_package_config_file(cmake/psthreadsConfig.cmake.in ${CMAKE_BINARY_DIR}/psthreadsConfig.cmake
+    INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR PS_DROPIN_DIR)
+  write_basic_package_version_file(${CMAKE_BINARY_DIR}/psthreadsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_BINARY_DIR}/psthreadsConfig.cmake ${CMAKE_BINARY_DIR}/psthreadsConfigVersion.cmake
+    DESTINATION ${package_dir})
+  # relative, so that the tree may be installed to, or moved to, another prefix than the one configured
+  file(RELATIVE_PATH PS_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  string(REGEX REPLACE "/$" "" PS_PREFIX_FROM_PC "${PS_PREFIX_FROM_PC}")
+  configure_file(cmake/psthreads.pc.in ${CMAKE_BINARY_DIR}/psthreads.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/psthreads.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
+if(TARGET psrun)
+  install(TARGETS psrun RUNTIME DESTINATION bin)
+endif()
+foreach(folder dropin dropin-pthreads)
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/${folder} DESTINATION ${PS_DROPIN_DIR} OPTIONAL USE_SOURCE_PERMISSIONS)
+endforeach()

@@ -1,0 +1,44 @@
+# The threads library as users link it: libpsthreads.so and libpsthreads.a, made of the rooms base to psthreads.
+#
+# Both show psthread_* and nothing else: the shared one by its version script; the static one is a single object whose
+# hidden symbols are made local, so that a private name of ours can never meet a name of the program's.
+set(ps_library_rooms base cpu os lockfree uth psthreads)
+set(ps_library_objects)
+set(ps_library_room_targets)
+foreach(room ${ps_library_rooms})
+  if(NOT TARGET ps_${room})
+    message(STATUS "libpsthreads is not built: the room ${room} has no sources")
+    return()
+  endif()
+  list(APPEND ps_library_objects $<TARGET_OBJECTS:ps_${room}>)
+  list(APPEND ps_library_room_targets ps_${room})
+endforeach()
+
+add_library(psthreads_shared SHARED ${ps_library_objects})
+# C even where every object is assembly to CMake's eyes
+set_target_properties(psthreads_shared PROPERTIES
+  OUTPUT_NAME psthreads EXPORT_NAME psthreads LINKER_LANGUAGE C
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+  LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/psthreads/exports.map)
+# nodelete: kernel threads of ours may stand in the library's code when it is closed
+target_link_options(psthreads_shared PRIVATE
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/psthreads/exports.map -Wl,-z,nodelete -Wl,--as-needed)
+if(NOT PS_SANITIZE)
+  target_link_options(psthreads_shared PRIVATE -Wl,-z,defs)
+endif()
+target_link_libraries(psthreads_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+target_include_directories(psthreads_shared INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+set(ps_static_library ${CMAKE_BINARY_DIR}/lib/libpsthreads.a)
+set(ps_static_object ${CMAKE_BINARY_DIR}/lib/rooms/libpsthreads.o)
+add_custom_command(
+  OUTPUT ${ps_static_library}
+  COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${ps_static_object} ${ps_library_objects}
+  COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${ps_static_object}
+  COMMAND ${CMAKE_COMMAND} -E rm -f ${ps_static_library}
+  COMMAND ${CMAKE_AR} qcs ${ps_static_library} ${ps_static_object}
+  DEPENDS ${ps_library_room_targets} ${ps_library_objects}
+  COMMENT "Making lib/libpsthreads.a"
+  COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(psthreads_static ALL DEPENDS ${ps_static_library})
