@@ -3,6 +3,8 @@
 #include "cpu.h"
 #include "os.h"
 
+#if !PS_PORTABLE
+
 #define LOOKS_BEFORE_YIELD 300 /* some microseconds: longer than any section that is not preempted */
 #define MOST_PAUSES        16  /* between two looks */
 
@@ -22,3 +24,5 @@ void ps_spin_lock_slow(struct ps_spin *lock)
         }
     } while (ps_xchg_acquire(&lock->word, 1) != 0);
 }
+
+#endif

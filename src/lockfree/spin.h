@@ -11,7 +11,10 @@
  * another kernel thread between looks (the holder may have been preempted on this very processor). That is no sleep:
  * a waiter stays runnable.
  * Rejected: ticket and queue locks, which convoy as soon as one waiter in line is preempted.
- * Paper: balder-threads-2004, figure 2, whose spinning half this is; the blocking half is the scheduler's. */
+ * Paper: balder-threads-2004, figure 2, whose spinning half this is; the blocking half is the scheduler's.
+ *
+ * PS_PORTABLE: every lock is made of a POSIX mutex and a condition variable instead (spin_posix.c), the other column of the paper's
+ * table 1. The size, the all-zero free state and the rules for callers stay the same. */
 #ifndef PS_SPIN_H
 #define PS_SPIN_H
 
@@ -28,6 +31,14 @@ struct ps_spin {
 
 static inline void ps_spin_init(struct ps_spin *lock) { ps_store_relaxed(&lock->word, 0); }
 
+#if PS_PORTABLE
+
+void ps_spin_lock(struct ps_spin *lock);
+bool ps_spin_try_lock(struct ps_spin *lock);
+void ps_spin_unlock(struct ps_spin *lock);
+
+#else
+
 /* Takes the lock that was seen held. */
 PS_COLD void ps_spin_lock_slow(struct ps_spin *lock);
 
@@ -41,6 +52,9 @@ static inline bool ps_spin_try_lock(struct ps_spin *lock)
     return ps_load_relaxed(&lock->word) == 0 && ps_xchg_acquire(&lock->word, 1) == 0;
 }
 static inline void ps_spin_unlock(struct ps_spin *lock) { ps_store_release(&lock->word, 0); }
+
+#endif
+
 /* A hint, for checks: somebody holds it. */
 static inline bool ps_spin_is_held(struct ps_spin *lock) { return ps_load_relaxed(&lock->word) != 0; }
 

@@ -1,0 +1,120 @@
+/* The visiting order of psthreads-2009 figures 2 and 3; see steal.h. */
+#include "steal.h"
+#include "check.h"
+#include "os.h"
+
+#include <string.h>
+
+/* One level: who is in whose group. Exactly one of the three says it. */
+struct level {
+    unsigned size;            /* equal groups */
+    const uint16_t *group_of; /* by vp, or by processor where index_of or processors is set */
+    const unsigned *index_of; /* vp -> processor */
+    unsigned processors;      /* not 0: vp v sits on processor v modulo this */
+    bool same_processor;      /* the group is the processor itself */
+};
+
+struct walk {
+    unsigned my_id, num_vps;
+    unsigned lower_count; /* members of my group of the level before; 0 at the innermost level */
+    unsigned used;        /* of order */
+    uint16_t *order;
+    uint64_t visited[PS_STEAL_MAX_VPS / 64];
+};
+
+static unsigned group_number(const struct level *l, unsigned vp)
+{
+    if (l->size != 0)
+        return vp / l->size;
+    if (l->index_of != NULL)
+        vp = l->index_of[vp];
+    else if (l->processors != 0)
+        vp %= l->processors;
+    return l->same_processor ? vp : l->group_of[vp];
+}
+
+static void visit(struct walk *w, unsigned vp)
+{
+    uint64_t bit = UINT64_C(1) << vp % 64;
+    if (w->visited[vp / 64] & bit)
+        return;
+    w->visited[vp / 64] |= bit;
+    w->order[w->used++] = (uint16_t)vp;
+}
+
+static void walk_init(struct walk *w, unsigned my_id, unsigned num_vps, uint16_t *order)
+{
+    PS_CHECK(num_vps <= PS_STEAL_MAX_VPS && my_id < num_vps, "visiting order of vp %u of %u", my_id, num_vps);
+    w->my_id = my_id;
+    w->num_vps = num_vps;
+    w->lower_count = 0;
+    w->used = 0;
+    w->order = order;
+    memset(w->visited, 0, (num_vps + 63) / 64 * sizeof *w->visited);
+    w->visited[my_id / 64] |= UINT64_C(1) << my_id % 64;
+}
+
+/* Once around my group of this level. */
+static void walk_level(struct walk *w, const struct level *l)
+{
+    unsigned mine = group_number(l, w->my_id), count = 0, my_place = 0;
+    for (unsigned vp = 0; vp < w->num_vps; vp++) {
+        if (vp == w->my_id)
+            my_place = count;
+        if (group_number(l, vp) == mine)
+            count++;
+    }
+    unsigned first = (my_place + w->lower_count) % count;
+    for (int before_first = 0; before_first < 2; before_first++) {
+        unsigned place = 0;
+        for (unsigned vp = 0; vp < w->num_vps; vp++)
+            if (group_number(l, vp) == mine && (place++ < first) == before_first)
+                visit(w, vp);
+    }
+    w->lower_count = count;
+}
+
+/* The level that is always there: the whole machine. */
+static unsigned walk_rest(struct walk *w)
+{
+    if (w->used < w->num_vps - 1)
+        walk_level(w, &(struct level){.size = w->num_vps});
+    PS_ASSERT(w->used == w->num_vps - 1);
+    return w->used;
+}
+
+unsigned ps_steal_order(unsigned my_id, unsigned num_vps, const unsigned group_size[], unsigned num_levels,
+                        uint16_t order_out[])
+{
+    struct walk w;
+    walk_init(&w, my_id, num_vps, order_out);
+    for (unsigned i = 0; i < num_levels; i++)
+        if (group_size[i] != 0)
+            walk_level(&w, &(struct level){.size = group_size[i]});
+    return walk_rest(&w);
+}
+
+unsigned ps_steal_order_groups(unsigned my_id, unsigned num_vps, const uint16_t *const group_of[], unsigned num_levels,
+                               uint16_t order_out[])
+{
+    struct walk w;
+    walk_init(&w, my_id, num_vps, order_out);
+    for (unsigned i = 0; i < num_levels; i++)
+        walk_level(&w, &(struct level){.group_of = group_of[i]});
+    return walk_rest(&w);
+}
+
+unsigned ps_steal_order_topology(unsigned my_id, unsigned num_vps, const struct os_topology *topology,
+                                 const unsigned index_of[], uint16_t order_out[])
+{
+    struct walk w;
+    walk_init(&w, my_id, num_vps, order_out);
+    struct level l = {.index_of = index_of, .processors = topology->n, .same_processor = true};
+    walk_level(&w, &l);
+    l.same_processor = false;
+    for (unsigned i = 0; i < topology->num_levels; i++) {
+        l.group_of = topology->level[i].group_of;
+        walk_level(&w, &l);
+    }
+    return walk_rest(&w);
+}
