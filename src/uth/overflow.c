@@ -1,0 +1,104 @@
+/* Stack overflow: one line that says whose stack and how to raise it, then what would have happened anyway.
+ *
+ * A SIGSEGV handler, installed only where the program has none (a program's or a sanitizer's handler stays), runs on an
+ * alternate stack, because the stack that overflowed has no room for it. It looks whether the address lies in the guard
+ * page of the uth that runs; whatever it finds, it puts the default action back and returns: the instruction faults
+ * again, so that a core dump shows the place and the exit status is the usual one. A SIGSEGV that somebody sent has no
+ * instruction to fault again; it is raised anew and comes when the handler returns.
+ *
+ * What it cannot see: a frame so large that it steps over the guard page (gcc -fstack-clash-protection prevents that),
+ * and overflow of a stack that is not ours.
+ *
+ * The handler calls only what is async-signal-safe; `report` is published whole (release, acquire) before the handler is
+ * installed, and replaced by a later install. Alternate stacks belong to their kernel thread: `alternate` is native
+ * thread-local, touched only by uth_overflow_thread_init and _fini, which the caller runs on the thread's own thread
+ * pointer. No memory for one: that thread overflows without the line. */
+#include "check.h"
+#include "os.h"
+#include "uth.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#define HANDLER_BYTES 16384 /* beyond the signal frame itself: formatting one line */
+
+struct report {
+    uth_current_fn *current;
+    uth_describe_fn *describe;
+    const char *variable;
+};
+
+static struct report reports[2]; /* the installed one and its successor */
+static _Atomic(struct report *) report;
+
+static __thread struct {
+    void *stack;
+    size_t bytes;
+} alternate;
+
+static bool in_guard_page(const struct uth *u, const void *address)
+{
+    uintptr_t a = (uintptr_t)address, stack = (uintptr_t)u->stack;
+    return stack != 0 && a < stack && a >= stack - os_page_size();
+}
+
+static void on_fault(int signo, siginfo_t *info, void *context)
+{
+    (void)context;
+    struct report *r = ps_load_acquire(&report);
+    struct uth *u = r->current();
+    bool sent = info->si_code <= 0;
+    if (!sent && u != NULL && in_guard_page(u, info->si_addr)) {
+        char who[160] = "a thread";
+        r->describe(who, sizeof who);
+        ps_warn("stack overflow in %s: its stack has %zu KiB; raise it with %s", who, u->stack_bytes / 1024,
+                r->variable);
+    }
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigaction(signo, &standard, NULL);
+    if (sent)
+        raise(signo);
+}
+
+void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, const char *variable)
+{
+    struct report *next = ps_load_relaxed(&report) == &reports[0] ? &reports[1] : &reports[0];
+    *next = (struct report){current, describe, variable};
+    ps_store_release(&report, next);
+    struct sigaction present, ours = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&ours.sa_mask);
+    if (sigaction(SIGSEGV, NULL, &present) == 0 && !(present.sa_flags & SA_SIGINFO) && present.sa_handler == SIG_DFL)
+        sigaction(SIGSEGV, &ours, NULL);
+    uth_overflow_thread_init();
+}
+
+void uth_overflow_thread_init(void)
+{
+    stack_t present;
+    if (alternate.stack != NULL || sigaltstack(NULL, &present) != 0 || !(present.ss_flags & SS_DISABLE))
+        return;
+    size_t frame = getauxval(AT_MINSIGSTKSZ); /* the processor's vector state decides; 0 on old kernels */
+    size_t bytes = (frame < MINSIGSTKSZ ? (size_t)MINSIGSTKSZ : frame) + HANDLER_BYTES;
+    void *stack = os_map(bytes);
+    if (stack == NULL)
+        return;
+    stack_t ours = {.ss_sp = stack, .ss_size = bytes};
+    if (sigaltstack(&ours, NULL) != 0) {
+        os_unmap(stack, bytes);
+        return;
+    }
+    alternate.stack = stack;
+    alternate.bytes = bytes;
+}
+
+void uth_overflow_thread_fini(void)
+{
+    if (alternate.stack == NULL)
+        return;
+    stack_t present, none = {.ss_flags = SS_DISABLE};
+    if (sigaltstack(NULL, &present) == 0 && present.ss_sp == alternate.stack && sigaltstack(&none, NULL) != 0)
+        return; /* it runs on it right now: leaving it is a leak, unmapping it a crash */
+    os_unmap(alternate.stack, alternate.bytes);
+    alternate.stack = NULL;
+}
