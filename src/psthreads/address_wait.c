@@ -1,0 +1,114 @@
+/* Waiting on a word: the threads that wait on any address stand in one of a fixed number of buckets, by a hash of the address.
+ *
+ * Callers: threads of the library and foreign kernel threads (which become roots when they have to block), on any stack, holding
+ * no spin lock. The word is the caller's, wherever it lies; only its address and its value are used, and ps_wake_on uses the
+ * address alone.
+ *
+ * Shared fields of a bucket: `queue` by whoever holds `lock`; `waiting` (number of waiters in `queue`, or about to be) is
+ * written under `lock` and read by ps_wake_on without it.
+ *
+ * Protocol (w waits, k changes the word and wakes):
+ *   w 1. lock                                    k 1. changes *word (any order, by any means)
+ *     2. waiting + 1            (seq_cst)          2. fence          (seq_cst)
+ *     3. looks at *word         (seq_cst)          3. reads waiting; 0: done
+ *        differs: waiting - 1, unlock, return      4. lock, takes matching waiters, unlock
+ *     4. pushes itself, unlock                     5. ps_ready for each
+ *     5. ps_block
+ * No wake-up is lost: suppose w 3 reads the old value and k 3 reads 0, the losing interleaving. Then w 3 precedes k 1 in the word's
+ * modification order and so k 2 in the order of all seq_cst operations; k 3 precedes w 2, so k 2 precedes w 2; but w 2 precedes
+ * w 3: a circle. If k 3 reads more than 0, k 4 comes after w 4 by the lock, or before w 1, and then w 3 sees the change, which
+ * k's unlock publishes. tests/models/address_wait.pml checks this, and what breaks without step 2 of k or 3 of w.
+ * A change that reaches w 3 is read with acquire (seq_cst is); a wake-up is ordered by ps_ready.
+ *
+ * Unlike a kernel's futex there is no spurious return from blocking; callers loop all the same, because a woken thread runs later
+ * and the word may have changed back.
+ *
+ * Cost: nobody waits, wake is a fence and a load (of a line that changes only when something waits in that bucket); a wait that blocks
+ * is one lock and one switch. A bucket shared by two addresses makes wake walk over the strangers.
+ * Rejected: a bucket per address made on demand (allocation in a call that may not fail); parking in the waiter's own
+ * object (an omp_lock_t has four bytes in GCC's ABI, all of them the program's).
+ * Basis of ee_wait and ee_wake, and of psthread_once. */
+#include "address_wait.h"
+
+#include "active_wait.h"
+#include "spin.h"
+#include "waitq.h"
+
+#define BUCKET_BITS 8
+
+static struct bucket {
+    PS_LINE_ALIGNED struct ps_spin lock;
+    _Atomic uint32_t waiting;
+    struct ps_waitq queue;
+} buckets[1 << BUCKET_BITS];
+
+static struct bucket *bucket_of(const _Atomic uint32_t *word)
+{
+    return &buckets[(uintptr_t)word / sizeof(*word) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - BUCKET_BITS)];
+}
+
+static void count_locked(struct bucket *b, int change)
+{
+    ps_store_seq(&b->waiting, ps_load_relaxed(&b->waiting) + (uint32_t)change);
+}
+
+void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
+{
+    for (unsigned left = ps_spin_budget(); left; left = ps_spin_round(left))
+        if (ps_load_acquire(word) != expected)
+            return;
+    struct bucket *b = bucket_of(word);
+    struct ps_waiter me = {.thread = ps_self(), .tag = (uintptr_t)word};
+    ps_spin_lock(&b->lock);
+    count_locked(b, 1);
+    if (ps_load_seq(word) != expected) {
+        count_locked(b, -1);
+        ps_spin_unlock(&b->lock);
+        return;
+    }
+    ps_waitq_push_back(&b->queue, &me);
+    ps_spin_unlock(&b->lock);
+    ps_block(me.thread);
+}
+
+/* Takes up to n waiters of the word out of the bucket, in their order; *taken counts them. */
+static struct ps_waiter *take_locked(struct bucket *b, uintptr_t tag, unsigned n, unsigned *taken)
+{
+    struct ps_waitq found = {NULL, NULL};
+    struct ps_waiter **link = &b->queue.head, *before = NULL;
+    *taken = 0;
+    while (*link && *taken < n) {
+        struct ps_waiter *w = *link;
+        if (w->tag != tag) {
+            before = w;
+            link = &w->next;
+            continue;
+        }
+        *link = w->next;
+        if (b->queue.tail == w)
+            b->queue.tail = before;
+        ps_waitq_push_back(&found, w);
+        ++*taken;
+    }
+    return found.head;
+}
+
+void ps_wake_on(_Atomic uint32_t *word, unsigned n)
+{
+    struct bucket *b = bucket_of(word);
+    ps_fence_seq();
+    if (PS_LIKELY(ps_load_relaxed(&b->waiting) == 0))
+        return;
+    unsigned taken;
+    ps_spin_lock(&b->lock);
+    struct ps_waiter *first = take_locked(b, (uintptr_t)word, n, &taken);
+    count_locked(b, -(int)taken);
+    ps_spin_unlock(&b->lock);
+    ps_waiters_ready(first);
+}
+
+void ps_wait_on_after_fork(void)
+{
+    for (unsigned i = 0; i < 1u << BUCKET_BITS; i++)
+        buckets[i] = (struct bucket){0};
+}

@@ -1,0 +1,84 @@
+/* The condition variable: threads that wait for something which a mutex guards.
+ *
+ * Callers: wait - any thread that may block and holds the mutex; signal, broadcast, destroy - anyone, they never wait.
+ *
+ * A waiter pushes itself before it releases the mutex; so whoever changes the condition under the mutex afterwards finds it. From
+ * then on it may be readied at any time, also while it still runs and releases the mutex; ps_block then returns at once.
+ *
+ * Shared fields: queue, by who holds `lock`. `waiting` is written under `lock` and read without it by signal and broadcast: relaxed is enough,
+ * because a waiter that must be woken counted itself while it held the mutex under which the signaller, or somebody the signaller
+ * knows of, has changed the condition since; the mutex orders the two. A signal that is not ordered so finds any value, as POSIX allows.
+ *
+ * A woken thread does not touch the object any more, and signal's last access comes before its ps_ready: so it may be destroyed by a
+ * thread that knows that all were woken. Never returns without reason, though the interface would allow it.
+ *
+ * Cost: signal with nobody waiting is one load. Rejected: moving the woken to the mutex's queue on broadcast (wait morphing):
+ * it ties the two objects together, and threads that are not preempted mostly find the mutex free when they come to run.
+ * EPERM (checked build): the caller does not hold the mutex. */
+#include "mutex.h"
+#include "spin.h"
+#include "psthread.h"
+#include "waitq.h"
+
+#include <errno.h>
+
+struct cond {
+    struct ps_spin lock;
+    _Atomic uint32_t waiting;
+    struct ps_waitq queue;
+};
+_Static_assert(sizeof(struct cond) <= sizeof(psthread_cond_t), "a condition variable fits");
+_Static_assert(alignof(struct cond) <= alignof(psthread_cond_t), "a condition variable fits");
+
+static struct cond *inside(psthread_cond_t *cond) { return (struct cond *)(void *)cond; }
+
+int psthread_cond_init(psthread_cond_t *cond)
+{
+    *cond = (psthread_cond_t)PSTHREAD_COND_INITIALIZER;
+    return 0;
+}
+
+int psthread_cond_destroy(psthread_cond_t *cond) { return ps_load_acquire(&inside(cond)->waiting) ? EBUSY : 0; }
+
+int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex)
+{
+    struct cond *c = inside(cond);
+    struct ps_waiter me = {.thread = ps_self()};
+    if (!ps_mutex_held(mutex))
+        return EPERM;
+    ps_spin_lock(&c->lock);
+    ps_store_relaxed(&c->waiting, ps_load_relaxed(&c->waiting) + 1);
+    ps_waitq_push_back(&c->queue, &me);
+    ps_spin_unlock(&c->lock);
+    psthread_mutex_unlock(mutex);
+    ps_block(me.thread);
+    return psthread_mutex_lock(mutex);
+}
+
+int psthread_cond_signal(psthread_cond_t *cond)
+{
+    struct cond *c = inside(cond);
+    if (ps_load_relaxed(&c->waiting) == 0)
+        return 0;
+    ps_spin_lock(&c->lock);
+    struct ps_waiter *w = ps_waitq_pop(&c->queue);
+    if (w)
+        ps_store_relaxed(&c->waiting, ps_load_relaxed(&c->waiting) - 1);
+    ps_spin_unlock(&c->lock);
+    if (w)
+        ps_ready(w->thread, PS_BACK);
+    return 0;
+}
+
+int psthread_cond_broadcast(psthread_cond_t *cond)
+{
+    struct cond *c = inside(cond);
+    if (ps_load_relaxed(&c->waiting) == 0)
+        return 0;
+    ps_spin_lock(&c->lock);
+    struct ps_waiter *first = ps_waitq_take_all(&c->queue);
+    ps_store_relaxed(&c->waiting, 0);
+    ps_spin_unlock(&c->lock);
+    ps_waiters_ready(first);
+    return 0;
+}

@@ -1,0 +1,139 @@
+/* Thread-specific values: up to PSTHREAD_KEYS_MAX keys, each with a value per thread.
+ *
+ * Callers: any thread; nothing here blocks. Foreign kernel threads become roots at their first psthread_setspecific.
+ *
+ * A thread's descriptor holds one pointer (ps_thread_keys_slot), NULL until its first value is set, so that threads without values cost
+ * nothing. It points to a table that grows in steps of TABLE_STEP keys up to the highest one used. The table is the thread's own: no
+ * lock, no atomics.
+ *
+ * A key is a slot in a global array. `generation` is odd while the key exists and grows at each creation and deletion; a thread's value carries the
+ * generation it was set under, so that values of a deleted key are not seen by the key that takes its slot later, without anybody
+ * having to visit all threads. (A generation returns after 2^31 reuses of one slot.)
+ *   generation  even -> odd   key_create, compare-and-swap claims the slot; the destructor is stored right after
+ *               odd -> even   key_delete, compare-and-swap
+ * Shared fields: generation: above; read (acquire) by everybody. destructor: written by key_create before it returns the key, so before anyone
+ * can know the key; read by a thread that ends, which checks the generation again after it: a key deleted and made anew in
+ * between is not mixed up with the old one.
+ *
+ * Failures: EAGAIN, all keys exist; ENOMEM, a thread's table; EINVAL, no such key. Cost: getspecific, two loads and a compare more than
+ * finding the current thread. Rejected: all PSTHREAD_KEYS_MAX values in each table (2 KiB for a thread that uses one key). */
+#include "key.h"
+
+#include "psthread.h"
+#include "sched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define TABLE_STEP 16u
+
+static struct key {
+    _Atomic uint32_t generation;
+    _Atomic(void (*)(void *)) destructor;
+} keys[PSTHREAD_KEYS_MAX];
+
+struct value {
+    void *value;
+    uint32_t generation;
+};
+struct table {
+    unsigned num;
+    struct value values[];
+};
+
+static bool exists(uint32_t generation) { return generation & 1; }
+
+int psthread_key_create(psthread_key_t *key, void (*destructor)(void *))
+{
+    for (unsigned i = 0; i < PSTHREAD_KEYS_MAX; i++) {
+        uint32_t g = ps_load_relaxed(&keys[i].generation);
+        if (exists(g) || !ps_cas_acq_rel(&keys[i].generation, &g, g + 1))
+            continue;
+        ps_store_release(&keys[i].destructor, destructor);
+        *key = i;
+        return 0;
+    }
+    return EAGAIN;
+}
+
+int psthread_key_delete(psthread_key_t key)
+{
+    if (key >= PSTHREAD_KEYS_MAX)
+        return EINVAL;
+    uint32_t g = ps_load_acquire(&keys[key].generation);
+    return exists(g) && ps_cas_acq_rel(&keys[key].generation, &g, g + 1) ? 0 : EINVAL;
+}
+
+/* Makes room for `key`; NULL: no memory, and the old table stands. */
+static struct table *grow(void **slot, psthread_key_t key)
+{
+    struct table *old = *slot;
+    unsigned before = old ? old->num : 0, num = (key / TABLE_STEP + 1) * TABLE_STEP;
+    struct table *t = realloc(old, sizeof(*t) + num * sizeof(t->values[0]));
+    if (!t)
+        return NULL;
+    for (unsigned i = before; i < num; i++)
+        t->values[i] = (struct value){NULL, 0};
+    t->num = num;
+    *slot = t;
+    return t;
+}
+
+int psthread_setspecific(psthread_key_t key, const void *value)
+{
+    if (key >= PSTHREAD_KEYS_MAX)
+        return EINVAL;
+    uint32_t g = ps_load_acquire(&keys[key].generation);
+    if (!exists(g))
+        return EINVAL;
+    void **slot = ps_thread_keys_slot(ps_self());
+    struct table *t = *slot;
+    if (!t || key >= t->num) {
+        if (!value)
+            return 0;
+        t = grow(slot, key);
+        if (!t)
+            return ENOMEM;
+    }
+    t->values[key] = (struct value){(void *)(uintptr_t)value, g};
+    return 0;
+}
+
+void *psthread_getspecific(psthread_key_t key)
+{
+    struct psthread *self = ps_current();
+    const struct table *t = self ? *ps_thread_keys_slot(self) : NULL;
+    if (!t || key >= t->num || t->values[key].generation != ps_load_acquire(&keys[key].generation))
+        return NULL;
+    return t->values[key].value;
+}
+
+/* Calls the destructor of the thread's value for key i, if it has both; the value becomes NULL first. */
+static bool destroy_value(void **slot, unsigned i)
+{
+    struct value *v = &((struct table *)*slot)->values[i];
+    void *value = v->value;
+    uint32_t g = v->generation;
+    if (!value)
+        return false;
+    v->value = NULL;
+    if (ps_load_acquire(&keys[i].generation) != g)
+        return false;
+    void (*destructor)(void *) = ps_load_acquire(&keys[i].destructor);
+    if (!destructor || ps_load_acquire(&keys[i].generation) != g)
+        return false;
+    destructor(value); /* may move the table */
+    return true;
+}
+
+void ps_keys_run_destructors(void **slot)
+{
+    bool again = *slot != NULL;
+    for (int round = 0; again && round < PSTHREAD_DESTRUCTOR_ITERATIONS; round++) {
+        again = false;
+        for (unsigned i = 0; i < ((struct table *)*slot)->num; i++)
+            again |= destroy_value(slot, i);
+    }
+    free(*slot);
+    *slot = NULL;
+}

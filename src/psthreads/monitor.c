@@ -1,0 +1,50 @@
+/* The monitor (balder-threads-2004 section 2): mutual exclusion and waiting inside it, as one object.
+ *
+ * Entry and leave are figure 2's, which is the mutex of this room; wait and notify are its condition variable. So everything said in mutex.c
+ * and cond.c holds: time-out of about two switches, no convoy, bounded starvation, no wake-up lost. A notified thread enters
+ * again like anybody else, after the notifier has left and perhaps after others: the condition is to be looked at again
+ * (Mesa's semantics; Hoare's would take a switch for each notify).
+ *
+ * Callers: any thread; enter and wait may block; wait and leave inside the monitor only (checked build: EPERM), notify too if it is not
+ * to come too early for a thread that is about to wait.
+ * Rejected: nested entry by the holder; it would hide at which depth wait leaves the monitor. */
+#include "mutex.h"
+#include "psthread.h"
+
+#include <errno.h>
+
+struct monitor {
+    psthread_mutex_t mutex;
+    psthread_cond_t notified;
+};
+_Static_assert(sizeof(struct monitor) <= sizeof(psthread_monitor_t), "a monitor fits");
+
+static struct monitor *inside(psthread_monitor_t *monitor) { return (struct monitor *)(void *)monitor; }
+
+int psthread_monitor_init(psthread_monitor_t *monitor)
+{
+    *monitor = (psthread_monitor_t)PSTHREAD_MONITOR_INITIALIZER;
+    return 0;
+}
+
+int psthread_monitor_destroy(psthread_monitor_t *monitor)
+{
+    int error = psthread_cond_destroy(&inside(monitor)->notified);
+    return error ? error : psthread_mutex_destroy(&inside(monitor)->mutex);
+}
+
+int psthread_monitor_enter(psthread_monitor_t *monitor) { return psthread_mutex_lock(&inside(monitor)->mutex); }
+
+int psthread_monitor_leave(psthread_monitor_t *monitor) { return psthread_mutex_unlock(&inside(monitor)->mutex); }
+
+int psthread_monitor_wait(psthread_monitor_t *monitor)
+{
+    return psthread_cond_wait(&inside(monitor)->notified, &inside(monitor)->mutex);
+}
+
+int psthread_monitor_notify(psthread_monitor_t *monitor) { return psthread_cond_signal(&inside(monitor)->notified); }
+
+int psthread_monitor_notify_all(psthread_monitor_t *monitor)
+{
+    return psthread_cond_broadcast(&inside(monitor)->notified);
+}

@@ -1,0 +1,204 @@
+/* The mutex: test-and-test-and-set with a time-out of about two context switches, then the thread blocks
+ * (balder-threads-2004 section 2 and figure 2). It does not count recursion and does not inherit priorities (there are none).
+ *
+ * Callers: any thread, on any stack; lock may block, so not while a spin lock is held. unlock, trylock and destroy never wait.
+ *
+ * The state word. Every change is a compare-and-swap or another read-modify-write, since bits have different writers; a plain
+ * store in unlock would wipe out a WAITERS or HANDOFF set by somebody else between the look and the store.
+ *   LOCKED   somebody holds it. Set by who takes it (acquire), cleared by unlock (release). Under HANDOFF it is not
+ *            cleared: it goes from owner to owner.
+ *   WAITERS  the queue is not empty. Set (with LOCKED seen in the same compare-and-swap) and cleared under `lock` only; so under
+ *            `lock`, and at no other time, it says exactly whether the queue is empty.
+ *   WOKEN    one thread was taken off the queue by unlock and has not come to its attempt yet. While it is set, unlock takes nobody
+ *            else off: one wake for one release, not one for each. Set by unlock in the step that clears LOCKED; cleared by the
+ *            woken thread, in the step by which it gets the lock or goes back to the queue.
+ *   HANDOFF  the woken thread at the head of the queue has lost LOSSES_MAX times. Set by that thread when it queues again; then
+ *            unlock gives the lock to the head without clearing LOCKED, so that nobody can barge, and clears HANDOFF.
+ *
+ *   lock     free                 -> LOCKED
+ *            taken                spins; then, under `lock`: LOCKED -> LOCKED|WAITERS, pushes itself (woken: to the front, WOKEN
+ *                                 cleared), blocks. Woken: starts again, carrying WOKEN.  Given the lock: returns.
+ *   unlock   LOCKED               -> 0
+ *            WAITERS, no WOKEN    -> LOCKED cleared, WOKEN set; takes the head off, readies it
+ *            WAITERS, WOKEN       -> LOCKED cleared (the woken thread is on its way, and will take or queue)
+ *            HANDOFF              -> LOCKED kept, HANDOFF cleared; takes the head off, gives it the lock, readies it
+ *
+ * No wake-up is lost: who goes to sleep has set WAITERS while LOCKED was set, in one step, so the unlock that clears LOCKED sees
+ * WAITERS: it wakes the head, or WOKEN is set. WOKEN is cleared only by a thread that then holds the lock (its unlock sees WAITERS) or that
+ * saw LOCKED set in the same step (the holder's unlock will see WAITERS without WOKEN). tests/models/mutex.pml checks it.
+ * Only one thread at a time is between "unlock saw WAITERS" and its ps_ready: WOKEN, or LOCKED under HANDOFF, keeps others out.
+ *
+ * No convoy: a lock that is released is free at once, and a running thread may take it before the woken one comes (barging), so a
+ * lock that is taken often does not cost a switch each time. Starvation is bounded: a woken thread queues at the front, and after
+ * LOSSES_MAX attempts the lock is handed to it, at the front of its vp's queue, because from then on everybody waits for it.
+ *
+ * The memory may be given up as soon as it is known that nobody holds or waits, as POSIX wants: unlock's last access comes before
+ * it lets the thread go that could find out.
+ *
+ * Shared fields: queue: by who holds `lock`. owner: written by the holder, read by anyone (relaxed: a thread can only ever see
+ * its own address there if it wrote it itself); checked build only.
+ * Cost: uncontended, one compare-and-swap each way. Rejected: MCS and ticket locks (a convoy as soon as a waiter's vp is taken
+ * away); a mutex on ps_wait_on (no way to hand over, so no bound on starvation). */
+#include "mutex.h"
+
+#include "check.h"
+#include "active_wait.h"
+#include "spin.h"
+#include "waitq.h"
+
+#include <errno.h>
+
+#define LOCKED 1u
+#define WAITERS 2u
+#define WOKEN 4u
+#define HANDOFF 8u
+
+#define LOSSES_MAX 4
+
+struct mutex {
+    _Atomic uint32_t state;
+    struct ps_spin lock;
+    struct ps_waitq queue;
+    _Atomic(struct psthread *) owner;
+};
+_Static_assert(sizeof(struct mutex) <= sizeof(psthread_mutex_t), "a mutex fits");
+_Static_assert(alignof(struct mutex) <= alignof(psthread_mutex_t), "a mutex fits");
+
+static struct mutex *inside(psthread_mutex_t *mutex) { return (struct mutex *)(void *)mutex; }
+
+#if PS_CHECKED
+static bool owned(struct mutex *m) { return ps_load_relaxed(&m->owner) == ps_self(); }
+static void own(struct mutex *m) { ps_store_relaxed(&m->owner, ps_self()); }
+static void disown(struct mutex *m) { ps_store_relaxed(&m->owner, NULL); }
+#else
+static inline bool owned(struct mutex *m) { return ps_load_relaxed(&m->state) & LOCKED; }
+static inline void own(struct mutex *m) { (void)m; }
+static inline void disown(struct mutex *m) { (void)m; }
+#endif
+
+/* Takes the lock if it becomes free within the time-out; `woken` is WOKEN if the caller carries that bit. */
+static bool try_for_a_while(struct mutex *m, uint32_t woken)
+{
+    unsigned left = ps_spin_budget();
+    for (;;) {
+        uint32_t s = ps_load_relaxed(&m->state);
+        while (!(s & LOCKED))
+            if (ps_cas_acquire(&m->state, &s, (s | LOCKED) & ~woken))
+                return true;
+        if (!left)
+            return false;
+        left = ps_spin_round(left);
+    }
+}
+
+/* Puts the caller into the queue; false: the lock was free by now and is the caller's instead. */
+static bool queue_up(struct mutex *m, struct ps_waiter *me, uint32_t woken, bool starved)
+{
+    ps_spin_lock(&m->lock);
+    uint32_t s = ps_load_relaxed(&m->state), next;
+    do {
+        next = s & LOCKED ? s | WAITERS | (starved ? HANDOFF : 0) : s | LOCKED;
+    } while (!ps_cas_acquire(&m->state, &s, next & ~woken));
+    bool queued = s & LOCKED;
+    if (queued && woken)
+        ps_waitq_push_front(&m->queue, me);
+    else if (queued)
+        ps_waitq_push_back(&m->queue, me);
+    ps_spin_unlock(&m->lock);
+    return queued;
+}
+
+static PS_NOINLINE void lock_slow(struct mutex *m)
+{
+    struct ps_waiter me = {.thread = NULL};
+    uint32_t woken = 0;
+    for (unsigned losses = 0; !try_for_a_while(m, woken); losses++) {
+        if (!me.thread)
+            me.thread = ps_self();
+        if (!queue_up(m, &me, woken, losses >= LOSSES_MAX))
+            return;
+        ps_block(me.thread);
+        if (me.given)
+            return;
+        woken = WOKEN;
+    }
+}
+
+/* Takes the head off the queue; `done` are the bits that this settles. */
+static struct ps_waiter *take_head(struct mutex *m, uint32_t done)
+{
+    ps_spin_lock(&m->lock);
+    struct ps_waiter *w = ps_waitq_pop(&m->queue);
+    if (!m->queue.head)
+        done |= WAITERS;
+    if (done)
+        ps_and_acq_rel(&m->state, ~done);
+    ps_spin_unlock(&m->lock);
+    return w;
+}
+
+static PS_NOINLINE void unlock_slow(struct mutex *m, uint32_t s)
+{
+    while (!(s & HANDOFF)) {
+        bool wake = (s & (WAITERS | WOKEN)) == WAITERS;
+        if (ps_cas_release(&m->state, &s, (s & ~LOCKED) | (wake ? WOKEN : 0))) {
+            if (wake)
+                ps_ready(take_head(m, 0)->thread, PS_BACK);
+            return;
+        }
+    }
+    struct ps_waiter *w = take_head(m, HANDOFF);
+    w->given = true;
+    ps_ready(w->thread, PS_FRONT);
+}
+
+int psthread_mutex_init(psthread_mutex_t *mutex)
+{
+    *mutex = (psthread_mutex_t)PSTHREAD_MUTEX_INITIALIZER;
+    return 0;
+}
+
+int psthread_mutex_destroy(psthread_mutex_t *mutex) { return ps_load_acquire(&inside(mutex)->state) ? EBUSY : 0; }
+
+int psthread_mutex_trylock(psthread_mutex_t *mutex)
+{
+    struct mutex *m = inside(mutex);
+    uint32_t s = ps_load_relaxed(&m->state);
+    while (!(s & LOCKED))
+        if (ps_cas_acquire(&m->state, &s, s | LOCKED)) {
+            own(m);
+            return 0;
+        }
+    return EBUSY;
+}
+
+int psthread_mutex_lock(psthread_mutex_t *mutex)
+{
+    struct mutex *m = inside(mutex);
+    uint32_t s = 0;
+    if (PS_UNLIKELY(!ps_cas_acquire(&m->state, &s, LOCKED))) {
+#if PS_CHECKED
+        if (owned(m))
+            return EDEADLK;
+#endif
+        lock_slow(m);
+    }
+    own(m);
+    return 0;
+}
+
+int psthread_mutex_unlock(psthread_mutex_t *mutex)
+{
+    struct mutex *m = inside(mutex);
+    uint32_t s = LOCKED;
+#if PS_CHECKED
+    if (!owned(m))
+        return EPERM;
+#endif
+    disown(m);
+    if (PS_UNLIKELY(!ps_cas_release(&m->state, &s, 0)))
+        unlock_slow(m, s);
+    return 0;
+}
+
+bool ps_mutex_held(psthread_mutex_t *mutex) { return owned(inside(mutex)); }

@@ -1,0 +1,12 @@
+/* The mutex as the other synchronisation objects of this room see it. */
+#ifndef PS_MUTEX_H
+#define PS_MUTEX_H
+
+#include "psthread.h"
+
+#include <stdbool.h>
+
+/* Whether the caller holds the mutex; true in an unchecked build, which does not know. */
+bool ps_mutex_held(psthread_mutex_t *mutex);
+
+#endif

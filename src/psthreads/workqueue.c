@@ -1,0 +1,189 @@
+/* The work-queue: numbered or irregular work handed out to whoever asks (balder-threads-2004 section 2; the workqueueing model of nthlib-2004
+ * section 3.3, whose tasks are descriptors in the ready queues and whose end is a counter).
+ *
+ * Callers: add - any thread, does not block; wait - a thread that may block, not from inside a piece of this queue's work (it would wait for
+ * itself); destroy - whoever knows that nobody uses the queue any more.
+ *
+ * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner; the two
+ * are not tied together. A runner takes the oldest entry there is when it comes to run; if none is left, because waiting threads
+ * have helped, it ends at once. Work that may block (stack != 0) and work that may not stand in lists of their own: the first has runners
+ * with a stack and is left to them, because a piece that ends by psthread_exit or waits for a lock of the waiting thread's must be a thread of its
+ * own; the second has no-stack runners (nthlib-2004 section 2: work descriptors), and waiting threads run it as calls. Such a piece may not
+ * block; one that does aborts with a line in a runner, but passes unnoticed where a waiting thread happens to run it.
+ *
+ *   entry    free -> queued (add) -> taken (by a runner or a waiting thread, under `lock`) -> has run, free
+ *   pending  + 1 by add, - 1 when an entry has run (acquire and release: who sees 0 sees what all work did)
+ *   waiters  pushed under `lock` after a look at pending under it; taken under `lock` by who brought pending to 0.
+ *            That subtraction comes before its lock: so either the waiter's look sees 0, or it is found in the list.
+ *   refs     one for the creator, one for each runner that has not ended, one for each thread inside wait. Whoever drops the last frees the memory;
+ *            so destroy need not wait for runners that will find nothing to do.
+ *
+ * wait returns when pending was seen to be 0: everything added before, and what that added, has run. Work that other threads go on adding
+ * can hold it up.
+ *
+ * Shared fields: lists, free entries, waiters: by who holds `lock`.
+ * Failures: ENOMEM in init and add (nothing was added then). Cost of a piece: creating a thread that does not block, and two short
+ * locks. Rejected: a runner per vp that stays (it would hold a stack and stand in nobody's queue, invisible to stealing); one
+ * list for both kinds (a no-stack runner could meet work that blocks). */
+#include "check.h"
+#include "psthread.h"
+#include "spin.h"
+#include "waitq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct entry {
+    struct entry *next;
+    void (*fn)(void *);
+    void *arg;
+};
+
+struct list {
+    struct entry *head, *tail;
+};
+
+struct psthread_workqueue {
+    struct ps_spin lock;
+    struct list todo[2]; /* [0] may not block, [1] has a stack */
+    struct entry *free;
+    struct ps_waitq waiters;
+    PS_LINE_ALIGNED _Atomic size_t pending;
+    _Atomic size_t refs;
+};
+
+int psthread_workqueue_init(psthread_workqueue_t *queue)
+{
+    struct psthread_workqueue *q = aligned_alloc(PS_CACHE_LINE, sizeof(*q));
+    if (!q)
+        return ENOMEM;
+    *q = (struct psthread_workqueue){.refs = 1};
+    *queue = q;
+    return 0;
+}
+
+static void drop(struct psthread_workqueue *q)
+{
+    if (ps_sub_acq_rel(&q->refs, 1) != 1)
+        return;
+    for (struct entry *e = q->free, *next; e; e = next) {
+        next = e->next;
+        free(e);
+    }
+    free(q);
+}
+
+int psthread_workqueue_destroy(psthread_workqueue_t q)
+{
+    if (ps_load_acquire(&q->pending))
+        return EBUSY;
+    drop(q);
+    return 0;
+}
+
+/* Takes the oldest entry of a kind and runs it; false: there is none. */
+static bool run_one(struct psthread_workqueue *q, unsigned kind)
+{
+    ps_spin_lock(&q->lock);
+    struct entry *e = q->todo[kind].head;
+    if (e)
+        q->todo[kind].head = e->next;
+    ps_spin_unlock(&q->lock);
+    if (!e)
+        return false;
+    e->fn(e->arg);
+    ps_spin_lock(&q->lock);
+    e->next = q->free;
+    q->free = e;
+    ps_spin_unlock(&q->lock);
+    if (ps_sub_acq_rel(&q->pending, 1) == 1) {
+        ps_spin_lock(&q->lock);
+        struct ps_waiter *first = ps_waitq_take_all(&q->waiters);
+        ps_spin_unlock(&q->lock);
+        ps_waiters_ready(first);
+    }
+    return true;
+}
+
+static void *run_without_stack(void *queue)
+{
+    run_one(queue, 0);
+    drop(queue);
+    return NULL;
+}
+
+static void *run_with_stack(void *queue)
+{
+    run_one(queue, 1);
+    drop(queue);
+    return NULL;
+}
+
+/* An unused entry; NULL: no memory. */
+static struct entry *entry_get(struct psthread_workqueue *q)
+{
+    ps_spin_lock(&q->lock);
+    struct entry *e = q->free;
+    if (e)
+        q->free = e->next;
+    ps_spin_unlock(&q->lock);
+    return e ? e : malloc(sizeof(*e));
+}
+
+static void push_todo(struct psthread_workqueue *q, unsigned kind, struct entry *e)
+{
+    struct list *l = &q->todo[kind];
+    e->next = NULL;
+    ps_spin_lock(&q->lock);
+    if (l->head)
+        l->tail->next = e;
+    else
+        l->head = e;
+    l->tail = e;
+    ps_spin_unlock(&q->lock);
+}
+
+int psthread_workqueue_add(psthread_workqueue_t q, void (*fn)(void *), void *arg, int stack)
+{
+    psthread_attr_t attr = PSTHREAD_ATTR_DEFAULT;
+    psthread_t runner;
+    struct entry *e = entry_get(q);
+    if (!e)
+        return ENOMEM;
+    attr.flags = PSTHREAD_ATTR_DETACHED | (stack ? 0 : PSTHREAD_ATTR_NOSTACK);
+    int error = psthread_create(&runner, &attr, stack ? run_with_stack : run_without_stack, q);
+    if (error) {
+        free(e);
+        return error;
+    }
+    *e = (struct entry){NULL, fn, arg};
+    ps_add_relaxed(&q->refs, 1);
+    ps_add_relaxed(&q->pending, 1);
+    push_todo(q, stack != 0, e);
+    error = psthread_enqueue(runner, PSTHREAD_VP_ANY);
+    PS_CHECK(error == 0, "psthread_workqueue_add: a runner was refused by its ready queue (error %d)", error);
+    return 0;
+}
+
+/* Nothing is left to help with: blocks until all has run, unless it has or there is something again. */
+static void block_until_done(struct psthread_workqueue *q)
+{
+    struct ps_waiter me = {.thread = ps_self()};
+    ps_spin_lock(&q->lock);
+    bool wait = ps_load_acquire(&q->pending) != 0 && !q->todo[0].head;
+    if (wait)
+        ps_waitq_push_back(&q->waiters, &me);
+    ps_spin_unlock(&q->lock);
+    if (wait)
+        ps_block(me.thread);
+}
+
+int psthread_workqueue_wait(psthread_workqueue_t q)
+{
+    ps_add_relaxed(&q->refs, 1);
+    while (ps_load_acquire(&q->pending) != 0)
+        if (!run_one(q, 0))
+            block_until_done(q);
+    drop(q);
+    return 0;
+}
