@@ -26,7 +26,7 @@ extern "C" {
 
 typedef struct psthread_config {
     unsigned num_vps;            /* virtual processors, the caller's own counted; 0: PSTHREADS_NUM_VPS, else one per usable core */
-    size_t stack_size;           /* bytes of a thread's stack; 0: PSTHREADS_STACKSIZE, else 256 KiB ... see README */
+    size_t stack_size;           /* bytes of a thread's stack; 0: PSTHREADS_STACKSIZE, else 256 KiB */
     unsigned num_levels;         /* groups: number of levels given in group_size; 0: discovered (hwloc) */
     const unsigned *group_size;  /* [num_levels] vps in each group of a level, innermost first (psthreads-2009 figure 2) */
     int global_queue;            /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */
@@ -77,7 +77,7 @@ int psthread_free(psthread_t thread);
 int psthread_enqueue(psthread_t thread, int vp);
 int psthread_enqueue_at(psthread_t thread, int vp, int end);
 
-/* Waits until every thread that the caller has made and submitted has ended; their descriptors are recycled (those of
+/* Waits until every thread that the caller has made (and that it, or somebody, submits) has ended; their descriptors are recycled (those of
  * psthread_create_ex stay). Blocks. */
 int psthread_waitall(void);
 /* Waits until thread has ended; *result gets what it returned. Blocks. EDEADLK: oneself, ESRCH: ended and joined before

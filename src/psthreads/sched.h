@@ -40,6 +40,9 @@ unsigned ps_spin_limit(void);
 /* Whether it can pay to spin for another thread: not where the current vp has other ready threads behind the caller. */
 bool ps_spin_useful(void);
 
+/* The place of a thread's array of specific values (key.c); NULL in it: none yet. Only the thread itself uses it. */
+void **ps_thread_keys_slot(struct psthread *self);
+
 /* Would ps_block be refused now (no-stack thread)? For calls that answer EDEADLK-like errors instead of aborting. */
 bool ps_may_block(void);
 

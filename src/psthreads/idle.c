@@ -1,0 +1,128 @@
+/* The idle protocol: see idle.h for its steps and why no wake-up is lost. */
+#include "idle.h"
+
+#include "check.h"
+#include "vp.h"
+
+struct ps_idle ps_idle;
+
+static bool bit_set(unsigned id)
+{
+    return ps_or_seq(&ps_idle.bits[id / 64], UINT64_C(1) << id % 64) >> id % 64 & 1;
+}
+/* True: the bit was there and is the caller's now. */
+static bool bit_take(unsigned id)
+{
+    uint64_t mask = UINT64_C(1) << id % 64;
+    if (!(ps_load_seq(&ps_idle.bits[id / 64]) & mask))
+        return false;
+    return ps_and_seq(&ps_idle.bits[id / 64], ~mask) & mask;
+}
+
+void idle_init(unsigned num_workers_first, unsigned num_vps)
+{
+    for (unsigned i = 0; i < IDLE_MAX / 64; i++)
+        ps_store_relaxed(&ps_idle.bits[i], 0);
+    for (unsigned id = num_workers_first; id < num_vps; id++)
+        bit_set(id);
+    uint64_t parked = num_vps > num_workers_first ? num_vps - num_workers_first : 0;
+    ps_store_seq(&ps_idle.word, parked * IDLE_ONE_PARKED);
+}
+
+/* Is there anything for this vp, or anything that some vp could take? Step [L]: each queue under its lock. */
+static bool look_everywhere(struct vp *vp)
+{
+    if (ps_load_seq(&vp->pinned) || ps_load_seq(&vp->mail) > MAIL_IDLE || ps_load_acquire(&ps_rt.stopping))
+        return true;
+    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned i = 0; i < n; i++) {
+        struct vp *other = ps_vp_at(i);
+        if (!other)
+            continue;
+        ps_spin_lock(&other->queue.lock);
+        bool some = !ps_queue_seems_empty(&other->queue);
+        ps_spin_unlock(&other->queue.lock);
+        if (some)
+            return true;
+    }
+    if (!ps_rt.has_global)
+        return false;
+    ps_spin_lock(&ps_rt.global.lock);
+    bool some = !ps_queue_seems_empty(&ps_rt.global);
+    ps_spin_unlock(&ps_rt.global.lock);
+    return some;
+}
+
+void idle_search_begin(struct vp *vp)
+{
+    vp->searching = true;
+    ps_add_seq(&ps_idle.word, 1);
+}
+
+void idle_search_end(struct vp *vp)
+{
+    vp->searching = false;
+    uint64_t before = ps_sub_seq(&ps_idle.word, 1);
+    if (PS_UNLIKELY(IDLE_SEARCHING(before) == 1 && IDLE_PARKED(before) != 0) && look_everywhere(vp))
+        idle_wake_one(vp);
+}
+
+/* The waker has taken vp's bit: counts it as searching and lets it go. */
+static void wake_taken(struct vp *vp)
+{
+    ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
+    if (!vp->is_guest && vp->id != 0 && !ps_load_acquire(&vp->started)) {
+        /* Its bit makes this caller the only one that can start it. */
+        ps_store_release(&vp->started, 1);
+        vp->searching = true; /* counted just now */
+        if (vp_start_worker(vp) != 0)
+            ps_sub_seq(&ps_idle.word, 1); /* it is never parked again, so nobody tries it again */
+        return;
+    }
+    ps_store_seq(&vp->wake_word, 1);
+    os_wake(&vp->wake_word, 1);
+}
+
+void idle_wake_one(struct vp *near)
+{
+    if (near && near->id < IDLE_MAX && bit_take(near->id)) {
+        wake_taken(near);
+        return;
+    }
+    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned i = 0; i < (n + 63) / 64; i++) {
+        uint64_t bits;
+        while ((bits = ps_load_seq(&ps_idle.bits[i])) != 0) {
+            unsigned id = i * 64 + (unsigned)__builtin_ctzll(bits);
+            if (bit_take(id)) {
+                wake_taken(ps_vp_at(id));
+                return;
+            }
+        }
+    }
+}
+
+void idle_wake_this(struct vp *vp)
+{
+    if (bit_take(vp->id))
+        wake_taken(vp);
+}
+
+/* Sleeps until a waker has set wake_word. */
+static void sleep_until_woken(struct vp *vp)
+{
+    while (!ps_xchg_seq(&vp->wake_word, 0))
+        os_park(&vp->wake_word, 0, OS_FOREVER);
+}
+
+void idle_park(struct vp *vp)
+{
+    uth_cache_trim(&vp->stacks, 2);
+    ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED - 1); /* [P] */
+    bit_set(vp->id);
+    if (look_everywhere(vp) && bit_take(vp->id)) { /* [L] found something and nobody is waking us */
+        ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
+        return;
+    }
+    sleep_until_woken(vp);
+}

@@ -1,0 +1,69 @@
+/* Idle vps: who searches, who is parked, and whom to wake.
+ *
+ * One word counts both: searching (low half) and parked (high half); one bit per vp says parked. A worker whose kernel thread
+ * does not exist yet counts as parked; waking it starts it.
+ *
+ * Protocol (vp = a vp that found nothing; ins = who makes something ready):
+ *   vp  1. searches for a while (it is counted in searching)
+ *       2. word: searching - 1, parked + 1 in one read-modify-write; sets its bit                    [P]
+ *       3. looks at every queue under its lock, at its mailbox and its pinned slot                   [L]
+ *       4. nothing: sleeps on wake_word. Something: takes its bit back (or finds it taken: a wake is due, the same)
+ *   ins 1. inserts under the queue's lock                                                             [I]
+ *       2. reads the word: if nobody searches and somebody is parked, takes a parked vp's bit, counts it as searching and
+ *          wakes it                                                                                  [W]
+ *   A vp that found something leaves searching; if it was the last searcher while others are parked, it does [L] once and wakes
+ *   one if there is more (wake-one, and the woken wake others).
+ *
+ * No wake-up is lost: for a queue q, [L] and [I] exclude each other by q's lock. If [I] came first, [L] sees the item.
+ * If [L] came first, then [P] happens before [I]'s lock (through q's unlock and lock) and so before [W], which therefore sees
+ * parked > 0 with the vp counted, or a later value: a vp that searches since (it will do [L] before it sleeps) or that was
+ * woken since (it will search). So each insertion is seen by a vp that is not going to sleep without looking.
+ * The losing interleaving that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps; forbidden since
+ * the vp leaves searching before its last look, not after.
+ * Mailbox and pinned slot: the writer's exchange and its reading of the bit, the vp's setting of the bit and its reading of
+ * the slot are all sequentially consistent, so one of the two sees the other (Dekker).
+ *
+ * Cost for who inserts: one load of a line that changes only when vps go idle or are woken. */
+#ifndef PS_IDLE_H
+#define PS_IDLE_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+struct vp;
+
+#define IDLE_MAX 4096 /* vps, guests included */
+
+struct ps_idle {
+    PS_LINE_ALIGNED _Atomic uint64_t word; /* searching | parked << 32 */
+    PS_LINE_ALIGNED _Atomic uint64_t bits[IDLE_MAX / 64];
+};
+extern struct ps_idle ps_idle;
+
+#define IDLE_SEARCHING(w) ((uint32_t)(w))
+#define IDLE_PARKED(w) ((uint32_t)((w) >> 32))
+#define IDLE_ONE_PARKED (UINT64_C(1) << 32)
+
+static inline uint64_t idle_word(void) { return ps_load_relaxed(&ps_idle.word); }
+/* Some vp would take work now, or could be woken to. */
+static inline bool idle_any(void) { return idle_word() != 0; }
+
+void idle_init(unsigned num_workers_first, unsigned num_vps);
+
+/* vp begins and ends a search; search_end does the last searcher's duty. */
+void idle_search_begin(struct vp *vp);
+void idle_search_end(struct vp *vp);
+/* The searching vp parks: returns when it is woken or has seen something; it is searching again. */
+void idle_park(struct vp *vp);
+
+/* After an insertion: wakes one vp if nobody searches. near: preferred, if parked. */
+void idle_wake_one(struct vp *near);
+static inline void idle_notify(struct vp *near)
+{
+    uint64_t w = idle_word();
+    if (PS_UNLIKELY(IDLE_PARKED(w) != 0 && IDLE_SEARCHING(w) == 0))
+        idle_wake_one(near);
+}
+/* Wakes this vp if it is parked (its mailbox or pinned slot was filled, or the library stops). */
+void idle_wake_this(struct vp *vp);
+#endif

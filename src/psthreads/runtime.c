@@ -1,0 +1,376 @@
+/* Starting and stopping the library: configuration, vps, roots, the forked child.
+ *
+ * The library starts at the first call that needs it; workers start when they are first woken (idle.c), so a program that
+ * uses two threads on a large machine has one worker. Roots attach at their first call and detach when their kernel
+ * thread ends (a pthread key's destructor).
+ *
+ * start_lock guards init, finalize, and the making of slots; a pthread mutex, since any kernel thread may come. */
+#include "check.h"
+#include "psthread.h"
+#include "steal.h"
+#include "vp.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_STACK_BYTES ((size_t)256 * 1024)
+#define DEFAULT_SEARCH_NS UINT64_C(1000000)
+#define WORKER_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: it only enters and leaves the loop */
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t started;
+static pthread_key_t root_key;
+static struct vp *starter; /* the root that called psthread_init */
+static unsigned group_size[OS_MAX_LEVELS], num_levels;
+static _Atomic uint32_t victims_prepared;
+static struct ps_settings settings = {.search_ns = UINT64_MAX};
+
+void ps_configure(const struct ps_settings *wanted) { settings = *wanted; }
+
+bool ps_started(void) { return ps_load_acquire(&started); }
+
+static void forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
+
+/* --- workers --------------------------------------------------------------------------------------------------------- */
+
+void *vp_worker_main(void *arg)
+{
+    struct vp *vp = arg;
+    char name[16] = "psthreads-vp";
+    os_thread_name(name);
+    uth_overflow_thread_init();
+    vp_carry(vp);
+    if (uth_adopt(&vp->native) != 0)
+        ps_fatal("out of memory: a virtual processor cannot start");
+    vp->native.vp = vp;
+    vp->uth = &vp->native;
+    ps_store_release(&vp->attached, 1);
+    vp_enter_loop(vp);
+    ps_store_release(&vp->attached, 0);
+    uth_cache_drain(&vp->stacks);
+    uth_release(&vp->native);
+    uth_overflow_thread_fini();
+    return NULL;
+}
+
+int vp_start_worker(struct vp *vp)
+{
+    static _Atomic uint32_t said;
+    ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    int err = os_thread_start(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    if (err) {
+        forget_worker();
+        ps_store_release(&vp->started, 2); /* refused: not to be joined */
+        if (!ps_xchg_acq_rel(&said, 1))
+            ps_warn("the system refuses another kernel thread (%s): going on with %u of %u", strerror(err),
+                    ps_load_relaxed(&ps_rt.num_kernel_threads) + 1, ps_rt.num_vps);
+    }
+    return err;
+}
+
+/* --- start ------------------------------------------------------------------------------------------------------------- */
+
+static struct vp *vp_new(unsigned id, bool is_guest)
+{
+    struct vp *vp = os_map(sizeof *vp);
+    if (!vp)
+        return NULL;
+    vp->id = id;
+    vp->is_guest = is_guest;
+    ps_queue_init(&vp->queue);
+    uth_cache_init(&vp->stacks);
+    ps_store_relaxed(&vp->mail, is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
+    vp->deal = id;
+    ps_store_release(&ps_rt.vp[id], vp);
+    return vp;
+}
+
+/* Pauses that take about as long as blocking and being resumed: two switches, two queue operations (balder-threads-2004
+ * section 2 measures the same at start-up). */
+static unsigned measure_spin_limit(void)
+{
+    enum { PAUSES = 64, TARGET_NS = 400 };
+    uint64_t t0 = os_now_ns();
+    for (int i = 0; i < PAUSES; i++)
+        cpu_pause();
+    uint64_t ns = os_now_ns() - t0;
+    uint64_t limit = TARGET_NS * PAUSES / (ns ? ns : 1);
+    return limit < 4 ? 4 : limit > 400 ? 400 : (unsigned)limit;
+}
+
+static void root_ended(void *arg);
+
+static int start_locked(const psthread_config_t *config)
+{
+    unsigned long n = config && config->num_vps ? config->num_vps : settings.num_vps;
+    if (!n && !os_env_unsigned("PSTHREADS_NUM_VPS", 1, PS_MAX_VPS / 2, &n, "one per usable processor"))
+        n = os_num_procs();
+    if (n > PS_MAX_VPS / 2)
+        return EINVAL;
+    size_t stack = config && config->stack_size ? config->stack_size : settings.stack_bytes;
+    if (!stack && !os_env_size("PSTHREADS_STACKSIZE", 1024, &stack, "256 KiB"))
+        stack = DEFAULT_STACK_BYTES;
+    if (config && config->num_levels > OS_MAX_LEVELS)
+        return EINVAL;
+    num_levels = config ? config->num_levels : 0;
+    for (unsigned i = 0; i < num_levels; i++) {
+        group_size[i] = config->group_size[i];
+        if (!group_size[i] || (i && group_size[i] < group_size[i - 1]))
+            return EINVAL;
+    }
+    uth_init(stack);
+    memset(&ps_rt, 0, sizeof ps_rt);
+    ps_rt.num_vps = (unsigned)n;
+    ps_rt.stack_size = stack;
+    ps_rt.has_global = config && config->global_queue;
+    ps_queue_init(&ps_rt.global);
+    ps_rt.spin_limit = measure_spin_limit();
+    ps_rt.search_ns = settings.search_ns == UINT64_MAX ? DEFAULT_SEARCH_NS : settings.search_ns;
+    ps_rt.block_on_idle = settings.passive;
+    ps_store_relaxed(&victims_prepared, 0);
+    for (unsigned id = 0; id < n; id++)
+        if (!vp_new(id, false))
+            return ENOMEM;
+    ps_store_release(&ps_rt.num_slots, (uint32_t)n);
+    idle_init(1, (unsigned)n);
+    int err = pthread_key_create(&root_key, root_ended);
+    if (err)
+        return err;
+    uth_overflow_install(ps_current_uth, settings.describe ? settings.describe : ps_describe_current,
+                         settings.stack_variable ? settings.stack_variable : "PSTHREADS_STACKSIZE");
+    ps_store_release(&started, 1);
+    return 0;
+}
+
+void ps_start(void)
+{
+    if (PS_LIKELY(ps_load_acquire(&started)))
+        return;
+    pthread_mutex_lock(&start_lock);
+    int err = ps_load_relaxed(&started) ? 0 : start_locked(NULL);
+    pthread_mutex_unlock(&start_lock);
+    if (err)
+        ps_fatal("cannot start: %s", strerror(err));
+}
+
+int psthread_init(const psthread_config_t *config)
+{
+    pthread_mutex_lock(&start_lock);
+    int err = ps_load_relaxed(&started) ? EBUSY : start_locked(config);
+    pthread_mutex_unlock(&start_lock);
+    if (!err)
+        starter = ps_vp_attach();
+    return err;
+}
+
+unsigned psthread_num_vps(void)
+{
+    ps_start();
+    return ps_rt.num_vps;
+}
+
+/* --- visiting orders ---------------------------------------------------------------------------------------------------- */
+
+void ps_prepare_victims(void)
+{
+    uint32_t no = 0;
+    unsigned n = ps_rt.num_vps;
+    if (PS_LIKELY(ps_load_relaxed(&victims_prepared)) || !ps_cas_acq_rel(&victims_prepared, &no, 1) || n <= 2)
+        return;
+    uint16_t *orders = os_map((size_t)n * n * sizeof *orders);
+    if (!orders)
+        return;
+    struct os_topology topo;
+    bool have_topo = !num_levels && os_topology_read(&topo) != ENOMEM;
+    for (unsigned id = 0; id < n; id++) {
+        uint16_t *order = orders + (size_t)id * n;
+        if (num_levels)
+            ps_steal_order(id, n, group_size, num_levels, order);
+        else if (have_topo)
+            ps_steal_order_topology(id, n, &topo, NULL, order);
+        else
+            break;
+        ps_store_release(&ps_vp_at(id)->victims, order);
+    }
+    if (have_topo)
+        os_topology_free(&topo);
+}
+
+/* --- roots ------------------------------------------------------------------------------------------------------------- */
+
+/* A slot for a root: 0 if it is free, else a guest's; made at need. */
+static struct vp *claim_slot(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
+        struct vp *vp = ps_vp_at(id);
+        uint32_t no = 0;
+        if (!ps_load_relaxed(&vp->attached) && ps_cas_acq_rel(&vp->attached, &no, 1))
+            return vp;
+    }
+    pthread_mutex_lock(&start_lock);
+    slots = ps_load_relaxed(&ps_rt.num_slots);
+    struct vp *vp = slots < PS_MAX_VPS ? vp_new(slots, true) : NULL;
+    if (vp) {
+        ps_store_relaxed(&vp->attached, 1);
+        ps_store_release(&ps_rt.num_slots, slots + 1);
+    }
+    pthread_mutex_unlock(&start_lock);
+    PS_CHECK(vp, "more than %u kernel threads use the library at once", PS_MAX_VPS);
+    return vp;
+}
+
+struct vp *ps_vp_attach(void)
+{
+    struct vp *vp = ps_vp();
+    if (PS_LIKELY(vp != NULL))
+        return vp;
+    ps_start();
+    vp = claim_slot();
+    uth_overflow_thread_init();
+    if (uth_adopt(&vp->native) != 0)
+        ps_fatal("out of memory: a kernel thread cannot join the library");
+    vp->native.vp = vp;
+    vp->uth = &vp->native;
+    ps_thread_init_root(&vp->root, vp, &vp->native);
+    vp->current = &vp->root;
+    ps_store_relaxed(&vp->mail, MAIL_BUSY);
+    vp_carry(vp);
+    pthread_setspecific(root_key, vp);
+    return vp;
+}
+
+static void root_detach(struct vp *vp)
+{
+    if (settings.root_exit && vp->root.local)
+        settings.root_exit(vp->root.local);
+    ps_thread_end_root(&vp->root);
+    uth_cache_drain(&vp->stacks);
+    uth_release(&vp->native);
+    uth_overflow_thread_fini();
+    vp->current = NULL;
+    vp->slot = NULL;
+    vp_carry(NULL);
+    ps_store_release(&vp->attached, 0);
+    if (!ps_queue_seems_empty(&vp->queue))
+        idle_notify(NULL);
+}
+
+static void root_ended(void *arg)
+{
+    if (ps_vp() == arg)
+        root_detach(arg);
+}
+
+/* --- stop --------------------------------------------------------------------------------------------------------------- */
+
+static void stop_workers(void)
+{
+    ps_store_seq(&ps_rt.stopping, 1);
+    for (unsigned id = 1; id < ps_rt.num_vps; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (ps_load_acquire(&vp->started) != 1)
+            continue;
+        idle_wake_this(vp);
+        os_thread_join(vp->kernel_thread);
+        forget_worker();
+    }
+}
+
+static bool all_ended(void)
+{
+    uint64_t ended = 0, submitted = 0;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned i = 0; i < slots; i++) /* ended first: a thread may submit another before it ends, never after */
+        ended += ps_load_acquire(&ps_vp_at(i)->ended);
+    for (unsigned i = 0; i < slots; i++)
+        submitted += ps_load_acquire(&ps_vp_at(i)->submitted);
+    return ended == submitted;
+}
+
+int psthread_finalize(void)
+{
+    struct vp *vp = ps_vp();
+    if (!ps_load_acquire(&started) || !vp || vp != starter || vp->current != &vp->root)
+        return EPERM;
+    for (unsigned i = 0; i < ps_load_acquire(&ps_rt.num_slots); i++) {
+        struct vp *other = ps_vp_at(i);
+        if (other != vp && (other->is_guest || other->id == 0) && ps_load_acquire(&other->attached))
+            return EBUSY;
+    }
+    psthread_waitall();
+    while (!all_ended()) /* threads whose parents did not wait for them */
+        if (!ps_yield())
+            os_yield();
+    stop_workers();
+    pthread_mutex_lock(&start_lock);
+    root_detach(vp);
+    pthread_setspecific(root_key, NULL);
+    pthread_key_delete(root_key);
+    ps_descriptors_release_all();
+    unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
+    for (unsigned i = 0; i < slots; i++) {
+        struct vp *slot = ps_vp_at(i);
+        ps_store_relaxed(&ps_rt.vp[i], NULL);
+        os_unmap(slot, sizeof *slot);
+    }
+    starter = NULL;
+    ps_store_release(&started, 0);
+    pthread_mutex_unlock(&start_lock);
+    return 0;
+}
+
+/* --- fork -------------------------------------------------------------------------------------------------------------- */
+
+void ps_after_fork_in_child(void)
+{
+    if (!ps_load_relaxed(&started))
+        return;
+    pthread_mutex_init(&start_lock, NULL);
+    struct vp *self = ps_vp();
+    unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        ps_queue_init(&vp->queue);
+        ps_store_relaxed(&vp->pinned, NULL);
+        ps_store_relaxed(&vp->wake_word, 0);
+        ps_store_relaxed(&vp->started, 0);
+        if (vp == self)
+            continue;
+        /* What its kernel thread was in the middle of is unknown: its caches are left alone for good. */
+        uth_cache_init(&vp->stacks);
+        vp->free_threads = NULL;
+        vp->slab_left = 0;
+        vp->searching = false;
+        vp->slot = NULL;
+        vp->handoff = (struct ps_work){0};
+        ps_store_relaxed(&vp->attached, 0);
+        ps_store_relaxed(&vp->submitted, 0);
+        ps_store_relaxed(&vp->ended, 0);
+        ps_store_relaxed(&vp->mail, vp->is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
+    }
+    ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
+    ps_queue_init(&ps_rt.global);
+    idle_init(1, ps_rt.num_vps);
+}
+
+/* --- for reports --------------------------------------------------------------------------------------------------------- */
+
+struct uth *ps_current_uth(void)
+{
+    struct vp *vp = ps_vp();
+    return vp ? vp->uth : NULL;
+}
+
+void ps_describe_current(char *buf, size_t bytes)
+{
+    struct psthread *t = ps_current();
+    if (!t)
+        snprintf(buf, bytes, "a scheduler loop");
+    else if (t->flags & PS_T_ROOT)
+        snprintf(buf, bytes, "a root thread");
+    else
+        snprintf(buf, bytes, "thread %p of level %u", (void *)t, t->level);
+}

@@ -1,0 +1,344 @@
+/* Teams: fork, claims, join, barrier, assistance. See team.h for states and lifetime.
+ *
+ * Orderings.
+ *  - fork -> member: what the parent wrote before the fork is seen by a member, through the queue's lock or the mailbox's
+ *    compare-and-swap (release) and its taking (acquire). Claims themselves are relaxed: who claims has come that way, or is the
+ *    parent, or has claimed before.
+ *  - member -> join: `left` is counted down with release (acq_rel), the parent reads 0 with acquire.
+ *  - barrier: arrivals are acq_rel on arrivals_left, the phase is stored seq_cst and read acquire.
+ *  - barrier, blocking: a member sets its `blocked` and adds to team->blocked (seq_cst), then reads the phase (seq_cst); who opens
+ *    stores the phase, then reads team->blocked (seq_cst both). One of the two sees the other, so no member sleeps through
+ *    an opening (Dekker); who wins the compare-and-swap of member.blocked decides whether it blocks or goes on.
+ *
+ * Cost: fork: one lock and unlock of the parent's own queue (outermost: one compare-and-swap per idle vp instead). Member: one
+ * fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one lock and unlock, one fetch-and-sub.
+ *
+ * Rejected: one ready thread per member (n insertions; the members' lines are touched by the parent twice);
+ * counting the end of each member alone (one more atomic each). */
+#include "team.h"
+
+#include "check.h"
+#include "vp.h"
+
+void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max)
+{
+    *team = (struct ps_team){.item.kind = PS_KIND_TEAM, .ops = ops, .members = members, .stride = (uint32_t)stride, .n_max = n_max};
+    for (unsigned id = 0; id < n_max; id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        *m = (struct ps_member){.team = team};
+        m->thread.item.kind = PS_KIND_THREAD;
+        m->thread.flags = PS_T_MEMBER;
+        m->thread.team_id = (uint16_t)id;
+        ps_store_relaxed(&m->thread.join, PS_JOIN_DETACHED);
+    }
+}
+
+/* --- fork -------------------------------------------------------------------------------------------------------- */
+
+/* Offers members to idle vps, in the order of their numbers; returns the first number that was not taken. */
+static unsigned post_mail(struct vp *self, struct ps_team *team, unsigned n)
+{
+    unsigned next = 1, slots = ps_load_acquire(&ps_rt.num_slots);
+    if (n > PS_MAIL_MAX_ID)
+        return next;
+    for (unsigned i = 0; i < slots && next < n; i++) {
+        struct vp *vp = ps_vp_at(i);
+        if (!vp || vp == self || ps_load_relaxed(&vp->mail) != MAIL_IDLE)
+            continue;
+        uint64_t idle = MAIL_IDLE;
+        if (!ps_cas_seq(&vp->mail, &idle, ps_mail(team, next)))
+            continue;
+        next++;
+        idle_wake_this(vp);
+    }
+    return next;
+}
+
+static void become_member(struct vp *vp, struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
+{
+    m->thread.uth = vp->uth;
+    m->thread.vp = vp;
+    m->thread.local = m;
+    m->thread.level = (uint16_t)(parent->level + 1);
+    m->thread.flags = (uint8_t)(PS_T_MEMBER | extra_flags);
+    m->thread.parent = (struct psthread *)parent;
+    vp->current = &m->thread;
+}
+
+void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *parent = vp->current;
+    PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
+    team->parent = parent;
+    team->n = n;
+    team->region = team->region + 1 ? team->region + 1 : 1;
+    team->home = NULL;
+    ps_store_relaxed(&team->left, n);
+    ps_store_relaxed(&team->arrivals_left, n);
+    /* Nothing to claim while the mail goes out: a vp that gets some must not claim a number that is mailed next. */
+    ps_store_relaxed(&team->next, n);
+    unsigned next = outermost ? post_mail(vp, team, n) : 1;
+    team->spread = next == n;
+    team->mailed = next > 1;
+    if (next < n) {
+        ps_store_relaxed(&team->next, next);
+        team->home = vp;
+        vp_enqueue(vp, &team->item, PS_FRONT);
+    }
+    become_member(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
+}
+
+/* --- running members ------------------------------------------------------------------------------------------------- */
+
+static void run_member(struct vp *vp, struct ps_team *team, unsigned id, unsigned extra_flags)
+{
+    struct ps_member *m = ps_team_member(team, id);
+    become_member(vp, m, team->parent, extra_flags);
+    team->ops->body(m);
+    ps_store_release(&m->done_in, team->region);
+}
+
+/* `count` members or assistants have ended; the team may be gone afterwards. */
+static void ended(struct ps_team *team, unsigned count)
+{
+    struct psthread *parent = team->parent;
+    uint32_t before = ps_sub_acq_rel(&team->left, count);
+    PS_ASSERT((before & ~PS_TEAM_WAITING) >= count);
+    if (before - count == PS_TEAM_WAITING)
+        ps_ready(parent, PS_FRONT);
+}
+
+void ps_team_run(struct ps_team *team, unsigned id)
+{
+    unsigned count = 0;
+    struct vp *vp = ps_vp();
+    /* The woken wake others: there is more than this member, and somebody may sleep. */
+    if (!ps_team_exhausted(team))
+        idle_notify(NULL);
+    do {
+        run_member(vp, team, id, 0);
+        vp = ps_vp();
+        count++;
+    } while ((id = ps_team_claim(team)) != 0);
+    vp->current = NULL;
+    ended(team, count);
+}
+
+/* --- join ------------------------------------------------------------------------------------------------------------ */
+
+/* Runs members that were mailed to vps which have not looked yet (their kernel thread is late). Returns how many. */
+static unsigned take_mail_back(struct vp *vp, struct ps_team *team)
+{
+    unsigned count = 0, slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned i = 0; i < slots; i++) {
+        struct vp *other = ps_vp_at(i);
+        uint64_t mail = other ? ps_load_relaxed(&other->mail) : MAIL_BUSY;
+        if (mail <= MAIL_IDLE || ps_mail_team(mail) != team || !ps_cas_acq_rel(&other->mail, &mail, MAIL_IDLE))
+            continue;
+        run_member(vp, team, ps_mail_id(mail), PS_T_CALLED);
+        vp = ps_vp();
+        count++;
+    }
+    return count;
+}
+
+/* How long a parent leaves mailed members to vps that are about to look, and spins for members that run elsewhere. */
+#define JOIN_PATIENCE 8 /* times ps_spin_limit */
+
+static bool spin_for_members(struct ps_team *team, unsigned limit)
+{
+    for (unsigned i = 0; i < limit; i++) {
+        if (ps_load_acquire(&team->left) == 0)
+            return true;
+        if (!(i % 16) && !ps_spin_useful())
+            return false;
+        cpu_pause();
+    }
+    return false;
+}
+
+void ps_team_join(struct ps_team *team)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *parent = team->parent;
+    struct ps_member *self = ps_team_member(team, 0);
+    unsigned count = 1, id;
+    ps_store_release(&self->done_in, team->region);
+    unsigned inherited = self->thread.flags & PS_T_ROOT;
+    while ((id = ps_team_claim(team)) != 0) {
+        run_member(vp, team, id, PS_T_CALLED | inherited);
+        vp = ps_vp();
+        count++;
+    }
+    vp->current = parent;
+    parent->uth = vp->uth;
+    parent->vp = vp;
+    if (team->home) {
+        struct ps_queue *q = &team->home->queue;
+        ps_spin_lock(&q->lock);
+        if (ps_list_linked(&team->item.link))
+            ps_queue_remove_locked(q, &team->item);
+        ps_spin_unlock(&q->lock);
+    }
+    if (ps_sub_acq_rel(&team->left, count) == count)
+        return;
+    unsigned limit = ps_spin_limit() * JOIN_PATIENCE;
+    if (spin_for_members(team, limit))
+        return;
+    if (team->mailed) {
+        unsigned taken = take_mail_back(vp, team);
+        vp = ps_vp();
+        vp->current = parent;
+        parent->uth = vp->uth;
+        parent->vp = vp;
+        if (taken && ps_sub_acq_rel(&team->left, taken) == taken)
+            return;
+    }
+    if (team->spread && spin_for_members(team, limit * JOIN_PATIENCE))
+        return;
+    if (ps_or_acq_rel(&team->left, PS_TEAM_WAITING) != 0)
+        ps_block(parent);
+    ps_store_relaxed(&team->left, 0);
+}
+
+/* --- barrier --------------------------------------------------------------------------------------------------------- */
+
+uint32_t ps_team_barrier_phase(struct ps_team *team)
+{
+    return ps_load_relaxed(&team->phase);
+}
+
+bool ps_team_barrier_arrive(struct ps_team *team)
+{
+    return ps_sub_acq_rel(&team->arrivals_left, 1) == 1;
+}
+
+/* Takes the wish of member m to be readied; true: it is the caller's to ready. */
+static bool take_blocked(struct ps_team *team, struct ps_member *m)
+{
+    uint32_t one = 1;
+    if (!ps_load_relaxed(&m->blocked) || !ps_cas_acq_rel(&m->blocked, &one, 0))
+        return false;
+    ps_sub_relaxed(&team->blocked, 1);
+    return true;
+}
+
+void ps_team_barrier_release(struct ps_team *team)
+{
+    unsigned n = team->n;
+    ps_store_relaxed(&team->arrivals_left, n);
+    ps_store_seq(&team->phase, ps_load_relaxed(&team->phase) + 1);
+    if (ps_load_seq(&team->blocked) == 0)
+        return;
+    for (unsigned id = 0; id < n; id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        if (take_blocked(team, m))
+            ps_ready(&m->thread, PS_BACK);
+    }
+}
+
+/* Spins for the phase to end. 1: ended, -1: assistance is called for, 0: the limit was reached. */
+static int spin_for_phase(struct ps_team *team, uint32_t phase, uint32_t calls, unsigned limit)
+{
+    for (unsigned i = 0; i < limit; i++) {
+        if (ps_load_acquire(&team->phase) != phase)
+            return 1;
+        if (ps_load_relaxed(&team->calls) != calls)
+            return -1;
+        if (!(i % 16) && !ps_spin_useful())
+            return 0;
+        cpu_pause();
+    }
+    return 0;
+}
+
+#define BARRIER_PATIENCE 64 /* times ps_spin_limit, where every member has a vp of its own */
+
+bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
+{
+    if (ps_load_acquire(&team->phase) != phase)
+        return true;
+    uint32_t calls = ps_load_relaxed(&team->calls);
+    int spun = spin_for_phase(team, phase, calls, ps_spin_limit() * (team->spread ? BARRIER_PATIENCE : 1));
+    if (spun)
+        return spun > 0;
+    struct ps_member *m = ps_team_member(team, id);
+    ps_store_relaxed(&m->blocked, 1);
+    ps_add_seq(&team->blocked, 1);
+    bool over = ps_load_seq(&team->phase) != phase, called = ps_load_seq(&team->calls) != calls;
+    if ((over || called) && take_blocked(team, m))
+        return over;
+    ps_block(&m->thread);
+    /* Not over: assistance is wanted, or whoever opened the phase before was late and readied a member of this one. */
+    return ps_load_acquire(&team->phase) != phase;
+}
+
+void ps_team_barrier_wait(struct ps_team *team, unsigned id)
+{
+    uint32_t phase = ps_load_relaxed(&team->phase);
+    if (ps_team_barrier_arrive(team)) {
+        ps_team_barrier_release(team);
+        return;
+    }
+    while (!ps_team_barrier_await(team, id, phase))
+        continue;
+}
+
+/* --- assistance ------------------------------------------------------------------------------------------------------- */
+
+/* Runs as a thread: the identity of a member that has returned from its body, lent to run explicit tasks. */
+static void *assist_main(void *arg)
+{
+    struct ps_member *m = arg;
+    struct ps_team *team = m->team;
+    ps_store_release(&team->assisting, 0);
+    team->ops->assist(m);
+    ps_store_release(&m->done_in, team->region);
+    return NULL;
+}
+
+void ps_member_assistant_ended(struct psthread *t)
+{
+    struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
+    ended(m->team, 1);
+}
+
+static bool lend_identity(struct ps_team *team)
+{
+    for (unsigned id = 0; id < team->n; id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        uint32_t region = team->region;
+        if (ps_load_relaxed(&m->done_in) != region || !ps_cas_acq_rel(&m->done_in, &region, 0))
+            continue;
+        ps_add_relaxed(&team->left, 1); /* the caller's own unit keeps it above 0 */
+        m->thread.uth = NULL;
+        m->thread.flags = PS_T_MEMBER;
+        m->thread.fn = assist_main;
+        m->thread.arg = m;
+        vp_enqueue(ps_vp(), &m->thread.item, PS_BACK);
+        return true;
+    }
+    return false;
+}
+
+void ps_team_assist(struct ps_team *team)
+{
+    if (PS_LIKELY(!idle_any()))
+        return;
+    ps_add_seq(&team->calls, 1);
+    if (ps_load_seq(&team->blocked) != 0) {
+        for (unsigned id = 0; id < team->n; id++) {
+            struct ps_member *m = ps_team_member(team, id);
+            if (take_blocked(team, m)) {
+                ps_ready(&m->thread, PS_BACK);
+                return;
+            }
+        }
+    }
+    uint32_t none = 0;
+    if (ps_load_relaxed(&team->assisting) || !ps_cas_acq_rel(&team->assisting, &none, 1))
+        return;
+    if (!lend_identity(team))
+        ps_store_release(&team->assisting, 0);
+}

@@ -1,0 +1,100 @@
+/* A team: the members of a parallel region, published as one entry.
+ *
+ * The parent forks in O(1): the entry goes to the front of its vp's queue; whoever takes it claims the next member number by
+ * fetch-and-add, and the entry stays there, stealable, until the last number is claimed. The outermost region of a root is
+ * first offered to vps that idle, through their mailboxes (manycore-nested-2016 section 3.1). At the join the parent claims what is left
+ * and runs those members as calls on its own stack.
+ *
+ * States of a region: closed (left == 0, not in a queue) -> ps_team_fork -> open -> all members ended (left == 0) -> closed.
+ * The block may be forked again as soon as ps_team_join has returned.
+ *
+ * Lifetime: a vp may look at a team while it holds the lock of the queue that the team is in, or while it has claimed a member
+ * that `left` still counts. The parent takes the team out of the queue before ps_team_join returns. */
+#ifndef PS_TEAM_H
+#define PS_TEAM_H
+
+#include "thread.h"
+
+struct ps_member;
+
+struct ps_team_ops {
+    void (*body)(struct ps_member *m);
+    void (*assist)(struct ps_member *m);
+};
+
+/* What a member of any team begins with. */
+struct ps_member {
+    struct psthread thread;
+    struct ps_team *team;
+    /* (shared) the member waits in the barrier, its context blocked: set by the member, taken (compare-and-swap to 0) by who
+     * readies it, or by the member itself when the phase has ended meanwhile. */
+    _Atomic uint32_t blocked;
+    /* (shared) the region's number when the body has returned: then the identity may be lent to an assistant, who sets 0. */
+    _Atomic uint32_t done_in;
+};
+
+#define PS_TEAM_WAITING 0x80000000u /* in `left`: the parent blocks for it */
+
+struct ps_team {
+    /* line 0: written by the parent at the fork, read by those who claim */
+    struct ps_item item;
+    bool spread;           /* every member has a vp of its own: it can pay to spin */
+    bool mailed;           /* some member was offered by mail */
+    uint32_t n;            /* members of the open region, the parent's own (0) counted */
+    uint32_t region;       /* number of the region, never 0; counts up with each fork */
+    const struct ps_team_ops *ops;
+    char *members;
+    uint32_t stride;       /* bytes from member to member */
+    uint32_t n_max;
+    PS_LINE_ALIGNED struct psthread *parent; /* who forked */
+    struct vp *home;       /* in whose queue the entry stands; parent only */
+    /* line 1 (with parent, home): (shared) next member number to be claimed; fetch-and-add by anyone who may look */
+    _Atomic uint32_t next;
+    _Atomic uint32_t assisting; /* (shared) an assistant is on its way: at most one at a time */
+    /* line 2: (shared) members and assistants not ended yet | PS_TEAM_WAITING */
+    PS_LINE_ALIGNED _Atomic uint32_t left;
+    /* line 3: the barrier */
+    PS_LINE_ALIGNED _Atomic uint32_t arrivals_left; /* (shared) units until it opens; reset by who took it to 0 */
+    _Atomic uint32_t phase;   /* (shared) number of openings; written by who opens */
+    _Atomic uint32_t blocked; /* (shared) members whose `blocked` may be set */
+    _Atomic uint32_t calls;   /* (shared) counts calls for assistance: members that spin in the barrier look up */
+};
+
+void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
+
+static inline struct ps_member *ps_team_member(const struct ps_team *team, unsigned id)
+{
+    return (struct ps_member *)(void *)(team->members + (size_t)id * team->stride);
+}
+
+/* Opens a region of n >= 2 members; the caller is member 0 from here on. Does not switch. */
+void ps_team_fork(struct ps_team *team, unsigned n, bool outermost);
+/* Member 0 is through: helps, waits for the others; the caller is the thread that forked again. May switch. */
+void ps_team_join(struct ps_team *team);
+/* See ee_team_assist. */
+void ps_team_assist(struct ps_team *team);
+
+/* Claims a member; its number, or 0 where none is left. Caller may look at the team (see Lifetime). */
+static inline unsigned ps_team_claim(struct ps_team *team)
+{
+    /* The plain look first: fetch-and-add on an exhausted team would only wear the counter. */
+    if (ps_load_relaxed(&team->next) >= team->n)
+        return 0;
+    unsigned id = ps_add_relaxed(&team->next, 1);
+    return id < team->n ? id : 0;
+}
+static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_relaxed(&team->next) >= team->n; }
+
+/* The assistant that ran in the name of member t has ended (ps_thread_end calls it). */
+void ps_member_assistant_ended(struct psthread *t);
+/* Runs member id and every further one it can claim, each on the uth that runs now; a vp's loop calls it. */
+void ps_team_run(struct ps_team *team, unsigned id);
+
+/* The barrier of the team's members: see ee.h for the contract. */
+uint32_t ps_team_barrier_phase(struct ps_team *team);
+bool ps_team_barrier_arrive(struct ps_team *team);
+void ps_team_barrier_release(struct ps_team *team);
+bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase); /* true: released */
+void ps_team_barrier_wait(struct ps_team *team, unsigned id);
+
+#endif

@@ -1,0 +1,401 @@
+/* Threads: making, submitting, ending, waiting for them (the public API's first half).
+ *
+ * Descriptors are carved from slabs by the vp that makes the thread and recycled through the list of the vp that reaps it
+ * (psthreads-2009 section 2.3); they are given back to the system by psthread_finalize only.
+ *
+ * Life of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. Who frees it:
+ *   detached: the thread itself at its end;  joinable: who joins it while it runs; else it becomes a zombie of its parent and is freed by the
+ *   parent's waitall, by the parent's later creations (once it is joined), or when the parent and all its children have ended;
+ *   create_ex: the user (psthread_free).
+ *
+ * Counting children. The parent keeps `created` to itself; a child that ends subtracts 1 from `children`; waitall adds
+ * `created`. So `children` is never positive before a waitall, and afterwards reaches exactly 0 with the last child: that child
+ * (or the parent, if the sum is 0 at once) goes on. One atomic per child. A parent that ends with children alive adds
+ * created + PS_CHILDREN_HELD and takes the hold back when its descriptor is to be freed: whoever brings the sum to 0 frees it.
+ *
+ * join word: OPEN -> ENDED by the thread's end (acq_rel exchange; pairs with the joiner's acquire), OPEN -> joiner -> ENDED,
+ * ENDED -> JOINED, OPEN -> DETACHED. */
+#include "check.h"
+#include "key.h"
+#include "psthread.h"
+#include "vp.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+/* --- descriptors ---------------------------------------------------------------------------------------------------- */
+
+#define SLAB_BYTES ((size_t)256 * 1024)
+
+struct slab { /* at the head of each slab */
+    struct slab *next;
+};
+static _Atomic(struct slab *) slabs;
+
+static struct psthread *descriptor_new(struct vp *vp)
+{
+    struct psthread *t = vp->free_threads;
+    if (PS_LIKELY(t != NULL)) {
+        vp->free_threads = t->next_free;
+        vp->num_free--;
+        return t;
+    }
+    if (vp->slab_left < sizeof *t) {
+        struct slab *slab = os_map(SLAB_BYTES);
+        if (!slab)
+            return NULL;
+        slab->next = ps_load_relaxed(&slabs);
+        while (!ps_cas_release(&slabs, &slab->next, slab))
+            continue;
+        vp->slab = (char *)slab + 16;
+        vp->slab_left = SLAB_BYTES - 16;
+    }
+    t = (struct psthread *)(void *)vp->slab;
+    vp->slab += sizeof *t;
+    vp->slab_left -= sizeof *t;
+    return t;
+}
+
+static void descriptor_put(struct vp *vp, struct psthread *t)
+{
+    ps_store_relaxed(&t->state, PS_FREE);
+    t->next_free = vp->free_threads;
+    vp->free_threads = t;
+    vp->num_free++;
+}
+
+void ps_descriptors_release_all(void)
+{
+    struct slab *slab = ps_xchg_acq_rel(&slabs, NULL);
+    while (slab) {
+        struct slab *next = slab->next;
+        os_unmap(slab, SLAB_BYTES);
+        slab = next;
+    }
+}
+
+/* Frees the zombies of t: all, or only those that were joined (the others stay). */
+static void sweep_zombies(struct vp *vp, struct psthread *t, bool all);
+
+/* t has ended and nobody will ask for it: frees it now, or leaves that to its last child. */
+static void descriptor_give_up(struct vp *vp, struct psthread *t)
+{
+    if (t->created) { /* held: see ps_thread_end */
+        if (ps_sub_acq_rel(&t->children, PS_CHILDREN_HELD) != PS_CHILDREN_HELD)
+            return;
+        t->created = 0;
+    }
+    sweep_zombies(vp, t, true);
+    if (!(t->flags & (PS_T_REUSED | PS_T_ROOT)))
+        descriptor_put(vp, t);
+}
+
+static void sweep_zombies(struct vp *vp, struct psthread *t, bool all)
+{
+    struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL);
+    while (z) {
+        struct psthread *next = z->next_zombie;
+        if (all || ps_load_acquire(&z->join) == PS_JOIN_JOINED) {
+            descriptor_give_up(vp, z);
+        } else {
+            z->next_zombie = ps_load_relaxed(&t->zombies);
+            while (!ps_cas_release(&t->zombies, &z->next_zombie, z))
+                continue;
+        }
+        z = next;
+    }
+}
+
+/* --- creation ------------------------------------------------------------------------------------------------------- */
+
+#define SWEEP_PERIOD 4096 /* creations between looks for zombies that were joined */
+
+static int check_attr(const psthread_attr_t *attr)
+{
+    if (attr && (attr->flags & ~(PSTHREAD_ATTR_DETACHED | PSTHREAD_ATTR_NOSTACK)))
+        return EINVAL;
+    return attr && attr->stack_size > UINT32_MAX ? EINVAL : 0;
+}
+
+static void thread_make(struct psthread *t, struct psthread *parent, const psthread_attr_t *attr, void *(*fn)(void *), void *arg,
+                        unsigned flags)
+{
+    uintptr_t join = PS_JOIN_OPEN;
+    t->stack_size = 0;
+    if (attr) {
+        if (attr->flags & PSTHREAD_ATTR_DETACHED)
+            flags |= PS_T_DETACHED, join = PS_JOIN_DETACHED;
+        if (attr->flags & PSTHREAD_ATTR_NOSTACK)
+            flags |= PS_T_NOSTACK;
+        else if (attr->stack_size)
+            flags |= PS_T_SIZED, t->stack_size = (uint32_t)attr->stack_size;
+    }
+    if (parent->flags & PS_T_ROOT)
+        flags |= PS_T_OUTER;
+    t->item.link.next = NULL;
+    t->item.kind = PS_KIND_THREAD;
+    t->flags = (uint8_t)flags;
+    t->level = (uint16_t)(parent->level + 1);
+    t->uth = NULL;
+    t->local = NULL;
+    t->fn = fn;
+    t->arg = arg;
+    t->parent = parent;
+    t->created = 0;
+    t->keys = NULL;
+    ps_store_relaxed(&t->children, 0);
+    ps_store_relaxed(&t->zombies, NULL);
+    ps_store_relaxed(&t->join, join);
+    ps_store_relaxed(&t->state, PS_MADE);
+    parent->created++;
+}
+
+int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    int err = check_attr(attr);
+    if (PS_UNLIKELY(err || !thread || !fn))
+        return err ? err : EINVAL;
+    struct vp *vp = ps_vp_attach();
+    struct psthread *parent = vp->current;
+    if (PS_UNLIKELY(parent->created % SWEEP_PERIOD == SWEEP_PERIOD - 1))
+        sweep_zombies(vp, parent, false);
+    struct psthread *t = descriptor_new(vp);
+    if (PS_UNLIKELY(!t))
+        return ENOMEM;
+    thread_make(t, parent, attr, fn, arg, 0);
+    t->vp = vp;
+    *thread = t;
+    return 0;
+}
+
+int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    int err = check_attr(attr);
+    if (PS_UNLIKELY(err || !thread || !fn))
+        return err ? err : EINVAL;
+    struct vp *vp = ps_vp_attach();
+    struct psthread *t = *thread;
+    if (!t) {
+        t = descriptor_new(vp);
+        if (!t)
+            return ENOMEM;
+    } else {
+        enum ps_state state = ps_load_acquire(&t->state);
+        if (!(t->flags & PS_T_REUSED))
+            return EINVAL;
+        if (state != PS_ENDED)
+            return EBUSY;
+    }
+    thread_make(t, vp->current, attr, fn, arg, PS_T_REUSED);
+    t->vp = vp;
+    *thread = t;
+    return 0;
+}
+
+int psthread_free(psthread_t thread)
+{
+    if (!thread || !(thread->flags & PS_T_REUSED))
+        return EINVAL;
+    enum ps_state state = ps_load_acquire(&thread->state);
+    struct vp *vp = ps_vp_attach();
+    if (state == PS_MADE && thread->parent == vp->current)
+        thread->parent->created--; /* it will never end */
+    else if (state != PS_ENDED)
+        return EBUSY;
+    descriptor_put(vp, thread);
+    return 0;
+}
+
+int psthread_enqueue_at(psthread_t t, int where, int end)
+{
+    if (!t || (end != PSTHREAD_FRONT && end != PSTHREAD_BACK) || ps_load_relaxed(&t->state) != PS_MADE)
+        return EINVAL;
+    struct vp *vp = ps_vp_attach(), *target = vp;
+    if (where == PSTHREAD_VP_GLOBAL && !ps_rt.has_global)
+        return EINVAL;
+    if (where >= 0) {
+        if ((unsigned)where >= ps_rt.num_vps)
+            return EINVAL;
+        target = ps_vp_at((unsigned)where);
+    } else if (where == PSTHREAD_VP_ANY) {
+        if (t->flags & PS_T_OUTER)
+            target = ps_vp_at(vp->deal++ % ps_rt.num_vps);
+    } else if (where != PSTHREAD_VP_GLOBAL) {
+        return EINVAL;
+    }
+    ps_store_relaxed(&t->state, PS_READY);
+    t->vp = target;
+    vp_count_submitted(vp);
+    enum ps_end at = end == PSTHREAD_FRONT ? PS_FRONT : PS_BACK;
+    if (where == PSTHREAD_VP_GLOBAL)
+        vp_enqueue_global(&t->item, at);
+    else
+        vp_enqueue(target, &t->item, at);
+    return 0;
+}
+
+int psthread_enqueue(psthread_t thread, int vp)
+{
+    return thread ? psthread_enqueue_at(thread, vp, thread->flags & PS_T_OUTER ? PSTHREAD_BACK : PSTHREAD_FRONT) : EINVAL;
+}
+
+/* --- end ------------------------------------------------------------------------------------------------------------ */
+
+/* Blocks until every child of self has ended; their zombies stay. */
+static void wait_children(struct psthread *self)
+{
+    int64_t created = self->created;
+    self->created = 0;
+    if (ps_add_acq_rel(&self->children, created) + created != 0)
+        ps_block(self);
+}
+
+/* A child of p has ended. */
+static void child_ended(struct vp *vp, struct psthread *p)
+{
+    if (PS_LIKELY(ps_sub_acq_rel(&p->children, 1) != 1))
+        return;
+    if (ps_load_relaxed(&p->state) == PS_ENDED) { /* its hold is gone already: it is ours to free */
+        p->created = 0;
+        descriptor_give_up(vp, p);
+    } else {
+        ps_ready(p, PS_FRONT);
+    }
+}
+
+void ps_thread_end(struct vp *vp, struct psthread *t, void *result)
+{
+    if (PS_UNLIKELY(t->keys != NULL)) {
+        ps_keys_run_destructors(&t->keys);
+        vp = ps_vp();
+    }
+    if (t->flags & PS_T_MEMBER) {
+        ps_member_assistant_ended(t);
+        return;
+    }
+    struct psthread *parent = t->parent;
+    vp_count_ended(vp);
+    if (t->flags & PS_T_REUSED) {
+        if (t->created) { /* they know the descriptor as their parent, and its user may use it again at once */
+            wait_children(t);
+            vp = ps_vp();
+        }
+        t->arg = result;
+        ps_store_release(&t->state, PS_ENDED);
+        child_ended(vp, parent);
+        return;
+    }
+    ps_store_relaxed(&t->state, PS_ENDED);
+    if (t->created) /* stays non-zero: tells descriptor_give_up that children may be alive */
+        ps_add_acq_rel(&t->children, (int64_t)t->created + PS_CHILDREN_HELD);
+    t->arg = result;
+    uintptr_t joiner = t->flags & PS_T_DETACHED ? PS_JOIN_DETACHED : ps_xchg_acq_rel(&t->join, PS_JOIN_ENDED);
+    if (joiner == PS_JOIN_DETACHED) {
+        descriptor_give_up(vp, t);
+    } else if (joiner == PS_JOIN_OPEN) {
+        t->next_zombie = ps_load_relaxed(&parent->zombies);
+        while (!ps_cas_release(&parent->zombies, &t->next_zombie, t))
+            continue;
+    } else {
+        ps_ready((struct psthread *)joiner, PS_FRONT); /* it frees t */
+    }
+    child_ended(vp, parent);
+}
+
+void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth)
+{
+    *t = (struct psthread){.item.kind = PS_KIND_THREAD, .flags = PS_T_ROOT, .uth = uth, .vp = vp};
+    ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
+    ps_store_relaxed(&t->state, PS_RUNNING);
+}
+
+void psthread_exit(void *result)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *t = vp ? vp->current : NULL;
+    if (!t || t->flags & PS_T_ROOT)
+        pthread_exit(result);
+    PS_CHECK(!(t->flags & (PS_T_CALLED | PS_T_MEMBER)), "psthread_exit in a thread that runs as a call on another's stack");
+    ps_thread_end(vp, t, result);
+    vp = ps_vp();
+    vp->current = NULL;
+    vp_abandon(vp);
+}
+
+/* --- waiting for threads --------------------------------------------------------------------------------------------- */
+
+int psthread_waitall(void)
+{
+    struct psthread *self = ps_self();
+    wait_children(self);
+    if (ps_load_relaxed(&self->zombies))
+        sweep_zombies(ps_vp(), self, true);
+    return 0;
+}
+
+int psthread_join(psthread_t t, void **result)
+{
+    struct psthread *self = ps_self();
+    if (!t)
+        return ESRCH;
+    if (t == self)
+        return EDEADLK;
+    enum ps_state state = ps_load_relaxed(&t->state);
+    if (state == PS_FREE)
+        return ESRCH;
+    if (t->flags & (PS_T_DETACHED | PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT))
+        return EINVAL;
+    uintptr_t seen = PS_JOIN_OPEN;
+    if (ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self)) {
+        ps_block(self);
+        if (result)
+            *result = t->arg;
+        ps_store_relaxed(&t->join, PS_JOIN_JOINED);
+        descriptor_give_up(ps_vp(), t);
+        return 0;
+    }
+    if (seen == PS_JOIN_JOINED)
+        return ESRCH;
+    if (seen != PS_JOIN_ENDED)
+        return EINVAL;
+    void *value = t->arg;
+    if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED)) /* it is a zombie: its parent frees it */
+        return ESRCH;
+    if (result)
+        *result = value;
+    return 0;
+}
+
+int psthread_detach(psthread_t t)
+{
+    if (!t || ps_load_relaxed(&t->state) == PS_FREE)
+        return ESRCH;
+    if (t->flags & (PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT))
+        return EINVAL;
+    uintptr_t seen = PS_JOIN_OPEN;
+    if (ps_cas_acq_rel(&t->join, &seen, PS_JOIN_DETACHED))
+        return 0;
+    if (seen == PS_JOIN_ENDED && ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED))
+        return 0;
+    return seen == PS_JOIN_JOINED ? ESRCH : EINVAL;
+}
+
+void psthread_yield(void)
+{
+    ps_vp_attach();
+    if (!ps_yield())
+        os_yield();
+}
+
+psthread_t psthread_self(void) { return ps_self(); }
+unsigned psthread_level(void) { return ps_self()->level; }
+void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
+unsigned psthread_vp_self(void) { return ps_vp_attach()->id; }
+
+void ps_thread_end_root(struct psthread *t)
+{
+    if (t->keys)
+        ps_keys_run_destructors(&t->keys);
+    wait_children(t);
+    sweep_zombies(ps_vp(), t, true);
+}

@@ -1,0 +1,79 @@
+/* The thread descriptor: an identity, not a stack.
+ *
+ * Kept small (112 bytes): a million ready threads are a million of these and nothing else (psthreads-2009 section 2.1: lazy
+ * stack allocation). What a thread needs only while it runs stands in its uth.
+ *
+ * Who may touch a field: while `state` is MADE the maker; while READY whoever holds the queue's lock; while RUNNING the
+ * thread itself; fields marked (shared) by whom the comment names, atomically. */
+#ifndef PS_THREAD_H
+#define PS_THREAD_H
+
+#include "atomic.h"
+#include "compiler.h"
+#include "list.h"
+
+struct uth;
+struct vp;
+
+/* What can stand in a ready queue. Both begin with a ps_item. */
+enum ps_kind { PS_KIND_THREAD, PS_KIND_TEAM };
+
+struct ps_item {
+    struct ps_list link; /* guarded by the lock of the queue it is in */
+    uint8_t kind;        /* constant while it is in a queue */
+};
+
+enum ps_state {
+    PS_MADE,    /* created, not submitted */
+    PS_READY,   /* in a queue, or about to be put there, or handed to a vp */
+    PS_RUNNING, /* on a vp, or blocked: the difference is nobody's business but its waiter's */
+    PS_ENDED,   /* its function has returned; the descriptor waits to be reaped or reused */
+    PS_FREE,    /* in a free list */
+};
+
+#define PS_T_DETACHED 0x01u
+#define PS_T_NOSTACK 0x02u /* runs as a call, may not block */
+#define PS_T_REUSED 0x04u  /* the descriptor is the user's (psthread_create_ex) */
+#define PS_T_ROOT 0x08u    /* on a kernel thread's own stack */
+#define PS_T_MEMBER 0x10u  /* of a team: its storage is the team's */
+#define PS_T_CALLED 0x20u  /* runs as a call on another thread's stack: it must not end early */
+#define PS_T_OUTER 0x40u   /* made by a thread that no psthread made (goes to the back of queues) */
+#define PS_T_SIZED 0x80u   /* wants a stack of stack_size bytes */
+
+/* Values of `join` that are not a waiting thread. */
+#define PS_JOIN_OPEN ((uintptr_t)0)     /* runs or will run; nobody waits yet */
+#define PS_JOIN_ENDED ((uintptr_t)1)    /* has ended; result is valid */
+#define PS_JOIN_DETACHED ((uintptr_t)2) /* nobody may join */
+#define PS_JOIN_JOINED ((uintptr_t)3)   /* result was taken */
+
+/* Added to `children` when a parent ends before them: its own hold on the descriptor. */
+#define PS_CHILDREN_HELD ((int64_t)1 << 40)
+
+struct psthread {
+    struct ps_item item;
+    uint8_t flags; /* PS_T_..., set by the maker; DETACHED may be added under the rules of `join` */
+    _Atomic uint8_t state;
+    uint8_t unused;
+    uint16_t level;
+    uint16_t team_id;          /* member: its number */
+    struct uth *uth;           /* its stack; NULL before it runs. Written by the vp that binds it */
+    struct vp *vp;             /* the vp that runs it, or ran it last. Written by that vp */
+    void *local;               /* the entity layer's pointer */
+    void *(*fn)(void *);       /* member: unused */
+    void *arg;                 /* once ENDED: the result */
+    struct psthread *parent;   /* alive as long as its `children` has not counted this one */
+    /* (shared) children counted down: ended children minus those that a waitall has added up. The parent adds, the children
+     * subtract; exactly 0 is reached by the last child, or by the parent itself. */
+    _Atomic int64_t children;
+    uint32_t created;          /* children made since the last waitall; owner only */
+    uint32_t stack_size;       /* with PS_T_SIZED */
+    _Atomic uintptr_t join;    /* (shared) PS_JOIN_..., or the thread that waits for this one */
+    void *keys;                /* thread-specific values; owner only */
+    union {
+        _Atomic(struct psthread *) zombies; /* (shared) as a parent: ended children nobody has joined (stack) */
+        struct psthread *next_free;         /* in a free list */
+    };
+    struct psthread *next_zombie; /* in the parent's zombies; written by the child before it is pushed */
+};
+
+#endif

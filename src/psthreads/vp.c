@@ -1,0 +1,516 @@
+/* A vp's loop, its switches, and the waiting primitive.
+ *
+ * The loop runs on a uth of its own and calls what it finds on that same stack: a thread that never blocks costs no switch
+ * (nthlib-2004 section 2, stack handoff). When something ready has a context of its own, the loop switches to it and its stack goes
+ * back to the cache: the loop has no state.
+ *
+ * Who may call: everything here runs on the kernel thread that carries the vp named. */
+#include "vp.h"
+
+#include "check.h"
+
+static __thread struct vp *carried __attribute__((tls_model("initial-exec")));
+
+struct ps_runtime ps_rt;
+
+PS_NOINLINE struct vp *ps_vp(void)
+{
+    struct vp *vp = carried;
+    __asm__ volatile("" : "+r"(vp)); /* not folded into the caller by interprocedural passes */
+    return vp;
+}
+PS_NOINLINE void vp_carry(struct vp *vp)
+{
+    carried = vp;
+    __asm__ volatile("" ::: "memory");
+}
+
+struct psthread *ps_current(void)
+{
+    struct vp *vp = ps_vp();
+    return vp ? vp->current : NULL;
+}
+struct psthread *ps_self(void)
+{
+    return ps_vp_attach()->current;
+}
+
+/* --- switching ----------------------------------------------------------------------------------------------------- */
+
+/* First thing on the stack `self` after a switch to it. */
+static void vp_arrived(struct vp *vp, struct uth *self)
+{
+    vp_carry(vp);
+    struct uth *left = vp->left_uth;
+    bool dead = vp->left_dies;
+    uth_switched(left, self);
+    if (dead)
+        uth_put(&vp->stacks, left);
+}
+
+struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
+{
+    vp->left_uth = from;
+    vp->left_dies = dying;
+    vp->uth = to;
+    vp = uth_switch(from, to, vp, dying);
+    vp_arrived(vp, from);
+    return vp;
+}
+
+/* Continues thread t, which has a context, in the place of `from`. */
+static void vp_resume(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
+{
+    struct uth *to = t->uth;
+    uth_await_saved(to);
+    t->vp = vp;
+    ps_store_relaxed(&t->state, PS_RUNNING);
+    vp->current = t;
+    vp_leave(vp, from, to, dying);
+}
+
+static void loop_entry(void *transfer, void *arg)
+{
+    struct vp *vp = transfer;
+    vp_arrived(vp, arg);
+    vp_loop(vp, arg);
+}
+
+/* Starts a loop on a fresh stack in the place of `from`; it begins with vp->handoff. False: no memory for a stack. */
+static bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
+{
+    struct uth *fresh = uth_get(&vp->stacks);
+    if (!fresh || uth_start(fresh, loop_entry, fresh) != 0) {
+        if (fresh)
+            uth_put(&vp->stacks, fresh);
+        return false;
+    }
+    vp->current = NULL;
+    vp_leave(vp, from, fresh, dying);
+    return true;
+}
+
+void vp_enter_loop(struct vp *vp)
+{
+    while (!vp_start_loop(vp, &vp->native, false))
+        os_yield();
+}
+
+/* --- taking work ------------------------------------------------------------------------------------------------------- */
+
+/* What the entry at one end of q gives; the lock is held. A team stays in the queue until its last member is claimed. */
+static struct ps_work take_item_locked(struct ps_queue *q, struct ps_item *item)
+{
+    struct ps_work w = {0};
+    if (item->kind == PS_KIND_THREAD) {
+        ps_queue_remove_locked(q, item);
+        w.thread = PS_CONTAINER_OF(item, struct psthread, item);
+        return w;
+    }
+    struct ps_team *team = PS_CONTAINER_OF(item, struct ps_team, item);
+    w.id = ps_team_claim(team);
+    if (ps_team_exhausted(team))
+        ps_queue_remove_locked(q, item);
+    if (w.id)
+        w.team = team;
+    return w;
+}
+
+static struct ps_work take_front(struct ps_queue *q)
+{
+    struct ps_work w = {0};
+    if (ps_queue_seems_empty(q))
+        return w;
+    ps_spin_lock(&q->lock);
+    while (!ps_work_some(w) && !ps_list_empty(&q->items))
+        w = take_item_locked(q, ps_queue_item(q->items.next));
+    ps_spin_unlock(&q->lock);
+    return w;
+}
+
+static struct psthread *take_pinned(struct vp *vp)
+{
+    if (PS_LIKELY(!ps_load_relaxed(&vp->pinned)))
+        return NULL;
+    return ps_xchg_acq_rel(&vp->pinned, NULL);
+}
+
+struct ps_work vp_take_own(struct vp *vp)
+{
+    struct ps_work w = {.thread = take_pinned(vp)};
+    return w.thread ? w : take_front(&vp->queue);
+}
+
+/* A thief takes one entry's worth for itself and, where the victim has many threads, up to this many more for its own queue:
+ * one visit each would wear the victim's lock when threads are finer than a line's transfer. */
+#define STEAL_MAX 32
+
+/* Moves up to a half of the threads at the victim's back to the thief's queue. Both may be inserted into meanwhile. */
+static void steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned most)
+{
+    struct ps_list taken;
+    unsigned n = 0;
+    ps_list_init(&taken);
+    while (n < most && !ps_list_empty(&from->items)) {
+        struct ps_item *item = ps_queue_item(from->items.prev);
+        if (item->kind != PS_KIND_THREAD)
+            break;
+        ps_queue_remove_locked(from, item);
+        ps_list_push_front(&taken, &item->link);
+        n++;
+    }
+    if (n == 0)
+        return;
+    /* Thief's lock inside the victim's: no cycle, since it is only tried. */
+    struct ps_queue *own = &vp->queue;
+    if (!ps_spin_try_lock(&own->lock)) {
+        while (!ps_list_empty(&taken)) {
+            struct ps_item *item = ps_queue_item(ps_list_pop_front(&taken));
+            ps_queue_push_back_locked(from, item);
+        }
+        return;
+    }
+    while (!ps_list_empty(&taken)) {
+        struct ps_item *item = ps_queue_item(ps_list_pop_front(&taken));
+        ps_queue_push_back_locked(own, item);
+    }
+    ps_spin_unlock(&own->lock);
+}
+
+static struct ps_work steal_from(struct vp *vp, struct ps_queue *q)
+{
+    struct ps_work w = {0};
+    if (ps_queue_seems_empty(q) || !ps_spin_try_lock(&q->lock))
+        return w;
+    while (!ps_work_some(w) && !ps_list_empty(&q->items))
+        w = take_item_locked(q, ps_queue_item(q->items.prev));
+    if (w.thread) {
+        unsigned more = ps_load_relaxed(&q->count) / 2;
+        if (more)
+            steal_more_locked(vp, q, more < STEAL_MAX ? more : STEAL_MAX);
+    }
+    ps_spin_unlock(&q->lock);
+    return w;
+}
+
+/* Every other queue once: the regular vps in the hierarchical order (psthreads-2009 figure 2), then guests, then the global queue. */
+static struct ps_work steal_round(struct vp *vp)
+{
+    struct ps_work w = {0};
+    unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
+    const uint16_t *victims = ps_load_acquire(&vp->victims);
+    for (unsigned i = 0, n = regular - (vp->id < regular); i < n; i++) {
+        unsigned id = victims ? victims[i] : (vp->id + 1 + i) % regular;
+        w = steal_from(vp, &ps_vp_at(id)->queue);
+        if (ps_work_some(w))
+            return w;
+    }
+    for (unsigned id = regular; id < slots; id++) {
+        struct vp *guest = ps_vp_at(id);
+        if (!guest || guest == vp)
+            continue;
+        w = steal_from(vp, &guest->queue);
+        if (ps_work_some(w))
+            return w;
+    }
+    return ps_rt.has_global ? take_front(&ps_rt.global) : w;
+}
+
+static bool others_seem_empty(struct vp *vp)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *other = ps_vp_at(id);
+        if (other && other != vp && !ps_queue_seems_empty(&other->queue))
+            return false;
+    }
+    return !ps_rt.has_global || ps_queue_seems_empty(&ps_rt.global);
+}
+
+/* --- searching -------------------------------------------------------------------------------------------------------- */
+
+#define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
+#define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
+
+/* The message in the vp's mailbox, taken; or none. */
+static struct ps_work take_mail(struct vp *vp)
+{
+    struct ps_work w = {0};
+    uint64_t mail = ps_load_acquire(&vp->mail);
+    if (mail <= MAIL_IDLE)
+        return w;
+    if (!ps_cas_acquire(&vp->mail, &mail, MAIL_BUSY))
+        return w; /* taken back */
+    w.team = ps_mail_team(mail);
+    w.id = ps_mail_id(mail);
+    return w;
+}
+
+/* One look at everything, from the state IDLE; on success the mailbox is BUSY. */
+static struct ps_work search_once(struct vp *vp)
+{
+    struct ps_work w = take_mail(vp);
+    if (ps_work_some(w))
+        return w;
+    if (!ps_load_relaxed(&vp->pinned) && ps_queue_seems_empty(&vp->queue) && others_seem_empty(vp))
+        return w;
+    uint64_t idle = MAIL_IDLE;
+    if (!ps_cas_acquire(&vp->mail, &idle, MAIL_BUSY))
+        return take_mail(vp);
+    w = vp_take_own(vp);
+    if (!ps_work_some(w))
+        w = steal_round(vp);
+    if (!ps_work_some(w))
+        ps_store_seq(&vp->mail, MAIL_IDLE);
+    return w;
+}
+
+/* Searches for search_ns; none found: no work. */
+static struct ps_work search(struct vp *vp)
+{
+    uint64_t start = 0;
+    for (unsigned round = 1;; round++) {
+        struct ps_work w = search_once(vp);
+        if (ps_work_some(w) || ps_load_relaxed(&ps_rt.stopping))
+            return w;
+        cpu_pause();
+        if (round % SEARCH_CLOCK_PERIOD)
+            continue;
+        uint64_t now = os_now_ns();
+        if (!start)
+            start = now;
+        if (now - start > ps_rt.search_ns)
+            return w;
+        if (now - start > SEARCH_POLITE_NS)
+            os_yield();
+    }
+}
+
+/* Waits for work; none only when the library stops. */
+static struct ps_work find_work(struct vp *vp)
+{
+    struct ps_work w = {0};
+    if (!vp->searching) { /* a worker that was just started is counted already */
+        w = vp_take_own(vp);
+        if (!ps_work_some(w))
+            w = steal_round(vp);
+        if (ps_work_some(w))
+            return w;
+        idle_search_begin(vp);
+    }
+    if (ps_load_relaxed(&vp->mail) == MAIL_BUSY) /* else a message is in it, or it was never busy */
+        ps_store_seq(&vp->mail, MAIL_IDLE);
+    for (;;) {
+        w = search(vp);
+        if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
+            break;
+        ps_prepare_victims();
+        idle_park(vp);
+    }
+    idle_search_end(vp);
+    return w;
+}
+
+/* --- the loop ------------------------------------------------------------------------------------------------------------ */
+
+void vp_run_fresh(struct vp *vp, struct psthread *t)
+{
+    t->uth = vp->uth;
+    t->vp = vp;
+    ps_store_relaxed(&t->state, PS_RUNNING);
+    vp->current = t;
+    void *result = t->fn(t->arg);
+    vp = ps_vp();
+    ps_thread_end(vp, t, result);
+    vp->current = NULL;
+}
+
+/* A fresh thread that wants a stack of its own size: the loop moves to such a stack and calls it there. */
+static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
+{
+    struct uth *sized = uth_get_sized(t->stack_size);
+    if (!sized || uth_start(sized, loop_entry, sized) != 0) {
+        if (sized)
+            uth_put(&vp->stacks, sized);
+        ps_warn("no memory for a stack of %u bytes: the thread runs on one of %zu bytes", t->stack_size, self->stack_bytes);
+        t->flags &= (uint8_t)~PS_T_SIZED;
+        vp_run_fresh(vp, t);
+        return;
+    }
+    t->flags &= (uint8_t)~PS_T_SIZED;
+    vp->handoff = (struct ps_work){.thread = t};
+    vp_leave(vp, self, sized, true);
+    __builtin_unreachable();
+}
+
+void vp_loop(struct vp *vp, struct uth *self)
+{
+    struct ps_work w = vp->handoff;
+    vp->handoff = (struct ps_work){0};
+    for (;;) {
+        if (!ps_work_some(w))
+            w = find_work(vp);
+        if (w.team) {
+            ps_team_run(w.team, w.id);
+        } else if (!w.thread) { /* the library stops */
+            vp_leave(vp, self, &vp->native, true);
+            __builtin_unreachable();
+        } else if (w.thread->uth) {
+            vp_resume(vp, self, w.thread, true);
+            __builtin_unreachable();
+        } else if (w.thread->flags & PS_T_SIZED) {
+            move_to_sized(vp, self, w.thread);
+        } else {
+            vp_run_fresh(vp, w.thread);
+        }
+        vp = ps_vp(); /* what ran may have come back on another vp */
+        w = (struct ps_work){0};
+    }
+}
+
+void vp_abandon(struct vp *vp)
+{
+    struct uth *self = vp->uth;
+    vp->handoff = (struct ps_work){0};
+    while (!vp_start_loop(vp, self, true))
+        os_yield();
+    __builtin_unreachable();
+}
+
+/* --- waiting ---------------------------------------------------------------------------------------------------------- */
+
+/* Goes on with w in the place of self, whose uth keeps its context. */
+static void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w)
+{
+    struct uth *from = self->uth;
+    if (w.thread && w.thread->uth) {
+        vp_resume(vp, from, w.thread, false);
+        return;
+    }
+    vp->handoff = w;
+    for (bool said = false; !vp_start_loop(vp, from, false);) {
+        /* No stack to be had: what is at hand waits until a thread that already has one can run. */
+        if (!said)
+            ps_warn("no memory for another stack: waiting until one is free");
+        said = true;
+        os_yield();
+        if (w.team) /* a claimed member cannot be put back */
+            continue;
+        struct psthread *pinned = take_pinned(vp);
+        if (!pinned)
+            continue;
+        vp->handoff = (struct ps_work){0};
+        if (w.thread)
+            vp_enqueue(vp, &w.thread->item, PS_FRONT);
+        if (pinned != self)
+            vp_resume(vp, from, pinned, false);
+        return;
+    }
+}
+
+void ps_block(struct psthread *self)
+{
+    PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
+                                            "work descriptors run as calls and may not wait");
+    struct vp *vp = ps_vp();
+    struct ps_work w = vp_take_own(vp);
+    if (w.thread == self) { /* readied before it left */
+        ps_store_relaxed(&self->state, PS_RUNNING);
+        return;
+    }
+    vp_switch_away(vp, self, w);
+}
+
+bool ps_may_block(void)
+{
+    struct psthread *self = ps_current();
+    return !self || !(self->flags & PS_T_NOSTACK);
+}
+
+/* The only vp that may run t; NULL: any. */
+static struct vp *pinned_to(const struct psthread *t)
+{
+    return t->uth ? t->uth->vp : NULL;
+}
+
+void ps_ready(struct psthread *t, enum ps_end end)
+{
+    ps_store_relaxed(&t->state, PS_READY);
+    struct vp *bound = pinned_to(t);
+    if (!bound) {
+        vp_enqueue(t->vp, &t->item, end);
+        return;
+    }
+    ps_store_seq(&bound->pinned, t);
+    idle_wake_this(bound);
+}
+
+bool ps_yield(void)
+{
+    struct vp *vp = ps_vp();
+    if (!vp || !vp->current || (vp->current->flags & PS_T_NOSTACK))
+        return false;
+    struct psthread *self = vp->current;
+    struct vp *bound = pinned_to(self);
+    if (bound) {
+        struct ps_work w = take_front(&vp->queue);
+        if (!ps_work_some(w))
+            return false;
+        ps_store_seq(&vp->pinned, self);
+        vp_switch_away(vp, self, w);
+        return true;
+    }
+    struct ps_work w = {.thread = take_pinned(vp)};
+    struct ps_queue *q = &vp->queue;
+    if (!w.thread && ps_queue_seems_empty(q))
+        return false;
+    ps_store_relaxed(&self->state, PS_READY);
+    ps_spin_lock(&q->lock);
+    while (!ps_work_some(w) && !ps_list_empty(&q->items))
+        w = take_item_locked(q, ps_queue_item(q->items.next));
+    if (ps_work_some(w))
+        ps_queue_push_back_locked(q, &self->item);
+    ps_spin_unlock(&q->lock);
+    if (!ps_work_some(w)) {
+        ps_store_relaxed(&self->state, PS_RUNNING);
+        return false;
+    }
+    idle_notify(NULL);
+    vp_switch_away(vp, self, w);
+    return true;
+}
+
+unsigned ps_spin_limit(void)
+{
+    return ps_rt.block_on_idle ? 0 : ps_rt.spin_limit;
+}
+
+bool ps_spin_useful(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && !ps_rt.block_on_idle && ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned);
+}
+
+/* --- inserting ----------------------------------------------------------------------------------------------------------- */
+
+static void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
+{
+    ps_spin_lock(&q->lock);
+    if (end == PS_FRONT)
+        ps_queue_push_front_locked(q, item);
+    else
+        ps_queue_push_back_locked(q, item);
+    ps_spin_unlock(&q->lock);
+}
+
+void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
+{
+    push(&target->queue, item, end);
+    idle_notify(target);
+}
+
+void vp_enqueue_global(struct ps_item *item, enum ps_end end)
+{
+    push(&ps_rt.global, item, end);
+    idle_notify(NULL);
+}

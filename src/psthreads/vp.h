@@ -1,0 +1,164 @@
+/* Virtual processors and the runtime they make up.
+ *
+ * A vp is carried by one kernel thread: a worker that the library starts at the first need, or a root's own. Slots
+ * 0 .. num_vps-1 are the regular ones (0 for the first root, the rest workers); slots from num_vps on are guests: one for each
+ * further kernel thread that uses the library, recycled when it ends. Slots are never freed before psthread_finalize, so that a
+ * pointer to a vp may be looked through at any time.
+ *
+ * Switching. Every switch goes through vp_leave; what must happen on the other side (the left uth's context is saved;
+ * a dead uth goes to the cache) is done by vp_arrived. */
+#ifndef PS_VP_H
+#define PS_VP_H
+
+#include "idle.h"
+#include "os.h"
+#include "queue.h"
+#include "sched.h"
+#include "team.h"
+#include "thread.h"
+#include "uth.h"
+
+/* What find_work hands to a loop: a thread, or a claimed member of a team. */
+struct ps_work {
+    struct psthread *thread;
+    struct ps_team *team;
+    unsigned id;
+};
+static inline bool ps_work_some(struct ps_work w) { return w.thread != NULL || w.team != NULL; }
+
+/* Mailbox: MAIL_BUSY, MAIL_IDLE, or a team and a member number. The vp sets IDLE when it has nothing to do and takes it back by
+ * compare-and-swap; a parent that opens an outermost region replaces IDLE by its message, and may take that back. */
+#define MAIL_BUSY ((uint64_t)0)
+#define MAIL_IDLE ((uint64_t)1)
+
+/* A message packs the team's address (line-aligned, below 2^56) and the member's number (below PS_MAIL_MAX_ID). */
+#define PS_MAIL_ID_BITS 13
+#define PS_MAIL_MAX_ID (1u << PS_MAIL_ID_BITS)
+static inline uint64_t ps_mail(struct ps_team *team, unsigned id)
+{
+    return (uint64_t)(uintptr_t)team / PS_CACHE_LINE << PS_MAIL_ID_BITS | id;
+}
+static inline struct ps_team *ps_mail_team(uint64_t mail)
+{
+    return (struct ps_team *)(uintptr_t)((mail >> PS_MAIL_ID_BITS) * PS_CACHE_LINE);
+}
+static inline unsigned ps_mail_id(uint64_t mail) { return (unsigned)(mail & (PS_MAIL_MAX_ID - 1)); }
+
+struct vp {
+    /* line 0, 1: the vp's own */
+    struct psthread *current; /* NULL while its loop looks for work */
+    struct uth *uth;          /* the stack it runs on */
+    struct uth *left_uth;     /* the stack of the switch under way */
+    bool left_dies;
+    bool is_guest;
+    bool searching;           /* counted in idle's searching; owner only (the waker counts for a parked one) */
+    unsigned id;
+    struct ps_work handoff;   /* for the loop that starts next */
+    struct uth_cache stacks;
+    struct psthread *free_threads;
+    unsigned num_free;
+    char *slab;               /* rest of the slab that descriptors are carved from */
+    size_t slab_left;
+    /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
+    _Atomic(const uint16_t *) victims;
+    unsigned deal;            /* cyclic distribution of outer threads */
+    _Atomic uint64_t submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
+    void *slot;               /* ee_carrier_slot */
+    struct uth native;        /* the kernel thread's own stack */
+    struct psthread root;     /* its thread, where the kernel thread is a root's */
+    os_thread kernel_thread;  /* workers */
+
+    PS_LINE_ALIGNED struct ps_queue queue;
+
+    PS_LINE_ALIGNED _Atomic uint64_t mail;
+
+    /* The one context that only this vp may run and that is ready (its uth is adopted); NULL: none.
+     * Written by who readies it, taken by the vp. */
+    _Atomic(struct psthread *) pinned;
+    _Atomic uint32_t wake_word; /* 1: a wake is due; taken by the vp */
+    _Atomic uint32_t attached;  /* 1: a kernel thread carries it */
+    _Atomic uint32_t started;   /* workers: 1 once their kernel thread has been asked for */
+};
+
+static inline void vp_count_submitted(struct vp *vp) { ps_store_relaxed(&vp->submitted, ps_load_relaxed(&vp->submitted) + 1); }
+static inline void vp_count_ended(struct vp *vp) { ps_store_release(&vp->ended, ps_load_relaxed(&vp->ended) + 1); }
+
+#define PS_MAX_VPS IDLE_MAX
+
+struct ps_runtime {
+    unsigned num_vps;          /* regular ones; constant after init */
+    size_t stack_size;
+    unsigned spin_limit;       /* pauses worth about two context switches */
+    uint64_t search_ns;        /* how long an idle vp searches before it parks */
+    bool block_on_idle;        /* passive: never spin for another thread */
+    bool has_global;
+    struct ps_queue global;    /* optional queue for coarse threads */
+    _Atomic uint32_t num_slots; /* vps in use or once used: the range worth visiting */
+    _Atomic uint32_t stopping;
+    _Atomic uint32_t num_kernel_threads; /* workers alive */
+    _Atomic(struct vp *) vp[PS_MAX_VPS];
+};
+extern struct ps_runtime ps_rt;
+
+static inline struct vp *ps_vp_at(unsigned id) { return ps_load_acquire(&ps_rt.vp[id]); }
+
+/* The vp that the calling kernel thread carries; NULL: none. Never inlined (see ps_current). */
+struct vp *ps_vp(void);
+/* The same, attaching a root at need. */
+struct vp *ps_vp_attach(void);
+
+/* Leaves `from`, continues on `to`, as told above. Returns the vp that runs the caller afterwards. */
+struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying);
+
+/* Something ready in the vp's own reach: pinned context, then the front of its queue. */
+struct ps_work vp_take_own(struct vp *vp);
+/* Runs a loop in the place of the caller, whose uth is free to be used: never returns. */
+PS_NORETURN void vp_loop(struct vp *vp, struct uth *self);
+/* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */
+PS_NORETURN void vp_abandon(struct vp *vp);
+
+/* Inserts and wakes somebody if that helps. */
+void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
+void vp_enqueue_global(struct ps_item *item, enum ps_end end);
+
+/* Ends thread t, which runs on this vp: called by the loop when its function has returned. */
+void ps_thread_end(struct vp *vp, struct psthread *t, void *result);
+void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
+/* The root's kernel thread ends: its descriptor is given up. */
+void ps_thread_end_root(struct psthread *t);
+
+/* Runs `t` (fresh) on the uth that runs now. */
+void vp_run_fresh(struct vp *vp, struct psthread *t);
+
+/* What the entity layer asks for before the library starts. */
+struct ps_settings {
+    unsigned num_vps;     /* 0: not said */
+    size_t stack_bytes;   /* 0: not said */
+    uint64_t search_ns;   /* UINT64_MAX: not said */
+    bool passive;         /* idle vps park at once, waiting threads do not spin */
+    void (*root_exit)(void *local); /* a root ends: called with its local pointer */
+    void (*describe)(char *buf, size_t bytes);
+    const char *stack_variable; /* the one that raises a thread's stack size */
+};
+void ps_configure(const struct ps_settings *wanted);
+
+/* Says that the calling kernel thread carries vp (NULL: none). */
+void vp_carry(struct vp *vp);
+/* Runs the loop until the library stops; the caller stands on vp->native. */
+void vp_enter_loop(struct vp *vp);
+/* The stack that runs on the calling kernel thread, for overflow reports; async-signal-safe. */
+struct uth *ps_current_uth(void);
+void ps_describe_current(char *buf, size_t bytes);
+
+/* runtime.c */
+/* Gives every regular vp its visiting order, once; reads the topology: called by a vp that has nothing else to do. */
+void ps_prepare_victims(void);
+void ps_descriptors_release_all(void);
+/* Joins and forgets everything but the calling kernel thread: in a forked child. */
+void ps_after_fork_in_child(void);
+void ps_start(void); /* with the defaults, if nobody has started the library yet */
+bool ps_started(void);
+int vp_start_worker(struct vp *vp);
+void *vp_worker_main(void *arg);
+
+#endif
