@@ -123,6 +123,10 @@ void ee_barrier_release(struct ee_team *team);
 /* Member id waits until `phase` is over, or until ee_team_assist wants it (EE_INTERRUPTED). Spins only where each member runs on
  * a carrier of its own, and not for long; else blocks. [switches] */
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);
+/* From now until the region ends ee_barrier_await answers EE_INTERRUPTED at once instead of waiting, and members that wait in it
+ * come back: from the first explicit task on, the core itself knows better what its members wait for. Caller: an
+ * unfinished member of the team, any number of times. [does not switch] */
+void ee_team_interrupt(struct ee_team *team);
 /* Arrive, and release or wait; never interrupted. [switches] */
 void ee_barrier_wait(struct ee_team *team, unsigned id);
 

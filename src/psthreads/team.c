@@ -76,6 +76,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     team->home = NULL;
     ps_store_relaxed(&team->left, n);
     ps_store_relaxed(&team->arrivals_left, n);
+    ps_store_relaxed(&team->interrupted, 0);
     /* Nothing to claim while the mail goes out: a vp that gets some must not claim a number that is mailed next. */
     ps_store_relaxed(&team->next, n);
     unsigned next = outermost ? post_mail(vp, team, n) : 1;
@@ -238,13 +239,13 @@ void ps_team_barrier_release(struct ps_team *team)
     }
 }
 
-/* Spins for the phase to end. 1: ended, -1: assistance is called for, 0: the limit was reached. */
-static int spin_for_phase(struct ps_team *team, uint32_t phase, uint32_t calls, unsigned limit)
+/* Spins for the phase to end. 1: ended, -1: the member is called away, 0: the limit was reached. */
+static int spin_for_phase(struct ps_team *team, uint32_t phase, uint32_t calls, bool interruptible, unsigned limit)
 {
     for (unsigned i = 0; i < limit; i++) {
         if (ps_load_acquire(&team->phase) != phase)
             return 1;
-        if (ps_load_relaxed(&team->calls) != calls)
+        if (interruptible && (ps_load_relaxed(&team->calls) != calls || ps_load_relaxed(&team->interrupted)))
             return -1;
         if (!(i % 16) && !ps_spin_useful())
             return 0;
@@ -255,23 +256,29 @@ static int spin_for_phase(struct ps_team *team, uint32_t phase, uint32_t calls, 
 
 #define BARRIER_PATIENCE 64 /* times ps_spin_limit, where every member has a vp of its own */
 
-bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
+static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
 {
     if (ps_load_acquire(&team->phase) != phase)
         return true;
     uint32_t calls = ps_load_relaxed(&team->calls);
-    int spun = spin_for_phase(team, phase, calls, ps_spin_limit() * (team->spread ? BARRIER_PATIENCE : 1));
+    int spun = spin_for_phase(team, phase, calls, interruptible, ps_spin_limit() * (team->spread ? BARRIER_PATIENCE : 1));
     if (spun)
         return spun > 0;
     struct ps_member *m = ps_team_member(team, id);
     ps_store_relaxed(&m->blocked, 1);
     ps_add_seq(&team->blocked, 1);
-    bool over = ps_load_seq(&team->phase) != phase, called = ps_load_seq(&team->calls) != calls;
+    bool over = ps_load_seq(&team->phase) != phase;
+    bool called = interruptible && (ps_load_seq(&team->calls) != calls || ps_load_seq(&team->interrupted));
     if ((over || called) && take_blocked(team, m))
         return over;
     ps_block(&m->thread);
     /* Not over: assistance is wanted, or whoever opened the phase before was late and readied a member of this one. */
     return ps_load_acquire(&team->phase) != phase;
+}
+
+bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
+{
+    return await(team, id, phase, true);
 }
 
 void ps_team_barrier_wait(struct ps_team *team, unsigned id)
@@ -281,8 +288,20 @@ void ps_team_barrier_wait(struct ps_team *team, unsigned id)
         ps_team_barrier_release(team);
         return;
     }
-    while (!ps_team_barrier_await(team, id, phase))
+    while (!await(team, id, phase, false))
         continue;
+}
+
+void ps_team_interrupt(struct ps_team *team)
+{
+    ps_store_seq(&team->interrupted, 1);
+    if (ps_load_seq(&team->blocked) == 0)
+        return;
+    for (unsigned id = 0; id < team->n; id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        if (take_blocked(team, m))
+            ps_ready(&m->thread, PS_BACK);
+    }
 }
 
 /* --- assistance ------------------------------------------------------------------------------------------------------- */

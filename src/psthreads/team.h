@@ -58,6 +58,7 @@ struct ps_team {
     _Atomic uint32_t phase;   /* (shared) number of openings; written by who opens */
     _Atomic uint32_t blocked; /* (shared) members whose `blocked` may be set */
     _Atomic uint32_t calls;   /* (shared) counts calls for assistance: members that spin in the barrier look up */
+    _Atomic uint32_t interrupted; /* (shared) 1: nobody waits in ps_team_barrier_await any more in this region; 0 at the fork */
 };
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
@@ -73,6 +74,8 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost);
 void ps_team_join(struct ps_team *team);
 /* See ee_team_assist. */
 void ps_team_assist(struct ps_team *team);
+/* See ee_team_interrupt. */
+void ps_team_interrupt(struct ps_team *team);
 
 /* Claims a member; its number, or 0 where none is left. Caller may look at the team (see Lifetime). */
 static inline unsigned ps_team_claim(struct ps_team *team)

@@ -1,0 +1,231 @@
+/* Explicit tasks: what the rest of the core must know of them.
+ *
+ * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take part.
+ * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_queue.c (find work, sleep, wake),
+ * task_memory.c (descriptors), depend.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
+ * Callers: a member of a team on its own behalf, unless a function says otherwise.
+ *
+ * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member, as a call on that member's
+ * stack -> body done -> [waits for its event] -> complete -> [waits for the subtree below it] -> freed. All tasks are tied to
+ * the member that runs them; an undeferred task goes from made to run at once, in its creator.
+ *
+ * Counts. A task owes two numbers: children that are not complete (taskwait waits for them) and children whose subtree is
+ * not complete (the descriptor lives, and the implicit task's arrival at a barrier is deferred, until that is zero). Both are packed in
+ * one number, ORT_COUNT_LIVE each child's subtree and ORT_COUNT_INCOMPLETE each child, and that number is split in two: `own`, which only
+ * the member that runs the task touches, without atomics, and `others`, to which every other member adds atomically. Where a child is
+ * made and finished by its parent's member, which is the rule, there is no atomic at all. When the body is done and something is
+ * left, `own` is poured into `others` (count.merged) and whoever brings `others` to zero from then on completes the subtree.
+ * Before that `others` is never zero after a subtraction, since it only falls from zero, so nobody completes a task too early.
+ *
+ * Shared fields            who writes                                   who reads
+ *   fn .. node             the creator, before the task is published    who runs or finishes it
+ *   parent, depth          the creator                                  thieves, speculatively (relaxed; see task_queue.c)
+ *   owner                  who runs it, before the body                 who finishes a child
+ *   count.own, merged      the owner                                    the owner
+ *   count.others           anybody (read-modify-write)                  the owner (acquire)
+ *   event                  the owner and who fulfills it (rmw)
+ *   depends                the owner                                    the owner
+ *
+ * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen all of
+ * it); taskwait's load is its acquire.
+ * Memory: descriptors are never given back to the system (task_memory.c), so a thief may look at one that is gone.
+ * OpenMP 5.2 sections 12.5 to 12.9; DESIGN section 4, "Tasks". */
+#ifndef PS_ORT_TASK_H
+#define PS_ORT_TASK_H
+
+#include "atomic.h"
+#include "compiler.h"
+#include "deque.h"
+#include "list.h"
+#include "spin.h"
+
+struct ort_icv;
+struct ort_thread;
+struct ort_team;
+struct ort_depend_node;
+struct ort_depend_table;
+struct ort_taskgroup;
+
+#define ORT_COUNT_INCOMPLETE INT64_C(1)
+#define ORT_COUNT_LIVE (INT64_C(1) << 32)
+
+struct ort_count {
+    int64_t own;
+    _Atomic int64_t others;
+};
+
+enum ort_task_flags {
+    ORT_TASK_UNTIED = 1 << 0,
+    ORT_TASK_FINAL = 1 << 1,
+    ORT_TASK_MERGEABLE = 1 << 2,
+    ORT_TASK_UNDEFERRED = 1 << 3, /* if(0) */
+    ORT_TASK_DETACH = 1 << 4,
+    /* for the core itself */
+    ORT_TASK_IMPLICIT = 1 << 8,
+    ORT_TASK_COPIED = 1 << 9,   /* its data has been constructed: it must run even where cancelled */
+    ORT_TASK_IN_GROUP = 1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
+};
+
+/* event: bits of a task with a detach clause */
+#define ORT_EVENT_BODY_DONE 1u
+#define ORT_EVENT_FULFILLED 2u
+
+struct ort_task {
+    /* Written by the creator. */
+    PS_LINE_ALIGNED void (*fn)(void *);
+    void *data;
+    _Atomic(struct ort_task *) parent; /* NULL: implicit */
+    struct ort_team *team;
+    struct ort_taskgroup *group; /* innermost one that encloses it; changes while it runs (its owner only) */
+    struct ort_icv *icv;         /* of its data environment */
+    struct ort_depend_node *node;
+    _Atomic uint32_t depth; /* 0: implicit */
+    uint16_t flags;
+    uint16_t size_class; /* of its memory */
+    /* While it runs. */
+    PS_LINE_ALIGNED struct ort_thread *owner;
+    struct ort_count count;
+    struct ort_depend_table *depends; /* of its children; NULL: none yet */
+    struct ort_task *next;            /* in a free list */
+    struct ps_list link;              /* in the team's side queue */
+    int32_t priority;
+    _Atomic uint32_t event;
+    uint32_t merged;
+};
+
+#define ORT_TASK_CLASSES 4
+
+struct ort_task_cache {
+    struct ort_task *free[ORT_TASK_CLASSES];
+    unsigned count[ORT_TASK_CLASSES];
+};
+
+/* In each ort_thread. Zeroed memory is its initial state; it lasts from region to region. */
+struct ort_task_member {
+    struct ps_deque deque; /* owner: the member, or who runs tasks in its name after its body (ee_team_ops.assist) */
+    int64_t base;          /* items of the deque from here on are descendants of the task that runs */
+    uint32_t seed;         /* where the next search for a victim begins */
+    struct ort_task_cache cache;
+    struct ort_task implicit;
+};
+
+/* In each ort_team. Zeroed memory is its initial state. */
+struct ort_task_team {
+    PS_LINE_ALIGNED _Atomic uint32_t sleepers; /* members in `sleeping`; read after every push */
+    _Atomic uint32_t side_count;              /* tasks in `side` */
+    _Atomic uint32_t used;                    /* a deferred task has been made in this region */
+    _Atomic uint32_t cancelled;               /* cancel parallel */
+    _Atomic uint32_t loop_cancelled;          /* cancel for or sections */
+    PS_LINE_ALIGNED struct ps_spin lock;      /* of the two lists: both are empty but in rare cases */
+    struct ps_list sleeping;                  /* members that found no task while they wait for some */
+    struct ps_list side;                      /* ready tasks with a priority, or readied from outside; by priority */
+    _Atomic uint32_t pins;                    /* threads outside of the team that finish one of its tasks just now */
+    _Atomic uint32_t barrier_left;            /* cancellable barrier: arrivals that are missing */
+    _Atomic uint32_t barrier_phase;
+};
+
+/* --- hooks for regions and barriers ------------------------------------------------------------------------------------- */
+
+/* Once per team block, when its memory (zeroed) has been got; and before it is given back. */
+void ort_task_team_init(struct ort_team *team);
+void ort_task_team_fini(struct ort_team *team);
+/* Likewise for each member's storage; init is optional for zeroed memory. */
+void ort_task_thread_fini(struct ort_thread *thread);
+/* The member begins: its implicit task becomes the current one (thread->task), with the given ICVs. */
+void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
+/* The member's body is done: returns when all tasks below its implicit task are complete. Runs tasks. [switches] */
+void ort_task_member_end(struct ort_thread *thread);
+/* Member 0, after ee_team_join (or after ort_task_member_end where the team is serialized). */
+void ort_task_team_end(struct ort_team *team);
+/* ee_team_ops.assist. [switches] */
+void ort_task_assist(struct ort_thread *thread);
+/* Barrier of the team, a task scheduling point: all tasks of the region are complete when it opens. [switches] */
+void ort_task_barrier(struct ort_thread *thread);
+/* The same in a region that may be cancelled; true: it has been. [switches] */
+bool ort_task_barrier_cancel(struct ort_thread *thread);
+
+/* --- tasks ---------------------------------------------------------------------------------------------------------------- */
+
+enum ort_depend_kind { ORT_DEPEND_IN = 1, ORT_DEPEND_OUT = 2, ORT_DEPEND_MUTEXINOUTSET = 4, ORT_DEPEND_INOUTSET = 5 };
+struct ort_depend {
+    void *address; /* NULL with ORT_DEPEND_OUT: omp_all_memory */
+    enum ort_depend_kind kind;
+};
+/* Enumerates the dependences of an ABI's list; out kinds first. */
+struct ort_depend_list {
+    size_t n;
+    struct ort_depend (*get)(const void *list, size_t i);
+    const void *list;
+};
+
+struct ort_task_args {
+    void (*fn)(void *);
+    void *data;
+    void (*copy)(void *to, void *from); /* NULL: memcpy */
+    size_t size, align;
+    unsigned flags;
+    int priority;
+    const struct ort_depend_list *depend; /* NULL: none */
+    void **event;                         /* with ORT_TASK_DETACH: gets the handle */
+};
+
+/* Makes a task and queues it, or runs it at once. [switches] */
+void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args);
+void ort_taskwait(struct ort_thread *thread);
+void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend);
+void ort_taskyield(struct ort_thread *thread);
+/* From anywhere, also from a kernel thread that has nothing to do with the team. */
+void ort_task_fulfill(void *event);
+bool ort_in_final(struct ort_thread *thread);
+
+/* --- taskloop ------------------------------------------------------------------------------------------------------------- */
+
+enum ort_taskloop_size { ORT_TASKLOOP_DEFAULT, ORT_TASKLOOP_NUM_TASKS, ORT_TASKLOOP_GRAINSIZE };
+struct ort_taskloop {
+    struct ort_task_args task; /* its data begins with two bounds, `bound` bytes each, that the loop fills */
+    bool nogroup, strict;
+    enum ort_taskloop_size by;
+    uint64_t size;     /* num_tasks or grainsize */
+    uint64_t n;        /* iterations, > 0 */
+    uint64_t start;    /* first value; arithmetic modulo 2^64 */
+    uint64_t step;
+    uint64_t end;
+    uintptr_t *reductions; /* NULL: none */
+};
+void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop);
+
+/* --- taskgroup and task reductions ------------------------------------------------------------------------------------------ */
+
+struct ort_taskgroup {
+    struct ort_taskgroup *prev;
+    struct ort_task *task; /* that opened it */
+    struct ort_count count;
+    uintptr_t *reductions; /* innermost registered block (task_reduction.c) */
+    _Atomic uint32_t cancelled;
+    bool workshare; /* made for a work-sharing construct with task reductions: cancellation means the group around it */
+};
+void ort_taskgroup_start(struct ort_thread *thread);
+/* [switches] */
+void ort_taskgroup_end(struct ort_thread *thread);
+
+/* task_reduction.c documents the block. `first`: what the member that came first registered; NULL: the caller is the first. */
+void ort_task_reduction_register(struct ort_thread *thread, uintptr_t *block);
+void ort_task_reduction_unregister(uintptr_t *block);
+void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_original, void **pointers);
+/* Work-sharing constructs: the member enters a group of its own, then registers. The construct's slot keeps the first one's block. */
+void ort_workshare_reduction_start(struct ort_thread *thread);
+void ort_workshare_reduction_register(struct ort_thread *thread, uintptr_t *block, uintptr_t *first);
+/* [switches] */
+void ort_workshare_reduction_end(struct ort_thread *thread, bool cancelled);
+/* parallel reduction(task, ...): before the fork, for a team of n; the block becomes each implicit task's group. */
+void ort_parallel_reduction_start(struct ort_taskgroup *group, uintptr_t *block, unsigned n);
+
+/* --- cancellation -------------------------------------------------------------------------------------------------------- */
+
+enum ort_cancel { ORT_CANCEL_PARALLEL = 1, ORT_CANCEL_LOOP = 2, ORT_CANCEL_SECTIONS = 4, ORT_CANCEL_TASKGROUP = 8 };
+bool ort_cancel(struct ort_thread *thread, unsigned which);
+bool ort_cancellation_point(struct ort_thread *thread, unsigned which);
+/* Whether the region has been cancelled (after a barrier). */
+bool ort_cancelled_parallel(struct ort_team *team);
+
+#endif
