@@ -1,0 +1,47 @@
+#!/usr/bin/python3
+"""checks_see.py ROOT - the checkers find what they are there for: each is shown a small tree with one offence in it."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = sys.argv[1]
+INCLUDES = os.path.join(ROOT, "tools/check-includes")
+NAMES = os.path.join(ROOT, "tests/structure/names.py")
+
+# (checker, {file: text}, what it must say; '' when it must find nothing)
+CASES = [
+    (INCLUDES, {"src/base/a.h": "", "src/uth/u.c": '#include "a.h"\n'}, ""),
+    (INCLUDES, {"src/uth/u.h": "", "src/base/b.c": '#include "u.h"\n'}, "src/base/b.c:1: base may not see uth/u.h"),
+    (INCLUDES, {"src/cpu/cpu.h": "", "src/os/o.c": '\n#include "cpu.h"\n'}, "src/os/o.c:2: os may not see cpu/cpu.h"),
+    (INCLUDES, {"src/psthreads/sched.h": "", "src/ort/t.c": '#include "sched.h"\n'}, "ort may not see psthreads/sched.h"),
+    (INCLUDES, {"src/ee/ee.h": "", "src/ort/t.c": '#include "ee.h"\n'}, ""),
+    (INCLUDES, {"src/ort/t.c": '#include "psthread.h"\n'}, "ort may not see the public threads API"),
+    (INCLUDES, {"src/uth/u.c": "#include <linux/futex.h>\n"}, "<linux/futex.h> is for os alone"),
+    (INCLUDES, {"src/abi/gomp/g.h": "", "src/abi/kmpc/k.c": '#include "g.h"\n'}, "abi/kmpc may not see abi/gomp/g.h"),
+    (INCLUDES, {"src/uth/u.c": '#include "gone.h"\n'}, 'no header "gone.h"'),
+    (INCLUDES, {}, "no sources"),
+    (NAMES, {"src/ort/t.c": 'void f(void) { puts("GOMP_x"); } /* GOMP_y */\n'}, ""),
+    (NAMES, {"src/ort/t.c": "\nvoid GOMP_parallel(void);\n"}, "src/ort/t.c:2: GOMP_parallel is an ABI's name"),
+    (NAMES, {"src/psthreads/t.c": "int x = omp_get_level();\n"}, "omp_get_level is an ABI's name"),
+]
+
+
+def main():
+    wrong = 0
+    for checker, tree, message in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            for path, text in tree.items():
+                os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
+                with open(os.path.join(folder, path), "w", encoding="utf-8") as f:
+                    f.write(text)
+            done = subprocess.run([checker, folder], stdout=subprocess.PIPE, encoding="utf-8")
+            if done.returncode != (1 if message else 0) or message not in done.stdout:
+                wrong += 1
+                print(f"{os.path.basename(checker)} on {tree}: exit {done.returncode}, said:\n{done.stdout}")
+    print(f"checks_see: {len(CASES)} cases, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+sys.exit(main())
