@@ -279,6 +279,26 @@ static void stop_workers(void)
     }
 }
 
+void ps_quiesce(void)
+{
+    if (!ps_load_acquire(&started))
+        return;
+    pthread_mutex_lock(&start_lock);
+    stop_workers();
+    for (unsigned id = 1; id < ps_rt.num_vps; id++) {
+        struct vp *vp = ps_vp_at(id);
+        ps_store_relaxed(&vp->started, 0);
+        ps_store_relaxed(&vp->mail, MAIL_IDLE);
+        vp->searching = false;
+    }
+    idle_init(1, ps_rt.num_vps);
+    ps_store_seq(&ps_rt.stopping, 0);
+    pthread_mutex_unlock(&start_lock);
+    struct vp *vp = ps_vp();
+    if (vp)
+        uth_cache_trim(&vp->stacks, 0);
+}
+
 static bool all_ended(void)
 {
     uint64_t ended = 0, submitted = 0;

@@ -92,12 +92,15 @@ static void descriptor_give_up(struct vp *vp, struct psthread *t)
 
 static void sweep_zombies(struct vp *vp, struct psthread *t, bool all)
 {
+    t->kept_zombies = 0;
+    ps_store_relaxed(&t->joined_zombies, 0);
     struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL);
     while (z) {
         struct psthread *next = z->next_zombie;
         if (all || ps_load_acquire(&z->join) == PS_JOIN_JOINED) {
             descriptor_give_up(vp, z);
         } else {
+            t->kept_zombies++;
             z->next_zombie = ps_load_relaxed(&t->zombies);
             while (!ps_cas_release(&t->zombies, &z->next_zombie, z))
                 continue;
@@ -108,7 +111,8 @@ static void sweep_zombies(struct vp *vp, struct psthread *t, bool all)
 
 /* --- creation ------------------------------------------------------------------------------------------------------- */
 
-#define SWEEP_PERIOD 4096 /* creations between looks for zombies that were joined */
+/* Zombies that were joined are swept when they are as many as those that the sweep will walk over in vain, and some more. */
+#define SWEEP_MIN 256
 
 static int check_attr(const psthread_attr_t *attr)
 {
@@ -145,6 +149,8 @@ static void thread_make(struct psthread *t, struct psthread *parent, const psthr
     t->keys = NULL;
     ps_store_relaxed(&t->children, 0);
     ps_store_relaxed(&t->zombies, NULL);
+    ps_store_relaxed(&t->joined_zombies, 0);
+    t->kept_zombies = 0;
     ps_store_relaxed(&t->join, join);
     ps_store_relaxed(&t->state, PS_MADE);
     parent->created++;
@@ -157,7 +163,7 @@ int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)
         return err ? err : EINVAL;
     struct vp *vp = ps_vp_attach();
     struct psthread *parent = vp->current;
-    if (PS_UNLIKELY(parent->created % SWEEP_PERIOD == SWEEP_PERIOD - 1))
+    if (PS_UNLIKELY(ps_load_relaxed(&parent->joined_zombies) > parent->kept_zombies + SWEEP_MIN))
         sweep_zombies(vp, parent, false);
     struct psthread *t = descriptor_new(vp);
     if (PS_UNLIKELY(!t))
@@ -359,6 +365,7 @@ int psthread_join(psthread_t t, void **result)
     if (seen != PS_JOIN_ENDED)
         return EINVAL;
     void *value = t->arg;
+    ps_add_relaxed(&t->parent->joined_zombies, 1); /* first: the parent may sweep as soon as it reads JOINED */
     if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED)) /* it is a zombie: its parent frees it */
         return ESRCH;
     if (result)

@@ -1,6 +1,6 @@
 /* The thread descriptor: an identity, not a stack.
  *
- * Kept small (112 bytes): a million ready threads are a million of these and nothing else (psthreads-2009 section 2.1: lazy
+ * Kept small (120 bytes): a million ready threads are a million of these and nothing else (psthreads-2009 section 2.1: lazy
  * stack allocation). What a thread needs only while it runs stands in its uth.
  *
  * Who may touch a field: while `state` is MADE the maker; while READY whoever holds the queue's lock; while RUNNING the
@@ -73,6 +73,8 @@ struct psthread {
         _Atomic(struct psthread *) zombies; /* (shared) as a parent: ended children nobody has joined (stack) */
         struct psthread *next_free;         /* in a free list */
     };
+    _Atomic uint32_t joined_zombies; /* (shared) zombies joined since the last sweep; the joiner adds, the parent sweeps */
+    uint32_t kept_zombies;           /* that the last sweep left; owner only */
     struct psthread *next_zombie; /* in the parent's zombies; written by the child before it is pushed */
 };
 

@@ -101,24 +101,20 @@ void vp_enter_loop(struct vp *vp)
 /* What the entry at one end of q gives; the lock is held. A team stays in the queue until its last member is claimed. */
 static struct ps_work take_item_locked(struct ps_queue *q, struct ps_item *item)
 {
-    struct ps_work w = {0};
-    if (item->kind == PS_KIND_THREAD) {
+    if (PS_LIKELY(item->kind == PS_KIND_THREAD)) {
         ps_queue_remove_locked(q, item);
-        w.thread = PS_CONTAINER_OF(item, struct psthread, item);
-        return w;
+        return ps_work_of(PS_CONTAINER_OF(item, struct psthread, item));
     }
     struct ps_team *team = PS_CONTAINER_OF(item, struct ps_team, item);
-    w.id = ps_team_claim(team);
+    unsigned id = ps_team_claim(team);
     if (ps_team_exhausted(team))
         ps_queue_remove_locked(q, item);
-    if (w.id)
-        w.team = team;
-    return w;
+    return id ? (struct ps_work){.what = team, .id = id} : PS_NO_WORK;
 }
 
 static struct ps_work take_front(struct ps_queue *q)
 {
-    struct ps_work w = {0};
+    struct ps_work w = PS_NO_WORK;
     if (ps_queue_seems_empty(q))
         return w;
     ps_spin_lock(&q->lock);
@@ -137,8 +133,8 @@ static struct psthread *take_pinned(struct vp *vp)
 
 struct ps_work vp_take_own(struct vp *vp)
 {
-    struct ps_work w = {.thread = take_pinned(vp)};
-    return w.thread ? w : take_front(&vp->queue);
+    struct psthread *pinned = take_pinned(vp);
+    return pinned ? ps_work_of(pinned) : take_front(&vp->queue);
 }
 
 /* A thief takes one entry's worth for itself and, where the victim has many threads, up to this many more for its own queue:
@@ -179,12 +175,12 @@ static void steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned mos
 
 static struct ps_work steal_from(struct vp *vp, struct ps_queue *q)
 {
-    struct ps_work w = {0};
+    struct ps_work w = PS_NO_WORK;
     if (ps_queue_seems_empty(q) || !ps_spin_try_lock(&q->lock))
         return w;
     while (!ps_work_some(w) && !ps_list_empty(&q->items))
         w = take_item_locked(q, ps_queue_item(q->items.prev));
-    if (w.thread) {
+    if (ps_work_thread(w)) {
         unsigned more = ps_load_relaxed(&q->count) / 2;
         if (more)
             steal_more_locked(vp, q, more < STEAL_MAX ? more : STEAL_MAX);
@@ -196,7 +192,7 @@ static struct ps_work steal_from(struct vp *vp, struct ps_queue *q)
 /* Every other queue once: the regular vps in the hierarchical order (psthreads-2009 figure 2), then guests, then the global queue. */
 static struct ps_work steal_round(struct vp *vp)
 {
-    struct ps_work w = {0};
+    struct ps_work w = PS_NO_WORK;
     unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
     const uint16_t *victims = ps_load_acquire(&vp->victims);
     for (unsigned i = 0, n = regular - (vp->id < regular); i < n; i++) {
@@ -235,15 +231,10 @@ static bool others_seem_empty(struct vp *vp)
 /* The message in the vp's mailbox, taken; or none. */
 static struct ps_work take_mail(struct vp *vp)
 {
-    struct ps_work w = {0};
     uint64_t mail = ps_load_acquire(&vp->mail);
-    if (mail <= MAIL_IDLE)
-        return w;
-    if (!ps_cas_acquire(&vp->mail, &mail, MAIL_BUSY))
-        return w; /* taken back */
-    w.team = ps_mail_team(mail);
-    w.id = ps_mail_id(mail);
-    return w;
+    if (mail <= MAIL_IDLE || !ps_cas_acquire(&vp->mail, &mail, MAIL_BUSY)) /* none, or taken back */
+        return PS_NO_WORK;
+    return (struct ps_work){.what = ps_mail_team(mail), .id = ps_mail_id(mail)};
 }
 
 /* One look at everything, from the state IDLE; on success the mailbox is BUSY. */
@@ -289,7 +280,7 @@ static struct ps_work search(struct vp *vp)
 /* Waits for work; none only when the library stops. */
 static struct ps_work find_work(struct vp *vp)
 {
-    struct ps_work w = {0};
+    struct ps_work w = PS_NO_WORK;
     if (!vp->searching) { /* a worker that was just started is counted already */
         w = vp_take_own(vp);
         if (!ps_work_some(w))
@@ -338,7 +329,7 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
         return;
     }
     t->flags &= (uint8_t)~PS_T_SIZED;
-    vp->handoff = (struct ps_work){.thread = t};
+    vp->handoff = ps_work_of(t);
     vp_leave(vp, self, sized, true);
     __builtin_unreachable();
 }
@@ -346,32 +337,33 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
 void vp_loop(struct vp *vp, struct uth *self)
 {
     struct ps_work w = vp->handoff;
-    vp->handoff = (struct ps_work){0};
+    vp->handoff = PS_NO_WORK;
     for (;;) {
         if (!ps_work_some(w))
             w = find_work(vp);
-        if (w.team) {
-            ps_team_run(w.team, w.id);
-        } else if (!w.thread) { /* the library stops */
+        struct psthread *t = ps_work_thread(w);
+        if (ps_work_team(w)) {
+            ps_team_run(ps_work_team(w), (unsigned)w.id);
+        } else if (!t) { /* the library stops */
             vp_leave(vp, self, &vp->native, true);
             __builtin_unreachable();
-        } else if (w.thread->uth) {
-            vp_resume(vp, self, w.thread, true);
+        } else if (t->uth) {
+            vp_resume(vp, self, t, true);
             __builtin_unreachable();
-        } else if (w.thread->flags & PS_T_SIZED) {
-            move_to_sized(vp, self, w.thread);
+        } else if (t->flags & PS_T_SIZED) {
+            move_to_sized(vp, self, t);
         } else {
-            vp_run_fresh(vp, w.thread);
+            vp_run_fresh(vp, t);
         }
         vp = ps_vp(); /* what ran may have come back on another vp */
-        w = (struct ps_work){0};
+        w = PS_NO_WORK;
     }
 }
 
 void vp_abandon(struct vp *vp)
 {
     struct uth *self = vp->uth;
-    vp->handoff = (struct ps_work){0};
+    vp->handoff = PS_NO_WORK;
     while (!vp_start_loop(vp, self, true))
         os_yield();
     __builtin_unreachable();
@@ -383,8 +375,9 @@ void vp_abandon(struct vp *vp)
 static void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w)
 {
     struct uth *from = self->uth;
-    if (w.thread && w.thread->uth) {
-        vp_resume(vp, from, w.thread, false);
+    struct psthread *t = ps_work_thread(w);
+    if (PS_LIKELY(t && t->uth)) {
+        vp_resume(vp, from, t, false);
         return;
     }
     vp->handoff = w;
@@ -394,14 +387,14 @@ static void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work 
             ps_warn("no memory for another stack: waiting until one is free");
         said = true;
         os_yield();
-        if (w.team) /* a claimed member cannot be put back */
+        if (ps_work_team(w)) /* a claimed member cannot be put back */
             continue;
         struct psthread *pinned = take_pinned(vp);
         if (!pinned)
             continue;
-        vp->handoff = (struct ps_work){0};
-        if (w.thread)
-            vp_enqueue(vp, &w.thread->item, PS_FRONT);
+        vp->handoff = PS_NO_WORK;
+        if (t)
+            vp_enqueue(vp, &t->item, PS_FRONT);
         if (pinned != self)
             vp_resume(vp, from, pinned, false);
         return;
@@ -414,7 +407,7 @@ void ps_block(struct psthread *self)
                                             "work descriptors run as calls and may not wait");
     struct vp *vp = ps_vp();
     struct ps_work w = vp_take_own(vp);
-    if (w.thread == self) { /* readied before it left */
+    if (ps_work_thread(w) == self) { /* readied before it left */
         ps_store_relaxed(&self->state, PS_RUNNING);
         return;
     }
@@ -460,9 +453,9 @@ bool ps_yield(void)
         vp_switch_away(vp, self, w);
         return true;
     }
-    struct ps_work w = {.thread = take_pinned(vp)};
+    struct ps_work w = ps_work_of(take_pinned(vp));
     struct ps_queue *q = &vp->queue;
-    if (!w.thread && ps_queue_seems_empty(q))
+    if (!ps_work_some(w) && ps_queue_seems_empty(q))
         return false;
     ps_store_relaxed(&self->state, PS_READY);
     ps_spin_lock(&q->lock);

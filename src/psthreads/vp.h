@@ -18,13 +18,17 @@
 #include "thread.h"
 #include "uth.h"
 
-/* What find_work hands to a loop: a thread, or a claimed member of a team. */
+/* What find_work hands to a loop: a thread (id 0), a claimed member of a team (its number, never 0), or nothing.
+ * Two words, so that it travels in registers. */
 struct ps_work {
-    struct psthread *thread;
-    struct ps_team *team;
-    unsigned id;
+    void *what;
+    uintptr_t id;
 };
-static inline bool ps_work_some(struct ps_work w) { return w.thread != NULL || w.team != NULL; }
+#define PS_NO_WORK ((struct ps_work){0})
+static inline bool ps_work_some(struct ps_work w) { return w.what != NULL; }
+static inline struct psthread *ps_work_thread(struct ps_work w) { return w.id ? NULL : w.what; }
+static inline struct ps_team *ps_work_team(struct ps_work w) { return w.id ? w.what : NULL; }
+static inline struct ps_work ps_work_of(struct psthread *t) { return (struct ps_work){.what = t}; }
 
 /* Mailbox: MAIL_BUSY, MAIL_IDLE, or a team and a member number. The vp sets IDLE when it has nothing to do and takes it back by
  * compare-and-swap; a parent that opens an outermost region replaces IDLE by its message, and may take that back. */
@@ -154,6 +158,9 @@ void ps_describe_current(char *buf, size_t bytes);
 /* Gives every regular vp its visiting order, once; reads the topology: called by a vp that has nothing else to do. */
 void ps_prepare_victims(void);
 void ps_descriptors_release_all(void);
+/* Stops the workers that have nothing to do and gives idle stacks back; they start again at need. Caller: a root outside of
+ * every region. */
+void ps_quiesce(void);
 /* Joins and forgets everything but the calling kernel thread: in a forked child. */
 void ps_after_fork_in_child(void);
 void ps_start(void); /* with the defaults, if nobody has started the library yet */

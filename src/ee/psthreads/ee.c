@@ -1,0 +1,127 @@
+/* Entities are user-level threads: the contract of ee.h mapped onto src/psthreads.
+ *
+ * Nothing is decided here: ee_team is a ps_team, ee_member a ps_member, a carrier is a vp. */
+#include "ee.h"
+
+#include "address_wait.h"
+#include "check.h"
+#include "vp.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+
+_Static_assert(sizeof(struct ps_team) <= sizeof(struct ee_team), "ee_team is too small for a ps_team");
+_Static_assert(sizeof(struct ps_member) <= sizeof(struct ee_member), "ee_member is too small for a ps_member");
+_Static_assert(offsetof(struct ps_member, thread) == 0, "a member begins with its thread");
+
+static struct ps_team *team_of(struct ee_team *team) { return (struct ps_team *)(void *)team; }
+
+/* --- configuration -------------------------------------------------------------------------------------------------- */
+
+#define FALLBACK_STACK_BYTES ((size_t)8 << 20)
+#define ACTIVE_SEARCH_NS UINT64_C(100000000)
+#define PAUSE_NS 15 /* what one iteration of a spin count is taken for */
+
+/* What a kernel thread's stack would be: programs that run on kernel threads must find as much room here. */
+static size_t default_stack_bytes(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > ((rlim_t)1 << 32))
+        return FALLBACK_STACK_BYTES;
+    return limit.rlim_cur;
+}
+
+void ee_init(const struct ee_config *config)
+{
+    static _Atomic uint32_t done;
+    if (ps_xchg_acq_rel(&done, 1))
+        return;
+    struct ps_settings s = {
+        .num_vps = config->num_vps,
+        .stack_bytes = config->stack_bytes ? config->stack_bytes : default_stack_bytes(),
+        .search_ns = UINT64_MAX,
+        .passive = config->wait_policy == EE_WAIT_PASSIVE,
+        .root_exit = config->root_exit,
+        .describe = config->describe,
+        .stack_variable = "OMP_STACKSIZE",
+    };
+    if (config->spin_count != UINT64_MAX)
+        s.search_ns = config->spin_count > UINT64_MAX / PAUSE_NS - 1 ? UINT64_MAX - 1 : config->spin_count * PAUSE_NS;
+    else if (config->wait_policy == EE_WAIT_PASSIVE)
+        s.search_ns = 0;
+    else if (config->wait_policy == EE_WAIT_ACTIVE)
+        s.search_ns = ACTIVE_SEARCH_NS;
+    ps_configure(&s);
+}
+
+unsigned ee_num_vps(void)
+{
+    ps_start();
+    return ps_rt.num_vps;
+}
+const char *ee_name(void) { return "psthreads"; }
+unsigned ee_num_kernel_threads(void) { return ps_started() ? ps_load_relaxed(&ps_rt.num_kernel_threads) : 0; }
+
+void ee_after_fork_in_child(void)
+{
+    ps_after_fork_in_child();
+    ps_wait_on_after_fork();
+}
+
+void ee_quiesce(void) { ps_quiesce(); }
+
+/* --- the current entity ------------------------------------------------------------------------------------------------ */
+
+void *ee_local(void)
+{
+    struct psthread *t = ps_current();
+    return PS_LIKELY(t != NULL) ? t->local : NULL;
+}
+void ee_set_local(void *local) { ps_self()->local = local; }
+
+void **ee_carrier_slot(void) { return &ps_vp_attach()->slot; }
+unsigned ee_carrier_id(void) { return ps_vp_attach()->id; }
+unsigned ee_max_carriers(void) { return PS_MAX_VPS; }
+
+/* --- teams -------------------------------------------------------------------------------------------------------------- */
+
+void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
+{
+    /* The two tables of functions differ in the name of the member's type only. */
+    _Static_assert(sizeof *ops == sizeof(struct ps_team_ops), "ee_team_ops and ps_team_ops have the same members");
+    ps_team_init(team_of(team), (const struct ps_team_ops *)(const void *)ops, members, stride, n_max);
+}
+void ee_team_fini(struct ee_team *team)
+{
+    PS_CHECK(ps_load_relaxed(&team_of(team)->left) == 0, "a team was given back while its region is open");
+}
+unsigned ee_team_reserve(struct ee_team *team, unsigned n)
+{
+    (void)team;
+    return n;
+}
+void ee_team_fork(struct ee_team *team, unsigned n, bool outermost) { ps_team_fork(team_of(team), n, outermost); }
+void ee_team_join(struct ee_team *team) { ps_team_join(team_of(team)); }
+void ee_team_assist(struct ee_team *team) { ps_team_assist(team_of(team)); }
+void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(team_of(team)); }
+
+/* --- barrier -------------------------------------------------------------------------------------------------------------- */
+
+uint32_t ee_barrier_phase(struct ee_team *team) { return ps_team_barrier_phase(team_of(team)); }
+bool ee_barrier_arrive(struct ee_team *team) { return ps_team_barrier_arrive(team_of(team)); }
+void ee_barrier_release(struct ee_team *team) { ps_team_barrier_release(team_of(team)); }
+enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase)
+{
+    return ps_team_barrier_await(team_of(team), id, phase) ? EE_RELEASED : EE_INTERRUPTED;
+}
+void ee_barrier_wait(struct ee_team *team, unsigned id) { ps_team_barrier_wait(team_of(team), id); }
+
+/* --- waiting on a word ------------------------------------------------------------------------------------------------------- */
+
+void ee_wait(_Atomic uint32_t *word, uint32_t expected) { ps_wait_on(word, expected); }
+void ee_wake(_Atomic uint32_t *word, unsigned n) { ps_wake_on(word, n); }
+void ee_yield(void)
+{
+    if (!ps_yield())
+        os_yield();
+}
