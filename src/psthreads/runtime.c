@@ -22,7 +22,7 @@
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t started;
 static pthread_key_t root_key;
-static struct vp *starter; /* the root that called psthread_init */
+static struct vp *starter; /* the root that called psthread_init; NULL: started by the first other call, vp 0 is its root's */
 static unsigned group_size[OS_MAX_LEVELS], num_levels;
 static _Atomic uint32_t victims_prepared;
 static struct ps_settings settings = {.search_ns = UINT64_MAX};
@@ -313,7 +313,7 @@ static bool all_ended(void)
 int psthread_finalize(void)
 {
     struct vp *vp = ps_vp();
-    if (!ps_load_acquire(&started) || !vp || vp != starter || vp->current != &vp->root)
+    if (!ps_load_acquire(&started) || !vp || (starter ? vp != starter : vp->id != 0) || vp->current != &vp->root)
         return EPERM;
     for (unsigned i = 0; i < ps_load_acquire(&ps_rt.num_slots); i++) {
         struct vp *other = ps_vp_at(i);

@@ -2,7 +2,8 @@
 """names.py ROOT ARCHIVES... - each room speaks its own words.
 
 In src/ort and to its left no GOMP_, __kmpc_ or omp_ name stands in the code (comments and strings may have them). Every symbol
-that a room's archive libps_<room>.a shows to other rooms begins with one of the room's prefixes."""
+that a room's archive libps_<room>.a shows begins with one of the room's prefixes or, between the room's own files, with the
+name of one of its headers (vp_, idle_)."""
 
 import os
 import re
@@ -10,7 +11,7 @@ import subprocess
 import sys
 
 FOREIGN = re.compile(r"\b(GOMP_\w*|__kmpc_\w*|kmp_\w+|omp_\w+)\b")
-PREFIXES = {"base": ("ps_",), "cpu": ("cpu_",), "os": ("os_",), "os_synthetic": ("os_",), "lockfree": ("ps_",),
+PREFIXES = {"base": ("ps_",), "cpu": ("cpu_",), "os": ("os_", "hwloc_"), "os_synthetic": ("os_",), "lockfree": ("ps_",),
             "uth": ("uth_",), "psthreads": ("ps_", "psthread_"), "ee_psthreads": ("ee_",), "ee_pthreads": ("ee_",),
             "ort": ("ort_",)}
 BLANK = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
@@ -38,24 +39,31 @@ def foreign_names(root):
         yield f"no sources under {root}/src"
 
 
-def strange_symbols(archive):
+def modules(root, room):
+    """The prefixes that a room's own headers stand for."""
+    folder = os.path.join(root, "src", room.replace("ee_", "ee/"))
+    return tuple(name[:-2] + "_" for _, _, names in os.walk(folder) for name in names if name.endswith(".h"))
+
+
+def strange_symbols(root, archive):
     room = re.sub(r"^libps_|\.a$", "", os.path.basename(archive))
     prefixes = PREFIXES.get(room)
     if prefixes is None:
         yield f"{os.path.basename(archive)}: names.py knows no prefixes for this room"
         return
+    own = modules(root, room)
     out = subprocess.run(["nm", "--defined-only", "--extern-only", "--format=posix", archive], check=True,
                          stdout=subprocess.PIPE, encoding="utf-8").stdout
     for line in out.splitlines():
         symbol = line.split()[0] if " " in line else ""
-        if symbol and not symbol.startswith(prefixes):
+        if symbol and not symbol.startswith(prefixes + own):
             yield f"{os.path.basename(archive)} shows {symbol}; this room's names begin with {' or '.join(prefixes)}"
 
 
 def main():
     found = list(foreign_names(sys.argv[1]))
     for archive in sys.argv[2:]:
-        found += strange_symbols(archive)
+        found += strange_symbols(sys.argv[1], archive)
     print("\n".join(found + [f"names: {len(sys.argv) - 2} archives, {len(found)} offences"]))
     return 1 if found else 0
 
