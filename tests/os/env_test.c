@@ -1,0 +1,208 @@
+/* Environment values: what is read, and what is said about what cannot be. */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include "os.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define NAME "PS_ENV_TEST"
+
+static int real_stderr, captured;
+
+static void capture(void)
+{
+    captured = memfd_create("stderr", MFD_CLOEXEC);
+    assert_true(captured >= 0);
+    real_stderr = dup(STDERR_FILENO);
+    dup2(captured, STDERR_FILENO);
+}
+/* What was written since capture(). */
+static const char *captured_text(void)
+{
+    static char text[4096];
+    dup2(real_stderr, STDERR_FILENO);
+    close(real_stderr);
+    ssize_t n = pread(captured, text, sizeof text - 1, 0);
+    close(captured);
+    assert_true(n >= 0);
+    text[n] = '\0';
+    return text;
+}
+
+/* Exactly one line that names variable, value and what is used instead. */
+static void assert_complains(const char *text, const char *value)
+{
+    char quoted[256];
+    snprintf(quoted, sizeof quoted, NAME "=\"%s\"", value);
+    assert_non_null(strstr(text, quoted));
+    assert_non_null(strstr(text, "using 42 instead\n"));
+    assert_int_equal(strncmp(text, "psthreads: ", 11), 0);
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+}
+
+static void missing_and_empty_are_silent(void **state)
+{
+    (void)state;
+    unsigned long number = 9;
+    bool yes = true;
+    size_t bytes = 9;
+    capture();
+    for (int i = 0; i < 2; i++) {
+        if (i == 0)
+            unsetenv(NAME);
+        else
+            setenv(NAME, "", 1);
+        assert_null(os_env(NAME));
+        assert_false(os_env_unsigned(NAME, 0, 10, &number, "42"));
+        assert_false(os_env_bool(NAME, &yes, "42"));
+        assert_false(os_env_size(NAME, 1, &bytes, "42"));
+    }
+    assert_string_equal(captured_text(), "");
+    assert_int_equal(number, 9);
+    assert_true(yes);
+    assert_int_equal(bytes, 9);
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        unsigned long min, max, value;
+        bool good;
+    } cases[] = {
+        {"0", 0, 10, 0, true},
+        {"10", 0, 10, 10, true},
+        {"  7\t", 0, 10, 7, true},
+        {"007", 0, 10, 7, true},
+        {"18446744073709551615", 0, ~0ul, ~0ul, sizeof(long) == 8},
+        {"18446744073709551616", 0, ~0ul, 0, false},
+        {"99999999999999999999999", 0, ~0ul, 0, false},
+        {"11", 0, 10, 0, false},
+        {"0", 1, 10, 0, false},
+        {"-1", 0, ~0ul, 0, false},
+        {"+1", 0, 10, 0, false},
+        {"0x1", 0, 10, 0, false},
+        {"1.5", 0, 10, 0, false},
+        {"3 4", 0, 10, 0, false},
+        {"4k", 0, 10, 0, false},
+        {" ", 0, 10, 0, false},
+        {"four", 0, 10, 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned long value = 12345;
+        setenv(NAME, cases[i].text, 1);
+        capture();
+        bool good = os_env_unsigned(NAME, cases[i].min, cases[i].max, &value, "42");
+        const char *said = captured_text();
+        assert_int_equal(good, cases[i].good);
+        assert_int_equal(value, good ? cases[i].value : 12345);
+        if (good)
+            assert_string_equal(said, "");
+        else
+            assert_complains(said, cases[i].text);
+    }
+}
+
+static void booleans(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int value; /* -1: unreadable */
+    } cases[] = {
+        {"true", 1},   {"TRUE", 1},   {" Yes ", 1}, {"on", 1},        {"1", 1},  {"false", 0},
+        {"False", 0},  {"no", 0},     {"oFF\n", 0}, {"0", 0},         {"2", -1}, {"t", -1},
+        {"truee", -1}, {"tru e", -1}, {" ", -1},    {"disabled", -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int before = 0; before < 2; before++) {
+            bool value = before;
+            setenv(NAME, cases[i].text, 1);
+            capture();
+            bool good = os_env_bool(NAME, &value, "42");
+            const char *said = captured_text();
+            assert_int_equal(good, cases[i].value >= 0);
+            assert_int_equal(value, good ? cases[i].value : before);
+            if (good)
+                assert_string_equal(said, "");
+            else
+                assert_complains(said, cases[i].text);
+        }
+    }
+}
+
+static void sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t unit;
+        unsigned long long value; /* 1: unreadable */
+    } cases[] = {
+        {"100", 1024, 102400},
+        {"100", 1, 100},
+        {" 100 ", 1024, 102400},
+        {"64B", 1024, 64},
+        {"2 k", 1, 2048},
+        {"2K ", 1, 2048},
+        {"3m", 1024, 3ull << 20},
+        {"1G", 1024, 1ull << 30},
+        {"2 t", 1024, 2ull << 40},
+        {"2kb", 1024, 1},
+        {"2 k b", 1024, 1},
+        {"k", 1024, 1},
+        {"-2k", 1024, 1},
+        {"2.5k", 1024, 1},
+        {"2x", 1024, 1},
+        {"18446744073709551615k", 1024, 1},
+        {"18446744073709551615", 1024, 1},
+        {"99999999999999999999999999B", 1024, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t value = 12345;
+        setenv(NAME, cases[i].text, 1);
+        capture();
+        bool good = os_env_size(NAME, cases[i].unit, &value, "42");
+        const char *said = captured_text();
+        assert_int_equal(good, cases[i].value != 1);
+        assert_int_equal(value, good ? cases[i].value : 12345);
+        if (good)
+            assert_string_equal(said, "");
+        else
+            assert_complains(said, cases[i].text);
+    }
+}
+
+/* However long the value, one line. */
+static void monstrous_value(void **state)
+{
+    (void)state;
+    char text[3000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    setenv(NAME, text, 1);
+    unsigned long value = 1;
+    capture();
+    assert_false(os_env_unsigned(NAME, 0, 10, &value, "42"));
+    const char *said = captured_text();
+    assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+    assert_int_equal(value, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(missing_and_empty_are_silent),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(booleans),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(monstrous_value),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
