@@ -1,0 +1,120 @@
+/* The deque with its owner and thieves at once: every item comes out exactly once, with what was written before its push. */
+#include "test.h"
+
+#include "deque.h"
+#include "os.h"
+
+#include <stdlib.h>
+
+#define THIEVES 3
+#define ITEMS   60000
+
+struct item {
+    unsigned check;         /* plain: written before the push, read by who took it */
+    _Atomic unsigned taken; /* how often */
+};
+
+static struct ps_deque d;
+static struct item *items;
+static _Atomic uint32_t all_pushed;
+static _Atomic unsigned num_taken;
+
+static void take(struct item *i)
+{
+    if (i->check != (unsigned)(i - items) + 7)
+        abort();
+    ps_add_relaxed(&i->taken, 1);
+    ps_add_relaxed(&num_taken, 1);
+}
+
+static void *thief(void *arg)
+{
+    uintptr_t *stolen = arg;
+    for (unsigned fruitless = 0;;) {
+        bool last = ps_load_acquire(&all_pushed) != 0; /* before the look */
+        struct item *i = ps_deque_steal(&d);
+        if (i != NULL) {
+            take(i);
+            ++*stolen;
+            fruitless = 0;
+        } else if (last && ps_deque_seems_empty(&d)) {
+            return NULL;
+        } else if (++fruitless % 64 == 0) {
+            os_yield();
+        }
+    }
+}
+
+/* burst: items pushed in a row at most; keep: out of 8, how many times the owner pops after that. */
+static void run(unsigned burst, unsigned pops_of_8)
+{
+    os_thread t[THIEVES];
+    uintptr_t stolen[THIEVES] = {0};
+    uint32_t random = 99 + burst;
+    items = calloc(ITEMS, sizeof *items);
+    assert_non_null(items);
+    ps_deque_init(&d);
+    ps_store_relaxed(&all_pushed, 0);
+    ps_store_relaxed(&num_taken, 0);
+    for (int i = 0; i < THIEVES; i++)
+        assert_int_equal(os_thread_start(&t[i], thief, &stolen[i], 0, true), 0);
+    for (unsigned pushed = 0; pushed < ITEMS;) {
+        for (unsigned n = 1 + next_random(&random) % burst; n > 0 && pushed < ITEMS; n--, pushed++) {
+            items[pushed].check = pushed + 7;
+            assert_true(ps_deque_push(&d, &items[pushed]));
+        }
+        for (unsigned n = 1 + next_random(&random) % burst; n > 0; n--) {
+            if (next_random(&random) % 8 >= pops_of_8)
+                continue;
+            struct item *i = ps_deque_pop(&d);
+            if (i == NULL)
+                break;
+            take(i);
+        }
+    }
+    struct item *rest;
+    while ((rest = ps_deque_pop(&d)) != NULL)
+        take(rest);
+    assert_true(ps_deque_seems_empty(&d)); /* nobody pushes any more: for good */
+    ps_store_release(&all_pushed, 1);
+    for (int i = 0; i < THIEVES; i++)
+        os_thread_join(t[i]);
+    assert_int_equal(ps_load_relaxed(&num_taken), ITEMS);
+    for (unsigned i = 0; i < ITEMS; i++)
+        assert_int_equal(ps_load_relaxed(&items[i].taken), 1);
+    ps_deque_fini(&d);
+    free(items);
+}
+
+/* One item at a time: owner and thieves always meet at the last one. */
+static void at_the_last_item(void **state)
+{
+    (void)state;
+    run(1, 8);
+}
+static void short_bursts(void **state)
+{
+    (void)state;
+    run(5, 7);
+}
+static void long_bursts(void **state)
+{
+    (void)state;
+    run(700, 4);
+}
+static void thieves_take_nearly_all(void **state)
+{
+    (void)state;
+    run(40, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_the_last_item),
+        cmocka_unit_test(short_bursts),
+        cmocka_unit_test(long_bursts),
+        cmocka_unit_test(thieves_take_nearly_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

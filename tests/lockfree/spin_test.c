@@ -1,0 +1,77 @@
+/* The spin lock: exclusion, also where the holder is preempted, and visibility of what was written under it. */
+#include "test.h"
+
+#include "os.h"
+#include "spin.h"
+
+#define THREADS 4
+#define ROUNDS  20000
+
+static struct ps_spin lock = PS_SPIN_INIT;
+static unsigned long plain; /* guarded by lock */
+static unsigned inside;     /* guarded by lock */
+
+static void alone(void **state)
+{
+    (void)state;
+    struct ps_spin l;
+    ps_spin_init(&l);
+    assert_false(ps_spin_is_held(&l));
+    ps_spin_lock(&l);
+    assert_true(ps_spin_is_held(&l));
+    assert_false(ps_spin_try_lock(&l));
+    ps_spin_unlock(&l);
+    assert_true(ps_spin_try_lock(&l));
+    assert_false(ps_spin_try_lock(&l));
+    ps_spin_unlock(&l);
+    assert_false(ps_spin_is_held(&l));
+}
+
+struct worker {
+    unsigned intruders; /* found inside together with me */
+    bool tries;
+    bool dawdles; /* gives the processor away while it holds the lock */
+};
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        if (w->tries) {
+            while (!ps_spin_try_lock(&lock))
+                os_yield();
+        } else {
+            ps_spin_lock(&lock);
+        }
+        w->intruders += inside++ != 0;
+        plain++;
+        if (w->dawdles && i % 64 == 0)
+            os_yield();
+        w->intruders += --inside != 0;
+        ps_spin_unlock(&lock);
+    }
+    return NULL;
+}
+
+static void one_at_a_time(void **state)
+{
+    (void)state;
+    os_thread t[THREADS];
+    struct worker w[THREADS] = {{.tries = true}, {.dawdles = true}};
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(os_thread_start(&t[i], work, &w[i], 0, true), 0);
+    for (int i = 0; i < THREADS; i++)
+        os_thread_join(t[i]);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(w[i].intruders, 0);
+    assert_int_equal(plain, (unsigned long)THREADS * ROUNDS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alone),
+        cmocka_unit_test(one_at_a_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
