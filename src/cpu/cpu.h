@@ -30,6 +30,7 @@
 typedef void cpu_entry_fn(void *transfer, void *arg);
 
 /* Makes *ctx a context that starts entry(transfer, arg) on [stack, stack + bytes) at the first switch to it.
+ * *ctx was zeroed before its first use, or is a context of this same stack that does not run: it starts afresh.
  * The stack grows down from the top; unwinding (gdb, C++ exceptions, perf) ends cleanly below the entry.
  * Returns 0, or a positive errno value (only ports that start a kernel thread can fail). */
 int cpu_context_init(struct cpu_context *ctx, void *stack, size_t bytes, cpu_entry_fn *entry, void *arg);

@@ -6,12 +6,15 @@
  * that runs both orders them (what a vp owns passes through its uths without atomics); between kernel threads it is
  * `running` that orders, and the sanitizer sees for itself. A context that is started anew gets a fresh fiber, because
  * the old one's shadow call stack was left in the middle.
+ * The port whose contexts are kernel threads tells none of this: both know kernel threads by themselves.
  * Valgrind: stacks are registered by address, so that its stack-pointer guess is not needed. */
 #ifndef PS_UTH_SANITIZERS_H
 #define PS_UTH_SANITIZERS_H
 
 #include "uth.h"
 
+#define PS_ASAN_FIBERS (PS_ASAN && !CPU_CARRIES_TLS)
+#define PS_TSAN_FIBERS (PS_TSAN && !CPU_CARRIES_TLS)
 #if PS_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -40,7 +43,7 @@ static inline void san_stack_gone(struct uth *u)
 #if PS_VALGRIND
     VALGRIND_STACK_DEREGISTER(u->valgrind_id);
 #endif
-#if PS_TSAN
+#if PS_TSAN_FIBERS
     if (u->fiber != NULL)
         __tsan_destroy_fiber(u->fiber);
 #endif
@@ -52,12 +55,12 @@ static inline void san_stack_gone(struct uth *u)
 
 static inline void san_context_starts(struct uth *u)
 {
-#if PS_TSAN
+#if PS_TSAN_FIBERS
     if (u->fiber != NULL)
         __tsan_destroy_fiber(u->fiber);
     u->fiber = __tsan_create_fiber(0);
 #endif
-#if PS_ASAN
+#if PS_ASAN_FIBERS
     ASAN_UNPOISON_MEMORY_REGION(u->san_stack, u->san_stack_bytes);
     u->fake_stack = NULL;
 #endif
@@ -66,7 +69,7 @@ static inline void san_context_starts(struct uth *u)
 
 static inline void san_adopt(struct uth *u)
 {
-#if PS_TSAN
+#if PS_TSAN_FIBERS
     u->fiber = __tsan_get_current_fiber();
 #endif
     (void)u;
@@ -74,10 +77,10 @@ static inline void san_adopt(struct uth *u)
 
 static PS_ALWAYS_INLINE void san_leave(struct uth *from, struct uth *to, bool dying)
 {
-#if PS_ASAN
+#if PS_ASAN_FIBERS
     __sanitizer_start_switch_fiber(dying ? NULL : &from->fake_stack, to->san_stack, to->san_stack_bytes);
 #endif
-#if PS_TSAN
+#if PS_TSAN_FIBERS
     __tsan_switch_to_fiber(to->fiber, 0);
 #endif
     (void)from;
@@ -87,7 +90,7 @@ static PS_ALWAYS_INLINE void san_leave(struct uth *from, struct uth *to, bool dy
 
 static PS_ALWAYS_INLINE void san_arrived(struct uth *from, struct uth *self)
 {
-#if PS_ASAN
+#if PS_ASAN_FIBERS
     const void *bottom;
     size_t bytes;
     __sanitizer_finish_switch_fiber(self->fake_stack, &bottom, &bytes);

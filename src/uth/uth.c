@@ -254,7 +254,6 @@ int uth_start(struct uth *u, cpu_entry_fn *entry, void *arg)
     PS_ASSERT(ps_load_relaxed(&u->running) == 0);
     u->used = true;
     san_context_starts(u);
-    cpu_context_fini(&u->ctx); /* what the port holds of a context that was left in the middle */
     return cpu_context_init(&u->ctx, u->stack, context_bytes(u), entry, arg);
 }
 

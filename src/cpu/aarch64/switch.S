@@ -1,0 +1,128 @@
+/* cpu_switch and the first frame of a context. Frame layout: cpu_port.h.
+ *
+ * Both stacks have the same frame shape where the stack pointer changes, so the unwind information is right at every
+ * instruction. FPCR is written only where the two contexts differ: the write drains the pipeline on many cores. It ends
+ * in ret, so that the return predictor stays in step with the call depth. */
+
+#define FRAME_BYTES 176
+
+    .text
+
+/* void *cpu_switch(struct cpu_context *save x0, struct cpu_context *to x1, void *transfer x2) */
+    .globl  cpu_switch
+    .hidden cpu_switch
+    .type   cpu_switch, %function
+    .balign 64
+cpu_switch:
+    .cfi_startproc
+    hint    #34                 /* bti c */
+    stp     x29, x30, [sp, #-FRAME_BYTES]!
+    .cfi_adjust_cfa_offset FRAME_BYTES
+    .cfi_rel_offset x29, 0
+    .cfi_rel_offset x30, 8
+    stp     x19, x20, [sp, #16]
+    .cfi_rel_offset x19, 16
+    .cfi_rel_offset x20, 24
+    stp     x21, x22, [sp, #32]
+    .cfi_rel_offset x21, 32
+    .cfi_rel_offset x22, 40
+    stp     x23, x24, [sp, #48]
+    .cfi_rel_offset x23, 48
+    .cfi_rel_offset x24, 56
+    stp     x25, x26, [sp, #64]
+    .cfi_rel_offset x25, 64
+    .cfi_rel_offset x26, 72
+    stp     x27, x28, [sp, #80]
+    .cfi_rel_offset x27, 80
+    .cfi_rel_offset x28, 88
+    stp     d8, d9, [sp, #96]
+    .cfi_rel_offset d8, 96
+    .cfi_rel_offset d9, 104
+    stp     d10, d11, [sp, #112]
+    .cfi_rel_offset d10, 112
+    .cfi_rel_offset d11, 120
+    stp     d12, d13, [sp, #128]
+    .cfi_rel_offset d12, 128
+    .cfi_rel_offset d13, 136
+    stp     d14, d15, [sp, #144]
+    .cfi_rel_offset d14, 144
+    .cfi_rel_offset d15, 152
+    mrs     x9, fpcr
+    str     x9, [sp, #160]
+
+    mov     x10, sp
+    str     x10, [x0]
+    ldr     x11, [x1]
+    mov     sp, x11
+    mov     x0, x2
+
+    ldr     x10, [sp, #160]
+    cmp     x9, x10
+    b.ne    .Lload_fpcr
+.Lfpcr_done:
+    ldp     x19, x20, [sp, #16]
+    ldp     x21, x22, [sp, #32]
+    ldp     x23, x24, [sp, #48]
+    ldp     x25, x26, [sp, #64]
+    ldp     x27, x28, [sp, #80]
+    ldp     d8, d9, [sp, #96]
+    ldp     d10, d11, [sp, #112]
+    ldp     d12, d13, [sp, #128]
+    ldp     d14, d15, [sp, #144]
+    .cfi_remember_state
+    ldp     x29, x30, [sp], #FRAME_BYTES
+    .cfi_def_cfa sp, 0
+    .cfi_restore x29
+    .cfi_restore x30
+    .cfi_restore x19
+    .cfi_restore x20
+    .cfi_restore x21
+    .cfi_restore x22
+    .cfi_restore x23
+    .cfi_restore x24
+    .cfi_restore x25
+    .cfi_restore x26
+    .cfi_restore x27
+    .cfi_restore x28
+    .cfi_restore d8
+    .cfi_restore d9
+    .cfi_restore d10
+    .cfi_restore d11
+    .cfi_restore d12
+    .cfi_restore d13
+    .cfi_restore d14
+    .cfi_restore d15
+    ret
+
+.Lload_fpcr:
+    .cfi_restore_state
+    msr     fpcr, x10
+    b       .Lfpcr_done
+    .cfi_endproc
+    .size   cpu_switch, . - cpu_switch
+
+/* The return address of every context's outermost frame is undefined: unwinders end here. The nop stands inside the
+ * unwind range so that a return address of cpu_first itself, looked up one byte lower, is found here too. */
+    .globl  cpu_first
+    .hidden cpu_first
+    .type   cpu_first, %function
+    .balign 16
+    .cfi_startproc
+    .cfi_undefined x30
+    nop
+cpu_first:
+    hint    #36                 /* bti j: reached by ret, or by a jump */
+    mov     x1, x20
+    blr     x19
+    udf     #0
+    .cfi_endproc
+    .size   cpu_first, . - cpu_first
+
+#if defined(__ARM_FEATURE_BTI_DEFAULT)
+    .section .note.gnu.property, "a"
+    .balign 8
+    .long   4, 16, 5
+    .asciz  "GNU"
+    .long   0xc0000000, 4, 1, 0
+#endif
+    .section .note.GNU-stack, "", %progbits

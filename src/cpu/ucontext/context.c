@@ -1,0 +1,42 @@
+/* Contexts by the ucontext functions. Limits and cost: cpu_port.h. */
+#include "cpu.h"
+
+#include <errno.h>
+#include <signal.h>
+
+/* makecontext passes ints only: the context's address comes in two halves. */
+static void first(unsigned high, unsigned low)
+{
+    struct cpu_context *ctx = (struct cpu_context *)((uintptr_t)high << 32 | low);
+    ctx->entry(ctx->transfer, ctx->arg);
+    __builtin_unreachable();
+}
+
+int cpu_context_init(struct cpu_context *ctx, void *stack, size_t bytes, cpu_entry_fn *entry, void *arg)
+{
+    if (getcontext(&ctx->machine) != 0)
+        return errno;
+    ctx->machine.uc_stack = (stack_t){.ss_sp = stack, .ss_size = bytes};
+    ctx->machine.uc_link = NULL;
+    ctx->entry = entry;
+    ctx->arg = arg;
+    makecontext(&ctx->machine, (void (*)(void))first, 2, (unsigned)((uintptr_t)ctx >> 32), (unsigned)(uintptr_t)ctx);
+    return 0;
+}
+
+int cpu_context_adopt(struct cpu_context *ctx)
+{
+    (void)ctx; /* filled by the first switch away */
+    return 0;
+}
+
+void cpu_context_fini(struct cpu_context *ctx) { (void)ctx; }
+
+void *cpu_switch(struct cpu_context *save, struct cpu_context *to, void *transfer)
+{
+    to->transfer = transfer;
+    /* The mask belongs to the kernel thread: the context entered takes over the present one. */
+    sigprocmask(SIG_SETMASK, NULL, &to->machine.uc_sigmask);
+    swapcontext(&save->machine, &to->machine);
+    return save->transfer;
+}

@@ -1,0 +1,26 @@
+/* Contexts by getcontext, makecontext, swapcontext (POSIX.1-2001): what cpu.h asks of a port.
+ *
+ * Differs from the contract: floating-point status flags come back as they were when the context was left, because
+ * swapcontext saves them. The signal mask, which it saves too, is put right (context.c).
+ * Cost: three system calls for signal masks a switch; it is the column to compare with, not to run with. */
+#ifndef PS_CPU_PORT_H
+#define PS_CPU_PORT_H
+
+#include "portable.h"
+
+#include <ucontext.h>
+
+#define CPU_PORT_NAME   "ucontext"
+#define CPU_CARRIES_TLS 0
+#define CPU_STACK_MIN   16384
+
+typedef void cpu_ucontext_entry_fn(void *transfer, void *arg);
+
+struct cpu_context {
+    ucontext_t machine;
+    cpu_ucontext_entry_fn *entry;
+    void *arg;
+    void *transfer; /* written by who switches here, read by who was switched to */
+};
+
+#endif
