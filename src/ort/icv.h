@@ -1,0 +1,91 @@
+/* Internal control variables: those of a data environment (ort_icv) and those of the process (ort_settings).
+ *
+ * An ort_icv is shared by all tasks that have the same values: a task inherits its creator's pointer, and a region's implicit tasks
+ * the parent's, or the team's own copy where the region shifts a list. Who changes a value first makes a copy of its own
+ * (ort_icv_write); it may change that copy in place as long as no other task has inherited it (`shared`).
+ *
+ * Fields: written by the task that owns the copy, before anybody else sees it or while nobody else does; read by whoever inherits it.
+ * No atomics: inheritance is ordered by the fork, or by the publication of the task.
+ * A task's creator sets `shared` when the new task may run beside it.
+ * Failures: no memory for a copy: one line, and the change is not made.
+ * Rejected: copying all ICVs into every task (libgomp's way): 64 bytes for each task, and a loop over the members at the fork.
+ * OpenMP 5.2 sections 2.1 to 2.4. */
+#ifndef PS_ORT_ICV_H
+#define PS_ORT_ICV_H
+
+#include "compiler.h"
+
+struct ort_task;
+struct ort_thread;
+
+/* omp_proc_bind_t's values, and one for "no clause". */
+enum ort_bind {
+    ORT_BIND_UNSET = -1,
+    ORT_BIND_FALSE = 0,
+    ORT_BIND_TRUE = 1,
+    ORT_BIND_PRIMARY = 2,
+    ORT_BIND_CLOSE = 3,
+    ORT_BIND_SPREAD = 4
+};
+
+/* omp_sched_t's values without the modifier. */
+enum ort_sched { ORT_SCHED_STATIC = 1, ORT_SCHED_DYNAMIC = 2, ORT_SCHED_GUIDED = 3, ORT_SCHED_AUTO = 4 };
+#define ORT_SCHED_MONOTONIC 0x80000000u
+
+struct ort_icv {
+    struct ort_task *owner; /* whose copy this is; NULL: the process's, a team's */
+    struct ort_icv *older;  /* former copies of the same task, which others may still use */
+    bool shared;            /* a task that runs beside the owner has inherited it */
+    bool dynamic;
+    uint8_t bind;              /* enum ort_bind */
+    uint8_t max_active_levels;
+    unsigned nthreads;
+    unsigned nthreads_rest, bind_rest;       /* lengths of what follows */
+    const unsigned *nthreads_list;           /* for the levels below; constant */
+    const unsigned char *bind_list;
+    unsigned sched; /* enum ort_sched, perhaps with ORT_SCHED_MONOTONIC */
+    int chunk;      /* 0: default */
+    unsigned thread_limit;
+    int default_device;
+    unsigned char *default_allocator_tag; /* unused by the core: the handle of omp_set_default_allocator */
+    uint32_t place_first, place_n; /* partition: places [first, first + n) */
+};
+
+/* The ICVs of the task that t runs, to be changed in place; NULL: no memory. */
+struct ort_icv *ort_icv_write(struct ort_thread *t);
+/* Before an explicit task's descriptor, or an implicit task's, is given up: frees its own copies. Its subtree has ended. */
+void ort_icv_drop_slow(struct ort_icv *icv);
+static inline void ort_icv_drop(struct ort_icv *icv, const struct ort_task *task)
+{
+    if (PS_UNLIKELY(icv->owner == task))
+        ort_icv_drop_slow(icv);
+}
+/* The creator of a task that may run beside it, for the ICVs the new task inherits. */
+static inline struct ort_icv *ort_icv_share(struct ort_icv *icv)
+{
+    if (PS_UNLIKELY(!icv->shared))
+        icv->shared = true;
+    return icv;
+}
+
+enum ort_offload { ORT_OFFLOAD_DEFAULT, ORT_OFFLOAD_MANDATORY, ORT_OFFLOAD_DISABLED };
+enum ort_wait { ORT_WAIT_UNSET, ORT_WAIT_ACTIVE, ORT_WAIT_PASSIVE };
+
+/* What holds for the process. Written while the library is loaded, and by the few routines that change them, then read only. */
+struct ort_settings {
+    struct ort_icv initial; /* of every root */
+    bool cancellation;
+    bool display_affinity;
+    bool debug;
+    enum ort_offload offload;
+    enum ort_wait wait_policy;
+    int max_task_priority;
+    size_t stack_bytes;     /* 0: default */
+    uint64_t spin_count;    /* UINT64_MAX: not set */
+    unsigned num_teams, teams_thread_limit; /* 0: not set */
+    char *affinity_format;
+    unsigned supported_levels;
+};
+extern struct ort_settings ort_settings;
+
+#endif

@@ -1,0 +1,120 @@
+/* The OpenMP core: threads, teams, their storage, and what the other modules of this room and the entry points call.
+ *
+ * Does: regions to any depth, work-sharing, synchronisation, ICVs. Does not: know an ABI, or anything of threads but ee.h.
+ * Modules: thread.c (roots, fork()), team.c (blocks, regions), icv.h (ICVs, settings), env*.c (environment), workshare.c (slots, single),
+ * loop.c, ordered.c, doacross.c, sections.c, lock.c, place*.c, allocator.c, display.c; explicit tasks: task.h and its modules.
+ * Callers: entry points, on the stack of the OpenMP thread concerned.
+ *
+ * Storage. A *team block* is an ort_team with n_max ort_threads behind it, got in one piece. Each ort_thread keeps the block of the
+ * region that it opened last (`hot`), so that a region costs no allocation and its members' own hot blocks, task descriptors and so
+ * on are still there; a region that wants more members than the block has gets a larger one. A member's team and number never change
+ * as long as its block lives. A root (a kernel thread that the runtime did not make) is member 0 of a block of one, at level 0. A serialized
+ * region is a region of one member that does not trouble the entities.
+ *
+ * States of a block: idle (in a parent's hot) -> open (ort_team_start .. ort_team_end; `open` of the parent) -> idle -> freed.
+ * Members initialise themselves when they begin (member_begin): the parent touches its own storage and the team's only.
+ *
+ * Shared fields: those of a team up to `ws_base` are written by the parent while no region is open and read by the members, ordered by
+ * ee_team_fork; the others say it themselves. An ort_thread belongs to the entity that runs it, but `hot` blocks are freed with it
+ * by whoever frees the block that it is in.
+ * Failures: no memory for a team: the region gets one member, one line says so once. No memory even for that: aborts with one line.
+ * Papers: psthreads-2009 section 3; DESIGN section 4. OpenMP 5.2 sections 2.4 (ICVs), 10.1 (parallel), 11 (work-sharing). */
+#ifndef PS_ORT_H
+#define PS_ORT_H
+
+#include "ee.h"
+#include "icv.h"
+#include "task.h"
+#include "workshare.h"
+
+/* What the members of one contention group share: the threads under one root. */
+struct ort_group {
+    _Atomic uint32_t busy; /* threads in open regions, the root counted; kept only while a thread limit is set */
+    unsigned num_teams, team_num; /* of the teams construct on the host, run one after the other */
+};
+
+struct ort_thread {
+    struct ee_member member; /* first: ee_local() is the address of both */
+    struct ort_team *team;   /* constant */
+    uint32_t id;             /* constant: number in the team */
+    uint32_t ws_seq;         /* number of the next work-sharing construct that needs a slot */
+    uint32_t single_seq;     /* number of the next single construct */
+    struct ort_task *task;   /* current */
+    struct ort_team *hot;    /* block of the last region that this thread opened; NULL: none */
+    struct ort_team *open;   /* == hot while that region is open */
+    struct ort_loop loop;
+    struct ort_task_member tasks;
+};
+
+struct ort_team {
+    struct ee_team ee;
+    /* Written by the parent while no region is open. */
+    void (*fn)(void *);
+    void *data;
+    struct ort_thread *parent; /* NULL: a root's */
+    struct ort_icv *icv;       /* what implicit tasks begin with */
+    struct ort_taskgroup *group; /* of the implicit tasks (task reductions); NULL: none */
+    struct ort_group *contention;
+    uint32_t n;
+    uint32_t n_max;
+    uint32_t level, active_level;
+    uint32_t ws_base, single_base; /* what the members' ws_seq and single_seq begin with */
+    bool begins_in_loop;           /* combined construct: slot ws_base was prepared by the parent */
+    bool ee_ready;                 /* ee_team_init has been called */
+    bool counted;                  /* its members are counted in contention->busy */
+    struct ort_icv icv_store;
+    /* (shared) number of the next single construct nobody has taken yet: compare-and-swap by members. */
+    PS_LINE_ALIGNED _Atomic uint32_t single;
+    /* (shared) written by the member that executes single copyprivate, read by the others behind a barrier. */
+    void *copyprivate;
+    struct ort_task_team tasks;
+    struct ort_workshare ring[ORT_WS_RING];
+    struct ort_thread threads[]; /* [n_max] */
+};
+
+/* --- threads --------------------------------------------------------------------------------------------------------------- */
+
+/* The calling OpenMP thread; a kernel thread that is none yet becomes a root. To be read anew after a call that may switch. */
+struct ort_thread *ort_thread_make_root(void);
+static inline struct ort_thread *ort_self(void)
+{
+    struct ort_thread *t = ee_local();
+    return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
+}
+
+static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }
+
+/* --- regions --------------------------------------------------------------------------------------------------------------- */
+
+struct ort_parallel {
+    void (*fn)(void *);
+    void *data;
+    unsigned num_threads; /* 0: as the ICVs say; 1 also for if(false) */
+    enum ort_bind bind;   /* ORT_BIND_UNSET: as the ICVs say */
+    uintptr_t *reductions; /* task reductions of the construct; NULL: none */
+    const struct ort_loop_desc *loop; /* combined work-sharing construct: every member is in it from the start; NULL: none */
+};
+
+/* Runs the whole region. [switches] */
+void ort_parallel(const struct ort_parallel *region);
+/* In two halves, the caller runs its own share in between. On return of start the caller is member 0. */
+void ort_parallel_start(const struct ort_parallel *region);
+void ort_parallel_end(void);
+/* Number of threads that a region would get now. */
+unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads);
+
+/* Barrier of the team, a task scheduling point. [switches] */
+static inline void ort_barrier(struct ort_thread *t) { ort_task_barrier(t); }
+
+/* Walks outwards: the thread at `level` that is t or encloses it; NULL where there is no such level. */
+struct ort_thread *ort_ancestor(struct ort_thread *t, int level);
+
+/* Frees a block with everything that its threads keep. No region of it is open. */
+void ort_team_free(struct ort_team *team);
+
+/* --- after an omp_pause_resource, at fork ------------------------------------------------------------------------------------ */
+
+/* Gives back what no open region needs. 0, or nonzero where the caller is in a parallel region. */
+int ort_pause(bool hard);
+
+#endif

@@ -1,0 +1,123 @@
+/* Work-sharing: the slots of a team's ring, loops and sections handed out from them, ordered, doacross, single.
+ *
+ * A construct that needs state shared by the team takes the next of ORT_WS_RING slots; each member counts such constructs in ws_seq
+ * (all members meet the same constructs in the same order), so that number s is in slot s % ORT_WS_RING for everybody, and a member may be
+ * up to ORT_WS_RING nowait constructs ahead of the slowest. A static loop whose schedule is known needs no slot.
+ *
+ * States of a slot, in `phase`, for construct number s (4 s + state, modulo 2^32):
+ *   FREE  -- first member: compare-and-swap -->  SETUP  -- it stores the description -->  READY  -- last member leaves -->  FREE of
+ *   s + ORT_WS_RING. A member that is ahead of the ring waits for that (ee_wait on phase).
+ *
+ * Shared fields            who writes                         who reads
+ *   phase                  see above                          all
+ *   left                   every member that leaves (add)     the last one, who sets it to 0
+ *   desc, mem, reductions  the first member, in SETUP         all, while READY
+ *   next                   all: fetch-and-add or CAS          all
+ *   turn, turn_event       the member whose turn it is        all
+ *
+ * Ordering: READY is a release, its reader's load the acquire: desc is seen. Leaving is acq_rel: the last one has seen that all
+ * are done with the slot before its release of FREE lets it be used anew. `next` is relaxed: the iterations are ordered by nothing else.
+ * `turn`: release by the passer, acquire by who waits for it: ordered regions happen one after the other.
+ * Failures: none (doacross allocates: aborts with one line).
+ * Rejected: a list of work shares allocated at need (libgomp): a lock and a pointer chase where a counter serves.
+ * OpenMP 5.2 chapter 11; section 15.10 (ordered, doacross). */
+#ifndef PS_ORT_WORKSHARE_H
+#define PS_ORT_WORKSHARE_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+struct ort_thread;
+struct ort_team;
+
+#define ORT_WS_RING 8
+
+/* A loop's iterations are numbered 0 .. n-1; number i has the value start + i * step, modulo 2^64, for signed and unsigned loops alike. */
+struct ort_loop_desc {
+    uint64_t n, start, step;
+    uint64_t chunk;  /* 0: none given */
+    uint64_t end;    /* the loop's own bound: what the last chunk's end is reported as */
+    uint8_t sched;   /* enum ort_sched */
+    bool ordered;
+    bool checked_add; /* next + chunk * threads may wrap: claim by compare-and-swap */
+};
+
+struct ort_doacross;
+
+struct ort_workshare {
+    PS_LINE_ALIGNED _Atomic uint32_t phase;
+    struct ort_loop_desc desc; /* sections: n alone */
+    void *mem;                 /* memory for the construct that the compiler asked for (`mem` of GOMP_loop_start) */
+    uintptr_t *reductions;     /* what the first member registered */
+    struct ort_doacross *doacross;
+    PS_LINE_ALIGNED _Atomic uint64_t next;
+    _Atomic uint32_t left;
+    PS_LINE_ALIGNED _Atomic uint64_t turn; /* ordered: first iteration of the chunk whose turn it is */
+    _Atomic uint32_t turn_event[8];        /* counts turns; waiters spread over them by their chunk */
+};
+
+/* A member's place in the loop or sections that it is in. */
+struct ort_loop {
+    struct ort_workshare *ws;         /* NULL: a static loop without a slot */
+    const struct ort_loop_desc *desc; /* the slot's or `own` */
+    struct ort_loop_desc own;
+    uint64_t trip;   /* static: number of the next chunk of this member */
+    uint64_t lo, hi; /* ordered, doacross: the chunk that it has */
+    bool has_chunk;
+};
+
+/* Takes part in the next construct that needs a slot; true: the caller is the first and must describe the work in t->loop.ws,
+ * then call ort_ws_ready. [switches] */
+bool ort_ws_enter(struct ort_thread *t);
+void ort_ws_ready(struct ort_thread *t);
+/* The caller needs the slot no more. */
+void ort_ws_leave(struct ort_thread *t);
+/* The parent, before a region is opened whose members begin in a construct. */
+void ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc);
+/* The parent, no region open: all slots FREE for the constructs from `base` on. */
+void ort_ws_reset(struct ort_team *team, uint32_t base);
+
+/* A loop over `long`: from start to end (exclusive) by incr. */
+struct ort_loop_desc ort_loop_desc_long(long start, long end, long incr, unsigned sched, long chunk);
+struct ort_loop_desc ort_loop_desc_ull(bool up, unsigned long long start, unsigned long long end, unsigned long long incr,
+                                       unsigned sched, unsigned long long chunk);
+
+/* Memory the compiler wants with the construct, and task reductions: as GNU entry points pass them. */
+struct ort_loop_extra {
+    uintptr_t *reductions; /* NULL: none */
+    void **mem;            /* in: *mem is the size; out: the memory; NULL: none */
+};
+
+/* Begins a loop; *lo, *hi get the first chunk's values when that is asked for (lo != NULL). runtime: the schedule is the ICV's.
+ * true: there is a chunk (or none was asked for). [switches] */
+bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool runtime, const struct ort_loop_extra *extra,
+                    uint64_t *lo, uint64_t *hi);
+/* The next chunk; false: none is left. In an ordered loop it first waits for the turn of the chunk before. [switches] */
+bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi);
+/* Leaves the loop or sections, without a barrier. */
+void ort_loop_leave(struct ort_thread *t);
+
+/* Sections 1 .. n; 0: none is left. [switches] */
+unsigned ort_sections_start(struct ort_thread *t, unsigned n, const struct ort_loop_extra *extra);
+unsigned ort_sections_next(struct ort_thread *t);
+/* scope with task reductions. */
+void ort_scope_start(struct ort_thread *t, uintptr_t *reductions);
+
+/* true: the caller executes the region. */
+bool ort_single(struct ort_thread *t);
+/* NULL: the caller executes the region and then calls ort_single_copy_end; else what that got. [switches] */
+void *ort_single_copy_start(struct ort_thread *t);
+void ort_single_copy_end(struct ort_thread *t, void *data);
+
+/* The member's turn among the chunks of an ordered loop. [switches] */
+void ort_ordered_start(struct ort_thread *t);
+
+/* doacross: `dims` loops of counts[] iterations each, the outermost handed out. Positions are iteration numbers. */
+bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *counts, unsigned sched, uint64_t chunk, bool runtime,
+                        const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi);
+/* The current iteration's position has been finished. */
+void ort_doacross_post(struct ort_thread *t, const uint64_t *position);
+/* Waits until the iteration at that position has posted. [switches] */
+void ort_doacross_wait(struct ort_thread *t, const uint64_t *position);
+
+#endif
