@@ -47,7 +47,7 @@ struct ort_icv {
     int chunk;      /* 0: default */
     unsigned thread_limit;
     int default_device;
-    unsigned char *default_allocator_tag; /* unused by the core: the handle of omp_set_default_allocator */
+    uintptr_t default_allocator; /* omp_allocator_handle_t */
     uint32_t place_first, place_n; /* partition: places [first, first + n) */
 };
 
@@ -69,7 +69,7 @@ static inline struct ort_icv *ort_icv_share(struct ort_icv *icv)
 }
 
 enum ort_offload { ORT_OFFLOAD_DEFAULT, ORT_OFFLOAD_MANDATORY, ORT_OFFLOAD_DISABLED };
-enum ort_wait { ORT_WAIT_UNSET, ORT_WAIT_ACTIVE, ORT_WAIT_PASSIVE };
+enum ort_wait_policy { ORT_POLICY_UNSET, ORT_POLICY_ACTIVE, ORT_POLICY_PASSIVE };
 
 /* What holds for the process. Written while the library is loaded, and by the few routines that change them, then read only. */
 struct ort_settings {
@@ -78,7 +78,7 @@ struct ort_settings {
     bool display_affinity;
     bool debug;
     enum ort_offload offload;
-    enum ort_wait wait_policy;
+    enum ort_wait_policy wait_policy;
     int max_task_priority;
     size_t stack_bytes;     /* 0: default */
     uint64_t spin_count;    /* UINT64_MAX: not set */
