@@ -1,0 +1,135 @@
+#!/bin/sh
+# psrun_test.sh PSRUN WORK-FOLDER SOURCE-FOLDER CC - everything psrun promises, against runtimes that say their own name.
+# Each check prints one line; the exit status says whether all held.
+set -u
+psrun=$1 work=$2 src=$3 cc=$4
+failed=0 checks=0
+
+rm -rf "$work"
+mkdir -p "$work/bin" "$work/lib/dropin" "$work/lib/dropin-pthreads" "$work/wheel/libs" "$work/with blank"
+cp "$psrun" "$work/bin/psrun"
+psrun=$work/bin/psrun
+cd "$work" || exit 1
+unset LD_PRELOAD LD_LIBRARY_PATH OMP_NUM_THREADS PSTHREADS_EE PSTHREADS_VERBOSE
+
+runtime() { # FILE SONAME NAME MAP [FLAGS]
+    out=$1 soname=$2 name=$3 map=$4
+    shift 4
+    $cc -shared -fPIC -o "$out" "$src/fake_runtime.c" -DFAKE_NAME="\"$name\"" -Wl,-soname,"$soname" \
+        -Wl,--version-script="$src/$map" "$@" || exit 1
+}
+runtime lib/dropin/libgomp-ours.so libgomp.so.1 ours fake_runtime.map
+ln -s libgomp-ours.so lib/dropin/libgomp.so.1
+ln -s libgomp-ours.so lib/dropin/libomp.so.5
+runtime lib/dropin-pthreads/libgomp.so.1 libgomp.so.1 ours-pthreads fake_runtime.map
+runtime wheel/libs/libgomp.so.1 libgomp.so.1 bundled fake_runtime.map
+runtime wheel/libs/libgomp-a34b.so.1 libgomp-a34b.so.1 renamed fake_runtime.map
+runtime wheel/libs/libgomp-extra.so.1 libgomp-extra.so.1 extra fake_runtime_extra.map -DFAKE_EXTRA
+rpath='-Wl,--disable-new-dtags,-rpath,$ORIGIN/wheel/libs'
+runpath='-Wl,--enable-new-dtags,-rpath,$ORIGIN/wheel/libs'
+$cc -fopenmp -c -fPIC -o program.o "$src/program.c" || exit 1
+$cc -fopenmp -c -fPIC -o extra.o -DWANT_EXTRA "$src/program.c" || exit 1
+$cc -fopenmp -c -fPIC -o plugin.o "$src/plugin.c" || exit 1
+$cc -o plain program.o -fopenmp || exit 1
+$cc -o by_rpath program.o wheel/libs/libgomp.so.1 "$rpath" || exit 1
+$cc -o by_runpath program.o wheel/libs/libgomp.so.1 "$runpath" || exit 1
+$cc -o by_other_name program.o wheel/libs/libgomp-a34b.so.1 "$rpath" || exit 1
+$cc -o wants_extra extra.o wheel/libs/libgomp-extra.so.1 "$rpath" || exit 1
+$cc -shared -o wheel/plugin.so plugin.o wheel/libs/libgomp-a34b.so.1 -Wl,--disable-new-dtags,-rpath,'$ORIGIN/libs' || exit 1
+$cc -o host "$src/host.c" -ldl || exit 1
+echo 'int main(void) { return 3; }' >serial.c
+$cc -o serial serial.c && $cc -static -o static serial.c || exit 1
+$cc -o inside program.o -static-libgcc -Wl,-Bstatic -lgomp -Wl,-Bdynamic -lpthread -ldl 2>/dev/null
+printf '#!/bin/sh\nexec "%s/plain" "$@"\n' "$work" >script && chmod +x script
+printf 'echo no first line\n' >bare && chmod +x bare
+printf '\177ELFxxxxx' >broken && chmod +x broken
+printf 'int x;\n' >data
+cp -r lib "with blank/" && mkdir "with blank/bin" && cp bin/psrun "with blank/bin/"
+
+# check NAME STATUS PATTERN COMMAND...: the status, and a line of stdout or stderr that matches (none where "-")
+check() {
+    what=$1 status=$2 pattern=$3
+    shift 3
+    out=$("$@" 2>&1 </dev/null)
+    got=$?
+    checks=$((checks + 1))
+    if [ $got -ne "$status" ]; then
+        echo "FAIL $what: status $got, wanted $status; output: $out"
+    elif [ "$pattern" = - ] && [ -n "$out" ]; then
+        echo "FAIL $what: wanted no output, got: $out"
+    elif [ "$pattern" != - ] && ! printf '%s\n' "$out" | grep -q -e "$pattern"; then
+        echo "FAIL $what: no line matches '$pattern' in: $out"
+    else
+        echo "ok   $what"
+        return
+    fi
+    failed=$((failed + 1))
+}
+# the fakes do say their names without psrun; else the checks below would prove nothing
+check "bundled runtime without psrun" 0 '^runtime: bundled$' ./by_rpath
+check "renamed runtime without psrun" 0 '^runtime: renamed$' ./by_other_name
+check "plugin without psrun" 0 '^runtime: renamed$' ./host wheel/plugin.so
+
+check "by name" 0 '^runtime: ours$' "$psrun" ./plain
+check "exit status" 42 '^runtime: ours$' "$psrun" ./plain 42
+check "signal" 143 '^runtime: ours$' sh -c '"$1" ./plain kill; exit $?' sh "$psrun"
+check "RUNPATH comes after us" 0 '^runtime: ours$' "$psrun" ./by_runpath
+check "RPATH comes before LD_LIBRARY_PATH" 0 '^runtime: ours$' "$psrun" ./by_rpath
+check "renamed copy" 0 '^runtime: ours$' "$psrun" ./by_other_name
+check "renamed copy, loaded later" 0 '^runtime: ours$' "$psrun" ./host wheel/plugin.so
+check "script" 5 '^runtime: ours$' "$psrun" ./script 5
+check "started by another program" 6 '^runtime: ours$' "$psrun" env A=b ./plain 6
+check "psrun in psrun" 0 '^runtime: ours-pthreads$' "$psrun" "$psrun" --ee pthreads ./by_other_name
+check "nested preload" 0 '^runtime: ours-pthreads$' "$psrun" env A=b "$psrun" --ee pthreads ./by_other_name
+check "program from PATH" 0 '^runtime: ours$' env PATH="$work:$PATH" "$psrun" plain
+check "arguments are the program's" 9 '^runtime: ours$' "$psrun" ./plain 9 --help -n
+check "no LD_PRELOAD where names suffice" 0 '^LD_PRELOAD=(not set)$' "$psrun" ./plain env LD_PRELOAD
+check "LD_PRELOAD of others stays" 0 'LD_PRELOAD=.*dropin/libgomp.so.1:libm.so.6' env LD_PRELOAD=libm.so.6 "$psrun" ./by_other_name env LD_PRELOAD
+check "LD_LIBRARY_PATH of others stays" 0 'LD_LIBRARY_PATH=.*/dropin:/opt/x$' env LD_LIBRARY_PATH=/opt/x "$psrun" ./plain env LD_LIBRARY_PATH
+check "-n" 0 '^OMP_NUM_THREADS=3$' "$psrun" -n 3 ./plain env OMP_NUM_THREADS
+check "-n list" 0 '^OMP_NUM_THREADS=4,2$' "$psrun" -n 4,2 ./plain env OMP_NUM_THREADS
+check "--threads" 0 '^OMP_NUM_THREADS=5$' "$psrun" --threads=5 ./plain env OMP_NUM_THREADS
+check "--ee" 0 '^runtime: ours-pthreads$' "$psrun" --ee pthreads ./plain
+check "PSTHREADS_EE" 0 '^runtime: ours-pthreads$' env PSTHREADS_EE=pthreads "$psrun" ./plain
+check "--ee before PSTHREADS_EE" 0 '^runtime: ours$' env PSTHREADS_EE=pthreads "$psrun" --ee psthreads ./plain
+check "PSTHREADS_EE wrong" 0 'PSTHREADS_EE=fibres: .*psthreads is used' env PSTHREADS_EE=fibres "$psrun" ./plain
+check "--verbose names the runtime" 0 'psrun: runtime .*/lib/dropin/libgomp.so.1, entities: psthreads' "$psrun" --verbose ./plain
+check "--verbose names what is replaced" 0 'replaces libgomp-a34b.so.1' "$psrun" -v ./by_other_name
+check "--verbose reaches the runtime" 0 '^PSTHREADS_VERBOSE=1$' "$psrun" -v ./plain env PSTHREADS_VERBOSE
+check "--version" 0 '^psrun (psthreads) [0-9]' "$psrun" --version
+check "--help" 0 'Exit status' "$psrun" --help
+
+check "no program given" 125 'no program given' "$psrun"
+check "unknown option" 125 'try psrun --help' "$psrun" --nothing ./plain
+check "-n 0" 125 '-n 0: wanted' "$psrun" -n 0 ./plain
+check "-n 4,,2" 125 '-n 4,,2: wanted' "$psrun" -n 4,,2 ./plain
+check "-n word" 125 '-n many: wanted' "$psrun" -n many ./plain
+check "--ee that is unknown" 125 'fibres: there are psthreads and pthreads' "$psrun" --ee fibres ./plain
+check "folder with a blank" 125 'cannot be named to the loader' "$work/with blank/bin/psrun" ./plain
+check "--dropin without a runtime" 125 'is not an OpenMP runtime' "$psrun" --dropin wheel ./plain
+check "no such file" 127 'nothing_here: No such file' "$psrun" ./nothing_here
+check "no such program" 127 'no such program in PATH' "$psrun" nothing_here
+check "folder" 126 'is a folder' "$psrun" "$work"
+check "not executable" 126 'data: Permission denied' "$psrun" ./data
+check "neither ELF nor script" 126 'neither an ELF program nor a script' "$psrun" ./bare
+check "broken ELF" 126 'broken' "$psrun" ./broken
+check "static" 126 'static is linked statically' "$psrun" ./static
+check "no runtime, ever" 126 'serial has no OpenMP runtime' "$psrun" ./serial
+check "shared library" 126 'is a shared library' "$psrun" ./wheel/libs/libgomp-a34b.so.1
+check "missing entry point" 127 'GOMP_never_heard_of@GOMP_9.9' "$psrun" ./wants_extra
+if [ -x inside ]; then
+    check "runtime inside the program" 126 'linked into itself' "$psrun" ./inside
+fi
+
+check "doctor: by name" 0 'yes, by name (LD_LIBRARY_PATH)' "$psrun" doctor ./plain
+check "doctor: RPATH" 0 'yes, by name (LD_PRELOAD' "$psrun" doctor ./by_rpath
+check "doctor: renamed" 0 'yes, by interposition' "$psrun" doctor ./by_other_name
+check "doctor: who needs it" 0 'needed by *by_other_name' "$psrun" doctor ./by_other_name
+check "doctor: missing" 1 'missing *GOMP_never_heard_of@GOMP_9.9, wanted by wants_extra' "$psrun" doctor ./wants_extra
+check "doctor: static" 1 'verdict *no: ./static is linked statically' "$psrun" doctor ./static
+check "doctor: library" 0 'a program that loads it' "$psrun" doctor wheel/plugin.so
+check "doctor: nothing yet" 0 'none; ours is preloaded' "$psrun" doctor ./host
+check "a program called doctor" 127 'doctor: no such program in PATH' env PATH=/nowhere "$psrun" -- doctor
+
+echo "$checks checks, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,237 @@
+/* See closure.h. */
+#include "closure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum runtime runtime_of(const struct elf *e)
+{
+    if (!elf_defines(e, "omp_get_thread_num", NULL))
+        return RUNTIME_NONE;
+    bool gnu = elf_defines(e, "GOMP_parallel", NULL) || elf_defines(e, "GOMP_parallel_start", NULL);
+    bool llvm = elf_defines(e, "__kmpc_fork_call", NULL);
+    if (gnu && llvm)
+        return RUNTIME_BOTH;
+    return gnu ? RUNTIME_GNU : llvm ? RUNTIME_LLVM : RUNTIME_OTHER;
+}
+
+const char *runtime_name(enum runtime r)
+{
+    static const char *const names[] = {
+        [RUNTIME_NONE] = "none",         [RUNTIME_GNU] = "GNU",       [RUNTIME_LLVM] = "LLVM",
+        [RUNTIME_BOTH] = "LLVM and GNU", [RUNTIME_OTHER] = "unknown",
+    };
+    return names[r];
+}
+
+static int add_object(struct closure *c, const char *name, const char *path, const struct elf *dropin)
+{
+    struct object **grown = realloc(c->object, (c->num + 1) * sizeof *grown);
+    if (!grown)
+        return ENOMEM;
+    c->object = grown;
+    struct object *o = calloc(1, sizeof *o);
+    char *copy = strdup(name);
+    if (!o || !copy) {
+        free(o);
+        free(copy);
+        return ENOMEM;
+    }
+    o->name = copy;
+    o->found = path && elf_open(&o->elf, path) == ELF_OK;
+    if (o->found) {
+        o->runtime = runtime_of(&o->elf);
+        o->ours = dropin && o->elf.dev == dropin->dev && o->elf.ino == dropin->ino;
+    }
+    c->object[c->num++] = o;
+    return 0;
+}
+
+/* "	libm.so.6 => /lib/libm.so.6 (0x7f..)", "	/lib/ld.so (0x7f..)", "	libx.so => not found". */
+static int add_line(struct closure *c, char *line, const struct elf *dropin)
+{
+    line += strspn(line, " \t");
+    line[strcspn(line, "\n")] = '\0';
+    char *address = strstr(line, " (0x");
+    if (address)
+        *address = '\0';
+    char *arrow = strstr(line, " => ");
+    if (arrow) {
+        *arrow = '\0';
+        const char *path = arrow + 4;
+        return add_object(c, line, path[0] == '/' ? path : NULL, dropin);
+    }
+    if (line[0] != '/' || !address)
+        return 0; /* the vdso, or a message */
+    const char *base = strrchr(line, '/') + 1;
+    return add_object(c, base, line, dropin);
+}
+
+static void trace_in_child(int out, const char *interp, const char *program, const char *library_path,
+                           const char *preload)
+{
+    int null = open("/dev/null", O_RDWR);
+    if (null >= 0) {
+        dup2(null, 0);
+        dup2(null, 2);
+    }
+    dup2(out, 1);
+    setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+    unsetenv("LD_WARN");
+    unsetenv("LD_BIND_NOW");
+    unsetenv("LD_DEBUG");
+    if (library_path)
+        setenv("LD_LIBRARY_PATH", library_path, 1);
+    if (preload)
+        setenv("LD_PRELOAD", preload, 1);
+    execl(interp, interp, program, (char *)NULL);
+    _exit(127);
+}
+
+int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
+                  const char *preload, const struct elf *dropin)
+{
+    *c = (struct closure){0};
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    pid_t pid = fork();
+    if (pid < 0) {
+        int error = errno;
+        close(ends[0]);
+        close(ends[1]);
+        return error;
+    }
+    if (pid == 0)
+        trace_in_child(ends[1], interp, program, library_path, preload);
+    close(ends[1]);
+    int error = add_object(c, program, program, dropin);
+    FILE *lines = fdopen(ends[0], "r");
+    char *line = NULL;
+    size_t capacity = 0;
+    while (!error && lines && getline(&line, &capacity, lines) >= 0)
+        error = add_line(c, line, dropin);
+    free(line);
+    if (lines)
+        fclose(lines);
+    else
+        close(ends[0]);
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!error && WIFEXITED(status) && WEXITSTATUS(status) == 127 && c->num == 1)
+        error = ENOEXEC; /* the loader itself could not be run */
+    if (error)
+        closure_free(c);
+    return error;
+}
+
+void closure_free(struct closure *c)
+{
+    for (unsigned i = 0; i < c->num; i++) {
+        if (c->object[i]->found)
+            elf_close(&c->object[i]->elf);
+        free(c->object[i]->name);
+        free(c->object[i]);
+    }
+    free(c->object);
+    *c = (struct closure){0};
+}
+
+unsigned closure_foreign(const struct closure *c, unsigned i)
+{
+    while (i < c->num && (c->object[i]->runtime == RUNTIME_NONE || c->object[i]->ours))
+        i++;
+    return i;
+}
+
+bool closure_has_ours(const struct closure *c)
+{
+    for (unsigned i = 0; i < c->num; i++)
+        if (c->object[i]->ours)
+            return true;
+    return false;
+}
+
+bool closure_has_runtime(const struct closure *c) { return closure_has_ours(c) || closure_foreign(c, 0) < c->num; }
+
+static bool is_c_library(const struct object *o)
+{
+    return strncmp(o->name, "libc.so", 7) == 0 || strncmp(o->name, "ld-linux", 8) == 0 ||
+           strncmp(o->name, "ld64", 4) == 0;
+}
+
+bool closure_wants_any(const struct closure *c, const char *const names[])
+{
+    for (unsigned i = 0; i < c->num; i++) {
+        if (!c->object[i]->found || is_c_library(c->object[i]))
+            continue;
+        for (unsigned k = 0; names[k]; k++)
+            if (elf_wants(&c->object[i]->elf, names[k]))
+                return true;
+    }
+    return false;
+}
+
+static bool is_omp_name(const char *name)
+{
+    static const char *const prefixes[] = {"GOMP_", "GOACC_", "omp_",  "__kmpc_", "__kmp_",
+                                           "kmp_",  "kmpc_",  "ompc_", "acc_"};
+    for (unsigned i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The program's own "omp_something" is no entry point of a runtime. */
+static bool defined_elsewhere(const struct closure *c, const char *name)
+{
+    for (unsigned i = 0; i < c->num; i++)
+        if (c->object[i]->found && c->object[i]->runtime == RUNTIME_NONE && elf_defines(&c->object[i]->elf, name, NULL))
+            return true;
+    return false;
+}
+
+static bool is_ours_by_name(const struct closure *c, const char *file)
+{
+    for (unsigned i = 0; i < c->num; i++)
+        if (c->object[i]->ours && strcmp(c->object[i]->name, file) == 0)
+            return true;
+    return false;
+}
+
+unsigned closure_lacks(const struct closure *c, const struct elf *dropin, struct lack *lack, unsigned max,
+                       unsigned *num_wanted)
+{
+    unsigned num = 0;
+    *num_wanted = 0;
+    for (unsigned i = 0; i < c->num; i++) {
+        const struct object *o = c->object[i];
+        if (!o->found || o->runtime != RUNTIME_NONE)
+            continue;
+        for (size_t k = 0; k < o->elf.num_sym; k++) {
+            const char *name = elf_sym_name(&o->elf, k);
+            if (!elf_sym_wanted(&o->elf, k) || !is_omp_name(name) || defined_elsewhere(c, name))
+                continue;
+            ++*num_wanted;
+            const struct elf_version *v = elf_sym_version(&o->elf, k);
+            if (elf_defines(dropin, name, v ? v->name : NULL))
+                continue;
+            if (num++ < max)
+                lack[num - 1] = (struct lack){name, v ? v->name : NULL, o->name};
+        }
+        for (unsigned v = 0; v < ELF_VERSIONS_MAX; v++) {
+            const struct elf_version *want = &o->elf.version[v];
+            if (!want->name || !want->file || !is_ours_by_name(c, want->file) || elf_has_version(dropin, want->name))
+                continue;
+            if (num++ < max)
+                lack[num - 1] = (struct lack){"version", want->name, o->name};
+        }
+    }
+    return num;
+}

@@ -1,0 +1,61 @@
+/* What a program loads when it starts: the program and its libraries, in the loader's order, and which of them are OpenMP
+ * runtimes.
+ *
+ * The dynamic loader itself is asked (LD_TRACE_LOADED_OBJECTS, as ldd does): it alone knows the cache, RPATH and RUNPATH, hwcaps
+ * and the environment exactly as they will be. Nothing of the program runs. Cost: one fork and exec, about a millisecond,
+ * and a mapping a library. What is loaded later with dlopen is not seen.
+ * Rejected: our own resolver (it would have to follow each C library's rules, and would be wrong by a version). */
+#ifndef PSRUN_CLOSURE_H
+#define PSRUN_CLOSURE_H
+
+#include "elf_file.h"
+
+enum runtime {
+    RUNTIME_NONE,
+    RUNTIME_GNU,   /* answers GCC's entry points */
+    RUNTIME_LLVM,  /* answers Clang's */
+    RUNTIME_BOTH,  /* libomp, which has GCC's as well, or ours */
+    RUNTIME_OTHER, /* an OpenMP runtime with entry points of its own */
+};
+
+struct object {
+    char *name; /* as it was asked for: "libgomp.so.1" */
+    bool found; /* the loader finds a file, and we can read it */
+    struct elf elf;
+    enum runtime runtime;
+    bool ours; /* it is the drop-in's file */
+};
+
+struct closure {
+    struct object **object; /* [0] is the program itself */
+    unsigned num;
+};
+
+/* Traces program (opened as object 0) with the given values of the loader's variables; NULL: as they are. interp: the loader to
+ * ask. dropin: to recognise our own file. 0 or an errno value; then there is nothing to free. */
+int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
+                  const char *preload, const struct elf *dropin);
+void closure_free(struct closure *c);
+
+/* The first object with a runtime that is not ours, from index i on; c->num: none. */
+unsigned closure_foreign(const struct closure *c, unsigned i);
+bool closure_has_ours(const struct closure *c);
+bool closure_has_runtime(const struct closure *c);
+/* Whether some object but the C library imports one of the names (NULL-terminated). */
+bool closure_wants_any(const struct closure *c, const char *const names[]);
+
+enum runtime runtime_of(const struct elf *e);
+const char *runtime_name(enum runtime r);
+
+/* An OpenMP symbol that the drop-in lacks. */
+struct lack {
+    const char *symbol;
+    const char *version; /* NULL: any */
+    const char *user;    /* the object that wants it */
+};
+/* Collects up to max of the entry points (and version nodes) that objects of c want from their runtime and dropin does not
+ * define; returns how many there are, and in *num_wanted how many are wanted at all. */
+unsigned closure_lacks(const struct closure *c, const struct elf *dropin, struct lack *lack, unsigned max,
+                       unsigned *num_wanted);
+
+#endif

@@ -1,0 +1,351 @@
+/* See elf_file.h. */
+#include "elf_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HIDDEN 0x8000u /* of a version index: not the default version */
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define OUR_DATA ELFDATA2LSB
+#else
+#define OUR_DATA ELFDATA2MSB
+#endif
+#define OUR_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
+
+static const void *at_offset(const struct elf *e, size_t offset, size_t bytes)
+{
+    return offset <= e->size && bytes <= e->size - offset ? e->map + offset : NULL;
+}
+
+static const ElfW(Ehdr) * header(const struct elf *e) { return (const ElfW(Ehdr) *)e->map; }
+
+static const ElfW(Phdr) * segment(const struct elf *e, unsigned i)
+{
+    return (const ElfW(Phdr) *)at_offset(e, header(e)->e_phoff + i * sizeof(ElfW(Phdr)), sizeof(ElfW(Phdr)));
+}
+
+/* The bytes that would be loaded at an address; NULL: not in the file. */
+static const void *at_address(const struct elf *e, ElfW(Addr) address, size_t bytes)
+{
+    for (unsigned i = 0; i < header(e)->e_phnum; i++) {
+        const ElfW(Phdr) *p = segment(e, i);
+        if (p && p->p_type == PT_LOAD && address >= p->p_vaddr && address - p->p_vaddr < p->p_filesz)
+            return at_offset(e, p->p_offset + (address - p->p_vaddr), bytes);
+    }
+    return NULL;
+}
+
+static const char *string_at(const struct elf *e, size_t offset) { return offset < e->str_size ? e->str + offset : ""; }
+
+struct tables {
+    ElfW(Addr) str, sym, versym, verneed, verdef, hash, gnu_hash;
+    size_t str_size, num_verneed, num_verdef;
+    size_t soname, rpath, runpath; /* string offsets; 0: none */
+    size_t needed[ELF_NEEDED_MAX];
+    unsigned num_needed;
+};
+
+static void read_dynamic_entry(struct tables *t, const ElfW(Dyn) * d)
+{
+    switch (d->d_tag) {
+    case DT_STRTAB:
+        t->str = d->d_un.d_ptr;
+        break;
+    case DT_STRSZ:
+        t->str_size = d->d_un.d_val;
+        break;
+    case DT_SYMTAB:
+        t->sym = d->d_un.d_ptr;
+        break;
+    case DT_VERSYM:
+        t->versym = d->d_un.d_ptr;
+        break;
+    case DT_VERNEED:
+        t->verneed = d->d_un.d_ptr;
+        break;
+    case DT_VERNEEDNUM:
+        t->num_verneed = d->d_un.d_val;
+        break;
+    case DT_VERDEF:
+        t->verdef = d->d_un.d_ptr;
+        break;
+    case DT_VERDEFNUM:
+        t->num_verdef = d->d_un.d_val;
+        break;
+    case DT_HASH:
+        t->hash = d->d_un.d_ptr;
+        break;
+    case DT_GNU_HASH:
+        t->gnu_hash = d->d_un.d_ptr;
+        break;
+    case DT_SONAME:
+        t->soname = d->d_un.d_val;
+        break;
+    case DT_RPATH:
+        t->rpath = d->d_un.d_val;
+        break;
+    case DT_RUNPATH:
+        t->runpath = d->d_un.d_val;
+        break;
+    case DT_NEEDED:
+        if (t->num_needed < ELF_NEEDED_MAX)
+            t->needed[t->num_needed++] = d->d_un.d_val;
+        break;
+    default:
+        break;
+    }
+}
+
+/* The dynamic section does not say how many symbols there are; the hash tables know. */
+static size_t count_symbols(const struct elf *e, const struct tables *t)
+{
+    if (t->hash) {
+        const uint32_t *h = at_address(e, t->hash, 8);
+        return h ? h[1] : 0;
+    }
+    const uint32_t *g = t->gnu_hash ? at_address(e, t->gnu_hash, 16) : NULL;
+    if (!g)
+        return 0;
+    uint32_t num_buckets = g[0], first = g[1];
+    ElfW(Addr) buckets = t->gnu_hash + 16 + (size_t)g[2] * sizeof(ElfW(Addr));
+    const uint32_t *bucket = at_address(e, buckets, (size_t)num_buckets * 4);
+    uint32_t last = 0;
+    for (uint32_t i = 0; bucket && i < num_buckets; i++)
+        if (bucket[i] > last)
+            last = bucket[i];
+    if (last < first)
+        return first;
+    for (ElfW(Addr) chains = buckets + (size_t)num_buckets * 4;; last++) {
+        const uint32_t *link = at_address(e, chains + (size_t)(last - first) * 4, 4);
+        if (!link || (*link & 1))
+            return link ? last + 1u : 0;
+    }
+}
+
+static void set_version(struct elf *e, unsigned index, const char *name, const char *file)
+{
+    index &= ~HIDDEN;
+    if (index < ELF_VERSIONS_MAX)
+        e->version[index] = (struct elf_version){name, file};
+}
+
+static void read_versions(struct elf *e, const struct tables *t)
+{
+    ElfW(Addr) address = t->verneed;
+    for (size_t i = 0; i < t->num_verneed; i++) {
+        const ElfW(Verneed) *n = at_address(e, address, sizeof *n);
+        if (!n)
+            break;
+        ElfW(Addr) aux = address + n->vn_aux;
+        for (unsigned k = 0; k < n->vn_cnt; k++) {
+            const ElfW(Vernaux) *a = at_address(e, aux, sizeof *a);
+            if (!a)
+                break;
+            set_version(e, a->vna_other, string_at(e, a->vna_name), string_at(e, n->vn_file));
+            aux += a->vna_next;
+        }
+        address += n->vn_next;
+    }
+    address = t->verdef;
+    for (size_t i = 0; i < t->num_verdef; i++) {
+        const ElfW(Verdef) *d = at_address(e, address, sizeof *d);
+        const ElfW(Verdaux) *a = d ? at_address(e, address + d->vd_aux, sizeof *a) : NULL;
+        if (!a)
+            break;
+        if (!(d->vd_flags & VER_FLG_BASE))
+            set_version(e, d->vd_ndx, string_at(e, a->vda_name), NULL);
+        address += d->vd_next;
+    }
+}
+
+static enum elf_status read_dynamic(struct elf *e, const ElfW(Phdr) * p)
+{
+    struct tables t = {0};
+    const ElfW(Dyn) *d = at_offset(e, p->p_offset, p->p_filesz);
+    if (!d)
+        return ELF_BROKEN;
+    for (size_t i = 0; i < p->p_filesz / sizeof *d && d[i].d_tag != DT_NULL; i++)
+        read_dynamic_entry(&t, &d[i]);
+    e->dynamic = true;
+    e->str = t.str ? at_address(e, t.str, t.str_size) : NULL;
+    e->str_size = e->str ? t.str_size : 0;
+    if (e->str_size == 0 || e->str[e->str_size - 1] != '\0')
+        return t.num_needed || t.soname ? ELF_BROKEN : ELF_OK;
+    e->soname = t.soname ? string_at(e, t.soname) : NULL;
+    e->rpath = t.rpath ? string_at(e, t.rpath) : NULL;
+    e->runpath = t.runpath ? string_at(e, t.runpath) : NULL;
+    for (unsigned i = 0; i < t.num_needed; i++)
+        e->needed[e->num_needed++] = string_at(e, t.needed[i]);
+    e->num_sym = count_symbols(e, &t);
+    e->sym = at_address(e, t.sym, e->num_sym * sizeof *e->sym);
+    if (!e->sym)
+        e->num_sym = 0;
+    e->versym = t.versym ? at_address(e, t.versym, e->num_sym * sizeof *e->versym) : NULL;
+    read_versions(e, &t);
+    return ELF_OK;
+}
+
+static enum elf_status read_file(struct elf *e)
+{
+    const unsigned char *ident = at_offset(e, 0, EI_NIDENT);
+    if (!ident || memcmp(ident, ELFMAG, SELFMAG) != 0)
+        return ELF_NOT;
+    const ElfW(Ehdr) *h = header(e);
+    if (e->size > offsetof(ElfW(Ehdr), e_machine) + sizeof h->e_machine && ident[EI_DATA] == OUR_DATA)
+        e->machine = h->e_machine; /* stands at the same place in both classes */
+    if (ident[EI_CLASS] != OUR_CLASS || ident[EI_DATA] != OUR_DATA)
+        return ELF_FOREIGN;
+    if (e->size < sizeof *h || (h->e_phnum > 0 && h->e_phentsize != sizeof(ElfW(Phdr))))
+        return ELF_BROKEN;
+    e->type = h->e_type;
+    const ElfW(Phdr) *dynamic = NULL;
+    for (unsigned i = 0; i < h->e_phnum; i++) {
+        const ElfW(Phdr) *p = segment(e, i);
+        if (!p)
+            return ELF_BROKEN;
+        if (p->p_type == PT_DYNAMIC)
+            dynamic = p;
+        if (p->p_type == PT_INTERP) {
+            e->interp = at_offset(e, p->p_offset, p->p_filesz);
+            if (!e->interp || p->p_filesz == 0 || e->interp[p->p_filesz - 1] != '\0')
+                return ELF_BROKEN;
+        }
+    }
+    return dynamic ? read_dynamic(e, dynamic) : ELF_OK;
+}
+
+enum elf_status elf_open(struct elf *e, const char *path)
+{
+    memset(e, 0, sizeof *e);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0)
+        return ELF_UNREADABLE;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return ELF_UNREADABLE;
+    }
+    e->dev = st.st_dev;
+    e->ino = st.st_ino;
+    e->size = (size_t)st.st_size;
+    void *map = e->size ? mmap(NULL, e->size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    close(fd);
+    if (map == MAP_FAILED)
+        return ELF_NOT;
+    e->map = map;
+    e->path = strdup(path);
+    enum elf_status status = e->path ? read_file(e) : ELF_UNREADABLE;
+    if (status != ELF_OK) {
+        unsigned machine = e->machine;
+        elf_close(e);
+        e->machine = machine;
+    }
+    return status;
+}
+
+void elf_close(struct elf *e)
+{
+    if (e->map)
+        munmap((void *)e->map, e->size);
+    free(e->path);
+    memset(e, 0, sizeof *e);
+}
+
+const char *elf_sym_name(const struct elf *e, size_t i) { return string_at(e, e->sym[i].st_name); }
+
+const struct elf_version *elf_sym_version(const struct elf *e, size_t i)
+{
+    unsigned index = e->versym ? e->versym[i] & ~HIDDEN : 0;
+    return index < ELF_VERSIONS_MAX && e->version[index].name ? &e->version[index] : NULL;
+}
+
+static unsigned binding(const struct elf *e, size_t i) { return e->sym[i].st_info >> 4; }
+
+bool elf_sym_wanted(const struct elf *e, size_t i)
+{
+    return e->sym[i].st_shndx == SHN_UNDEF && binding(e, i) == STB_GLOBAL;
+}
+
+bool elf_sym_given(const struct elf *e, size_t i)
+{
+    unsigned visibility = e->sym[i].st_other & 3u;
+    return e->sym[i].st_shndx != SHN_UNDEF && binding(e, i) != STB_LOCAL &&
+           (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
+}
+
+bool elf_defines(const struct elf *e, const char *name, const char *version)
+{
+    for (size_t i = 0; i < e->num_sym; i++) {
+        if (!elf_sym_given(e, i) || strcmp(elf_sym_name(e, i), name) != 0)
+            continue;
+        const struct elf_version *v = elf_sym_version(e, i);
+        if (!version || !v || strcmp(v->name, version) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool elf_wants(const struct elf *e, const char *name)
+{
+    for (size_t i = 0; i < e->num_sym; i++)
+        if (e->sym[i].st_shndx == SHN_UNDEF && strcmp(elf_sym_name(e, i), name) == 0)
+            return true;
+    return false;
+}
+
+bool elf_has_version(const struct elf *e, const char *version)
+{
+    for (unsigned i = 0; i < ELF_VERSIONS_MAX; i++)
+        if (e->version[i].name && !e->version[i].file && strcmp(e->version[i].name, version) == 0)
+            return true;
+    return false;
+}
+
+bool elf_contains(const struct elf *e, const char *name)
+{
+    const ElfW(Ehdr) *h = header(e);
+    for (unsigned i = 0; i < h->e_shnum && h->e_shentsize == sizeof(ElfW(Shdr)); i++) {
+        const ElfW(Shdr) *s = at_offset(e, h->e_shoff + i * sizeof *s, sizeof *s);
+        if (!s || s->sh_type != SHT_SYMTAB || s->sh_link >= h->e_shnum)
+            continue;
+        const ElfW(Shdr) *strings = at_offset(e, h->e_shoff + s->sh_link * sizeof *s, sizeof *s);
+        const char *str = strings ? at_offset(e, strings->sh_offset, strings->sh_size) : NULL;
+        const ElfW(Sym) *sym = at_offset(e, s->sh_offset, s->sh_size);
+        if (!str || !sym || strings->sh_size == 0 || str[strings->sh_size - 1] != '\0')
+            continue;
+        for (size_t k = 0; k < s->sh_size / sizeof *sym; k++)
+            if (sym[k].st_shndx != SHN_UNDEF && (sym[k].st_info & 0xfu) == STT_FUNC &&
+                sym[k].st_name < strings->sh_size && strcmp(str + sym[k].st_name, name) == 0)
+                return true;
+    }
+    return false;
+}
+
+const char *elf_machine_name(unsigned machine, char *buf, size_t bytes)
+{
+    switch (machine) {
+    case EM_X86_64:
+        return "x86-64";
+    case EM_386:
+        return "32-bit x86";
+    case EM_AARCH64:
+        return "AArch64";
+    case EM_ARM:
+        return "32-bit Arm";
+    case EM_RISCV:
+        return "RISC-V";
+    case EM_PPC64:
+        return "POWER";
+    case EM_S390:
+        return "S/390";
+    default:
+        snprintf(buf, bytes, "machine %u", machine);
+        return buf;
+    }
+}

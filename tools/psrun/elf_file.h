@@ -1,0 +1,71 @@
+/* Reads what psrun needs of an ELF file: what it needs, what it defines, what it leaves undefined, and in which versions.
+ *
+ * Does not resolve names to files (closure.h asks the dynamic loader itself for that) and does not look into code.
+ * Only files of psrun's own class and byte order are read. Every offset is checked against the file, for the file may be
+ * anything: a broken one gives ELF_BROKEN, never a fault. An open elf is constant; strings live as long as it is open.
+ * Cost: one mmap, no copy of the symbol table. */
+#ifndef PSRUN_ELF_FILE_H
+#define PSRUN_ELF_FILE_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+enum elf_status { ELF_OK, ELF_UNREADABLE, ELF_NOT, ELF_FOREIGN, ELF_BROKEN };
+
+#define ELF_NEEDED_MAX   512
+#define ELF_VERSIONS_MAX 512
+
+struct elf_version {
+    const char *name; /* "GOMP_4.0" */
+    const char *file; /* needed versions: the library that must define it; defined ones: NULL */
+};
+
+struct elf {
+    char *path;
+    dev_t dev;
+    ino_t ino;
+    const unsigned char *map;
+    size_t size;
+    unsigned machine;
+    unsigned type;       /* ET_EXEC or ET_DYN */
+    const char *interp;  /* NULL: none */
+    bool dynamic;        /* has a dynamic section */
+    const char *soname;  /* NULL: none */
+    const char *rpath;   /* DT_RPATH: searched before LD_LIBRARY_PATH ... */
+    const char *runpath; /* ... unless there is a DT_RUNPATH, which is searched after it */
+    unsigned num_needed;
+    const char *needed[ELF_NEEDED_MAX];
+    struct elf_version version[ELF_VERSIONS_MAX]; /* by version index; name NULL: none */
+    const ElfW(Sym) * sym;
+    size_t num_sym;
+    const ElfW(Half) * versym; /* NULL: no versions */
+    const char *str;
+    size_t str_size;
+};
+
+/* Opens path; on anything but ELF_OK there is nothing to close. */
+enum elf_status elf_open(struct elf *e, const char *path);
+void elf_close(struct elf *e);
+
+/* Symbol i's name ("" for none), and its version (NULL: unversioned). */
+const char *elf_sym_name(const struct elf *e, size_t i);
+const struct elf_version *elf_sym_version(const struct elf *e, size_t i);
+/* Strong and undefined; defined and visible to others. */
+bool elf_sym_wanted(const struct elf *e, size_t i);
+bool elf_sym_given(const struct elf *e, size_t i);
+
+/* Does e define `name`, in this version (NULL: any)? Follows the loader's rule: an unversioned definition serves any. */
+bool elf_defines(const struct elf *e, const char *name, const char *version);
+/* Does e leave `name` undefined? */
+bool elf_wants(const struct elf *e, const char *name);
+/* Does e define the version node `version`? */
+bool elf_has_version(const struct elf *e, const char *version);
+/* Is `name` a function in the unstripped symbol table (so also where it is not exported)? */
+bool elf_contains(const struct elf *e, const char *name);
+
+/* "x86-64", or "machine 183" for what has no name here. */
+const char *elf_machine_name(unsigned machine, char *buf, size_t bytes);
+
+#endif

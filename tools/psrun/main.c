@@ -1,0 +1,154 @@
+/* psrun: runs an unmodified OpenMP program on our runtime. Sets the loader's variables (plan.h says which, and why), then
+ * becomes the program: exit status and signals are the program's own. */
+#include "psrun.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "psrun [options] program [arguments...]   run a program on the psthreads OpenMP runtime\n"
+    "psrun [options] doctor program           tell what would be replaced, what not, and why\n"
+    "\n"
+    "  -n, --threads N    threads of a parallel region, or a list, a number a level: 4,4 (OMP_NUM_THREADS)\n"
+    "      --ee KIND      what carries OpenMP threads: psthreads (user-level threads; the default) or\n"
+    "                     pthreads (kernel threads, the baseline); also PSTHREADS_EE\n"
+    "      --dropin DIR   take the runtime from this folder\n"
+    "  -v, --verbose      say what is done; the runtime says what it finds (PSTHREADS_VERBOSE)\n"
+    "  -V, --version      print the version\n"
+    "  -h, --help         print this\n"
+    "\n"
+    "Exit status: the program's; 125 psrun was used wrongly or finds no runtime; 126 the program cannot run on\n"
+    "our runtime; 127 no such program, or it needs OpenMP entry points that we do not have.\n";
+
+const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* "4" or "4,2": numbers from 1, separated by commas. */
+static bool is_thread_list(const char *text)
+{
+    for (;;) {
+        char *end;
+        errno = 0;
+        long n = strtol(text, &end, 10);
+        if (end == text || *text < '0' || *text > '9' || errno || n < 1 || n > 1 << 20)
+            return false;
+        if (*end == '\0')
+            return true;
+        if (*end != ',')
+            return false;
+        text = end + 1;
+    }
+}
+
+static bool is_entities(const char *text) { return strcmp(text, "psthreads") == 0 || strcmp(text, "pthreads") == 0; }
+
+static void report(const struct plan *p)
+{
+    fprintf(stderr, "psrun: runtime %s/libgomp.so.1, entities: %s\n", p->dropin_dir, p->entities);
+    fprintf(stderr, "psrun: %s%s%s: %u entry points in use, all there\n", p->file, p->script ? ", run by " : "",
+            p->script ? p->elf : "", p->num_wanted);
+    for (unsigned i = closure_foreign(&p->before, 0); i < p->before.num; i = closure_foreign(&p->before, i + 1))
+        fprintf(stderr, "psrun: replaces %s (%s)\n", p->before.object[i]->name, p->before.object[i]->elf.path);
+    if (closure_foreign(&p->before, 0) == p->before.num)
+        fprintf(stderr, "psrun: it needs no OpenMP runtime when it starts; what it loads or starts later gets ours\n");
+    fprintf(stderr, "psrun: LD_LIBRARY_PATH=%s\n", p->library_path);
+    if (p->preload_value)
+        fprintf(stderr, "psrun: LD_PRELOAD=%s\n", p->preload_value);
+}
+
+static void set_environment(const struct plan *p, const char *threads, bool verbose)
+{
+    if (setenv("LD_LIBRARY_PATH", p->library_path, 1) || setenv("PSTHREADS_EE", p->entities, 1) ||
+        (p->preload_value && setenv("LD_PRELOAD", p->preload_value, 1)) ||
+        (threads && setenv("OMP_NUM_THREADS", threads, 1)) || (verbose && setenv("PSTHREADS_VERBOSE", "1", 1))) {
+        fprintf(stderr, "psrun: cannot set the environment: %s\n", strerror(errno));
+        exit(EXIT_USAGE);
+    }
+    if (p->preload_value && !*p->preload_value)
+        unsetenv("LD_PRELOAD");
+}
+
+int main(int argc, char **argv)
+{
+    enum { OPT_EE = 256, OPT_DROPIN };
+    static const struct option options[] = {
+        {"threads", required_argument, NULL, 'n'},
+        {"ee", required_argument, NULL, OPT_EE},
+        {"dropin", required_argument, NULL, OPT_DROPIN},
+        {"verbose", no_argument, NULL, 'v'},
+        {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    const char *threads = NULL, *dropin_dir = NULL, *entities = getenv("PSTHREADS_EE");
+    bool verbose = false;
+    if (entities && !is_entities(entities)) {
+        fprintf(stderr, "psrun: PSTHREADS_EE=%s: there are psthreads and pthreads; psthreads is used\n", entities);
+        entities = NULL;
+    }
+    for (int c; (c = getopt_long(argc, argv, "+n:vVh", options, NULL)) != -1;) {
+        switch (c) {
+        case 'n':
+            threads = optarg;
+            break;
+        case OPT_EE:
+            entities = optarg;
+            break;
+        case OPT_DROPIN:
+            dropin_dir = optarg;
+            break;
+        case 'v':
+            verbose = true;
+            break;
+        case 'V':
+            printf("psrun (psthreads) %s\n", PS_VERSION);
+            return 0;
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        default:
+            fprintf(stderr, "psrun: try psrun --help\n");
+            return EXIT_USAGE;
+        }
+    }
+    if (threads && !is_thread_list(threads)) {
+        fprintf(stderr, "psrun: -n %s: wanted a number of threads from 1, or a list such as 4,2\n", threads);
+        return EXIT_USAGE;
+    }
+    entities = entities ? entities : "psthreads";
+    if (!is_entities(entities)) {
+        fprintf(stderr, "psrun: --ee %s: there are psthreads and pthreads\n", entities);
+        return EXIT_USAGE;
+    }
+    bool examine = optind < argc && strcmp(argv[optind], "doctor") == 0 && strcmp(argv[optind - 1], "--") != 0;
+    optind += examine;
+    if (optind >= argc) {
+        fprintf(stderr, "psrun: no program given; try psrun --help\n");
+        return EXIT_USAGE;
+    }
+    static struct plan plan;
+    plan_make(&plan, argv[optind], entities, dropin_dir, examine || verbose, examine);
+    if (examine)
+        return doctor(&plan);
+    if (plan.status) {
+        fprintf(stderr, "psrun: %s\n", plan.why);
+        return plan.status;
+    }
+    if (!plan.script && !closure_has_runtime(&plan.after) &&
+        !closure_wants_any(&plan.after, (const char *const[]){"dlopen", "dlmopen", NULL}))
+        fprintf(stderr, "psrun: %s has no OpenMP runtime itself; what it starts gets ours\n", argv[optind]);
+    if (verbose)
+        report(&plan);
+    set_environment(&plan, threads, verbose);
+    execv(plan.file, argv + optind);
+    int error = errno;
+    fprintf(stderr, "psrun: %s: %s\n", plan.file, strerror(error));
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}

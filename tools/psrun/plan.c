@@ -1,0 +1,300 @@
+/* See plan.h. */
+#include "plan.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define DROPIN_LINK   "libgomp.so.1"
+#define SCRIPT_NESTED 4 /* "#!" of "#!" of ...; the kernel gives up at 4 too */
+
+__attribute__((format(printf, 3, 4))) static int fail(struct plan *p, int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p->why, sizeof p->why, format, args);
+    va_end(args);
+    return p->status = status;
+}
+
+__attribute__((format(printf, 1, 2))) static char *print(const char *format, ...)
+{
+    va_list args;
+    char *text = NULL;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    va_end(args);
+    if (!text) {
+        fprintf(stderr, "psrun: out of memory\n");
+        exit(EXIT_USAGE);
+    }
+    return text;
+}
+
+/* --- the drop-in -------------------------------------------------------------------------------------------------------- */
+
+/* build/bin/psrun -> build/lib/dropin; prefix/bin/psrun -> prefix/lib/psthreads/dropin. */
+static char *find_dropin_dir(struct plan *p)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) {
+        fail(p, EXIT_USAGE, "cannot tell where psrun stands (/proc/self/exe: %s)", strerror(errno));
+        return NULL;
+    }
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    static const char *const places[] = {"../lib", "../lib/psthreads"};
+    const char *folder = strcmp(p->entities, "pthreads") == 0 ? "dropin-pthreads" : "dropin";
+    for (unsigned i = 0; i < 2; i++) {
+        char *dir = print("%s/%s/%s", self, places[i], folder);
+        char *link = print("%s/" DROPIN_LINK, dir);
+        bool there = access(link, R_OK) == 0;
+        free(link);
+        char *real = there ? realpath(dir, NULL) : NULL;
+        free(dir);
+        if (real)
+            return real;
+    }
+    fail(p, EXIT_USAGE, "there is no %s/" DROPIN_LINK " in %s/%s or %s/%s: build the runtime first", folder, self,
+         places[0], self, places[1]);
+    return NULL;
+}
+
+static int open_dropin(struct plan *p, const char *given)
+{
+    p->dropin_dir = given ? realpath(given, NULL) : find_dropin_dir(p);
+    if (!p->dropin_dir)
+        return p->status ? p->status : fail(p, EXIT_USAGE, "%s: %s", given, strerror(errno));
+    if (strpbrk(p->dropin_dir, ":; \t"))
+        return fail(p, EXIT_USAGE,
+                    "the folder '%s' cannot be named to the loader (it has a blank, ':' or ';' in its name)",
+                    p->dropin_dir);
+    char *file = print("%s/" DROPIN_LINK, p->dropin_dir);
+    enum elf_status s = elf_open(&p->dropin, file);
+    if (s != ELF_OK || runtime_of(&p->dropin) == RUNTIME_NONE)
+        fail(p, EXIT_USAGE, "%s is not an OpenMP runtime", file);
+    free(file);
+    return p->status;
+}
+
+/* --- the program -------------------------------------------------------------------------------------------------------- */
+
+/* As execvp would find it. */
+static char *find_program(struct plan *p, const char *name)
+{
+    if (strchr(name, '/')) {
+        if (access(name, F_OK) != 0) {
+            fail(p, EXIT_NOT_FOUND, "%s: %s", name, strerror(errno));
+            return NULL;
+        }
+        return print("%s", name);
+    }
+    const char *path = getenv("PATH");
+    path = path ? path : "/usr/local/bin:/usr/bin:/bin";
+    for (const char *end; *name; path = end + 1) {
+        end = strchrnul(path, ':');
+        char *file = end == path ? print("./%s", name) : print("%.*s/%s", (int)(end - path), path, name);
+        struct stat st;
+        if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)
+            return file;
+        free(file);
+        if (!*end)
+            break;
+    }
+    fail(p, EXIT_NOT_FOUND, "%s: no such program in PATH", name);
+    return NULL;
+}
+
+/* The interpreter that a "#!" line names; NULL: it has none. */
+static char *interpreter_of_script(const char *file)
+{
+    char line[256];
+    FILE *f = fopen(file, "re");
+    size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
+    if (f)
+        fclose(f);
+    line[n] = '\0';
+    if (strncmp(line, "#!", 2) != 0)
+        return NULL;
+    char *name = line + 2 + strspn(line + 2, " \t");
+    name[strcspn(name, " \t\r\n")] = '\0';
+    return *name ? print("%s", name) : NULL;
+}
+
+static int look_at_elf(struct plan *p, struct elf *e, bool allow_library)
+{
+    char buf[32];
+    p->elf = print("%s", p->file);
+    for (int depth = 0;; depth++) {
+        enum elf_status s = elf_open(e, p->elf);
+        if (s == ELF_OK)
+            break;
+        if (s == ELF_UNREADABLE)
+            return fail(p, access(p->elf, F_OK) == 0 ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND, "%s: %s", p->elf,
+                        access(p->elf, R_OK) == 0 ? "is not a file that can be run" : strerror(errno));
+        if (s == ELF_FOREIGN)
+            return fail(p, EXIT_CANNOT_RUN, "%s is a program for %s; this psrun can run its own kind only", p->elf,
+                        elf_machine_name(e->machine, buf, sizeof buf));
+        char *next = s == ELF_NOT && depth < SCRIPT_NESTED ? interpreter_of_script(p->elf) : NULL;
+        if (!next)
+            return fail(p, EXIT_CANNOT_RUN, "%s is %s", p->elf,
+                        s == ELF_NOT ? "neither an ELF program nor a script with a #! line" : "a broken ELF file");
+        free(p->elf);
+        p->elf = next;
+        p->script = true;
+    }
+    /* a library has its own name or needs something; a program has a loader, or is static */
+    p->library = !e->interp && e->type == ET_DYN && (e->soname || e->num_needed > 0);
+    if (p->library && !allow_library)
+        return fail(p, EXIT_CANNOT_RUN, "%s is a shared library, not a program", p->elf);
+    if (!p->library && !e->interp)
+        return fail(p, EXIT_CANNOT_RUN, "%s is linked statically: no library of it can be replaced%s", p->elf,
+                    elf_contains(e, "GOMP_parallel") ? " (it has GCC's OpenMP runtime inside)" : "");
+    if (elf_defines(e, "GOMP_parallel", NULL) || (!p->library && elf_contains(e, "GOMP_parallel")))
+        return fail(p, EXIT_CANNOT_RUN, "%s has an OpenMP runtime linked into itself: it cannot be replaced", p->elf);
+    if (e->interp && strstr(e->interp, "ld-musl"))
+        return fail(p, EXIT_CANNOT_RUN, "%s is linked to musl; the runtime needs the GNU C library", p->elf);
+    return 0;
+}
+
+/* For such programs the loader drops LD_LIBRARY_PATH, and LD_PRELOAD of names with a slash. */
+static int check_privileges(struct plan *p)
+{
+    struct stat st;
+    if (stat(p->elf, &st) != 0 || p->library)
+        return 0;
+    bool user = (st.st_mode & S_ISUID) && st.st_uid != getuid();
+    bool group = (st.st_mode & S_ISGID) && st.st_gid != getgid();
+    bool capable = getuid() != 0 && getxattr(p->elf, "security.capability", NULL, 0) > 0;
+    if (user || group || capable)
+        return fail(p, EXIT_CANNOT_RUN, "%s runs with %s: the loader then ignores who asks for another library", p->elf,
+                    user    ? "another user's rights (set-user-id)"
+                    : group ? "another group's rights (set-group-id)"
+                            : "capabilities");
+    return 0;
+}
+
+/* --- the environment ------------------------------------------------------------------------------------------------------ */
+
+/* "dir:old", where old loses what an outer psrun put there: entries that end in ours. */
+static char *put_first(const char *first, const char *old, const char *separators, bool files)
+{
+    char *value = print("%s", first);
+    while (old && *old) {
+        size_t n = strcspn(old, separators);
+        const char *leaf = files ? "/" DROPIN_LINK : "";
+        char *entry = print("%.*s", (int)n, old);
+        char *a = print("lib/dropin%s", leaf), *b = print("lib/dropin-pthreads%s", leaf);
+        char *c = print("psthreads/dropin%s", leaf), *d = print("psthreads/dropin-pthreads%s", leaf);
+        const char *const ends[] = {a, b, c, d, first};
+        bool drop = n == 0;
+        for (unsigned i = 0; i < 5; i++) {
+            size_t m = strlen(ends[i]);
+            drop = drop || (m > 0 && n >= m && strcmp(entry + n - m, ends[i]) == 0);
+        }
+        if (!drop) {
+            char *longer = *value ? print("%s:%s", value, entry) : print("%s", entry);
+            free(value);
+            value = longer;
+        }
+        free(entry);
+        free(a), free(b), free(c), free(d);
+        old += n;
+        old += *old ? 1 : 0;
+    }
+    return value;
+}
+
+static const char *const loads_later[] = {"dlopen", "dlmopen", NULL};
+static const char *const starts_others[] = {"execve", "execv",  "execvp",  "execvpe",     "execl",
+                                            "execlp", "execle", "fexecve", "posix_spawn", "posix_spawnp",
+                                            "system", "popen",  NULL};
+
+static int make_environment(struct plan *p, const char *interp, bool compare)
+{
+    const char *old_path = getenv("LD_LIBRARY_PATH"), *old_preload = getenv("LD_PRELOAD");
+    p->library_path = put_first(p->dropin_dir, old_path, ":;", false);
+    char *cleaned = put_first("", old_preload, ": ", true);
+    char *path_before = put_first("", old_path, ":;", false);
+    int error = 0;
+    if (compare)
+        error = closure_trace(&p->before, interp, p->elf, path_before, cleaned, &p->dropin);
+    error = error ? error : closure_trace(&p->after, interp, p->elf, p->library_path, cleaned, &p->dropin);
+    free(path_before);
+    if (error) {
+        free(cleaned);
+        return fail(p, EXIT_CANNOT_RUN, "cannot ask the loader %s about %s: %s", interp, p->elf, strerror(error));
+    }
+    bool any = closure_has_runtime(&p->after);
+    p->preload = p->script || !any || closure_foreign(&p->after, 0) < p->after.num;
+    p->never = !p->script && !p->library && !any && !closure_wants_any(&p->after, loads_later) &&
+               !closure_wants_any(&p->after, starts_others);
+    if (p->preload) {
+        char *link = print("%s/" DROPIN_LINK, p->dropin_dir);
+        p->preload_value = put_first(link, cleaned, ": ", true);
+        free(link);
+        if (any) { /* what is loaded now depends on ours being there first */
+            closure_free(&p->after);
+            error = closure_trace(&p->after, interp, p->elf, p->library_path, p->preload_value, &p->dropin);
+        }
+    } else if (old_preload && strcmp(old_preload, cleaned) != 0) {
+        p->preload_value = print("%s", cleaned);
+    }
+    free(cleaned);
+    return error ? fail(p, EXIT_CANNOT_RUN, "cannot ask the loader %s about %s: %s", interp, p->elf, strerror(error))
+                 : 0;
+}
+
+int plan_make(struct plan *p, const char *program, const char *entities, const char *dropin_dir, bool compare,
+              bool allow_library)
+{
+    memset(p, 0, sizeof *p);
+    p->entities = entities;
+    if (open_dropin(p, dropin_dir) || !(p->file = find_program(p, program)))
+        return p->status;
+    struct stat st;
+    if (!allow_library && stat(p->file, &st) == 0 && S_ISDIR(st.st_mode))
+        return fail(p, EXIT_CANNOT_RUN, "%s is a folder", p->file);
+    if (!allow_library && access(p->file, X_OK) != 0)
+        return fail(p, EXIT_CANNOT_RUN, "%s: %s", p->file, strerror(errno));
+    struct elf e;
+    if (look_at_elf(p, &e, allow_library) || check_privileges(p))
+        return p->status;
+    char self[] = "/proc/self/exe";
+    struct elf own;
+    char *interp = e.interp ? print("%s", e.interp) : NULL;
+    if (!interp && elf_open(&own, self) == ELF_OK) { /* a library does not say who loads it; our own loader will do */
+        interp = own.interp ? print("%s", own.interp) : NULL;
+        elf_close(&own);
+    }
+    elf_close(&e);
+    if (!interp || access(interp, X_OK) != 0)
+        return fail(p, EXIT_CANNOT_RUN, "%s: its loader %s is not on this machine", p->elf,
+                    interp ? interp : "(unknown)");
+    make_environment(p, interp, compare);
+    free(interp);
+    if (p->status)
+        return p->status;
+    p->num_lacks = closure_lacks(&p->after, &p->dropin, p->lack, PLAN_LACKS_MAX, &p->num_wanted);
+    if (p->num_lacks) {
+        const struct lack *l = &p->lack[0];
+        size_t n = (size_t)snprintf(p->why, sizeof p->why,
+                                    "%s needs %u OpenMP entry point%s that the runtime does not have:", p->file,
+                                    p->num_lacks, p->num_lacks == 1 ? "" : "s");
+        for (unsigned i = 0; i < p->num_lacks && i < PLAN_LACKS_MAX && n < sizeof p->why - 8; i++, l++)
+            n += (size_t)snprintf(p->why + n, sizeof p->why - n, " %s%s%s", l->symbol, l->version ? "@" : "",
+                                  l->version ? l->version : "");
+        return p->status = EXIT_NOT_FOUND;
+    }
+    if (p->never)
+        return fail(p, EXIT_CANNOT_RUN,
+                    "%s has no OpenMP runtime, and can neither load one later nor start another program", p->file);
+    return 0;
+}

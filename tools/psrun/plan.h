@@ -1,0 +1,53 @@
+/* Decides how a program comes to run on our runtime: by name, by interposition, or not at all.
+ *
+ * By name: the drop-in's folder stands first in LD_LIBRARY_PATH, so whoever needs libgomp.so.1, libomp.so.5 or libiomp5.so gets ours.
+ * By interposition: LD_PRELOAD as well, so that ours stands before every library in the order of symbol lookup. It is needed
+ *   - where the loader would still take another file: DT_RPATH comes before LD_LIBRARY_PATH, and wheels carry renamed copies
+ *     (libgomp-a34b3233.so.1). The other file is then loaded and never called, provided that we define every entry point,
+ *     in its version, that somebody wants; this is checked.
+ *   - where nothing at the start needs a runtime, but something may load one later (python3, and scripts): a renamed copy then
+ *     meets our symbols first.
+ * Where names suffice LD_PRELOAD is not set: it would go into every program that the program starts.
+ * Neither helps against RTLD_DEEPBIND, a runtime linked in statically, or a set-user-id program (the loader ignores both).
+ *
+ * Single-threaded; a plan is made once. Failures are reported as one line and a shell's exit status (plan.status). */
+#ifndef PSRUN_PLAN_H
+#define PSRUN_PLAN_H
+
+#include "closure.h"
+
+enum {
+    EXIT_USAGE = 125,      /* psrun itself cannot do its work */
+    EXIT_CANNOT_RUN = 126, /* the program is there, but cannot run on our runtime */
+    EXIT_NOT_FOUND = 127,  /* no such program, or entry points that it needs are missing */
+};
+
+#define PLAN_LACKS_MAX 16
+
+struct plan {
+    char *dropin_dir;
+    struct elf dropin;
+    const char *entities; /* "psthreads" or "pthreads" */
+    char *file;           /* what will be executed */
+    char *elf;            /* what was looked at: file, or the interpreter of its "#!" line */
+    bool script;
+    bool library;          /* (doctor) a shared library */
+    struct closure before; /* as it would be without us (only if asked for) */
+    struct closure after;  /* as it will be */
+    bool preload;
+    bool never;         /* has no runtime, and can neither load one nor start anything */
+    char *library_path; /* the values that it will get; preload_value NULL: leave as it is */
+    char *preload_value;
+    unsigned num_wanted; /* entry points in use */
+    unsigned num_lacks;
+    struct lack lack[PLAN_LACKS_MAX];
+    int status; /* 0, or what psrun exits with, and why */
+    char why[512];
+};
+
+/* entities: "psthreads" or "pthreads"; dropin_dir NULL: found from psrun's own place. compare: fill p->before too.
+ * allow_library: a shared library may be looked at. Returns p->status. */
+int plan_make(struct plan *p, const char *program, const char *entities, const char *dropin_dir, bool compare,
+              bool allow_library);
+
+#endif
