@@ -1,25 +1,27 @@
 /* The barrier: a fixed number of threads, each with an id of its own (psthreads-2009 section 2.3), waiting actively or blocked
  * (nthlib-2004 sections 2 and 3: hybrid, by the number of threads and what else there is to run).
  *
- * Callers: init, destroy - anyone; wait - a thread that may block, with an id below the count that nobody else uses in this phase.
- * The same thread may come with another id in another phase.
+ * Callers: init, destroy - anyone; wait - a thread that may block, with an id below the count that nobody else uses in this phase. An id may
+ * go to another thread of the same set in the next phase.
  *
  * There is no shared queue: a thread that is going to block writes itself into the slot of its id, a line that nobody else writes
  * to meanwhile, and the last to arrive walks over the slots. One shared read-modify-write per thread and phase remains, the arrival.
  *
  * A phase, for a member:
  *   may spin (every member can have a vp of its own, and this vp has nothing else to do):
- *       arrive; look at `phase` for about two switches; still the same: who = self|parity, look once more, block
+ *       arrive; look at `phase` for about two switches; still the same: who = self, look once more, block
  *   else:
- *       who = self|parity; arrive; block                               (no second look: the arrival publishes it)
- *   the last to arrive: arrived = 0; phase + 1; takes every slot that carries this phase's parity, readies its thread
+ *       who = self; arrive; block                               (no second look: the arrival publishes it)
+ *   the last to arrive: arrived = 0; phase + 1; takes every slot's who, readies its thread
  *
- * who      0 -> self|parity   by the member (store)
- *          self|parity -> 0   by the last to arrive (compare-and-swap), who must ready it; or by the member that saw the phase over on its
- *                             second look (compare-and-swap). Only one of them succeeds; a member that fails was or will be readied,
- *                             and blocks to take that.
- * Parity is enough to tell phases apart: the last to arrive is a member, so the phase after next cannot end, nor the one after it begin, before it has
- * left its walk. It passes over a member that is already waiting in the next phase.
+ * Each slot has all of this twice, for odd and for even phases, because phases overlap: a member may be waiting in the next one, under any
+ * id, while others still leave this one and while the last to arrive is still on its walk. They cannot overlap further: the last to
+ * arrive, and everybody who still leaves, must arrive again before the next phase can end.
+ *
+ * who      0 -> self   by the member (store)
+ *          self -> 0   by the last to arrive (compare-and-swap), who must ready it; or by the member that saw the phase over on its second
+ *                      look (compare-and-swap). Only one of them succeeds; a member that fails was or will be readied, and blocks
+ *                      to take that.
  *
  * No wake-up is lost. Second look: the member stores who, then loads phase; the last stores phase, then loads who; all four are seq_cst,
  * so one of the two sees the other. Without the second look: who is written before the arrival (release), and the last to arrive
@@ -42,11 +44,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct slot {
-    PS_LINE_ALIGNED _Atomic uintptr_t who; /* the thread that blocks, with the parity of its phase in bit 0; 0: nobody */
+    PS_LINE_ALIGNED _Atomic(struct psthread *) who[2]; /* by the phase's parity: the thread that blocks; NULL: nobody */
     _Atomic uint32_t came;
-    PS_LINE_ALIGNED _Atomic uint32_t inside;
+    PS_LINE_ALIGNED _Atomic uint32_t inside[2]; /* by the phase's parity */
 };
 
 struct psthread_barrier {
@@ -67,11 +70,7 @@ int psthread_barrier_init(psthread_barrier_t *barrier, unsigned count)
     b->count = count;
     ps_store_relaxed(&b->arrived, 0);
     ps_store_relaxed(&b->phase, 0);
-    for (unsigned i = 0; i < count; i++) {
-        ps_store_relaxed(&b->slot[i].who, 0);
-        ps_store_relaxed(&b->slot[i].came, 0);
-        ps_store_relaxed(&b->slot[i].inside, 0);
-    }
+    memset(b->slot, 0, count * sizeof(struct slot));
     *barrier = b;
     return 0;
 }
@@ -81,7 +80,7 @@ int psthread_barrier_destroy(psthread_barrier_t b)
     if (ps_load_acquire(&b->arrived) != 0)
         return EBUSY;
     for (unsigned i = 0; i < b->count; i++)
-        while (ps_load_acquire(&b->slot[i].inside))
+        while (ps_load_acquire(&b->slot[i].inside[0]) || ps_load_acquire(&b->slot[i].inside[1]))
             if (!ps_yield())
                 os_yield();
     free(b);
@@ -89,14 +88,14 @@ int psthread_barrier_destroy(psthread_barrier_t b)
 }
 
 /* Ends the phase for everybody else. */
-static void open_barrier(struct psthread_barrier *b, unsigned id, uint32_t phase)
+static void open_barrier(struct psthread_barrier *b, uint32_t phase)
 {
     ps_store_relaxed(&b->arrived, 0);
     ps_store_seq(&b->phase, phase + 1);
     for (unsigned i = 0; i < b->count; i++) {
-        uintptr_t who = ps_load_seq(&b->slot[i].who);
-        if (who && i != id && (who & 1) == (phase & 1) && ps_cas_acq_rel(&b->slot[i].who, &who, 0))
-            ps_ready((struct psthread *)(who & ~(uintptr_t)1), PS_BACK);
+        struct psthread *who = ps_load_seq(&b->slot[i].who[phase % 2]);
+        if (who && ps_cas_acq_rel(&b->slot[i].who[phase % 2], &who, NULL))
+            ps_ready(who, PS_BACK);
     }
 }
 
@@ -105,14 +104,13 @@ static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t pha
 {
     for (; left; left = ps_spin_round(left))
         if (ps_load_acquire(&b->phase) != phase) {
-            ps_store_release(&s->inside, 0);
+            ps_store_release(&s->inside[phase % 2], 0);
             return;
         }
-    struct psthread *self = ps_self();
-    uintptr_t who = (uintptr_t)self | (phase & 1);
-    ps_store_seq(&s->who, who);
-    bool over = ps_load_seq(&b->phase) != phase && ps_cas_acquire(&s->who, &who, 0);
-    ps_store_release(&s->inside, 0);
+    struct psthread *self = ps_self(), *who = self;
+    ps_store_seq(&s->who[phase % 2], self);
+    bool over = ps_load_seq(&b->phase) != phase && ps_cas_acquire(&s->who[phase % 2], &who, NULL);
+    ps_store_release(&s->inside[phase % 2], 0);
     if (!over)
         ps_block(self);
 }
@@ -127,17 +125,17 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
     if (ps_xchg_acq_rel(&s->came, phase + 1) == phase + 1)
         return EINVAL;
 #endif
-    unsigned spins = b->count <= psthread_num_vps() ? ps_spin_budget() : 0;
     struct psthread *self = ps_self();
+    unsigned spins = b->count <= psthread_num_vps() ? ps_spin_budget() : 0;
     if (spins)
-        ps_store_relaxed(&s->inside, 1);
+        ps_store_relaxed(&s->inside[phase % 2], 1);
     else
-        ps_store_relaxed(&s->who, (uintptr_t)self | (phase & 1));
+        ps_store_relaxed(&s->who[phase % 2], self);
     if (ps_add_acq_rel(&b->arrived, 1) == b->count - 1) {
-        ps_store_relaxed(&s->inside, 1);
-        ps_store_relaxed(&s->who, 0);
-        open_barrier(b, id, phase);
-        ps_store_release(&s->inside, 0);
+        ps_store_relaxed(&s->inside[phase % 2], 1);
+        ps_store_relaxed(&s->who[phase % 2], NULL);
+        open_barrier(b, phase);
+        ps_store_release(&s->inside[phase % 2], 0);
         return PSTHREAD_BARRIER_SERIAL;
     }
     if (spins)

@@ -80,7 +80,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     /* Nothing to claim while the mail goes out: a vp that gets some must not claim a number that is mailed next. */
     ps_store_relaxed(&team->next, n);
     unsigned next = outermost ? post_mail(vp, team, n) : 1;
-    team->spread = next == n;
+    ps_store_relaxed(&team->spread, next == n);
     team->mailed = next > 1;
     if (next < n) {
         ps_store_relaxed(&team->next, next);
@@ -196,7 +196,7 @@ void ps_team_join(struct ps_team *team)
         if (taken && ps_sub_acq_rel(&team->left, taken) == taken)
             return;
     }
-    if (team->spread && spin_for_members(team, limit * JOIN_PATIENCE))
+    if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_PATIENCE))
         return;
     if (ps_or_acq_rel(&team->left, PS_TEAM_WAITING) != 0)
         ps_block(parent);
@@ -261,7 +261,7 @@ static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interr
     if (ps_load_acquire(&team->phase) != phase)
         return true;
     uint32_t calls = ps_load_relaxed(&team->calls);
-    int spun = spin_for_phase(team, phase, calls, interruptible, ps_spin_limit() * (team->spread ? BARRIER_PATIENCE : 1));
+    int spun = spin_for_phase(team, phase, calls, interruptible, ps_spin_limit() * (ps_load_relaxed(&team->spread) ? BARRIER_PATIENCE : 1));
     if (spun)
         return spun > 0;
     struct ps_member *m = ps_team_member(team, id);

@@ -38,7 +38,7 @@ struct ps_member {
 struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
     struct ps_item item;
-    bool spread;           /* every member has a vp of its own: it can pay to spin */
+    _Atomic bool spread;   /* (shared: mailed members may look while the parent writes) every member has a vp of its own: it can pay to spin */
     bool mailed;           /* some member was offered by mail */
     uint32_t n;            /* members of the open region, the parent's own (0) counted */
     uint32_t region;       /* number of the region, never 0; counts up with each fork */

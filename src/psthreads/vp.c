@@ -324,11 +324,9 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
         if (sized)
             uth_put(&vp->stacks, sized);
         ps_warn("no memory for a stack of %u bytes: the thread runs on one of %zu bytes", t->stack_size, self->stack_bytes);
-        t->flags &= (uint8_t)~PS_T_SIZED;
         vp_run_fresh(vp, t);
         return;
     }
-    t->flags &= (uint8_t)~PS_T_SIZED;
     vp->handoff = ps_work_of(t);
     vp_leave(vp, self, sized, true);
     __builtin_unreachable();
@@ -350,7 +348,7 @@ void vp_loop(struct vp *vp, struct uth *self)
         } else if (t->uth) {
             vp_resume(vp, self, t, true);
             __builtin_unreachable();
-        } else if (t->flags & PS_T_SIZED) {
+        } else if (PS_UNLIKELY(t->flags & PS_T_SIZED) && self->stack_bytes < t->stack_size) {
             move_to_sized(vp, self, t);
         } else {
             vp_run_fresh(vp, t);

@@ -1,0 +1,211 @@
+/* Teams: every member runs once, at any size and depth; barriers between members; assistance; roots side by side. */
+#include "psthread.h"
+#include "sync_support.h"
+#include "vp.h"
+
+#include <pthread.h>
+
+struct member {
+    PS_LINE_ALIGNED struct ps_member m;
+    long runs;
+    uint32_t seen; /* phases */
+};
+struct team {
+    struct ps_team t;
+    struct member *members;
+    unsigned n;
+    unsigned barriers, inner_n, inner_depth, reps;
+    _Atomic long total, assisted;
+    _Atomic uint32_t *phase_of; /* [n] */
+};
+
+static void body(struct ps_member *m);
+static void assist(struct ps_member *m)
+{
+    ps_add_relaxed(&((struct team *)(void *)m->team)->assisted, 1);
+}
+static const struct ps_team_ops ops = {body, assist};
+
+static struct team *team_new(unsigned n)
+{
+    struct team *t = aligned_alloc(PS_CACHE_LINE, (sizeof *t + 63) / 64 * 64);
+    memset(t, 0, sizeof *t);
+    t->n = n;
+    t->members = aligned_alloc(PS_CACHE_LINE, n * sizeof *t->members);
+    memset(t->members, 0, n * sizeof *t->members);
+    t->phase_of = calloc(n, sizeof *t->phase_of);
+    ps_team_init(&t->t, &ops, t->members, sizeof(struct member), n);
+    return t;
+}
+static void team_free(struct team *t)
+{
+    free(t->phase_of);
+    free(t->members);
+    free(t);
+}
+static void region(struct team *t, unsigned n, bool outermost)
+{
+    for (unsigned i = 0; i < n; i++)
+        ps_store_relaxed(&t->phase_of[i], 0);
+    ps_team_fork(&t->t, n, outermost);
+    body(&t->members[0].m);
+    ps_team_join(&t->t);
+}
+
+static void body(struct ps_member *m)
+{
+    struct team *t = (struct team *)(void *)m->team;
+    unsigned id = m->thread.team_id, n = t->t.n;
+    CHECK(ps_current() == &m->thread && m->thread.local == m);
+    ((struct member *)(void *)m)->runs++;
+    ps_add_relaxed(&t->total, 1);
+    for (unsigned b = 0; b < t->barriers; b++) {
+        ps_store_relaxed(&t->phase_of[id], ps_load_relaxed(&t->phase_of[id]) + 1);
+        ps_team_barrier_wait(&t->t, id);
+        for (unsigned i = 0; i < n; i++)
+            CHECK(ps_load_relaxed(&t->phase_of[i]) >= ps_load_relaxed(&t->phase_of[id]));
+        ps_team_barrier_wait(&t->t, id);
+    }
+    if (t->inner_depth) {
+        struct team *inner = team_new(t->inner_n);
+        inner->barriers = t->barriers;
+        inner->inner_n = t->inner_n;
+        inner->inner_depth = t->inner_depth - 1;
+        inner->reps = t->reps;
+        for (unsigned i = 0; i < t->reps; i++)
+            region(inner, t->inner_n, false);
+        CHECK(ps_load_relaxed(&inner->total) == (long)t->reps * t->inner_n);
+        team_free(inner);
+    }
+    CHECK(ps_current() == &m->thread);
+}
+
+#if PS_TSAN || PS_ASAN
+#define REPS 60u
+#else
+#define REPS 2000u
+#endif
+
+static void flat_regions_of_any_size(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 4; vps++) {
+        psthread_config_t config = {.num_vps = vps};
+        CHECK(psthread_init(&config) == 0);
+        struct team *t = team_new(33);
+        long want[33] = {0};
+        for (unsigned rep = 0; rep < REPS; rep++) {
+            unsigned n = 2 + rep % 32;
+            region(t, n, rep % 5 != 0);
+            for (unsigned i = 0; i < n; i++)
+                want[i]++;
+        }
+        for (unsigned i = 0; i < 33; i++)
+            assert_int_equal(t->members[i].runs, want[i]);
+        team_free(t);
+        CHECK(psthread_finalize() == 0);
+    }
+}
+
+static void barriers_hold_everybody(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 4; vps++) {
+        psthread_config_t config = {.num_vps = vps};
+        CHECK(psthread_init(&config) == 0);
+        static const unsigned sizes[] = {2, 3, 4, 7, 40};
+        for (unsigned s = 0; s < 5; s++) {
+            struct team *t = team_new(sizes[s]);
+            t->barriers = REPS / sizes[s];
+            region(t, sizes[s], true);
+            region(t, sizes[s], false);
+            team_free(t);
+        }
+        CHECK(psthread_finalize() == 0);
+    }
+}
+
+static void nested_with_barriers(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 4; vps++) {
+        psthread_config_t config = {.num_vps = vps};
+        CHECK(psthread_init(&config) == 0);
+        for (unsigned barriers = 0; barriers < 3; barriers += 2) {
+            struct team *t = team_new(3);
+            t->barriers = barriers;
+            t->inner_n = 3;
+            t->inner_depth = 3;
+            t->reps = 3;
+            for (unsigned rep = 0; rep < (REPS > 100 ? 20 : 2); rep++)
+                region(t, 3, true);
+            team_free(t);
+        }
+        assert_true(ps_load_relaxed(&ps_rt.num_kernel_threads) <= vps - 1);
+        CHECK(psthread_finalize() == 0);
+    }
+}
+
+static void *root_main(void *arg)
+{
+    ps_self(); /* a root before it forks */
+    struct team *t = team_new(5);
+    t->barriers = 2;
+    t->inner_n = 2;
+    t->inner_depth = 1;
+    t->reps = 2;
+    for (unsigned rep = 0; rep < REPS / 10; rep++)
+        region(t, 2 + rep % 4, true);
+    team_free(t);
+    return arg;
+}
+
+static void roots_side_by_side(void **state)
+{
+    (void)state;
+    psthread_config_t config = {.num_vps = 3};
+    CHECK(psthread_init(&config) == 0);
+    for (int round = 0; round < 3; round++) {
+        pthread_t p[5];
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(pthread_create(&p[i], NULL, root_main, NULL), 0);
+        root_main(NULL);
+        for (int i = 0; i < 5; i++)
+            pthread_join(p[i], NULL);
+    }
+    assert_true(ps_load_relaxed(&ps_rt.num_kernel_threads) <= 2);
+    CHECK(psthread_finalize() == 0);
+}
+
+/* A member that asks for help while others wait or have left gets it, and the join waits for the helpers. */
+static void assistance_comes(void **state)
+{
+    (void)state;
+    psthread_config_t config = {.num_vps = 2};
+    CHECK(psthread_init(&config) == 0);
+    struct team *t = team_new(2);
+    long assisted = 0;
+    for (int rep = 0; rep < 200 && !assisted; rep++) {
+        ps_team_fork(&t->t, 2, true);
+        body(&t->members[0].m);
+        for (int i = 0; i < 2000 && !ps_load_relaxed(&t->assisted); i++) {
+            ps_team_assist(&t->t);
+            os_yield();
+        }
+        ps_team_join(&t->t);
+        assisted = ps_load_relaxed(&t->assisted);
+    }
+    assert_true(assisted > 0);
+    team_free(t);
+    CHECK(psthread_finalize() == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flat_regions_of_any_size), cmocka_unit_test(barriers_hold_everybody),
+        cmocka_unit_test(nested_with_barriers),     cmocka_unit_test(roots_side_by_side),
+        cmocka_unit_test(assistance_comes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
