@@ -6,6 +6,18 @@
 
 #include <time.h>
 
+/* Said at the start of a context's first function: its return address is undefined for unwinders, which end here. What
+ * the C library has below it carries no unwind information that could say so. */
+#if defined(__x86_64__)
+#define CPU_UNWINDING_ENDS() __asm__ volatile(".cfi_undefined rip")
+#elif defined(__aarch64__)
+#define CPU_UNWINDING_ENDS() __asm__ volatile(".cfi_undefined x30")
+#elif defined(__riscv)
+#define CPU_UNWINDING_ENDS() __asm__ volatile(".cfi_undefined ra")
+#else
+#define CPU_UNWINDING_ENDS() ((void)0)
+#endif
+
 static inline void cpu_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -16,6 +16,7 @@ _Static_assert(sizeof(femode_t) <= sizeof((struct cpu_context){0}.mode), "room f
 
 static void first(unsigned high, unsigned low)
 {
+    CPU_UNWINDING_ENDS();
     struct cpu_context *ctx = (struct cpu_context *)((uintptr_t)high << 32 | low);
     if (_setjmp(ctx->base) == 0)
         setcontext(ctx->creator);

@@ -7,6 +7,7 @@
 /* makecontext passes ints only: the context's address comes in two halves. */
 static void first(unsigned high, unsigned low)
 {
+    CPU_UNWINDING_ENDS();
     struct cpu_context *ctx = (struct cpu_context *)((uintptr_t)high << 32 | low);
     ctx->entry(ctx->transfer, ctx->arg);
     __builtin_unreachable();
