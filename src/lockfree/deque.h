@@ -53,6 +53,11 @@
 #define PS_DEQUE_INITIAL 256
 #endif
 
+/* Stress tests put a delay where another thread's step would hurt most; nothing in the product. */
+#ifndef PS_DEQUE_WINDOW
+#define PS_DEQUE_WINDOW() ((void)0)
+#endif
+
 struct ps_deque_buffer {
     int64_t mask; /* capacity - 1 */
     struct ps_deque_buffer *older;
@@ -101,6 +106,7 @@ static inline void *ps_deque_pop(struct ps_deque *d)
     if (ps_load_relaxed(&d->top) > bottom) /* top only grows: empty for certain */
         return NULL;
     ps_store_seq(&d->bottom, bottom);
+    PS_DEQUE_WINDOW();
     int64_t top = ps_load_seq(&d->top);
     if (PS_LIKELY(top < bottom)) {
         struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
@@ -110,6 +116,7 @@ static inline void *ps_deque_pop(struct ps_deque *d)
     if (top == bottom) { /* the last one: thieves may be after it */
         struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
         item = ps_load_relaxed(&buffer->slot[bottom & buffer->mask]);
+        PS_DEQUE_WINDOW();
         if (!ps_cas_seq(&d->top, &top, bottom + 1))
             item = NULL;
     }
@@ -122,13 +129,34 @@ static inline void *ps_deque_pop(struct ps_deque *d)
 static inline void *ps_deque_steal(struct ps_deque *d)
 {
     int64_t top = ps_load_seq(&d->top);
+    PS_DEQUE_WINDOW();
+    int64_t bottom = ps_load_seq(&d->bottom);
+    if (top >= bottom)
+        return NULL;
+    PS_DEQUE_WINDOW();
+    struct ps_deque_buffer *buffer = ps_load_acquire(&d->buffer);
+    PS_DEQUE_WINDOW();
+    void *item = ps_load_relaxed(&buffer->slot[top & buffer->mask]);
+    return ps_cas_seq(&d->top, &top, top + 1) ? item : NULL;
+}
+
+/* The same, but leaves an item that `accept` refuses. accept may be shown an item that another has taken meanwhile, whose answer then
+ * counts for nothing (top has moved): so it must not follow pointers into memory that may be unmapped, and reads relaxed atomics. */
+static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *item, void *arg), void *arg)
+{
+    int64_t top = ps_load_seq(&d->top);
     int64_t bottom = ps_load_seq(&d->bottom);
     if (top >= bottom)
         return NULL;
     struct ps_deque_buffer *buffer = ps_load_acquire(&d->buffer);
     void *item = ps_load_relaxed(&buffer->slot[top & buffer->mask]);
+    if (!accept(item, arg))
+        return NULL;
     return ps_cas_seq(&d->top, &top, top + 1) ? item : NULL;
 }
+
+/* Owner only: the index that the next push takes. Items from an index kept by the caller on are those pushed since. */
+static inline int64_t ps_deque_bottom_owner(struct ps_deque *d) { return ps_load_relaxed(&d->bottom); }
 
 /* Anybody; exact for an instant between call and return, and sequentially consistent with pop and steal. */
 static inline bool ps_deque_seems_empty(struct ps_deque *d)

@@ -40,7 +40,7 @@ static void each_waiter_has_its_key(void **state)
 }
 
 #define CONSUMERS 3
-#define TOKENS    30000
+#define TOKENS 30000
 
 /* Producer and consumers share a plain counter of tokens: relaxed, so that the event count alone must carry it over. */
 static struct ps_eventcount event;
@@ -104,12 +104,72 @@ static void no_change_is_missed(void **state)
     assert_int_equal(ps_load_relaxed(&consumed), TOKENS);
 }
 
+/* One waiter and one notifier, again and again at the same moment, with a plain relaxed store between them: the notifier sees
+ * the waiter, or the waiter sees the store. No sleep: what would be a lost wake-up is counted. */
+#define MEETINGS 100000
+static PS_LINE_ALIGNED struct ps_eventcount meeting;
+static PS_LINE_ALIGNED _Atomic unsigned said;
+static PS_LINE_ALIGNED _Atomic unsigned begun, ended;
+static unsigned heard; /* what the waiter saw; handed over by ended */
+
+static void wait_for(_Atomic unsigned *word, unsigned number)
+{
+    for (unsigned looks = 1; ps_load_acquire(word) != number; looks++)
+        if (looks % 1024 == 0)
+            os_yield();
+}
+static void dawdle(unsigned steps)
+{
+    for (volatile unsigned i = 0; i < steps; i++)
+        ;
+}
+
+static void *meet(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 1; i <= MEETINGS; i++) {
+        wait_for(&begun, i);
+        dawdle(i % 32);
+        ps_eventcount_prepare(&meeting);
+        heard = ps_load_relaxed(&said);
+        ps_store_release(&ended, i);
+        wait_for(&begun, 0);
+        ps_eventcount_cancel(&meeting);
+        (void)ps_load_relaxed(&said); /* both lines in both caches: an old value can then be read for longest */
+        ps_store_release(&ended, 0);
+    }
+    return NULL;
+}
+
+static void one_sees_the_other(void **state)
+{
+    (void)state;
+    os_thread t;
+    unsigned lost = 0;
+    ps_eventcount_init(&meeting);
+    assert_int_equal(os_thread_start(&t, meet, NULL, 0, true), 0);
+    for (unsigned i = 1; i <= MEETINGS; i++) {
+        (void)ps_load_relaxed(&meeting.waiters);
+        ps_store_release(&begun, i);
+        dawdle(i % 128);
+        ps_store_relaxed(&said, i);
+        bool seen = ps_eventcount_notify(&meeting);
+        wait_for(&ended, i);
+        lost += !seen && heard != i;
+        ps_store_release(&begun, 0);
+        wait_for(&ended, 0);
+    }
+    os_thread_join(t);
+    assert_int_equal(lost, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notify_tells_whether_somebody_waits),
         cmocka_unit_test(each_waiter_has_its_key),
         cmocka_unit_test(no_change_is_missed),
+        cmocka_unit_test(one_sees_the_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

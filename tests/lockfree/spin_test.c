@@ -5,7 +5,7 @@
 #include "spin.h"
 
 #define THREADS 4
-#define ROUNDS  20000
+#define ROUNDS 60000
 
 static struct ps_spin lock = PS_SPIN_INIT;
 static unsigned long plain; /* guarded by lock */
@@ -33,9 +33,14 @@ struct worker {
     bool dawdles; /* gives the processor away while it holds the lock */
 };
 
+static _Atomic uint32_t started;
+
 static void *work(void *arg)
 {
     struct worker *w = arg;
+    ps_add_relaxed(&started, 1);
+    while (ps_load_relaxed(&started) != THREADS) /* all at once */
+        os_yield();
     for (unsigned i = 0; i < ROUNDS; i++) {
         if (w->tries) {
             while (!ps_spin_try_lock(&lock))
@@ -57,7 +62,7 @@ static void one_at_a_time(void **state)
 {
     (void)state;
     os_thread t[THREADS];
-    struct worker w[THREADS] = {{.tries = true}, {.dawdles = true}};
+    struct worker w[THREADS] = {{.tries = true}, {.tries = true}, {.dawdles = true}};
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(os_thread_start(&t[i], work, &w[i], 0, true), 0);
     for (int i = 0; i < THREADS; i++)
@@ -67,11 +72,57 @@ static void one_at_a_time(void **state)
     assert_int_equal(plain, (unsigned long)THREADS * ROUNDS);
 }
 
+/* Two at once for a free lock, again and again: never do both get it. */
+#define MEETINGS 100000
+static PS_LINE_ALIGNED struct ps_spin prize;
+static PS_LINE_ALIGNED _Atomic unsigned begun, ended;
+static bool other_won; /* handed over by ended */
+
+static void wait_for(_Atomic unsigned *word, unsigned number)
+{
+    for (unsigned looks = 1; ps_load_acquire(word) != number; looks++)
+        if (looks % 1024 == 0)
+            os_yield();
+}
+
+static void *meet(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 1; i <= MEETINGS; i++) {
+        wait_for(&begun, i);
+        other_won = ps_spin_try_lock(&prize);
+        ps_store_release(&ended, i);
+    }
+    return NULL;
+}
+
+static void never_two_winners(void **state)
+{
+    (void)state;
+    os_thread t;
+    unsigned both = 0, neither = 0;
+    assert_int_equal(os_thread_start(&t, meet, NULL, 0, true), 0);
+    for (unsigned i = 1; i <= MEETINGS; i++) {
+        ps_store_release(&begun, i);
+        for (volatile unsigned delay = 0; delay < i % 128; delay++)
+            ;
+        bool won = ps_spin_try_lock(&prize);
+        wait_for(&ended, i);
+        both += won && other_won;
+        neither += !won && !other_won;
+        ps_spin_unlock(&prize);
+    }
+    os_thread_join(t);
+    assert_int_equal(both, 0);
+    assert_int_equal(neither, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone),
         cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(never_two_winners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
