@@ -1,0 +1,482 @@
+/* Entities are kernel threads: the papers' baseline under the same OpenMP core (psthreads-2009 section 3, OMPi's POSIX EELIB).
+ *
+ * Each member of a team but the first has a kernel thread of its own: taken from one pool, made when the pool is empty, given back at
+ * the join (an inner region) or kept by the team block for its next region (an outermost one). A kernel thread is its own carrier;
+ * entities never move.
+ *
+ * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by who asks for assistance) -> NONE (by the
+ * worker, acquire). It counts itself out of `left` when it is through; from then on the parent may give it another order
+ * before it even looks: the word keeps it.
+ *
+ * Orderings. fork -> member: the order's release store, the worker's acquire exchange. member -> join: `left` counted down acq_rel,
+ * read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1, seq_cst) and then looks at the condition; who
+ * changes the condition does so (seq_cst) and then looks at sleepers: one sees the other (Dekker), and the futex word closes
+ * the rest of the gap.
+ *
+ * Failure: the system refuses a kernel thread: the region is smaller, which is said once. */
+#include "ee.h"
+
+#include "check.h"
+#include "cpu.h"
+#include "os.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum order { ORDER_NONE, ORDER_MEMBER, ORDER_ASSIST, ORDER_END };
+
+struct team;
+struct member;
+
+struct worker {
+    PS_LINE_ALIGNED _Atomic uint32_t order; /* who gives orders writes, the worker takes */
+    _Atomic uint32_t asleep;                /* 1: it may be parked on `order` */
+    struct team *team;                      /* of the order */
+    struct member *member;
+    struct worker *next;                    /* in the pool */
+    os_thread thread;
+};
+
+struct member {
+    struct team *team;
+    struct worker *worker;    /* 1 .. n-1; member 0 is the parent's kernel thread */
+    _Atomic uint32_t done_in; /* the region whose share it has run: then its worker may be asked to assist, who sets 0 */
+};
+
+struct team {
+    /* written by the parent between regions */
+    const struct ee_team_ops *ops;
+    char *members;
+    size_t stride;
+    uint32_t n_max, n, region, reserved;
+    bool outermost, keeps_workers;
+    void *parent_local;
+    uint32_t born_in;      /* fork_generation when its workers were taken */
+    /* workers that have not ended, | PARENT_ASLEEP; who brings it to PARENT_ASLEEP wakes the parent, by address only: the block
+     * may be gone by then */
+    PS_LINE_ALIGNED _Atomic uint32_t left;
+    PS_LINE_ALIGNED _Atomic uint32_t arrivals_left;
+    _Atomic uint32_t phase;
+    _Atomic uint32_t signal;   /* futex word of the barrier: changes with each opening and interruption */
+    _Atomic uint32_t sleepers; /* members that may be parked on signal */
+    _Atomic uint32_t calls;    /* for assistance */
+    _Atomic uint32_t interrupted; /* nobody is to wait in the barrier any more; 0 at the fork */
+};
+#define PARENT_ASLEEP 0x80000000u
+_Static_assert(sizeof(struct team) <= sizeof(struct ee_team), "ee_team is too small");
+_Static_assert(sizeof(struct member) <= sizeof(struct ee_member), "ee_member is too small");
+
+static struct team *team_of(struct ee_team *team) { return (struct team *)(void *)team; }
+static struct member *member_at(struct team *team, unsigned id)
+{
+    return (struct member *)(void *)(team->members + id * team->stride);
+}
+
+/* What a kernel thread carries. Entities do not move, so plain thread-local variables do. */
+static __thread void *local __attribute__((tls_model("initial-exec")));
+static __thread void *slot __attribute__((tls_model("initial-exec")));
+static __thread uint32_t carrier_number __attribute__((tls_model("initial-exec"))); /* 0: none yet, else id + 1 */
+
+static struct ee_config config;
+static unsigned num_procs = 1;
+static pthread_key_t root_key;
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct worker *pool;              /* idle workers; pool_lock */
+static uint32_t fork_generation = 1;     /* counts up in each forked child */
+static _Atomic uint32_t num_workers;     /* alive */
+static _Atomic uint32_t num_busy;        /* workers in teams */
+
+/* --- spinning ---------------------------------------------------------------------------------------------------------- */
+
+#define SPINS_FREE 20000 /* while there is a processor for everybody */
+#define SPINS_CROWDED 100
+
+static unsigned spin_limit(void)
+{
+    if (config.wait_policy == EE_WAIT_PASSIVE)
+        return 0;
+    if (config.spin_count != UINT64_MAX)
+        return config.spin_count > 1u << 30 ? 1u << 30 : (unsigned)config.spin_count;
+    unsigned crowd = ps_load_relaxed(&num_busy) + 1;
+    unsigned factor = config.wait_policy == EE_WAIT_ACTIVE ? 50 : 1;
+    return crowd > num_procs ? SPINS_CROWDED : SPINS_FREE * factor;
+}
+
+/* Spins while *word == value; true: it changed. */
+static bool spin_while(_Atomic uint32_t *word, uint32_t value)
+{
+    for (unsigned i = 0, limit = spin_limit(); i < limit; i++) {
+        if (ps_load_acquire(word) != value)
+            return true;
+        cpu_pause();
+    }
+    return ps_load_acquire(word) != value;
+}
+
+/* --- configuration -------------------------------------------------------------------------------------------------------- */
+
+static void root_ended(void *value)
+{
+    if (config.root_exit && value)
+        config.root_exit(value);
+}
+
+void ee_init(const struct ee_config *wanted)
+{
+    static _Atomic uint32_t done;
+    if (ps_xchg_acq_rel(&done, 1))
+        return;
+    config = *wanted;
+    num_procs = config.num_vps ? config.num_vps : os_num_procs();
+    if (!config.stack_bytes) {
+        struct rlimit limit;
+        config.stack_bytes = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (rlim_t)1 << 32 ? limit.rlim_cur : (size_t)8 << 20;
+    }
+    pthread_key_create(&root_key, root_ended);
+}
+
+unsigned ee_num_vps(void) { return num_procs; }
+const char *ee_name(void) { return "pthreads"; }
+unsigned ee_num_kernel_threads(void) { return ps_load_relaxed(&num_workers); }
+
+/* --- the current entity ------------------------------------------------------------------------------------------------------ */
+
+void *ee_local(void) { return local; }
+
+static __thread bool is_worker __attribute__((tls_model("initial-exec")));
+void ee_set_local(void *value)
+{
+    if (!local && value && !is_worker)
+        pthread_setspecific(root_key, value); /* the root's own: what root_exit gets */
+    local = value;
+}
+
+void **ee_carrier_slot(void) { return &slot; }
+
+unsigned ee_carrier_id(void)
+{
+    static _Atomic uint32_t next;
+    if (!carrier_number)
+        carrier_number = ps_add_relaxed(&next, 1) % ee_max_carriers() + 1;
+    return carrier_number - 1;
+}
+unsigned ee_max_carriers(void) { return 1u << 20; }
+
+/* --- workers --------------------------------------------------------------------------------------------------------------- */
+
+static void worker_run(struct worker *w, enum order order)
+{
+    struct team *team = w->team;
+    struct member *m = w->member;
+    if (order == ORDER_MEMBER) {
+        local = m;
+        team->ops->body((struct ee_member *)(void *)m);
+    } else {
+        team->ops->assist((struct ee_member *)(void *)m);
+    }
+    ps_store_release(&m->done_in, team->region);
+    if (ps_sub_acq_rel(&team->left, 1) == (PARENT_ASLEEP | 1))
+        os_wake(&team->left, 1);
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *w = arg;
+    is_worker = true;
+    os_thread_name("omp-worker");
+    for (;;) {
+        enum order order = ps_xchg_acquire(&w->order, ORDER_NONE);
+        if (order == ORDER_END)
+            break;
+        if (order != ORDER_NONE) {
+            worker_run(w, order);
+            continue;
+        }
+        if (spin_while(&w->order, ORDER_NONE))
+            continue;
+        ps_store_seq(&w->asleep, 1);
+        if (ps_load_seq(&w->order) == ORDER_NONE)
+            os_park(&w->order, ORDER_NONE, OS_FOREVER);
+        ps_store_relaxed(&w->asleep, 0);
+    }
+    ps_sub_relaxed(&num_workers, 1);
+    free(w);
+    return NULL;
+}
+
+static void give_order(struct worker *w, enum order order)
+{
+    ps_store_seq(&w->order, order);
+    if (ps_load_seq(&w->asleep))
+        os_wake(&w->order, 1);
+}
+
+static struct worker *worker_new(void)
+{
+    static _Atomic uint32_t said;
+    struct worker *w = aligned_alloc(PS_CACHE_LINE, sizeof *w);
+    int err = w ? 0 : ENOMEM;
+    if (w) {
+        memset(w, 0, sizeof *w);
+        ps_add_relaxed(&num_workers, 1);
+        err = os_thread_start(&w->thread, worker_main, w, config.stack_bytes, false);
+    }
+    if (!err) {
+        os_thread_detach(w->thread);
+        return w;
+    }
+    if (w)
+        ps_sub_relaxed(&num_workers, 1);
+    free(w);
+    if (!ps_xchg_acq_rel(&said, 1))
+        ps_warn("the system refuses another kernel thread (%s): regions are smaller than asked for", strerror(err));
+    return NULL;
+}
+
+static struct worker *worker_get(void)
+{
+    pthread_mutex_lock(&pool_lock);
+    struct worker *w = pool;
+    if (w)
+        pool = w->next;
+    pthread_mutex_unlock(&pool_lock);
+    if (!w)
+        w = worker_new();
+    if (w)
+        ps_add_relaxed(&num_busy, 1);
+    return w;
+}
+
+static void workers_put(struct team *team)
+{
+    if (team->reserved <= 1)
+        return;
+    pthread_mutex_lock(&pool_lock);
+    for (unsigned id = 1; id < team->reserved; id++) {
+        struct member *m = member_at(team, id);
+        m->worker->next = pool;
+        pool = m->worker;
+        m->worker = NULL;
+    }
+    pthread_mutex_unlock(&pool_lock);
+    ps_sub_relaxed(&num_busy, team->reserved - 1);
+    team->reserved = 1;
+}
+
+/* --- teams ---------------------------------------------------------------------------------------------------------------- */
+
+void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
+{
+    struct team *team = team_of(t);
+    *team = (struct team){.ops = ops, .members = members, .stride = stride, .n_max = n_max, .reserved = 1, .born_in = fork_generation};
+    for (unsigned id = 0; id < n_max; id++)
+        *member_at(team, id) = (struct member){.team = team};
+}
+
+void ee_team_fini(struct ee_team *t)
+{
+    if (team_of(t)->born_in == fork_generation)
+        workers_put(team_of(t));
+}
+
+unsigned ee_team_reserve(struct ee_team *t, unsigned n)
+{
+    struct team *team = team_of(t);
+    if (team->born_in != fork_generation) { /* its workers stayed in the parent process */
+        team->born_in = fork_generation;
+        team->reserved = 1;
+    }
+    while (team->reserved < n) {
+        struct worker *w = worker_get();
+        if (!w)
+            break;
+        member_at(team, team->reserved++)->worker = w;
+    }
+    return team->reserved < n ? team->reserved : n;
+}
+
+void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
+{
+    struct team *team = team_of(t);
+    team->n = n;
+    team->region = team->region + 1 ? team->region + 1 : 1;
+    team->keeps_workers = outermost;
+    team->parent_local = local;
+    ps_store_relaxed(&team->left, n - 1);
+    ps_store_relaxed(&team->arrivals_left, n);
+    ps_store_relaxed(&team->interrupted, 0);
+    for (unsigned id = 1; id < n; id++) {
+        struct member *m = member_at(team, id);
+        m->worker->team = team;
+        m->worker->member = m;
+        give_order(m->worker, ORDER_MEMBER);
+    }
+    local = member_at(team, 0);
+}
+
+void ee_team_join(struct ee_team *t)
+{
+    struct team *team = team_of(t);
+    uint32_t left;
+    while ((left = ps_load_acquire(&team->left)) != 0 && spin_while(&team->left, left))
+        continue;
+    if (left != 0 && (left = ps_or_acq_rel(&team->left, PARENT_ASLEEP)) != 0) {
+        while ((left = ps_load_acquire(&team->left)) != PARENT_ASLEEP)
+            os_park(&team->left, left, OS_FOREVER);
+    }
+    ps_store_relaxed(&team->left, 0);
+    local = team->parent_local;
+    if (!team->keeps_workers)
+        workers_put(team);
+}
+
+/* --- barrier ------------------------------------------------------------------------------------------------------------------ */
+
+uint32_t ee_barrier_phase(struct ee_team *t) { return ps_load_relaxed(&team_of(t)->phase); }
+bool ee_barrier_arrive(struct ee_team *t) { return ps_sub_acq_rel(&team_of(t)->arrivals_left, 1) == 1; }
+
+static void signal_members(struct team *team, int how_many)
+{
+    ps_add_seq(&team->signal, 1);
+    if (ps_load_seq(&team->sleepers) != 0)
+        os_wake(&team->signal, how_many);
+}
+
+void ee_barrier_release(struct ee_team *t)
+{
+    struct team *team = team_of(t);
+    ps_store_relaxed(&team->arrivals_left, team->n);
+    ps_store_seq(&team->phase, ps_load_relaxed(&team->phase) + 1);
+    signal_members(team, INT32_MAX);
+}
+
+static bool called_away(struct team *team, bool interruptible, uint32_t calls)
+{
+    return interruptible && (ps_load_acquire(&team->interrupted) || ps_load_acquire(&team->calls) != calls);
+}
+
+static enum ee_await await(struct team *team, uint32_t phase, bool interruptible)
+{
+    uint32_t calls = ps_load_seq(&team->calls);
+    for (unsigned i = 0, limit = spin_limit();; i++) {
+        if (ps_load_acquire(&team->phase) != phase)
+            return EE_RELEASED;
+        if (called_away(team, interruptible, calls))
+            return EE_INTERRUPTED;
+        if (i < limit) {
+            cpu_pause();
+            continue;
+        }
+        uint32_t signal = ps_load_seq(&team->signal);
+        ps_add_seq(&team->sleepers, 1);
+        if (ps_load_seq(&team->phase) == phase && !called_away(team, interruptible, calls))
+            os_park(&team->signal, signal, OS_FOREVER);
+        ps_sub_seq(&team->sleepers, 1);
+    }
+}
+
+enum ee_await ee_barrier_await(struct ee_team *t, unsigned id, uint32_t phase)
+{
+    (void)id;
+    return await(team_of(t), phase, true);
+}
+
+void ee_barrier_wait(struct ee_team *t, unsigned id)
+{
+    (void)id;
+    uint32_t phase = ee_barrier_phase(t);
+    if (ee_barrier_arrive(t))
+        ee_barrier_release(t);
+    else
+        await(team_of(t), phase, false);
+}
+
+void ee_team_interrupt(struct ee_team *t)
+{
+    struct team *team = team_of(t);
+    ps_store_seq(&team->interrupted, 1);
+    signal_members(team, INT32_MAX);
+}
+
+void ee_team_assist(struct ee_team *t)
+{
+    struct team *team = team_of(t);
+    if (ps_load_seq(&team->sleepers) != 0) {
+        ps_add_seq(&team->calls, 1);
+        signal_members(team, INT32_MAX);
+        return;
+    }
+    /* Somebody whose body has returned; the caller's own unit keeps `left` from being read as 0 by the parent, unless the
+     * caller is the parent itself, which has not begun to join. */
+    for (unsigned id = 1; id < team->n; id++) {
+        struct member *m = member_at(team, id);
+        uint32_t region = team->region;
+        if (ps_load_relaxed(&m->done_in) != region || !ps_cas_acq_rel(&m->done_in, &region, 0))
+            continue;
+        ps_add_seq(&team->left, 1);
+        give_order(m->worker, ORDER_ASSIST);
+        return;
+    }
+}
+
+/* --- waiting on a word ------------------------------------------------------------------------------------------------------------ */
+
+/* How many may be parked on a word of each hash: lets ee_wake skip the system call. */
+#define WAIT_BUCKETS 256
+static struct {
+    PS_LINE_ALIGNED _Atomic uint32_t waiters;
+} buckets[WAIT_BUCKETS];
+
+static _Atomic uint32_t *waiters_of(const _Atomic uint32_t *word)
+{
+    return &buckets[((uintptr_t)word >> 2) * UINT64_C(0x9E3779B97F4A7C15) >> 56].waiters;
+}
+
+void ee_wait(_Atomic uint32_t *word, uint32_t expected)
+{
+    if (spin_while(word, expected))
+        return;
+    _Atomic uint32_t *waiters = waiters_of(word);
+    ps_add_seq(waiters, 1);
+    if (ps_load_seq(word) == expected)
+        os_park(word, expected, OS_FOREVER);
+    ps_sub_seq(waiters, 1);
+}
+
+void ee_wake(_Atomic uint32_t *word, unsigned n)
+{
+    ps_fence_seq(); /* the caller's change of *word, then the look at waiters */
+    if (ps_load_seq(waiters_of(word)) != 0)
+        os_wake(word, n > INT32_MAX ? INT32_MAX : (int)n);
+}
+
+void ee_yield(void) { os_yield(); }
+
+/* --- fork and rest ------------------------------------------------------------------------------------------------------------- */
+
+void ee_after_fork_in_child(void)
+{
+    pthread_mutex_init(&pool_lock, NULL);
+    pool = NULL;
+    is_worker = false;
+    fork_generation++;
+    ps_store_relaxed(&num_workers, 0);
+    ps_store_relaxed(&num_busy, 0);
+    memset(buckets, 0, sizeof buckets);
+}
+
+void ee_quiesce(void)
+{
+    pthread_mutex_lock(&pool_lock);
+    struct worker *w = pool;
+    pool = NULL;
+    pthread_mutex_unlock(&pool_lock);
+    while (w) {
+        struct worker *next = w->next;
+        give_order(w, ORDER_END);
+        w = next;
+    }
+}
