@@ -47,7 +47,7 @@ bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)
     buffer->mask = (int64_t)capacity - 1;
     buffer->older = older;
     /* Items below top_seen are gone; the rest moves to its place modulo the new capacity. */
-    for (int64_t i = d->top_seen; i < bottom; i++)
+    for (int64_t i = d->top_seen; older != NULL && i < bottom; i++)
         ps_store_relaxed(&buffer->slot[i & buffer->mask], ps_load_relaxed(&older->slot[i & older->mask]));
     ps_store_release(&d->buffer, buffer);
     return true;

@@ -57,14 +57,17 @@ static void walk_init(struct walk *w, unsigned my_id, unsigned num_vps, uint16_t
 /* Once around my group of this level. */
 static void walk_level(struct walk *w, const struct level *l)
 {
-    unsigned mine = group_number(l, w->my_id), count = 0, my_place = 0;
+    unsigned mine = group_number(l, w->my_id), before_me = 0, after_me = 0;
     for (unsigned vp = 0; vp < w->num_vps; vp++) {
-        if (vp == w->my_id)
-            my_place = count;
-        if (group_number(l, vp) == mine)
-            count++;
+        if (vp == w->my_id || group_number(l, vp) != mine)
+            continue;
+        if (vp < w->my_id)
+            before_me++;
+        else
+            after_me++;
     }
-    unsigned first = (my_place + w->lower_count) % count;
+    unsigned count = before_me + 1 + after_me;
+    unsigned first = (before_me + w->lower_count) % count;
     for (int before_first = 0; before_first < 2; before_first++) {
         unsigned place = 0;
         for (unsigned vp = 0; vp < w->num_vps; vp++)

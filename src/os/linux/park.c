@@ -11,11 +11,16 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+/* The kernel's numbers, spelled here since musl comes without the kernel's headers. */
+#ifndef FUTEX_WAIT_PRIVATE
+#define FUTEX_WAIT_PRIVATE 128
+#define FUTEX_WAKE_PRIVATE 129
+#endif
 
 /* The classic call takes the C library's old timespec: where time_t outgrew long (32-bit), it has its own number. */
 #ifdef SYS_futex
