@@ -4,7 +4,7 @@
  * cheap memory keeps what it got (uth's caches, slabs).
  * Callers: anybody, on any stack, holding anything but the system's own locks. No shared state but the page size, which is
  * written once with the same value by whoever asks first (relaxed: the value carries nothing else).
- * Failures: NULL, errno kept. Cost: one system call (a stack: two to map, one to unmap), plus page faults at first touch.
+ * Failures: NULL, errno kept. Cost: one system call (a stack: two to map, three from 2 MB on), plus page faults at first touch.
  *
  * Layout of a stack's map, low to high:   [guard page][usable ... top)
  *
@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define HUGE_PAGE ((size_t)2 << 20) /* the least of any supported processor's */
 
 size_t os_page_size(void)
 {
@@ -75,7 +77,8 @@ void *os_stack_map(size_t bytes, size_t *usable)
         errno = saved_errno;
         return NULL;
     }
-    madvise(base + page, whole, MADV_NOHUGEPAGE);
+    if (whole >= HUGE_PAGE) /* a smaller map between guards can hold none */
+        madvise(base + page, whole, MADV_NOHUGEPAGE);
     errno = saved_errno;
     *usable = whole;
     return base + page;
