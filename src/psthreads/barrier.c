@@ -117,7 +117,8 @@ static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t pha
 
 int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
 {
-    if (id >= b->count)
+    const unsigned count = b->count; /* from the arrival on a member that blocks has no claim on the memory */
+    if (id >= count)
         return EINVAL;
     struct slot *s = &b->slot[id];
     uint32_t phase = ps_load_acquire(&b->phase); /* stays, until this thread has arrived */
@@ -126,12 +127,12 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
         return EINVAL;
 #endif
     struct psthread *self = ps_self();
-    unsigned spins = b->count <= psthread_num_vps() ? ps_spin_budget() : 0;
+    unsigned spins = count <= psthread_num_vps() ? ps_spin_budget() : 0;
     if (spins)
         ps_store_relaxed(&s->inside[phase % 2], 1);
     else
         ps_store_relaxed(&s->who[phase % 2], self);
-    if (ps_add_acq_rel(&b->arrived, 1) == b->count - 1) {
+    if (ps_add_acq_rel(&b->arrived, 1) == count - 1) {
         ps_store_relaxed(&s->inside[phase % 2], 1);
         ps_store_relaxed(&s->who[phase % 2], NULL);
         open_barrier(b, phase);

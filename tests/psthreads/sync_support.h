@@ -25,8 +25,10 @@
 #define CHECK(cond) PS_CHECK(cond, "%s:%d: not so: %s", __FILE__, __LINE__, #cond)
 
 /* Sanitizers and the stand-in make threads dear: fewer of them there. */
-#if defined(ON_PTHREADS) || PS_TSAN || PS_ASAN
+#if defined(ON_PTHREADS) || PS_TSAN
 #define MANY 120u
+#elif PS_ASAN
+#define MANY 1000u
 #else
 #define MANY 4000u
 #endif
