@@ -10,7 +10,7 @@
  * the member that runs them; an undeferred task goes from made to run at once, in its creator.
  *
  * Counts. A task owes two numbers: children that are not complete (taskwait waits for them) and children whose subtree is
- * not complete (the descriptor lives, and the implicit task's arrival at a barrier is deferred, until that is zero). Both are packed in
+ * not complete (the descriptor lives, and the implicit task does not arrive at a barrier, until that is zero). Both are packed in
  * one number, ORT_COUNT_LIVE each child's subtree and ORT_COUNT_INCOMPLETE each child, and that number is split in two: `own`, which only
  * the member that runs the task touches, without atomics, and `others`, to which every other member adds atomically. Where a child is
  * made and finished by its parent's member, which is the rule, there is no atomic at all. When the body is done and something is
@@ -62,8 +62,10 @@ enum ort_task_flags {
     ORT_TASK_DETACH = 1 << 4,
     /* for the core itself */
     ORT_TASK_IMPLICIT = 1 << 8,
-    ORT_TASK_COPIED = 1 << 9,   /* its data has been constructed: it must run even where cancelled */
-    ORT_TASK_IN_GROUP = 1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
+    ORT_TASK_COPIED = 1 << 9, /* its data has been constructed: it must run even where cancelled */
+    ORT_TASK_IN_GROUP =
+        1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
+    ORT_TASK_FAR_DATA = 1 << 12, /* its data is a malloc block of its own */
 };
 
 /* event: bits of a task with a detach clause */
@@ -86,14 +88,16 @@ struct ort_task {
     PS_LINE_ALIGNED struct ort_thread *owner;
     struct ort_count count;
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
-    struct ort_task *next;            /* in a free list */
-    struct ps_list link;              /* in the team's side queue */
+    union {
+        struct ort_task *next; /* in a free list */
+        struct ps_list link;   /* in the team's side queue */
+    };
     int32_t priority;
     _Atomic uint32_t event;
     uint32_t merged;
 };
 
-#define ORT_TASK_CLASSES 4
+#define ORT_TASK_CLASSES 3
 
 struct ort_task_cache {
     struct ort_task *free[ORT_TASK_CLASSES];
@@ -112,15 +116,15 @@ struct ort_task_member {
 /* In each ort_team. Zeroed memory is its initial state. */
 struct ort_task_team {
     PS_LINE_ALIGNED _Atomic uint32_t sleepers; /* members in `sleeping`; read after every push */
-    _Atomic uint32_t side_count;              /* tasks in `side` */
-    _Atomic uint32_t used;                    /* a deferred task has been made in this region */
-    _Atomic uint32_t cancelled;               /* cancel parallel */
-    _Atomic uint32_t loop_cancelled;          /* cancel for or sections */
-    PS_LINE_ALIGNED struct ps_spin lock;      /* of the two lists: both are empty but in rare cases */
-    struct ps_list sleeping;                  /* members that found no task while they wait for some */
-    struct ps_list side;                      /* ready tasks with a priority, or readied from outside; by priority */
-    _Atomic uint32_t pins;                    /* threads outside of the team that finish one of its tasks just now */
-    _Atomic uint32_t barrier_left;            /* cancellable barrier: arrivals that are missing */
+    _Atomic uint32_t side_count;               /* tasks in `side` */
+    _Atomic uint32_t used;                     /* a deferred task has been made in this region */
+    _Atomic uint32_t cancelled;                /* cancel parallel */
+    _Atomic uint32_t loop_cancelled;           /* cancel for or sections */
+    PS_LINE_ALIGNED struct ps_spin lock;       /* of the two lists: both are empty but in rare cases */
+    struct ps_list sleeping;                   /* members that found no task while they wait for some */
+    struct ps_list side;                       /* ready tasks with a priority, or readied from outside; by priority */
+    _Atomic uint32_t pins;                     /* threads outside of the team that finish one of its tasks just now */
+    _Atomic uint32_t barrier_arrived;          /* cancellable barrier */
     _Atomic uint32_t barrier_phase;
 };
 
@@ -166,7 +170,7 @@ struct ort_task_args {
     unsigned flags;
     int priority;
     const struct ort_depend_list *depend; /* NULL: none */
-    void **event;                         /* with ORT_TASK_DETACH: gets the handle */
+    void **event;                         /* with ORT_TASK_DETACH: gets the handle; so does the first pointer of data */
 };
 
 /* Makes a task and queues it, or runs it at once. [switches] */
@@ -185,9 +189,9 @@ struct ort_taskloop {
     struct ort_task_args task; /* its data begins with two bounds, `bound` bytes each, that the loop fills */
     bool nogroup, strict;
     enum ort_taskloop_size by;
-    uint64_t size;     /* num_tasks or grainsize */
-    uint64_t n;        /* iterations, > 0 */
-    uint64_t start;    /* first value; arithmetic modulo 2^64 */
+    uint64_t size;  /* num_tasks or grainsize */
+    uint64_t n;     /* iterations, > 0 */
+    uint64_t start; /* first value; arithmetic modulo 2^64 */
     uint64_t step;
     uint64_t end;
     uintptr_t *reductions; /* NULL: none */

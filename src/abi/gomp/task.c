@@ -1,0 +1,92 @@
+/* GNU entry points: tasks, task groups, task reductions. They translate and call the core; see gomp_task.h for the layouts. */
+#include "check.h"
+#include "gomp_task.h"
+#include "ort.h"
+
+static struct ort_depend plain(void **words, size_t i)
+{
+    return (struct ort_depend){words[2 + i], i < (uintptr_t)words[1] ? ORT_DEPEND_OUT : ORT_DEPEND_IN};
+}
+
+static struct ort_depend from_object(void **object)
+{
+    uintptr_t kind = (uintptr_t)object[1];
+    PS_CHECK(kind >= ORT_DEPEND_IN && kind <= ORT_DEPEND_INOUTSET,
+             "unknown dependence type %zu in an omp_depend_t object", (size_t)kind);
+    /* 3: inout, which is out to the core */
+    return (struct ort_depend){object[0], kind == 3 ? ORT_DEPEND_OUT : (enum ort_depend_kind)kind};
+}
+
+static struct ort_depend extended(void **words, size_t i)
+{
+    uintptr_t out = (uintptr_t)words[2], mutex = out + (uintptr_t)words[3], in = mutex + (uintptr_t)words[4];
+    if (i >= in)
+        return from_object(words[5 + i]);
+    return (struct ort_depend){words[5 + i], i < out     ? ORT_DEPEND_OUT
+                                             : i < mutex ? ORT_DEPEND_MUTEXINOUTSET
+                                                         : ORT_DEPEND_IN};
+}
+
+static struct ort_depend get(const void *list, size_t i)
+{
+    void **words = (void **)(uintptr_t)list;
+    return words[0] ? plain(words, i) : extended(words, i);
+}
+
+static struct ort_depend_list list_of(void **words)
+{
+    return (struct ort_depend_list){.n = (uintptr_t)(words[0] ? words[0] : words[1]), .get = get, .list = words};
+}
+
+/* The flags that the core has under the same numbers. */
+#define SAME_FLAGS (ORT_TASK_UNTIED | ORT_TASK_FINAL | ORT_TASK_MERGEABLE)
+_Static_assert(SAME_FLAGS == (GOMP_TASK_FLAG_UNTIED | GOMP_TASK_FLAG_FINAL | GOMP_TASK_FLAG_MERGEABLE),
+               "flags are copied");
+
+PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
+                         bool if_clause, unsigned flags, void **depend, int priority, void *detach)
+{
+    struct ort_task_args args = {
+        .fn = fn, .data = data, .copy = cpyfn, .size = (size_t)arg_size, .align = (size_t)arg_align};
+    args.flags = (flags & SAME_FLAGS) | (if_clause ? 0 : ORT_TASK_UNDEFERRED);
+    if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_PRIORITY))
+        args.priority = priority;
+    if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_DETACH)) {
+        args.flags |= ORT_TASK_DETACH;
+        args.event = detach;
+    }
+    struct ort_depend_list list;
+    if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_DEPEND)) {
+        list = list_of(depend);
+        args.depend = &list;
+    }
+    ort_task_create(ort_self(), &args);
+}
+
+PS_EXPORT void GOMP_taskwait(void) { ort_taskwait(ort_self()); }
+
+PS_EXPORT void GOMP_taskwait_depend(void **depend)
+{
+    struct ort_depend_list list = list_of(depend);
+    ort_taskwait_depend(ort_self(), &list);
+}
+
+PS_EXPORT void GOMP_taskyield(void) { ort_taskyield(ort_self()); }
+
+PS_EXPORT void GOMP_taskgroup_start(void) { ort_taskgroup_start(ort_self()); }
+
+PS_EXPORT void GOMP_taskgroup_end(void) { ort_taskgroup_end(ort_self()); }
+
+PS_EXPORT void GOMP_taskgroup_reduction_register(uintptr_t *data) { ort_task_reduction_register(ort_self(), data); }
+
+PS_EXPORT void GOMP_taskgroup_reduction_unregister(uintptr_t *data) { ort_task_reduction_unregister(data); }
+
+PS_EXPORT void GOMP_task_reduction_remap(size_t count, size_t count_original, void **pointers)
+{
+    ort_task_reduction_remap(ort_self(), count, count_original, pointers);
+}
+
+PS_EXPORT void GOMP_workshare_task_reduction_unregister(bool cancelled)
+{
+    ort_workshare_reduction_end(ort_self(), cancelled);
+}

@@ -1,0 +1,98 @@
+/* Cancellation, and the barrier that a cancelled region does not wait in.
+ *
+ * Does: keeps the cancelled state of regions, work-sharing constructs and task groups; the barrier of cancellable regions.
+ * Does not: jump; the compiled code asks and leaves by itself.
+ * Callers: members, in their implicit or an explicit task.
+ *
+ * States, each a flag that is only ever set while its construct lasts: team.tasks.cancelled (cleared by member 0 after the region),
+ * team.tasks.loop_cancelled (cleared by the last arrival at the construct's closing barrier), taskgroup.cancelled (gone with the group).
+ * A work-sharing construct with task reductions has a group of its own, which stands for the group around it.
+ *
+ * The cancellable barrier counts arrivals in barrier_arrived; the last sets it to 0 and moves barrier_phase on. Who cancels the region sets
+ * `cancelled` and wakes everybody who waits here; arrivals counted by then do not matter any more, since all members go to the end of the
+ * region, where the count is cleared. A member arrives when the tasks below its implicit task are complete.
+ * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_queue.c), read with acquire or stronger.
+ * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
+#include "task_internal.h"
+
+bool ort_task_is_cancelled(struct ort_team *team, struct ort_taskgroup *group)
+{
+    if (ps_load_acquire(&team->tasks.cancelled))
+        return true;
+    for (; group; group = group->prev) {
+        if (ps_load_acquire(&group->cancelled))
+            return true;
+    }
+    return false;
+}
+
+bool ort_cancelled_parallel(struct ort_team *team) { return ps_load_acquire(&team->tasks.cancelled); }
+
+static bool group_cancelled(const struct ort_taskgroup *group)
+{
+    if (!group)
+        return false;
+    if (ps_load_acquire(&group->cancelled))
+        return true;
+    return group->workshare && group->prev && ps_load_acquire(&group->prev->cancelled);
+}
+
+bool ort_cancellation_point(struct ort_thread *thread, unsigned which)
+{
+    if (!ort_settings.cancellation)
+        return false;
+    struct ort_task_team *q = &thread->team->tasks;
+    if (which & (ORT_CANCEL_LOOP | ORT_CANCEL_SECTIONS))
+        return ps_load_acquire(&q->loop_cancelled);
+    if ((which & ORT_CANCEL_TASKGROUP) && group_cancelled(thread->task->group))
+        return true;
+    return ps_load_acquire(&q->cancelled);
+}
+
+bool ort_cancel(struct ort_thread *thread, unsigned which)
+{
+    if (!ort_settings.cancellation)
+        return false;
+    struct ort_team *team = thread->team;
+    if (which & (ORT_CANCEL_LOOP | ORT_CANCEL_SECTIONS)) {
+        if (team->level > 0) /* outside of every region only the caller is concerned */
+            ps_store_release(&team->tasks.loop_cancelled, 1);
+        return true;
+    }
+    if (which & ORT_CANCEL_TASKGROUP) {
+        struct ort_taskgroup *group = thread->task->group;
+        if (group && group->workshare && group->prev)
+            group = group->prev;
+        if (group)
+            ps_store_release(&group->cancelled, 1);
+        return true;
+    }
+    ps_store_seq(&team->tasks.cancelled, 1);
+    ort_task_wake_barrier(team);
+    return true;
+}
+
+bool ort_task_barrier_cancel(struct ort_thread *thread)
+{
+    if (!ort_settings.cancellation) {
+        ort_task_barrier(thread);
+        return false;
+    }
+    struct ort_team *team = thread->team;
+    struct ort_task_team *q = &team->tasks;
+    struct ort_task *self = thread->task;
+    if (ps_load_acquire(&q->cancelled))
+        return true;
+    if (ort_count_total(&self->count) != 0)
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_SUBTREE, .object = self});
+    uint32_t phase = ps_load_relaxed(&q->barrier_phase);
+    if (ps_add_acq_rel(&q->barrier_arrived, 1) + 1 == team->n) {
+        ps_store_relaxed(&q->barrier_arrived, 0);
+        ps_store_relaxed(&q->loop_cancelled, 0);
+        ps_store_seq(&q->barrier_phase, phase + 1);
+        ort_task_wake_barrier(team);
+    } else {
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER_CANCEL, .phase = phase});
+    }
+    return ps_load_acquire(&q->cancelled);
+}

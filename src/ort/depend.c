@@ -1,0 +1,393 @@
+/* Dependences between sibling tasks.
+ *
+ * Does: orders the children of a task by the addresses in their depend clauses. Does not: queue or run them (a task without
+ * predecessors left is handed to ort_task_enqueue).
+ * Callers: insert and wait, the member that runs the parent; complete, whoever completes a task (thread NULL: one outside of the team).
+ *
+ * Two things. The *table* belongs to the parent and is touched by its member alone, so it needs no lock: for each address it knows
+ * the last writer (`out`), the set of tasks since then that may run together (`last`: readers, or members of an inoutset), and the set before
+ * that one (`before`), which the present set waits for. A *node* stands for a task with dependences: it counts the predecessors it still
+ * misses and lists its successors, the latter under a lock of its own, held for some instructions by the parent's member, to add one, and
+ * by the task's finisher, to take them all. No lock covers more than one node, and a finished task touches no table: entries that
+ * name finished nodes are dropped when the table has to grow.
+ *
+ * What a new task T waits for, at an address:
+ *   out, inout, mutexinoutset   the tasks in `last`, or else in `before`, or else `out`; then T is `out` and the sets are empty
+ *   in, inoutset                where `last` is of another kind, it becomes `before`; then the tasks in `before`, or else `out`; T joins `last`
+ *   omp_all_memory              as out at every address of the table, and `all`, T of every address that comes to the table later
+ * mutexinoutset: tasks of such a set exclude each other and their order is free; taking them in the order of creation is one such order.
+ *
+ * States of a node: linking (missing has one unit more, so that nobody makes it ready before its parent has gone through the list) -> waiting
+ * (missing > 0) -> ready -> finished. Lifetime: refs counts the task (or the waiter) and each place in the table.
+ *
+ * Shared fields    who writes                                who reads
+ *   missing        the parent (add), finishers (subtract)    who brings it to zero, the waiter
+ *   finished       the finisher, under the lock              the parent; without the lock only to drop entries
+ *   successors     the parent and the finisher, under the lock
+ *   refs           parent and finisher (read-modify-write)
+ * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its successor.
+ * Failures: no memory: aborts with one line. Cost: one malloc a task; a lock for each predecessor that is still in the table.
+ * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet there.
+ * OpenMP 5.2 section 15.9.5. */
+#include "task_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INLINE_SUCCESSORS 4
+
+struct ort_depend_node {
+    struct ps_spin lock;
+    _Atomic uint32_t finished;
+    _Atomic uint32_t refs;
+    _Atomic uint32_t missing;
+    struct ort_task *task; /* NULL: somebody waits in place */
+    struct ort_team *team;
+    unsigned n, capacity;
+    struct ort_depend_node **successors;
+    struct ort_depend_node *few[INLINE_SUCCESSORS];
+};
+
+struct node_set {
+    struct ort_depend_node **v;
+    unsigned n, capacity;
+};
+
+struct entry {
+    void *address;             /* NULL: the place is free */
+    enum ort_depend_kind kind; /* of `last` */
+    struct ort_depend_node *out;
+    struct node_set last, before;
+};
+
+struct ort_depend_table {
+    struct entry *entries;
+    unsigned n, mask;
+    struct ort_depend_node *all;
+};
+
+static void *get(size_t bytes)
+{
+    void *p = malloc(bytes);
+    PS_CHECK(p != NULL, "out of memory for task dependences");
+    return p;
+}
+
+/* --- nodes --------------------------------------------------------------------------------------------------------------- */
+
+static struct ort_depend_node *new_node(struct ort_team *team, struct ort_task *task)
+{
+    struct ort_depend_node *node = get(sizeof *node);
+    ps_spin_init(&node->lock);
+    ps_store_relaxed(&node->finished, 0);
+    ps_store_relaxed(&node->refs, 1);
+    ps_store_relaxed(&node->missing, 1);
+    node->task = task;
+    node->team = team;
+    node->n = 0;
+    node->capacity = INLINE_SUCCESSORS;
+    node->successors = node->few;
+    return node;
+}
+
+static struct ort_depend_node *hold(struct ort_depend_node *node)
+{
+    ps_add_relaxed(&node->refs, 1);
+    return node;
+}
+
+static void drop(struct ort_depend_node *node)
+{
+    if (!node || ps_sub_acq_rel(&node->refs, 1) != 1)
+        return;
+    if (node->successors != node->few)
+        free(node->successors);
+    free(node);
+}
+
+static bool is_finished(struct ort_depend_node *node) { return ps_load_acquire(&node->finished); }
+
+static void add_successor_locked(struct ort_depend_node *node, struct ort_depend_node *successor)
+{
+    if (node->n == node->capacity) {
+        struct ort_depend_node **more = get(2 * node->capacity * sizeof(struct ort_depend_node *));
+        memcpy(more, node->successors, node->n * sizeof(struct ort_depend_node *));
+        if (node->successors != node->few)
+            free(node->successors);
+        node->successors = more;
+        node->capacity *= 2;
+    }
+    node->successors[node->n++] = successor;
+}
+
+/* `node` waits for `predecessor`, unless that has finished. */
+static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node *node)
+{
+    if (!predecessor || predecessor == node || is_finished(predecessor))
+        return;
+    ps_spin_lock(&predecessor->lock);
+    bool linked = predecessor->n && predecessor->successors[predecessor->n - 1] == node;
+    if (!linked && !ps_load_relaxed(&predecessor->finished)) {
+        ps_add_relaxed(&node->missing, 1);
+        add_successor_locked(predecessor, node);
+    }
+    ps_spin_unlock(&predecessor->lock);
+}
+
+/* One predecessor less. */
+static void satisfy(struct ort_thread *thread, struct ort_depend_node *node)
+{
+    struct ort_team *team = node->team;
+    struct ort_task *task = node->task;
+    if (ps_sub_seq(&node->missing, 1) != 1)
+        return;
+    if (task)
+        ort_task_enqueue(thread, task);
+    else
+        ort_task_wake_object(team, node);
+}
+
+void ort_depend_complete(struct ort_thread *thread, struct ort_task *t)
+{
+    struct ort_depend_node *node = t->node;
+    t->node = NULL;
+    ps_spin_lock(&node->lock);
+    ps_store_release(&node->finished, 1);
+    ps_spin_unlock(&node->lock);
+    for (unsigned i = 0; i < node->n; i++)
+        satisfy(thread, node->successors[i]);
+    drop(node);
+}
+
+bool ort_depend_node_satisfied(struct ort_depend_node *node) { return ps_load_seq(&node->missing) == 0; }
+
+/* --- sets ------------------------------------------------------------------------------------------------------------------ */
+
+static void set_clear(struct node_set *set)
+{
+    for (unsigned i = 0; i < set->n; i++)
+        drop(set->v[i]);
+    free(set->v);
+    *set = (struct node_set){.n = 0};
+}
+
+static void set_prune(struct node_set *set)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < set->n; i++) {
+        if (is_finished(set->v[i]))
+            drop(set->v[i]);
+        else
+            set->v[kept++] = set->v[i];
+    }
+    set->n = kept;
+}
+
+static void set_add(struct node_set *set, struct ort_depend_node *node)
+{
+    if (set->n && set->v[set->n - 1] == node)
+        return;
+    if (set->n == set->capacity) {
+        set_prune(set);
+        if (2 * set->n >= set->capacity) {
+            unsigned capacity = set->capacity ? 2 * set->capacity : 4;
+            struct ort_depend_node **v = get(capacity * sizeof *v);
+            if (set->n)
+                memcpy(v, set->v, set->n * sizeof *v);
+            free(set->v);
+            set->v = v;
+            set->capacity = capacity;
+        }
+    }
+    set->v[set->n++] = hold(node);
+}
+
+static void link_to_set(const struct node_set *set, struct ort_depend_node *node)
+{
+    for (unsigned i = 0; i < set->n; i++)
+        link_to(set->v[i], node);
+}
+
+/* --- the table ----------------------------------------------------------------------------------------------------------- */
+
+static void entry_clear(struct entry *e)
+{
+    set_clear(&e->last);
+    set_clear(&e->before);
+    drop(e->out);
+    e->out = NULL;
+}
+
+static struct entry *place_of(struct ort_depend_table *table, void *address)
+{
+    uint64_t hash = (uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
+    unsigned i = (unsigned)(hash >> 32) & table->mask;
+    while (table->entries[i].address && table->entries[i].address != address)
+        i = (i + 1) & table->mask;
+    return &table->entries[i];
+}
+
+static void new_entries(struct ort_depend_table *table, unsigned size)
+{
+    table->entries = calloc(size, sizeof *table->entries);
+    PS_CHECK(table->entries != NULL, "out of memory for task dependences");
+    table->mask = size - 1;
+    table->n = 0;
+}
+
+static bool entry_is_over(struct entry *e)
+{
+    set_prune(&e->last);
+    set_prune(&e->before);
+    return !e->last.n && !e->before.n && (!e->out || is_finished(e->out));
+}
+
+/* Drops what is over, then doubles if that was not much. */
+static void make_room(struct ort_depend_table *table)
+{
+    struct entry *old = table->entries;
+    unsigned old_size = table->mask + 1, live = 0;
+    for (unsigned i = 0; i < old_size; i++) {
+        if (old[i].address && entry_is_over(&old[i])) {
+            entry_clear(&old[i]);
+            old[i].address = NULL;
+        }
+        live += old[i].address != NULL;
+    }
+    new_entries(table, live >= old_size / 4 ? 2 * old_size : old_size);
+    for (unsigned i = 0; i < old_size; i++) {
+        if (!old[i].address)
+            continue;
+        *place_of(table, old[i].address) = old[i];
+        table->n++;
+    }
+    free(old);
+}
+
+static struct ort_depend_table *table_of(struct ort_task *parent)
+{
+    if (!parent->depends) {
+        parent->depends = get(sizeof *parent->depends);
+        new_entries(parent->depends, 16);
+        parent->depends->all = NULL;
+    }
+    return parent->depends;
+}
+
+static struct entry *entry_of(struct ort_depend_table *table, void *address)
+{
+    struct entry *e = place_of(table, address);
+    if (e->address)
+        return e;
+    if (2 * (table->n + 1) > table->mask) {
+        make_room(table);
+        e = place_of(table, address);
+    }
+    e->address = address;
+    e->out = table->all ? hold(table->all) : NULL;
+    table->n++;
+    return e;
+}
+
+static void forget_entries(struct ort_depend_table *table)
+{
+    for (unsigned i = 0; i <= table->mask; i++) {
+        if (table->entries[i].address)
+            entry_clear(&table->entries[i]);
+        table->entries[i].address = NULL;
+    }
+    table->n = 0;
+}
+
+void ort_depend_table_free(struct ort_depend_table *table)
+{
+    forget_entries(table);
+    drop(table->all);
+    free(table->entries);
+    free(table);
+}
+
+/* --- the rules ------------------------------------------------------------------------------------------------------------- */
+
+static bool joins_set(enum ort_depend_kind kind) { return kind == ORT_DEPEND_IN || kind == ORT_DEPEND_INOUTSET; }
+
+/* The predecessors that a dependence of this kind has at e. */
+static void link_at(const struct entry *e, enum ort_depend_kind kind, struct ort_depend_node *node)
+{
+    bool beside = joins_set(kind) && e->kind == kind;
+    if (e->last.n && !beside)
+        link_to_set(&e->last, node);
+    else if (e->before.n)
+        link_to_set(&e->before, node);
+    else
+        link_to(e->out, node);
+}
+
+static void link_at_all(struct ort_depend_table *table, struct ort_depend_node *node)
+{
+    link_to(table->all, node);
+    for (unsigned i = 0; i <= table->mask; i++) {
+        if (table->entries[i].address)
+            link_at(&table->entries[i], ORT_DEPEND_OUT, node);
+    }
+}
+
+static bool is_all_memory(const struct ort_depend *d) { return !d->address && !joins_set(d->kind); }
+
+static void insert_one(struct ort_depend_table *table, const struct ort_depend *d, struct ort_depend_node *node)
+{
+    if (is_all_memory(d)) {
+        link_at_all(table, node);
+        forget_entries(table);
+        drop(table->all);
+        table->all = hold(node);
+        return;
+    }
+    struct entry *e = entry_of(table, d->address);
+    link_at(e, d->kind, node);
+    if (!joins_set(d->kind)) {
+        entry_clear(e);
+        e->out = hold(node);
+        return;
+    }
+    if (e->last.n && e->kind != d->kind) {
+        set_clear(&e->before);
+        e->before = e->last;
+        e->last = (struct node_set){.n = 0};
+    }
+    e->kind = d->kind;
+    set_add(&e->last, node);
+}
+
+bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list)
+{
+    struct ort_depend_table *table = table_of(thread->task);
+    struct ort_depend_node *node = new_node(thread->team, t);
+    t->node = node;
+    for (size_t i = 0; i < list->n; i++) {
+        struct ort_depend d = list->get(list->list, i);
+        insert_one(table, &d, node);
+    }
+    return ps_sub_seq(&node->missing, 1) == 1;
+}
+
+void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *list)
+{
+    struct ort_depend_table *table = thread->task->depends;
+    if (!table)
+        return;
+    struct ort_depend_node *node = new_node(thread->team, NULL);
+    for (size_t i = 0; i < list->n; i++) {
+        struct ort_depend d = list->get(list->list, i);
+        struct entry *e = place_of(table, d.address);
+        if (is_all_memory(&d))
+            link_at_all(table, node);
+        else if (e->address)
+            link_at(e, d.kind, node);
+        else
+            link_to(table->all, node);
+    }
+    if (ps_sub_seq(&node->missing, 1) != 1)
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_NODE, .object = node, .within = thread->task});
+    drop(node);
+}

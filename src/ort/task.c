@@ -1,0 +1,342 @@
+/* Explicit tasks: creation, running, completion, taskwait, detach, and the hooks of regions and barriers.
+ *
+ * Does and states: task.h. Where ready tasks stand and who may run them: task_queue.c.
+ * Callers: the member concerned, on its own stack, with no lock held; ort_task_complete(NULL, ..) any thread that has pinned the team.
+ *
+ * Undeferred tasks (if(0), children of final tasks, tasks of a root outside of every region, and tasks made while the creator's deque is full)
+ * go the same way as others but for the queue: made, run at once as a call, completed. So a child that outlives them finds its parent.
+ *
+ * Detach. `event` collects two bits: the body is done (set by the member), the event is fulfilled (set by whoever). Who sets the second one
+ * completes the task. Before the member sets its bit it pours the count, with one more ORT_COUNT_LIVE for the missing completion,
+ * because from then on a stranger may complete the task. An undeferred task waits for its event in place.
+ * A stranger pins the team (team->tasks.pins) before it sets its bit, since the task it completes may be the last that the team waits
+ * for; member 0 waits for the pins to go before it gives the team up.
+ *
+ * Completion of t by thread m, in this order: its successors become ready; its own count is settled; if nothing is below it, its group and
+ * parent lose a LIVE and an INCOMPLETE, else the parent an INCOMPLETE, and the LIVE later, by whoever completes the subtree. After the
+ * parent has been told, nothing of t is touched: it may be gone.
+ *
+ * Ordering: see task.h. event: fetch-or, acq_rel: who completes has seen all that the body and the fulfiller did.
+ * Failures: no memory for a descriptor: aborts with one line (there is nothing left to go on with).
+ * Cost, child made and run by the same member: no read-modify-write but the deque's exchange, and the fence behind the push.
+ * Rejected: deferred arrival at barriers (the last task of a member's subtree arrives for it): the member is awake to run tasks anyway. */
+#include "task_internal.h"
+
+#include <string.h>
+
+/* Tasks in a deque beyond which the creator runs new ones itself; what fits into the deque's first buffer. */
+#define DEQUE_FULL PS_DEQUE_INITIAL
+
+/* --- completion --------------------------------------------------------------------------------------------------------- */
+
+static void give_back(struct ort_thread *thread, struct ort_task *t)
+{
+    ort_icv_drop(t->icv, t);
+    if (PS_LIKELY(thread != NULL))
+        ort_task_free(&thread->tasks.cache, t);
+    else
+        ort_task_free_shared(t);
+}
+
+static void leave_group(struct ort_thread *thread, struct ort_taskgroup *group)
+{
+    struct ort_task *opener = group->task;
+    if (opener->owner == thread) {
+        group->count.own -= 1;
+        return;
+    }
+    struct ort_team *team = opener->team;
+    ps_sub_seq(&group->count.others, 1);
+    ort_task_wake_object(team, group);
+}
+
+/* Takes delta off p's count; true: p's body is done and this was the last, so its subtree is complete. */
+static bool take(struct ort_thread *thread, struct ort_task *p, int64_t delta)
+{
+    if (PS_LIKELY(p->owner == thread) && PS_LIKELY(!p->merged)) {
+        p->count.own -= delta;
+        return false;
+    }
+    struct ort_team *team = p->team;
+    if (ps_sub_seq(&p->count.others, delta) == delta)
+        return true;
+    ort_task_wake_object(team, p);
+    return false;
+}
+
+/* Nothing below t is left: it goes, and perhaps the ones above it. delta: what its parent's count holds for it still. */
+static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int64_t delta)
+{
+    for (;;) {
+        struct ort_task *parent = ps_load_relaxed(&t->parent);
+        if (t->flags & ORT_TASK_IN_GROUP)
+            leave_group(thread, t->group);
+        give_back(thread, t);
+        if (!take(thread, parent, delta))
+            return;
+        t = parent;
+        delta = ORT_COUNT_LIVE;
+    }
+}
+
+void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
+{
+    if (PS_UNLIKELY(t->node != NULL))
+        ort_depend_complete(thread, t);
+    struct ort_task *parent = ps_load_relaxed(&t->parent);
+    bool all;
+    if (PS_LIKELY(!t->merged)) {
+        int64_t own = t->count.own;
+        all = own + ps_load_acquire(&t->count.others) == 0;
+        if (!all) {
+            t->merged = 1;
+            all = ps_add_acq_rel(&t->count.others, own) == -own;
+        }
+    } else {
+        all = ps_sub_acq_rel(&t->count.others, ORT_COUNT_LIVE) == ORT_COUNT_LIVE;
+    }
+    if (all)
+        subtree_complete(thread, t, ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE);
+    else if (take(thread, parent, ORT_COUNT_INCOMPLETE))
+        subtree_complete(thread, parent, ORT_COUNT_LIVE);
+}
+
+/* The body of a deferred task with a detach clause is done. True: so is its event. */
+static bool event_has_come(struct ort_task *t)
+{
+    int64_t own = t->count.own;
+    t->merged = 1;
+    ps_add_relaxed(&t->count.others, own + ORT_COUNT_LIVE);
+    return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) & ORT_EVENT_FULFILLED;
+}
+
+void ort_task_fulfill(void *event)
+{
+    struct ort_task *t = event;
+    ort_self(); /* ee_wake and its like want an entity */
+    struct ort_team *team = t->team;
+    ps_add_seq(&team->tasks.pins, 1);
+    uint32_t before = ps_or_seq(&t->event, ORT_EVENT_FULFILLED);
+    PS_CHECK(!(before & ORT_EVENT_FULFILLED), "omp_fulfill_event: the event has been fulfilled already");
+    if (before & ORT_EVENT_BODY_DONE)
+        ort_task_complete(NULL, t);
+    else
+        ort_task_wake_object(team, t);
+    ps_sub_release(&team->tasks.pins, 1);
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------------- */
+
+void ort_task_run(struct ort_thread *thread, struct ort_task *t)
+{
+    struct ort_task *below = thread->task;
+    int64_t base = thread->tasks.base;
+    t->owner = thread;
+    thread->tasks.base = ps_deque_bottom_owner(&thread->tasks.deque);
+    thread->task = t;
+    unsigned detach = t->flags & ORT_TASK_DETACH;
+    if (PS_UNLIKELY(ort_settings.cancellation) && !(t->flags & ORT_TASK_COPIED) &&
+        ort_task_is_cancelled(t->team, t->group))
+        detach = 0;
+    else
+        t->fn(t->data);
+    if (PS_UNLIKELY(t->depends != NULL))
+        ort_depend_table_free(t->depends);
+    if (PS_UNLIKELY(detach) && (t->flags & ORT_TASK_UNDEFERRED)) {
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_EVENT, .object = t, .within = t});
+        detach = 0;
+    }
+    thread->task = below;
+    thread->tasks.base = base;
+    if (PS_UNLIKELY(detach) && !event_has_come(t))
+        return;
+    ort_task_complete(thread, t);
+}
+
+/* --- creation ------------------------------------------------------------------------------------------------------------ */
+
+struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args)
+{
+    struct ort_task *parent = thread->task;
+    struct ort_task *t = ort_task_alloc(&thread->tasks.cache, args->size, args->align);
+    PS_CHECK(t != NULL, "out of memory for a task of %zu bytes", args->size);
+    t->fn = args->fn;
+    ps_store_relaxed(&t->parent, parent);
+    ps_store_relaxed(&t->depth, ps_load_relaxed(&parent->depth) + 1);
+    t->team = thread->team;
+    t->group = parent->group;
+    t->icv = ort_icv_share(parent->icv);
+    t->node = NULL;
+    t->flags |= (uint16_t)(args->flags | (parent->flags & ORT_TASK_FINAL));
+    t->owner = NULL;
+    t->count.own = 0;
+    ps_store_relaxed(&t->count.others, 0);
+    t->depends = NULL;
+    t->priority = args->priority < ort_settings.max_task_priority ? args->priority : ort_settings.max_task_priority;
+    t->merged = 0;
+    ps_store_relaxed(&t->event, 0);
+    if (PS_UNLIKELY(args->flags & ORT_TASK_DETACH)) {
+        *args->event = t;
+        if (args->data)
+            *(void **)args->data = t;
+    }
+    if (PS_UNLIKELY(args->copy != NULL)) {
+        args->copy(t->data, args->data);
+        t->flags |= ORT_TASK_COPIED;
+    } else {
+        memcpy(t->data, args->data, args->size);
+    }
+    parent->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
+    if (PS_UNLIKELY(t->group != NULL) && t->group->task == parent) {
+        t->flags |= ORT_TASK_IN_GROUP;
+        t->group->count.own += 1;
+    }
+    return t;
+}
+
+static bool deque_full(struct ps_deque *d)
+{
+    int64_t bottom = ps_deque_bottom_owner(d);
+    if (PS_LIKELY(bottom - d->top_seen < DEQUE_FULL))
+        return false;
+    d->top_seen = ps_load_acquire(&d->top);
+    return bottom - d->top_seen >= DEQUE_FULL;
+}
+
+bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags)
+{
+    if (PS_UNLIKELY((flags & ORT_TASK_UNDEFERRED) || (thread->task->flags & ORT_TASK_FINAL) ||
+                    thread->team->level == 0))
+        return true;
+    return PS_UNLIKELY(deque_full(&thread->tasks.deque)) && !(flags & ORT_TASK_DETACH);
+}
+
+void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args)
+{
+    if (PS_UNLIKELY(ort_settings.cancellation) && ort_task_is_cancelled(thread->team, thread->task->group))
+        return;
+    if (PS_UNLIKELY(ort_task_is_undeferred(thread, args->flags))) {
+        if (args->depend)
+            ort_depend_wait(thread, args->depend);
+        struct ort_task *t = ort_task_make(thread, args);
+        t->flags |= ORT_TASK_UNDEFERRED;
+        ort_task_run(thread, t);
+        return;
+    }
+    struct ort_task *t = ort_task_make(thread, args);
+    if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
+        return;
+    ort_task_enqueue(thread, t);
+}
+
+void ort_taskwait(struct ort_thread *thread)
+{
+    struct ort_task *self = thread->task;
+    if ((uint32_t)ort_count_total(&self->count) != 0)
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_CHILDREN, .object = self, .within = self});
+}
+
+void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend)
+{
+    if (!ort_settings.cancellation || !ort_task_is_cancelled(thread->team, thread->task->group))
+        ort_depend_wait(thread, depend);
+}
+
+void ort_taskyield(struct ort_thread *thread)
+{
+    struct ort_task *t = ort_task_find(thread, thread->task);
+    if (t)
+        ort_task_run(thread, t);
+    else
+        ee_yield();
+}
+
+bool ort_in_final(struct ort_thread *thread) { return thread->task->flags & ORT_TASK_FINAL; }
+
+/* --- regions ----------------------------------------------------------------------------------------------------------------- */
+
+void ort_task_team_init(struct ort_team *team)
+{
+    ps_spin_init(&team->tasks.lock);
+    ps_list_init(&team->tasks.sleeping);
+    ps_list_init(&team->tasks.side);
+}
+
+void ort_task_team_fini(struct ort_team *team)
+{
+    PS_ASSERT(ps_list_empty(&team->tasks.sleeping) && ps_list_empty(&team->tasks.side));
+    (void)team;
+}
+
+void ort_task_thread_fini(struct ort_thread *thread)
+{
+    ps_deque_fini(&thread->tasks.deque);
+    ort_task_cache_drain(&thread->tasks.cache);
+}
+
+void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)
+{
+    struct ort_task *t = &thread->tasks.implicit;
+    t->team = thread->team;
+    t->group = thread->team->group;
+    t->icv = icv;
+    t->flags = ORT_TASK_IMPLICIT;
+    t->owner = thread;
+    t->count.own = 0;
+    ps_store_relaxed(&t->count.others, 0);
+    thread->tasks.base = ps_deque_bottom_owner(&thread->tasks.deque);
+    thread->task = t;
+}
+
+static void wait_for_subtree(struct ort_thread *thread)
+{
+    struct ort_task *self = thread->task;
+    if (PS_UNLIKELY(ort_count_total(&self->count) != 0))
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_SUBTREE, .object = self});
+    if (PS_UNLIKELY(self->depends != NULL)) {
+        ort_depend_table_free(self->depends);
+        self->depends = NULL;
+    }
+}
+
+void ort_task_member_end(struct ort_thread *thread)
+{
+    wait_for_subtree(thread);
+    if (PS_UNLIKELY(ps_load_relaxed(&thread->team->tasks.used)))
+        ort_task_run_all(thread);
+}
+
+void ort_task_team_end(struct ort_team *team)
+{
+    struct ort_task_team *q = &team->tasks;
+    while (PS_UNLIKELY(ps_load_acquire(&q->pins) != 0))
+        ee_yield();
+    if (PS_LIKELY(!ps_load_relaxed(&q->used) && !ort_settings.cancellation))
+        return;
+    ps_store_relaxed(&q->used, 0);
+    ps_store_relaxed(&q->cancelled, 0);
+    ps_store_relaxed(&q->loop_cancelled, 0);
+    ps_store_relaxed(&q->barrier_arrived, 0);
+}
+
+void ort_task_assist(struct ort_thread *thread) { ort_task_run_all(thread); }
+
+void ort_task_barrier(struct ort_thread *thread)
+{
+    struct ort_team *team = thread->team;
+    wait_for_subtree(thread);
+    if (team->n == 1)
+        return;
+    uint32_t phase = ee_barrier_phase(&team->ee);
+    if (ee_barrier_arrive(&team->ee)) {
+        ee_barrier_release(&team->ee);
+        if (ps_load_relaxed(&team->tasks.used))
+            ort_task_wake_barrier(team);
+        return;
+    }
+    /* With tasks about, members wait in the sleepers' list; then await only orders what the others did before what follows. */
+    do {
+        if (ps_load_relaxed(&team->tasks.used))
+            ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER, .phase = phase});
+    } while (ee_barrier_await(&team->ee, thread->id, phase) != EE_RELEASED);
+}

@@ -1,0 +1,85 @@
+/* Explicit tasks: what their modules know of each other. Seen by src/ort/task*.c, depend.c, taskgroup.c, taskloop.c, cancel.c only. */
+#ifndef PS_ORT_TASK_INTERNAL_H
+#define PS_ORT_TASK_INTERNAL_H
+
+#include "check.h"
+#include "ort.h"
+#include "task.h"
+
+/* --- task_memory.c ------------------------------------------------------------------------------------------------------- */
+
+/* A descriptor with room for data; flags, data and size_class are set, everything else is undefined. NULL: no memory. */
+struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align);
+void ort_task_free(struct ort_task_cache *cache, struct ort_task *t);
+/* By a thread that has no cache. */
+void ort_task_free_shared(struct ort_task *t);
+void ort_task_cache_drain(struct ort_task_cache *cache);
+
+/* --- task_queue.c ----------------------------------------------------------------------------------------------------- */
+
+/* What a member waits for. Only its owner reads it, but for the fields under the team's lock while it sleeps. */
+enum ort_wait_kind {
+    ORT_WAIT_CHILDREN,       /* of `object`, a task of the caller's */
+    ORT_WAIT_SUBTREE,        /* of `object`, the caller's implicit task, already poured */
+    ORT_WAIT_GROUP,          /* `object`: a taskgroup of the caller's */
+    ORT_WAIT_NODE,           /* `object`: a dependence node without predecessors */
+    ORT_WAIT_EVENT,          /* `object`: a task whose event is fulfilled */
+    ORT_WAIT_BARRIER,        /* the phase is over */
+    ORT_WAIT_BARRIER_CANCEL, /* the same of the cancellable barrier, or the region is cancelled */
+};
+struct ort_wait {
+    enum ort_wait_kind kind;
+    void *object;
+    uint32_t phase;
+    struct ort_task *within; /* only descendants of it may be run; NULL: every task of the team */
+    /* While it sleeps, under team->tasks.lock. */
+    struct ps_list link;
+    _Atomic uint32_t word; /* 1: woken */
+};
+
+/* Returns when what `wait` names has come, running tasks meanwhile. [switches] */
+void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
+/* Runs tasks until none is found. [switches] */
+void ort_task_run_all(struct ort_thread *thread);
+/* One task that the member may run now, taken; NULL: none found. */
+struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
+/* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: anybody. */
+void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
+/* Something about `object` has changed: wakes those of the team who wait for it. The change was sequentially consistent. */
+void ort_task_wake_object(struct ort_team *team, const void *object);
+/* Wakes whoever waits in a barrier. */
+void ort_task_wake_barrier(struct ort_team *team);
+
+/* --- task.c ----------------------------------------------------------------------------------------------------------- */
+
+/* A task, counted by its parent and group, to be run or queued next. Its data is copied. */
+struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args);
+/* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
+bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
+/* Runs t as a call and finishes it. [switches] */
+void ort_task_run(struct ort_thread *thread, struct ort_task *t);
+/* Body and event of t are done. thread: see ort_task_enqueue. */
+void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
+
+/* Of a task or group of the caller's: zero where nothing is left. */
+static inline int64_t ort_count_total(struct ort_count *c) { return c->own + ps_load_seq(&c->others); }
+
+/* --- depend.c ----------------------------------------------------------------------------------------------------------- */
+
+/* Gives t (not yet published, a child of thread's current task) its place among its siblings. True: it is ready. False: it
+ * has predecessors, the last of which will enqueue it; it may be gone already. */
+bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list);
+/* Waits for the predecessors that a task with this list would have. [switches] */
+void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *list);
+/* t is complete: its successors lose a predecessor. */
+void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
+bool ort_depend_node_satisfied(struct ort_depend_node *node);
+/* The task makes no more children. */
+void ort_depend_table_free(struct ort_depend_table *table);
+
+/* --- cancel.c ----------------------------------------------------------------------------------------------------------- */
+
+/* A task created now by `task`, or `task` itself before it has begun, is to be dropped. */
+bool ort_task_is_cancelled(struct ort_team *team, struct ort_taskgroup *group);
+
+#endif

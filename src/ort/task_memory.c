@@ -1,0 +1,173 @@
+/* Memory of task descriptors.
+ *
+ * Does: gives and takes descriptors of a few sizes, each with room for the task's data behind it. Does not: know what a task is.
+ * Callers: a member for itself (its own cache, no lock); NULL stands for a thread outside of the team (goes through the shared list).
+ *
+ * A descriptor is given back by whoever finishes the task, to that member's own cache: no queue of remote frees. Where one
+ * member makes tasks and others finish them, caches overflow into the shared list and are refilled from it, by batches.
+ *
+ * Type stability: blocks are carved out of slabs that are never given back, so that thieves may read parent and depth of a
+ * task that is gone (task_queue.c). Data that does not fit into the largest size lives in a malloc block.
+ *
+ * Shared: `shared[class]` (lock): a stack of batches; a batch is linked by `next`, batches by `link.prev` of their first block.
+ * Failures: out of memory is told by NULL; the caller runs the task at once, on its stack.
+ * Cost: a load and a store each way; a lock per BATCH blocks that flow between members. */
+#include "task_internal.h"
+
+#include <stdlib.h>
+
+#define BATCH 32
+#define SLAB_BYTES (32 * 1024)
+
+static const uint16_t class_bytes[ORT_TASK_CLASSES] = {192, 256, 512};
+
+struct shared_list {
+    PS_LINE_ALIGNED struct ps_spin lock;
+    struct ort_task *batches;
+};
+static struct shared_list shared[ORT_TASK_CLASSES];
+
+/* link.prev of a batch's first block: `next` and link.next share their place. */
+static struct ort_task *next_batch(const struct ort_task *first) { return (struct ort_task *)(void *)first->link.prev; }
+static void set_next_batch(struct ort_task *first, struct ort_task *next)
+{
+    first->link.prev = (struct ps_list *)(void *)next;
+}
+
+static struct ort_task *take_batch(unsigned class)
+{
+    struct shared_list *s = &shared[class];
+    ps_spin_lock(&s->lock);
+    struct ort_task *first = s->batches;
+    if (first)
+        s->batches = next_batch(first);
+    ps_spin_unlock(&s->lock);
+    return first;
+}
+
+static void give_batch(unsigned class, struct ort_task *first)
+{
+    struct shared_list *s = &shared[class];
+    ps_spin_lock(&s->lock);
+    set_next_batch(first, s->batches);
+    s->batches = first;
+    ps_spin_unlock(&s->lock);
+}
+
+static struct ort_task *carve_slab(unsigned class, unsigned *count)
+{
+    size_t bytes = class_bytes[class];
+    char *slab = aligned_alloc(PS_CACHE_LINE, SLAB_BYTES);
+    if (!slab)
+        return NULL;
+    struct ort_task *list = NULL;
+    *count = SLAB_BYTES / (unsigned)bytes;
+    for (unsigned i = *count; i-- > 0;) {
+        struct ort_task *t = (struct ort_task *)(void *)(slab + i * bytes);
+        ps_store_relaxed(&t->parent, NULL);
+        ps_store_relaxed(&t->depth, 0);
+        t->size_class = (uint16_t) class;
+        t->next = list;
+        list = t;
+    }
+    return list;
+}
+
+PS_NOINLINE static struct ort_task *refill(struct ort_task_cache *cache, unsigned class)
+{
+    unsigned count = BATCH;
+    struct ort_task *list = take_batch(class);
+    if (!list)
+        list = carve_slab(class, &count);
+    if (!list)
+        return NULL;
+    cache->free[class] = list->next;
+    cache->count[class] = count - 1;
+    return list;
+}
+
+static void *far_block(size_t bytes, size_t align)
+{
+    if (align <= alignof(max_align_t))
+        return malloc(bytes);
+    return aligned_alloc(align, (bytes + align - 1) & ~(align - 1));
+}
+
+struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align)
+{
+    size_t need = sizeof(struct ort_task) + data_bytes;
+    unsigned class = need <= class_bytes[0] ? 0 : need <= class_bytes[1] ? 1 : 2;
+    void *far = NULL;
+    if (PS_UNLIKELY(need > class_bytes[2] || data_align > PS_CACHE_LINE)) {
+        class = 0;
+        far = far_block(data_bytes, data_align);
+        if (!far)
+            return NULL;
+    }
+    struct ort_task *t = cache->free[class];
+    if (PS_LIKELY(t != NULL)) {
+        cache->free[class] = t->next;
+        cache->count[class]--;
+    } else {
+        t = refill(cache, class);
+        if (!t) {
+            free(far);
+            return NULL;
+        }
+    }
+    t->flags = far ? ORT_TASK_FAR_DATA : 0;
+    t->data = far ? far : (void *)(t + 1);
+    return t;
+}
+
+/* Gives the first BATCH blocks of a full cache to all. */
+PS_NOINLINE static void spill(struct ort_task_cache *cache, unsigned class)
+{
+    struct ort_task *first = cache->free[class], *last = first;
+    for (unsigned i = 1; i < BATCH; i++)
+        last = last->next;
+    cache->free[class] = last->next;
+    cache->count[class] -= BATCH;
+    last->next = NULL;
+    give_batch(class, first);
+}
+
+void ort_task_free(struct ort_task_cache *cache, struct ort_task *t)
+{
+    unsigned class = t->size_class;
+    if (PS_UNLIKELY(t->flags & ORT_TASK_FAR_DATA))
+        free(t->data);
+    t->next = cache->free[class];
+    cache->free[class] = t;
+    if (PS_UNLIKELY(++cache->count[class] >= 2 * BATCH))
+        spill(cache, class);
+}
+
+void ort_task_cache_drain(struct ort_task_cache *cache)
+{
+    for (unsigned class = 0; class < ORT_TASK_CLASSES; class ++) {
+        while (cache->count[class] >= BATCH)
+            spill(cache, class);
+        /* A rest shorter than a batch goes where batches are gathered. */
+        struct ort_task *rest = cache->free[class];
+        cache->free[class] = NULL;
+        cache->count[class] = 0;
+        while (rest) {
+            struct ort_task *next = rest->next;
+            rest->flags = 0;
+            ort_task_free_shared(rest);
+            rest = next;
+        }
+    }
+}
+
+/* Blocks that come one by one are gathered here until they are a batch. */
+static struct ps_spin gather_lock;
+static struct ort_task_cache gather;
+
+void ort_task_free_shared(struct ort_task *t)
+{
+    ps_spin_lock(&gather_lock);
+    ort_task_free(&gather, t);
+    ps_spin_unlock(&gather_lock);
+}

@@ -1,0 +1,34 @@
+/* Task groups.
+ *
+ * Does: opens a group around what the current task creates, and waits for all of it, descendants included.
+ * Callers: the task's member. Groups nest; a task inherits its creator's innermost one, for reductions and cancellation.
+ * Only children of the task that opened the group are counted, each until the subtree below it is complete: deeper tasks of the group
+ * do not touch it, so a recursion inside of a group has no shared counter.
+ * Shared fields: count as in task.h (own: the member of the opening task); cancelled: anybody; the rest: that member.
+ * Failures: no memory: aborts with one line. Cost: a malloc and a free. OpenMP 5.2 section 15.4. */
+#include "task_internal.h"
+
+#include <stdlib.h>
+
+void ort_taskgroup_start(struct ort_thread *thread)
+{
+    struct ort_task *self = thread->task;
+    struct ort_taskgroup *group = malloc(sizeof *group);
+    PS_CHECK(group != NULL, "out of memory for a taskgroup");
+    *group = (struct ort_taskgroup){.prev = self->group, .task = self};
+    if (self->group)
+        group->reductions = self->group->reductions;
+    self->group = group;
+}
+
+void ort_taskgroup_end(struct ort_thread *thread)
+{
+    struct ort_task *self = thread->task;
+    struct ort_taskgroup *group = self->group;
+    if (!group || group->task != self)
+        return;
+    if (ort_count_total(&group->count) != 0)
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_GROUP, .object = group, .within = self});
+    self->group = group->prev;
+    free(group);
+}

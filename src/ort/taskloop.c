@@ -1,0 +1,97 @@
+/* taskloop: iterations dealt out to explicit tasks.
+ *
+ * Does: decides how many tasks there are and which bounds each gets, makes them, and waits for them in a taskgroup of its own.
+ * Does not: know how a bound is represented beyond 64 bits: the task's data begins with two of them, filled in here.
+ * Callers: the member that meets the construct.
+ *
+ * n iterations in k tasks: the first n mod k tasks get one iteration more than n / k. k is num_tasks, at most n, by default the number of
+ * threads; with a grainsize g it is n / g, at least 1, so that each gets between g and 2 g - 1; with a strict grainsize every task gets g and
+ * the last one what is left. The last task's upper bound is the loop's own, so that no bound passes the type's end.
+ *
+ * Where data has to be constructed (C++), all tasks are made before the first one runs, since a body may change what is copied from; else
+ * they are made and queued one by one, and once the deque is full the creator runs them.
+ * Failures: as of ort_task_create. OpenMP 5.2 section 12.6. */
+#include "task_internal.h"
+
+struct split {
+    uint64_t tasks;
+    uint64_t iterations; /* of each task */
+    uint64_t longer;     /* so many of the first have one more */
+};
+
+static struct split split(const struct ort_taskloop *loop, unsigned threads)
+{
+    uint64_t n = loop->n, k = loop->size;
+    if (loop->by == ORT_TASKLOOP_GRAINSIZE) {
+        if (loop->strict)
+            return (struct split){.tasks = n / k + (n % k != 0), .iterations = k};
+        k = n / k;
+    } else if (k == 0) {
+        k = threads;
+    }
+    if (k == 0)
+        k = 1;
+    if (k > n)
+        k = n;
+    return (struct split){.tasks = k, .iterations = n / k, .longer = n % k};
+}
+
+static void set_bounds(struct ort_task *t, uint64_t from, uint64_t to)
+{
+    uint64_t *bounds = t->data;
+    bounds[0] = from;
+    bounds[1] = to;
+}
+
+static void dispatch(struct ort_thread *thread, struct ort_task *t, unsigned flags)
+{
+    if (ort_task_is_undeferred(thread, flags)) {
+        t->flags |= ORT_TASK_UNDEFERRED;
+        ort_task_run(thread, t);
+    } else {
+        ort_task_enqueue(thread, t);
+    }
+}
+
+static void make_tasks(struct ort_thread *thread, const struct ort_taskloop *loop)
+{
+    struct split s = split(loop, thread->team->n);
+    struct ort_task *first = NULL, **tail = &first;
+    uint64_t from = loop->start;
+    for (uint64_t i = 0; i < s.tasks; i++) {
+        struct ort_task *t = ort_task_make(thread, &loop->task);
+        uint64_t to = from + (s.iterations + (i < s.longer)) * loop->step;
+        set_bounds(t, from, i + 1 < s.tasks ? to : loop->end);
+        from = to;
+        if (loop->task.copy) {
+            t->next = NULL;
+            *tail = t;
+            tail = &t->next;
+        } else {
+            dispatch(thread, t, loop->task.flags);
+        }
+    }
+    while (first) {
+        struct ort_task *t = first;
+        first = t->next;
+        dispatch(thread, t, loop->task.flags);
+    }
+}
+
+void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop)
+{
+    if (ort_settings.cancellation && ort_task_is_cancelled(thread->team, thread->task->group)) {
+        /* Tells the compiled code that nothing has been registered. */
+        if (!loop->nogroup && loop->reductions)
+            loop->reductions[2] = 0;
+        return;
+    }
+    if (!loop->nogroup) {
+        ort_taskgroup_start(thread);
+        if (loop->reductions)
+            ort_task_reduction_register(thread, loop->reductions);
+    }
+    make_tasks(thread, loop);
+    if (!loop->nogroup)
+        ort_taskgroup_end(thread);
+}
