@@ -16,6 +16,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#if PS_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 #define STACK_BYTES (CPU_STACK_MIN + 256 * 1024)
 
@@ -39,6 +42,9 @@ static void *new_stack(void) { return aligned_alloc(4096, STACK_BYTES); }
 
 static void start(struct cpu_context *ctx, void *stack, cpu_entry_fn *entry, void *arg)
 {
+#if PS_ASAN
+    ASAN_UNPOISON_MEMORY_REGION(stack, STACK_BYTES); /* frames that were left in the middle */
+#endif
     assert_int_equal(cpu_context_init(ctx, stack, STACK_BYTES, entry, arg), 0);
 }
 

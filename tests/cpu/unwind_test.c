@@ -101,10 +101,11 @@ static void test_ends_at_entry(void **state)
         assert_true(inside.met_entry);
         assert_false(inside.too_long);
         assert_false(inside.unknown);
-        /* Ours: one frame that starts the context; the C library's contexts and threads have up to three. */
-        assert_in_range(inside.after_entry, 0, 3);
-        assert_in_range(inside.frames, 3, 7);
-        assert_in_range(traced_by_libc, 3, 8);
+        /* One frame starts the context; a kernel thread has some more, and more yet under a sanitizer. */
+        unsigned extra = CPU_CARRIES_TLS ? 6 : 1;
+        assert_in_range(inside.after_entry, 0, extra);
+        assert_in_range(inside.frames, 3, 4 + extra);
+        assert_in_range(traced_by_libc, 3, 4 + extra);
     }
 }
 
