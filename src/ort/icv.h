@@ -48,7 +48,6 @@ struct ort_icv {
     unsigned thread_limit;
     int default_device;
     uintptr_t default_allocator; /* omp_allocator_handle_t */
-    uint32_t place_first, place_n; /* partition: places [first, first + n) */
 };
 
 /* The ICVs of the task that t runs, to be changed in place; NULL: no memory. */

@@ -63,6 +63,7 @@ struct ort_team {
     bool ee_ready;                 /* ee_team_init has been called */
     bool counted;                  /* its members are counted in contention->busy */
     struct ort_icv icv_store;
+    struct ort_taskgroup group_store;
     /* (shared) number of the next single construct nobody has taken yet: compare-and-swap by members. */
     PS_LINE_ALIGNED _Atomic uint32_t single;
     /* (shared) written by the member that executes single copyprivate, read by the others behind a barrier. */
@@ -95,13 +96,17 @@ struct ort_parallel {
     const struct ort_loop_desc *loop; /* combined work-sharing construct: every member is in it from the start; NULL: none */
 };
 
-/* Runs the whole region. [switches] */
-void ort_parallel(const struct ort_parallel *region);
+/* Runs the whole region; returns how many threads it had. [switches] */
+unsigned ort_parallel(const struct ort_parallel *region);
 /* In two halves, the caller runs its own share in between. On return of start the caller is member 0. */
-void ort_parallel_start(const struct ort_parallel *region);
+unsigned ort_parallel_start(const struct ort_parallel *region);
 void ort_parallel_end(void);
-/* Number of threads that a region would get now. */
+/* Number of threads that a region would get now; the thread limit is not considered. */
 unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads);
+
+/* teams on the host, and the same within a target region: the caller runs the region's body as long as `next` says true. */
+void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit);
+bool ort_teams_next(unsigned num_teams, unsigned thread_limit, bool first);
 
 /* Barrier of the team, a task scheduling point. [switches] */
 static inline void ort_barrier(struct ort_thread *t) { ort_task_barrier(t); }

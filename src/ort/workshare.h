@@ -74,13 +74,26 @@ void ort_ws_ready(struct ort_thread *t);
 void ort_ws_leave(struct ort_thread *t);
 /* The parent, before a region is opened whose members begin in a construct. */
 void ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc);
+/* A member of such a region, when it begins. */
+void ort_ws_begin_in(struct ort_thread *t);
+/* The block is freed: what its slots keep. */
+void ort_ws_fini(struct ort_team *team);
 /* The parent, no region open: all slots FREE for the constructs from `base` on. */
 void ort_ws_reset(struct ort_team *team, uint32_t base);
+
+/* Between this room's modules. The first member, or the parent: what the slot hands out. */
+void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc, unsigned threads);
+struct ort_loop_extra;
+/* Every member, after ort_ws_enter and, the first, before ort_ws_ready. */
+void ort_ws_extra(struct ort_thread *t, const struct ort_loop_extra *extra, bool first);
 
 /* A loop over `long`: from start to end (exclusive) by incr. */
 struct ort_loop_desc ort_loop_desc_long(long start, long end, long incr, unsigned sched, long chunk);
 struct ort_loop_desc ort_loop_desc_ull(bool up, unsigned long long start, unsigned long long end, unsigned long long incr,
                                        unsigned sched, unsigned long long chunk);
+
+/* Gives the loop the schedule of t's ICVs. */
+void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d);
 
 /* Memory the compiler wants with the construct, and task reductions: as GNU entry points pass them. */
 struct ort_loop_extra {
@@ -115,6 +128,8 @@ void ort_ordered_start(struct ort_thread *t);
 /* doacross: `dims` loops of counts[] iterations each, the outermost handed out. Positions are iteration numbers. */
 bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *counts, unsigned sched, uint64_t chunk, bool runtime,
                         const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi);
+/* How many numbers a position has; 0: posting and waiting are empty in this loop. */
+unsigned ort_doacross_dims(const struct ort_thread *t);
 /* The current iteration's position has been finished. */
 void ort_doacross_post(struct ort_thread *t, const uint64_t *position);
 /* Waits until the iteration at that position has posted. [switches] */

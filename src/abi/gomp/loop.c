@@ -1,0 +1,109 @@
+/* GNU entry points: for, over long. The bounds are stored as 64-bit values, which a long is on every supported processor. */
+#include "gomp.h"
+
+_Static_assert(sizeof(long) == sizeof(uint64_t), "GOMP_loop_* passes bounds as long");
+
+static bool start(long from, long to, long incr, unsigned kind, long chunk, bool runtime, bool ordered,
+                  const struct ort_loop_extra *extra, long *lo, long *hi)
+{
+    struct ort_loop_desc d = ort_loop_desc_long(from, to, incr, kind, chunk);
+    d.ordered = ordered;
+    return ort_loop_start(ort_self(), &d, runtime, extra, (uint64_t *)lo, (uint64_t *)hi);
+}
+
+#define START(name, kind, ordered)                                                                         \
+    PS_EXPORT bool GOMP_loop_##name##_start(long from, long to, long incr, long chunk, long *lo, long *hi) \
+    {                                                                                                      \
+        return start(from, to, incr, kind, chunk, false, ordered, NULL, lo, hi);                           \
+    }
+#define START_RUNTIME(name, ordered)                                                           \
+    PS_EXPORT bool GOMP_loop_##name##_start(long from, long to, long incr, long *lo, long *hi) \
+    {                                                                                          \
+        return start(from, to, incr, ORT_SCHED_STATIC, 0, true, ordered, NULL, lo, hi);        \
+    }
+#define NEXT(name)                                                        \
+    PS_EXPORT bool GOMP_loop_##name##_next(long *lo, long *hi)            \
+    {                                                                     \
+        return ort_loop_next(ort_self(), (uint64_t *)lo, (uint64_t *)hi); \
+    }
+
+START(static, ORT_SCHED_STATIC, false)
+START(dynamic, ORT_SCHED_DYNAMIC, false)
+START(guided, ORT_SCHED_GUIDED, false)
+START(nonmonotonic_dynamic, ORT_SCHED_DYNAMIC, false)
+START(nonmonotonic_guided, ORT_SCHED_GUIDED, false)
+START(ordered_static, ORT_SCHED_STATIC, true)
+START(ordered_dynamic, ORT_SCHED_DYNAMIC, true)
+START(ordered_guided, ORT_SCHED_GUIDED, true)
+START_RUNTIME(runtime, false)
+START_RUNTIME(nonmonotonic_runtime, false)
+START_RUNTIME(maybe_nonmonotonic_runtime, false)
+START_RUNTIME(ordered_runtime, true)
+NEXT(static)
+NEXT(dynamic)
+NEXT(guided)
+NEXT(runtime)
+NEXT(nonmonotonic_dynamic)
+NEXT(nonmonotonic_guided)
+NEXT(nonmonotonic_runtime)
+NEXT(maybe_nonmonotonic_runtime)
+NEXT(ordered_static)
+NEXT(ordered_dynamic)
+NEXT(ordered_guided)
+NEXT(ordered_runtime)
+
+/* sched: 0 means runtime. */
+PS_EXPORT bool GOMP_loop_start(long from, long to, long incr, long sched, long chunk, long *lo, long *hi,
+                               uintptr_t *reductions, void **mem)
+{
+    struct ort_loop_extra extra = {.reductions = reductions, .mem = mem};
+    unsigned kind = (unsigned)sched & ~ORT_SCHED_MONOTONIC;
+    return start(from, to, incr, kind, chunk, kind == 0, false, &extra, lo, hi);
+}
+
+PS_EXPORT bool GOMP_loop_ordered_start(long from, long to, long incr, long sched, long chunk, long *lo, long *hi,
+                                       uintptr_t *reductions, void **mem)
+{
+    struct ort_loop_extra extra = {.reductions = reductions, .mem = mem};
+    unsigned kind = (unsigned)sched & ~ORT_SCHED_MONOTONIC;
+    return start(from, to, incr, kind, chunk, kind == 0, true, &extra, lo, hi);
+}
+
+/* --- the end, of unsigned loops as well ------------------------------------------------------------------------------------- */
+
+PS_EXPORT void GOMP_loop_end(void)
+{
+    struct ort_thread *t = ort_self();
+    ort_loop_leave(t);
+    ort_barrier(t);
+}
+
+PS_EXPORT void GOMP_loop_end_nowait(void) { ort_loop_leave(ort_self()); }
+
+/* --- doacross --------------------------------------------------------------------------------------------------------------- */
+
+#define DOACROSS(name, kind)                                                                                          \
+    PS_EXPORT bool GOMP_loop_doacross_##name##_start(unsigned dims, long *counts, long chunk, long *lo, long *hi)     \
+    {                                                                                                                 \
+        return ort_doacross_start(ort_self(), dims, (uint64_t *)counts, kind, chunk > 0 ? (uint64_t)chunk : 0, false, \
+                                  NULL, (uint64_t *)lo, (uint64_t *)hi);                                              \
+    }
+
+DOACROSS(static, ORT_SCHED_STATIC)
+DOACROSS(dynamic, ORT_SCHED_DYNAMIC)
+DOACROSS(guided, ORT_SCHED_GUIDED)
+
+PS_EXPORT bool GOMP_loop_doacross_runtime_start(unsigned dims, long *counts, long *lo, long *hi)
+{
+    return ort_doacross_start(ort_self(), dims, (uint64_t *)counts, ORT_SCHED_STATIC, 0, true, NULL, (uint64_t *)lo,
+                              (uint64_t *)hi);
+}
+
+PS_EXPORT bool GOMP_loop_doacross_start(unsigned dims, long *counts, long sched, long chunk, long *lo, long *hi,
+                                        uintptr_t *reductions, void **mem)
+{
+    struct ort_loop_extra extra = {.reductions = reductions, .mem = mem};
+    unsigned kind = (unsigned)sched & ~ORT_SCHED_MONOTONIC;
+    return ort_doacross_start(ort_self(), dims, (uint64_t *)counts, kind == 0 ? ORT_SCHED_STATIC : kind,
+                              chunk > 0 ? (uint64_t)chunk : 0, kind == 0, &extra, (uint64_t *)lo, (uint64_t *)hi);
+}

@@ -1,0 +1,125 @@
+/* GNU entry points: parallel, and the constructs combined with it; the host's teams construct.
+ *
+ * GCC's flags: bits 0-2 proc_bind's value (0: no clause). The thread limit of a region does not depend on its kind, so all
+ * combined constructs are ort_parallel with a description of the loop. */
+#include <limits.h>
+
+#include "gomp.h"
+
+static void parallel(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags,
+                     const struct ort_loop_desc *loop)
+{
+    ort_parallel(&(struct ort_parallel){
+        .fn = fn,
+        .data = data,
+        .num_threads = num_threads,
+        .bind = (flags & 7) != 0 ? (enum ort_bind)(flags & 7) : ORT_BIND_UNSET,
+        .loop = loop,
+    });
+}
+
+static void parallel_start(void (*fn)(void *), void *data, unsigned num_threads, const struct ort_loop_desc *loop)
+{
+    ort_parallel_start(&(struct ort_parallel){
+        .fn = fn,
+        .data = data,
+        .num_threads = num_threads,
+        .bind = ORT_BIND_UNSET,
+        .loop = loop,
+    });
+}
+
+PS_EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags)
+{
+    parallel(fn, data, num_threads, flags, NULL);
+}
+
+PS_EXPORT void GOMP_parallel_start(void (*fn)(void *), void *data, unsigned num_threads)
+{
+    parallel_start(fn, data, num_threads, NULL);
+}
+
+PS_EXPORT void GOMP_parallel_end(void) { ort_parallel_end(); }
+
+PS_EXPORT unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags)
+{
+    return ort_parallel(&(struct ort_parallel){
+        .fn = fn,
+        .data = data,
+        .num_threads = num_threads,
+        .bind = (flags & 7) != 0 ? (enum ort_bind)(flags & 7) : ORT_BIND_UNSET,
+        .reductions = *(uintptr_t **)data,
+    });
+}
+
+/* --- parallel for --------------------------------------------------------------------------------------------------------- */
+
+#define PARALLEL_LOOP(name, kind)                                                                              \
+    PS_EXPORT void GOMP_parallel_loop_##name(void (*fn)(void *), void *data, unsigned num_threads, long start, \
+                                             long end, long incr, long chunk, unsigned flags)                  \
+    {                                                                                                          \
+        struct ort_loop_desc d = ort_loop_desc_long(start, end, incr, kind, chunk);                            \
+        parallel(fn, data, num_threads, flags, &d);                                                            \
+    }
+
+PARALLEL_LOOP(static, ORT_SCHED_STATIC)
+PARALLEL_LOOP(dynamic, ORT_SCHED_DYNAMIC)
+PARALLEL_LOOP(guided, ORT_SCHED_GUIDED)
+PARALLEL_LOOP(nonmonotonic_dynamic, ORT_SCHED_DYNAMIC)
+PARALLEL_LOOP(nonmonotonic_guided, ORT_SCHED_GUIDED)
+
+#define PARALLEL_LOOP_RUNTIME(name)                                                                            \
+    PS_EXPORT void GOMP_parallel_loop_##name(void (*fn)(void *), void *data, unsigned num_threads, long start, \
+                                             long end, long incr, unsigned flags)                              \
+    {                                                                                                          \
+        struct ort_loop_desc d = ort_loop_desc_long(start, end, incr, ORT_SCHED_STATIC, 0);                    \
+        ort_loop_apply_runtime(ort_self(), &d);                                                                \
+        parallel(fn, data, num_threads, flags, &d);                                                            \
+    }
+
+PARALLEL_LOOP_RUNTIME(runtime)
+PARALLEL_LOOP_RUNTIME(nonmonotonic_runtime)
+PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
+
+#define PARALLEL_LOOP_START(name, kind)                                                                                \
+    PS_EXPORT void GOMP_parallel_loop_##name##_start(void (*fn)(void *), void *data, unsigned num_threads, long start, \
+                                                     long end, long incr, long chunk)                                  \
+    {                                                                                                                  \
+        struct ort_loop_desc d = ort_loop_desc_long(start, end, incr, kind, chunk);                                    \
+        parallel_start(fn, data, num_threads, &d);                                                                     \
+    }
+
+PARALLEL_LOOP_START(static, ORT_SCHED_STATIC)
+PARALLEL_LOOP_START(dynamic, ORT_SCHED_DYNAMIC)
+PARALLEL_LOOP_START(guided, ORT_SCHED_GUIDED)
+
+PS_EXPORT void GOMP_parallel_loop_runtime_start(void (*fn)(void *), void *data, unsigned num_threads, long start,
+                                                long end, long incr)
+{
+    struct ort_loop_desc d = ort_loop_desc_long(start, end, incr, ORT_SCHED_STATIC, 0);
+    ort_loop_apply_runtime(ort_self(), &d);
+    parallel_start(fn, data, num_threads, &d);
+}
+
+/* --- parallel sections ------------------------------------------------------------------------------------------------------ */
+
+PS_EXPORT void GOMP_parallel_sections(void (*fn)(void *), void *data, unsigned num_threads, unsigned count,
+                                      unsigned flags)
+{
+    struct ort_loop_desc d = {.n = count, .sched = ORT_SCHED_DYNAMIC};
+    parallel(fn, data, num_threads, flags, &d);
+}
+
+PS_EXPORT void GOMP_parallel_sections_start(void (*fn)(void *), void *data, unsigned num_threads, unsigned count)
+{
+    struct ort_loop_desc d = {.n = count, .sched = ORT_SCHED_DYNAMIC};
+    parallel_start(fn, data, num_threads, &d);
+}
+
+/* --- teams ------------------------------------------------------------------------------------------------------------------ */
+
+PS_EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit, unsigned flags)
+{
+    (void)flags;
+    ort_teams(fn, data, num_teams, thread_limit);
+}

@@ -1,0 +1,294 @@
+/* The environment variables of OpenMP and of libgomp, read once when the library is loaded.
+ *
+ * Each value that cannot be read gets one line with the variable, the value and what is used instead; the others still count.
+ * Not here: OMP_PLACES, OMP_PROC_BIND, GOMP_CPU_AFFINITY (place.c), OMP_ALLOCATOR (allocator.c).
+ * The processors are not counted here, since that reads files of the system: nthreads-var is 0 until the first root is made
+ * (ort_env_finish), or somebody asks.
+ * OpenMP 5.2 chapter 21; libgomp's manual, chapter "Environment Variables". */
+#include "env.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "check.h"
+#include "ort.h"
+#include "os.h"
+
+#define SUPPORTED_LEVELS 255u /* libgomp's; max_active_levels is one byte */
+#define THREADS_MAX 65536u    /* what a list element may say */
+
+struct ort_settings ort_settings = {
+    .initial =
+        {
+            .max_active_levels = 1,
+            .nthreads = 1,
+            .sched = ORT_SCHED_DYNAMIC,
+            .chunk = 1,
+            .thread_limit = UINT_MAX,
+            .default_allocator = 1,
+        },
+    .spin_count = UINT64_MAX,
+    .supported_levels = SUPPORTED_LEVELS,
+};
+
+static const char *skip_blanks(const char *p)
+{
+    while (isspace((unsigned char)*p))
+        p++;
+    return p;
+}
+
+/* A number in [min, max] at *p, which moves behind it and the blanks that follow. */
+static bool read_number(const char **p, long min, long max, long *out)
+{
+    char *end;
+    errno = 0;
+    long v = strtol(*p, &end, 10);
+    if (end == *p || errno != 0 || v < min || v > max)
+        return false;
+    *p = skip_blanks(end);
+    *out = v;
+    return true;
+}
+
+/* A word of letters and underscores at *p that is `word`, any case; *p moves behind it and the blanks that follow. */
+static bool read_word(const char **p, const char *word)
+{
+    size_t n = strlen(word);
+    if (strncasecmp(*p, word, n) != 0 || isalnum((unsigned char)(*p)[n]) || (*p)[n] == '_')
+        return false;
+    *p = skip_blanks(*p + n);
+    return true;
+}
+
+static void read_int(const char *name, long min, long max, long *out, const char *instead)
+{
+    const char *text = os_env(name);
+    if (text == NULL)
+        return;
+    const char *p = text;
+    long v;
+    if (read_number(&p, min, max, &v) && *p == '\0')
+        *out = v;
+    else
+        ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %s instead", name, text, min, max, instead);
+}
+
+static bool nthreads_given;
+
+static void read_num_threads(struct ort_icv *icv)
+{
+    const char *text = os_env("OMP_NUM_THREADS");
+    if (text == NULL)
+        return;
+    unsigned elements = 1;
+    for (const char *p = text; *p != '\0'; p++)
+        elements += *p == ',';
+    unsigned *list = malloc(elements * sizeof *list);
+    const char *p = text;
+    unsigned n = 0;
+    for (long v; list != NULL && n < elements && read_number(&p, 1, THREADS_MAX, &v);) {
+        list[n++] = (unsigned)v;
+        if (*p != ',')
+            break;
+        p++;
+    }
+    if (list == NULL || n != elements || *p != '\0') {
+        ps_warn(
+            "OMP_NUM_THREADS=\"%s\" is not a list of whole numbers from 1 to %u; using one thread for each processor "
+            "instead",
+            text, THREADS_MAX);
+        free(list);
+        return;
+    }
+    nthreads_given = true;
+    icv->nthreads = list[0];
+    icv->nthreads_list = list + 1;
+    icv->nthreads_rest = n - 1;
+}
+
+static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
+{
+    static const struct {
+        const char *word;
+        unsigned sched;
+    } kinds[] = {{"static", ORT_SCHED_STATIC},
+                 {"dynamic", ORT_SCHED_DYNAMIC},
+                 {"guided", ORT_SCHED_GUIDED},
+                 {"auto", ORT_SCHED_AUTO}};
+    bool monotonic = false, modified = true;
+    unsigned kind = 0;
+    p = skip_blanks(p);
+    if (read_word(&p, "monotonic"))
+        monotonic = true;
+    else if (!read_word(&p, "nonmonotonic"))
+        modified = false;
+    if (modified && *p++ != ':')
+        return false;
+    p = skip_blanks(p);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && kind == 0; i++)
+        if (read_word(&p, kinds[i].word))
+            kind = kinds[i].sched;
+    if (kind == 0)
+        return false;
+    long c = kind == ORT_SCHED_DYNAMIC || kind == ORT_SCHED_GUIDED;
+    if (*p == ',') {
+        p++;
+        if (!read_number(&p, 1, INT_MAX, &c))
+            return false;
+        if (kind == ORT_SCHED_AUTO)
+            c = 0;
+    }
+    if (*p != '\0')
+        return false;
+    /* static is monotonic unless the modifier says otherwise: OpenMP 5.2 section 11.5.3. */
+    if (kind == ORT_SCHED_STATIC && !modified)
+        monotonic = true;
+    *sched = kind | (monotonic ? ORT_SCHED_MONOTONIC : 0);
+    *chunk = (int)c;
+    return true;
+}
+
+static void read_schedule(struct ort_icv *icv)
+{
+    const char *text = os_env("OMP_SCHEDULE");
+    if (text != NULL && !parse_schedule(text, &icv->sched, &icv->chunk))
+        ps_warn(
+            "OMP_SCHEDULE=\"%s\" is not [monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk]; using dynamic "
+            "instead",
+            text);
+}
+
+/* bind_lists: OMP_PROC_BIND has more than one element. */
+static void read_levels(struct ort_icv *icv)
+{
+    long levels = -1;
+    read_int("OMP_MAX_ACTIVE_LEVELS", 0, LONG_MAX, &levels, "OMP_NESTED's or the default value");
+    if (levels >= 0) {
+        icv->max_active_levels = (uint8_t)(levels > (long)SUPPORTED_LEVELS ? SUPPORTED_LEVELS : levels);
+        return;
+    }
+    bool nested;
+    if (os_env_bool("OMP_NESTED", &nested, "the default"))
+        icv->max_active_levels = (uint8_t)(nested ? SUPPORTED_LEVELS : 1);
+    else if (icv->nthreads_rest > 0 || icv->bind_rest > 0)
+        icv->max_active_levels = (uint8_t)SUPPORTED_LEVELS;
+}
+
+static void read_wait_policy(void)
+{
+    const char *text = os_env("OMP_WAIT_POLICY");
+    if (text == NULL)
+        return;
+    const char *p = skip_blanks(text);
+    if (read_word(&p, "active") && *p == '\0')
+        ort_settings.wait_policy = ORT_POLICY_ACTIVE;
+    else if (p = skip_blanks(text), read_word(&p, "passive") && *p == '\0')
+        ort_settings.wait_policy = ORT_POLICY_PASSIVE;
+    else
+        ps_warn("OMP_WAIT_POLICY=\"%s\" is neither active nor passive; using a short spin, then blocking, instead",
+                text);
+}
+
+/* A count with one of libgomp's suffixes k, M, G, T (powers of ten), or "infinite" or "infinity". */
+static void read_spin_count(void)
+{
+    const char *text = os_env("GOMP_SPINCOUNT");
+    if (text == NULL)
+        return;
+    const char *p = skip_blanks(text);
+    if ((read_word(&p, "infinite") || read_word(&p, "infinity")) && *p == '\0') {
+        ort_settings.spin_count = UINT64_MAX - 1;
+        return;
+    }
+    long v;
+    uint64_t unit = 1, count;
+    bool good = read_number(&p, 0, LONG_MAX, &v);
+    static const char units[] = "kmgt";
+    const char *u = good && *p != '\0' ? strchr(units, tolower((unsigned char)*p)) : NULL;
+    if (u != NULL) {
+        for (const char *q = units; q <= u; q++)
+            unit *= 1000;
+        p = skip_blanks(p + 1);
+    }
+    if (good && *p == '\0' && !__builtin_mul_overflow((uint64_t)v, unit, &count) && count < UINT64_MAX - 1)
+        ort_settings.spin_count = count;
+    else
+        ps_warn("GOMP_SPINCOUNT=\"%s\" is not a number with k, M, G or T, nor infinite; using the default instead",
+                text);
+}
+
+static void read_offload(void)
+{
+    static const char *const words[] = {"default", "mandatory", "disabled"};
+    const char *text = os_env("OMP_TARGET_OFFLOAD");
+    if (text == NULL)
+        return;
+    for (unsigned i = 0; i < 3; i++) {
+        const char *p = skip_blanks(text);
+        if (read_word(&p, words[i]) && *p == '\0') {
+            ort_settings.offload = (enum ort_offload)i;
+            return;
+        }
+    }
+    ps_warn("OMP_TARGET_OFFLOAD=\"%s\" is not default, mandatory or disabled; using default instead", text);
+}
+
+static void read_stack_size(void)
+{
+    if (!os_env_size("OMP_STACKSIZE", 1024, &ort_settings.stack_bytes, "GOMP_STACKSIZE's or the default size"))
+        os_env_size("GOMP_STACKSIZE", 1024, &ort_settings.stack_bytes, "the default size");
+}
+
+static void read_numbers(struct ort_icv *icv)
+{
+    long limit = LONG_MAX, device = 0, priority = 0, teams = 0, teams_limit = 0, debug = 0;
+    read_int("OMP_THREAD_LIMIT", 1, LONG_MAX, &limit, "no limit");
+    icv->thread_limit = limit > INT_MAX ? UINT_MAX : (unsigned)limit;
+    read_int("OMP_DEFAULT_DEVICE", 0, INT_MAX, &device, "0");
+    icv->default_device = (int)device;
+    read_int("OMP_MAX_TASK_PRIORITY", 0, INT_MAX, &priority, "0");
+    ort_settings.max_task_priority = (int)priority;
+    read_int("OMP_NUM_TEAMS", 1, INT_MAX, &teams, "the default");
+    ort_settings.num_teams = (unsigned)teams;
+    read_int("OMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &teams_limit, "no limit");
+    ort_settings.teams_thread_limit = (unsigned)teams_limit;
+    read_int("GOMP_DEBUG", 0, INT_MAX, &debug, "0");
+    ort_settings.debug = debug != 0;
+}
+
+void ort_env_finish(void)
+{
+    if (!nthreads_given)
+        ort_settings.initial.nthreads = os_num_procs();
+    nthreads_given = true;
+}
+
+void ort_env_read(void)
+{
+    struct ort_icv *icv = &ort_settings.initial;
+    read_num_threads(icv);
+    read_schedule(icv);
+    os_env_bool("OMP_DYNAMIC", &icv->dynamic, "false");
+    os_env_bool("OMP_CANCELLATION", &ort_settings.cancellation, "false");
+    os_env_bool("OMP_DISPLAY_AFFINITY", &ort_settings.display_affinity, "false");
+    read_wait_policy();
+    read_spin_count();
+    read_offload();
+    read_stack_size();
+    read_numbers(icv);
+}
+
+void ort_env_read_levels(void) { read_levels(&ort_settings.initial); }
+
+/* Runs before the program and any library that uses OpenMP, but after the libraries this one needs. */
+__attribute__((constructor)) static void load(void)
+{
+    ort_env_read();
+    ort_env_read_levels();
+}

@@ -1,0 +1,12 @@
+/* The environment: what other modules of this room need of env.c. */
+#ifndef PS_ORT_ENV_H
+#define PS_ORT_ENV_H
+
+/* Once, while the library is loaded, in this order: variables of their own; then (OMP_PROC_BIND known) the number of active levels. */
+void ort_env_read(void);
+void ort_env_read_levels(void);
+/* Before nthreads-var is used: counts the processors if OMP_NUM_THREADS did not say. Idempotent, not thread-safe: under the first root's
+ * once, or in the loader. */
+void ort_env_finish(void);
+
+#endif

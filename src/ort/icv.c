@@ -1,0 +1,36 @@
+/* ICVs of data environments: copies made on the first change. See icv.h. */
+#include "icv.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+#include "ort.h"
+
+struct ort_icv *ort_icv_write(struct ort_thread *t)
+{
+    struct ort_task *task = t->task;
+    struct ort_icv *icv = task->icv;
+    bool mine = icv->owner == task;
+    if (mine && !icv->shared)
+        return icv;
+    struct ort_icv *copy = malloc(sizeof *copy);
+    if (copy == NULL) {
+        ps_warn("no memory to change an internal control variable; it stays as it was");
+        return NULL;
+    }
+    *copy = *icv;
+    copy->owner = task;
+    copy->older = mine ? icv : NULL;
+    copy->shared = false;
+    task->icv = copy;
+    return copy;
+}
+
+void ort_icv_drop_slow(struct ort_icv *icv)
+{
+    while (icv != NULL) {
+        struct ort_icv *older = icv->older;
+        free(icv);
+        icv = older;
+    }
+}

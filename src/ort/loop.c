@@ -1,0 +1,214 @@
+/* Loops: static, dynamic, guided; runtime and auto become one of them. Slots: workshare.h.
+ *
+ * Iterations are numbers 0 .. n-1 here; values are made of them at the very end, so signed, unsigned, upward and downward loops
+ * are one. static: member id has chunks id, id + threads, ...; without a chunk size one contiguous share. dynamic: fetch-and-add on
+ * the slot's `next`. guided: compare-and-swap, a chunk being what is left divided by the threads, at least the chunk size.
+ * auto is static. Cost: static no shared line; dynamic one read-modify-write a chunk. OpenMP 5.2 section 11.5. */
+#include "check.h"
+#include "doacross.h"
+#include "ort.h"
+
+static uint64_t ceil_div(uint64_t a, uint64_t b) { return a == 0 ? 0 : (a - 1) / b + 1; }
+
+static uint8_t kind(unsigned sched)
+{
+    sched &= ~ORT_SCHED_MONOTONIC;
+    return sched == ORT_SCHED_AUTO ? ORT_SCHED_STATIC : (uint8_t)sched;
+}
+
+struct ort_loop_desc ort_loop_desc_long(long start, long end, long incr, unsigned sched, long chunk)
+{
+    uint64_t distance, step;
+    if (incr > 0) {
+        distance = end > start ? (uint64_t)end - (uint64_t)start : 0;
+        step = (uint64_t)incr;
+    } else {
+        distance = end < start ? (uint64_t)start - (uint64_t)end : 0;
+        step = 0 - (uint64_t)incr;
+    }
+    return (struct ort_loop_desc){
+        .n = ceil_div(distance, step),
+        .start = (uint64_t)start,
+        .step = (uint64_t)incr,
+        .end = (uint64_t)end,
+        .sched = kind(sched),
+        .chunk = chunk > 0 && (sched & ~ORT_SCHED_MONOTONIC) != ORT_SCHED_AUTO ? (uint64_t)chunk : 0,
+    };
+}
+
+struct ort_loop_desc ort_loop_desc_ull(bool up, unsigned long long start, unsigned long long end,
+                                       unsigned long long incr, unsigned sched, unsigned long long chunk)
+{
+    uint64_t n;
+    if (up)
+        n = end > start ? ceil_div(end - start, incr) : 0;
+    else
+        n = end < start ? ceil_div(start - end, 0 - incr) : 0;
+    return (struct ort_loop_desc){
+        .n = n,
+        .start = start,
+        .step = incr,
+        .end = end,
+        .sched = kind(sched),
+        .chunk = (sched & ~ORT_SCHED_MONOTONIC) != ORT_SCHED_AUTO ? chunk : 0,
+    };
+}
+
+/* The member's next static chunk: iterations [*a, *b). */
+static bool next_static(struct ort_loop *loop, const struct ort_loop_desc *d, uint32_t id, uint32_t threads,
+                        uint64_t *a, uint64_t *b)
+{
+    if (d->chunk != 0 && threads > 1) {
+        uint64_t chunks = ceil_div(d->n, d->chunk), c = loop->trip * threads + id;
+        if (c >= chunks)
+            return false;
+        *a = c * d->chunk;
+        *b = d->n - *a <= d->chunk ? d->n : *a + d->chunk;
+    } else {
+        if (loop->trip != 0)
+            return false;
+        uint64_t q = d->n / threads, r = d->n % threads;
+        *a = q * id + (id < r ? id : r);
+        *b = *a + q + (id < r);
+    }
+    loop->trip++;
+    return *a != *b;
+}
+
+static bool next_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d, uint64_t *a, uint64_t *b)
+{
+    if (PS_LIKELY(!d->checked_add)) {
+        *a = ps_add_relaxed(&ws->next, d->chunk);
+        if (*a >= d->n)
+            return false;
+    } else {
+        *a = ps_load_relaxed(&ws->next);
+        do {
+            if (*a >= d->n)
+                return false;
+            *b = d->n - *a <= d->chunk ? d->n : *a + d->chunk;
+        } while (!ps_cas_relaxed(&ws->next, a, *b));
+    }
+    *b = d->n - *a <= d->chunk ? d->n : *a + d->chunk;
+    return true;
+}
+
+static bool next_guided(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads, uint64_t *a,
+                        uint64_t *b)
+{
+    *a = ps_load_relaxed(&ws->next);
+    do {
+        uint64_t left = d->n - *a;
+        if (left == 0)
+            return false;
+        uint64_t q = ceil_div(left, threads);
+        if (q < d->chunk)
+            q = d->chunk;
+        *b = left <= q ? d->n : *a + q;
+    } while (!ps_cas_relaxed(&ws->next, a, *b));
+    return true;
+}
+
+/* The turn of the chunk behind the member's. */
+static void pass_turn(struct ort_thread *t)
+{
+    ort_ordered_start(t);
+    ort_ordered_pass(t);
+}
+
+bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
+{
+    struct ort_loop *loop = &t->loop;
+    const struct ort_loop_desc *d = loop->desc;
+    uint32_t threads = t->team->n;
+    uint64_t a, b;
+    if (PS_UNLIKELY(d->ordered) && loop->has_chunk)
+        pass_turn(t);
+    bool got;
+    switch (d->sched) {
+    case ORT_SCHED_DYNAMIC:
+        got = next_dynamic(loop->ws, d, &a, &b);
+        break;
+    case ORT_SCHED_GUIDED:
+        got = next_guided(loop->ws, d, threads, &a, &b);
+        break;
+    default:
+        got = next_static(loop, d, t->id, threads, &a, &b);
+    }
+    loop->has_chunk = got;
+    if (!got)
+        return false;
+    loop->lo = a;
+    loop->hi = b;
+    *lo = d->start + a * d->step;
+    *hi = b == d->n ? d->end : d->start + b * d->step;
+    return true;
+}
+
+/* The schedule that the ICVs give. */
+void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d)
+{
+    const struct ort_icv *icv = ort_icv(t);
+    d->sched = kind(icv->sched);
+    d->chunk = (icv->sched & ~ORT_SCHED_MONOTONIC) != ORT_SCHED_AUTO && icv->chunk > 0 ? (uint64_t)icv->chunk : 0;
+}
+
+bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool runtime,
+                    const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi)
+{
+    struct ort_loop *loop = &t->loop;
+    if (extra != NULL && extra->reductions != NULL)
+        ort_workshare_reduction_start(t);
+    if (desc->sched == ORT_SCHED_STATIC && !runtime && !desc->ordered && extra == NULL) {
+        loop->ws = NULL;
+        loop->own = *desc;
+        loop->desc = &loop->own;
+        loop->trip = 0;
+        loop->has_chunk = false;
+    } else {
+        bool first = ort_ws_enter(t);
+        if (first) {
+            struct ort_loop_desc d = *desc;
+            if (runtime)
+                ort_loop_apply_runtime(t, &d);
+            ort_ws_describe(loop->ws, &d, t->team->n);
+        }
+        if (extra != NULL)
+            ort_ws_extra(t, extra, first);
+        if (first)
+            ort_ws_ready(t);
+    }
+    return lo == NULL || ort_loop_next(t, lo, hi);
+}
+
+void ort_loop_leave(struct ort_thread *t)
+{
+    struct ort_loop *loop = &t->loop;
+    if (loop->ws == NULL)
+        return;
+    if (loop->desc->ordered && loop->has_chunk)
+        pass_turn(t);
+    loop->has_chunk = false;
+    ort_ws_leave(t);
+}
+
+unsigned ort_sections_start(struct ort_thread *t, unsigned n, const struct ort_loop_extra *extra)
+{
+    if (extra != NULL && extra->reductions != NULL)
+        ort_workshare_reduction_start(t);
+    bool first = ort_ws_enter(t);
+    if (first)
+        ort_ws_describe(t->loop.ws, &(struct ort_loop_desc){.n = n, .sched = ORT_SCHED_DYNAMIC}, t->team->n);
+    if (extra != NULL)
+        ort_ws_extra(t, extra, first);
+    if (first)
+        ort_ws_ready(t);
+    return ort_sections_next(t);
+}
+
+unsigned ort_sections_next(struct ort_thread *t)
+{
+    struct ort_workshare *ws = t->loop.ws;
+    uint64_t i = ps_add_relaxed(&ws->next, 1);
+    return i < ws->desc.n ? (unsigned)i + 1 : 0;
+}

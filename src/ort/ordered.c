@@ -1,0 +1,44 @@
+/* ordered in loops: chunks have their turn one after the other. Fields and orderings: workshare.h.
+ *
+ * `turn` is the first iteration of the chunk whose turn it is. Chunks tile the iterations whatever the schedule, so the chunk behind
+ * [lo, hi) is the one that begins at hi; a member passes the turn when it is done with its chunk, after its own turn has come,
+ * whether or not an ordered region was executed. Who waits sleeps on one of a few event words, chosen by its chunk, so that
+ * passing the turn wakes the one member concerned and rarely another.
+ * OpenMP 5.2 section 15.10.1. */
+#include <limits.h>
+
+#include "doacross.h"
+#include "ort.h"
+
+static inline _Atomic uint32_t *event_of(struct ort_workshare *ws, uint64_t lo)
+{
+    return &ws->turn_event[(lo * UINT64_C(0x9E3779B97F4A7C15)) >> 61];
+}
+
+void ort_ordered_start(struct ort_thread *t)
+{
+    struct ort_workshare *ws = t->loop.ws;
+    if (ws == NULL || !ws->desc.ordered || !t->loop.has_chunk || t->team->n == 1)
+        return;
+    uint64_t lo = t->loop.lo;
+    _Atomic uint32_t *event = event_of(ws, lo);
+    for (;;) {
+        uint32_t seen = ps_load_acquire(event);
+        if (ps_load_acquire(&ws->turn) == lo)
+            return;
+        ee_wait(event, seen);
+    }
+}
+
+void ort_ordered_pass(struct ort_thread *t)
+{
+    struct ort_workshare *ws = t->loop.ws;
+    uint64_t hi = t->loop.hi;
+    t->loop.has_chunk = false;
+    ps_store_release(&ws->turn, hi);
+    if (t->team->n == 1 || hi == ws->desc.n)
+        return;
+    _Atomic uint32_t *event = event_of(ws, hi);
+    ps_add_release(event, 1);
+    ee_wake(event, UINT_MAX);
+}

@@ -1,0 +1,225 @@
+/* Team blocks and regions. Storage and states: ort.h.
+ *
+ * A region in steps:
+ *   1. ort_parallel_start: how many members (ort_parallel_size), the parent's hot block or a larger one, how many the entities grant
+ *      (ee_team_reserve), the team's own fields, ee_team_fork; the caller is member 0 and begins.
+ *   2. body, for each other member: begins, runs the outlined function, ends.
+ *   3. ort_parallel_end: member 0 ends, ee_team_join, the team is closed.
+ * A member begins by taking its counters from the team (member_begin) and ends when the explicit tasks below it have (task.h).
+ * Cost: the parent writes about three lines of its own team; nothing is done for each member.
+ * Deviation: dyn-var true caps a team at the processors that are there, whatever else runs (OpenMP 5.2, algorithm 10.1 leaves it open). */
+#include "team.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+static void body(struct ee_member *member)
+{
+    struct ort_thread *m = PS_CONTAINER_OF(member, struct ort_thread, member);
+    ort_member_begin(m);
+    m->team->fn(m->team->data);
+    ort_task_member_end(m);
+    ort_icv_drop(m->task->icv, m->task);
+}
+
+static void assist(struct ee_member *member) { ort_task_assist(PS_CONTAINER_OF(member, struct ort_thread, member)); }
+
+static const struct ee_team_ops ops = {.body = body, .assist = assist};
+
+struct ort_team *ort_team_alloc(unsigned n_max)
+{
+    size_t bytes = sizeof(struct ort_team) + (size_t)n_max * sizeof(struct ort_thread);
+    void *p;
+    if (posix_memalign(&p, PS_CACHE_LINE, bytes) != 0)
+        return NULL;
+    memset(p, 0, bytes);
+    struct ort_team *team = p;
+    team->n_max = n_max;
+    for (unsigned i = 0; i < n_max; i++) {
+        team->threads[i].team = team;
+        team->threads[i].id = i;
+    }
+    ort_ws_reset(team, 0);
+    ort_task_team_init(team);
+    return team;
+}
+
+void ort_team_free(struct ort_team *team)
+{
+    for (unsigned i = 0; i < team->n_max; i++) {
+        struct ort_thread *t = &team->threads[i];
+        if (t->hot != NULL)
+            ort_team_free(t->hot);
+        if (team->parent == NULL && t->task != NULL)
+            ort_icv_drop(t->task->icv, t->task);
+        ort_task_thread_fini(t);
+    }
+    if (team->ee_ready)
+        ee_team_fini(&team->ee);
+    ort_task_team_fini(team);
+    ort_ws_fini(team);
+    free(team);
+}
+
+void ort_member_begin(struct ort_thread *m)
+{
+    struct ort_team *team = m->team;
+    m->ws_seq = team->ws_base;
+    m->single_seq = team->single_base;
+    m->loop.ws = NULL;
+    m->loop.has_chunk = false;
+    ort_task_member_begin(m, team->icv);
+    if (team->begins_in_loop)
+        ort_ws_begin_in(m);
+}
+
+/* Members that the thread limit leaves of n, taken out of the group's account; for a limit that is set. */
+static unsigned limited(struct ort_group *group, unsigned limit, unsigned n)
+{
+    uint32_t busy = ps_load_relaxed(&group->busy), granted;
+    do {
+        unsigned left = limit > busy ? limit - busy + 1 : 1;
+        granted = n < left ? n : left;
+    } while (!ps_cas_relaxed(&group->busy, &busy, busy + granted - 1));
+    return granted;
+}
+
+unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads)
+{
+    const struct ort_icv *icv = ort_icv(t);
+    unsigned n = num_threads != 0 ? num_threads : icv->nthreads;
+    if (n == 1 || t->team->active_level >= icv->max_active_levels)
+        return 1;
+    if (icv->dynamic && n > ee_num_vps())
+        n = ee_num_vps();
+    return n;
+}
+
+static PS_COLD void shrunk(unsigned wanted, unsigned got, const char *why)
+{
+    static _Atomic bool said;
+    if (!ps_xchg_acq_rel(&said, true))
+        ps_warn("a parallel region of %u threads gets %u: %s", wanted, got, why);
+}
+
+/* A block for the region of *n members that t opens, in t->hot; *n may become less. */
+static struct ort_team *block(struct ort_thread *t, unsigned *n)
+{
+    struct ort_team *team = t->hot;
+    if (PS_LIKELY(team != NULL && team->n_max >= *n))
+        return team;
+    struct ort_team *larger = ort_team_alloc(*n);
+    if (larger != NULL) {
+        if (team != NULL)
+            ort_team_free(team);
+        larger->parent = t;
+        t->hot = larger;
+        return larger;
+    }
+    PS_CHECK(team != NULL || *n > 1, "no memory for a parallel region of one thread");
+    shrunk(*n, 1, "no memory");
+    *n = 1;
+    return team != NULL ? team : block(t, n);
+}
+
+/* The ICVs of the implicit tasks: the parent's, but for lists that go on with their next element. */
+static struct ort_icv *inherit(struct ort_team *team, struct ort_icv *icv)
+{
+    if (PS_LIKELY((icv->nthreads_rest | icv->bind_rest) == 0))
+        return icv;
+    struct ort_icv *own = &team->icv_store;
+    *own = *icv;
+    own->owner = NULL;
+    own->older = NULL;
+    if (own->nthreads_rest > 0) {
+        own->nthreads = *own->nthreads_list++;
+        own->nthreads_rest--;
+    }
+    if (own->bind_rest > 0) {
+        own->bind = *own->bind_list++;
+        own->bind_rest--;
+    }
+    return own;
+}
+
+unsigned ort_parallel_start(const struct ort_parallel *region)
+{
+    struct ort_thread *t = ort_self();
+    struct ort_team *outer = t->team;
+    struct ort_icv *icv = ort_icv(t);
+    unsigned wanted = ort_parallel_size(t, region->num_threads), n = wanted;
+    bool counted = n > 1 && icv->thread_limit != UINT_MAX;
+    if (PS_UNLIKELY(counted))
+        n = limited(outer->contention, icv->thread_limit, n);
+    unsigned counted_n = n;
+    struct ort_team *team = block(t, &n);
+    if (n > 1) {
+        if (PS_UNLIKELY(!team->ee_ready)) {
+            ee_team_init(&team->ee, &ops, &team->threads[0].member, sizeof(struct ort_thread), team->n_max);
+            team->ee_ready = true;
+        }
+        unsigned granted = ee_team_reserve(&team->ee, n);
+        if (PS_UNLIKELY(granted < n)) {
+            shrunk(n, granted, "the system gives no more kernel threads");
+            n = granted;
+        }
+    }
+    if (PS_UNLIKELY(counted && n < counted_n))
+        ps_sub_relaxed(&outer->contention->busy, counted_n - n);
+    team->fn = region->fn;
+    team->data = region->data;
+    team->contention = outer->contention;
+    team->counted = counted;
+    team->n = n;
+    team->level = outer->level + 1;
+    team->active_level = outer->active_level + (n > 1);
+    team->icv = inherit(team, icv);
+    team->group = NULL;
+    if (PS_UNLIKELY(region->reductions != NULL)) {
+        team->group = &team->group_store;
+        ort_parallel_reduction_start(team->group, region->reductions, n);
+    }
+    team->begins_in_loop = region->loop != NULL;
+    if (region->loop != NULL)
+        ort_ws_prepare(team, region->loop);
+    t->open = team;
+    if (n > 1)
+        ee_team_fork(&team->ee, n, outer->active_level == 0);
+    else
+        ee_set_local(&team->threads[0]);
+    ort_member_begin(&team->threads[0]);
+    return n;
+}
+
+void ort_parallel_end(void)
+{
+    struct ort_thread *m = ort_self();
+    struct ort_team *team = m->team;
+    struct ort_thread *parent = team->parent;
+    ort_task_member_end(m);
+    ort_icv_drop(m->task->icv, m->task);
+    if (team->n > 1)
+        ee_team_join(&team->ee);
+    else
+        ee_set_local(parent);
+    if (PS_UNLIKELY(ort_cancelled_parallel(team)))
+        ort_ws_reset(team, 0);
+    else
+        team->ws_base = m->ws_seq;
+    team->single_base = ps_load_relaxed(&team->single);
+    ort_task_team_end(team);
+    if (PS_UNLIKELY(team->counted))
+        ps_sub_relaxed(&team->contention->busy, team->n - 1);
+    parent->open = NULL;
+}
+
+unsigned ort_parallel(const struct ort_parallel *region)
+{
+    unsigned n = ort_parallel_start(region);
+    region->fn(region->data);
+    ort_parallel_end();
+    return n;
+}

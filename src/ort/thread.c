@@ -1,0 +1,107 @@
+/* Roots, and what fork() leaves behind. See ort.h.
+ *
+ * A root's storage: a block of one at level 0 and its contention group, got when its kernel thread first meets OpenMP and given back
+ * by the entities (root_exit) when that ends.
+ * After fork() only the calling entity lives in the child: the hot blocks of the threads that enclose it may have members
+ * on kernel threads that are gone, so they are forgotten (not freed: their locks may be held by nobody). */
+#include "check.h"
+#include "ort.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "env.h"
+#include "team.h"
+
+static void root_exit(void *local)
+{
+    struct ort_thread *t = local;
+    if (t->team->level != 0)
+        return; /* the kernel thread ends within a region: its members may still run */
+    free(t->team->contention);
+    ort_team_free(t->team);
+}
+
+static void describe(char *buf, size_t bytes)
+{
+    struct ort_thread *t = ee_local();
+    if (t != NULL)
+        snprintf(buf, bytes, "OpenMP thread %u of level %u", t->id, t->team->level);
+    else
+        snprintf(buf, bytes, "no OpenMP thread");
+}
+
+static void after_fork_in_child(void)
+{
+    ee_after_fork_in_child();
+    for (struct ort_thread *t = ee_local(); t != NULL; t = t->team->parent)
+        if (t->open == NULL)
+            t->hot = NULL;
+}
+
+static void configure(void)
+{
+    struct ee_config config = {
+        .num_vps = 0,
+        .stack_bytes = ort_settings.stack_bytes,
+        .spin_count = ort_settings.spin_count,
+        .root_exit = root_exit,
+        .describe = describe,
+    };
+    switch (ort_settings.wait_policy) {
+    case ORT_POLICY_ACTIVE:
+        config.wait_policy = EE_WAIT_ACTIVE;
+        break;
+    case ORT_POLICY_PASSIVE:
+        config.wait_policy = EE_WAIT_PASSIVE;
+        break;
+    default:
+        config.wait_policy = EE_WAIT_DEFAULT;
+    }
+    ort_env_finish();
+    ee_init(&config);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+struct ort_thread *ort_thread_make_root(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, configure);
+    struct ort_team *team = ort_team_alloc(1);
+    struct ort_group *group = calloc(1, sizeof *group);
+    PS_CHECK(team != NULL && group != NULL, "no memory for the first OpenMP thread of a kernel thread");
+    atomic_init(&group->busy, 1);
+    group->num_teams = 1;
+    team->contention = group;
+    team->n = 1;
+    team->icv = &ort_settings.initial;
+    struct ort_thread *t = &team->threads[0];
+    ee_set_local(t);
+    ort_member_begin(t);
+    return t;
+}
+
+struct ort_thread *ort_ancestor(struct ort_thread *t, int level)
+{
+    if (level < 0 || (unsigned)level > t->team->level)
+        return NULL;
+    while (t->team->level > (unsigned)level)
+        t = t->team->parent;
+    return t;
+}
+
+int ort_pause(bool hard)
+{
+    struct ort_thread *t = ort_self();
+    (void)hard; /* threadprivate data of members lives as long as its kernel thread either way */
+    if (t->team->level != 0)
+        return -1;
+    if (t->hot != NULL) {
+        ort_team_free(t->hot);
+        t->hot = NULL;
+    }
+    ee_quiesce();
+    return 0;
+}

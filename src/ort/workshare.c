@@ -1,0 +1,173 @@
+/* The slots of a team's ring, and single. Protocol and orderings: workshare.h. */
+#include "workshare.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cpu.h"
+#include "doacross.h"
+#include "ort.h"
+
+enum { FREE, SETUP, READY };
+
+/* The value of a slot's phase in state `state` of construct s. */
+static inline uint32_t phase(uint32_t s, unsigned state) { return 4 * s + state; }
+
+void ort_ws_reset(struct ort_team *team, uint32_t base)
+{
+    for (uint32_t s = base; s != base + ORT_WS_RING; s++) {
+        struct ort_workshare *ws = &team->ring[s % ORT_WS_RING];
+        ort_doacross_free(ws);
+        ps_store_relaxed(&ws->left, 0);
+        ps_store_relaxed(&ws->phase, phase(s, FREE));
+    }
+    team->ws_base = base;
+}
+
+void ort_ws_fini(struct ort_team *team)
+{
+    for (unsigned i = 0; i < ORT_WS_RING; i++) {
+        ort_doacross_free(&team->ring[i]);
+        free(team->ring[i].mem);
+    }
+}
+
+/* Waits until the slot's phase is no longer `seen`: for a slow member, or for the first to describe the work. */
+static PS_NOINLINE void await_change(struct ort_workshare *ws, uint32_t seen)
+{
+    for (unsigned i = 0; i < 100; i++) {
+        if (ps_load_relaxed(&ws->phase) != seen)
+            return;
+        cpu_pause();
+    }
+    ee_wait(&ws->phase, seen);
+}
+
+bool ort_ws_enter(struct ort_thread *t)
+{
+    uint32_t s = t->ws_seq++;
+    struct ort_workshare *ws = &t->team->ring[s % ORT_WS_RING];
+    t->loop.ws = ws;
+    t->loop.desc = &ws->desc;
+    t->loop.trip = 0;
+    t->loop.has_chunk = false;
+    for (;;) {
+        uint32_t seen = ps_load_acquire(&ws->phase);
+        if (seen == phase(s, READY))
+            return false;
+        if (seen == phase(s, FREE)) {
+            if (ps_cas_acquire(&ws->phase, &seen, phase(s, SETUP)))
+                return true;
+            continue;
+        }
+        await_change(ws, seen);
+    }
+}
+
+void ort_ws_ready(struct ort_thread *t)
+{
+    struct ort_workshare *ws = t->loop.ws;
+    ps_store_release(&ws->phase, phase(t->ws_seq - 1, READY));
+    if (t->team->n > 1)
+        ee_wake(&ws->phase, UINT_MAX);
+}
+
+void ort_ws_leave(struct ort_thread *t)
+{
+    struct ort_workshare *ws = t->loop.ws;
+    uint32_t n = t->team->n;
+    t->loop.ws = NULL;
+    if (n > 1 && ps_add_acq_rel(&ws->left, 1) + 1 != n)
+        return;
+    ort_doacross_free(ws);
+    ps_store_relaxed(&ws->left, 0);
+    ps_store_release(&ws->phase, phase(t->ws_seq - 1 + ORT_WS_RING, FREE));
+    if (n > 1)
+        ee_wake(&ws->phase, UINT_MAX);
+}
+
+void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc, unsigned threads)
+{
+    uint64_t claim;
+    ws->desc = *desc;
+    if (ws->desc.chunk == 0 && desc->sched != ORT_SCHED_STATIC && desc->sched != ORT_SCHED_AUTO)
+        ws->desc.chunk = 1;
+    ws->desc.checked_add = __builtin_mul_overflow(ws->desc.chunk, (uint64_t)threads + 1, &claim) ||
+                           __builtin_add_overflow(claim, desc->n, &claim);
+    ps_store_relaxed(&ws->next, 0);
+    ps_store_relaxed(&ws->turn, 0);
+}
+
+void ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc)
+{
+    uint32_t s = team->ws_base;
+    struct ort_workshare *ws = &team->ring[s % ORT_WS_RING];
+    ort_ws_describe(ws, desc, team->n);
+    ps_store_relaxed(&ws->phase, phase(s, READY));
+}
+
+void ort_ws_begin_in(struct ort_thread *t)
+{
+    uint32_t s = t->ws_seq++;
+    t->loop.ws = &t->team->ring[s % ORT_WS_RING];
+    t->loop.desc = &t->loop.ws->desc;
+    t->loop.trip = 0;
+    t->loop.has_chunk = false;
+}
+
+void ort_ws_extra(struct ort_thread *t, const struct ort_loop_extra *extra, bool first)
+{
+    struct ort_workshare *ws = t->loop.ws;
+    if (extra->reductions != NULL) {
+        ort_workshare_reduction_register(t, extra->reductions, first ? NULL : ws->reductions);
+        if (first)
+            ws->reductions = extra->reductions;
+    }
+    if (extra->mem == NULL)
+        return;
+    if (first) {
+        size_t bytes = (size_t)(uintptr_t)*extra->mem;
+        free(ws->mem);
+        ws->mem = calloc(1, bytes);
+        PS_CHECK(ws->mem != NULL, "no memory for a work-sharing construct (%zu bytes)", bytes);
+    }
+    *extra->mem = ws->mem;
+}
+
+void ort_scope_start(struct ort_thread *t, uintptr_t *reductions)
+{
+    struct ort_loop_extra extra = {.reductions = reductions};
+    ort_workshare_reduction_start(t);
+    bool first = ort_ws_enter(t);
+    ort_ws_extra(t, &extra, first);
+    if (first)
+        ort_ws_ready(t);
+    ort_ws_leave(t);
+}
+
+bool ort_single(struct ort_thread *t)
+{
+    struct ort_team *team = t->team;
+    uint32_t s = t->single_seq++, next = ps_load_relaxed(&team->single);
+    if (team->n == 1) {
+        ps_store_relaxed(&team->single, s + 1);
+        return true;
+    }
+    return next == s && ps_cas_relaxed(&team->single, &next, s + 1);
+}
+
+void *ort_single_copy_start(struct ort_thread *t)
+{
+    if (ort_single(t))
+        return NULL;
+    ort_barrier(t);
+    return t->team->copyprivate;
+}
+
+void ort_single_copy_end(struct ort_thread *t, void *data)
+{
+    t->team->copyprivate = data;
+    ort_barrier(t);
+}
