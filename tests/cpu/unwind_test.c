@@ -100,7 +100,8 @@ static void test_ends_at_entry(void **state)
         cpu_switch(&main_context, &one, NULL);
         assert_true(inside.met_entry);
         assert_false(inside.too_long);
-        assert_false(inside.unknown);
+        assert_true(CPU_CARRIES_TLS ||
+                    !inside.unknown); /* the C library's clone has no unwind information everywhere */
         /* One frame starts the context; a kernel thread has some more, and more yet under a sanitizer. */
         unsigned extra = CPU_CARRIES_TLS ? 6 : 1;
         assert_in_range(inside.after_entry, 0, extra);

@@ -15,8 +15,9 @@
 
 #define CPU_PORT_NAME   "posix"
 #define CPU_CARRIES_TLS 1
-/* The C library takes static thread-local storage out of the stack, and thread sanitizer has much of that. */
-#define CPU_STACK_MIN (PS_TSAN ? 2u << 20 : 65536u)
+/* The C library asks for 128 KiB on some processors and takes static thread-local storage out of it; thread sanitizer has
+ * much of that. */
+#define CPU_STACK_MIN (PS_TSAN ? 2u << 20 : 256u << 10)
 
 typedef void cpu_posix_entry_fn(void *transfer, void *arg);
 
