@@ -33,6 +33,8 @@ void os_thread_join(os_thread t);
 void os_thread_detach(os_thread t);
 /* Number that the system knows the calling kernel thread by. Never cached across fork. */
 int os_thread_id(void);
+/* Processor time that kernel thread `tid` of this process has used, and whether it sleeps in the kernel now. ESRCH, ENOSYS. */
+int os_thread_usage(int tid, uint64_t *cpu_ns, bool *sleeping);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
 
@@ -95,11 +97,15 @@ struct os_topology_level {
     uint16_t *group_of;  /* [n] */
     unsigned num_groups;
 };
+/* What is shared, whether or not it makes a level of its own. */
+enum os_sharing { OS_SHARING_SMT, OS_SHARING_L2, OS_SHARING_L3, OS_SHARING_NUMA, OS_SHARING_PACKAGE, OS_NUM_SHARINGS };
+#define OS_LEVEL_ALONE (-1) /* each processor is a group of its own */
 struct os_topology {
     unsigned n;        /* processors */
     unsigned *cpu;     /* [n]: the system's number of each, in the machine's logical order (neighbours share most) */
     unsigned num_levels;
     struct os_topology_level level[OS_MAX_LEVELS];
+    int8_t sharing_level[OS_NUM_SHARINGS]; /* number of the level that has the groups of each (or the nearest below), OS_LEVEL_ALONE */
 };
 /* Reads the machine (restricted to the affinity mask of the process at its start). Loads hwloc with dlopen, local
  * symbols only; where it is not to be had the machine is one group and ENOENT is returned with *out still valid. */

@@ -29,11 +29,8 @@ void idle_init(unsigned num_workers_first, unsigned num_vps)
     ps_store_seq(&ps_idle.word, parked * IDLE_ONE_PARKED);
 }
 
-/* Is there anything for this vp, or anything that some vp could take? Step [L]: each queue under its lock. */
-static bool look_everywhere(struct vp *vp)
+bool idle_anything_ready(void)
 {
-    if (ps_load_seq(&vp->pinned) || ps_load_seq(&vp->mail) > MAIL_IDLE || ps_load_acquire(&ps_rt.stopping))
-        return true;
     unsigned n = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned i = 0; i < n; i++) {
         struct vp *other = ps_vp_at(i);
@@ -53,6 +50,13 @@ static bool look_everywhere(struct vp *vp)
     return some;
 }
 
+/* Is there anything for this vp, or anything that some vp could take? Step [L]: each queue under its lock. */
+static bool look_everywhere(struct vp *vp)
+{
+    return ps_load_seq(&vp->pinned) || ps_load_seq(&vp->mail) > MAIL_IDLE || ps_load_acquire(&ps_rt.stopping) ||
+           idle_anything_ready();
+}
+
 void idle_search_begin(struct vp *vp)
 {
     vp->searching = true;
@@ -63,8 +67,14 @@ void idle_search_end(struct vp *vp)
 {
     vp->searching = false;
     uint64_t before = ps_sub_seq(&ps_idle.word, 1);
-    if (PS_UNLIKELY(IDLE_SEARCHING(before) == 1 && IDLE_PARKED(before) != 0) && look_everywhere(vp))
-        idle_wake_one(vp);
+    if (PS_LIKELY(IDLE_SEARCHING(before) != 1))
+        return;
+    if (PS_UNLIKELY(IDLE_PARKED(before) != 0)) {
+        if (look_everywhere(vp))
+            idle_wake_one(vp);
+    } else {
+        progress_arm(); /* nobody is idle any more: if something is left, somebody must see that it does not starve */
+    }
 }
 
 /* The waker has taken vp's bit: counts it as searching and lets it go. */

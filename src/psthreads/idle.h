@@ -29,6 +29,7 @@
 
 #include "atomic.h"
 #include "compiler.h"
+#include "progress.h"
 
 struct vp;
 
@@ -61,9 +62,15 @@ void idle_wake_one(struct vp *near);
 static inline void idle_notify(struct vp *near)
 {
     uint64_t w = idle_word();
-    if (PS_UNLIKELY(IDLE_PARKED(w) != 0 && IDLE_SEARCHING(w) == 0))
+    if (PS_LIKELY(IDLE_SEARCHING(w) != 0))
+        return;
+    if (IDLE_PARKED(w) != 0)
         idle_wake_one(near);
+    else
+        progress_arm();
 }
+/* Is anything in a queue? Looks at each under its lock. */
+bool idle_anything_ready(void);
 /* Wakes this vp if it is parked (its mailbox or pinned slot was filled, or the library stops). */
 void idle_wake_this(struct vp *vp);
 #endif

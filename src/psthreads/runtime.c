@@ -35,6 +35,17 @@ static void forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 
 /* --- workers --------------------------------------------------------------------------------------------------------- */
 
+static void spare_ended(struct vp *vp)
+{
+    vp->is_spare = false;
+    vp->slot = NULL;
+    ps_store_release(&vp->attached, 0);
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: anybody's now */
+        idle_notify(NULL);
+    forget_worker();
+    ps_sub_seq(&ps_progress.spares, 1); /* last: who stops the library waits for it */
+}
+
 void *vp_worker_main(void *arg)
 {
     struct vp *vp = arg;
@@ -46,12 +57,17 @@ void *vp_worker_main(void *arg)
         ps_fatal("out of memory: a virtual processor cannot start");
     vp->native.vp = vp;
     vp->uth = &vp->native;
+    ps_store_relaxed(&vp->tid, os_thread_id());
     ps_store_release(&vp->attached, 1);
     vp_enter_loop(vp);
-    ps_store_release(&vp->attached, 0);
     uth_cache_drain(&vp->stacks);
     uth_release(&vp->native);
     uth_overflow_thread_fini();
+    vp_carry(NULL);
+    if (vp->is_spare)
+        spare_ended(vp);
+    else
+        ps_store_release(&vp->attached, 0);
     return NULL;
 }
 
@@ -129,6 +145,7 @@ static int start_locked(const psthread_config_t *config)
     ps_rt.spin_limit = measure_spin_limit();
     ps_rt.search_ns = settings.search_ns == UINT64_MAX ? DEFAULT_SEARCH_NS : settings.search_ns;
     ps_rt.block_on_idle = settings.passive;
+    ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;
     ps_store_relaxed(&victims_prepared, 0);
     for (unsigned id = 0; id < n; id++)
         if (!vp_new(id, false))
@@ -200,11 +217,11 @@ void ps_prepare_victims(void)
 
 /* --- roots ------------------------------------------------------------------------------------------------------------- */
 
-/* A slot for a root: 0 if it is free, else a guest's; made at need. */
-static struct vp *claim_slot(void)
+/* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many. */
+static struct vp *claim_slot(unsigned first)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
+    for (unsigned id = first; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
         struct vp *vp = ps_vp_at(id);
         uint32_t no = 0;
         if (!ps_load_relaxed(&vp->attached) && ps_cas_acq_rel(&vp->attached, &no, 1))
@@ -218,8 +235,29 @@ static struct vp *claim_slot(void)
         ps_store_release(&ps_rt.num_slots, slots + 1);
     }
     pthread_mutex_unlock(&start_lock);
-    PS_CHECK(vp, "more than %u kernel threads use the library at once", PS_MAX_VPS);
     return vp;
+}
+
+int vp_start_spare(void)
+{
+    struct vp *vp = claim_slot(ps_rt.num_vps);
+    if (!vp)
+        return EAGAIN;
+    vp->is_spare = true;
+    ps_store_relaxed(&vp->mail, MAIL_BUSY);
+    ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    uint32_t alive = ps_add_seq(&ps_progress.spares, 1) + 1;
+    os_thread thread;
+    int err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    if (err) {
+        spare_ended(vp);
+        return err;
+    }
+    os_thread_detach(thread);
+    ps_add_relaxed(&ps_progress.spares_ever, 1);
+    if (alive > ps_load_relaxed(&ps_progress.spares_most))
+        ps_store_relaxed(&ps_progress.spares_most, alive);
+    return 0;
 }
 
 struct vp *ps_vp_attach(void)
@@ -228,7 +266,9 @@ struct vp *ps_vp_attach(void)
     if (PS_LIKELY(vp != NULL))
         return vp;
     ps_start();
-    vp = claim_slot();
+    vp = claim_slot(0);
+    PS_CHECK(vp, "more than %u kernel threads use the library at once", PS_MAX_VPS);
+    ps_store_relaxed(&vp->tid, os_thread_id());
     uth_overflow_thread_init();
     if (uth_adopt(&vp->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
@@ -277,6 +317,9 @@ static void stop_workers(void)
         os_thread_join(vp->kernel_thread);
         forget_worker();
     }
+    progress_stop();
+    while (ps_load_acquire(&ps_progress.spares)) /* they find nothing and leave */
+        os_yield();
 }
 
 void ps_quiesce(void)
@@ -315,15 +358,17 @@ int psthread_finalize(void)
     struct vp *vp = ps_vp();
     if (!ps_load_acquire(&started) || !vp || (starter ? vp != starter : vp->id != 0) || vp->current != &vp->root)
         return EPERM;
+    psthread_waitall();
+    while (!all_ended()) /* threads whose parents did not wait for them */
+        if (!ps_yield())
+            os_yield();
+    while (ps_load_acquire(&ps_progress.spares)) /* nothing is left for them */
+        os_yield();
     for (unsigned i = 0; i < ps_load_acquire(&ps_rt.num_slots); i++) {
         struct vp *other = ps_vp_at(i);
         if (other != vp && (other->is_guest || other->id == 0) && ps_load_acquire(&other->attached))
             return EBUSY;
     }
-    psthread_waitall();
-    while (!all_ended()) /* threads whose parents did not wait for them */
-        if (!ps_yield())
-            os_yield();
     stop_workers();
     pthread_mutex_lock(&start_lock);
     root_detach(vp);
@@ -364,6 +409,7 @@ void ps_after_fork_in_child(void)
         vp->free_threads = NULL;
         vp->slab_left = 0;
         vp->searching = false;
+        vp->is_spare = false;
         vp->slot = NULL;
         vp->handoff = (struct ps_work){0};
         ps_store_relaxed(&vp->attached, 0);
@@ -372,6 +418,9 @@ void ps_after_fork_in_child(void)
         ps_store_relaxed(&vp->mail, vp->is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
     }
     ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
+    progress_after_fork_in_child();
+    if (self)
+        ps_store_relaxed(&self->tid, os_thread_id());
     ps_queue_init(&ps_rt.global);
     idle_init(1, ps_rt.num_vps);
 }

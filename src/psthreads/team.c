@@ -63,6 +63,7 @@ static void become_member(struct vp *vp, struct ps_member *m, const struct psthr
     m->thread.flags = (uint8_t)(PS_T_MEMBER | extra_flags);
     m->thread.parent = (struct psthread *)parent;
     vp->current = &m->thread;
+    vp_tick(vp);
 }
 
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)

@@ -35,12 +35,16 @@ struct psthread *ps_self(void)
     return ps_vp_attach()->current;
 }
 
+/* Whether a switch brings another native thread-local block with it, in which `carried` must be set anew. */
+#define VP_CARRY_ANEW CPU_CARRIES_TLS
+
 /* --- switching ----------------------------------------------------------------------------------------------------- */
 
 /* First thing on the stack `self` after a switch to it. */
-static void vp_arrived(struct vp *vp, struct uth *self)
+static inline void vp_arrived(struct vp *vp, struct uth *self)
 {
-    vp_carry(vp);
+    if (VP_CARRY_ANEW)
+        vp_carry(vp);
     struct uth *left = vp->left_uth;
     bool dead = vp->left_dies;
     uth_switched(left, self);
@@ -48,7 +52,7 @@ static void vp_arrived(struct vp *vp, struct uth *self)
         uth_put(&vp->stacks, left);
 }
 
-struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
+static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
 {
     vp->left_uth = from;
     vp->left_dies = dying;
@@ -66,6 +70,7 @@ static void vp_resume(struct vp *vp, struct uth *from, struct psthread *t, bool 
     t->vp = vp;
     ps_store_relaxed(&t->state, PS_RUNNING);
     vp->current = t;
+    vp_tick(vp);
     vp_leave(vp, from, to, dying);
 }
 
@@ -277,10 +282,21 @@ static struct ps_work search(struct vp *vp)
     }
 }
 
-/* Waits for work; none only when the library stops. */
+/* What a spare takes: nothing once nobody starves, or when nothing is at hand. Then it retires. */
+static struct ps_work find_work_spare(struct vp *vp)
+{
+    if (!ps_load_relaxed(&ps_progress.starving))
+        return PS_NO_WORK;
+    struct ps_work w = vp_take_own(vp);
+    return ps_work_some(w) ? w : steal_round(vp);
+}
+
+/* Waits for work; none only when the vp is to end. */
 static struct ps_work find_work(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
+    if (PS_UNLIKELY(vp->is_spare))
+        return find_work_spare(vp);
     if (!vp->searching) { /* a worker that was just started is counted already */
         w = vp_take_own(vp);
         if (!ps_work_some(w))
@@ -310,6 +326,7 @@ void vp_run_fresh(struct vp *vp, struct psthread *t)
     t->vp = vp;
     ps_store_relaxed(&t->state, PS_RUNNING);
     vp->current = t;
+    vp_tick(vp);
     void *result = t->fn(t->arg);
     vp = ps_vp();
     ps_thread_end(vp, t, result);
@@ -342,7 +359,7 @@ void vp_loop(struct vp *vp, struct uth *self)
         struct psthread *t = ps_work_thread(w);
         if (ps_work_team(w)) {
             ps_team_run(ps_work_team(w), (unsigned)w.id);
-        } else if (!t) { /* the library stops */
+        } else if (!t) { /* the vp ends */
             vp_leave(vp, self, &vp->native, true);
             __builtin_unreachable();
         } else if (t->uth) {

@@ -55,6 +55,7 @@ struct vp {
     struct uth *left_uth;     /* the stack of the switch under way */
     bool left_dies;
     bool is_guest;
+    bool is_spare;            /* carried by a kernel thread of the monitor's */
     bool searching;           /* counted in idle's searching; owner only (the waker counts for a parked one) */
     unsigned id;
     struct ps_work handoff;   /* for the loop that starts next */
@@ -79,11 +80,15 @@ struct vp {
     /* The one context that only this vp may run and that is ready (its uth is adopted); NULL: none.
      * Written by who readies it, taken by the vp. */
     _Atomic(struct psthread *) pinned;
+    _Atomic uint64_t ticks;     /* scheduling points passed; written by the vp, read by the monitor */
+    _Atomic int tid;            /* the system's number of its kernel thread; for the monitor */
     _Atomic uint32_t wake_word; /* 1: a wake is due; taken by the vp */
     _Atomic uint32_t attached;  /* 1: a kernel thread carries it */
     _Atomic uint32_t started;   /* workers: 1 once their kernel thread has been asked for */
 };
 
+/* The vp passes a scheduling point: it is not stuck. */
+static inline void vp_tick(struct vp *vp) { ps_store_relaxed(&vp->ticks, ps_load_relaxed(&vp->ticks) + 1); }
 static inline void vp_count_submitted(struct vp *vp) { ps_store_relaxed(&vp->submitted, ps_load_relaxed(&vp->submitted) + 1); }
 static inline void vp_count_ended(struct vp *vp) { ps_store_release(&vp->ended, ps_load_relaxed(&vp->ended) + 1); }
 
@@ -96,6 +101,7 @@ struct ps_runtime {
     uint64_t search_ns;        /* how long an idle vp searches before it parks */
     bool block_on_idle;        /* passive: never spin for another thread */
     bool has_global;
+    bool verbose;
     struct ps_queue global;    /* optional queue for coarse threads */
     _Atomic uint32_t num_slots; /* vps in use or once used: the range worth visiting */
     _Atomic uint32_t stopping;
@@ -110,9 +116,6 @@ static inline struct vp *ps_vp_at(unsigned id) { return ps_load_acquire(&ps_rt.v
 struct vp *ps_vp(void);
 /* The same, attaching a root at need. */
 struct vp *ps_vp_attach(void);
-
-/* Leaves `from`, continues on `to`, as told above. Returns the vp that runs the caller afterwards. */
-struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying);
 
 /* Something ready in the vp's own reach: pinned context, then the front of its queue. */
 struct ps_work vp_take_own(struct vp *vp);
@@ -167,5 +170,7 @@ void ps_start(void); /* with the defaults, if nobody has started the library yet
 bool ps_started(void);
 int vp_start_worker(struct vp *vp);
 void *vp_worker_main(void *arg);
+/* A guest vp carried by a new kernel thread, for the monitor. */
+int vp_start_spare(void);
 
 #endif

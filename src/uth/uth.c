@@ -272,23 +272,9 @@ void uth_release(struct uth *u)
     ps_store_relaxed(&u->running, 0);
 }
 
-void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying)
+void uth_await_saved_slow(struct uth *u)
 {
-    PS_ASSERT(ps_load_relaxed(&to->running) == 0);
-    ps_store_relaxed(&to->running, 1);
-    san_leave(from, to, dying);
-    return cpu_switch(&from->ctx, &to->ctx, transfer);
-}
-
-void uth_switched(struct uth *from, struct uth *self)
-{
-    san_arrived(from, self);
-    ps_store_release(&from->running, 0);
-}
-
-void uth_await_saved(struct uth *u)
-{
-    for (unsigned spins = 0; PS_UNLIKELY(ps_load_acquire(&u->running) != 0); spins++) {
+    for (unsigned spins = 0; ps_load_acquire(&u->running) != 0; spins++) {
         if (spins < AWAIT_SPINS)
             cpu_pause();
         else

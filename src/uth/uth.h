@@ -73,12 +73,13 @@ void uth_release(struct uth *u);
 /* Leaves `from` (the caller's), continues `to` (not running, nobody else's); `transfer` comes out there. `dying`: from will
  * not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from) first thing:
  * a resumed context gets (transfer) as result of uth_switch, a new one as its entry's argument. */
-void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
+static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
 /* On the new stack, before anything else: ends the switch away from `from`: closes the sanitizers' bracket for `self` and
  * clears from->running (release). */
-void uth_switched(struct uth *from, struct uth *self);
+static inline void uth_switched(struct uth *from, struct uth *self);
 /* Waits until u's context is saved: spins, then yields the processor. */
-void uth_await_saved(struct uth *u);
+static inline void uth_await_saved(struct uth *u);
+void uth_await_saved_slow(struct uth *u);
 
 /* --- stack overflow ------------------------------------------------------------------------------------------------ */
 
@@ -93,5 +94,7 @@ void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, co
 /* For each kernel thread that will run uths, at its start and end. */
 void uth_overflow_thread_init(void);
 void uth_overflow_thread_fini(void);
+
+#include "uth_switch.h"
 
 #endif

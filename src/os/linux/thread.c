@@ -11,9 +11,12 @@
 #include "os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -79,4 +82,33 @@ void os_thread_name(const char *name)
     cut[sizeof cut - 1] = '\0';
     prctl(PR_SET_NAME, cut);
     errno = saved_errno;
+}
+
+/* The text of /proc/self/task/<tid>/<file>; its length, 0 if there is none. */
+static size_t read_task_file(int tid, const char *file, char *text, size_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, text, bytes - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0 ? (size_t)got : 0;
+}
+
+int os_thread_usage(int tid, uint64_t *cpu_ns, bool *sleeping)
+{
+    char text[512];
+    if (!read_task_file(tid, "stat", text, sizeof text))
+        return ESRCH;
+    const char *after_name = strrchr(text, ')'); /* "tid (name) S ..."; a name may hold anything */
+    if (!after_name || after_name[1] != ' ')
+        return ENOSYS;
+    *sleeping = after_name[2] == 'S' || after_name[2] == 'D';
+    if (!read_task_file(tid, "schedstat", text, sizeof text))
+        return ENOSYS;
+    *cpu_ns = strtoull(text, NULL, 10);
+    return 0;
 }

@@ -1,0 +1,162 @@
+/* The monitor: see progress.h. Runs on its own kernel thread; touches of a vp only what is shared. */
+#include "progress.h"
+
+#include "check.h"
+#include "vp.h"
+
+#include <errno.h>
+
+#define PROGRESS_TICK_NS INT64_C(5000000)
+#define PROGRESS_STALL_NS INT64_C(20000000)
+#define STALL_TICKS (PROGRESS_STALL_NS / PROGRESS_TICK_NS)
+#define QUIET_TICKS 20 /* ticks with nothing pending before the monitor sleeps */
+#define SPARES_MAX 2000
+
+struct ps_progress ps_progress;
+
+static os_thread thread;
+/* The monitor's kernel thread. `thread` is valid while RUNNING. */
+enum { NONE, STARTING, RUNNING, REFUSED };
+static _Atomic uint32_t alive;
+static _Atomic uint32_t stop_word;
+/* What was seen of each vp at the last change; the monitor's own. */
+static struct {
+    uint64_t ticks, cpu_ns;
+    unsigned still; /* ticks of the monitor without one of the vp's */
+} seen[PS_MAX_VPS];
+
+struct survey {
+    unsigned pending; /* entries ready in all queues */
+    unsigned stuck;   /* vps that hold some of them up */
+};
+
+/* Has vp's kernel thread, which passed no scheduling point for a while, used the processor or gone to sleep in the kernel? */
+static bool really_stuck(struct vp *vp, unsigned id)
+{
+    uint64_t cpu_ns = 0;
+    bool sleeping = false;
+    if (os_thread_usage(ps_load_relaxed(&vp->tid), &cpu_ns, &sleeping) != 0)
+        return false;
+    bool used = cpu_ns - seen[id].cpu_ns > (uint64_t)PROGRESS_TICK_NS;
+    return used || sleeping;
+}
+
+static void look_at(struct vp *vp, unsigned id, struct survey *s)
+{
+    unsigned ready = ps_load_relaxed(&vp->queue.count) + (ps_load_relaxed(&vp->pinned) != NULL);
+    s->pending += ready;
+    uint64_t ticks = ps_load_relaxed(&vp->ticks);
+    if (ticks != seen[id].ticks || !ready || !ps_load_relaxed(&vp->attached)) {
+        seen[id].ticks = ticks;
+        seen[id].still = 0;
+        return;
+    }
+    if (seen[id].still++ == 0) {
+        bool sleeping;
+        os_thread_usage(ps_load_relaxed(&vp->tid), &seen[id].cpu_ns, &sleeping);
+    }
+    if (seen[id].still > STALL_TICKS && really_stuck(vp, id))
+        s->stuck++;
+}
+
+static struct survey look(void)
+{
+    struct survey s = {0};
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp)
+            look_at(vp, id, &s);
+    }
+    return s;
+}
+
+static void forget_stalls(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++)
+        seen[id].still = 0;
+}
+
+static void start_spares(unsigned n)
+{
+    static _Atomic uint32_t said;
+    while (n-- > 0 && ps_load_relaxed(&ps_progress.spares) < SPARES_MAX)
+        if (vp_start_spare() != 0)
+            return;
+    if (ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
+        ps_warn("a thread has held its processor for %d ms while others were ready: spare kernel threads carry those (said once)",
+                (int)(PROGRESS_STALL_NS / 1000000));
+}
+
+/* Watches until nothing has been pending for a while. */
+static void watch(void)
+{
+    unsigned quiet = 0, burst = 1;
+    while (quiet < QUIET_TICKS && !ps_load_acquire(&stop_word)) {
+        os_park(&stop_word, 0, PROGRESS_TICK_NS);
+        struct survey s = look();
+        quiet = s.pending || ps_load_relaxed(&ps_progress.spares) ? 0 : quiet + 1;
+        if (!s.stuck) {
+            burst = 1;
+            ps_store_relaxed(&ps_progress.starving, 0);
+        } else if (!idle_any()) {
+            ps_store_relaxed(&ps_progress.starving, 1);
+            start_spares(burst < s.pending ? burst : s.pending);
+            burst *= 2;
+            forget_stalls();
+        }
+    }
+}
+
+static void *progress_main(void *arg)
+{
+    (void)arg;
+    os_thread_name("psthreads-mon");
+    while (!ps_load_acquire(&stop_word)) {
+        if (!ps_load_acquire(&ps_progress.armed)) {
+            os_park(&ps_progress.armed, 0, OS_FOREVER);
+            continue;
+        }
+        watch();
+        ps_store_seq(&ps_progress.armed, 0);
+        if (!ps_load_acquire(&stop_word) && idle_anything_ready())
+            ps_store_seq(&ps_progress.armed, 1);
+    }
+    return NULL;
+}
+
+void progress_arm_slow(void)
+{
+    if (ps_xchg_seq(&ps_progress.armed, 1))
+        return;
+    uint32_t none = NONE;
+    if (PS_UNLIKELY(ps_cas_acq_rel(&alive, &none, STARTING))) {
+        /* No signal is ever handled on it. Refused: no monitor; what never starves runs all the same. */
+        int err = os_thread_start(&thread, progress_main, NULL, (size_t)64 * 1024, true);
+        ps_store_release(&alive, err ? REFUSED : RUNNING);
+        return;
+    }
+    os_wake(&ps_progress.armed, 1);
+}
+
+void progress_stop(void)
+{
+    if (ps_load_acquire(&alive) == RUNNING) {
+        ps_store_seq(&stop_word, 1);
+        ps_store_seq(&ps_progress.armed, 1);
+        os_wake(&stop_word, 1);
+        os_wake(&ps_progress.armed, 1);
+        os_thread_join(thread);
+    }
+    progress_after_fork_in_child();
+}
+
+void progress_after_fork_in_child(void)
+{
+    ps_store_relaxed(&alive, 0);
+    ps_store_relaxed(&stop_word, 0);
+    ps_store_relaxed(&ps_progress.armed, 0);
+    ps_store_relaxed(&ps_progress.starving, 0);
+    ps_store_relaxed(&ps_progress.spares, 0);
+}

@@ -1,0 +1,45 @@
+/* The monitor: progress where a thread holds its vp and others wait behind it (a spin on a flag, a blocking system call).
+ *
+ * User-level threads are not preempted. A thread that passes no scheduling point keeps its vp, and if no vp is free to steal, the
+ * threads in its queue wait for ever. The monitor, a kernel thread of its own, sees that and starts a *spare*: a guest
+ * vp with a kernel thread of its own that steals like any other and retires as soon as nothing starves or nothing is left.
+ *
+ * States: disarmed (it sleeps, without time-out: a process at rest is not woken) -> armed by an insertion that finds no idle vp
+ * -> looks every PROGRESS_TICK_NS until nothing has been pending for a while -> disarmed.
+ * No starvation is overlooked: it disarms (exchange, seq_cst), then looks at every queue under its lock, and arms itself again if
+ * something is there; an insertion that comes after that look reads `armed` after the lock that the look released (the
+ * same argument as in idle.h).
+ *
+ * Starving: some vp has passed no scheduling point for PROGRESS_STALL_NS although its kernel thread has used the processor or
+ * sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind it, and no vp is idle.
+ * Then 1, 2, 4 ... spares are started with each further stall, never more than what is ready, until the stall ends.
+ *
+ * Cost for the rest: one store per thread or member that is run (vp.ticks); one load per insertion while all vps are busy. */
+#ifndef PS_PROGRESS_H
+#define PS_PROGRESS_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+struct vp;
+
+struct ps_progress {
+    PS_LINE_ALIGNED _Atomic uint32_t armed;    /* anyone sets 1, the monitor sets 0 */
+    _Atomic uint32_t starving;                 /* the monitor writes; spares read */
+    _Atomic uint32_t spares;                   /* alive */
+    _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
+};
+extern struct ps_progress ps_progress;
+
+void progress_arm_slow(void);
+static inline void progress_arm(void)
+{
+    if (PS_UNLIKELY(!ps_load_relaxed(&ps_progress.armed)))
+        progress_arm_slow();
+}
+
+/* Stops the monitor's kernel thread, if there is one. Caller: workers are gone, so nobody arms it meanwhile. */
+void progress_stop(void);
+void progress_after_fork_in_child(void);
+
+#endif

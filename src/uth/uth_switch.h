@@ -1,0 +1,28 @@
+/* The switch between uths: inline, since it is most of what a yield costs. Included by uth.h only. */
+#ifndef PS_UTH_SWITCH_H
+#define PS_UTH_SWITCH_H
+
+#include "check.h"
+#include "sanitizers.h"
+
+static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying)
+{
+    PS_ASSERT(ps_load_relaxed(&to->running) == 0);
+    ps_store_relaxed(&to->running, 1);
+    san_leave(from, to, dying);
+    return cpu_switch(&from->ctx, &to->ctx, transfer);
+}
+
+static inline void uth_switched(struct uth *from, struct uth *self)
+{
+    san_arrived(from, self);
+    ps_store_release(&from->running, 0);
+}
+
+static inline void uth_await_saved(struct uth *u)
+{
+    if (PS_UNLIKELY(ps_load_acquire(&u->running) != 0))
+        uth_await_saved_slow(u);
+}
+
+#endif

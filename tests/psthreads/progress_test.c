@@ -1,0 +1,108 @@
+/* Progress: threads that spin on each other, or block in the kernel, never starve the threads that are ready behind them. */
+#include "psthread.h"
+#include "sync_support.h"
+#include "vp.h"
+
+#include <pthread.h>
+
+static void with_vps(unsigned n)
+{
+    psthread_config_t config = {.num_vps = n};
+    CHECK(psthread_init(&config) == 0);
+}
+
+/* A hand-made barrier: everybody spins, nobody yields. */
+static _Atomic unsigned arrived;
+static void *spins_for_all(void *arg)
+{
+    unsigned n = (unsigned)(uintptr_t)arg;
+    ps_add_seq(&arrived, 1);
+    while (ps_load_acquire(&arrived) < n)
+        cpu_pause();
+    return NULL;
+}
+
+static void hand_made_barriers_open(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 2; vps++) {
+        with_vps(vps);
+        enum { N = 9 };
+        for (int round = 0; round < 2; round++) {
+            ps_store_relaxed(&arrived, 0);
+            for (unsigned i = 0; i < N; i++) {
+                psthread_t t;
+                CHECK(psthread_create(&t, NULL, spins_for_all, (void *)(uintptr_t)N) == 0);
+                CHECK(psthread_enqueue(t, PSTHREAD_VP_ANY) == 0);
+            }
+            psthread_waitall();
+            assert_int_equal(ps_load_relaxed(&arrived), N);
+        }
+        assert_true(ps_load_relaxed(&ps_progress.spares_most) >= N - vps);
+        CHECK(psthread_finalize() == 0);
+        assert_int_equal(ps_load_relaxed(&ps_progress.spares), 0);
+    }
+}
+
+static int fds[2];
+static void *reads(void *arg)
+{
+    char c = 0;
+    CHECK(read(fds[0], &c, 1) == 1);
+    *(char *)arg = c;
+    return NULL;
+}
+static void *writes(void *arg)
+{
+    CHECK(write(fds[1], arg, 1) == 1);
+    return NULL;
+}
+
+static void blocking_reads_do_not_hold_writers_up(void **state)
+{
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    with_vps(1);
+    char got = 0, sent = 'x';
+    psthread_t reader, writer;
+    CHECK(psthread_create(&reader, NULL, reads, &got) == 0);
+    CHECK(psthread_create(&writer, NULL, writes, &sent) == 0);
+    psthread_enqueue(reader, 0);
+    psthread_enqueue(writer, 0);
+    psthread_waitall();
+    assert_int_equal(got, 'x');
+    CHECK(psthread_finalize() == 0);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* Spares go when nothing starves: their number falls back to none. */
+static void spares_retire(void **state)
+{
+    (void)state;
+    with_vps(1);
+    ps_store_relaxed(&arrived, 0);
+    for (unsigned i = 0; i < 5; i++) {
+        psthread_t t;
+        CHECK(psthread_create(&t, NULL, spins_for_all, (void *)5) == 0);
+        CHECK(psthread_enqueue(t, 0) == 0);
+    }
+    psthread_waitall();
+    for (int i = 0; i < 2000 && ps_load_relaxed(&ps_progress.spares); i++)
+        usleep(1000);
+    assert_int_equal(ps_load_relaxed(&ps_progress.spares), 0);
+    for (int i = 0; i < 2000 && ps_load_relaxed(&ps_progress.armed); i++)
+        usleep(1000);
+    assert_int_equal(ps_load_relaxed(&ps_progress.armed), 0); /* a process at rest is not woken */
+    CHECK(psthread_finalize() == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hand_made_barriers_open),
+        cmocka_unit_test(blocking_reads_do_not_hold_writers_up),
+        cmocka_unit_test(spares_retire),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
