@@ -60,6 +60,7 @@ struct ort_team {
     uint32_t level, active_level;
     uint32_t ws_base, single_base; /* what the members' ws_seq and single_seq begin with */
     bool begins_in_loop;           /* combined construct: slot ws_base was prepared by the parent */
+    bool enclosed;                 /* an active region encloses it on this entity */
     bool ee_ready;                 /* ee_team_init has been called */
     bool counted;                  /* its members are counted in contention->busy */
     struct ort_icv icv_store;
@@ -107,6 +108,9 @@ unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads);
 /* teams on the host, and the same within a target region: the caller runs the region's body as long as `next` says true. */
 void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit);
 bool ort_teams_next(unsigned num_teams, unsigned thread_limit, bool first);
+
+/* Runs fn(data) as a target region on the host; thread_limit 0: none. [switches] */
+void ort_target(void (*fn)(void *), void *data, unsigned thread_limit);
 
 /* Barrier of the team, a task scheduling point. [switches] */
 static inline void ort_barrier(struct ort_thread *t) { ort_task_barrier(t); }

@@ -176,6 +176,7 @@ unsigned ort_parallel_start(const struct ort_parallel *region)
     team->n = n;
     team->level = outer->level + 1;
     team->active_level = outer->active_level + (n > 1);
+    team->enclosed = outer->enclosed || n > 1;
     team->icv = inherit(team, icv);
     team->group = NULL;
     if (PS_UNLIKELY(region->reductions != NULL)) {
@@ -187,7 +188,7 @@ unsigned ort_parallel_start(const struct ort_parallel *region)
         ort_ws_prepare(team, region->loop);
     t->open = team;
     if (n > 1)
-        ee_team_fork(&team->ee, n, outer->active_level == 0);
+        ee_team_fork(&team->ee, n, !outer->enclosed);
     else
         ee_set_local(&team->threads[0]);
     ort_member_begin(&team->threads[0]);

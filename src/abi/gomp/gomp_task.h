@@ -5,6 +5,7 @@
 #define PS_GOMP_TASK_H
 
 #include "compiler.h"
+#include "task.h"
 
 enum gomp_task_flags {
     GOMP_TASK_FLAG_UNTIED = 1 << 0,
@@ -24,6 +25,8 @@ enum gomp_task_flags {
 /* What `depend` points to. word[0] not 0: that many addresses from word[2] on, the first word[1] of them out or inout, the others in.
  * word[0] 0: word[1] entries from word[5] on: word[2] addresses out or inout, word[3] mutexinoutset, word[4] in, and then pointers to
  * omp_depend_t objects (address and kind). An address NULL among the out ones means omp_all_memory. */
+struct ort_depend_list gomp_depend_list(void **words);
+
 void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                bool if_clause, unsigned flags, void **depend, int priority, void *detach);
 void GOMP_taskwait(void);

@@ -33,7 +33,7 @@ static struct ort_depend get(const void *list, size_t i)
     return words[0] ? plain(words, i) : extended(words, i);
 }
 
-static struct ort_depend_list list_of(void **words)
+struct ort_depend_list gomp_depend_list(void **words)
 {
     return (struct ort_depend_list){.n = (uintptr_t)(words[0] ? words[0] : words[1]), .get = get, .list = words};
 }
@@ -57,7 +57,7 @@ PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, v
     }
     struct ort_depend_list list;
     if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_DEPEND)) {
-        list = list_of(depend);
+        list = gomp_depend_list(depend);
         args.depend = &list;
     }
     ort_task_create(ort_self(), &args);
@@ -67,7 +67,7 @@ PS_EXPORT void GOMP_taskwait(void) { ort_taskwait(ort_self()); }
 
 PS_EXPORT void GOMP_taskwait_depend(void **depend)
 {
-    struct ort_depend_list list = list_of(depend);
+    struct ort_depend_list list = gomp_depend_list(depend);
     ort_taskwait_depend(ort_self(), &list);
 }
 

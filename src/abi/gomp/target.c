@@ -1,0 +1,235 @@
+/* GNU entry points: target constructs, on the host.
+ *
+ * Mapped data is the data itself. What is left to do: firstprivate copies (map kind 12 of the low byte; the high byte is the alignment's
+ * logarithm), dependences, nowait as a task, and OMP_TARGET_OFFLOAD=mandatory, which ends the program as libgomp does. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "gomp.h"
+#include "gomp_task.h"
+
+#define KIND_FIRSTPRIVATE 12
+#define FLAG_NOWAIT 1u
+#define DEVICE_ICV (-1)
+#define DEVICE_HOST (-2)
+
+static void check_mandatory(int device)
+{
+    if (ort_settings.offload != ORT_OFFLOAD_MANDATORY)
+        return;
+    if (device == DEVICE_ICV)
+        device = ort_icv(ort_self())->default_device;
+    if (device == DEVICE_HOST || device == 0)
+        return;
+    fputs("\nlibgomp: OMP_TARGET_OFFLOAD is set to MANDATORY, but device not found\n", stderr);
+    exit(EXIT_FAILURE);
+}
+
+/* The thread limit among a region's arguments (GCC's GOMP_TARGET_ARG_*); 0: none. */
+static unsigned thread_limit(void **args)
+{
+    while (args != NULL && *args != NULL) {
+        intptr_t id = (intptr_t)*args++;
+        intptr_t value = (id & 0x80) != 0 ? (intptr_t)*args++ : id >> 16;
+        if ((id & 0x7f) == 0 && (id & 0xff00) == 0x200)
+            return value > INT_MAX ? INT_MAX : (unsigned)value;
+    }
+    return 0;
+}
+
+static bool is_firstprivate(unsigned short kind) { return (kind & 0xff) == KIND_FIRSTPRIVATE; }
+
+/* Bytes for all firstprivate copies; any alignment can be had in them. */
+static size_t copies_bytes(size_t n, const size_t *sizes, const unsigned short *kinds)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        if (is_firstprivate(kinds[i]))
+            bytes += sizes[i] + ((size_t)1 << (kinds[i] >> 8)) - 1;
+    return bytes;
+}
+
+/* Makes the addresses of firstprivate data point to copies in `room`. */
+static void make_copies(char *room, size_t n, void **addresses, const size_t *sizes, const unsigned short *kinds)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!is_firstprivate(kinds[i]) || addresses[i] == NULL)
+            continue;
+        uintptr_t mask = ((uintptr_t)1 << (kinds[i] >> 8)) - 1;
+        room = (char *)(((uintptr_t)room + mask) & ~mask);
+        memcpy(room, addresses[i], sizes[i]);
+        addresses[i] = room;
+        room += sizes[i];
+    }
+}
+
+/* --- nowait: the region as a task -------------------------------------------------------------------------------------------- */
+
+struct deferred {
+    void (*fn)(void *);
+    size_t n;
+    unsigned limit;
+    /* then: void *addresses[n], and the firstprivate data */
+};
+
+static void run_deferred(void *data)
+{
+    struct deferred *d = data;
+    ort_target(d->fn, d + 1, d->limit);
+}
+
+/* The source block has everything but the copies, whose place is known in the task only. */
+struct deferred_source {
+    struct deferred head;
+    void **addresses;
+    const size_t *sizes;
+    const unsigned short *kinds;
+};
+
+static void build_deferred(void *to, void *from)
+{
+    struct deferred_source *s = from;
+    struct deferred *d = to;
+    *d = s->head;
+    void **addresses = (void **)(d + 1);
+    memcpy(addresses, s->addresses, d->n * sizeof *addresses);
+    make_copies((char *)(addresses + d->n), d->n, addresses, s->sizes, s->kinds);
+}
+
+static void defer(struct ort_thread *t, const struct deferred_source *s, const struct ort_depend_list *depend)
+{
+    size_t n = s->head.n;
+    ort_task_create(t, &(struct ort_task_args){
+                           .fn = run_deferred,
+                           .data = (void *)s,
+                           .copy = build_deferred,
+                           .size = sizeof(struct deferred) + n * sizeof(void *) + copies_bytes(n, s->sizes, s->kinds),
+                           .align = alignof(max_align_t),
+                           .depend = depend,
+                       });
+}
+
+PS_EXPORT void GOMP_target_ext(int device, void (*fn)(void *), size_t n, void **addresses, size_t *sizes,
+                               unsigned short *kinds, unsigned flags, void **depend, void **args)
+{
+    check_mandatory(device);
+    struct ort_thread *t = ort_self();
+    struct ort_depend_list list;
+    if (depend != NULL)
+        list = gomp_depend_list(depend);
+    if (flags & FLAG_NOWAIT) {
+        struct deferred_source s = {{fn, n, thread_limit(args)}, addresses, sizes, kinds};
+        defer(t, &s, depend != NULL ? &list : NULL);
+        return;
+    }
+    size_t bytes = copies_bytes(n, sizes, kinds);
+    void *room = bytes > 0 ? malloc(bytes) : NULL;
+    PS_CHECK(bytes == 0 || room != NULL, "no memory for a target region's firstprivate data (%zu bytes)", bytes);
+    if (bytes > 0)
+        make_copies(room, n, addresses, sizes, kinds);
+    if (depend != NULL)
+        ort_taskwait_depend(t, &list);
+    ort_target(fn, addresses, thread_limit(args));
+    free(room);
+}
+
+PS_EXPORT void GOMP_target(int device, void (*fn)(void *), const void *unused, size_t n, void **addresses,
+                           size_t *sizes, unsigned char *kinds)
+{
+    (void)unused, (void)n, (void)sizes, (void)kinds;
+    check_mandatory(device);
+    ort_target(fn, addresses, 0);
+}
+
+/* --- data: all of it is where it is ------------------------------------------------------------------------------------------- */
+
+static void nothing(void *data) { (void)data; }
+
+/* A construct that moves no data but takes its place among the tasks. */
+static void order(unsigned flags, void **depend)
+{
+    if (depend == NULL)
+        return;
+    struct ort_depend_list list = gomp_depend_list(depend);
+    if (flags & FLAG_NOWAIT)
+        ort_task_create(ort_self(), &(struct ort_task_args){.fn = nothing, .align = 1, .depend = &list});
+    else
+        ort_taskwait_depend(ort_self(), &list);
+}
+
+PS_EXPORT void GOMP_target_data(int device, const void *unused, size_t n, void **addresses, size_t *sizes,
+                                unsigned char *kinds)
+{
+    (void)unused, (void)n, (void)addresses, (void)sizes, (void)kinds;
+    check_mandatory(device);
+}
+
+PS_EXPORT void GOMP_target_data_ext(int device, size_t n, void **addresses, size_t *sizes, unsigned short *kinds)
+{
+    (void)n, (void)addresses, (void)sizes, (void)kinds;
+    check_mandatory(device);
+}
+
+PS_EXPORT void GOMP_target_end_data(void) {}
+
+PS_EXPORT void GOMP_target_update(int device, const void *unused, size_t n, void **addresses, size_t *sizes,
+                                  unsigned char *kinds)
+{
+    (void)unused, (void)n, (void)addresses, (void)sizes, (void)kinds;
+    check_mandatory(device);
+}
+
+PS_EXPORT void GOMP_target_update_ext(int device, size_t n, void **addresses, size_t *sizes, unsigned short *kinds,
+                                      unsigned flags, void **depend)
+{
+    (void)n, (void)addresses, (void)sizes, (void)kinds;
+    check_mandatory(device);
+    order(flags, depend);
+}
+
+PS_EXPORT void GOMP_target_enter_exit_data(int device, size_t n, void **addresses, size_t *sizes, unsigned short *kinds,
+                                           unsigned flags, void **depend)
+{
+    (void)n, (void)addresses, (void)sizes, (void)kinds;
+    check_mandatory(device);
+    order(flags, depend);
+}
+
+/* --- teams within target -------------------------------------------------------------------------------------------------------- */
+
+PS_EXPORT void GOMP_teams(unsigned num_teams, unsigned limit)
+{
+    (void)num_teams;
+    ort_teams_next(1, limit, true);
+}
+
+PS_EXPORT bool GOMP_teams4(unsigned low, unsigned high, unsigned limit, bool first)
+{
+    (void)high;
+    return ort_teams_next(low, limit, first);
+}
+
+/* --- images of other devices: there are none -------------------------------------------------------------------------------------- */
+
+PS_EXPORT void GOMP_offload_register(const void *table, int type, const void *data)
+{
+    (void)table, (void)type, (void)data;
+}
+
+PS_EXPORT void GOMP_offload_unregister(const void *table, int type, const void *data)
+{
+    (void)table, (void)type, (void)data;
+}
+
+PS_EXPORT void GOMP_offload_register_ver(unsigned version, const void *table, int type, const void *data)
+{
+    (void)version, (void)table, (void)type, (void)data;
+}
+
+PS_EXPORT void GOMP_offload_unregister_ver(unsigned version, const void *table, int type, const void *data)
+{
+    (void)version, (void)table, (void)type, (void)data;
+}

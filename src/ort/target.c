@@ -1,0 +1,36 @@
+/* Target regions: the host is the only device, so a region runs in a fresh initial thread of its own, on the caller's stack.
+ *
+ * The initial thread is a block of one at level 0 in a contention group of its own, as a root's is; the caller's own team is out of sight
+ * until it is done (OpenMP 5.2 section 13.8). Cost: two allocations a region.
+ * Failures: no memory: aborts with one line. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "team.h"
+
+void ort_target(void (*fn)(void *), void *data, unsigned thread_limit)
+{
+    struct ort_thread *caller = ort_self();
+    struct ort_team *team = ort_team_alloc(1);
+    struct ort_group *group = calloc(1, sizeof *group);
+    PS_CHECK(team != NULL && group != NULL, "no memory for a target region");
+    atomic_init(&group->busy, 1);
+    group->num_teams = 1;
+    team->contention = group;
+    team->n = 1;
+    team->enclosed = caller->team->enclosed;
+    team->icv_store = ort_settings.initial;
+    if (thread_limit != 0)
+        team->icv_store.thread_limit = thread_limit > INT_MAX ? UINT_MAX : thread_limit;
+    team->icv = &team->icv_store;
+    struct ort_thread *t = &team->threads[0];
+    ee_set_local(t);
+    ort_member_begin(t);
+    fn(data);
+    ort_task_member_end(t);
+    ee_set_local(caller);
+    ort_task_team_end(team);
+    free(group);
+    ort_team_free(team);
+}
