@@ -45,7 +45,7 @@ class Runtime:
 
 def reason_of(status, text):
     """Why a run failed, in a few words."""
-    missing = re.search(r"(?:symbol lookup error|undefined symbol): .*?(?:undefined symbol: )?([\w@.]+)", text)
+    missing = re.search(r"undefined symbol: ([^\s,]+)", text)
     if status == 127 and missing:
         return f"missing symbol {missing.group(1)}"
     version = re.search(r"version `(\S+)' not found", text)
