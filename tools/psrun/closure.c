@@ -11,13 +11,13 @@
 
 enum runtime runtime_of(const struct elf *e)
 {
-    if (!elf_defines(e, "omp_get_thread_num", NULL))
-        return RUNTIME_NONE;
     bool gnu = elf_defines(e, "GOMP_parallel", NULL) || elf_defines(e, "GOMP_parallel_start", NULL);
     bool llvm = elf_defines(e, "__kmpc_fork_call", NULL);
     if (gnu && llvm)
         return RUNTIME_BOTH;
-    return gnu ? RUNTIME_GNU : llvm ? RUNTIME_LLVM : RUNTIME_OTHER;
+    if (gnu || llvm)
+        return gnu ? RUNTIME_GNU : RUNTIME_LLVM;
+    return elf_defines(e, "omp_get_thread_num", NULL) ? RUNTIME_OTHER : RUNTIME_NONE;
 }
 
 const char *runtime_name(enum runtime r)

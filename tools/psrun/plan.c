@@ -10,7 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define DROPIN_LINK   "libgomp.so.1"
+#define DROPIN_LINK "libgomp.so.1"
 #define SCRIPT_NESTED 4 /* "#!" of "#!" of ...; the kernel gives up at 4 too */
 
 __attribute__((format(printf, 3, 4))) static int fail(struct plan *p, int status, const char *format, ...)
@@ -78,7 +78,7 @@ static int open_dropin(struct plan *p, const char *given)
                     p->dropin_dir);
     char *file = print("%s/" DROPIN_LINK, p->dropin_dir);
     enum elf_status s = elf_open(&p->dropin, file);
-    if (s != ELF_OK || runtime_of(&p->dropin) == RUNTIME_NONE)
+    if (s != ELF_OK || (runtime_of(&p->dropin) != RUNTIME_GNU && runtime_of(&p->dropin) != RUNTIME_BOTH))
         fail(p, EXIT_USAGE, "%s is not an OpenMP runtime", file);
     free(file);
     return p->status;

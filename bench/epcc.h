@@ -1,0 +1,41 @@
+/* The measuring method of the EPCC OpenMP suite, extended to nested regions (psthreads-2009 section 4.1 and figure 5).
+ *
+ * A construct costs what a piece of code takes in parallel under it, less what the same code takes sequentially (the reference).
+ * Flat: the calling thread measures. Nested P x T: each member of an outer team of P runs its own copy of the measurement on
+ * its own inner team of T, all at the same time, and the samples of all are taken together.
+ *
+ * A sample repeats the construct until it takes long enough for the clock; the number of repetitions is found by all measurers
+ * together, because a construct costs something else when its neighbours are quiet.
+ * Deviations from the suite: the work inside a construct is short (10 ns by default, 100 there), for with more threads than
+ * processors it counts P x T / processors times and would hide the runtime; the clock is the system's, not the runtime's. */
+#ifndef EPCC_H
+#define EPCC_H
+
+#include <stdbool.h>
+
+struct epcc_options {
+    unsigned samples;      /* a construct and measurer */
+    double sample_seconds; /* a sample takes at least this */
+    double delay_ns;       /* work inside a construct */
+};
+
+/* Runs a construct `reps` times on a team of `threads`. measurer: which of the concurrent measurements, from 0. */
+typedef void epcc_body(unsigned long reps, unsigned threads, unsigned measurer);
+
+struct epcc_construct {
+    const char *name;
+    epcc_body *body;
+    unsigned delays;     /* epcc_delay calls that a repetition would take sequentially */
+    unsigned least_reps; /* where the region is opened once a sample: so many that it does not count */
+};
+
+#define EPCC_MEASURERS_MAX 256
+
+/* Works for about delay_ns; defined by epcc_calibrate. */
+void epcc_delay(void);
+void epcc_calibrate(double delay_ns);
+/* Measures one construct and prints a line of JSON. outer 0: flat. Returns false where the runtime gave fewer threads than asked
+ * for; the line says how many there were. */
+bool epcc_measure(const struct epcc_construct *c, unsigned outer, unsigned inner, const struct epcc_options *o);
+
+#endif
