@@ -28,7 +28,7 @@ help:
 $(BUILD)/build.ninja: | configure
 .PHONY: configure
 configure:
-	@command -v cmake >/dev/null && command -v ninja >/dev/null || tools/install-deps build
+	@tools/install-deps -n build
 	@test -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 
 demo:
