@@ -15,9 +15,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "allocator.h"
 #include "check.h"
+#include "display.h"
 #include "ort.h"
 #include "os.h"
+#include "place.h"
 
 #define SUPPORTED_LEVELS 255u /* libgomp's; max_active_levels is one byte */
 #define THREADS_MAX 65536u    /* what a list element may say */
@@ -290,5 +293,8 @@ void ort_env_read_levels(void) { read_levels(&ort_settings.initial); }
 __attribute__((constructor)) static void load(void)
 {
     ort_env_read();
+    ort_place_env_read();
     ort_env_read_levels();
+    ort_allocator_env_read();
+    ort_display_env_read();
 }

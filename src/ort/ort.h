@@ -39,6 +39,7 @@ struct ort_thread {
     uint32_t id;             /* constant: number in the team */
     uint32_t ws_seq;         /* number of the next work-sharing construct that needs a slot */
     uint32_t single_seq;     /* number of the next single construct */
+    uint32_t shown;          /* size of the team for which its affinity was displayed last */
     struct ort_task *task;   /* current */
     struct ort_team *hot;    /* block of the last region that this thread opened; NULL: none */
     struct ort_team *open;   /* == hot while that region is open */
@@ -63,6 +64,7 @@ struct ort_team {
     bool enclosed;                 /* an active region encloses it on this entity */
     bool ee_ready;                 /* ee_team_init has been called */
     bool counted;                  /* its members are counted in contention->busy */
+    int8_t bind;                   /* enum ort_bind: how its members have their places (place.h) */
     struct ort_icv icv_store;
     struct ort_taskgroup group_store;
     /* (shared) number of the next single construct nobody has taken yet: compare-and-swap by members. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "display.h"
 
 static void body(struct ee_member *member)
 {
@@ -72,6 +73,8 @@ void ort_member_begin(struct ort_thread *m)
     m->loop.ws = NULL;
     m->loop.has_chunk = false;
     ort_task_member_begin(m, team->icv);
+    if (PS_UNLIKELY(ort_settings.display_affinity))
+        ort_affinity_member_begins(m);
     if (team->begins_in_loop)
         ort_ws_begin_in(m);
 }
@@ -125,10 +128,11 @@ static struct ort_team *block(struct ort_thread *t, unsigned *n)
     return team != NULL ? team : block(t, n);
 }
 
-/* The ICVs of the implicit tasks: the parent's, but for lists that go on with their next element. */
+/* The ICVs of the implicit tasks: the parent's, but for lists that go on with their next element, and a policy that the construct
+ * itself gives (as libgomp has it: the specification leaves bind-var alone). */
 static struct ort_icv *inherit(struct ort_team *team, struct ort_icv *icv)
 {
-    if (PS_LIKELY((icv->nthreads_rest | icv->bind_rest) == 0))
+    if (PS_LIKELY((icv->nthreads_rest | icv->bind_rest) == 0 && icv->bind == team->bind))
         return icv;
     struct ort_icv *own = &team->icv_store;
     *own = *icv;
@@ -141,6 +145,8 @@ static struct ort_icv *inherit(struct ort_team *team, struct ort_icv *icv)
     if (own->bind_rest > 0) {
         own->bind = *own->bind_list++;
         own->bind_rest--;
+    } else {
+        own->bind = (uint8_t)team->bind;
     }
     return own;
 }
@@ -177,6 +183,7 @@ unsigned ort_parallel_start(const struct ort_parallel *region)
     team->level = outer->level + 1;
     team->active_level = outer->active_level + (n > 1);
     team->enclosed = outer->enclosed || n > 1;
+    team->bind = (int8_t)(icv->bind == ORT_BIND_FALSE || region->bind == ORT_BIND_UNSET ? icv->bind : region->bind);
     team->icv = inherit(team, icv);
     team->group = NULL;
     if (PS_UNLIKELY(region->reductions != NULL)) {

@@ -23,7 +23,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { KIND_SMT, KIND_L2, KIND_L3, KIND_NUMA, KIND_PACKAGE, NUM_KINDS };
+enum kind {
+    KIND_SMT = OS_SHARING_SMT,
+    KIND_L2 = OS_SHARING_L2,
+    KIND_L3 = OS_SHARING_L3,
+    KIND_NUMA = OS_SHARING_NUMA,
+    KIND_PACKAGE = OS_SHARING_PACKAGE,
+    NUM_KINDS = OS_NUM_SHARINGS
+};
 static const char *const kind_name[NUM_KINDS] = {"smt", "l2", "l3", "numa", "package"};
 
 int hwloc_calls_load(struct hwloc_calls *calls)
@@ -146,6 +153,8 @@ static void keep_chain(struct os_topology *t, struct partition part[NUM_KINDS], 
     qsort(part, NUM_KINDS, sizeof part[0], by_groups_descending);
     unsigned groups_before = t->n;
     for (int k = 0; k < NUM_KINDS; k++) {
+        /* What makes no level of its own has the groups of the last kept; one of the whole machine, those of "machine". */
+        t->sharing_level[part[k].kind] = (int8_t)((int)t->num_levels - (part[k].num_groups > 1));
         if (part[k].num_groups == groups_before || part[k].num_groups == 1)
             continue;
         struct os_topology_level *last = t->num_levels == 0 ? NULL : &t->level[t->num_levels - 1];
@@ -156,6 +165,7 @@ static void keep_chain(struct os_topology *t, struct partition part[NUM_KINDS], 
         level->num_groups = part[k].num_groups;
         memcpy(level->group_of, part[k].group_of, t->n * sizeof *level->group_of);
         groups_before = level->num_groups;
+        t->sharing_level[part[k].kind] = (int8_t)(t->num_levels - 1);
     }
     topology_add_machine(t);
 }

@@ -54,6 +54,9 @@ static int one_group(struct os_topology *t, const struct os_cpuset *mask)
     for (unsigned cpu = 0; cpu < OS_MAX_CPUS; cpu++)
         if (os_cpuset_has(mask, cpu))
             t->cpu[n++] = cpu;
+    for (unsigned i = 0; i < OS_NUM_SHARINGS; i++)
+        t->sharing_level[i] = 0;
+    t->sharing_level[OS_SHARING_SMT] = OS_LEVEL_ALONE;
     topology_add_machine(t);
     return 0;
 }

@@ -68,7 +68,8 @@ int os_affinity_set(const struct os_cpuset *set)
 
 static struct os_cpuset mask_at_start;
 
-__attribute__((constructor)) static void keep_mask_at_start(void) { os_affinity_get(&mask_at_start); }
+/* First of all constructors: others ask for it. */
+__attribute__((constructor(101))) static void keep_mask_at_start(void) { os_affinity_get(&mask_at_start); }
 
 void os_affinity_at_start(struct os_cpuset *out) { *out = mask_at_start; }
 

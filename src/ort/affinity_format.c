@@ -1,0 +1,300 @@
+/* affinity-format-var: a thread's affinity as text.
+ *
+ *   %[[[0].]width]field    field: one letter or {long name}; "." aligns to the right, "0" fills numbers with zeros; %% is a percent sign
+ * Does: all fields of OpenMP 5.2, for any thread; native_thread_id only for the caller's, as the number that the system knows its
+ * kernel thread by now. thread_affinity is the thread's place, or all processors of the process where there are no places.
+ * Callers: any thread of the program.
+ *
+ * Shared fields: the format: written and copied under `lock`, so that a reader never sees half of one.
+ *   shown (ort_thread): the member's own.
+ * Failures: a field that there is not: one line for the process, the format's own text stands in its place. No memory: nothing is shown.
+ * Deviation from libgomp: it ends the program over a wrong format, and shows pthread_self() as native_thread_id.
+ * OpenMP 5.2 sections 18.12, 21.2.4. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "display.h"
+#include "ort.h"
+#include "os.h"
+#include "place.h"
+#include "spin.h"
+
+#define DEFAULT_FORMAT "level %L thread %i affinity %A"
+
+static struct ps_spin lock = PS_SPIN_INIT;
+
+void ort_affinity_format_set(const char *format, size_t length)
+{
+    char *copy = malloc(length + 1);
+    if (copy == NULL) {
+        ps_warn("no memory for an affinity format; it stays as it was");
+        return;
+    }
+    memcpy(copy, format, length);
+    copy[length] = '\0';
+    ps_spin_lock(&lock);
+    char *before = ort_settings.affinity_format;
+    ort_settings.affinity_format = copy;
+    ps_spin_unlock(&lock);
+    free(before);
+}
+
+size_t ort_affinity_format_get(char *buffer, size_t size)
+{
+    ps_spin_lock(&lock);
+    const char *format = ort_settings.affinity_format != NULL ? ort_settings.affinity_format : DEFAULT_FORMAT;
+    size_t length = strlen(format);
+    if (size > 0) {
+        size_t n = length < size ? length : size - 1;
+        memcpy(buffer, format, n);
+        buffer[n] = '\0';
+    }
+    ps_spin_unlock(&lock);
+    return length;
+}
+
+/* Text that grows: what fits is kept, all is counted. */
+struct text {
+    char *buffer;
+    size_t size, length;
+};
+
+static void add(struct text *to, const char *from, size_t n)
+{
+    for (size_t i = 0; i < n && to->length + i < to->size; i++)
+        to->buffer[to->length + i] = from[i];
+    to->length += n;
+}
+
+static void add_fill(struct text *to, char c, size_t n)
+{
+    for (; n > 0; n--)
+        add(to, &c, 1);
+}
+
+struct field {
+    bool zeros, right;
+    size_t width;
+};
+
+/* sign: the part that zeros go behind. */
+static void add_aligned(struct text *to, const struct field *f, const char *value, size_t length, size_t sign)
+{
+    size_t fill = f->width > length ? f->width - length : 0;
+    if (f->right && !f->zeros)
+        add_fill(to, ' ', fill);
+    add(to, value, sign);
+    if (f->zeros)
+        add_fill(to, '0', fill);
+    add(to, value + sign, length - sign);
+    if (!f->right)
+        add_fill(to, ' ', fill);
+}
+
+static void add_number(struct text *to, const struct field *f, long value)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%ld", value);
+    add_aligned(to, f, digits, (size_t)length, value < 0);
+}
+
+static void add_string(struct text *to, const struct field *f, const char *value, size_t length)
+{
+    struct field aligned = *f;
+    aligned.zeros = false;
+    add_aligned(to, &aligned, value, length, 0);
+}
+
+static void add_host(struct text *to, const struct field *f)
+{
+    char name[256];
+    if (gethostname(name, sizeof name) != 0)
+        strcpy(name, "node");
+    name[sizeof name - 1] = '\0';
+    add_string(to, f, name, strlen(name));
+}
+
+/* Processors as ranges: 0-3,8. */
+static void add_ranges(struct text *to, const struct os_cpuset *set)
+{
+    char range[32];
+    bool first = true;
+    for (unsigned cpu = 0; cpu < OS_MAX_CPUS; cpu++) {
+        if (!os_cpuset_has(set, cpu))
+            continue;
+        unsigned last = cpu;
+        while (os_cpuset_has(set, last + 1))
+            last++;
+        int length = snprintf(range, sizeof range, last > cpu ? "%s%u-%u" : "%s%u", first ? "" : ",", cpu, last);
+        add(to, range, (size_t)length);
+        first = false;
+        cpu = last;
+    }
+}
+
+static void add_affinity(struct text *to, const struct field *f, const struct ort_thread *t)
+{
+    struct os_cpuset set;
+    struct ort_place place;
+    if (ort_place_of(t, &place)) {
+        const struct ort_places *list = ort_places();
+        os_cpuset_zero(&set);
+        for (unsigned i = list->first[place.place]; i < list->first[place.place + 1]; i++)
+            os_cpuset_add(&set, list->cpu[i]);
+    } else {
+        os_affinity_at_start(&set);
+    }
+    struct text measure = {0};
+    add_ranges(&measure, &set);
+    size_t fill = f->width > measure.length ? f->width - measure.length : 0;
+    add_fill(to, ' ', f->right ? fill : 0);
+    add_ranges(to, &set);
+    add_fill(to, ' ', f->right ? 0 : fill);
+}
+
+/* false: there is no such field. */
+static bool add_field(struct text *to, const struct field *f, char letter, const struct ort_thread *t)
+{
+    const struct ort_team *team = t->team;
+    switch (letter) {
+    case 't':
+        add_number(to, f, team->contention->team_num);
+        return true;
+    case 'T':
+        add_number(to, f, team->contention->num_teams);
+        return true;
+    case 'L':
+        add_number(to, f, team->level);
+        return true;
+    case 'n':
+        add_number(to, f, t->id);
+        return true;
+    case 'N':
+        add_number(to, f, team->n);
+        return true;
+    case 'a':
+        add_number(to, f, team->parent == NULL ? -1 : (long)team->parent->id);
+        return true;
+    case 'H':
+        add_host(to, f);
+        return true;
+    case 'P':
+        add_number(to, f, getpid());
+        return true;
+    case 'i':
+        add_number(to, f, os_thread_id());
+        return true;
+    case 'A':
+        add_affinity(to, f, t);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The field's letter at *p, which moves behind it; 0: it cannot be read. */
+static char read_letter(const char **p)
+{
+    static const struct {
+        const char *name;
+        char letter;
+    } fields[] = {{"{team_num}", 't'},      {"{num_teams}", 'T'},     {"{nesting_level}", 'L'},    {"{thread_num}", 'n'},
+                  {"{num_threads}", 'N'},   {"{ancestor_tnum}", 'a'}, {"{host}", 'H'},             {"{process_id}", 'P'},
+                  {"{native_thread_id}", 'i'}, {"{thread_affinity}", 'A'}};
+    if (**p != '{')
+        return **p != '\0' ? *(*p)++ : 0;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        size_t length = strlen(fields[i].name);
+        if (strncmp(*p, fields[i].name, length) == 0) {
+            *p += length;
+            return fields[i].letter;
+        }
+    }
+    return 0;
+}
+
+/* What follows a percent sign at p; where it ends, NULL: it cannot be read. */
+static const char *add_directive(struct text *to, const char *p, const struct ort_thread *t)
+{
+    struct field f = {0};
+    if (*p == '%') {
+        add(to, p, 1);
+        return p + 1;
+    }
+    if (*p == '0') {
+        f.zeros = true;
+        p++;
+    }
+    if (*p == '.') {
+        f.right = true;
+        p++;
+    }
+    for (; *p >= '0' && *p <= '9' && f.width < 4096; p++)
+        f.width = f.width * 10 + (size_t)(*p - '0');
+    if ((f.zeros && !f.right) || (f.right && f.width == 0))
+        return NULL;
+    char letter = read_letter(&p);
+    return add_field(to, &f, letter, t) ? p : NULL;
+}
+
+static PS_COLD void report_once(const char *format)
+{
+    static _Atomic bool said;
+    if (!ps_xchg_acq_rel(&said, true))
+        ps_warn("affinity format \"%s\" has a field that there is not; using the format's own text there instead", format);
+}
+
+size_t ort_affinity_text(const struct ort_thread *t, const char *format, char *buffer, size_t size)
+{
+    struct text to = {.buffer = buffer, .size = size};
+    char *copy = NULL;
+    if (format == NULL || *format == '\0') {
+        size_t length = ort_affinity_format_get(NULL, 0) + 1;
+        copy = malloc(length);
+        if (copy == NULL)
+            return 0;
+        ort_affinity_format_get(copy, length); /* cut, where somebody has set a longer one since */
+        format = copy;
+    }
+    for (const char *p = format; *p != '\0';) {
+        const char *after = *p == '%' ? add_directive(&to, p + 1, t) : NULL;
+        if (after == NULL) {
+            if (*p == '%')
+                report_once(format);
+            add(&to, p, 1);
+            after = p + 1;
+        }
+        p = after;
+    }
+    free(copy);
+    return to.length;
+}
+
+void ort_affinity_print(const struct ort_thread *t, const char *format)
+{
+    char small[512], *line = small;
+    size_t room = sizeof small, length;
+    while ((length = ort_affinity_text(t, format, line, room - 1)) >= room) {
+        if (line != small)
+            free(line);
+        room = length + 1;
+        line = malloc(room);
+        if (line == NULL)
+            return;
+    }
+    line[length] = '\n';
+    fwrite(line, 1, length + 1, stderr);
+    if (line != small)
+        free(line);
+}
+
+void ort_affinity_member_begins(struct ort_thread *m)
+{
+    if (m->team->n <= 1 || m->shown == m->team->n)
+        return;
+    m->shown = m->team->n;
+    ort_affinity_print(m, NULL);
+}

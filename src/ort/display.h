@@ -1,0 +1,26 @@
+/* What OpenMP shows of itself: the environment, and each thread's affinity. See display.c and affinity_format.c. */
+#ifndef PS_ORT_DISPLAY_H
+#define PS_ORT_DISPLAY_H
+
+#include "compiler.h"
+
+struct ort_thread;
+
+/* The initial ICVs on standard error, in libgomp's form; verbose: also what libgomp alone has. */
+void ort_display_env(bool verbose);
+/* OMP_DISPLAY_ENV, OMP_AFFINITY_FORMAT. Once, in the loader, when all other variables have been read. */
+void ort_display_env_read(void);
+
+/* affinity-format-var. length: format need not end with a zero. */
+void ort_affinity_format_set(const char *format, size_t length);
+/* Copies what fits, with a zero behind it where size > 0; how long the format is. */
+size_t ort_affinity_format_get(char *buffer, size_t size);
+
+/* The text for t as `format` (NULL or empty: affinity-format-var) asks; copies what fits, no zero; how long it is. */
+size_t ort_affinity_text(const struct ort_thread *t, const char *format, char *buffer, size_t size);
+/* The same as one line on standard error. */
+void ort_affinity_print(const struct ort_thread *t, const char *format);
+/* OMP_DISPLAY_AFFINITY: member m begins; its line, where that is new. */
+void ort_affinity_member_begins(struct ort_thread *m);
+
+#endif

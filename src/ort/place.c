@@ -1,0 +1,301 @@
+/* The list of places, and who has which. See place.h.
+ *
+ * Assignment, for a team of T whose parent has place p of a partition of P places:
+ *   primary  everybody has p; the partition stays.
+ *   close    member i has the i-th place from p on, going round in the partition, which stays. T > P: the first P * (T / P) members in
+ *            runs of T / P, the rest one by one.
+ *   spread   T <= P: the partition falls into T parts, the first P % T of them one place longer; member i has the i-th part from p's
+ *            on as its partition, and that part's first place (member 0 keeps p). T > P: as close, each with a partition of one.
+ *   true     as close.
+ * A team of one keeps what its parent has. */
+#include "place.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "check.h"
+#include "ort.h"
+
+/* Written in the loader. */
+static enum place_kind asked_kind;
+static unsigned asked_count;
+static struct ort_places asked_list;
+static const char *asked_name = "OMP_PLACES";
+
+static struct ort_places places;
+static bool places_exist;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* --- the environment ------------------------------------------------------------------------------------------------------- */
+
+/* One policy of OMP_PROC_BIND at *p, which moves behind it and the blanks; ORT_BIND_UNSET: none. */
+static enum ort_bind read_policy(const char **p)
+{
+    static const struct {
+        const char *word;
+        enum ort_bind bind;
+    } policies[] = {{"false", ORT_BIND_FALSE},    {"true", ORT_BIND_TRUE},   {"master", ORT_BIND_PRIMARY},
+                    {"primary", ORT_BIND_PRIMARY}, {"close", ORT_BIND_CLOSE}, {"spread", ORT_BIND_SPREAD}};
+    while (isspace((unsigned char)**p))
+        (*p)++;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        size_t length = strlen(policies[i].word);
+        if (strncasecmp(*p, policies[i].word, length) != 0)
+            continue;
+        *p += length;
+        while (isspace((unsigned char)**p))
+            (*p)++;
+        return policies[i].bind;
+    }
+    return ORT_BIND_UNSET;
+}
+
+/* All of OMP_PROC_BIND into list; how many there are, 0 where it cannot be read. */
+static unsigned read_policies(const char *p, unsigned char *list)
+{
+    unsigned n = 0;
+    for (;; p++) {
+        enum ort_bind bind = read_policy(&p);
+        if (bind == ORT_BIND_UNSET || (*p != '\0' && *p != ','))
+            return 0;
+        list[n++] = (unsigned char)bind;
+        /* false and true stand alone */
+        if (bind <= ORT_BIND_TRUE && (n > 1 || *p == ','))
+            return 0;
+        if (*p == '\0')
+            return n;
+    }
+}
+
+/* true: it was given. */
+static bool read_proc_bind(struct ort_icv *icv)
+{
+    const char *text = os_env("OMP_PROC_BIND");
+    if (text == NULL)
+        return false;
+    unsigned char *list = malloc(strlen(text) + 1);
+    unsigned n = list == NULL ? 0 : read_policies(text, list);
+    if (n == 0) {
+        ps_warn("OMP_PROC_BIND=\"%s\" is not false, true or a list of primary, close and spread; using %s instead", text,
+                "true where places are given, else false,");
+        free(list);
+        return false;
+    }
+    icv->bind = list[0];
+    icv->bind_list = list + 1;
+    icv->bind_rest = n - 1;
+    return true;
+}
+
+/* Keeps what the mask allows of each place; false: nothing is left. */
+static bool cut_to_mask(struct ort_places *list)
+{
+    struct os_cpuset mask, set;
+    struct place_builder left = {0};
+    os_affinity_at_start(&mask);
+    for (unsigned p = 0; p < list->n; p++) {
+        os_cpuset_zero(&set);
+        bool any = false;
+        for (unsigned i = list->first[p]; i < list->first[p + 1]; i++)
+            if (os_cpuset_has(&mask, list->cpu[i])) {
+                os_cpuset_add(&set, list->cpu[i]);
+                any = true;
+            }
+        if (any && !place_append(&left, &set))
+            break;
+    }
+    unsigned before = list->n;
+    place_free(list);
+    *list = left.list;
+    if (list->n > 0 && list->n < before)
+        ps_warn("%s: %u of %u places have no processor that this process may use; using the other %u instead", asked_name,
+                before - list->n, before, list->n);
+    return list->n > 0;
+}
+
+/* One of the two variables; true: places are given. */
+static bool read_places(const char *name, const char *text, bool ignore)
+{
+    bool of_gomp = name[0] == 'G';
+    const char *fault;
+    asked_kind = PLACE_LIST;
+    if (of_gomp)
+        fault = place_parse_cpus(text, &asked_list);
+    else
+        fault = place_parse(text, &asked_kind, &asked_count, &asked_list);
+    if (fault != NULL) {
+        ps_warn("%s=\"%s\": %s; using no places instead", name, text, fault);
+        return false;
+    }
+    asked_name = name;
+    if (ignore) {
+        place_free(&asked_list);
+        return false;
+    }
+    if (asked_kind == PLACE_LIST && !cut_to_mask(&asked_list)) {
+        ps_warn("%s=\"%s\": none of these processors may be used by this process; using no places instead", name, text);
+        return false;
+    }
+    return true;
+}
+
+void ort_place_env_read(void)
+{
+    struct ort_icv *icv = &ort_settings.initial;
+    bool ignore = read_proc_bind(icv) && icv->bind == ORT_BIND_FALSE;
+    const char *list = os_env("OMP_PLACES"), *cpus = os_env("GOMP_CPU_AFFINITY");
+    bool given = list != NULL && read_places("OMP_PLACES", list, ignore);
+    if (!given && cpus != NULL)
+        given = read_places("GOMP_CPU_AFFINITY", cpus, ignore);
+    if (!given)
+        asked_kind = PLACE_THREADS;
+    else if (icv->bind == ORT_BIND_FALSE)
+        icv->bind = ORT_BIND_TRUE;
+}
+
+/* --- the list -------------------------------------------------------------------------------------------------------------- */
+
+static void make_places(void)
+{
+    struct os_topology machine;
+    if (asked_kind == PLACE_LIST) {
+        places = asked_list;
+        places_exist = true;
+    } else if (os_topology_read(&machine) != ENOMEM) {
+        places_exist = place_from_topology(&places, &machine, asked_kind, asked_count);
+        os_topology_free(&machine);
+    }
+    if (!places_exist)
+        ps_warn("no memory for the places; threads are not bound");
+}
+
+const struct ort_places *ort_places(void)
+{
+    if (ort_settings.initial.bind == ORT_BIND_FALSE)
+        return NULL;
+    pthread_once(&once, make_places);
+    return places_exist ? &places : NULL;
+}
+
+bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind, unsigned count)
+{
+    static const enum os_sharing shared[] = {[PLACE_CORES] = OS_SHARING_SMT,
+                                             [PLACE_LL_CACHES] = OS_SHARING_L3,
+                                             [PLACE_NUMA_DOMAINS] = OS_SHARING_NUMA,
+                                             [PLACE_SOCKETS] = OS_SHARING_PACKAGE};
+    int number = kind == PLACE_THREADS ? OS_LEVEL_ALONE : machine->sharing_level[shared[kind]];
+    const struct os_topology_level *level = number == OS_LEVEL_ALONE ? NULL : &machine->level[number];
+    unsigned groups = level == NULL ? machine->n : level->num_groups;
+    struct place_builder b = {0};
+    for (unsigned g = 0; g < groups && (count == 0 || g < count); g++) {
+        struct os_cpuset set;
+        os_cpuset_zero(&set);
+        for (unsigned i = 0; i < machine->n; i++)
+            if ((level == NULL ? i : level->group_of[i]) == g)
+                os_cpuset_add(&set, machine->cpu[i]);
+        if (!place_append(&b, &set)) {
+            place_free(&b.list);
+            return false;
+        }
+    }
+    *out = b.list;
+    return true;
+}
+
+/* --- who has which --------------------------------------------------------------------------------------------------------- */
+
+/* The place that is `steps` from `place` on, going round in the partition. */
+static unsigned around(const struct ort_place *in, unsigned place, unsigned steps)
+{
+    return in->first + (place - in->first + steps) % in->n;
+}
+
+/* Number of places from the parent's on to member id's where each member has one; see the table above. */
+static unsigned close_steps(unsigned n, unsigned size, unsigned id)
+{
+    unsigned run = size <= n ? 1 : size / n;
+    return id < run * n ? id / run : id - run * n;
+}
+
+static struct ort_place spread(const struct ort_place *parent, unsigned size, unsigned id)
+{
+    unsigned n = parent->n;
+    if (size > n) {
+        unsigned place = around(parent, parent->place, close_steps(n, size, id));
+        return (struct ort_place){.place = place, .first = place, .n = 1};
+    }
+    unsigned length = n / size, longer = n % size, at = parent->place - parent->first;
+    unsigned part = at < longer * (length + 1) ? at / (length + 1) : (at - longer) / length;
+    part = (part + id) % size;
+    struct ort_place own = {.first = parent->first + part * length + (part < longer ? part : longer),
+                            .n = length + (part < longer)};
+    own.place = id == 0 ? parent->place : own.first;
+    return own;
+}
+
+struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bind bind, unsigned size, unsigned id)
+{
+    struct ort_place own = *parent;
+    if (size <= 1)
+        return own;
+    switch (bind) {
+    case ORT_BIND_TRUE:
+    case ORT_BIND_CLOSE:
+        own.place = around(parent, parent->place, close_steps(parent->n, size, id));
+        return own;
+    case ORT_BIND_SPREAD:
+        return spread(parent, size, id);
+    default:
+        return own;
+    }
+}
+
+static struct ort_place place_of(const struct ort_thread *t, unsigned n)
+{
+    const struct ort_team *team = t->team;
+    if (team->parent == NULL)
+        return (struct ort_place){.place = 0, .first = 0, .n = n};
+    struct ort_place parent = place_of(team->parent, n);
+    return ort_place_of_member(&parent, (enum ort_bind)team->bind, team->n, t->id);
+}
+
+bool ort_place_of(const struct ort_thread *t, struct ort_place *out)
+{
+    const struct ort_places *list = ort_places();
+    if (list == NULL)
+        return false;
+    *out = place_of(t, list->n);
+    return true;
+}
+
+/* --- processors ------------------------------------------------------------------------------------------------------------ */
+
+static unsigned num_different(const struct ort_places *list)
+{
+    struct os_cpuset all;
+    os_cpuset_zero(&all);
+    for (unsigned i = 0; i < list->first[list->n]; i++)
+        os_cpuset_add(&all, list->cpu[i]);
+    return os_cpuset_count(&all);
+}
+
+unsigned ort_num_procs(const struct ort_thread *t)
+{
+    const struct ort_places *list = ort_places();
+    if (list != NULL)
+        return num_different(list);
+    struct os_cpuset mask;
+    /* A member's kernel thread is the runtime's own: its mask says nothing of what the program may use. */
+    if (t->team->parent != NULL)
+        os_affinity_at_start(&mask);
+    else if (os_affinity_get(&mask) != 0)
+        return os_num_procs();
+    unsigned n = os_cpuset_count(&mask), quota = os_cpu_quota();
+    if (quota != 0 && quota < n)
+        n = quota;
+    return n == 0 ? 1 : n;
+}

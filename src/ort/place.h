@@ -1,0 +1,65 @@
+/* Places: sets of processors that OpenMP threads are bound to, and which place each thread has.
+ *
+ * Does: reads OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY, keeps the list of places, computes for any thread its place and its
+ * place partition. Does not: bind anything. Whoever binds asks ort_place_of and ort_places; nobody does so yet: a vp may
+ * run members of different places, so binding wants a queue for each place in the scheduler.
+ * Callers: place_env_read in the loader; the others anywhere.
+ *
+ * Shared fields: the list is written once, in the loader or at the first need (names such as "cores" want the topology), then
+ * read only; pthread_once orders it.
+ * A thread's place is a pure function of the bind policies, sizes and numbers from the root inwards; nothing is stored for each thread,
+ * so that regions pay nothing while nobody asks. Cost of asking: one step for each level.
+ * Failures: a variable that cannot be read: one line, and there are no places; no memory: the same.
+ * Rejected: one bit mask a place: 512 bytes each, where most places are one processor.
+ * OpenMP 5.2 sections 10.1.3, 21.1.5, 21.1.6; where a section leaves the choice, libgomp's. */
+#ifndef PS_ORT_PLACE_H
+#define PS_ORT_PLACE_H
+
+#include "icv.h"
+#include "os.h"
+
+struct ort_thread;
+
+struct ort_places {
+    unsigned n;
+    unsigned *first; /* [n + 1]: place p has processors cpu[first[p]] .. cpu[first[p + 1] - 1] */
+    unsigned *cpu;   /* ascending within a place */
+};
+
+/* OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the initial ICVs. Once, in the loader. */
+void ort_place_env_read(void);
+/* The places of the process; NULL: none (threads are not to be bound). */
+const struct ort_places *ort_places(void);
+
+/* What a thread has: its place, and the partition [first, first + n) that its regions divide. */
+struct ort_place {
+    unsigned place, first, n;
+};
+/* false: there are no places. */
+bool ort_place_of(const struct ort_thread *t, struct ort_place *out);
+/* Member `id` of a team of `size` whose parent has *parent. */
+struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bind bind, unsigned size, unsigned id);
+
+/* Processors that t may use as far as OpenMP goes: of the places, or what the system lets it use. */
+unsigned ort_num_procs(const struct ort_thread *t);
+
+/* --- between place.c and its parts; no thread but the caller sees *out --------------------------------------------------------- */
+
+struct place_builder {
+    struct ort_places list;
+    unsigned places_max, cpus_max;
+};
+/* Appends a place; false: no memory, or more than PLACE_MAX. */
+bool place_append(struct place_builder *b, const struct os_cpuset *set);
+void place_free(struct ort_places *list);
+#define PLACE_MAX 65536u
+
+enum place_kind { PLACE_THREADS, PLACE_CORES, PLACE_LL_CACHES, PLACE_NUMA_DOMAINS, PLACE_SOCKETS, PLACE_LIST };
+/* What OMP_PLACES says, in `list` where it is a list; NULL, or why it cannot be read. count: of an abstract name; 0: all. */
+const char *place_parse(const char *text, enum place_kind *kind, unsigned *count, struct ort_places *list);
+/* GOMP_CPU_AFFINITY; likewise. */
+const char *place_parse_cpus(const char *text, struct ort_places *list);
+/* The first `count` (0: all) places that the name stands for on that machine. */
+bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind, unsigned count);
+
+#endif

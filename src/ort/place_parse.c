@@ -1,0 +1,305 @@
+/* The texts of OMP_PLACES and GOMP_CPU_AFFINITY. See place.h.
+ *
+ *   list:     place {, place}
+ *   place:    [!] processors [: length [: stride]]      ! takes an equal place out of the list again; not with a length
+ *   processors: number  or  { range {, range} }
+ *   range:    number [: length [: stride]]  or  ! number           ! takes the number out of this place, wherever it stands
+ *   name:     threads | cores | ll_caches | numa_domains | sockets, with (count) perhaps
+ * Blanks may stand between all of these. Processors that do not exist are no fault here: place.c drops them.
+ * OpenMP 5.2 section 21.1.6; libgomp's manual for GOMP_CPU_AFFINITY. */
+#include "place.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const no_memory = "no memory or too many places";
+
+void place_free(struct ort_places *list)
+{
+    free(list->first);
+    free(list->cpu);
+    *list = (struct ort_places){0};
+}
+
+/* Makes room for one more element, and one for what stands behind the last. */
+static bool grow(unsigned **array, unsigned n, unsigned *max)
+{
+    if (n + 2 <= *max)
+        return true;
+    unsigned larger = *max == 0 ? 16 : *max * 2;
+    unsigned *p = realloc(*array, larger * sizeof *p);
+    if (p == NULL)
+        return false;
+    *array = p;
+    *max = larger;
+    return true;
+}
+
+bool place_append(struct place_builder *b, const struct os_cpuset *set)
+{
+    struct ort_places *l = &b->list;
+    if (l->n >= PLACE_MAX || !grow(&l->first, l->n, &b->places_max))
+        return false;
+    unsigned at = l->n == 0 ? 0 : l->first[l->n];
+    l->first[l->n] = at;
+    for (unsigned cpu = 0; cpu < OS_MAX_CPUS; cpu++) {
+        if (set->bits[cpu / 64] == 0) {
+            cpu += 63;
+            continue;
+        }
+        if (!os_cpuset_has(set, cpu))
+            continue;
+        if (!grow(&l->cpu, at, &b->cpus_max))
+            return false;
+        l->cpu[at++] = cpu;
+    }
+    l->first[++l->n] = at;
+    return true;
+}
+
+/* Takes the place that is equal to `set` out of the list; false: there is none. */
+static bool take_out(struct place_builder *b, const struct os_cpuset *set)
+{
+    struct place_builder rest = {0};
+    bool found = false, good = true;
+    for (unsigned p = 0; p < b->list.n; p++) {
+        struct os_cpuset other;
+        os_cpuset_zero(&other);
+        for (unsigned i = b->list.first[p]; i < b->list.first[p + 1]; i++)
+            os_cpuset_add(&other, b->list.cpu[i]);
+        if (!found && memcmp(&other, set, sizeof other) == 0)
+            found = true;
+        else
+            good &= place_append(&rest, &other);
+    }
+    if (!found || !good) {
+        place_free(&rest.list);
+        return false;
+    }
+    place_free(&b->list);
+    *b = rest;
+    return true;
+}
+
+struct cursor {
+    const char *at;
+    const char *fault; /* NULL while all is well */
+};
+
+static bool fail(struct cursor *c, const char *why)
+{
+    if (c->fault == NULL)
+        c->fault = why;
+    return false;
+}
+
+static void skip_blanks(struct cursor *c)
+{
+    while (isspace((unsigned char)*c->at))
+        c->at++;
+}
+
+/* The character, and blanks around it. */
+static bool eat(struct cursor *c, char what)
+{
+    skip_blanks(c);
+    if (*c->at != what)
+        return false;
+    c->at++;
+    skip_blanks(c);
+    return true;
+}
+
+static bool read_number(struct cursor *c, long min, long max, long *out)
+{
+    skip_blanks(c);
+    bool negative = min < 0 && *c->at == '-';
+    if (negative || (min < 0 && *c->at == '+'))
+        c->at++;
+    if (!isdigit((unsigned char)*c->at))
+        return fail(c, "a number is missing");
+    long v = 0;
+    for (; isdigit((unsigned char)*c->at); c->at++)
+        v = v > max ? v : v * 10 + (*c->at - '0');
+    if (negative)
+        v = -v;
+    if (v < min || v > max)
+        return fail(c, "a number is out of range");
+    *out = v;
+    return true;
+}
+
+/* [: length [: stride]] */
+static bool read_interval(struct cursor *c, long *length, long *stride)
+{
+    *length = *stride = 1;
+    if (!eat(c, ':'))
+        return true;
+    if (!read_number(c, 1, PLACE_MAX, length))
+        return false;
+    return !eat(c, ':') || read_number(c, -(long)PLACE_MAX, PLACE_MAX, stride);
+}
+
+static bool read_range(struct cursor *c, struct os_cpuset *in, struct os_cpuset *out)
+{
+    long first, length = 1, stride = 1;
+    bool excluded = eat(c, '!');
+    if (!read_number(c, 0, OS_MAX_CPUS - 1, &first) || (!excluded && !read_interval(c, &length, &stride)))
+        return false;
+    for (long i = 0; i < length; i++) {
+        long cpu = first + i * stride;
+        if (cpu < 0 || cpu >= OS_MAX_CPUS)
+            return fail(c, "a processor number is out of range");
+        os_cpuset_add(excluded ? out : in, (unsigned)cpu);
+    }
+    return true;
+}
+
+static bool read_processors(struct cursor *c, struct os_cpuset *set)
+{
+    os_cpuset_zero(set);
+    if (!eat(c, '{')) {
+        long cpu;
+        if (!read_number(c, 0, OS_MAX_CPUS - 1, &cpu))
+            return false;
+        os_cpuset_add(set, (unsigned)cpu);
+        return true;
+    }
+    struct os_cpuset out;
+    os_cpuset_zero(&out);
+    do {
+        if (!read_range(c, set, &out))
+            return false;
+    } while (eat(c, ','));
+    if (!eat(c, '}'))
+        return fail(c, "\"}\" or \",\" is missing");
+    for (unsigned i = 0; i < OS_MAX_CPUS / 64; i++) {
+        if (out.bits[i] & ~set->bits[i])
+            return fail(c, "a processor is taken out of a place that does not have it");
+        set->bits[i] &= ~out.bits[i];
+    }
+    return os_cpuset_count(set) > 0 || fail(c, "a place is empty");
+}
+
+/* Every processor's number moved by `by`; false: one goes out of range. */
+static bool shift(const struct os_cpuset *from, long by, struct os_cpuset *to)
+{
+    os_cpuset_zero(to);
+    for (unsigned cpu = 0; cpu < OS_MAX_CPUS; cpu++) {
+        if (!os_cpuset_has(from, cpu))
+            continue;
+        if ((long)cpu + by < 0 || (long)cpu + by >= OS_MAX_CPUS)
+            return false;
+        os_cpuset_add(to, (unsigned)((long)cpu + by));
+    }
+    return true;
+}
+
+static bool read_place(struct cursor *c, struct place_builder *b)
+{
+    struct os_cpuset set, moved;
+    long length, stride;
+    bool excluded = eat(c, '!');
+    if (!read_processors(c, &set))
+        return false;
+    if (excluded)
+        return take_out(b, &set) || fail(c, "a place is taken out that is not in the list");
+    if (!read_interval(c, &length, &stride))
+        return false;
+    for (long i = 0; i < length; i++) {
+        if (!shift(&set, i * stride, &moved))
+            return fail(c, "a processor number is out of range");
+        if (!place_append(b, &moved))
+            return fail(c, no_memory);
+    }
+    return true;
+}
+
+/* true: the text begins with a name, which is then read. */
+static bool read_name(struct cursor *c, enum place_kind *kind, unsigned *count)
+{
+    static const char *const names[] = {[PLACE_THREADS] = "threads",
+                                        [PLACE_CORES] = "cores",
+                                        [PLACE_LL_CACHES] = "ll_caches",
+                                        [PLACE_NUMA_DOMAINS] = "numa_domains",
+                                        [PLACE_SOCKETS] = "sockets"};
+    long n = 0;
+    for (unsigned k = 0; k < PLACE_LIST; k++) {
+        size_t length = strlen(names[k]);
+        if (strncasecmp(c->at, names[k], length) != 0)
+            continue;
+        c->at += length;
+        *kind = (enum place_kind)k;
+        if (eat(c, '(') && read_number(c, 1, PLACE_MAX, &n) && !eat(c, ')'))
+            fail(c, "\")\" is missing");
+        *count = (unsigned)n;
+        return true;
+    }
+    return false;
+}
+
+const char *place_parse(const char *text, enum place_kind *kind, unsigned *count, struct ort_places *list)
+{
+    struct cursor c = {.at = text};
+    struct place_builder b = {0};
+    skip_blanks(&c);
+    *kind = PLACE_LIST;
+    *count = 0;
+    if (!read_name(&c, kind, count)) {
+        while (read_place(&c, &b) && eat(&c, ','))
+            ;
+        if (c.fault == NULL && b.list.n == 0)
+            fail(&c, "all places have been taken out");
+    }
+    skip_blanks(&c);
+    if (c.fault == NULL && *c.at != '\0')
+        fail(&c, "something follows that does not belong there");
+    if (c.fault != NULL)
+        place_free(&b.list);
+    *list = b.list;
+    return c.fault;
+}
+
+/* number [- number [: stride]]: a place for each. */
+static bool read_cpu_range(struct cursor *c, struct place_builder *b)
+{
+    long first, last, stride = 1;
+    if (!read_number(c, 0, OS_MAX_CPUS - 1, &first))
+        return false;
+    last = first;
+    if (*c->at == '-') {
+        c->at++;
+        if (!read_number(c, first, OS_MAX_CPUS - 1, &last))
+            return false;
+        if (*c->at == ':') {
+            c->at++;
+            if (!read_number(c, 1, PLACE_MAX - 1, &stride))
+                return false;
+        }
+    }
+    for (; first <= last; first += stride) {
+        struct os_cpuset set;
+        os_cpuset_zero(&set);
+        os_cpuset_add(&set, (unsigned)first);
+        if (!place_append(b, &set))
+            return fail(c, no_memory);
+    }
+    return true;
+}
+
+const char *place_parse_cpus(const char *text, struct ort_places *list)
+{
+    struct cursor c = {.at = text};
+    struct place_builder b = {0};
+    do {
+        if (!read_cpu_range(&c, &b))
+            break;
+        eat(&c, ','); /* or blanks alone */
+    } while (*c.at != '\0');
+    if (c.fault != NULL)
+        place_free(&b.list);
+    *list = b.list;
+    return c.fault;
+}
