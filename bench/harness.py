@@ -213,6 +213,11 @@ def number(value):
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
+def with_interval(value, ci95):
+    """One run has no interval."""
+    return f"{number(value)} ± {number(ci95)}" if ci95 else number(value)
+
+
 RESOLUTION_US = 0.01  # below this an overhead is nothing but the clock and the neighbours
 
 
@@ -241,7 +246,7 @@ def epcc_text(table, peers, failures):
             line = f"  {construct:14}"
             for peer in peers:
                 value = cell.get(peer.name, {})
-                text = f"{number(value['us'])} ± {number(value['ci95'])}" if "us" in value else "failed" if value else "-"
+                text = with_interval(value["us"], value["ci95"]) if "us" in value else "failed" if value else "-"
                 line += f"{text:>24}"
                 if peer.name != OURS:
                     line += f"{ratio_text(ratio(cell, peer.name)):>8}"

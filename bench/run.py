@@ -64,7 +64,7 @@ def named_text(result):
     lines = []
     for bench, by_peer in result.items():
         for name, s in by_peer.items():
-            value = s.get("failed") or f"{harness.number(s['median'])} ± {harness.number(s['ci95'])} {s['unit']}"
+            value = s.get("failed") or harness.with_interval(s["median"], s["ci95"]) + " " + s["unit"]
             lines.append(f"  {bench + (' (' + name + ')' if name else ''):58} {value}")
     return "\n".join(lines) + "\n"
 
