@@ -1,0 +1,150 @@
+/* The barrier (src/psthreads/barrier.c): nobody passes early, nobody waits for ever, nobody touches it after it was destroyed.
+ *
+ * MEMBERS threads go through PHASES phases, taking turns with the ids; each spins or blocks, as it happens. Who is first out of the last phase
+ * destroys the barrier. Checked: in each phase all have come before one leaves; one serial thread a phase; no access after the memory is gone.
+ *   BROKEN_LOOK      a member that spun does not look again after it has registered itself
+ *   BROKEN_SLOT      one slot an id instead of one for odd and one for even phases
+ *   BROKEN_INSIDE    destroy does not wait for those who are leaving
+ *   BROKEN_COUNT     the number of members is read after the arrival
+ *   BROKEN_WITHDRAW  a member whose second look says that the phase is over leaves without taking its name back */
+#ifndef MEMBERS
+#define MEMBERS 3
+#endif
+#ifndef PHASES
+#define PHASES 2
+#endif
+#define NOBODY 255
+
+byte arrived, phase;
+byte who[2 * MEMBERS];
+bool inside[2 * MEMBERS];
+bool token[MEMBERS];
+byte came[PHASES], serial[PHASES];
+byte first;
+bool freed;
+
+#ifdef BROKEN_SLOT
+#define SLOT(id, p) (id)
+#else
+#define SLOT(id, p) (2 * (id) + (p) % 2)
+#endif
+
+inline touch() { assert(!freed) }
+inline ready(t) { atomic { assert(!token[t]); token[t] = true } }
+inline block(t) { atomic { token[t] -> token[t] = false } }
+
+inline open_barrier()
+{
+    atomic { touch(); arrived = 0 };
+    atomic { touch(); phase = p + 1 };
+    for (i : 0 .. MEMBERS - 1) {
+        atomic { touch(); w = who[SLOT(i, p)] };
+        if
+        :: w != NOBODY ->
+            atomic {
+                touch();
+                if
+                :: who[SLOT(i, p)] == w -> who[SLOT(i, p)] = NOBODY
+                :: else -> w = NOBODY
+                fi
+            };
+            if
+            :: w != NOBODY -> ready(w)
+            :: else
+            fi
+        :: else
+        fi
+    }
+    w = NOBODY;
+    i = 0
+}
+
+inline await_phase()
+{
+    do
+    :: atomic { touch(); over = phase != p };
+       if
+       :: over -> break
+       :: !over -> break /* the time-out may come after any look */
+       :: !over
+       fi
+    od;
+    if
+    :: over -> atomic { touch(); inside[SLOT(id, p)] = false }
+    :: else ->
+        atomic { touch(); who[SLOT(id, p)] = me };
+#ifdef BROKEN_LOOK
+        over = false;
+#else
+        atomic { touch(); over = phase != p };
+#endif
+#ifndef BROKEN_WITHDRAW
+        if
+        :: over -> atomic {
+               touch();
+               if
+               :: who[SLOT(id, p)] == me -> who[SLOT(id, p)] = NOBODY
+               :: else -> over = false
+               fi
+           }
+        :: else
+        fi;
+#endif
+        atomic { touch(); inside[SLOT(id, p)] = false };
+        if
+        :: !over -> block(me)
+        :: else
+        fi
+    fi
+}
+
+proctype member(byte me)
+{
+    byte p, id, i, w = NOBODY, turn, n;
+    bool spins, over, last;
+    for (turn : 0 .. PHASES - 1) {
+        id = (me + turn) % MEMBERS;
+        came[turn]++;
+        atomic { touch(); p = phase };
+        if
+        :: spins = true; atomic { touch(); inside[SLOT(id, p)] = true }
+        :: spins = false; atomic { touch(); who[SLOT(id, p)] = me }
+        fi;
+        atomic { touch(); arrived++; last = arrived == MEMBERS };
+#ifdef BROKEN_COUNT
+        touch();
+#endif
+        if
+        :: last ->
+            atomic { touch(); inside[SLOT(id, p)] = true };
+            atomic { touch(); who[SLOT(id, p)] = NOBODY };
+            open_barrier();
+            atomic { touch(); inside[SLOT(id, p)] = false };
+            serial[turn]++;
+        :: !last && spins -> await_phase()
+        :: else -> block(me)
+        fi;
+        assert(came[turn] == MEMBERS);
+        assert(serial[turn] <= 1)
+    }
+    atomic { first++; last = first == 1 };
+    if
+    :: last -> /* destroy */
+        atomic { touch(); assert(arrived == 0) };
+#ifndef BROKEN_INSIDE
+        for (i : 0 .. 2 * MEMBERS - 1) {
+            !inside[i]
+        }
+#endif
+        freed = true
+    :: else
+    fi
+}
+
+init {
+    byte k;
+    atomic {
+        for (k : 0 .. 2 * MEMBERS - 1) { who[k] = NOBODY }
+        for (k : 0 .. MEMBERS - 1) { run member(k) }
+    }
+}

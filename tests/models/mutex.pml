@@ -1,0 +1,200 @@
+/* The mutex (src/psthreads/mutex.c): its state word, its queue, and who may touch its memory when.
+ *
+ * THREADS threads lock and unlock it ROUNDS times; the last to leave, known by a count under the mutex, gives its memory up.
+ * Checked: mutual exclusion; nobody sleeps for ever (invalid end state); a woken thread loses at most LOSSES_MAX + 1 times before it has
+ * the lock; no access after the memory was given up; the word is 0 in the end.
+ *
+ * Each compare-and-swap loop of the source is one atomic step here: it retries until it succeeds on what it saw.
+ *   BROKEN_STORE    unlock stores instead of exchanging: wipes out a WAITERS set in between
+ *   BROKEN_WOKEN    a woken thread that queues again does not clear WOKEN
+ *   BROKEN_LOOK     who goes to the queue sets WAITERS without having seen LOCKED in the same step
+ *   BROKEN_HANDOFF  nobody asks for the lock to be handed over
+ *   BROKEN_LAST     unlock readies the thread it wakes before it lets go of the queue */
+#ifndef THREADS
+#define THREADS 3
+#endif
+#define ROUNDS 2
+#define LOSSES_MAX 1
+#define NOBODY 255
+
+#define LOCKED 1
+#define WAITERS 2
+#define WOKEN 4
+#define HANDOFF 8
+
+byte state;
+bool queue_locked;
+chan queue = [THREADS] of { byte };
+bool token[THREADS], given[THREADS];
+byte holders, references = THREADS;
+bool freed;
+
+inline touch() { assert(!freed) }
+inline lock_queue() { atomic { !queue_locked -> touch(); queue_locked = true } }
+inline unlock_queue() { atomic { touch(); queue_locked = false } }
+inline ready(t) { atomic { assert(!token[t]); token[t] = true } }
+inline block(t) { atomic { token[t] -> token[t] = false } }
+
+/* A thread at the head of the queue: to the front, others to the back. */
+inline push(me)
+{
+    if
+    :: woken -> /* to the front */
+        d_step {
+            n = len(queue);
+            queue!me;
+            do
+            :: n > 0 -> queue?other; queue!other; n--
+            :: else -> break
+            od
+        }
+    :: else -> queue!me
+    fi
+}
+
+inline take_head(done)
+{
+    lock_queue();
+    head = NOBODY;
+    if
+    :: len(queue) > 0 -> queue?head
+    :: else
+    fi;
+    atomic {
+        touch();
+        bits = done;
+        if
+        :: len(queue) == 0 -> bits = bits | WAITERS
+        :: else
+        fi;
+        state = state & ~bits
+    }
+#ifdef BROKEN_LAST
+    assert(head != NOBODY);
+    ready(head);
+#endif
+    unlock_queue()
+}
+
+inline lock(me)
+{
+    losses = 0;
+    woken = 0;
+    do
+    :: true ->
+        got = false;
+        atomic { /* try_for_a_while */
+            touch();
+            if
+            :: !(state & LOCKED) -> state = (state | LOCKED) & ~woken; got = true
+            :: else
+            fi
+        }
+        if
+        :: got -> break
+        :: else
+        fi;
+        lock_queue();
+#ifdef BROKEN_LOOK
+        atomic { touch(); state = (state | WAITERS) & ~woken; got = false }
+#else
+        atomic {
+            touch();
+            if
+            :: state & LOCKED ->
+                state = state | WAITERS;
+#ifndef BROKEN_HANDOFF
+                if
+                :: losses >= LOSSES_MAX -> state = state | HANDOFF
+                :: else
+                fi;
+#endif
+#ifdef BROKEN_WOKEN
+                skip
+#else
+                state = state & ~woken
+#endif
+            :: else -> state = (state | LOCKED) & ~woken; got = true
+            fi
+        }
+#endif
+        if
+        :: got -> unlock_queue(); break
+        :: else -> push(me); unlock_queue()
+        fi;
+        block(me);
+        if
+        :: given[me] -> given[me] = false; break
+        :: else -> woken = WOKEN; losses++; assert(losses <= LOSSES_MAX + 1)
+        fi
+    od
+}
+
+inline unlock()
+{
+    act = 0;
+#ifdef BROKEN_STORE
+    seen = state;
+    atomic {
+        touch();
+        if
+        :: seen & HANDOFF -> act = HANDOFF
+        :: !(seen & HANDOFF) && (seen & (WAITERS | WOKEN)) == WAITERS -> state = (seen & ~LOCKED) | WOKEN; act = WAITERS
+        :: else -> state = seen & ~LOCKED
+        fi
+    }
+#else
+    atomic {
+        touch();
+        if
+        :: state & HANDOFF -> act = HANDOFF
+        :: !(state & HANDOFF) && (state & (WAITERS | WOKEN)) == WAITERS -> state = (state & ~LOCKED) | WOKEN; act = WAITERS
+        :: else -> state = state & ~LOCKED
+        fi
+    }
+#endif
+    if
+    :: act == HANDOFF ->
+        take_head(HANDOFF);
+        assert(head != NOBODY);
+        given[head] = true;
+#ifndef BROKEN_LAST
+        ready(head)
+#endif
+    :: act == WAITERS ->
+        take_head(0);
+        assert(head != NOBODY);
+#ifndef BROKEN_LAST
+        ready(head)
+#endif
+    :: else
+    fi
+}
+
+proctype thread(byte me)
+{
+    byte round, woken, losses, head, bits, act, seen, n, other;
+    bool got, last;
+    for (round : 1 .. ROUNDS) {
+        lock(me);
+        holders++;
+        assert(holders == 1);
+        if
+        :: round == ROUNDS -> references--; last = references == 0
+        :: else
+        fi;
+        holders--;
+        unlock()
+    }
+    if
+    :: last -> atomic { assert(state == 0 && !queue_locked && empty(queue)); freed = true }
+    :: else
+    fi
+}
+
+init {
+    byte i;
+    atomic {
+        for (i : 0 .. THREADS - 1) { run thread(i) }
+    }
+}
