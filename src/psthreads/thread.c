@@ -310,7 +310,7 @@ void ps_thread_end(struct vp *vp, struct psthread *t, void *result)
 
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth)
 {
-    *t = (struct psthread){.item.kind = PS_KIND_THREAD, .flags = PS_T_ROOT, .uth = uth, .vp = vp};
+    *t = (struct psthread){.flags = PS_T_ROOT, .uth = uth, .vp = vp};
     ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
     ps_store_relaxed(&t->state, PS_RUNNING);
 }

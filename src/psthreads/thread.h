@@ -50,15 +50,23 @@ enum ps_state {
 #define PS_CHILDREN_HELD ((int64_t)1 << 40)
 
 struct psthread {
-    struct ps_item item;
-    uint8_t flags; /* PS_T_..., set by the maker; DETACHED may be added under the rules of `join` */
-    _Atomic uint8_t state;
-    uint8_t unused;
-    uint16_t level;
-    uint16_t team_id;          /* member: its number */
+    union {
+        struct ps_item item;
+        struct { /* stands in the bytes that ps_item leaves unused */
+            struct ps_list item_link;
+            uint8_t item_kind;
+            uint8_t flags; /* PS_T_..., set by the maker */
+            _Atomic uint8_t state;
+            uint16_t level;
+            uint16_t team_id; /* member: its number */
+        };
+    };
     struct uth *uth;           /* its stack; NULL before it runs. Written by the vp that binds it */
     struct vp *vp;             /* the vp that runs it, or ran it last. Written by that vp */
-    void *local;               /* the entity layer's pointer */
+    union {
+        void *local;                  /* the entity layer's pointer */
+        struct psthread *next_zombie; /* once ENDED, in the parent's zombies; written before it is pushed */
+    };
     void *(*fn)(void *);       /* member: unused */
     void *arg;                 /* once ENDED: the result */
     struct psthread *parent;   /* alive as long as its `children` has not counted this one */
@@ -75,7 +83,8 @@ struct psthread {
     };
     _Atomic uint32_t joined_zombies; /* (shared) zombies joined since the last sweep; the joiner adds, the parent sweeps */
     uint32_t kept_zombies;           /* that the last sweep left; owner only */
-    struct psthread *next_zombie; /* in the parent's zombies; written by the child before it is pushed */
 };
+_Static_assert(sizeof(struct psthread) == 120, "a million ready threads are to fit in 128 MB");
+_Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, kind) + 1, "flags overlay ps_item's padding");
 
 #endif
