@@ -1,0 +1,119 @@
+/* Internal control variables: those of the calling task, and those of the process. OpenMP 5.2 sections 18.2 to 18.5.
+ *
+ * A change concerns the calling task and what it makes from then on. The teams construct's variables are the process's, as in libgomp:
+ * written plainly, by a program that does so before it opens teams. Values out of range are brought into it in silence, as in libgomp. */
+#include "user.h"
+
+static void set_num_threads(int n)
+{
+    struct ort_icv *icv = ort_icv_write(ort_self());
+    if (icv != NULL)
+        icv->nthreads = n > 0 ? (unsigned)n : 1;
+}
+
+static void set_dynamic(int on)
+{
+    struct ort_icv *icv = ort_icv_write(ort_self());
+    if (icv != NULL)
+        icv->dynamic = on != 0;
+}
+
+static void set_max_active_levels(int levels)
+{
+    if (levels < 0)
+        return;
+    struct ort_icv *icv = ort_icv_write(ort_self());
+    unsigned most = ort_settings.supported_levels;
+    if (icv != NULL)
+        icv->max_active_levels = (uint8_t)((unsigned)levels < most ? (unsigned)levels : most);
+}
+
+static void set_nested(int on)
+{
+    if (on)
+        set_max_active_levels(INT_MAX);
+    else if (ort_icv(ort_self())->max_active_levels > 1)
+        set_max_active_levels(1);
+}
+
+static bool nested(void)
+{
+    const struct ort_thread *t = ort_self();
+    unsigned levels = ort_icv(t)->max_active_levels;
+    return levels > 1 && levels > t->team->active_level;
+}
+
+static void set_schedule(unsigned kind, int chunk)
+{
+    unsigned plain = kind & ~ORT_SCHED_MONOTONIC;
+    if (plain < ORT_SCHED_STATIC || plain > ORT_SCHED_AUTO)
+        return;
+    struct ort_icv *icv = ort_icv_write(ort_self());
+    if (icv == NULL)
+        return;
+    icv->sched = kind;
+    if (plain != ORT_SCHED_AUTO)
+        icv->chunk = chunk > 0 ? chunk : plain != ORT_SCHED_STATIC;
+}
+
+static int thread_limit(void)
+{
+    unsigned limit = ort_icv(ort_self())->thread_limit;
+    return limit > INT_MAX ? INT_MAX : (int)limit;
+}
+
+static void set_num_teams(int n)
+{
+    if (n >= 0)
+        ort_settings.num_teams = (unsigned)n;
+}
+
+static void set_teams_thread_limit(int n)
+{
+    if (n >= 0)
+        ort_settings.teams_thread_limit = (unsigned)n;
+}
+
+USER_SET(omp_set_num_threads, set_num_threads)
+USER_GET(omp_get_max_threads, (int)ort_icv(ort_self())->nthreads)
+USER_SET(omp_set_dynamic, set_dynamic)
+USER_GET(omp_get_dynamic, ort_icv(ort_self())->dynamic)
+USER_SET(omp_set_nested, set_nested)
+USER_GET(omp_get_nested, nested())
+USER_SET(omp_set_max_active_levels, set_max_active_levels)
+USER_GET(omp_get_max_active_levels, ort_icv(ort_self())->max_active_levels)
+USER_GET(omp_get_supported_active_levels, (int)ort_settings.supported_levels)
+USER_GET(omp_get_thread_limit, thread_limit())
+USER_GET(omp_get_cancellation, ort_settings.cancellation)
+USER_GET(omp_get_max_task_priority, ort_settings.max_task_priority)
+USER_GET(omp_get_proc_bind, ort_icv(ort_self())->bind)
+USER_SET(omp_set_num_teams, set_num_teams)
+USER_GET(omp_get_max_teams, (int)ort_settings.num_teams)
+USER_SET(omp_set_teams_thread_limit, set_teams_thread_limit)
+USER_GET(omp_get_teams_thread_limit, (int)ort_settings.teams_thread_limit)
+
+PS_EXPORT void omp_set_schedule(unsigned kind, int chunk) { set_schedule(kind, chunk); }
+PS_EXPORT void omp_set_schedule_(const int32_t *kind, const int32_t *chunk) { set_schedule((unsigned)*kind, *chunk); }
+PS_EXPORT void omp_set_schedule_8_(const int32_t *kind, const int64_t *chunk) { set_schedule((unsigned)*kind, user_int(*chunk)); }
+
+PS_EXPORT void omp_get_schedule(unsigned *kind, int *chunk)
+{
+    const struct ort_icv *icv = ort_icv(ort_self());
+    *kind = icv->sched;
+    *chunk = icv->chunk;
+}
+
+/* Without the modifier: programs compare with omp_sched_static and so on. */
+PS_EXPORT void omp_get_schedule_(int32_t *kind, int32_t *chunk)
+{
+    const struct ort_icv *icv = ort_icv(ort_self());
+    *kind = (int32_t)(icv->sched & ~ORT_SCHED_MONOTONIC);
+    *chunk = icv->chunk;
+}
+
+PS_EXPORT void omp_get_schedule_8_(int32_t *kind, int64_t *chunk)
+{
+    const struct ort_icv *icv = ort_icv(ort_self());
+    *kind = (int32_t)(icv->sched & ~ORT_SCHED_MONOTONIC);
+    *chunk = icv->chunk;
+}

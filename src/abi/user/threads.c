@@ -1,0 +1,49 @@
+/* Where the caller is: team, number, levels; and the time. OpenMP 5.2 sections 18.2, 18.3, 18.10. */
+#include <time.h>
+
+#include "place.h"
+#include "user.h"
+
+static int ancestor_id(int level)
+{
+    const struct ort_thread *t = ort_ancestor(ort_self(), level);
+    return t == NULL ? -1 : (int)t->id;
+}
+
+static int team_size(int level)
+{
+    const struct ort_thread *t = ort_ancestor(ort_self(), level);
+    return t == NULL ? -1 : (int)t->team->n;
+}
+
+USER_GET(omp_get_num_threads, (int)ort_self()->team->n)
+USER_GET(omp_get_thread_num, (int)ort_self()->id)
+USER_GET(omp_in_parallel, ort_self()->team->active_level > 0)
+USER_GET(omp_get_level, (int)ort_self()->team->level)
+USER_GET(omp_get_active_level, (int)ort_self()->team->active_level)
+USER_GET_OF(omp_get_ancestor_thread_num, ancestor_id)
+USER_GET_OF(omp_get_team_size, team_size)
+USER_GET(omp_get_num_procs, (int)ort_num_procs(ort_self()))
+USER_GET(omp_get_num_teams, (int)ort_self()->team->contention->num_teams)
+USER_GET(omp_get_team_num, (int)ort_self()->team->contention->team_num)
+
+static double seconds(const struct timespec *ts) { return (double)ts->tv_sec + (double)ts->tv_nsec / 1e9; }
+
+static double now(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return seconds(&ts);
+}
+
+static double tick(void)
+{
+    struct timespec ts;
+    clock_getres(CLOCK_MONOTONIC, &ts);
+    return seconds(&ts);
+}
+
+PS_EXPORT double omp_get_wtime(void) { return now(); }
+PS_EXPORT double omp_get_wtime_(void) { return now(); }
+PS_EXPORT double omp_get_wtick(void) { return tick(); }
+PS_EXPORT double omp_get_wtick_(void) { return tick(); }
