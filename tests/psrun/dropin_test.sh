@@ -1,0 +1,44 @@
+#!/bin/sh
+# dropin_test.sh PSRUN WORK-FOLDER SOURCE-FOLDER CC - psrun with the real runtime: that it, and no other, is what programs get.
+set -u
+psrun=$1 work=$2 src=$3 cc=$4
+failed=0 checks=0
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work" || exit 1
+unset LD_PRELOAD LD_LIBRARY_PATH PSTHREADS_EE PSTHREADS_VERBOSE
+for v in $(env | sed -n 's/^\(OMP_[A-Z_]*\)=.*/\1/p'); do unset "$v"; done
+$cc -fopenmp -O2 -o program "$src/program.c" || exit 1
+$cc -fopenmp -O2 -o maps "$src/maps.c" || exit 1
+
+check() { # NAME STATUS PATTERN COMMAND...
+    what=$1 status=$2 pattern=$3
+    shift 3
+    out=$("$@" 2>&1 </dev/null)
+    got=$?
+    checks=$((checks + 1))
+    if [ $got -eq "$status" ] && printf '%s\n' "$out" | grep -q -e "$pattern"; then
+        echo "ok   $what"
+    else
+        echo "FAIL $what: status $got (wanted $status), wanted a line '$pattern' in: $out"
+        failed=$((failed + 1))
+    fi
+}
+
+check "without psrun it is libgomp" 0 '^runtimes: libgomp.so.1' ./maps
+for ee in psthreads pthreads; do
+    check "$ee: ours and no other" 0 '^runtimes: libgomp-psthreads.so$' "$psrun" --ee $ee ./maps
+    check "$ee: threads of a region" 0 '^threads: 3 of 3$' "$psrun" --ee $ee -n 3 ./maps
+    check "$ee: threads of nested regions" 0 '^nested: 12 of 12$' "$psrun" --ee $ee -n 3,4 ./maps
+    check "$ee: exit status" 42 '' "$psrun" --ee $ee ./program 42
+    check "$ee: signal" 143 '' sh -c '"$1" --ee "$2" ./program kill; exit $?' sh "$psrun" $ee
+    check "$ee: doctor" 0 'verdict *yes' "$psrun" --ee $ee doctor ./maps
+done
+# an interpreter without OpenMP that loads the runtime later, by its usual name
+python=$(command -v /usr/bin/python3)
+if [ -n "$python" ]; then
+    load='import ctypes; ctypes.CDLL("libgomp.so.1"); print({l.split("/")[-1].strip() for l in open("/proc/self/maps") if "gomp" in l})'
+    check "python3 loads libgomp.so.1" 0 "^{'libgomp-psthreads.so'}$" "$psrun" "$python" -c "$load"
+fi
+echo "$checks checks, $failed failed"
+[ $failed -eq 0 ]
