@@ -193,7 +193,6 @@ struct ort_taskloop {
     uint64_t n;     /* iterations, > 0 */
     uint64_t start; /* first value; arithmetic modulo 2^64 */
     uint64_t step;
-    uint64_t end;
     uintptr_t *reductions; /* NULL: none */
 };
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop);

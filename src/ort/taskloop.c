@@ -6,7 +6,8 @@
  *
  * n iterations in k tasks: the first n mod k tasks get one iteration more than n / k. k is num_tasks, at most n, by default the number of
  * threads; with a grainsize g it is n / g, at least 1, so that each gets between g and 2 g - 1; with a strict grainsize every task gets g and
- * the last one what is left. The last task's upper bound is the loop's own, so that no bound passes the type's end.
+ * the last one what is left. An upper bound is the lower one plus the task's iterations times the step, modulo 2^64: compiled code tests it
+ * after each step, so that it ends also where the loop's own bound is near the type's end.
  *
  * Where data has to be constructed (C++), all tasks are made before the first one runs, since a body may change what is copied from; else
  * they are made and queued one by one, and once the deque is full the creator runs them.
@@ -57,11 +58,14 @@ static void make_tasks(struct ort_thread *thread, const struct ort_taskloop *loo
 {
     struct split s = split(loop, thread->team->n);
     struct ort_task *first = NULL, **tail = &first;
-    uint64_t from = loop->start;
+    uint64_t from = loop->start, done = 0;
     for (uint64_t i = 0; i < s.tasks; i++) {
         struct ort_task *t = ort_task_make(thread, &loop->task);
-        uint64_t to = from + (s.iterations + (i < s.longer)) * loop->step;
-        set_bounds(t, from, i + 1 < s.tasks ? to : loop->end);
+        uint64_t rest = loop->n - done, count = s.iterations + (i < s.longer);
+        count = count < rest ? count : rest;
+        done += count;
+        uint64_t to = from + count * loop->step;
+        set_bounds(t, from, to);
         from = to;
         if (loop->task.copy) {
             t->next = NULL;

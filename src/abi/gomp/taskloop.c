@@ -29,8 +29,8 @@ static struct call call_of(void (*fn)(void *), void *data, void (*cpyfn)(void *,
     return c;
 }
 
-/* n, start, step, end: as in ort_taskloop. */
-static void run(const struct call *c, uint64_t n, uint64_t start, uint64_t end, uint64_t step)
+/* n, start, step: as in ort_taskloop. */
+static void run(const struct call *c, uint64_t n, uint64_t start, uint64_t step)
 {
     bool nogroup = c->flags & GOMP_TASK_FLAG_NOGROUP;
     uintptr_t *reductions = c->flags & GOMP_TASK_FLAG_REDUCTION ? ((struct data_head *)c->task.data)->reductions : NULL;
@@ -40,7 +40,7 @@ static void run(const struct call *c, uint64_t n, uint64_t start, uint64_t end, 
             reductions[2] = 0;
         return;
     }
-    struct ort_taskloop loop = {.task = c->task, .nogroup = nogroup, .n = n, .start = start, .end = end, .step = step};
+    struct ort_taskloop loop = {.task = c->task, .nogroup = nogroup, .n = n, .start = start, .step = step};
     loop.strict = c->flags & GOMP_TASK_FLAG_STRICT;
     loop.by = c->flags & GOMP_TASK_FLAG_GRAINSIZE ? ORT_TASKLOOP_GRAINSIZE : ORT_TASKLOOP_NUM_TASKS;
     loop.size = c->num_tasks;
@@ -60,7 +60,7 @@ PS_EXPORT void GOMP_taskloop(void (*fn)(void *), void *data, void (*cpyfn)(void 
         n = start < end ? steps(to - from, (uint64_t)step) : 0;
     else
         n = start > end ? steps(from - to, -(uint64_t)step) : 0;
-    run(&c, n, from, to, (uint64_t)step);
+    run(&c, n, from, (uint64_t)step);
 }
 
 PS_EXPORT void GOMP_taskloop_ull(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size,
@@ -73,5 +73,5 @@ PS_EXPORT void GOMP_taskloop_ull(void (*fn)(void *), void *data, void (*cpyfn)(v
         n = start < end ? steps(end - start, step) : 0;
     else
         n = start > end ? steps(start - end, -step) : 0;
-    run(&c, n, start, end, step);
+    run(&c, n, start, step);
 }

@@ -1,0 +1,48 @@
+/* Far more tasks than queues hold, of one creator, of many, and from a recursion that never waits: memory stays bounded, each runs once. */
+#include <sys/resource.h>
+
+#include "task_check.h"
+
+static long count;
+
+static void chain(int n)
+{
+#pragma omp atomic
+    count++;
+    if (n > 0) {
+#pragma omp task
+        chain(n - 1);
+    }
+}
+
+int main(void)
+{
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+#pragma omp parallel
+#pragma omp single
+    for (int i = 0; i < 300000; i++) {
+#pragma omp task
+#pragma omp atomic
+        count++;
+    }
+    CHECK(count == 300000);
+    getrusage(RUSAGE_SELF, &after);
+    CHECK(after.ru_maxrss - before.ru_maxrss < 64 * 1024);
+    count = 0;
+    int n = 1;
+#pragma omp parallel
+    {
+#pragma omp single
+        n = omp_get_num_threads();
+        for (int i = 0; i < 2000; i++) {
+#pragma omp task
+#pragma omp atomic
+            count++;
+        }
+#pragma omp single
+        chain(2000);
+    }
+    CHECK(count == 2000L * n + 2001);
+    return 0;
+}
