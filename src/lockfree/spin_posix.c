@@ -1,21 +1,22 @@
 /* The short locks on POSIX primitives alone (-DPS_PORTABLE=ON): "architecture support disabled", the slow column of
  * balder-threads-2004 table 1, and the mapping to POSIX mutexes of psthreads-2009 section 2.1.
  *
- * What portable does not change. The words that carry the state of queues, barriers, mutexes and the like stay C11 atomics,
- * which are standard C and need no port, so the state machines are the same ones and are tested once. Waiting threads still
- * block in the scheduler: a POSIX primitive that held a waiting *thread* would hold its kernel thread, and a vp with a thousand
- * threads on it would deadlock. Calls that wait for another thread do not spin first (src/psthreads/active_wait.h).
+ * What portable does not change. The words that carry the state of queues, barriers, mutexes and the like stay C11
+ * atomics, which are standard C and need no port, so the state machines are the same ones and are tested once. Waiting
+ * threads still block in the scheduler: a POSIX primitive that held a waiting *thread* would hold its kernel thread,
+ * and a vp with a thousand threads on it would deadlock. Calls that wait for another thread do not spin first
+ * (src/psthreads/active_wait.h).
  *
- * Threads are not preempted, and a POSIX mutex belongs to the kernel thread that locked it. Nothing here may be held across a
- * switch of contexts, then; that is already the rule of spin.h. Waiting here holds the kernel thread, which is safe for the same
- * reason: the holder runs, on another kernel thread, and does not switch before it releases.
+ * Threads are not preempted, and a POSIX mutex belongs to the kernel thread that locked it. Nothing here may be held
+ * across a switch of contexts, then; that is already the rule of spin.h. Waiting here holds the kernel thread, which is
+ * safe for the same reason: the holder runs, on another kernel thread, and does not switch before it releases.
  *
- * A lock keeps its four bytes, zero when free, so that public objects have one size and one static initialiser. A POSIX mutex does
- * not fit there; so a table of them is hashed by the lock's address. An entry's mutex guards the words of the locks that hash
- * to it; who finds its word set waits on the entry's condition variable. Locks that share an entry share wake-ups, hence the
- * broadcast, but never wait for one another longer than for a look.
- * Rejected: holding the table's mutex for as long as the lock (two locks of one thread may share an entry: it would deadlock with
- * itself); pthread_spinlock_t in the four bytes (a zeroed one is a held one in glibc's x86-64 port).
+ * A lock keeps its four bytes, zero when free, so that public objects have one size and one static initialiser. A POSIX
+ * mutex does not fit there; so a table of them is hashed by the lock's address. An entry's mutex guards the words of
+ * the locks that hash to it; who finds its word set waits on the entry's condition variable. Locks that share an entry
+ * share wake-ups, hence the broadcast, but never wait for one another longer than for a look.
+ * Rejected: holding the table's mutex for as long as the lock (two locks of one thread may share an entry: it would
+ * deadlock with itself); pthread_spinlock_t in the four bytes (a zeroed one is a held one in glibc's x86-64 port).
  * Cost: two mutex pairs a critical section, and a condition variable where it is contended. */
 #include "spin.h"
 

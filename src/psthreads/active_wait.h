@@ -1,12 +1,14 @@
-/* Waiting actively for another thread, for a while, before blocking (balder-threads-2004 section 2: about two switches).
+/* Waiting actively for another thread, for a while, before blocking (balder-threads-2004 section 2: about two
+ * switches).
  *
  *   for (unsigned left = ps_spin_budget(); left; left = ps_spin_round(left))
  *       if (it has happened)
  *           return;
  *   ... block
  *
- * No spinning where it cannot pay: other threads are ready behind the caller (also if they become so meanwhile), the configuration is
- * passive, or the build is PS_PORTABLE, which waits in POSIX primitives and by blocking only (src/lockfree/spin_posix.c). */
+ * No spinning where it cannot pay: other threads are ready behind the caller (also if they become so meanwhile), the
+ * configuration is passive, or the build is PS_PORTABLE, which waits in POSIX primitives and by blocking only
+ * (src/lockfree/spin_posix.c). */
 #ifndef PS_ACTIVE_WAIT_H
 #define PS_ACTIVE_WAIT_H
 

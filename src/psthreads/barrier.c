@@ -1,43 +1,47 @@
-/* The barrier: a fixed number of threads, each with an id of its own (psthreads-2009 section 2.3), waiting actively or blocked
- * (nthlib-2004 sections 2 and 3: hybrid, by the number of threads and what else there is to run).
+/* The barrier: a fixed number of threads, each with an id of its own (psthreads-2009 section 2.3), waiting actively or
+ * blocked (nthlib-2004 sections 2 and 3: hybrid, by the number of threads and what else there is to run).
  *
- * Callers: init, destroy - anyone; wait - a thread that may block, with an id below the count that nobody else uses in this phase. An id may
- * go to another thread of the same set in the next phase.
+ * Callers: init, destroy - anyone; wait - a thread that may block, with an id below the count that nobody else uses in
+ * this phase. An id may go to another thread of the same set in the next phase.
  *
- * There is no shared queue: a thread that is going to block writes itself into the slot of its id, a line that nobody else writes
- * to meanwhile, and the last to arrive walks over the slots. One shared read-modify-write per thread and phase remains, the arrival.
+ * There is no shared queue: a thread that is going to block writes itself into the slot of its id, a line that nobody
+ * else writes to meanwhile, and the last to arrive walks over the slots. One shared read-modify-write per thread and
+ * phase remains, the arrival.
  *
  * A phase, for a member:
  *   may spin (every member can have a vp of its own, and this vp has nothing else to do):
  *       arrive; look at `phase` for about two switches; still the same: who = self, look once more, block
  *   else:
- *       who = self; arrive; block                               (no second look: the arrival publishes it)
+ *       who = self; arrive; block (no second look: the arrival publishes it)
  *   the last to arrive: arrived = 0; phase + 1; takes every slot's who, readies its thread
  *
- * Each slot has all of this twice, for odd and for even phases, because phases overlap: a member may be waiting in the next one, under any
- * id, while others still leave this one and while the last to arrive is still on its walk. They cannot overlap further: the last to
- * arrive, and everybody who still leaves, must arrive again before the next phase can end.
+ * Each slot has all of this twice, for odd and for even phases, because phases overlap: a member may be waiting in the
+ * next one, under any id, while others still leave this one and while the last to arrive is still on its walk. They
+ * cannot overlap further: the last to arrive, and everybody who still leaves, must arrive again before the next phase
+ * can end.
  *
- * who      0 -> self   by the member (store)
- *          self -> 0   by the last to arrive (compare-and-swap), who must ready it; or by the member that saw the phase over on its second
- *                      look (compare-and-swap). Only one of them succeeds; a member that fails was or will be readied, and blocks
- *                      to take that.
+ * who      NULL -> self   by the member (store)
+ *          self -> NULL   by the last to arrive (compare-and-swap), who must ready it; or by the member that saw the
+ *                         phase over on its second look (compare-and-swap). Only one of them succeeds; a member that
+ *                         fails was or will be readied, and blocks to take that.
  *
- * No wake-up is lost. Second look: the member stores who, then loads phase; the last stores phase, then loads who; all four are seq_cst,
- * so one of the two sees the other. Without the second look: who is written before the arrival (release), and the last to arrive
- * has acquired all arrivals. tests/models/barrier.pml checks both.
- * Ordering: arrivals are acquire and release, so what all did before happens before the new phase is stored (release), and that before any return:
- * through phase (acquire) or ps_ready.
+ * No wake-up is lost. Second look: the member stores who, then loads phase; the last stores phase, then loads who; all
+ * four are seq_cst, so one of the two sees the other. Without the second look: who is written before the arrival
+ * (release), and the last to arrive has acquired all arrivals. tests/models/barrier.pml checks both.
+ * Ordering: arrivals are acquire and release, so what all did before happens before the new phase is stored (release),
+ * and that before any return: through phase (acquire) or ps_ready.
  *
- * inside   1 while the member may still look at the barrier though the phase is over: set before its arrival (spinning) or before it ends the phase,
- *          cleared (release) as its last access. destroy reads it (acquire) and waits for 0, which takes a bounded time, because such a
- *          member runs and does not block: so who has left a barrier may destroy it at once, as with POSIX. It stands in a line of its own, which
- *          the walk of the last to arrive does not take from the member.
+ * inside   1 while the member may still look at the barrier though the phase is over: set before its arrival (spinning)
+ *          or before it ends the phase, cleared (release) as its last access. destroy reads it (acquire) and waits for
+ *          0, which takes a bounded time, because such a member runs and does not block: so who has left a barrier may
+ *          destroy it at once, as with POSIX. It stands in a line of its own, which the walk of the last to arrive does
+ *          not take from the member.
  * came     checked build: number of the phase the id came to last, plus one; finds an id that comes twice.
  *
- * Failures: ENOMEM at init. Cost: one fetch-and-add; spinning, two stores to an own line more; blocked, one switch, and a compare-and-swap and a ps_ready by
- * the last. Rejected: sense reversal with one flag per member (the walk would write n lines also where all spin);
- * a tree or dissemination barrier (pays from some dozens of processors on, and blocked members cannot pass anything on). */
+ * Failures: ENOMEM at init. Cost: one fetch-and-add; spinning, two stores to an own line more; blocked, one switch,
+ * and a compare-and-swap and a ps_ready by the last. Rejected: sense reversal with one flag per member (the walk
+ * would write n lines also where all spin); a tree or dissemination barrier (pays from some dozens of processors on,
+ * and blocked members cannot pass anything on). */
 #include "active_wait.h"
 #include "os.h"
 #include "psthread.h"

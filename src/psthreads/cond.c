@@ -2,22 +2,25 @@
  *
  * Callers: wait - any thread that may block and holds the mutex; signal, broadcast, destroy - anyone, they never wait.
  *
- * A waiter pushes itself before it releases the mutex; so whoever changes the condition under the mutex afterwards finds it. From
- * then on it may be readied at any time, also while it still runs and releases the mutex; ps_block then returns at once.
+ * A waiter pushes itself before it releases the mutex; so whoever changes the condition under the mutex afterwards
+ * finds it. From then on it may be readied at any time, also while it still runs and releases the mutex; ps_block then
+ * returns at once.
  *
- * Shared fields: queue, by who holds `lock`. `waiting` is written under `lock` and read without it by signal and broadcast: relaxed is enough,
- * because a waiter that must be woken counted itself while it held the mutex under which the signaller, or somebody the signaller
- * knows of, has changed the condition since; the mutex orders the two. A signal that is not ordered so finds any value, as POSIX allows.
+ * Shared fields: queue, by who holds `lock`. `waiting` is written under `lock` and read without it by signal and
+ * broadcast: relaxed is enough, because a waiter that must be woken counted itself while it held the mutex under which
+ * the signaller, or somebody the signaller knows of, has changed the condition since; the mutex orders the two. A
+ * signal that is not ordered so finds any value, as POSIX allows.
  *
- * A woken thread does not touch the object any more, and signal's last access comes before its ps_ready: so it may be destroyed by a
- * thread that knows that all were woken. Never returns without reason, though the interface would allow it.
+ * A woken thread does not touch the object any more, and signal's last access comes before its ps_ready: so it may be
+ * destroyed by a thread that knows that all were woken. Never returns without reason, though the interface would allow
+ * it.
  *
- * Cost: signal with nobody waiting is one load. Rejected: moving the woken to the mutex's queue on broadcast (wait morphing):
- * it ties the two objects together, and threads that are not preempted mostly find the mutex free when they come to run.
- * EPERM (checked build): the caller does not hold the mutex. */
+ * Cost: signal with nobody waiting is one load. Rejected: moving the woken to the mutex's queue on broadcast (wait
+ * morphing): it ties the two objects together, and threads that are not preempted mostly find the mutex free when
+ * they come to run. EPERM (checked build): the caller does not hold the mutex. */
 #include "mutex.h"
-#include "spin.h"
 #include "psthread.h"
+#include "spin.h"
 #include "waitq.h"
 
 #include <errno.h>

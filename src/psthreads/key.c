@@ -2,21 +2,23 @@
  *
  * Callers: any thread; nothing here blocks. Foreign kernel threads become roots at their first psthread_setspecific.
  *
- * A thread's descriptor holds one pointer (ps_thread_keys_slot), NULL until its first value is set, so that threads without values cost
- * nothing. It points to a table that grows in steps of TABLE_STEP keys up to the highest one used. The table is the thread's own: no
- * lock, no atomics.
+ * A thread's descriptor holds one pointer (ps_thread_keys_slot), NULL until its first value is set, so that threads
+ * without values cost nothing. It points to a table that grows in steps of TABLE_STEP keys up to the highest one used.
+ * The table is the thread's own: no lock, no atomics.
  *
- * A key is a slot in a global array. `generation` is odd while the key exists and grows at each creation and deletion; a thread's value carries the
- * generation it was set under, so that values of a deleted key are not seen by the key that takes its slot later, without anybody
- * having to visit all threads. (A generation returns after 2^31 reuses of one slot.)
+ * A key is a slot in a global array. `generation` is odd while the key exists and grows at each creation and deletion;
+ * a thread's value carries the generation it was set under, so that values of a deleted key are not seen by the key
+ * that takes its slot later, without anybody having to visit all threads. (A generation returns after 2^31 reuses of
+ * one slot.)
  *   generation  even -> odd   key_create, compare-and-swap claims the slot; the destructor is stored right after
  *               odd -> even   key_delete, compare-and-swap
- * Shared fields: generation: above; read (acquire) by everybody. destructor: written by key_create before it returns the key, so before anyone
- * can know the key; read by a thread that ends, which checks the generation again after it: a key deleted and made anew in
- * between is not mixed up with the old one.
+ * Shared fields: generation: above; read (acquire) by everybody. destructor: written by key_create before it returns
+ * the key, so before anyone can know the key; read by a thread that ends, which checks the generation again after it: a
+ * key deleted and made anew in between is not mixed up with the old one.
  *
- * Failures: EAGAIN, all keys exist; ENOMEM, a thread's table; EINVAL, no such key. Cost: getspecific, two loads and a compare more than
- * finding the current thread. Rejected: all PSTHREAD_KEYS_MAX values in each table (2 KiB for a thread that uses one key). */
+ * Failures: EAGAIN, all keys exist; ENOMEM, a thread's table; EINVAL, no such key. Cost: getspecific, two loads and
+ * a compare more than finding the current thread. Rejected: all PSTHREAD_KEYS_MAX values in each table (2 KiB for a
+ * thread that uses one key). */
 #include "key.h"
 
 #include "psthread.h"

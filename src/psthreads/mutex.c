@@ -1,48 +1,54 @@
 /* The mutex: test-and-test-and-set with a time-out of about two context switches, then the thread blocks
- * (balder-threads-2004 section 2 and figure 2). It does not count recursion and does not inherit priorities (there are none).
+ * (balder-threads-2004 section 2 and figure 2). It does not count recursion and does not inherit priorities (there are
+ * none).
  *
- * Callers: any thread, on any stack; lock may block, so not while a spin lock is held. unlock, trylock and destroy never wait.
+ * Callers: any thread, on any stack; lock may block, so not while a spin lock is held. unlock, trylock and destroy
+ * never wait.
  *
- * The state word. Every change is a compare-and-swap or another read-modify-write, since bits have different writers; a plain
- * store in unlock would wipe out a WAITERS or HANDOFF set by somebody else between the look and the store.
+ * The state word. Every change is a compare-and-swap or another read-modify-write, since bits have different writers; a
+ * plain store in unlock would wipe out a WAITERS or HANDOFF set by somebody else between the look and the store.
  *   LOCKED   somebody holds it. Set by who takes it (acquire), cleared by unlock (release). Under HANDOFF it is not
  *            cleared: it goes from owner to owner.
- *   WAITERS  the queue is not empty. Set (with LOCKED seen in the same compare-and-swap) and cleared under `lock` only; so under
- *            `lock`, and at no other time, it says exactly whether the queue is empty.
- *   WOKEN    one thread was taken off the queue by unlock and has not come to its attempt yet. While it is set, unlock takes nobody
- *            else off: one wake for one release, not one for each. Set by unlock in the step that clears LOCKED; cleared by the
- *            woken thread, in the step by which it gets the lock or goes back to the queue.
- *   HANDOFF  the woken thread at the head of the queue has lost LOSSES_MAX times. Set by that thread when it queues again; then
- *            unlock gives the lock to the head without clearing LOCKED, so that nobody can barge, and clears HANDOFF.
+ *   WAITERS  the queue is not empty. Set (with LOCKED seen in the same compare-and-swap) and cleared under `lock` only;
+ *            so under `lock`, and at no other time, it says exactly whether the queue is empty.
+ *   WOKEN    one thread was taken off the queue by unlock and has not come to its attempt yet. While it is set, unlock
+ *            takes nobody else off: one wake for one release, not one for each. Set by unlock in the step that clears
+ *            LOCKED; cleared by the woken thread, in the step by which it gets the lock or goes back to the queue.
+ *   HANDOFF  the woken thread at the head of the queue has lost LOSSES_MAX times. Set by that thread when it queues
+ *            again; then unlock gives the lock to the head without clearing LOCKED, so that nobody can barge, and
+ *            clears HANDOFF.
  *
  *   lock     free                 -> LOCKED
- *            taken                spins; then, under `lock`: LOCKED -> LOCKED|WAITERS, pushes itself (woken: to the front, WOKEN
- *                                 cleared), blocks. Woken: starts again, carrying WOKEN.  Given the lock: returns.
+ *            taken                spins; then, under `lock`: LOCKED -> LOCKED|WAITERS, pushes itself (woken: to the
+ *                                 front, WOKEN cleared), blocks. Woken: starts again, carrying WOKEN. Given the lock:
+ *                                 returns.
  *   unlock   LOCKED               -> 0
  *            WAITERS, no WOKEN    -> LOCKED cleared, WOKEN set; takes the head off, readies it
  *            WAITERS, WOKEN       -> LOCKED cleared (the woken thread is on its way, and will take or queue)
  *            HANDOFF              -> LOCKED kept, HANDOFF cleared; takes the head off, gives it the lock, readies it
  *
- * No wake-up is lost: who goes to sleep has set WAITERS while LOCKED was set, in one step, so the unlock that clears LOCKED sees
- * WAITERS: it wakes the head, or WOKEN is set. WOKEN is cleared only by a thread that then holds the lock (its unlock sees WAITERS) or that
- * saw LOCKED set in the same step (the holder's unlock will see WAITERS without WOKEN). tests/models/mutex.pml checks it.
- * Only one thread at a time is between "unlock saw WAITERS" and its ps_ready: WOKEN, or LOCKED under HANDOFF, keeps others out.
+ * No wake-up is lost: who goes to sleep has set WAITERS while LOCKED was set, in one step, so the unlock that clears
+ * LOCKED sees WAITERS: it wakes the head, or WOKEN is set. WOKEN is cleared only by a thread that then holds the lock
+ * (its unlock sees WAITERS) or that saw LOCKED set in the same step (the holder's unlock will see WAITERS without
+ * WOKEN). tests/models/mutex.pml checks it. Only one thread at a time is between "unlock saw WAITERS" and its ps_ready:
+ * WOKEN, or LOCKED under HANDOFF, keeps others out.
  *
- * No convoy: a lock that is released is free at once, and a running thread may take it before the woken one comes (barging), so a
- * lock that is taken often does not cost a switch each time. Starvation is bounded: a woken thread queues at the front, and after
- * LOSSES_MAX attempts the lock is handed to it, at the front of its vp's queue, because from then on everybody waits for it.
+ * No convoy: a lock that is released is free at once, and a running thread may take it before the woken one comes
+ * (barging), so a lock that is taken often does not cost a switch each time. Starvation is bounded: a woken thread
+ * queues at the front, and after LOSSES_MAX attempts the lock is handed to it, at the front of its vp's queue, because
+ * from then on everybody waits for it.
  *
- * The memory may be given up as soon as it is known that nobody holds or waits, as POSIX wants: unlock's last access comes before
- * it lets the thread go that could find out.
+ * The memory may be given up as soon as it is known that nobody holds or waits, as POSIX wants: unlock's last access
+ * comes before it lets the thread go that could find out.
  *
- * Shared fields: queue: by who holds `lock`. owner: written by the holder, read by anyone (relaxed: a thread can only ever see
- * its own address there if it wrote it itself); checked build only.
- * Cost: uncontended, one compare-and-swap each way. Rejected: MCS and ticket locks (a convoy as soon as a waiter's vp is taken
- * away); a mutex on ps_wait_on (no way to hand over, so no bound on starvation). */
+ * Shared fields: queue: by who holds `lock`. owner: written by the holder, read by anyone (relaxed: a thread can only
+ * ever see its own address there if it wrote it itself); checked build only.
+ * Cost: uncontended, one compare-and-swap each way. Rejected: MCS and ticket locks (a convoy as soon as a waiter's
+ * vp is taken away); a mutex on ps_wait_on (no way to hand over, so no bound on starvation). */
 #include "mutex.h"
 
-#include "check.h"
 #include "active_wait.h"
+#include "check.h"
 #include "spin.h"
 #include "waitq.h"
 

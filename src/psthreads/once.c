@@ -1,11 +1,11 @@
 /* Once in the process: the first caller runs the function, others wait until it has returned.
  *
- * The word: NEVER -> RUNNING (compare-and-swap by who will run it) -> WAITED (by who is about to wait) -> DONE (exchange by the runner),
- * or RUNNING -> DONE. DONE is stored with release and read with acquire: what the function did is seen by everybody who returns.
- * Waiting is on the word (address_wait.c); only a runner that finds WAITED wakes.
+ * The word: NEVER -> RUNNING (compare-and-swap by who will run it) -> WAITED (by who is about to wait) -> DONE
+ * (exchange by the runner), or RUNNING -> DONE. DONE is stored with release and read with acquire: what the function
+ * did is seen by everybody who returns. Waiting is on the word (address_wait.c); only a runner that finds WAITED wakes.
  *
- * The function may block (others run meanwhile). It must return: psthread_exit inside it, or a call of psthread_once on the same
- * object, leaves the others waiting, as in POSIX. Cost when done: one load. */
+ * The function may block (others run meanwhile). It must return: psthread_exit inside it, or a call of psthread_once
+ * on the same object, leaves the others waiting, as in POSIX. Cost when done: one load. */
 #include "address_wait.h"
 #include "psthread.h"
 

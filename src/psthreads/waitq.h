@@ -1,13 +1,14 @@
 /* Queues of blocked threads.
  *
- * A waiter stands on the stack of the thread that waits, for as long as that is blocked; the queue is guarded by the short lock
- * of the object it belongs to. Order of a wait, always the same:
+ * A waiter stands on the stack of the thread that waits, for as long as that is blocked; the queue is guarded by the
+ * short lock of the object it belongs to. Order of a wait, always the same:
  *
- *   waiter    lock; push; unlock; ps_block          (from the unlock on it may be popped, and its ps_block returns early)
- *   readier   lock; pop; unlock; ps_ready           (from ps_ready on the waiter and the object may be gone)
+ *   waiter    lock; push; unlock; ps_block      (from the unlock on it may be popped, and its ps_block returns early)
+ *   readier   lock; pop; unlock; ps_ready       (from ps_ready on the waiter and the object may be gone)
  *
- * Fields: thread and tag are written by the waiter before it pushes itself, next under the object's lock; `given` by the
- * readier between pop and ps_ready, read by the waiter after ps_block (ordered by ps_ready). All zero: an empty queue. */
+ * Fields: thread and tag are written by the waiter before it pushes itself, next under the object's lock; `given` by
+ * the readier between pop and ps_ready, read by the waiter after ps_block (ordered by ps_ready). All zero: an empty
+ * queue. */
 #ifndef PS_WAITQ_H
 #define PS_WAITQ_H
 

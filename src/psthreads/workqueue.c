@@ -1,30 +1,32 @@
-/* The work-queue: numbered or irregular work handed out to whoever asks (balder-threads-2004 section 2; the workqueueing model of nthlib-2004
- * section 3.3, whose tasks are descriptors in the ready queues and whose end is a counter).
+/* The work-queue: numbered or irregular work handed out to whoever asks (balder-threads-2004 section 2; the
+ * workqueueing model of nthlib-2004 section 3.3, whose tasks are descriptors in the ready queues and whose end is a
+ * counter).
  *
- * Callers: add - any thread, does not block; wait - a thread that may block, not from inside a piece of this queue's work (it would wait for
- * itself); destroy - whoever knows that nobody uses the queue any more.
+ * Callers: add - any thread, does not block; wait - a thread that may block, not from inside a piece of this queue's
+ * work (it would wait for itself); destroy - whoever knows that nobody uses the queue any more.
  *
- * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner; the two
- * are not tied together. A runner takes the oldest entry there is when it comes to run; if none is left, because waiting threads
- * have helped, it ends at once. Work that may block (stack != 0) and work that may not stand in lists of their own: the first has runners
- * with a stack and is left to them, because a piece that ends by psthread_exit or waits for a lock of the waiting thread's must be a thread of its
- * own; the second has no-stack runners (nthlib-2004 section 2: work descriptors), and waiting threads run it as calls. Such a piece may not
- * block; one that does aborts with a line in a runner, but passes unnoticed where a waiting thread happens to run it.
+ * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner;
+ * the two are not tied together. A runner takes the oldest entry there is when it comes to run; if none is left,
+ * because waiting threads have helped, it ends at once. Work that may block (stack != 0) and work that may not stand in
+ * lists of their own: the first has runners with a stack and is left to them, because a piece that ends by
+ * psthread_exit or waits for a lock of the waiting thread's must be a thread of its own; the second has no-stack
+ * runners (nthlib-2004 section 2: work descriptors), and waiting threads run it as calls. Such a piece may not block;
+ * one that does aborts with a line in a runner, but passes unnoticed where a waiting thread happens to run it.
  *
  *   entry    free -> queued (add) -> taken (by a runner or a waiting thread, under `lock`) -> has run, free
  *   pending  + 1 by add, - 1 when an entry has run (acquire and release: who sees 0 sees what all work did)
  *   waiters  pushed under `lock` after a look at pending under it; taken under `lock` by who brought pending to 0.
  *            That subtraction comes before its lock: so either the waiter's look sees 0, or it is found in the list.
- *   refs     one for the creator, one for each runner that has not ended, one for each thread inside wait. Whoever drops the last frees the memory;
- *            so destroy need not wait for runners that will find nothing to do.
+ *   refs     one for the creator, one for each runner that has not ended, one for each thread inside wait. Whoever
+ *            drops the last frees the memory; so destroy need not wait for runners that will find nothing to do.
  *
- * wait returns when pending was seen to be 0: everything added before, and what that added, has run. Work that other threads go on adding
- * can hold it up.
+ * wait returns when pending was seen to be 0: everything added before, and what that added, has run. Work that other
+ * threads go on adding can hold it up.
  *
  * Shared fields: lists, free entries, waiters: by who holds `lock`.
- * Failures: ENOMEM in init and add (nothing was added then). Cost of a piece: creating a thread that does not block, and two short
- * locks. Rejected: a runner per vp that stays (it would hold a stack and stand in nobody's queue, invisible to stealing); one
- * list for both kinds (a no-stack runner could meet work that blocks). */
+ * Failures: ENOMEM in init and add (nothing was added then). Cost of a piece: creating a thread that does not block,
+ * and two short locks. Rejected: a runner per vp that stays (it would hold a stack and stand in nobody's queue,
+ * invisible to stealing); one list for both kinds (a no-stack runner could meet work that blocks). */
 #include "check.h"
 #include "psthread.h"
 #include "spin.h"

@@ -149,8 +149,11 @@ static void test_order(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_returns_at_once), cmocka_unit_test(test_order), cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_lock),            cmocka_unit_test(test_words),
+        cmocka_unit_test(test_returns_at_once),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_words),
     };
     return RUN_ON_VPS(tests, "address wait");
 }

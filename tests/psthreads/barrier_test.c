@@ -130,8 +130,12 @@ static void test_destroy_at_once(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_values), cmocka_unit_test(test_alone),           cmocka_unit_test(test_few),
-        cmocka_unit_test(test_many),       cmocka_unit_test(test_while_one_waits), cmocka_unit_test(test_destroy_at_once),
+        cmocka_unit_test(test_bad_values),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_while_one_waits),
+        cmocka_unit_test(test_destroy_at_once),
     };
     return RUN_ON_VPS(tests, "barrier");
 }

@@ -242,8 +242,12 @@ static void test_turns(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nobody_waits), cmocka_unit_test(test_buffer), cmocka_unit_test(test_buffer_monitor),
-        cmocka_unit_test(test_broadcast),    cmocka_unit_test(test_signal), cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_nobody_waits),
+        cmocka_unit_test(test_buffer),
+        cmocka_unit_test(test_buffer_monitor),
+        cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_turns),
 #if PS_CHECKED
         cmocka_unit_test(test_wrong_use),
 #endif

@@ -1,4 +1,4 @@
-/* Mutexes and spin locks: exclusion, no lost wake-up, bounded starvation, wrong use, memory given up right after unlock. */
+/* Mutexes and spin locks: exclusion, no lost wake-up, bounded starvation, wrong use, memory freed right after unlock. */
 #include "sync_support.h"
 
 struct shared {
@@ -79,8 +79,8 @@ static void test_wrong_use(void **state)
 }
 #endif
 
-/* One thread takes the lock again right after it gave it up, and gives others their turn only while it holds it. Without a bound on
- * barging the other never gets the lock where there is one vp, and this test does not end. */
+/* One thread takes the lock again right after it gave it up, and gives others their turn only while it holds it.
+ * Without a bound on barging the other never gets the lock where there is one vp, and this test does not end. */
 struct greed {
     psthread_mutex_t mutex;
     _Atomic unsigned served;
@@ -207,8 +207,11 @@ int main(void)
 #if PS_CHECKED
         cmocka_unit_test(test_wrong_use),
 #endif
-        cmocka_unit_test(test_exclusion_few), cmocka_unit_test(test_exclusion_many),    cmocka_unit_test(test_starvation),
-        cmocka_unit_test(test_spin),          cmocka_unit_test(test_free_after_unlock),
+        cmocka_unit_test(test_exclusion_few),
+        cmocka_unit_test(test_exclusion_many),
+        cmocka_unit_test(test_starvation),
+        cmocka_unit_test(test_spin),
+        cmocka_unit_test(test_free_after_unlock),
     };
     int failed = cmocka_run_group_tests_name("mutex, library not started", before, NULL, NULL);
     return failed + RUN_ON_VPS(tests, "mutex");

@@ -28,7 +28,7 @@ static void test_once(void **state)
     }
 }
 
-/* --- keys ----------------------------------------------------------------------------------------------------------- */
+/* --- keys -------------------------------------------------------------------------------------------------*/
 
 static void test_limits(void **state)
 {
@@ -146,7 +146,7 @@ static void test_deleted_key(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_once),       cmocka_unit_test(test_limits),           cmocka_unit_test(test_own_values),
+        cmocka_unit_test(test_once),        cmocka_unit_test(test_limits),           cmocka_unit_test(test_own_values),
         cmocka_unit_test(test_deleted_key), cmocka_unit_test(test_destructor_again),
     };
     return RUN_ON_VPS(tests, "once and keys");

@@ -1,8 +1,9 @@
 /* A stand-in for the scheduler, for tests of what is built on it: each thread of the library is a kernel thread.
  *
- * It keeps the letter of sched.h (one ps_ready for each ps_block, in any order) and as much of psthread.h as the tests of the
- * synchronisation half use. Nothing is shared with the product's scheduler, so a test that fails on both blames the synchronisation
- * object, one that fails on one of them blames that side; and race detectors see plain kernel threads.
+ * It keeps the letter of sched.h (one ps_ready for each ps_block, in any order) and as much of psthread.h as the tests
+ * of the synchronisation half use. Nothing is shared with the product's scheduler, so a test that fails on both blames
+ * the synchronisation object, one that fails on one of them blames that side; and race detectors see plain kernel
+ * threads.
  *
  * ps_spin_useful says yes and no by turns, so that both halves of every hybrid wait are met whatever the machine. */
 #include "check.h"
@@ -21,10 +22,10 @@
 struct psthread {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    unsigned tokens;    /* ps_ready minus ps_block; guarded by mutex */
-    unsigned holds;     /* reasons to keep the descriptor: it runs, it can be joined; guarded by mutex */
-    unsigned children;  /* submitted and not ended; guarded by mutex */
-    bool ended;         /* guarded by mutex */
+    unsigned tokens;   /* ps_ready minus ps_block; guarded by mutex */
+    unsigned holds;    /* reasons to keep the descriptor: it runs, it can be joined; guarded by mutex */
+    unsigned children; /* submitted and not ended; guarded by mutex */
+    bool ended;        /* guarded by mutex */
     bool submitted;
     unsigned flags, level, turn;
     void *(*fn)(void *);
@@ -58,7 +59,7 @@ static void thread_drop(struct psthread *t)
     free(t);
 }
 
-/* --- sched.h -------------------------------------------------------------------------------------------------------- */
+/* --- sched.h ----------------------------------------------------------------------------------------------*/
 
 struct psthread *ps_current(void) { return current; }
 
@@ -102,7 +103,7 @@ bool ps_spin_useful(void) { return ps_self()->turn++ / 3 % 2; }
 bool ps_may_block(void) { return !(ps_self()->flags & PSTHREAD_ATTR_NOSTACK); }
 void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
 
-/* --- psthread.h ----------------------------------------------------------------------------------------------------- */
+/* --- psthread.h -------------------------------------------------------------------------------------------*/
 
 int psthread_init(const psthread_config_t *config)
 {

@@ -1,7 +1,8 @@
 /* What the tests of the synchronisation half share: they run on the product's scheduler and on the stand-in
  * (sched_on_pthreads.c), with 1, 2 and 4 vps each.
  *
- * Checks inside threads abort with the line they stand on: cmocka's own jump out of the test, which must not leave a thread's stack. */
+ * Checks inside threads abort with the line they stand on: cmocka's own jump out of the test, which must not leave a
+ * thread's stack. */
 #ifndef PS_SYNC_SUPPORT_H
 #define PS_SYNC_SUPPORT_H
 
@@ -49,8 +50,8 @@ static inline void *crew_member_main(void *arg)
     return NULL;
 }
 
-/* Whether a thread that was seen to run has, when the caller runs again, come to where it blocks: on one vp nothing else can have
- * happened in between. */
+/* Whether a thread that was seen to run has, when the caller runs again, come to where it blocks: on one vp nothing
+ * else can have happened in between. */
 static inline bool one_at_a_time(void)
 {
 #ifdef ON_PTHREADS
@@ -109,8 +110,8 @@ static inline int run_on_vps(const struct CMUnitTest *tests, size_t n, const cha
 }
 #define RUN_ON_VPS(tests, name) run_on_vps(tests, sizeof(tests) / sizeof((tests)[0]), name)
 
-/* Runs fn in a child process; returns its wait status and what it wrote to standard error (cut to bytes - 1). The library must not run
- * in the caller. */
+/* Runs fn in a child process; returns its wait status and what it wrote to standard error (cut to bytes - 1). The
+ * library must not run in the caller. */
 static inline int in_child(void (*fn)(void), char *err, size_t bytes)
 {
     int pipe_fds[2], status;
