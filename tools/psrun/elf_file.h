@@ -14,7 +14,7 @@
 
 enum elf_status { ELF_OK, ELF_UNREADABLE, ELF_NOT, ELF_FOREIGN, ELF_BROKEN };
 
-#define ELF_NEEDED_MAX   512
+#define ELF_NEEDED_MAX 512
 #define ELF_VERSIONS_MAX 512
 
 struct elf_version {
