@@ -1,0 +1,420 @@
+/* Thread-local blocks: made, entered, ended, used again. The contract is tls.h; the C library's layout is tls_layout.c's.
+ *
+ * Does: keep the C library's view of a thread whole while a user-level thread runs on another thread's stack and core.
+ * Does not: decide which thread has a block, nor when.
+ *
+ * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE.
+ * Fields of a block are its owner's; the free list is under `lock`.
+ *
+ * Used again: C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment gets its
+ * initial values from the dynamic linker - but the C library's own, which stays: it holds the thread's malloc cache and arena,
+ * which a thread would have to give back and fetch again, and nothing else that a thread could have left there survives
+ * uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel thread's stack is used again.
+ *
+ * Given back: the malloc cache of a block can only be freed by the C library at a kernel thread's end. So a kernel thread is
+ * started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
+ *
+ * Rejected: saving and restoring TLS segments by copying at each switch (the address of a thread-local variable would change
+ * its thread); a kernel thread's own thread pointer for the first thread it carries (that thread may migrate). */
+#define _GNU_SOURCE
+#include "tls.h"
+
+#include "atomic.h"
+#include "check.h"
+#include "cpu.h"
+#include "os.h"
+#include "spin.h"
+#include "tls_layout.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* __rseq_size and __rseq_offset are public since glibc 2.35; before, no area is registered. */
+#if defined(__has_include)
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
+#endif
+
+struct uth_tls {
+    void *tp;
+    int *tid;
+    bool fresh; /* character tables are still to be set, which takes the block's thread pointer */
+    bool used;
+    struct uth_tls *next;
+};
+
+/* The vector of a thread's TLS blocks lies where __tls_get_addr finds it: part of the processor's ABI. */
+#if defined(__x86_64__)
+#define DTV_FROM_TP 8
+#elif defined(__aarch64__)
+#define DTV_FROM_TP 0
+#else
+#define DTV_FROM_TP (-16)
+#endif
+struct dtv_entry {
+    void *address; /* entry -1: number of entries; entry 0: generation */
+    void *to_free;
+};
+
+enum { UNKNOWN, OFF, AVAILABLE, ON }; /* AVAILABLE: works here, not wanted so far */
+static _Atomic int status;            /* written under init_lock; ON is a release: the layout is written before */
+static struct ps_spin init_lock, lock;
+static struct uth_tls_layout layout;
+static enum uth_tls_mode wanted;
+static unsigned long long objects_seen; /* dlpi_adds at the last look */
+static struct uth_tls *free_list;
+static unsigned free_count;
+
+bool uth_tls_enabled(void) { return ps_load_acquire(&status) == ON; }
+
+/* --- making blocks --- */
+
+static char *descriptor_of(const struct uth_tls *tls) { return (char *)tls->tp + layout.descriptor_from_tp; }
+
+static struct dtv_entry **dtv_of(const struct uth_tls *tls)
+{
+    return (struct dtv_entry **)((char *)tls->tp + DTV_FROM_TP);
+}
+
+/* The descriptor as of a thread that begins, in front of or around what the dynamic linker keeps there. */
+static void write_descriptor(struct uth_tls *tls)
+{
+    char *descriptor = descriptor_of(tls);
+    struct dtv_entry *dtv = *dtv_of(tls);
+    memcpy(descriptor, layout.image, layout.descriptor_bytes);
+    for (unsigned i = 0; i < layout.own_pointers; i++)
+        *(uintptr_t *)(void *)(descriptor + layout.own_pointer[i]) += (uintptr_t)descriptor;
+    *dtv_of(tls) = dtv;
+    tls->tid = (int *)(void *)(descriptor + layout.tid);
+#ifdef RSEQ_SIG
+    if (__rseq_size != 0) {
+        /* Not registered: the C library asks the kernel for the processor's number instead. */
+        struct rseq *rseq = (struct rseq *)(void *)((char *)tls->tp + __rseq_offset);
+        rseq->cpu_id_start = 0;
+        rseq->cpu_id = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED;
+        rseq->rseq_cs = 0;
+    }
+#endif
+}
+
+static struct uth_tls *make(void)
+{
+    struct uth_tls *tls = calloc(1, sizeof *tls);
+    if (tls == NULL)
+        return NULL;
+    tls->tp = layout.allocate(NULL);
+    if (tls->tp == NULL) {
+        free(tls);
+        return NULL;
+    }
+    tls->fresh = true;
+    write_descriptor(tls);
+    return tls;
+}
+
+/* Second-level arrays of keys' values, which the C library allocates at need. Their values are gone by now. */
+static void free_key_arrays(struct uth_tls *tls)
+{
+    void **specific = (void **)(void *)(descriptor_of(tls) + layout.specific);
+    for (unsigned i = 1; i < 32; i++) {
+        free(specific[i]);
+        specific[i] = NULL;
+    }
+}
+
+static void renew(struct uth_tls *tls)
+{
+    unsigned char libc_state[UTH_TLS_MAX_LIBC_BYTES];
+    char *libc_tls = (char *)tls->tp + layout.libc_from_tp;
+    struct dtv_entry *dtv = *dtv_of(tls);
+    size_t entries = (size_t)dtv[-1].address;
+    for (size_t i = 1; i <= entries; i++)
+        free(dtv[i].to_free);
+    memset(dtv, 0, (entries + 1) * sizeof *dtv);
+    free_key_arrays(tls);
+    memcpy(libc_state, libc_tls, layout.libc_bytes);
+    layout.initialise(tls->tp, true);
+    memcpy(libc_tls, libc_state, layout.libc_bytes);
+    write_descriptor(tls);
+    tls->fresh = true;
+    tls->used = false;
+}
+
+/* On a kernel thread that has not allocated anything: takes the block's malloc state with it to its end. */
+static void *take_libc_state(void *block)
+{
+    struct uth_tls *tls = block;
+    memcpy((char *)cpu_get_tp() + layout.libc_from_tp, (char *)tls->tp + layout.libc_from_tp, layout.libc_bytes);
+    return NULL;
+}
+
+static void unmake(struct uth_tls *tls)
+{
+    pthread_t thread;
+    free_key_arrays(tls);
+    if (pthread_create(&thread, NULL, take_libc_state, tls) == 0)
+        pthread_join(thread, NULL);
+    /* else: no kernel thread to be had; the malloc cache of the block, some KiB, is lost */
+    layout.deallocate(tls->tp, true);
+    free(tls);
+}
+
+/* --- the cache --- */
+
+struct uth_tls *uth_tls_get(void)
+{
+    ps_spin_lock(&lock);
+    struct uth_tls *tls = free_list;
+    if (tls != NULL) {
+        free_list = tls->next;
+        free_count--;
+    }
+    ps_spin_unlock(&lock);
+    if (tls == NULL)
+        return make();
+    if (tls->used)
+        renew(tls);
+    return tls;
+}
+
+void uth_tls_put(struct uth_tls *tls)
+{
+    ps_spin_lock(&lock);
+    tls->next = free_list;
+    free_list = tls;
+    free_count++;
+    ps_spin_unlock(&lock);
+}
+
+void uth_tls_trim(unsigned keep)
+{
+    for (;;) {
+        struct uth_tls *tls = NULL;
+        ps_spin_lock(&lock);
+        if (free_count > keep) {
+            tls = free_list;
+            free_list = tls->next;
+            free_count--;
+        }
+        ps_spin_unlock(&lock);
+        if (tls == NULL)
+            return;
+        unmake(tls);
+    }
+}
+
+/* --- running in a block --- */
+
+void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes)
+{
+    *(void **)(void *)(descriptor_of(tls) + layout.stack_base) = stack;
+    *(size_t *)(void *)(descriptor_of(tls) + layout.stack_size) = bytes;
+}
+
+void uth_tls_enter(struct uth_tls *tls, int tid)
+{
+    *tls->tid = tid;
+    cpu_set_tp(tls->tp);
+    if (PS_UNLIKELY(tls->fresh)) {
+        tls->fresh = false;
+        tls->used = true;
+        layout.ctype_init();
+    }
+}
+
+void uth_tls_leave(void *own) { cpu_set_tp(own); }
+
+/* Values of POSIX keys are destroyed in rounds, as at a kernel thread's end: a destructor may set others. */
+static void destroy_keys(struct uth_tls *tls)
+{
+    void **specific = (void **)(void *)(descriptor_of(tls) + layout.specific);
+    bool more = true;
+    for (unsigned round = 0; more && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
+        more = false;
+        for (unsigned key = 0; key < PTHREAD_KEYS_MAX; key++) {
+            void *value = specific[key / 32] != NULL ? pthread_getspecific(key) : NULL;
+            if (value == NULL)
+                continue;
+            pthread_setspecific(key, NULL);
+            more = true;
+            if (layout.keys[key].destroy != NULL)
+                layout.keys[key].destroy(value);
+        }
+    }
+}
+
+void uth_tls_end(struct uth_tls *tls)
+{
+    layout.call_destructors();
+    destroy_keys(tls);
+    uselocale(LC_GLOBAL_LOCALE);
+    errno = 0;
+}
+
+/* --- whether --- */
+
+struct look {
+    unsigned long long adds;
+    bool only_count, wanted;
+};
+
+static bool is_of_the_c_library(const char *path)
+{
+    static const char *const names[] = {"libc.so.", "ld-linux",  "ld64.so",   "libpthread.so.",
+                                        "libm.so.", "libdl.so.", "librt.so.", "libresolv.so."};
+    const char *name = strrchr(path, '/');
+    name = name == NULL ? path : name + 1;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct look *look = arg;
+    bool has_tls = false, is_ours = false;
+    (void)bytes;
+    look->adds = info->dlpi_adds;
+    if (look->only_count)
+        return 1;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr, here = (uintptr_t)&look_at_object;
+        has_tls |= segment->p_type == PT_TLS && segment->p_memsz > 0;
+        is_ours |= segment->p_type == PT_LOAD && here >= start && here < start + segment->p_memsz;
+    }
+    /* Linked into the program itself, the runtime's variables cannot be told from the program's: the program counts. */
+    bool is_program = info->dlpi_name == NULL || info->dlpi_name[0] == '\0';
+    look->wanted |= has_tls && (is_program || (!is_ours && !is_of_the_c_library(info->dlpi_name)));
+    return 0;
+}
+
+static bool program_has_tls(void)
+{
+    struct look look = {.only_count = false};
+    dl_iterate_phdr(look_at_object, &look);
+    objects_seen = look.adds;
+    return look.wanted;
+}
+
+bool uth_tls_recheck(void)
+{
+    if (ps_load_acquire(&status) != AVAILABLE)
+        return uth_tls_enabled();
+    struct look look = {.only_count = true};
+    dl_iterate_phdr(look_at_object, &look);
+    ps_spin_lock(&init_lock);
+    if (ps_load_relaxed(&status) == AVAILABLE && wanted == UTH_TLS_AUTO && look.adds != objects_seen &&
+        program_has_tls())
+        ps_store_release(&status, ON);
+    ps_spin_unlock(&init_lock);
+    return uth_tls_enabled();
+}
+
+/* --- a block is tried before anybody relies on it --- */
+
+static __thread int probe = 12345;
+
+/* Not inlined: nothing of the thread pointer may be kept from the caller. */
+PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void *stack, size_t bytes)
+{
+    pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    pthread_attr_t attr;
+    void *told = NULL, *volatile memory;
+    size_t told_bytes = 0;
+    if (cpu_get_tp() != tls->tp || (char *)pthread_self() != descriptor_of(tls))
+        return "pthread_self() does not follow the thread pointer";
+    if (probe != 12345 || errno != 0)
+        return "thread-local variables do not have their initial values";
+    probe = 1;
+    errno = ERANGE;
+    if (pthread_mutex_lock(&mutex) != 0 || pthread_mutex_lock(&mutex) != 0 || pthread_mutex_unlock(&mutex) != 0 ||
+        pthread_mutex_unlock(&mutex) != 0)
+        return "mutexes do not work";
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return "pthread_getattr_np does not work";
+    pthread_attr_getstack(&attr, &told, &told_bytes);
+    pthread_attr_destroy(&attr);
+    if (told != stack || told_bytes != bytes)
+        return "pthread_getattr_np does not tell the stack";
+    memory = malloc(100);
+    if (memory == NULL)
+        return "malloc does not work";
+    free(memory);
+    return NULL;
+}
+
+PS_NOINLINE static bool probe_is(int value) { return probe == value; }
+
+static const char *try_block(void)
+{
+    char here[64];
+    struct uth_tls *tls = make();
+    if (tls == NULL)
+        return "no memory for a block";
+    void *own = cpu_get_tp();
+    uth_tls_set_stack(tls, here, sizeof here);
+    uth_tls_enter(tls, os_thread_id());
+    const char *why = try_inside(tls, here, sizeof here);
+    uth_tls_end(tls);
+    uth_tls_leave(own);
+    if (why == NULL && !probe_is(12345))
+        why = "thread-local variables of a block are not apart";
+    uth_tls_put(tls);
+    return why;
+}
+
+static const char *find_out(void)
+{
+    if (!cpu_tp_settable())
+        return "this context port cannot set the thread pointer";
+    if (PS_ASAN || PS_TSAN || dlsym(RTLD_DEFAULT, "__asan_init") != NULL || dlsym(RTLD_DEFAULT, "__tsan_init") != NULL)
+        return "a sanitizer keeps its own state in the kernel thread's";
+    const char *why = uth_tls_find_layout(&layout);
+    return why != NULL ? why : try_block();
+}
+
+bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
+{
+    if (ps_load_acquire(&status) != UNKNOWN)
+        return uth_tls_enabled();
+    ps_spin_lock(&init_lock);
+    if (ps_load_relaxed(&status) == UNKNOWN) {
+        int next = OFF;
+        wanted = mode;
+        if (mode != UTH_TLS_NEVER) {
+            const char *why = find_out();
+            if (why == NULL)
+                next = mode == UTH_TLS_ALWAYS || program_has_tls() ? ON : AVAILABLE;
+            else if (verbose || mode == UTH_TLS_ALWAYS)
+                ps_warn("user-level threads share their kernel thread's thread-local storage: %s", why);
+        }
+        ps_store_release(&status, next);
+    }
+    ps_spin_unlock(&init_lock);
+    return uth_tls_enabled();
+}
+
+void uth_tls_after_fork_in_child(void *carrier)
+{
+    ps_spin_init(&init_lock);
+    ps_spin_init(&lock);
+#ifdef RSEQ_SIG
+    /* The kernel goes on writing the processor's number to where the carrier registered it: memory of a stack that the C
+     * library counts as free from now on, where the carrier is not the initial thread. */
+    if (cpu_get_tp() != carrier && __rseq_size != 0)
+        syscall(SYS_rseq, (char *)carrier + __rseq_offset, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+#else
+    (void)carrier;
+#endif
+}

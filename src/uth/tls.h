@@ -1,0 +1,59 @@
+/* Thread-local blocks: native thread-local storage (__thread, thread_local, threadprivate, errno, POSIX keys) that belongs to a
+ * user-level thread and not to the kernel thread that carries it.
+ *
+ * A block is what the dynamic linker gives a new kernel thread: an instance of every loaded object's TLS segment, and the C
+ * library's descriptor of the thread (what pthread_self() points to), addressed by the thread pointer. While a
+ * user-level thread with a block runs, the thread pointer of its kernel thread is the block's.
+ *
+ * Life: uth_tls_get -> (uth_tls_enter ... uth_tls_leave)* -> uth_tls_enter, uth_tls_end, uth_tls_leave -> uth_tls_put.
+ * A block from uth_tls_get has initial values everywhere, as a new thread's; between enter and leave of different kernel
+ * threads it keeps its values. It is entered by one kernel thread at a time; who enters it has acquired what the last one
+ * released (the upper room's hand-over of the thread).
+ *
+ * What the caller must know:
+ * - Native thread-local variables of the runtime itself are switched as well: after uth_tls_enter and uth_tls_leave the current
+ *   vp (and the like) must be written anew, and no address of such a variable kept across them.
+ * - Between enter and leave the C library takes the carrier's thread id for the thread's. A recursive or error-checking mutex
+ *   that a thread holds while it changes carriers is thereby lost; every other lock of the C library is by address.
+ * - A library with initial-exec TLS that dlopen brings is initialised in kernel threads, and in blocks got later; not in
+ *   blocks that are in use at that moment.
+ * - The C library does not list blocks: gdb's "info threads" and setxid see kernel threads alone, as they should.
+ *
+ * Cost: enter and leave, the thread pointer's write and one store; get from the cache, the copy of the initial values. */
+#ifndef PS_UTH_TLS_H
+#define PS_UTH_TLS_H
+
+#include "compiler.h"
+
+struct uth_tls;
+
+/* auto: where a loaded object other than the C library and the runtime itself has a TLS segment. */
+enum uth_tls_mode { UTH_TLS_AUTO, UTH_TLS_ALWAYS, UTH_TLS_NEVER };
+
+/* Finds out whether blocks can be made here (C library, processor, sanitizers) and whether they are wanted; starts and ends
+ * one kernel thread to learn the C library's layout, tries a block, and says in one line why not when it was asked for
+ * (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call decides. Returns uth_tls_enabled(). */
+bool uth_tls_init(enum uth_tls_mode mode, bool verbose);
+bool uth_tls_enabled(void);
+/* In mode auto: looks again where objects were loaded since the last look; may turn blocks on, never off. Some hundred ns. */
+bool uth_tls_recheck(void);
+
+/* A block as of a thread that begins; NULL: no memory. */
+struct uth_tls *uth_tls_get(void);
+void uth_tls_put(struct uth_tls *tls);
+/* The stack that pthread_getattr_np tells: of the uth that the thread runs on. Any time; cheap. */
+void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
+
+/* The calling kernel thread, whose number is tid, takes the block's thread pointer. */
+void uth_tls_enter(struct uth_tls *tls, int tid);
+/* Back to the kernel thread's own thread pointer (cpu_get_tp before the first enter). */
+void uth_tls_leave(void *own);
+/* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the program's code] */
+void uth_tls_end(struct uth_tls *tls);
+
+/* Gives cached blocks back, those beyond `keep`. On a kernel thread's own thread pointer. */
+void uth_tls_trim(unsigned keep);
+/* In a forked child, on the only thread, whichever thread pointer it has; `carrier`: the own one of the kernel thread that forked. */
+void uth_tls_after_fork_in_child(void *carrier);
+
+#endif

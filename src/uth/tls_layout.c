@@ -1,0 +1,197 @@
+/* The layout of the C library's thread descriptor, found out at run time.
+ *
+ * glibc's struct pthread is private and changes between versions. What is needed of it comes from three places: the constants
+ * that glibc publishes for debuggers (nptl_db: _thread_db_*), public facts (pthread_self, __rseq_offset, the system call
+ * get_robust_list), and a specimen: a kernel thread is started on a stack that we give, and copies its own descriptor before
+ * anything has happened in it. A word of the copy that points into the descriptor will point into the new one; a word that
+ * points into the specimen's stack is either the stack's base, which tells where the bounds are kept, or of no use to anybody
+ * else and cleared. Everything else a new thread has (guards, flags, "more than one thread") is right as copied.
+ * The specimen is one whose stack the user gave: fork in a child of a block relies on it (the descriptor is put in the
+ * list of user stacks and nowhere else).
+ *
+ * Whatever does not come out as expected: no layout, and a reason. Nothing is guessed.
+ * Rejected: offsets by version (wrong at the first distribution patch); a descriptor of zeros with the known fields filled in
+ * (every new field of glibc would begin wrong); real kernel threads as donors of blocks (a parked thread each). */
+#define _GNU_SOURCE
+#include "tls_layout.h"
+
+#include "os.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
+
+#define SPECIMEN_STACK_BYTES (1u << 20) /* static TLS of big programs comes out of it */
+
+struct specimen {
+    struct uth_tls_layout *layout;
+    unsigned char *stack;
+    uintptr_t descriptor, robust_head;
+    int tid;
+};
+
+static void *be_specimen(void *arg)
+{
+    struct specimen *s = arg;
+    size_t bytes;
+    s->descriptor = (uintptr_t)pthread_self();
+    s->tid = os_thread_id();
+    syscall(SYS_get_robust_list, 0, &s->robust_head, &bytes);
+    s->layout->descriptor_from_tp = (ptrdiff_t)(s->descriptor - (uintptr_t)__builtin_thread_pointer());
+    memcpy(s->layout->image, (void *)s->descriptor, s->layout->descriptor_bytes);
+    return NULL;
+}
+
+/* A field's offset as published for debuggers: {bits, elements, offset}. */
+static bool published_offset(const char *name, size_t *out)
+{
+    const uint32_t *description = dlsym(RTLD_DEFAULT, name);
+    if (description == NULL)
+        return false;
+    *out = description[2];
+    return true;
+}
+
+static uintptr_t word_at(const struct uth_tls_layout *l, size_t offset)
+{
+    uintptr_t word;
+    memcpy(&word, l->image + offset, sizeof word);
+    return word;
+}
+
+static void set_word(struct uth_tls_layout *l, size_t offset, uintptr_t word)
+{
+    memcpy(l->image + offset, &word, sizeof word);
+}
+
+/* Makes the copy independent of where the specimen was. */
+static const char *detach_image(struct uth_tls_layout *l, const struct specimen *s)
+{
+    uintptr_t stack = (uintptr_t)s->stack;
+    l->stack_base = l->stack_size = 0;
+    for (size_t at = 0; at + sizeof(uintptr_t) <= l->descriptor_bytes; at += sizeof(uintptr_t)) {
+        uintptr_t word = word_at(l, at);
+        bool in_list = at >= l->list && at < l->list + 2 * sizeof(uintptr_t);
+        if (in_list) {
+            word = s->descriptor + l->list; /* linked with itself: what unlinks it finds a list */
+        }
+        if (word >= s->descriptor && word < s->descriptor + l->descriptor_bytes) {
+            if (l->own_pointers == UTH_TLS_MAX_FIXES)
+                return "the C library's thread descriptor has too many pointers to itself";
+            l->own_pointer[l->own_pointers++] = (uint32_t)at;
+            set_word(l, at, word - s->descriptor);
+        } else if (word == stack && at + 2 * sizeof word <= l->descriptor_bytes &&
+                   word_at(l, at + sizeof word) == SPECIMEN_STACK_BYTES) {
+            if (l->stack_base != 0)
+                return "the C library's thread descriptor has its stack twice";
+            l->stack_base = at;
+            l->stack_size = at + sizeof word;
+            at += sizeof word;
+        } else if (word >= stack && word < stack + SPECIMEN_STACK_BYTES) {
+            set_word(l, at, 0);
+        }
+    }
+    return l->stack_base == 0 ? "the stack's bounds are not found in the C library's thread descriptor" : NULL;
+}
+
+static const char *check_image(struct uth_tls_layout *l, const struct specimen *s)
+{
+    int tid;
+    if (l->tid + sizeof tid > l->descriptor_bytes || l->list + 2 * sizeof(void *) > l->descriptor_bytes ||
+        l->specific + 32 * sizeof(void *) > l->descriptor_bytes)
+        return "the C library publishes offsets beyond its thread descriptor";
+    memcpy(&tid, l->image + l->tid, sizeof tid);
+    if (tid != s->tid)
+        return "the thread number is not where the C library publishes it";
+    /* The list of robust mutexes that a thread holds begins as a pointer to itself. */
+    size_t robust = s->robust_head - s->descriptor;
+    if (robust + sizeof(uintptr_t) > l->descriptor_bytes || word_at(l, robust) != s->robust_head)
+        return "the list of robust mutexes is not in the C library's thread descriptor";
+    return NULL;
+}
+
+static const char *take_specimen(struct uth_tls_layout *l)
+{
+    struct specimen s = {.layout = l, .stack = os_map(SPECIMEN_STACK_BYTES)};
+    pthread_attr_t attr;
+    pthread_t thread;
+    const char *why = "no memory";
+    l->image = os_map(l->descriptor_bytes);
+    if (s.stack == NULL || l->image == NULL || pthread_attr_init(&attr) != 0)
+        goto out;
+    why = "no kernel thread could be started to learn the C library's layout";
+    int error = pthread_attr_setstack(&attr, s.stack, SPECIMEN_STACK_BYTES);
+    if (error == 0)
+        error = pthread_create(&thread, &attr, be_specimen, &s);
+    pthread_attr_destroy(&attr);
+    if (error != 0)
+        goto out;
+    pthread_join(thread, NULL);
+    why = check_image(l, &s);
+    if (why == NULL)
+        why = detach_image(l, &s);
+out:
+    if (s.stack != NULL)
+        os_unmap(s.stack, SPECIMEN_STACK_BYTES);
+    if (why != NULL && l->image != NULL)
+        os_unmap(l->image, l->descriptor_bytes);
+    return why;
+}
+
+/* The C library is the object that has errno in its TLS segment. */
+static int find_libc(struct dl_phdr_info *info, size_t bytes, void *layout)
+{
+    struct uth_tls_layout *l = layout;
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum && info->dlpi_tls_data != NULL; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t start = (uintptr_t)info->dlpi_tls_data, e = (uintptr_t)&errno;
+        if (segment->p_type == PT_TLS && e >= start && e < start + segment->p_memsz) {
+            l->libc_from_tp = (ptrdiff_t)(start - (uintptr_t)__builtin_thread_pointer());
+            l->libc_bytes = segment->p_memsz;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+const char *uth_tls_find_layout(struct uth_tls_layout *l)
+{
+    memset(l, 0, sizeof *l);
+    l->allocate = (void *(*)(void *))dlsym(RTLD_DEFAULT, "_dl_allocate_tls");
+    l->deallocate = (void (*)(void *, bool))dlsym(RTLD_DEFAULT, "_dl_deallocate_tls");
+    l->initialise = (void *(*)(void *, bool))dlsym(RTLD_DEFAULT, "_dl_allocate_tls_init");
+    l->ctype_init = (void (*)(void))dlsym(RTLD_DEFAULT, "__ctype_init");
+    l->call_destructors = (void (*)(void))dlsym(RTLD_DEFAULT, "__call_tls_dtors");
+    l->keys = dlsym(RTLD_DEFAULT, "__pthread_keys");
+    const uint32_t *size = dlsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread");
+    if (l->allocate == NULL || l->deallocate == NULL || l->initialise == NULL || l->ctype_init == NULL ||
+        l->call_destructors == NULL)
+        return "the dynamic linker does not give thread-local blocks";
+    if (size == NULL || l->keys == NULL || !published_offset("_thread_db_pthread_tid", &l->tid) ||
+        !published_offset("_thread_db_pthread_list", &l->list) ||
+        !published_offset("_thread_db_pthread_specific", &l->specific))
+        return "the C library does not publish its thread descriptor's layout";
+    l->descriptor_bytes = *size;
+    if (dl_iterate_phdr(find_libc, l) == 0)
+        return "the C library's own thread-local storage is not found";
+    if (l->libc_bytes > UTH_TLS_MAX_LIBC_BYTES)
+        return "the C library's own thread-local storage is too big";
+    return take_specimen(l);
+}
+
+#else
+
+const char *uth_tls_find_layout(struct uth_tls_layout *out)
+{
+    (void)out;
+    return "only glibc on x86_64, aarch64 and riscv64 is known";
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* What uth/tls.c must know of the C library: private to the two files. */
+#ifndef PS_UTH_TLS_LAYOUT_H
+#define PS_UTH_TLS_LAYOUT_H
+
+#include "compiler.h"
+
+#define UTH_TLS_MAX_FIXES 64
+#define UTH_TLS_MAX_LIBC_BYTES 4096
+
+/* struct pthread as an idle kernel thread's looks, and where things are in it; offsets from the descriptor. */
+struct uth_tls_layout {
+    void *(*allocate)(void *tcb);             /* _dl_allocate_tls */
+    void (*deallocate)(void *tcb, bool own);  /* _dl_deallocate_tls */
+    void *(*initialise)(void *tcb, bool own); /* _dl_allocate_tls_init */
+    void (*ctype_init)(void);                 /* __ctype_init */
+    void (*call_destructors)(void);           /* __call_tls_dtors */
+    /* __pthread_keys [PTHREAD_KEYS_MAX] */
+    const struct {
+        uintptr_t sequence;
+        void (*destroy)(void *);
+    } * keys;
+    size_t descriptor_bytes;
+    ptrdiff_t descriptor_from_tp; /* descriptor = thread pointer + this; 0 or negative */
+    unsigned char *image;         /* [descriptor_bytes], pointers into itself as offsets */
+    unsigned own_pointers;        /* words of the image that point into the descriptor */
+    uint32_t own_pointer[UTH_TLS_MAX_FIXES];
+    size_t tid, list, specific, stack_base, stack_size;
+    ptrdiff_t libc_from_tp; /* the C library's own TLS segment */
+    size_t libc_bytes;
+};
+
+/* NULL, or why there is none (a sentence without a full stop). */
+const char *uth_tls_find_layout(struct uth_tls_layout *out);
+
+#endif
