@@ -179,6 +179,7 @@ static void use_libc(void *stack)
     pthread_mutexattr_setrobust(&mutex_attr, PTHREAD_MUTEX_ROBUST);
     EXPECT(pthread_mutex_init(&mutex, &mutex_attr) == 0);
     EXPECT(pthread_mutex_lock(&mutex) == 0);
+    EXPECT(mutex.__data.__owner == os_thread_id()); /* the kernel must know the owner of a robust mutex */
     EXPECT(pthread_mutex_lock(&mutex) == EDEADLK);
     EXPECT(pthread_mutex_unlock(&mutex) == 0);
     EXPECT(pthread_mutex_unlock(&mutex) == EPERM);
