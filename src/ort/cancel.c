@@ -5,7 +5,7 @@
  * Callers: members, in their implicit or an explicit task.
  *
  * States, each a flag that is only ever set while its construct lasts: team.tasks.cancelled (cleared by member 0 after the region),
- * team.tasks.loop_cancelled (cleared by the last arrival at the construct's closing barrier), taskgroup.cancelled (gone with the group).
+ * team.tasks.loop_cancelled (cleared by the last arrival at the construct's closing barrier, of either kind), taskgroup.cancelled (gone with the group).
  * A work-sharing construct with task reductions has a group of its own, which stands for the group around it.
  *
  * The cancellable barrier counts arrivals in barrier_arrived; the last sets it to 0 and moves barrier_phase on. Who cancels the region sets

@@ -325,10 +325,14 @@ void ort_task_barrier(struct ort_thread *thread)
 {
     struct ort_team *team = thread->team;
     wait_for_subtree(thread);
-    if (team->n == 1)
+    if (team->n == 1) {
+        ps_store_relaxed(&team->tasks.loop_cancelled, 0);
         return;
+    }
     uint32_t phase = ee_barrier_phase(&team->ee);
     if (ee_barrier_arrive(&team->ee)) {
+        if (PS_UNLIKELY(ort_settings.cancellation))
+            ps_store_relaxed(&team->tasks.loop_cancelled, 0);
         ee_barrier_release(&team->ee);
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wake_barrier(team);
