@@ -146,7 +146,8 @@ static unsigned take_mail_back(struct vp *vp, struct ps_team *team)
 }
 
 /* How long a parent leaves mailed members to vps that are about to look, and spins for members that run elsewhere. */
-#define JOIN_PATIENCE 8 /* times ps_spin_limit */
+#define JOIN_PATIENCE 3 /* times ps_spin_limit */
+#define JOIN_LONG_PATIENCE 16 /* the same, once it is certain that each runs on a vp of its own */
 
 static bool spin_for_members(struct ps_team *team, unsigned limit)
 {
@@ -197,7 +198,7 @@ void ps_team_join(struct ps_team *team)
         if (taken && ps_sub_acq_rel(&team->left, taken) == taken)
             return;
     }
-    if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_PATIENCE))
+    if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_LONG_PATIENCE))
         return;
     if (ps_or_acq_rel(&team->left, PS_TEAM_WAITING) != 0)
         ps_block(parent);
