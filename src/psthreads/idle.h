@@ -23,6 +23,8 @@
  * Mailbox and pinned slot: the writer's exchange and its reading of the bit, the vp's setting of the bit and its reading of
  * the slot are all sequentially consistent, so one of the two sees the other (Dekker).
  *
+ * tests/models/park.pml checks all of this, and that each step is needed.
+ *
  * Cost for who inserts: one load of a line that changes only when vps go idle or are woken. */
 #ifndef PS_IDLE_H
 #define PS_IDLE_H

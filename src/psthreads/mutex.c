@@ -140,6 +140,8 @@ static struct ps_waiter *take_head(struct mutex *m, uint32_t done)
     if (done)
         ps_and_acq_rel(&m->state, ~done);
     ps_spin_unlock(&m->lock);
+    PS_CHECK(w, "mutex %p is in a state that cannot be: unlocked by a thread that did not hold it, or written over",
+             (void *)m);
     return w;
 }
 

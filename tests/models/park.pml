@@ -4,14 +4,16 @@
  * counted as searching and every vp as parked. Unless WEAK is defined, a piece of work keeps its vp until all were taken: so it is not
  * enough that some vp comes to the work by and by; each insertion must find a vp of its own while others are busy (work conservation).
  *
- * A section under a queue's lock touches that queue alone, so it is one step. A thief may find the lock held and pass the queue over.
- * Sequentially consistent, as every operation on the word, the bits and the pinned slot is in the source; the inserter's load of the word is
- * relaxed there, and is ordered by the queue's lock, as the proof sketch in idle.h says; a load that overtakes the insertion is spelled out as a variant.
+ * Everything is sequentially consistent here, as the operations on the word, the bits and the pinned slot are in the source, with one
+ * exception: the inserter's load of the word is relaxed. It may come before the insertion can be seen, but not before the queue was
+ * locked; so the model makes it inside the locked section or after it, as it happens. Other sections under a queue's lock are one
+ * step, since they touch that queue alone. A thief may find the lock held and pass the queue over.
  *   PINNED         one more piece of work, which vp 0 alone may run (needs WEAK)
  *   BROKEN_LOOK    a vp that parks does not look at the queues again
  *   BROKEN_ORDER   it looks, and then says that it parks
  *   BROKEN_LAST    the last searcher that found work does not look for more
- *   BROKEN_FENCE   the inserter reads the word before it inserts
+ *   BROKEN_EARLY   the inserter reads the word before it locks the queue
+ *   BROKEN_LOCK    the last look does not take the queues' locks
  *   BROKEN_PINNED  the last look passes the pinned slot over */
 #ifndef VPS
 #define VPS 2
@@ -26,6 +28,7 @@
 #endif
 
 byte queue[VPS];     /* number of entries */
+bool locked[VPS];    /* by an inserter */
 byte searching, parked;
 bool bit_of[VPS], wake_word[VPS], pinned[VPS];
 byte taken;
@@ -70,7 +73,11 @@ inline look_everywhere()
 #endif
     i = 0;
     do
+#ifdef BROKEN_LOCK
     :: i < VPS && !some -> some = queue[i] > 0; i++
+#else
+    :: i < VPS && !some -> atomic { !locked[i] -> some = queue[i] > 0 }; i++
+#endif
     :: else -> break
     od;
     i = 0
@@ -85,7 +92,7 @@ inline take_any()
     do
     :: i < VPS && !found ->
         if
-        :: atomic { queue[(me + i) % VPS] > 0 -> queue[(me + i) % VPS]--; found = true }
+        :: atomic { queue[(me + i) % VPS] > 0 && !locked[(me + i) % VPS] -> queue[(me + i) % VPS]--; found = true }
         :: atomic { queue[(me + i) % VPS] == 0 || i > 0 -> skip }
         fi;
         i++
@@ -171,12 +178,16 @@ proctype inserter()
     byte q, pick, s, p;
     bool got;
     atomic { select(q : 0 .. VPS - 1) };
-#ifdef BROKEN_FENCE
+#ifdef BROKEN_EARLY
     atomic { s = searching; p = parked };
-    queue[q]++;
+    atomic { !locked[q] -> locked[q] = true };
+    atomic { queue[q]++; locked[q] = false };
 #else
-    queue[q]++;
-    atomic { s = searching; p = parked };
+    atomic { !locked[q] -> locked[q] = true };
+    if
+    :: atomic { s = searching; p = parked }; atomic { queue[q]++; locked[q] = false }
+    :: atomic { queue[q]++; locked[q] = false }; atomic { s = searching; p = parked }
+    fi;
 #endif
     if
     :: p != 0 && s == 0 -> wake_one(q)
