@@ -5,6 +5,7 @@ JOBS    ?= $(shell nproc)
 PREFIX  ?= /usr/local
 CTEST   := ctest --output-on-failure --no-tests=error -j $(JOBS)
 CMAKE   := cmake
+STRICT  := $(if $(CI),-DCMAKE_COMPILE_WARNING_AS_ERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
 .PHONY: all help demo check test check-ports conformance asan tsan ubsan bench install format format-check lint clean
@@ -29,7 +30,7 @@ $(BUILD)/build.ninja: | configure
 .PHONY: configure
 configure:
 	@tools/install-deps -n build
-	@test -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@test -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(STRICT)
 
 demo:
 	tools/install-deps build demo
@@ -54,7 +55,7 @@ conformance:
 
 asan tsan ubsan:
 	tools/install-deps build check
-	$(CMAKE) --preset $@
+	$(CMAKE) --preset $@ $(STRICT)
 	$(CMAKE) --build build-$@ -j $(JOBS)
 	cd build-$@ && $(CTEST)
 
