@@ -58,6 +58,7 @@ void *vp_worker_main(void *arg)
     vp->native.vp = vp;
     vp->uth = &vp->native;
     ps_store_relaxed(&vp->tid, os_thread_id());
+    vp->own_tp = cpu_get_tp();
     ps_store_release(&vp->attached, 1);
     vp_enter_loop(vp);
     uth_cache_drain(&vp->stacks);
@@ -118,6 +119,25 @@ static unsigned measure_spin_limit(void)
 
 static void root_ended(void *arg);
 
+static enum uth_tls_mode tls_mode(void)
+{
+    const char *wish = os_env("PSTHREADS_TLS");
+    if (!wish || !strcmp(wish, "auto"))
+        return UTH_TLS_AUTO;
+    if (!strcmp(wish, "always"))
+        return UTH_TLS_ALWAYS;
+    if (!strcmp(wish, "never"))
+        return UTH_TLS_NEVER;
+    ps_warn("PSTHREADS_TLS=%s: not auto, always or never; using auto instead", wish);
+    return UTH_TLS_AUTO;
+}
+
+void ps_recheck_tls(void)
+{
+    if (!ps_tls_on() && uth_tls_recheck())
+        ps_store_relaxed(&ps_rt.tls, true);
+}
+
 static int start_locked(const psthread_config_t *config)
 {
     unsigned long n = config && config->num_vps ? config->num_vps : settings.num_vps;
@@ -146,6 +166,7 @@ static int start_locked(const psthread_config_t *config)
     ps_rt.search_ns = settings.search_ns == UINT64_MAX ? DEFAULT_SEARCH_NS : settings.search_ns;
     ps_rt.block_on_idle = settings.passive;
     ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;
+    ps_store_relaxed(&ps_rt.tls, uth_tls_init(tls_mode(), ps_rt.verbose));
     ps_store_relaxed(&victims_prepared, 0);
     for (unsigned id = 0; id < n; id++)
         if (!vp_new(id, false))
@@ -269,6 +290,8 @@ struct vp *ps_vp_attach(void)
     vp = claim_slot(0);
     PS_CHECK(vp, "more than %u kernel threads use the library at once", PS_MAX_VPS);
     ps_store_relaxed(&vp->tid, os_thread_id());
+    vp->own_tp = cpu_get_tp();
+    vp->tls = NULL;
     uth_overflow_thread_init();
     if (uth_adopt(&vp->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
@@ -419,6 +442,8 @@ void ps_after_fork_in_child(void)
     }
     ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
     progress_after_fork_in_child();
+    if (self && ps_tls_on())
+        uth_tls_after_fork_in_child(self->own_tp);
     if (self)
         ps_store_relaxed(&self->tid, os_thread_id());
     ps_queue_init(&ps_rt.global);

@@ -22,6 +22,7 @@
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
+    ps_recheck_tls();
     *team = (struct ps_team){.item.kind = PS_KIND_TEAM, .ops = ops, .members = members, .stride = (uint32_t)stride, .n_max = n_max};
     for (unsigned id = 0; id < n_max; id++) {
         struct ps_member *m = ps_team_member(team, id);
@@ -30,6 +31,22 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
         m->thread.flags = PS_T_MEMBER;
         m->thread.team_id = (uint16_t)id;
         ps_store_relaxed(&m->thread.join, PS_JOIN_DETACHED);
+    }
+}
+
+void ps_team_fini(struct ps_team *team)
+{
+    PS_CHECK(ps_load_relaxed(&team->left) == 0, "a team was given back while its region is open");
+    for (unsigned id = 1; id < team->n_max; id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        if (!m->tls)
+            continue;
+        struct vp *vp = ps_vp_attach();
+        struct uth_tls *before = vp->tls;
+        vp_enter_tls(vp, m->tls);
+        vp = vp_end_tls(vp);
+        vp_enter_tls(vp, before);
+        m->tls = NULL;
     }
 }
 
@@ -93,11 +110,26 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
 
 /* --- running members ------------------------------------------------------------------------------------------------- */
 
+static void enter_member_tls(struct vp *vp, struct ps_member *m)
+{
+    if (!m->tls)
+        m->tls = vp_new_tls(vp);
+    else
+        uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
+    if (m->tls)
+        vp_enter_tls(vp, m->tls);
+}
+
 static void run_member(struct vp *vp, struct ps_team *team, unsigned id, unsigned extra_flags)
 {
     struct ps_member *m = ps_team_member(team, id);
     become_member(vp, m, team->parent, extra_flags);
+    struct uth_tls *before = vp->tls;
+    if (ps_tls_on())
+        enter_member_tls(vp, m);
     team->ops->body(m);
+    if (ps_tls_on())
+        vp_enter_tls(ps_vp(), before);
     ps_store_release(&m->done_in, team->region);
 }
 
@@ -314,7 +346,11 @@ static void *assist_main(void *arg)
     struct ps_member *m = arg;
     struct ps_team *team = m->team;
     ps_store_release(&team->assisting, 0);
+    if (ps_tls_on())
+        enter_member_tls(ps_vp(), m);
     team->ops->assist(m);
+    if (ps_tls_on())
+        vp_enter_tls(ps_vp(), NULL);
     ps_store_release(&m->done_in, team->region);
     return NULL;
 }
@@ -327,7 +363,8 @@ void ps_member_assistant_ended(struct psthread *t)
 
 static bool lend_identity(struct ps_team *team)
 {
-    for (unsigned id = 0; id < team->n; id++) {
+    /* Member 0's thread-local storage is its parent's, which may be its kernel thread's own: that cannot be lent. */
+    for (unsigned id = ps_tls_on() ? 1 : 0; id < team->n; id++) {
         struct ps_member *m = ps_team_member(team, id);
         uint32_t region = team->region;
         if (ps_load_relaxed(&m->done_in) != region || !ps_cas_acq_rel(&m->done_in, &region, 0))

@@ -26,6 +26,9 @@ struct ps_team_ops {
 struct ps_member {
     struct psthread thread;
     struct ps_team *team;
+    /* Its thread-local block, kept between regions: threadprivate variables persist with the team (OpenMP 5.2 section 5.2). NULL: none
+     * yet; never for member 0, which is the parent itself. Written by the vp that runs the member. */
+    struct uth_tls *tls;
     /* (shared) the member waits in the barrier, its context blocked: set by the member, taken (compare-and-swap to 0) by who
      * readies it, or by the member itself when the phase has ended meanwhile. */
     _Atomic uint32_t blocked;
@@ -62,6 +65,9 @@ struct ps_team {
 };
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
+
+/* Ends the members' thread-local blocks (runs the program's destructors). No region is open. */
+void ps_team_fini(struct ps_team *team);
 
 static inline struct ps_member *ps_team_member(const struct ps_team *team, unsigned id)
 {

@@ -322,6 +322,8 @@ void psthread_exit(void *result)
     if (!t || t->flags & PS_T_ROOT)
         pthread_exit(result);
     PS_CHECK(!(t->flags & (PS_T_CALLED | PS_T_MEMBER)), "psthread_exit in a thread that runs as a call on another's stack");
+    if (ps_tls_on())
+        vp = vp_end_tls(vp);
     ps_thread_end(vp, t, result);
     vp = ps_vp();
     vp->current = NULL;

@@ -35,6 +35,41 @@ struct psthread *ps_self(void)
     return ps_vp_attach()->current;
 }
 
+PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
+{
+    if (tls == vp->tls)
+        return;
+    vp->tls = tls;
+    if (tls)
+        uth_tls_enter(tls, ps_load_relaxed(&vp->tid));
+    else
+        uth_tls_leave(vp->own_tp);
+    vp_carry(vp);
+}
+
+struct uth_tls *vp_new_tls(struct vp *vp)
+{
+    static _Atomic uint32_t said;
+    struct uth_tls *tls = uth_tls_get();
+    if (tls)
+        uth_tls_set_stack(tls, vp->uth->stack, vp->uth->stack_bytes);
+    else if (!ps_xchg_acq_rel(&said, 1))
+        ps_warn("no memory for a thread's own thread-local storage: it uses its kernel thread's");
+    return tls;
+}
+
+struct vp *vp_end_tls(struct vp *vp)
+{
+    struct uth_tls *tls = vp->tls;
+    if (!tls)
+        return vp;
+    uth_tls_end(tls);
+    vp = ps_vp();
+    vp_enter_tls(vp, NULL);
+    uth_tls_put(tls);
+    return vp;
+}
+
 /* Whether a switch brings another native thread-local block with it, in which `carried` must be set anew. */
 #define VP_CARRY_ANEW CPU_CARRIES_TLS
 
@@ -45,6 +80,8 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
 {
     if (VP_CARRY_ANEW)
         vp_carry(vp);
+    if (ps_tls_on())
+        vp_enter_tls(vp, self->tls);
     struct uth *left = vp->left_uth;
     bool dead = vp->left_dies;
     uth_switched(left, self);
@@ -57,6 +94,7 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
     vp->left_uth = from;
     vp->left_dies = dying;
     vp->uth = to;
+    from->tls = vp->tls;
     vp = uth_switch(from, to, vp, dying);
     vp_arrived(vp, from);
     return vp;
@@ -90,6 +128,7 @@ static bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
             uth_put(&vp->stacks, fresh);
         return false;
     }
+    fresh->tls = NULL;
     vp->current = NULL;
     vp_leave(vp, from, fresh, dying);
     return true;
@@ -320,8 +359,11 @@ static struct ps_work find_work(struct vp *vp)
 
 /* --- the loop ------------------------------------------------------------------------------------------------------------ */
 
-void vp_run_fresh(struct vp *vp, struct psthread *t)
+static void vp_run_fresh(struct vp *vp, struct psthread *t)
 {
+    bool own_tls = ps_tls_on() && !(t->flags & PS_T_MEMBER); /* an assistant enters its member's */
+    if (own_tls)
+        vp_enter_tls(vp, vp_new_tls(vp));
     t->uth = vp->uth;
     t->vp = vp;
     ps_store_relaxed(&t->state, PS_RUNNING);
@@ -329,6 +371,8 @@ void vp_run_fresh(struct vp *vp, struct psthread *t)
     vp_tick(vp);
     void *result = t->fn(t->arg);
     vp = ps_vp();
+    if (own_tls)
+        vp = vp_end_tls(vp);
     ps_thread_end(vp, t, result);
     vp->current = NULL;
 }
@@ -345,6 +389,7 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
         return;
     }
     vp->handoff = ps_work_of(t);
+    sized->tls = NULL;
     vp_leave(vp, self, sized, true);
     __builtin_unreachable();
 }

@@ -16,6 +16,7 @@
 #include "sched.h"
 #include "team.h"
 #include "thread.h"
+#include "tls.h"
 #include "uth.h"
 
 /* What find_work hands to a loop: a thread (id 0), a claimed member of a team (its number, never 0), or nothing.
@@ -52,6 +53,8 @@ struct vp {
     /* line 0, 1: the vp's own */
     struct psthread *current; /* NULL while its loop looks for work */
     struct uth *uth;          /* the stack it runs on */
+    struct uth_tls *tls;      /* the thread-local block it has entered; NULL: the kernel thread's own */
+    void *own_tp;             /* the kernel thread's own thread pointer */
     struct uth *left_uth;     /* the stack of the switch under way */
     bool left_dies;
     bool is_guest;
@@ -102,6 +105,7 @@ struct ps_runtime {
     bool block_on_idle;        /* passive: never spin for another thread */
     bool has_global;
     bool verbose;
+    _Atomic bool tls;          /* threads have thread-local blocks of their own; may turn true, never false again */
     struct ps_queue global;    /* optional queue for coarse threads */
     _Atomic uint32_t num_slots; /* vps in use or once used: the range worth visiting */
     _Atomic uint32_t stopping;
@@ -130,12 +134,19 @@ void vp_enqueue_global(struct ps_item *item, enum ps_end end);
 
 /* Ends thread t, which runs on this vp: called by the loop when its function has returned. */
 void ps_thread_end(struct vp *vp, struct psthread *t, void *result);
+/* Thread-local blocks where objects that were loaded meanwhile want them. */
+void ps_recheck_tls(void);
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
 /* The root's kernel thread ends: its descriptor is given up. */
 void ps_thread_end_root(struct psthread *t);
 
-/* Runs `t` (fresh) on the uth that runs now. */
-void vp_run_fresh(struct vp *vp, struct psthread *t);
+/* Thread-local blocks (uth/tls.h). vp enters a block, or with NULL its kernel thread's own; the current vp is written anew there. */
+void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
+static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
+/* A block for a thread that begins on the uth that runs now; NULL where there is no memory for one: said once. */
+struct uth_tls *vp_new_tls(struct vp *vp);
+/* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns the vp. */
+struct vp *vp_end_tls(struct vp *vp);
 
 /* What the entity layer asks for before the library starts. */
 struct ps_settings {

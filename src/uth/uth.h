@@ -30,6 +30,7 @@ struct uth {
     struct uth *next;         /* in a cache */
     unsigned batch_count;     /* first of a batch on the shared list: how many it has */
     bool used;                /* ran since its stack's memory was last given back */
+    struct uth_tls *tls;      /* the block of the thread whose context is saved here; the upper room's to keep */
     void *vp;                 /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     void *fiber;              /* thread sanitizer's fiber, in such builds */
     void *fake_stack;         /* address sanitizer's, likewise */

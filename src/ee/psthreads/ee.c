@@ -91,10 +91,7 @@ void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *mem
     _Static_assert(sizeof *ops == sizeof(struct ps_team_ops), "ee_team_ops and ps_team_ops have the same members");
     ps_team_init(team_of(team), (const struct ps_team_ops *)(const void *)ops, members, stride, n_max);
 }
-void ee_team_fini(struct ee_team *team)
-{
-    PS_CHECK(ps_load_relaxed(&team_of(team)->left) == 0, "a team was given back while its region is open");
-}
+void ee_team_fini(struct ee_team *team) { ps_team_fini(team_of(team)); }
 unsigned ee_team_reserve(struct ee_team *team, unsigned n)
 {
     (void)team;
