@@ -24,9 +24,30 @@
 #include "os.h"
 
 /* omp_alloctrait_key_t and omp_alloctrait_value_t. */
-enum { KEY_SYNC_HINT = 1, KEY_ALIGNMENT, KEY_ACCESS, KEY_POOL_SIZE, KEY_FALLBACK, KEY_FB_DATA, KEY_PINNED, KEY_PARTITION };
-enum { FALSE_VALUE = 0, TRUE_VALUE = 1, CONTENDED = 3, PRIVATE = 6, ALL = 7, CGROUP = 10, DEFAULT_FB = 11, NULL_FB, ABORT_FB, ALLOCATOR_FB,
-       ENVIRONMENT = 15, INTERLEAVED = 18 };
+enum {
+    KEY_SYNC_HINT = 1,
+    KEY_ALIGNMENT,
+    KEY_ACCESS,
+    KEY_POOL_SIZE,
+    KEY_FALLBACK,
+    KEY_FB_DATA,
+    KEY_PINNED,
+    KEY_PARTITION
+};
+enum {
+    FALSE_VALUE = 0,
+    TRUE_VALUE = 1,
+    CONTENDED = 3,
+    PRIVATE = 6,
+    ALL = 7,
+    CGROUP = 10,
+    DEFAULT_FB = 11,
+    NULL_FB,
+    ABORT_FB,
+    ALLOCATOR_FB,
+    ENVIRONMENT = 15,
+    INTERLEAVED = 18
+};
 #define DEFAULT_VALUE UINTPTR_MAX
 
 struct allocator {
@@ -282,5 +303,6 @@ void ort_allocator_env_read(void)
             ort_settings.initial.default_allocator = i;
             return;
         }
-    ps_warn("OMP_ALLOCATOR=\"%s\" is not a predefined allocator's name; using %s instead", text, names[ORT_ALLOCATOR_DEFAULT]);
+    ps_warn("OMP_ALLOCATOR=\"%s\" is not a predefined allocator's name; using %s instead", text,
+            names[ORT_ALLOCATOR_DEFAULT]);
 }

@@ -84,7 +84,10 @@ static void show_places(FILE *f)
 
 static void show_text(FILE *f, const char *name, const char *value) { fprintf(f, "  %s = '%s'\n", name, value); }
 static void show_bool(FILE *f, const char *name, bool value) { show_text(f, name, value ? "TRUE" : "FALSE"); }
-static void show_number(FILE *f, const char *name, uint64_t value) { fprintf(f, "  %s = '%" PRIu64 "'\n", name, value); }
+static void show_number(FILE *f, const char *name, uint64_t value)
+{
+    fprintf(f, "  %s = '%" PRIu64 "'\n", name, value);
+}
 
 static void show_affinity_format(FILE *f)
 {

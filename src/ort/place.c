@@ -38,7 +38,7 @@ static enum ort_bind read_policy(const char **p)
     static const struct {
         const char *word;
         enum ort_bind bind;
-    } policies[] = {{"false", ORT_BIND_FALSE},    {"true", ORT_BIND_TRUE},   {"master", ORT_BIND_PRIMARY},
+    } policies[] = {{"false", ORT_BIND_FALSE},     {"true", ORT_BIND_TRUE},   {"master", ORT_BIND_PRIMARY},
                     {"primary", ORT_BIND_PRIMARY}, {"close", ORT_BIND_CLOSE}, {"spread", ORT_BIND_SPREAD}};
     while (isspace((unsigned char)**p))
         (*p)++;
@@ -80,8 +80,8 @@ static bool read_proc_bind(struct ort_icv *icv)
     unsigned char *list = malloc(strlen(text) + 1);
     unsigned n = list == NULL ? 0 : read_policies(text, list);
     if (n == 0) {
-        ps_warn("OMP_PROC_BIND=\"%s\" is not false, true or a list of primary, close and spread; using %s instead", text,
-                "true where places are given, else false,");
+        ps_warn("OMP_PROC_BIND=\"%s\" is not false, true or a list of primary, close and spread; using %s instead",
+                text, "true where places are given, else false,");
         free(list);
         return false;
     }
@@ -112,8 +112,8 @@ static bool cut_to_mask(struct ort_places *list)
     place_free(list);
     *list = left.list;
     if (list->n > 0 && list->n < before)
-        ps_warn("%s: %u of %u places have no processor that this process may use; using the other %u instead", asked_name,
-                before - list->n, before, list->n);
+        ps_warn("%s: %u of %u places have no processor that this process may use; using the other %u instead",
+                asked_name, before - list->n, before, list->n);
     return list->n > 0;
 }
 
@@ -181,7 +181,8 @@ const struct ort_places *ort_places(void)
     return places_exist ? &places : NULL;
 }
 
-bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind, unsigned count)
+bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind,
+                         unsigned count)
 {
     static const enum os_sharing shared[] = {[PLACE_CORES] = OS_SHARING_SMT,
                                              [PLACE_LL_CACHES] = OS_SHARING_L3,

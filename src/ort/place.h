@@ -60,6 +60,7 @@ const char *place_parse(const char *text, enum place_kind *kind, unsigned *count
 /* GOMP_CPU_AFFINITY; likewise. */
 const char *place_parse_cpus(const char *text, struct ort_places *list);
 /* The first `count` (0: all) places that the name stands for on that machine. */
-bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind, unsigned count);
+bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind,
+                         unsigned count);
 
 #endif
