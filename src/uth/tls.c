@@ -4,7 +4,8 @@
  * Does not: decide which thread has a block, nor when.
  *
  * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE.
- * Fields of a block are its owner's; the free list is under `lock`.
+ * Fields of a block are its owner's; the free list and the list of all blocks are under `lock`. The latter is there for objects
+ * that dlopen brings into the static part of every block (uth_tls_recheck).
  *
  * Used again: C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment gets its
  * initial values from the dynamic linker - but the C library's own, which stays: it holds the thread's malloc cache and arena,
@@ -25,11 +26,11 @@
 #include "os.h"
 #include "spin.h"
 #include "tls_layout.h"
+#include "tls_objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <locale.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ struct uth_tls {
     bool fresh; /* character tables are still to be set, which takes the block's thread pointer */
     bool used;
     struct uth_tls *next;
+    struct uth_tls *next_of_all, **link_of_all;
 };
 
 /* The vector of a thread's TLS blocks lies where __tls_get_addr finds it: part of the processor's ABI. */
@@ -70,8 +72,10 @@ static _Atomic int status;            /* written under init_lock; ON is a releas
 static struct ps_spin init_lock, lock;
 static struct uth_tls_layout layout;
 static enum uth_tls_mode wanted;
-static unsigned long long objects_seen; /* dlpi_adds at the last look */
-static struct uth_tls *free_list;
+static _Atomic unsigned long long objects_seen; /* at the last look; written under init_lock */
+static struct uth_tls_segment segments[UTH_TLS_MAX_SEGMENTS];
+static unsigned num_segments;
+static struct uth_tls *free_list, *all; /* under `lock` */
 static unsigned free_count;
 
 bool uth_tls_enabled(void) { return ps_load_acquire(&status) == ON; }
@@ -118,6 +122,13 @@ static struct uth_tls *make(void)
     }
     tls->fresh = true;
     write_descriptor(tls);
+    ps_spin_lock(&lock);
+    tls->next_of_all = all;
+    tls->link_of_all = &all;
+    if (all != NULL)
+        all->link_of_all = &tls->next_of_all;
+    all = tls;
+    ps_spin_unlock(&lock);
     return tls;
 }
 
@@ -160,6 +171,11 @@ static void *take_libc_state(void *block)
 static void unmake(struct uth_tls *tls)
 {
     pthread_t thread;
+    ps_spin_lock(&lock);
+    *tls->link_of_all = tls->next_of_all;
+    if (tls->next_of_all != NULL)
+        tls->next_of_all->link_of_all = tls->link_of_all;
+    ps_spin_unlock(&lock);
     free_key_arrays(tls);
     if (pthread_create(&thread, NULL, take_libc_state, tls) == 0)
         pthread_join(thread, NULL);
@@ -172,6 +188,7 @@ static void unmake(struct uth_tls *tls)
 
 struct uth_tls *uth_tls_get(void)
 {
+    uth_tls_recheck(); /* so that no later look finds a segment new that this block begins with */
     ps_spin_lock(&lock);
     struct uth_tls *tls = free_list;
     if (tls != NULL) {
@@ -262,61 +279,41 @@ void uth_tls_end(struct uth_tls *tls)
 
 /* --- whether --- */
 
-struct look {
-    unsigned long long adds;
-    bool only_count, wanted;
-};
-
-static bool is_of_the_c_library(const char *path)
+/* Blocks that exist get the initial values of segments that dlopen has put in the static part of every thread's block since
+ * the last look; the dynamic linker does that for the threads it knows. */
+static void initialise_new_segments(void)
 {
-    static const char *const names[] = {"libc.so.", "ld-linux",  "ld64.so",   "libpthread.so.",
-                                        "libm.so.", "libdl.so.", "librt.so.", "libresolv.so."};
-    const char *name = strrchr(path, '/');
-    name = name == NULL ? path : name + 1;
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
-static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *arg)
-{
-    struct look *look = arg;
-    bool has_tls = false, is_ours = false;
-    (void)bytes;
-    look->adds = info->dlpi_adds;
-    if (look->only_count)
-        return 1;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + segment->p_vaddr, here = (uintptr_t)&look_at_object;
-        has_tls |= segment->p_type == PT_TLS && segment->p_memsz > 0;
-        is_ours |= segment->p_type == PT_LOAD && here >= start && here < start + segment->p_memsz;
+    static struct uth_tls_segment now[UTH_TLS_MAX_SEGMENTS]; /* under init_lock; too big for a small stack */
+    unsigned n = uth_tls_objects_static(now);
+    for (unsigned i = 0; i < n; i++) {
+        bool seen = false;
+        for (unsigned j = 0; j < num_segments && !seen; j++)
+            seen = segments[j].object == now[i].object && segments[j].module == now[i].module;
+        for (struct uth_tls *tls = seen ? NULL : all; tls != NULL; tls = tls->next_of_all) {
+            char *to = (char *)tls->tp + now[i].from_tp;
+            memcpy(to, now[i].image, now[i].image_bytes);
+            memset(to + now[i].image_bytes, 0, now[i].bytes - now[i].image_bytes);
+        }
     }
-    /* Linked into the program itself, the runtime's variables cannot be told from the program's: the program counts. */
-    bool is_program = info->dlpi_name == NULL || info->dlpi_name[0] == '\0';
-    look->wanted |= has_tls && (is_program || (!is_ours && !is_of_the_c_library(info->dlpi_name)));
-    return 0;
-}
-
-static bool program_has_tls(void)
-{
-    struct look look = {.only_count = false};
-    dl_iterate_phdr(look_at_object, &look);
-    objects_seen = look.adds;
-    return look.wanted;
+    memcpy(segments, now, n * sizeof now[0]);
+    num_segments = n;
 }
 
 bool uth_tls_recheck(void)
 {
-    if (ps_load_acquire(&status) != AVAILABLE)
-        return uth_tls_enabled();
-    struct look look = {.only_count = true};
-    dl_iterate_phdr(look_at_object, &look);
+    int known = ps_load_acquire(&status);
+    if (known != AVAILABLE && known != ON)
+        return false;
+    unsigned long long loaded = uth_tls_objects_loaded();
+    if (PS_LIKELY(loaded == ps_load_relaxed(&objects_seen)))
+        return known == ON;
     ps_spin_lock(&init_lock);
-    if (ps_load_relaxed(&status) == AVAILABLE && wanted == UTH_TLS_AUTO && look.adds != objects_seen &&
-        program_has_tls())
+    ps_store_relaxed(&objects_seen, loaded);
+    if (ps_load_relaxed(&status) == AVAILABLE && wanted == UTH_TLS_AUTO && uth_tls_objects_wanted())
         ps_store_release(&status, ON);
+    ps_spin_lock(&lock);
+    initialise_new_segments();
+    ps_spin_unlock(&lock);
     ps_spin_unlock(&init_lock);
     return uth_tls_enabled();
 }
@@ -393,9 +390,11 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
         int next = OFF;
         wanted = mode;
         if (mode != UTH_TLS_NEVER) {
+            ps_store_relaxed(&objects_seen, uth_tls_objects_loaded());
+            num_segments = uth_tls_objects_static(segments);
             const char *why = find_out();
             if (why == NULL)
-                next = mode == UTH_TLS_ALWAYS || program_has_tls() ? ON : AVAILABLE;
+                next = mode == UTH_TLS_ALWAYS || uth_tls_objects_wanted() ? ON : AVAILABLE;
             else if (verbose || mode == UTH_TLS_ALWAYS)
                 ps_warn("user-level threads share their kernel thread's thread-local storage: %s", why);
         }

@@ -15,8 +15,8 @@
  *   vp (and the like) must be written anew, and no address of such a variable kept across them.
  * - Between enter and leave the C library takes the carrier's thread id for the thread's. A recursive or error-checking mutex
  *   that a thread holds while it changes carriers is thereby lost; every other lock of the C library is by address.
- * - A library with initial-exec TLS that dlopen brings is initialised in kernel threads, and in blocks got later; not in
- *   blocks that are in use at that moment.
+ * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64 any):
+ *   blocks that exist get its initial values at the next uth_tls_recheck, so one belongs at the start of every region.
  * - The C library does not list blocks: gdb's "info threads" and setxid see kernel threads alone, as they should.
  *
  * Cost: enter and leave, the thread pointer's write and one store; get from the cache, the copy of the initial values. */
@@ -35,7 +35,8 @@ enum uth_tls_mode { UTH_TLS_AUTO, UTH_TLS_ALWAYS, UTH_TLS_NEVER };
  * (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call decides. Returns uth_tls_enabled(). */
 bool uth_tls_init(enum uth_tls_mode mode, bool verbose);
 bool uth_tls_enabled(void);
-/* In mode auto: looks again where objects were loaded since the last look; may turn blocks on, never off. Some hundred ns. */
+/* Looks again where objects were loaded since the last look: existing blocks get the initial values of segments in the static
+ * part; in mode auto, may turn blocks on (never off). Nothing loaded: some tens of ns. Returns uth_tls_enabled(). */
 bool uth_tls_recheck(void);
 
 /* A block as of a thread that begins; NULL: no memory. */

@@ -5,7 +5,7 @@
 #include "compiler.h"
 
 #define UTH_TLS_MAX_FIXES 64
-#define UTH_TLS_MAX_LIBC_BYTES 4096
+#define UTH_TLS_MAX_LIBC_BYTES 1024
 
 /* struct pthread as an idle kernel thread's looks, and where things are in it; offsets from the descriptor. */
 struct uth_tls_layout {

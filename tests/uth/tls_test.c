@@ -31,6 +31,7 @@ static __thread int zero[1000];
 /* What happens inside a block is in functions that are not inlined: nothing of the thread pointer is kept. */
 typedef void inside_fn(void *arg);
 static void *own_tp;
+static unsigned wrong;
 
 PS_NOINLINE static void run_in(struct uth_tls *tls, inside_fn *fn, void *arg)
 {
@@ -46,6 +47,7 @@ static int set_up(void **state)
 {
     (void)state;
     own_tp = cpu_get_tp();
+    wrong = 0;
     return 0;
 }
 
@@ -55,7 +57,6 @@ static int tear_down(void **state)
     return cpu_get_tp() == own_tp ? 0 : -1;
 }
 
-static unsigned wrong;
 #define EXPECT(cond)                                                                  \
     do {                                                                              \
         if (!(cond)) {                                                                \
@@ -302,15 +303,15 @@ static void use_late(void *arg)
 }
 static void expect_late(void *arg) { EXPECT(*late_variable() == (int)(uintptr_t)arg); }
 
-static void test_library_that_comes_later(void **state)
+static void with_library(const char *path)
 {
-    (void)state;
     struct uth_tls *a = uth_tls_get(), *b = uth_tls_get();
     run_in(a, set_all, (void *)1); /* in use before the library is there */
-    void *library = dlopen(LATE_LIBRARY, RTLD_NOW);
+    void *library = dlopen(path, RTLD_NOW);
     assert_non_null(library);
     *(void **)&late_variable = dlsym(library, "late_variable");
     assert_non_null(late_variable);
+    assert_true(uth_tls_recheck());
     for (int again = 0; again < 3; again++) {
         run_in(a, use_late, (void *)100);
         run_in(b, use_late, (void *)200);
@@ -328,6 +329,18 @@ static void test_library_that_comes_later(void **state)
     uth_tls_put(b);
     dlclose(library);
     assert_int_equal(wrong, 0);
+}
+
+static void test_library_that_comes_later(void **state)
+{
+    (void)state;
+    with_library(LATE_LIBRARY);
+}
+
+static void test_initial_exec_library(void **state)
+{
+    (void)state;
+    with_library(LATE_LIBRARY_INITIAL_EXEC);
 }
 
 /* --- memory --- */
@@ -470,6 +483,7 @@ int main(void)
         TEST(test_c_library),
         TEST(test_end),
         TEST(test_library_that_comes_later),
+        TEST(test_initial_exec_library),
         TEST(test_given_back),
         TEST(test_fork),
         TEST(test_many),

@@ -1,0 +1,24 @@
+/* Which loaded objects have thread-local storage, and where: private to uth/tls*.c. */
+#ifndef PS_UTH_TLS_OBJECTS_H
+#define PS_UTH_TLS_OBJECTS_H
+
+#include "compiler.h"
+
+/* Grows with each object that is loaded; some tens of ns. */
+unsigned long long uth_tls_objects_loaded(void);
+/* Whether an object other than the C library and the runtime itself has thread-local storage. */
+bool uth_tls_objects_wanted(void);
+
+/* A TLS segment that lies at the same place of every thread's block. */
+struct uth_tls_segment {
+    uintptr_t object;
+    size_t module;
+    ptrdiff_t from_tp;
+    const void *image;
+    size_t image_bytes, bytes;
+};
+#define UTH_TLS_MAX_SEGMENTS 256
+/* Fills out with at most UTH_TLS_MAX_SEGMENTS of them. */
+unsigned uth_tls_objects_static(struct uth_tls_segment *out);
+
+#endif
