@@ -201,9 +201,10 @@ static char read_letter(const char **p)
     static const struct {
         const char *name;
         char letter;
-    } fields[] = {{"{team_num}", 't'},      {"{num_teams}", 'T'},     {"{nesting_level}", 'L'},    {"{thread_num}", 'n'},
-                  {"{num_threads}", 'N'},   {"{ancestor_tnum}", 'a'}, {"{host}", 'H'},             {"{process_id}", 'P'},
-                  {"{native_thread_id}", 'i'}, {"{thread_affinity}", 'A'}};
+    } fields[] = {{"{team_num}", 't'},       {"{num_teams}", 'T'},   {"{nesting_level}", 'L'},
+                  {"{thread_num}", 'n'},     {"{num_threads}", 'N'}, {"{ancestor_tnum}", 'a'},
+                  {"{host}", 'H'},           {"{process_id}", 'P'},  {"{native_thread_id}", 'i'},
+                  {"{thread_affinity}", 'A'}};
     if (**p != '{')
         return **p != '\0' ? *(*p)++ : 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -244,7 +245,8 @@ static PS_COLD void report_once(const char *format)
 {
     static _Atomic bool said;
     if (!ps_xchg_acq_rel(&said, true))
-        ps_warn("affinity format \"%s\" has a field that there is not; using the format's own text there instead", format);
+        ps_warn("affinity format \"%s\" has a field that there is not; using the format's own text there instead",
+                format);
 }
 
 size_t ort_affinity_text(const struct ort_thread *t, const char *format, char *buffer, size_t size)

@@ -11,7 +11,8 @@ PS_EXPORT intptr_t omp_init_allocator_(const intptr_t *memspace, const int32_t *
 {
     return (intptr_t)ort_allocator_make((uintptr_t)*memspace, *n, traits);
 }
-PS_EXPORT intptr_t omp_init_allocator_8_(const intptr_t *memspace, const int64_t *n, const struct ort_alloctrait *traits)
+PS_EXPORT intptr_t omp_init_allocator_8_(const intptr_t *memspace, const int64_t *n,
+                                         const struct ort_alloctrait *traits)
 {
     return (intptr_t)ort_allocator_make((uintptr_t)*memspace, user_int(*n), traits);
 }
@@ -20,7 +21,10 @@ PS_EXPORT void omp_destroy_allocator(uintptr_t allocator) { ort_allocator_destro
 PS_EXPORT void omp_destroy_allocator_(const intptr_t *allocator) { ort_allocator_destroy((uintptr_t)*allocator); }
 
 PS_EXPORT void omp_set_default_allocator(uintptr_t allocator) { ort_allocator_set_default(allocator); }
-PS_EXPORT void omp_set_default_allocator_(const intptr_t *allocator) { ort_allocator_set_default((uintptr_t)*allocator); }
+PS_EXPORT void omp_set_default_allocator_(const intptr_t *allocator)
+{
+    ort_allocator_set_default((uintptr_t)*allocator);
+}
 PS_EXPORT uintptr_t omp_get_default_allocator(void) { return ort_allocator_default(); }
 PS_EXPORT intptr_t omp_get_default_allocator_(void) { return (intptr_t)ort_allocator_default(); }
 

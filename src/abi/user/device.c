@@ -26,7 +26,10 @@ static int pause_host(int kind) { return ort_pause(kind == 2) == 0 ? 0 : -1; }
 static int pause_device(int kind, int device) { return device == HOST ? pause_host(kind) : -1; }
 
 PS_EXPORT int omp_pause_resource(int kind, int device) { return pause_device(kind, device); }
-PS_EXPORT int32_t omp_pause_resource_(const int32_t *kind, const int32_t *device) { return pause_device(*kind, *device); }
+PS_EXPORT int32_t omp_pause_resource_(const int32_t *kind, const int32_t *device)
+{
+    return pause_device(*kind, *device);
+}
 PS_EXPORT int omp_pause_resource_all(int kind) { return pause_host(kind); }
 PS_EXPORT int32_t omp_pause_resource_all_(const int32_t *kind) { return pause_host(*kind); }
 
@@ -42,8 +45,8 @@ PS_EXPORT void omp_target_free(void *p, int device)
 
 PS_EXPORT int omp_target_is_present(const void *p, int device) { return p == NULL || device == HOST; }
 
-PS_EXPORT int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset, int to_device,
-                                int from_device)
+PS_EXPORT int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset,
+                                int to_device, int from_device)
 {
     if (to_device != HOST || from_device != HOST)
         return EINVAL;
@@ -66,7 +69,8 @@ static bool outermost(const struct side *s, int dims, size_t element, size_t *st
     return !__builtin_mul_overflow(*stride, s->offset[0], start);
 }
 
-static int copy_box(char *to, const char *from, size_t element, int dims, const size_t *volume, struct side t, struct side f)
+static int copy_box(char *to, const char *from, size_t element, int dims, const size_t *volume, struct side t,
+                    struct side f)
 {
     size_t to_stride, from_stride, to_at, from_at, bytes;
     if (!outermost(&t, dims, element, &to_stride, &to_at) || !outermost(&f, dims, element, &from_stride, &from_at))
@@ -99,8 +103,8 @@ PS_EXPORT int omp_target_memcpy_rect(void *to, const void *from, size_t element,
 }
 
 /* The host's memory cannot be associated with any other. */
-PS_EXPORT int omp_target_associate_ptr(PS_UNUSED const void *host, PS_UNUSED const void *device_ptr, PS_UNUSED size_t bytes,
-                                       PS_UNUSED size_t offset, PS_UNUSED int device)
+PS_EXPORT int omp_target_associate_ptr(PS_UNUSED const void *host, PS_UNUSED const void *device_ptr,
+                                       PS_UNUSED size_t bytes, PS_UNUSED size_t offset, PS_UNUSED int device)
 {
     return EINVAL;
 }

@@ -17,10 +17,8 @@
 #define OF_3_0(name) __asm__(".symver user_" #name "_3, omp_" #name "@@OMP_3.0")
 
 /* The same for both versions. */
-#define BOTH(type, name, parameter, body)                                                                              \
-    PS_EXPORT type user_##name##_1(parameter) body                                                                     \
-    PS_EXPORT type user_##name##_3(parameter) body                                                                     \
-    OF_1_0(name);                                                                                                      \
+#define BOTH(type, name, parameter, body)                                                                       \
+    PS_EXPORT type user_##name##_1(parameter) body PS_EXPORT type user_##name##_3(parameter) body OF_1_0(name); \
     OF_3_0(name)
 
 /* --- simple locks ---------------------------------------------------------------------------------------------------------- */
@@ -65,20 +63,20 @@ OF_3_0(unset_nest_lock);
 OF_3_0(test_nest_lock);
 
 /* Behind a pointer. */
-#define NEST_POINTER(name, version, owner)                                                                             \
-    PS_EXPORT void user_init_nest_lock##name##_##version(nest **lock) { *lock = make_nest(); }                         \
-    PS_EXPORT void user_destroy_nest_lock##name##_##version(nest **lock)                                               \
-    {                                                                                                                  \
-        free(*lock);                                                                                                   \
-        *lock = NULL;                                                                                                  \
-    }                                                                                                                  \
-    PS_EXPORT void user_set_nest_lock##name##_##version(nest **lock) { ort_nest_lock(*lock, owner()); }                \
-    PS_EXPORT void user_unset_nest_lock##name##_##version(nest **lock) { ort_nest_unlock(*lock); }                     \
-    PS_EXPORT int user_test_nest_lock##name##_##version(nest **lock) { return ort_nest_lock_try(*lock, owner()); }     \
-    OF_##version##_0(init_nest_lock##name);                                                                            \
-    OF_##version##_0(destroy_nest_lock##name);                                                                         \
-    OF_##version##_0(set_nest_lock##name);                                                                             \
-    OF_##version##_0(unset_nest_lock##name);                                                                           \
+#define NEST_POINTER(name, version, owner)                                                                         \
+    PS_EXPORT void user_init_nest_lock##name##_##version(nest **lock) { *lock = make_nest(); }                     \
+    PS_EXPORT void user_destroy_nest_lock##name##_##version(nest **lock)                                           \
+    {                                                                                                              \
+        free(*lock);                                                                                               \
+        *lock = NULL;                                                                                              \
+    }                                                                                                              \
+    PS_EXPORT void user_set_nest_lock##name##_##version(nest **lock) { ort_nest_lock(*lock, owner()); }            \
+    PS_EXPORT void user_unset_nest_lock##name##_##version(nest **lock) { ort_nest_unlock(*lock); }                 \
+    PS_EXPORT int user_test_nest_lock##name##_##version(nest **lock) { return ort_nest_lock_try(*lock, owner()); } \
+    OF_##version##_0(init_nest_lock##name);                                                                        \
+    OF_##version##_0(destroy_nest_lock##name);                                                                     \
+    OF_##version##_0(set_nest_lock##name);                                                                         \
+    OF_##version##_0(unset_nest_lock##name);                                                                       \
     OF_##version##_0(test_nest_lock##name)
 
 NEST_POINTER(, 1, thread);

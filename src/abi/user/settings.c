@@ -94,7 +94,10 @@ USER_GET(omp_get_teams_thread_limit, (int)ort_settings.teams_thread_limit)
 
 PS_EXPORT void omp_set_schedule(unsigned kind, int chunk) { set_schedule(kind, chunk); }
 PS_EXPORT void omp_set_schedule_(const int32_t *kind, const int32_t *chunk) { set_schedule((unsigned)*kind, *chunk); }
-PS_EXPORT void omp_set_schedule_8_(const int32_t *kind, const int64_t *chunk) { set_schedule((unsigned)*kind, user_int(*chunk)); }
+PS_EXPORT void omp_set_schedule_8_(const int32_t *kind, const int64_t *chunk)
+{
+    set_schedule((unsigned)*kind, user_int(*chunk));
+}
 
 PS_EXPORT void omp_get_schedule(unsigned *kind, int *chunk)
 {

@@ -17,20 +17,20 @@
 static inline int user_int(int64_t v) { return v > INT_MAX ? INT_MAX : v < INT_MIN ? INT_MIN : (int)v; }
 
 /* int name(void), for both languages. */
-#define USER_GET(name, value)                                                                                          \
-    PS_EXPORT int name(void) { return (value); }                                                                       \
+#define USER_GET(name, value)                    \
+    PS_EXPORT int name(void) { return (value); } \
     PS_EXPORT int32_t name##_(void) { return (value); }
 
 /* int name(int level). */
-#define USER_GET_OF(name, function)                                                                                    \
-    PS_EXPORT int name(int of) { return function(of); }                                                                \
-    PS_EXPORT int32_t name##_(const int32_t *of) { return function(*of); }                                             \
+#define USER_GET_OF(name, function)                                        \
+    PS_EXPORT int name(int of) { return function(of); }                    \
+    PS_EXPORT int32_t name##_(const int32_t *of) { return function(*of); } \
     PS_EXPORT int32_t name##_8_(const int64_t *of) { return function(user_int(*of)); }
 
 /* void name(int value). */
-#define USER_SET(name, function)                                                                                       \
-    PS_EXPORT void name(int value) { function(value); }                                                                \
-    PS_EXPORT void name##_(const int32_t *value) { function(*value); }                                                 \
+#define USER_SET(name, function)                                       \
+    PS_EXPORT void name(int value) { function(value); }                \
+    PS_EXPORT void name##_(const int32_t *value) { function(*value); } \
     PS_EXPORT void name##_8_(const int64_t *value) { function(user_int(*value)); }
 
 #endif
