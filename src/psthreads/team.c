@@ -199,8 +199,8 @@ void ps_team_join(struct ps_team *team)
     struct psthread *parent = team->parent;
     struct ps_member *self = ps_team_member(team, 0);
     unsigned count = 1, id;
-    ps_store_release(&self->done_in, team->region);
     unsigned inherited = self->thread.flags & PS_T_ROOT;
+    ps_store_release(&self->done_in, team->region);
     while ((id = ps_team_claim(team)) != 0) {
         run_member(vp, team, id, PS_T_CALLED | inherited);
         vp = ps_vp();
@@ -351,14 +351,16 @@ static void *assist_main(void *arg)
     team->ops->assist(m);
     if (ps_tls_on())
         vp_enter_tls(ps_vp(), NULL);
-    ps_store_release(&m->done_in, team->region);
     return NULL;
 }
 
 void ps_member_assistant_ended(struct psthread *t)
 {
     struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
-    ended(m->team, 1);
+    struct ps_team *team = m->team;
+    /* Only now, when nothing looks at t any more, may the identity be lent anew. */
+    ps_store_release(&m->done_in, team->region);
+    ended(team, 1);
 }
 
 static bool lend_identity(struct ps_team *team)
