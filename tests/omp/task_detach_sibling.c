@@ -1,5 +1,4 @@
-/* An event fulfilled by a sibling that its waiter runs itself.
- * libgomp 12 hangs here: its taskwait takes the detached task at the head of the queue for the end of it. */
+/* An event fulfilled by a sibling that its waiter runs itself. */
 #include "task_check.h"
 
 int main(void)
