@@ -67,6 +67,8 @@ struct dtv_entry {
     void *to_free;
 };
 
+#define KEYS_A_BLOCK 32 /* values of POSIX keys are kept in blocks of so many */
+
 enum { UNKNOWN, OFF, AVAILABLE, ON }; /* AVAILABLE: works here, not wanted so far */
 static _Atomic int status;            /* written under init_lock; ON is a release: the layout is written before */
 static struct ps_spin init_lock, lock;
@@ -136,7 +138,7 @@ static struct uth_tls *make(void)
 static void free_key_arrays(struct uth_tls *tls)
 {
     void **specific = (void **)(void *)(descriptor_of(tls) + layout.specific);
-    for (unsigned i = 1; i < 32; i++) {
+    for (unsigned i = 1; i < PTHREAD_KEYS_MAX / KEYS_A_BLOCK; i++) {
         free(specific[i]);
         specific[i] = NULL;
     }
@@ -258,7 +260,11 @@ static void destroy_keys(struct uth_tls *tls)
     for (unsigned round = 0; more && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
         more = false;
         for (unsigned key = 0; key < PTHREAD_KEYS_MAX; key++) {
-            void *value = specific[key / 32] != NULL ? pthread_getspecific(key) : NULL;
+            if (specific[key / KEYS_A_BLOCK] == NULL) {
+                key += KEYS_A_BLOCK - 1; /* most threads have the first block alone */
+                continue;
+            }
+            void *value = pthread_getspecific(key);
             if (value == NULL)
                 continue;
             pthread_setspecific(key, NULL);
@@ -375,7 +381,9 @@ static const char *find_out(void)
 {
     if (!cpu_tp_settable())
         return "this context port cannot set the thread pointer";
-    if (PS_ASAN || PS_TSAN || dlsym(RTLD_DEFAULT, "__asan_init") != NULL || dlsym(RTLD_DEFAULT, "__tsan_init") != NULL)
+    bool sanitized = PS_ASAN;
+    sanitized |= PS_TSAN; /* this build's, or the program's: */
+    if (sanitized || dlsym(RTLD_DEFAULT, "__asan_init") != NULL || dlsym(RTLD_DEFAULT, "__tsan_init") != NULL)
         return "a sanitizer keeps its own state in the kernel thread's";
     const char *why = uth_tls_find_layout(&layout);
     return why != NULL ? why : try_block();

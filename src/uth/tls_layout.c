@@ -191,9 +191,9 @@ const char *uth_tls_find_layout(struct uth_tls_layout *l)
 
 #else
 
-const char *uth_tls_find_layout(struct uth_tls_layout *out)
+const char *uth_tls_find_layout(struct uth_tls_layout *l)
 {
-    (void)out;
+    (void)l;
     return "only glibc on x86_64, aarch64 and riscv64 is known";
 }
 

@@ -30,6 +30,6 @@ struct uth_tls_layout {
 };
 
 /* NULL, or why there is none (a sentence without a full stop). */
-const char *uth_tls_find_layout(struct uth_tls_layout *out);
+const char *uth_tls_find_layout(struct uth_tls_layout *l);
 
 #endif

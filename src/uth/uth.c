@@ -36,10 +36,10 @@
 
 #ifndef UTH_CACHE_MAX /* tests build with tiny ones */
 #define UTH_CACHE_MAX 64
-#define UTH_BATCH     32
-#define UTH_SLOTS     64
+#define UTH_BATCH 32
+#define UTH_SLOTS 64
 #endif
-#define COLOURS     16
+#define COLOURS 16
 #define COLOUR_STEP (2 * PS_CACHE_LINE)
 /* Spins before uth_await_saved yields the processor: a switch takes tens of cycles unless its vp lost its core. */
 #define AWAIT_SPINS 200

@@ -13,7 +13,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 
-#define CPU_PORT_NAME   "posix"
+#define CPU_PORT_NAME "posix"
 #define CPU_CARRIES_TLS 1
 /* The C library asks for 128 KiB on some processors and takes static thread-local storage out of it; thread sanitizer has
  * much of that. */

@@ -10,9 +10,9 @@
 
 #include <setjmp.h>
 
-#define CPU_PORT_NAME   "sjlj"
+#define CPU_PORT_NAME "sjlj"
 #define CPU_CARRIES_TLS 0
-#define CPU_STACK_MIN   16384
+#define CPU_STACK_MIN 16384
 
 typedef void cpu_sjlj_entry_fn(void *transfer, void *arg);
 

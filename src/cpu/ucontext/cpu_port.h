@@ -10,9 +10,9 @@
 
 #include <ucontext.h>
 
-#define CPU_PORT_NAME   "ucontext"
+#define CPU_PORT_NAME "ucontext"
 #define CPU_CARRIES_TLS 0
-#define CPU_STACK_MIN   16384
+#define CPU_STACK_MIN 16384
 
 typedef void cpu_ucontext_entry_fn(void *transfer, void *arg);
 

@@ -21,9 +21,9 @@
 
 #include "compiler.h"
 
-#define CPU_PORT_NAME   "x86_64"
+#define CPU_PORT_NAME "x86_64"
 #define CPU_CARRIES_TLS 0
-#define CPU_STACK_MIN   16384
+#define CPU_STACK_MIN 16384
 
 struct cpu_context {
     void *sp;
