@@ -20,14 +20,15 @@ program places_routines
   end interface
   integer, allocatable :: ids(:), nums(:)
   integer(int64), allocatable :: ids8(:), nums8(:)
-  integer :: p, n, places
+  integer :: p, n, n8, mine, places
 
   places = omp_get_num_places()
   n = omp_get_partition_num_places()
+  mine = omp_get_place_num()
   if (places == 0) then
-    if (omp_get_place_num() /= -1 .or. n /= 0) error stop 1
+    if (mine /= -1 .or. n /= 0) error stop 1
   else
-    if (omp_get_place_num() < 0 .or. omp_get_place_num() >= places) error stop 2
+    if (mine < 0 .or. mine >= places) error stop 2
   end if
   allocate(nums(n), nums8(n))
   call omp_get_partition_place_nums(nums)
@@ -35,7 +36,8 @@ program places_routines
   if (any(nums /= nums8)) error stop 3
   do p = 0, places - 1
     n = omp_get_place_num_procs(p)
-    if (n < 1 .or. n /= num_procs_8(int(p, int64))) error stop 4
+    n8 = num_procs_8(int(p, int64))
+    if (n < 1 .or. n /= n8) error stop 4
     allocate(ids(n), ids8(n))
     call omp_get_place_proc_ids(p, ids)
     call proc_ids_8(int(p, int64), ids8)
