@@ -341,8 +341,11 @@ PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void 
         return "thread-local variables do not have their initial values";
     probe = 1;
     errno = ERANGE;
-    if (pthread_mutex_lock(&mutex) != 0 || pthread_mutex_lock(&mutex) != 0 || pthread_mutex_unlock(&mutex) != 0 ||
-        pthread_mutex_unlock(&mutex) != 0)
+    int error = pthread_mutex_lock(&mutex);
+    error |= pthread_mutex_lock(&mutex);
+    error |= pthread_mutex_unlock(&mutex);
+    error |= pthread_mutex_unlock(&mutex);
+    if (error != 0)
         return "mutexes do not work";
     if (pthread_getattr_np(pthread_self(), &attr) != 0)
         return "pthread_getattr_np does not work";
