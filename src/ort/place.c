@@ -284,6 +284,18 @@ static unsigned num_different(const struct ort_places *list)
     return os_cpuset_count(&all);
 }
 
+/* Read once: programs ask often, and reading it takes files. Two threads that come first read the same. */
+static unsigned quota_at_first(void)
+{
+    static _Atomic unsigned known; /* 1 + the quota */
+    unsigned q = ps_load_relaxed(&known);
+    if (q == 0) {
+        q = os_cpu_quota() + 1;
+        ps_store_relaxed(&known, q);
+    }
+    return q - 1;
+}
+
 unsigned ort_num_procs(const struct ort_thread *t)
 {
     const struct ort_places *list = ort_places();
@@ -295,7 +307,7 @@ unsigned ort_num_procs(const struct ort_thread *t)
         os_affinity_at_start(&mask);
     else if (os_affinity_get(&mask) != 0)
         return os_num_procs();
-    unsigned n = os_cpuset_count(&mask), quota = os_cpu_quota();
+    unsigned n = os_cpuset_count(&mask), quota = quota_at_first();
     if (quota != 0 && quota < n)
         n = quota;
     return n == 0 ? 1 : n;
