@@ -39,6 +39,7 @@ struct measurement {
     unsigned long reps;
     double slowest[EPCC_MEASURERS_MAX]; /* of a trial; each measurer writes its own, all read after a barrier */
     double *seconds;                    /* [measurer][sample] for one repetition */
+    double begin, end;                  /* of the sampling, all measurers together; measurer 0 writes */
 };
 
 static double one_sample(struct measurement *m, unsigned id, unsigned long reps)
@@ -70,8 +71,13 @@ static void find_reps(struct measurement *m, unsigned id, unsigned num)
 
 static void take_samples(struct measurement *m, unsigned id)
 {
+    if (id == 0)
+        m->begin = sample_now();
     for (unsigned k = 0; k < m->options->samples; k++)
         m->seconds[id * m->options->samples + k] = one_sample(m, id, m->reps) / (double)m->reps;
+#pragma omp barrier
+    if (id == 0)
+        m->end = sample_now();
 }
 
 static double reference_once(const struct epcc_construct *c, double seconds)
@@ -136,12 +142,14 @@ bool epcc_measure(const struct epcc_construct *c, unsigned outer, unsigned inner
     for (unsigned i = 0; i < num; i++)
         m.seconds[i] -= ref;
     struct sample_summary s = sample_summarize(m.seconds, num);
+    double wall = (m.end - m.begin) / (double)(o->samples * m.reps) - ref;
     printf(
         "{\"mode\": \"%s\", \"outer\": %u, \"inner\": %u, \"measurers\": %u, \"threads\": %u, \"construct\": \"%s\", "
         "\"reference_us\": %.5f, \"overhead_us\": %.5f, \"sd_us\": %.5f, \"ci95_us\": %.5f, \"median_us\": %.5f, "
+        "\"wall_us\": %.5f, "
         "\"samples\": %u, \"reps\": %lu}\n",
         outer ? "nested" : "flat", outer, inner, measurers, smallest, c->name, ref * 1e6, s.mean * 1e6, s.sd * 1e6,
-        s.ci95 * 1e6, s.median * 1e6, num, m.reps);
+        s.ci95 * 1e6, s.median * 1e6, wall * 1e6, num, m.reps);
     fflush(stdout);
     free(m.seconds);
     return smallest == inner && (outer == 0 || measurers == outer);

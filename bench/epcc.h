@@ -6,6 +6,9 @@
  *
  * A sample repeats the construct until it takes long enough for the clock; the number of repetitions is found by all measurers
  * together, because a construct costs something else when its neighbours are quiet.
+ * A user-level runtime may run the measurers one after another and a kernel slice them: each then sees a different share of the
+ * machine. Therefore the line also has wall_us: the sampling's length for all measurers together, by the number of
+ * repetitions, less one reference. It cannot be won by order.
  * Deviations from the suite: the work inside a construct is short (10 ns by default, 100 there), for with more threads than
  * processors it counts P x T / processors times and would hide the runtime; the clock is the system's, not the runtime's. */
 #ifndef EPCC_H

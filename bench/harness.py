@@ -183,7 +183,7 @@ def run_epcc(peers, program, configs, repetitions, options=(), seconds=60):
                     failed[config, peer.name] = why
                     say(f"          {peer.label}: {why}")
                 for row in rows:
-                    raw.setdefault((config, row["construct"], peer.name), []).append(row["median_us"])
+                    raw.setdefault((config, row["construct"], peer.name), []).append((row["median_us"], row["wall_us"]))
     constructs = subprocess.run([program, "--list"], capture_output=True, text=True).stdout.splitlines()
     table = {}
     for config in configs:
@@ -192,7 +192,9 @@ def run_epcc(peers, program, configs, repetitions, options=(), seconds=60):
             for peer in peers:
                 values = raw.get((config, construct, peer.name))
                 if values:
-                    cell[peer.name] = {"us": statistics.median(values), "ci95": interval95(values), "values": values}
+                    own, wall = [v[0] for v in values], [v[1] for v in values]
+                    cell[peer.name] = {"us": statistics.median(own), "ci95": interval95(own), "values": own,
+                                       "wall_us": statistics.median(wall)}
                 elif (config, peer.name) in failed:
                     cell[peer.name] = {"failed": failed[config, peer.name]}
             if cell:
@@ -233,6 +235,20 @@ def ratio_text(value):
     return "-" if value is None else f"{value:.0f}x" if value >= 10 else f"{value:.1f}x" if value >= 1 else f"{value:.2f}x"
 
 
+WALL = ["parallel", "for", "barrier", "task"]
+
+
+def wall_line(construct, cell, peers):
+    """One repetition of a construct by all P measurers: no order of running them can make this look better."""
+    line, ours = f"  {construct:14}", cell.get(OURS, {}).get("wall_us")
+    for peer in peers:
+        value = cell.get(peer.name, {}).get("wall_us")
+        line += f"{number(value) if value is not None else '-':>24}"
+        if peer.name != OURS:
+            line += f"{ratio_text(value / ours if value and ours and min(value, ours) > RESOLUTION_US else None):>8}"
+    return line.rstrip()
+
+
 def epcc_text(table, peers, failures):
     """The table a person reads."""
     lines = []
@@ -251,6 +267,8 @@ def epcc_text(table, peers, failures):
                 if peer.name != OURS:
                     line += f"{ratio_text(ratio(cell, peer.name)):>8}"
             lines.append(line.rstrip())
+        if "x" in config:
+            lines += ["  all measurers together, by the wall clock"] + [wall_line(n, constructs[n], peers) for n in WALL if n in constructs]
         lines.append("")
     for failure in failures:
         lines.append(f"{config_name(failure['config'])} under {failure['peer']}: {failure['why']}")
