@@ -25,11 +25,11 @@ extern "C" {
 /* --- the library -------------------------------------------------------------------------------------------------- */
 
 typedef struct psthread_config {
-    unsigned num_vps;            /* virtual processors, the caller's own counted; 0: PSTHREADS_NUM_VPS, else one per usable core */
-    size_t stack_size;           /* bytes of a thread's stack; 0: PSTHREADS_STACKSIZE, else 256 KiB */
-    unsigned num_levels;         /* groups: number of levels given in group_size; 0: discovered (hwloc) */
-    const unsigned *group_size;  /* [num_levels] vps in each group of a level, innermost first (psthreads-2009 figure 2) */
-    int global_queue;            /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */
+    unsigned num_vps;           /* the caller's own counted; 0: PSTHREADS_NUM_VPS, else one per usable core */
+    size_t stack_size;          /* bytes of a thread's stack; 0: PSTHREADS_STACKSIZE, else 256 KiB */
+    unsigned num_levels;        /* groups: number of levels given in group_size; 0: discovered (hwloc) */
+    const unsigned *group_size; /* [num_levels] vps in a group, innermost first (psthreads-2009 figure 2) */
+    int global_queue;           /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */
 } psthread_config_t;
 
 /* Starts the library; config NULL: all defaults. Optional: the first other call starts it with the defaults.
@@ -68,7 +68,7 @@ int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)
 int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
 int psthread_free(psthread_t thread);
 
-#define PSTHREAD_VP_ANY (-1)    /* the creator's own queue when inside a thread of the library's, else dealt cyclically */
+#define PSTHREAD_VP_ANY (-1)    /* the creator's own queue inside a thread of the library's, else dealt cyclically */
 #define PSTHREAD_VP_GLOBAL (-2) /* the global queue; EINVAL where there is none */
 #define PSTHREAD_FRONT 0
 #define PSTHREAD_BACK 1
@@ -173,7 +173,7 @@ typedef unsigned psthread_key_t;
 #define PSTHREAD_DESTRUCTOR_ITERATIONS 4
 /* EAGAIN: PSTHREAD_KEYS_MAX keys exist. The destructor is called for values that are not NULL when a thread ends. */
 int psthread_key_create(psthread_key_t *key, void (*destructor)(void *));
-int psthread_key_delete(psthread_key_t key); /* EINVAL */
+int psthread_key_delete(psthread_key_t key);                     /* EINVAL */
 int psthread_setspecific(psthread_key_t key, const void *value); /* EINVAL, ENOMEM */
 void *psthread_getspecific(psthread_key_t key);
 
@@ -202,7 +202,7 @@ int psthread_monitor_notify_all(psthread_monitor_t *monitor);
 
 /* A loop's iterations, or any numbered work, handed out in chunks to whoever asks. */
 typedef struct psthread_workqueue *psthread_workqueue_t;
-int psthread_workqueue_init(psthread_workqueue_t *queue); /* ENOMEM */
+int psthread_workqueue_init(psthread_workqueue_t *queue);   /* ENOMEM */
 int psthread_workqueue_destroy(psthread_workqueue_t queue); /* EBUSY: work is left or runs */
 /* Submits fn(arg) to be run by some thread as a work descriptor or, if it may block, with stack != 0 as a thread. Does not block. */
 int psthread_workqueue_add(psthread_workqueue_t queue, void (*fn)(void *), void *arg, int stack);

@@ -13,10 +13,10 @@ PS_NORETURN PS_COLD void ps_fatal(const char *fmt, ...) PS_PRINTF(1, 2);
 PS_COLD void ps_warn(const char *fmt, ...) PS_PRINTF(1, 2);
 
 /* Always on: an invariant whose check is cheap where it stands. */
-#define PS_CHECK(cond, ...)         \
-    do {                            \
-        if (PS_UNLIKELY(!(cond)))   \
-            ps_fatal(__VA_ARGS__);  \
+#define PS_CHECK(cond, ...)        \
+    do {                           \
+        if (PS_UNLIKELY(!(cond)))  \
+            ps_fatal(__VA_ARGS__); \
     } while (0)
 
 /* Only in the checked build (-DPS_CHECKED=1: debug and sanitizer presets). */

@@ -23,8 +23,7 @@
 #define PS_UNUSED __attribute__((unused))
 
 /* The object of which `ptr` is the member `member`. */
-#define PS_CONTAINER_OF(ptr, type, member) \
-    ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define PS_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* Sanitizers that are on in this build. */
 #if defined(__SANITIZE_ADDRESS__)

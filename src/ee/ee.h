@@ -22,10 +22,10 @@
 enum ee_wait_policy { EE_WAIT_DEFAULT, EE_WAIT_ACTIVE, EE_WAIT_PASSIVE };
 
 struct ee_config {
-    unsigned num_vps;     /* 0: one per processor that the process may use */
-    size_t stack_bytes;   /* of a member's stack; 0: default */
+    unsigned num_vps;   /* 0: one per processor that the process may use */
+    size_t stack_bytes; /* of a member's stack; 0: default */
     enum ee_wait_policy wait_policy;
-    uint64_t spin_count;  /* GOMP_SPINCOUNT: iterations of a waiting loop before it blocks; UINT64_MAX: not set */
+    uint64_t spin_count; /* GOMP_SPINCOUNT: iterations of a waiting loop before it blocks; UINT64_MAX: not set */
     /* A root's kernel thread ends: what the core kept by ee_set_local for it, on that kernel thread. */
     void (*root_exit)(void *local);
     /* Writes what the running entity is ("OpenMP thread 3 of level 2"), async-signal-safe; for reports. */

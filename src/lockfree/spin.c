@@ -6,7 +6,7 @@
 #if !PS_PORTABLE
 
 #define LOOKS_BEFORE_YIELD 300 /* some microseconds: longer than any section that is not preempted */
-#define MOST_PAUSES        16  /* between two looks */
+#define MOST_PAUSES 16         /* between two looks */
 
 void ps_spin_lock_slow(struct ps_spin *lock)
 {

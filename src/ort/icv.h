@@ -37,11 +37,11 @@ struct ort_icv {
     struct ort_icv *older;  /* former copies of the same task, which others may still use */
     bool shared;            /* a task that runs beside the owner has inherited it */
     bool dynamic;
-    uint8_t bind;              /* enum ort_bind */
+    uint8_t bind; /* enum ort_bind */
     uint8_t max_active_levels;
     unsigned nthreads;
-    unsigned nthreads_rest, bind_rest;       /* lengths of what follows */
-    const unsigned *nthreads_list;           /* for the levels below; constant */
+    unsigned nthreads_rest, bind_rest; /* lengths of what follows */
+    const unsigned *nthreads_list;     /* for the levels below; constant */
     const unsigned char *bind_list;
     unsigned sched; /* enum ort_sched, perhaps with ORT_SCHED_MONOTONIC */
     int chunk;      /* 0: default */
@@ -79,8 +79,8 @@ struct ort_settings {
     enum ort_offload offload;
     enum ort_wait_policy wait_policy;
     int max_task_priority;
-    size_t stack_bytes;     /* 0: default */
-    uint64_t spin_count;    /* UINT64_MAX: not set */
+    size_t stack_bytes;                     /* 0: default */
+    uint64_t spin_count;                    /* UINT64_MAX: not set */
     unsigned num_teams, teams_thread_limit; /* 0: not set */
     char *affinity_format;
     unsigned supported_levels;

@@ -29,7 +29,7 @@
 
 /* What the members of one contention group share: the threads under one root. */
 struct ort_group {
-    _Atomic uint32_t busy; /* threads in open regions, the root counted; kept only while a thread limit is set */
+    _Atomic uint32_t busy;        /* threads in open regions, the root counted; kept only while a thread limit is set */
     unsigned num_teams, team_num; /* of the teams construct on the host, run one after the other */
 };
 
@@ -52,8 +52,8 @@ struct ort_team {
     /* Written by the parent while no region is open. */
     void (*fn)(void *);
     void *data;
-    struct ort_thread *parent; /* NULL: a root's */
-    struct ort_icv *icv;       /* what implicit tasks begin with */
+    struct ort_thread *parent;   /* NULL: a root's */
+    struct ort_icv *icv;         /* what implicit tasks begin with */
     struct ort_taskgroup *group; /* of the implicit tasks (task reductions); NULL: none */
     struct ort_group *contention;
     uint32_t n;
@@ -93,10 +93,11 @@ static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->ta
 struct ort_parallel {
     void (*fn)(void *);
     void *data;
-    unsigned num_threads; /* 0: as the ICVs say; 1 also for if(false) */
-    enum ort_bind bind;   /* ORT_BIND_UNSET: as the ICVs say */
+    unsigned num_threads;  /* 0: as the ICVs say; 1 also for if(false) */
+    enum ort_bind bind;    /* ORT_BIND_UNSET: as the ICVs say */
     uintptr_t *reductions; /* task reductions of the construct; NULL: none */
-    const struct ort_loop_desc *loop; /* combined work-sharing construct: every member is in it from the start; NULL: none */
+    const struct ort_loop_desc
+        *loop; /* combined work-sharing construct: every member is in it from the start; NULL: none */
 };
 
 /* Runs the whole region; returns how many threads it had. [switches] */

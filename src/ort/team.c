@@ -132,7 +132,7 @@ static struct ort_team *block(struct ort_thread *t, unsigned *n)
  * itself gives (as libgomp has it: the specification leaves bind-var alone). */
 static struct ort_icv *inherit(struct ort_team *team, struct ort_icv *icv)
 {
-    if (PS_LIKELY((icv->nthreads_rest | icv->bind_rest) == 0 && icv->bind == team->bind))
+    if (PS_LIKELY((icv->nthreads_rest | icv->bind_rest) == 0 && icv->bind == (uint8_t)team->bind))
         return icv;
     struct ort_icv *own = &team->icv_store;
     *own = *icv;

@@ -35,9 +35,9 @@ struct ort_team;
 /* A loop's iterations are numbered 0 .. n-1; number i has the value start + i * step, modulo 2^64, for signed and unsigned loops alike. */
 struct ort_loop_desc {
     uint64_t n, start, step;
-    uint64_t chunk;  /* 0: none given */
-    uint64_t end;    /* the loop's own bound: what the last chunk's end is reported as */
-    uint8_t sched;   /* enum ort_sched */
+    uint64_t chunk; /* 0: none given */
+    uint64_t end;   /* the loop's own bound: what the last chunk's end is reported as */
+    uint8_t sched;  /* enum ort_sched */
     bool ordered;
     bool checked_add; /* next + chunk * threads may wrap: claim by compare-and-swap */
 };
@@ -89,8 +89,8 @@ void ort_ws_extra(struct ort_thread *t, const struct ort_loop_extra *extra, bool
 
 /* A loop over `long`: from start to end (exclusive) by incr. */
 struct ort_loop_desc ort_loop_desc_long(long start, long end, long incr, unsigned sched, long chunk);
-struct ort_loop_desc ort_loop_desc_ull(bool up, unsigned long long start, unsigned long long end, unsigned long long incr,
-                                       unsigned sched, unsigned long long chunk);
+struct ort_loop_desc ort_loop_desc_ull(bool up, unsigned long long start, unsigned long long end,
+                                       unsigned long long incr, unsigned sched, unsigned long long chunk);
 
 /* Gives the loop the schedule of t's ICVs. */
 void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d);
@@ -103,8 +103,8 @@ struct ort_loop_extra {
 
 /* Begins a loop; *lo, *hi get the first chunk's values when that is asked for (lo != NULL). runtime: the schedule is the ICV's.
  * true: there is a chunk (or none was asked for). [switches] */
-bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool runtime, const struct ort_loop_extra *extra,
-                    uint64_t *lo, uint64_t *hi);
+bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool runtime,
+                    const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi);
 /* The next chunk; false: none is left. In an ordered loop it first waits for the turn of the chunk before. [switches] */
 bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi);
 /* Leaves the loop or sections, without a barrier. */
@@ -126,8 +126,8 @@ void ort_single_copy_end(struct ort_thread *t, void *data);
 void ort_ordered_start(struct ort_thread *t);
 
 /* doacross: `dims` loops of counts[] iterations each, the outermost handed out. Positions are iteration numbers. */
-bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *counts, unsigned sched, uint64_t chunk, bool runtime,
-                        const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi);
+bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *counts, unsigned sched, uint64_t chunk,
+                        bool runtime, const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi);
 /* How many numbers a position has; 0: posting and waiting are empty in this loop. */
 unsigned ort_doacross_dims(const struct ort_thread *t);
 /* The current iteration's position has been finished. */

@@ -40,7 +40,7 @@ int hwloc_calls_load(struct hwloc_calls *calls)
     if (calls->library == NULL)
         return ENOENT;
     bool whole = true;
-#define HWLOC_FIND(result, name, parameters)                                                                           \
+#define HWLOC_FIND(result, name, parameters) \
     whole &= (calls->name = (result(*) parameters)dlsym(calls->library, #name)) != NULL;
     HWLOC_CALLS(HWLOC_FIND)
 #undef HWLOC_FIND

@@ -16,19 +16,19 @@
 #endif
 
 /* X(result, name, parameters): the functions used. */
-#define HWLOC_CALLS(X)                                                                                                 \
-    X(int, hwloc_topology_init, (hwloc_topology_t *))                                                                  \
-    X(int, hwloc_topology_load, (hwloc_topology_t))                                                                    \
-    X(void, hwloc_topology_destroy, (hwloc_topology_t))                                                                \
-    X(int, hwloc_topology_set_synthetic, (hwloc_topology_t, const char *))                                             \
-    X(int, hwloc_topology_restrict, (hwloc_topology_t, hwloc_const_bitmap_t, unsigned long))                           \
-    X(int, hwloc_get_type_depth, (hwloc_topology_t, hwloc_obj_type_t))                                                 \
-    X(unsigned, hwloc_get_nbobjs_by_depth, (hwloc_topology_t, int))                                                    \
-    X(hwloc_obj_t, hwloc_get_obj_by_depth, (hwloc_topology_t, int, unsigned))                                          \
-    X(hwloc_bitmap_t, hwloc_bitmap_alloc, (void))                                                                      \
-    X(void, hwloc_bitmap_free, (hwloc_bitmap_t))                                                                       \
-    X(int, hwloc_bitmap_set, (hwloc_bitmap_t, unsigned))                                                               \
-    X(int, hwloc_bitmap_isset, (hwloc_const_bitmap_t, unsigned))                                                       \
+#define HWLOC_CALLS(X)                                                                       \
+    X(int, hwloc_topology_init, (hwloc_topology_t *))                                        \
+    X(int, hwloc_topology_load, (hwloc_topology_t))                                          \
+    X(void, hwloc_topology_destroy, (hwloc_topology_t))                                      \
+    X(int, hwloc_topology_set_synthetic, (hwloc_topology_t, const char *))                   \
+    X(int, hwloc_topology_restrict, (hwloc_topology_t, hwloc_const_bitmap_t, unsigned long)) \
+    X(int, hwloc_get_type_depth, (hwloc_topology_t, hwloc_obj_type_t))                       \
+    X(unsigned, hwloc_get_nbobjs_by_depth, (hwloc_topology_t, int))                          \
+    X(hwloc_obj_t, hwloc_get_obj_by_depth, (hwloc_topology_t, int, unsigned))                \
+    X(hwloc_bitmap_t, hwloc_bitmap_alloc, (void))                                            \
+    X(void, hwloc_bitmap_free, (hwloc_bitmap_t))                                             \
+    X(int, hwloc_bitmap_set, (hwloc_bitmap_t, unsigned))                                     \
+    X(int, hwloc_bitmap_isset, (hwloc_const_bitmap_t, unsigned))                             \
     X(int, hwloc_bitmap_weight, (hwloc_const_bitmap_t))
 
 struct hwloc_calls {

@@ -93,19 +93,20 @@ int os_current_cpu(void);
  * level before. Levels that would repeat the one before are left out; the last level is always the whole machine. */
 #define OS_MAX_LEVELS 8
 struct os_topology_level {
-    const char *kind;    /* "smt", "l2", "l3", "numa", "package", "machine" */
-    uint16_t *group_of;  /* [n] */
+    const char *kind;   /* "smt", "l2", "l3", "numa", "package", "machine" */
+    uint16_t *group_of; /* [n] */
     unsigned num_groups;
 };
 /* What is shared, whether or not it makes a level of its own. */
 enum os_sharing { OS_SHARING_SMT, OS_SHARING_L2, OS_SHARING_L3, OS_SHARING_NUMA, OS_SHARING_PACKAGE, OS_NUM_SHARINGS };
 #define OS_LEVEL_ALONE (-1) /* each processor is a group of its own */
 struct os_topology {
-    unsigned n;        /* processors */
-    unsigned *cpu;     /* [n]: the system's number of each, in the machine's logical order (neighbours share most) */
+    unsigned n;    /* processors */
+    unsigned *cpu; /* [n]: the system's number of each, in the machine's logical order (neighbours share most) */
     unsigned num_levels;
     struct os_topology_level level[OS_MAX_LEVELS];
-    int8_t sharing_level[OS_NUM_SHARINGS]; /* number of the level that has the groups of each (or the nearest below), OS_LEVEL_ALONE */
+    int8_t sharing_level
+        [OS_NUM_SHARINGS]; /* number of the level that has the groups of each (or the nearest below), OS_LEVEL_ALONE */
 };
 /* Reads the machine (restricted to the affinity mask of the process at its start). Loads hwloc with dlopen, local
  * symbols only; where it is not to be had the machine is one group and ENOENT is returned with *out still valid. */

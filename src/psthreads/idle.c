@@ -6,10 +6,7 @@
 
 struct ps_idle ps_idle;
 
-static bool bit_set(unsigned id)
-{
-    return ps_or_seq(&ps_idle.bits[id / 64], UINT64_C(1) << id % 64) >> id % 64 & 1;
-}
+static bool bit_set(unsigned id) { return ps_or_seq(&ps_idle.bits[id / 64], UINT64_C(1) << id % 64) >> id % 64 & 1; }
 /* True: the bit was there and is the caller's now. */
 static bool bit_take(unsigned id)
 {

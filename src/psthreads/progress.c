@@ -85,7 +85,8 @@ static void start_spares(unsigned n)
         if (vp_start_spare() != 0)
             return;
     if (ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
-        ps_warn("a thread has held its processor for %d ms while others were ready: spare kernel threads carry those (said once)",
+        ps_warn("a thread has held its processor for %d ms while others were ready: spare kernel threads carry those "
+                "(said once)",
                 (int)(PROGRESS_STALL_NS / 1000000));
 }
 

@@ -26,7 +26,10 @@ static inline void ps_queue_init(struct ps_queue *q)
 }
 static inline bool ps_queue_seems_empty(struct ps_queue *q) { return ps_load_relaxed(&q->count) == 0; }
 
-static inline struct ps_item *ps_queue_item(struct ps_list *node) { return PS_CONTAINER_OF(node, struct ps_item, link); }
+static inline struct ps_item *ps_queue_item(struct ps_list *node)
+{
+    return PS_CONTAINER_OF(node, struct ps_item, link);
+}
 
 static inline void ps_queue_count_locked(struct ps_queue *q, int change)
 {

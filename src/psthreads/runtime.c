@@ -22,7 +22,8 @@
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t started;
 static pthread_key_t root_key;
-static struct vp *starter; /* the root that called psthread_init; NULL: started by the first other call, vp 0 is its root's */
+static struct vp
+    *starter; /* the root that called psthread_init; NULL: started by the first other call, vp 0 is its root's */
 static unsigned group_size[OS_MAX_LEVELS], num_levels;
 static _Atomic uint32_t victims_prepared;
 static struct ps_settings settings = {.search_ns = UINT64_MAX};
@@ -134,7 +135,7 @@ static enum uth_tls_mode tls_mode(void)
 
 void ps_recheck_tls(void)
 {
-    if (!ps_tls_on() && uth_tls_recheck())
+    if (uth_tls_recheck() && !ps_tls_on())
         ps_store_relaxed(&ps_rt.tls, true);
 }
 

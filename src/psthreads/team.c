@@ -22,8 +22,8 @@
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
-    ps_recheck_tls();
-    *team = (struct ps_team){.item.kind = PS_KIND_TEAM, .ops = ops, .members = members, .stride = (uint32_t)stride, .n_max = n_max};
+    *team = (struct ps_team){
+        .item.kind = PS_KIND_TEAM, .ops = ops, .members = members, .stride = (uint32_t)stride, .n_max = n_max};
     for (unsigned id = 0; id < n_max; id++) {
         struct ps_member *m = ps_team_member(team, id);
         *m = (struct ps_member){.team = team};
@@ -97,7 +97,11 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     ps_store_relaxed(&team->interrupted, 0);
     /* Nothing to claim while the mail goes out: a vp that gets some must not claim a number that is mailed next. */
     ps_store_relaxed(&team->next, n);
-    unsigned next = outermost ? post_mail(vp, team, n) : 1;
+    unsigned next = 1;
+    if (outermost) {
+        ps_recheck_tls(); /* objects may have been loaded since the last region */
+        next = post_mail(vp, team, n);
+    }
     ps_store_relaxed(&team->spread, next == n);
     team->mailed = next > 1;
     if (next < n) {
@@ -178,7 +182,7 @@ static unsigned take_mail_back(struct vp *vp, struct ps_team *team)
 }
 
 /* How long a parent leaves mailed members to vps that are about to look, and spins for members that run elsewhere. */
-#define JOIN_PATIENCE 3 /* times ps_spin_limit */
+#define JOIN_PATIENCE 3       /* times ps_spin_limit */
 #define JOIN_LONG_PATIENCE 16 /* the same, once it is certain that each runs on a vp of its own */
 
 static bool spin_for_members(struct ps_team *team, unsigned limit)
@@ -239,15 +243,9 @@ void ps_team_join(struct ps_team *team)
 
 /* --- barrier --------------------------------------------------------------------------------------------------------- */
 
-uint32_t ps_team_barrier_phase(struct ps_team *team)
-{
-    return ps_load_relaxed(&team->phase);
-}
+uint32_t ps_team_barrier_phase(struct ps_team *team) { return ps_load_relaxed(&team->phase); }
 
-bool ps_team_barrier_arrive(struct ps_team *team)
-{
-    return ps_sub_acq_rel(&team->arrivals_left, 1) == 1;
-}
+bool ps_team_barrier_arrive(struct ps_team *team) { return ps_sub_acq_rel(&team->arrivals_left, 1) == 1; }
 
 /* Takes the wish of member m to be readied; true: it is the caller's to ready. */
 static bool take_blocked(struct ps_team *team, struct ps_member *m)
@@ -295,7 +293,8 @@ static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interr
     if (ps_load_acquire(&team->phase) != phase)
         return true;
     uint32_t calls = ps_load_relaxed(&team->calls);
-    int spun = spin_for_phase(team, phase, calls, interruptible, ps_spin_limit() * (ps_load_relaxed(&team->spread) ? BARRIER_PATIENCE : 1));
+    int spun = spin_for_phase(team, phase, calls, interruptible,
+                              ps_spin_limit() * (ps_load_relaxed(&team->spread) ? BARRIER_PATIENCE : 1));
     if (spun)
         return spun > 0;
     struct ps_member *m = ps_team_member(team, id);
@@ -310,10 +309,7 @@ static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interr
     return ps_load_acquire(&team->phase) != phase;
 }
 
-bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
-{
-    return await(team, id, phase, true);
-}
+bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase) { return await(team, id, phase, true); }
 
 void ps_team_barrier_wait(struct ps_team *team, unsigned id)
 {

@@ -41,16 +41,17 @@ struct ps_member {
 struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
     struct ps_item item;
-    _Atomic bool spread;   /* (shared: mailed members may look while the parent writes) every member has a vp of its own: it can pay to spin */
-    bool mailed;           /* some member was offered by mail */
-    uint32_t n;            /* members of the open region, the parent's own (0) counted */
-    uint32_t region;       /* number of the region, never 0; counts up with each fork */
+    _Atomic bool
+        spread; /* (shared: mailed members may look while the parent writes) every member has a vp of its own: it can pay to spin */
+    bool mailed;     /* some member was offered by mail */
+    uint32_t n;      /* members of the open region, the parent's own (0) counted */
+    uint32_t region; /* number of the region, never 0; counts up with each fork */
     const struct ps_team_ops *ops;
     char *members;
-    uint32_t stride;       /* bytes from member to member */
+    uint32_t stride; /* bytes from member to member */
     uint32_t n_max;
     PS_LINE_ALIGNED struct psthread *parent; /* who forked */
-    struct vp *home;       /* in whose queue the entry stands; parent only */
+    struct vp *home;                         /* in whose queue the entry stands; parent only */
     /* line 1 (with parent, home): (shared) next member number to be claimed; fetch-and-add by anyone who may look */
     _Atomic uint32_t next;
     _Atomic uint32_t assisting; /* (shared) an assistant is on its way: at most one at a time */
@@ -58,10 +59,11 @@ struct ps_team {
     PS_LINE_ALIGNED _Atomic uint32_t left;
     /* line 3: the barrier */
     PS_LINE_ALIGNED _Atomic uint32_t arrivals_left; /* (shared) units until it opens; reset by who took it to 0 */
-    _Atomic uint32_t phase;   /* (shared) number of openings; written by who opens */
-    _Atomic uint32_t blocked; /* (shared) members whose `blocked` may be set */
-    _Atomic uint32_t calls;   /* (shared) counts calls for assistance: members that spin in the barrier look up */
-    _Atomic uint32_t interrupted; /* (shared) 1: nobody waits in ps_team_barrier_await any more in this region; 0 at the fork */
+    _Atomic uint32_t phase;                         /* (shared) number of openings; written by who opens */
+    _Atomic uint32_t blocked;                       /* (shared) members whose `blocked` may be set */
+    _Atomic uint32_t calls; /* (shared) counts calls for assistance: members that spin in the barrier look up */
+    _Atomic uint32_t
+        interrupted; /* (shared) 1: nobody waits in ps_team_barrier_await any more in this region; 0 at the fork */
 };
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);

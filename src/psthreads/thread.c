@@ -121,8 +121,8 @@ static int check_attr(const psthread_attr_t *attr)
     return attr && attr->stack_size > UINT32_MAX ? EINVAL : 0;
 }
 
-static void thread_make(struct psthread *t, struct psthread *parent, const psthread_attr_t *attr, void *(*fn)(void *), void *arg,
-                        unsigned flags)
+static void thread_make(struct psthread *t, struct psthread *parent, const psthread_attr_t *attr, void *(*fn)(void *),
+                        void *arg, unsigned flags)
 {
     uintptr_t join = PS_JOIN_OPEN;
     t->stack_size = 0;
@@ -242,7 +242,8 @@ int psthread_enqueue_at(psthread_t t, int where, int end)
 
 int psthread_enqueue(psthread_t thread, int vp)
 {
-    return thread ? psthread_enqueue_at(thread, vp, thread->flags & PS_T_OUTER ? PSTHREAD_BACK : PSTHREAD_FRONT) : EINVAL;
+    return thread ? psthread_enqueue_at(thread, vp, thread->flags & PS_T_OUTER ? PSTHREAD_BACK : PSTHREAD_FRONT)
+                  : EINVAL;
 }
 
 /* --- end ------------------------------------------------------------------------------------------------------------ */
@@ -321,7 +322,8 @@ void psthread_exit(void *result)
     struct psthread *t = vp ? vp->current : NULL;
     if (!t || t->flags & PS_T_ROOT)
         pthread_exit(result);
-    PS_CHECK(!(t->flags & (PS_T_CALLED | PS_T_MEMBER)), "psthread_exit in a thread that runs as a call on another's stack");
+    PS_CHECK(!(t->flags & (PS_T_CALLED | PS_T_MEMBER)),
+             "psthread_exit in a thread that runs as a call on another's stack");
     if (ps_tls_on())
         vp = vp_end_tls(vp);
     ps_thread_end(vp, t, result);
@@ -367,7 +369,7 @@ int psthread_join(psthread_t t, void **result)
     if (seen != PS_JOIN_ENDED)
         return EINVAL;
     void *value = t->arg;
-    ps_add_relaxed(&t->parent->joined_zombies, 1); /* first: the parent may sweep as soon as it reads JOINED */
+    ps_add_relaxed(&t->parent->joined_zombies, 1);        /* first: the parent may sweep as soon as it reads JOINED */
     if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED)) /* it is a zombie: its parent frees it */
         return ESRCH;
     if (result)

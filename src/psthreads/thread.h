@@ -61,30 +61,32 @@ struct psthread {
             uint16_t team_id; /* member: its number */
         };
     };
-    struct uth *uth;           /* its stack; NULL before it runs. Written by the vp that binds it */
-    struct vp *vp;             /* the vp that runs it, or ran it last. Written by that vp */
+    struct uth *uth; /* its stack; NULL before it runs. Written by the vp that binds it */
+    struct vp *vp;   /* the vp that runs it, or ran it last. Written by that vp */
     union {
         void *local;                  /* the entity layer's pointer */
         struct psthread *next_zombie; /* once ENDED, in the parent's zombies; written before it is pushed */
     };
-    void *(*fn)(void *);       /* member: unused */
-    void *arg;                 /* once ENDED: the result */
-    struct psthread *parent;   /* alive as long as its `children` has not counted this one */
+    void *(*fn)(void *);     /* member: unused */
+    void *arg;               /* once ENDED: the result */
+    struct psthread *parent; /* alive as long as its `children` has not counted this one */
     /* (shared) children counted down: ended children minus those that a waitall has added up. The parent adds, the children
      * subtract; exactly 0 is reached by the last child, or by the parent itself. */
     _Atomic int64_t children;
-    uint32_t created;          /* children made since the last waitall; owner only */
-    uint32_t stack_size;       /* with PS_T_SIZED */
-    _Atomic uintptr_t join;    /* (shared) PS_JOIN_..., or the thread that waits for this one */
-    void *keys;                /* thread-specific values; owner only */
+    uint32_t created;       /* children made since the last waitall; owner only */
+    uint32_t stack_size;    /* with PS_T_SIZED */
+    _Atomic uintptr_t join; /* (shared) PS_JOIN_..., or the thread that waits for this one */
+    void *keys;             /* thread-specific values; owner only */
     union {
         _Atomic(struct psthread *) zombies; /* (shared) as a parent: ended children nobody has joined (stack) */
         struct psthread *next_free;         /* in a free list */
     };
-    _Atomic uint32_t joined_zombies; /* (shared) zombies joined since the last sweep; the joiner adds, the parent sweeps */
-    uint32_t kept_zombies;           /* that the last sweep left; owner only */
+    _Atomic uint32_t
+        joined_zombies;    /* (shared) zombies joined since the last sweep; the joiner adds, the parent sweeps */
+    uint32_t kept_zombies; /* that the last sweep left; owner only */
 };
 _Static_assert(sizeof(struct psthread) == 120, "a million ready threads are to fit in 128 MB");
-_Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, kind) + 1, "flags overlay ps_item's padding");
+_Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, kind) + 1,
+               "flags overlay ps_item's padding");
 
 #endif

@@ -30,10 +30,7 @@ struct psthread *ps_current(void)
     struct vp *vp = ps_vp();
     return vp ? vp->current : NULL;
 }
-struct psthread *ps_self(void)
-{
-    return ps_vp_attach()->current;
-}
+struct psthread *ps_self(void) { return ps_vp_attach()->current; }
 
 PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
 {
@@ -333,9 +330,9 @@ static struct ps_work find_work_spare(struct vp *vp)
 /* Waits for work; none only when the vp is to end. */
 static struct ps_work find_work(struct vp *vp)
 {
-    struct ps_work w = PS_NO_WORK;
     if (PS_UNLIKELY(vp->is_spare))
         return find_work_spare(vp);
+    struct ps_work w;
     if (!vp->searching) { /* a worker that was just started is counted already */
         w = vp_take_own(vp);
         if (!ps_work_some(w))
@@ -384,7 +381,8 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
     if (!sized || uth_start(sized, loop_entry, sized) != 0) {
         if (sized)
             uth_put(&vp->stacks, sized);
-        ps_warn("no memory for a stack of %u bytes: the thread runs on one of %zu bytes", t->stack_size, self->stack_bytes);
+        ps_warn("no memory for a stack of %u bytes: the thread runs on one of %zu bytes", t->stack_size,
+                self->stack_bytes);
         vp_run_fresh(vp, t);
         return;
     }
@@ -481,10 +479,7 @@ bool ps_may_block(void)
 }
 
 /* The only vp that may run t; NULL: any. */
-static struct vp *pinned_to(const struct psthread *t)
-{
-    return t->uth ? t->uth->vp : NULL;
-}
+static struct vp *pinned_to(const struct psthread *t) { return t->uth ? t->uth->vp : NULL; }
 
 void ps_ready(struct psthread *t, enum ps_end end)
 {
@@ -533,10 +528,7 @@ bool ps_yield(void)
     return true;
 }
 
-unsigned ps_spin_limit(void)
-{
-    return ps_rt.block_on_idle ? 0 : ps_rt.spin_limit;
-}
+unsigned ps_spin_limit(void) { return ps_rt.block_on_idle ? 0 : ps_rt.spin_limit; }
 
 bool ps_spin_useful(void)
 {

@@ -58,23 +58,23 @@ struct vp {
     struct uth *left_uth;     /* the stack of the switch under way */
     bool left_dies;
     bool is_guest;
-    bool is_spare;            /* carried by a kernel thread of the monitor's */
-    bool searching;           /* counted in idle's searching; owner only (the waker counts for a parked one) */
+    bool is_spare;  /* carried by a kernel thread of the monitor's */
+    bool searching; /* counted in idle's searching; owner only (the waker counts for a parked one) */
     unsigned id;
-    struct ps_work handoff;   /* for the loop that starts next */
+    struct ps_work handoff; /* for the loop that starts next */
     struct uth_cache stacks;
     struct psthread *free_threads;
     unsigned num_free;
-    char *slab;               /* rest of the slab that descriptors are carved from */
+    char *slab; /* rest of the slab that descriptors are carved from */
     size_t slab_left;
     /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
     _Atomic(const uint16_t *) victims;
-    unsigned deal;            /* cyclic distribution of outer threads */
+    unsigned deal;                     /* cyclic distribution of outer threads */
     _Atomic uint64_t submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
-    void *slot;               /* ee_carrier_slot */
-    struct uth native;        /* the kernel thread's own stack */
-    struct psthread root;     /* its thread, where the kernel thread is a root's */
-    os_thread kernel_thread;  /* workers */
+    void *slot;                        /* ee_carrier_slot */
+    struct uth native;                 /* the kernel thread's own stack */
+    struct psthread root;              /* its thread, where the kernel thread is a root's */
+    os_thread kernel_thread;           /* workers */
 
     PS_LINE_ALIGNED struct ps_queue queue;
 
@@ -92,21 +92,24 @@ struct vp {
 
 /* The vp passes a scheduling point: it is not stuck. */
 static inline void vp_tick(struct vp *vp) { ps_store_relaxed(&vp->ticks, ps_load_relaxed(&vp->ticks) + 1); }
-static inline void vp_count_submitted(struct vp *vp) { ps_store_relaxed(&vp->submitted, ps_load_relaxed(&vp->submitted) + 1); }
+static inline void vp_count_submitted(struct vp *vp)
+{
+    ps_store_relaxed(&vp->submitted, ps_load_relaxed(&vp->submitted) + 1);
+}
 static inline void vp_count_ended(struct vp *vp) { ps_store_release(&vp->ended, ps_load_relaxed(&vp->ended) + 1); }
 
 #define PS_MAX_VPS IDLE_MAX
 
 struct ps_runtime {
-    unsigned num_vps;          /* regular ones; constant after init */
+    unsigned num_vps; /* regular ones; constant after init */
     size_t stack_size;
-    unsigned spin_limit;       /* pauses worth about two context switches */
-    uint64_t search_ns;        /* how long an idle vp searches before it parks */
-    bool block_on_idle;        /* passive: never spin for another thread */
+    unsigned spin_limit; /* pauses worth about two context switches */
+    uint64_t search_ns;  /* how long an idle vp searches before it parks */
+    bool block_on_idle;  /* passive: never spin for another thread */
     bool has_global;
     bool verbose;
-    _Atomic bool tls;          /* threads have thread-local blocks of their own; may turn true, never false again */
-    struct ps_queue global;    /* optional queue for coarse threads */
+    _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */
+    struct ps_queue global;     /* optional queue for coarse threads */
     _Atomic uint32_t num_slots; /* vps in use or once used: the range worth visiting */
     _Atomic uint32_t stopping;
     _Atomic uint32_t num_kernel_threads; /* workers alive */
@@ -150,10 +153,10 @@ struct vp *vp_end_tls(struct vp *vp);
 
 /* What the entity layer asks for before the library starts. */
 struct ps_settings {
-    unsigned num_vps;     /* 0: not said */
-    size_t stack_bytes;   /* 0: not said */
-    uint64_t search_ns;   /* UINT64_MAX: not said */
-    bool passive;         /* idle vps park at once, waiting threads do not spin */
+    unsigned num_vps;               /* 0: not said */
+    size_t stack_bytes;             /* 0: not said */
+    uint64_t search_ns;             /* UINT64_MAX: not said */
+    bool passive;                   /* idle vps park at once, waiting threads do not spin */
     void (*root_exit)(void *local); /* a root ends: called with its local pointer */
     void (*describe)(char *buf, size_t bytes);
     const char *stack_variable; /* the one that raises a thread's stack size */

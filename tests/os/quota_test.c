@@ -52,8 +52,8 @@ static void put(const char *path, const char *content)
 
 #define V2_MOUNT "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 #define V1_MOUNT "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw shared:5 - cgroup cgroup rw,cpu,cpuacct\n"
-#define OTHERS                                                                                                         \
-    "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\nnot a line of a table\n"                                            \
+#define OTHERS                                                              \
+    "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\nnot a line of a table\n" \
     "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
 
 static void nothing_there(void **state)

@@ -20,7 +20,7 @@ static void assert_order(const uint16_t *got, unsigned n, const uint16_t *expect
     for (unsigned i = 0; i < n; i++)
         assert_int_equal(got[i], expected[i]);
 }
-#define ASSERT_ORDER(got, n, ...)                                                                                      \
+#define ASSERT_ORDER(got, n, ...) \
     assert_order(got, n, (const uint16_t[]){__VA_ARGS__}, COUNT(((const uint16_t[]){__VA_ARGS__})))
 
 /* Everybody but oneself exactly once. */

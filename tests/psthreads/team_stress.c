@@ -20,10 +20,7 @@ struct team {
 };
 
 static void body(struct ps_member *m);
-static void assist(struct ps_member *m)
-{
-    ps_add_relaxed(&((struct team *)(void *)m->team)->assisted, 1);
-}
+static void assist(struct ps_member *m) { ps_add_relaxed(&((struct team *)(void *)m->team)->assisted, 1); }
 static const struct ps_team_ops ops = {body, assist};
 
 static struct team *team_new(unsigned n)

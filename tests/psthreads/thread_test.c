@@ -232,10 +232,7 @@ static void *deep(void *arg)
         room[i] = 1;
     return (void *)((uintptr_t)arg + (uintptr_t)room[0]);
 }
-static void *ends_early(void *arg)
-{
-    psthread_exit((void *)((uintptr_t)arg + 5));
-}
+static void *ends_early(void *arg) { psthread_exit((void *)((uintptr_t)arg + 5)); }
 
 static void sized_stacks_and_exit(void **state)
 {
@@ -376,12 +373,18 @@ int main(void)
 {
     alarm(0);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figure4_runs_as_printed),      cmocka_unit_test(join_gives_the_result_once),
-        cmocka_unit_test(joining_twice_is_answered),    cmocka_unit_test(joined_threads_are_recycled),
-        cmocka_unit_test(ends_of_queues),               cmocka_unit_test(trees_with_orphans),
-        cmocka_unit_test(yield_lets_others_run),        cmocka_unit_test(sized_stacks_and_exit),
-        cmocka_unit_test(nostack_thread_may_not_block), cmocka_unit_test(ready_threads_own_no_stack),
-        cmocka_unit_test(foreign_threads),              cmocka_unit_test(configuration_is_checked),
+        cmocka_unit_test(figure4_runs_as_printed),
+        cmocka_unit_test(join_gives_the_result_once),
+        cmocka_unit_test(joining_twice_is_answered),
+        cmocka_unit_test(joined_threads_are_recycled),
+        cmocka_unit_test(ends_of_queues),
+        cmocka_unit_test(trees_with_orphans),
+        cmocka_unit_test(yield_lets_others_run),
+        cmocka_unit_test(sized_stacks_and_exit),
+        cmocka_unit_test(nostack_thread_may_not_block),
+        cmocka_unit_test(ready_threads_own_no_stack),
+        cmocka_unit_test(foreign_threads),
+        cmocka_unit_test(configuration_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

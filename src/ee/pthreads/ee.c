@@ -36,14 +36,15 @@ struct worker {
     _Atomic uint32_t asleep;                /* 1: it may be parked on `order` */
     struct team *team;                      /* of the order */
     struct member *member;
-    struct worker *next;                    /* in the pool */
+    struct worker *next; /* in the pool */
     os_thread thread;
 };
 
 struct member {
     struct team *team;
-    struct worker *worker;    /* 1 .. n-1; member 0 is the parent's kernel thread */
-    _Atomic uint32_t done_in; /* the region whose share it has run: then its worker may be asked to assist, who sets 0 */
+    struct worker *worker; /* 1 .. n-1; member 0 is the parent's kernel thread */
+    _Atomic uint32_t
+        done_in; /* the region whose share it has run: then its worker may be asked to assist, who sets 0 */
 };
 
 struct team {
@@ -54,15 +55,15 @@ struct team {
     uint32_t n_max, n, region, reserved;
     bool outermost, keeps_workers;
     void *parent_local;
-    uint32_t born_in;      /* fork_generation when its workers were taken */
+    uint32_t born_in; /* fork_generation when its workers were taken */
     /* workers that have not ended, | PARENT_ASLEEP; who brings it to PARENT_ASLEEP wakes the parent, by address only: the block
      * may be gone by then */
     PS_LINE_ALIGNED _Atomic uint32_t left;
     PS_LINE_ALIGNED _Atomic uint32_t arrivals_left;
     _Atomic uint32_t phase;
-    _Atomic uint32_t signal;   /* futex word of the barrier: changes with each opening and interruption */
-    _Atomic uint32_t sleepers; /* members that may be parked on signal */
-    _Atomic uint32_t calls;    /* for assistance */
+    _Atomic uint32_t signal;      /* futex word of the barrier: changes with each opening and interruption */
+    _Atomic uint32_t sleepers;    /* members that may be parked on signal */
+    _Atomic uint32_t calls;       /* for assistance */
     _Atomic uint32_t interrupted; /* nobody is to wait in the barrier any more; 0 at the fork */
 };
 #define PARENT_ASLEEP 0x80000000u
@@ -84,10 +85,10 @@ static struct ee_config config;
 static unsigned num_procs = 1;
 static pthread_key_t root_key;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct worker *pool;              /* idle workers; pool_lock */
-static uint32_t fork_generation = 1;     /* counts up in each forked child */
-static _Atomic uint32_t num_workers;     /* alive */
-static _Atomic uint32_t num_busy;        /* workers in teams */
+static struct worker *pool;          /* idle workers; pool_lock */
+static uint32_t fork_generation = 1; /* counts up in each forked child */
+static _Atomic uint32_t num_workers; /* alive */
+static _Atomic uint32_t num_busy;    /* workers in teams */
 
 /* --- spinning ---------------------------------------------------------------------------------------------------------- */
 
@@ -133,7 +134,8 @@ void ee_init(const struct ee_config *wanted)
     num_procs = config.num_vps ? config.num_vps : os_num_procs();
     if (!config.stack_bytes) {
         struct rlimit limit;
-        config.stack_bytes = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (rlim_t)1 << 32 ? limit.rlim_cur : (size_t)8 << 20;
+        config.stack_bytes =
+            getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (rlim_t)1 << 32 ? limit.rlim_cur : (size_t)8 << 20;
     }
     pthread_key_create(&root_key, root_ended);
 }
@@ -271,7 +273,8 @@ static void workers_put(struct team *team)
 void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
     struct team *team = team_of(t);
-    *team = (struct team){.ops = ops, .members = members, .stride = stride, .n_max = n_max, .reserved = 1, .born_in = fork_generation};
+    *team = (struct team){
+        .ops = ops, .members = members, .stride = stride, .n_max = n_max, .reserved = 1, .born_in = fork_generation};
     for (unsigned id = 0; id < n_max; id++)
         *member_at(team, id) = (struct member){.team = team};
 }
@@ -323,7 +326,7 @@ void ee_team_join(struct ee_team *t)
     uint32_t left;
     while ((left = ps_load_acquire(&team->left)) != 0 && spin_while(&team->left, left))
         continue;
-    if (left != 0 && (left = ps_or_acq_rel(&team->left, PARENT_ASLEEP)) != 0) {
+    if (left != 0 && ps_or_acq_rel(&team->left, PARENT_ASLEEP) != 0) {
         while ((left = ps_load_acquire(&team->left)) != PARENT_ASLEEP)
             os_park(&team->left, left, OS_FOREVER);
     }
