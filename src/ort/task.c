@@ -155,6 +155,17 @@ void ort_task_run(struct ort_thread *thread, struct ort_task *t)
 
 /* --- creation ------------------------------------------------------------------------------------------------------------ */
 
+/* A few pointers and numbers as a rule, for which memcpy's call costs more than the copy. */
+static inline void copy_data(void *to, const void *from, size_t bytes)
+{
+    if (PS_LIKELY(bytes <= 8 * sizeof(uint64_t) && bytes % sizeof(uint64_t) == 0)) {
+        for (size_t i = 0; i < bytes; i += sizeof(uint64_t))
+            memcpy((char *)to + i, (const char *)from + i, sizeof(uint64_t));
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args)
 {
     struct ort_task *parent = thread->task;
@@ -184,7 +195,7 @@ struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_
         args->copy(t->data, args->data);
         t->flags |= ORT_TASK_COPIED;
     } else {
-        memcpy(t->data, args->data, args->size);
+        copy_data(t->data, args->data, args->size);
     }
     parent->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
     if (PS_UNLIKELY(t->group != NULL) && t->group->task == parent) {
@@ -317,6 +328,22 @@ void ort_task_team_end(struct ort_team *team)
     ps_store_relaxed(&q->cancelled, 0);
     ps_store_relaxed(&q->loop_cancelled, 0);
     ps_store_relaxed(&q->barrier_arrived, 0);
+}
+
+void ort_task_after_fork_in_child(struct ort_thread *t)
+{
+    ort_task_memory_after_fork_in_child();
+    for (; t != NULL; t = t->team->parent) {
+        struct ort_task_team *q = &t->team->tasks;
+        if (ps_spin_is_held(&q->lock)) { /* the side queue may be half changed */
+            ps_list_init(&q->side);
+            ps_store_relaxed(&q->side_count, 0);
+        }
+        ps_spin_init(&q->lock);
+        ps_list_init(&q->sleeping);
+        ps_store_relaxed(&q->sleepers, 0);
+        ps_store_relaxed(&q->pins, 0);
+    }
 }
 
 void ort_task_assist(struct ort_thread *thread) { ort_task_run_all(thread); }

@@ -141,6 +141,8 @@ void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
 void ort_task_member_end(struct ort_thread *thread);
 /* Member 0, after ee_team_join (or after ort_task_member_end where the team is serialized). */
 void ort_task_team_end(struct ort_team *team);
+/* In a forked child, whose only thread is t: what other threads held in the teams around it, and in the process, is let go. */
+void ort_task_after_fork_in_child(struct ort_thread *t);
 /* ee_team_ops.assist. [switches] */
 void ort_task_assist(struct ort_thread *thread);
 /* Barrier of the team, a task scheduling point: all tasks of the region are complete when it opens. [switches] */

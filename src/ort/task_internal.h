@@ -14,6 +14,7 @@ void ort_task_free(struct ort_task_cache *cache, struct ort_task *t);
 /* By a thread that has no cache. */
 void ort_task_free_shared(struct ort_task *t);
 void ort_task_cache_drain(struct ort_task_cache *cache);
+void ort_task_memory_after_fork_in_child(void);
 
 /* --- task_queue.c ----------------------------------------------------------------------------------------------------- */
 

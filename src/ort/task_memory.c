@@ -165,6 +165,17 @@ void ort_task_cache_drain(struct ort_task_cache *cache)
 static struct ps_spin gather_lock;
 static struct ort_task_cache gather;
 
+/* The lists may be half changed, their locks held by kernel threads that are gone: what is in them is forgotten. */
+void ort_task_memory_after_fork_in_child(void)
+{
+    for (unsigned class = 0; class < ORT_TASK_CLASSES; class ++) {
+        ps_spin_init(&shared[class].lock);
+        shared[class].batches = NULL;
+    }
+    ps_spin_init(&gather_lock);
+    gather = (struct ort_task_cache){.count = {0}};
+}
+
 void ort_task_free_shared(struct ort_task *t)
 {
     ps_spin_lock(&gather_lock);

@@ -36,6 +36,7 @@ static void describe(char *buf, size_t bytes)
 static void after_fork_in_child(void)
 {
     ee_after_fork_in_child();
+    ort_task_after_fork_in_child(ee_local());
     for (struct ort_thread *t = ee_local(); t != NULL; t = t->team->parent)
         if (t->open == NULL)
             t->hot = NULL;
