@@ -8,6 +8,9 @@
  * a lock, the *side queue*, holds those that must not go into a deque: tasks with a priority (in its order, taken before
  * anything else), tasks readied by a thread outside of the team, and tasks for which there was no memory in the deque.
  *
+ * Rejected: a deque for each carrier: it would mix the tasks of all teams that pass there, and a member that moves to another carrier between a
+ * push and a pop would lose its own; a member is run by one carrier at a time, so its deque has one owner at a time.
+ *
  * The tied-task scheduling constraint. A member that waits inside of a task may run descendants of that task only (a task that it runs is
  * itself a descendant of the ones below it on its stack, so asking for the innermost is enough); one that waits in a barrier may run
  * everything. In the own deque the answer is a number: items at or above `base`, the bottom at the time when the running task began, were
