@@ -11,6 +11,7 @@
 #define STALL_TICKS (PROGRESS_STALL_NS / PROGRESS_TICK_NS)
 #define QUIET_TICKS 20 /* ticks with nothing pending before the monitor sleeps */
 #define SPARES_MAX 2000
+#define BURST_MAX 64
 
 struct ps_progress ps_progress;
 
@@ -93,18 +94,20 @@ static void start_spares(unsigned n)
 /* Watches until nothing has been pending for a while. */
 static void watch(void)
 {
-    unsigned quiet = 0, burst = 1;
+    unsigned quiet = 0, burst = 1, calm = 0;
     while (quiet < QUIET_TICKS && !ps_load_acquire(&stop_word)) {
         os_park(&stop_word, 0, PROGRESS_TICK_NS);
         struct survey s = look();
         quiet = s.pending || ps_load_relaxed(&ps_progress.spares) ? 0 : quiet + 1;
-        if (!s.stuck) {
+        calm = s.stuck ? 0 : calm + 1;
+        if (calm > STALL_TICKS + 1) { /* longer than it takes to see the next stall */
             burst = 1;
             ps_store_relaxed(&ps_progress.starving, 0);
-        } else if (!idle_any()) {
+        }
+        if (s.stuck && !idle_any()) {
             ps_store_relaxed(&ps_progress.starving, 1);
-            start_spares(burst < s.pending ? burst : s.pending);
-            burst *= 2;
+            start_spares(burst); /* an entry may be a whole team; who finds nothing retires at once */
+            burst = burst < BURST_MAX ? burst * 2 : BURST_MAX;
             forget_stalls();
         }
     }

@@ -12,7 +12,7 @@
  *
  * Starving: some vp has passed no scheduling point for PROGRESS_STALL_NS although its kernel thread has used the processor or
  * sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind it, and no vp is idle.
- * Then 1, 2, 4 ... spares are started with each further stall, never more than what is ready, until the stall ends.
+ * Then 1, 2, 4 ... spares are started with each further stall, up to 64 at once, until the stall ends.
  *
  * Cost for the rest: one store per thread or member that is run (vp.ticks); one load per insertion while all vps are busy. */
 #ifndef PS_PROGRESS_H
