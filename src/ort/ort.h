@@ -33,6 +33,11 @@ struct ort_group {
     unsigned num_teams, team_num; /* of the teams construct on the host, run one after the other */
 };
 
+/* What entry points keep for a thread from region to region: `free` gives it back, with the thread's block. */
+struct ort_local {
+    void (*free)(struct ort_local *local);
+};
+
 struct ort_thread {
     struct ee_member member; /* first: ee_local() is the address of both */
     struct ort_team *team;   /* constant */
@@ -43,6 +48,7 @@ struct ort_thread {
     struct ort_task *task;   /* current */
     struct ort_team *hot;    /* block of the last region that this thread opened; NULL: none */
     struct ort_team *open;   /* == hot while that region is open */
+    struct ort_local *local; /* NULL: nothing */
     struct ort_loop loop;
     struct ort_task_member tasks;
 };

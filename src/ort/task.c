@@ -127,19 +127,20 @@ void ort_task_fulfill(void *event)
 
 /* --- running ------------------------------------------------------------------------------------------------------------- */
 
-void ort_task_run(struct ort_thread *thread, struct ort_task *t)
+/* Makes t the task that thread runs; what ort_task_leave wants back. */
+static inline int64_t enter(struct ort_thread *thread, struct ort_task *t)
 {
-    struct ort_task *below = thread->task;
     int64_t base = thread->tasks.base;
     t->owner = thread;
     thread->tasks.base = ps_deque_bottom_owner(&thread->tasks.deque);
     thread->task = t;
-    unsigned detach = t->flags & ORT_TASK_DETACH;
-    if (PS_UNLIKELY(ort_settings.cancellation) && !(t->flags & ORT_TASK_COPIED) &&
-        ort_task_is_cancelled(t->team, t->group))
-        detach = 0;
-    else
-        t->fn(t->data);
+    return base;
+}
+
+/* The body of t, which ran in `below`, is done or was not run (detach: 0). */
+static inline void leave(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base,
+                         unsigned detach)
+{
     if (PS_UNLIKELY(t->depends != NULL))
         ort_depend_table_free(t->depends);
     if (PS_UNLIKELY(detach) && (t->flags & ORT_TASK_UNDEFERRED)) {
@@ -151,6 +152,19 @@ void ort_task_run(struct ort_thread *thread, struct ort_task *t)
     if (PS_UNLIKELY(detach) && !event_has_come(t))
         return;
     ort_task_complete(thread, t);
+}
+
+void ort_task_run(struct ort_thread *thread, struct ort_task *t)
+{
+    struct ort_task *below = thread->task;
+    int64_t base = enter(thread, t);
+    unsigned detach = t->flags & ORT_TASK_DETACH;
+    if (PS_UNLIKELY(ort_settings.cancellation) && !(t->flags & ORT_TASK_COPIED) &&
+        ort_task_is_cancelled(t->team, t->group))
+        detach = 0;
+    else
+        t->fn(t->data);
+    leave(thread, t, below, base, detach);
 }
 
 /* --- creation ------------------------------------------------------------------------------------------------------------ */
@@ -166,11 +180,17 @@ static inline void copy_data(void *to, const void *from, size_t bytes)
     }
 }
 
-struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args)
+struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align)
+{
+    struct ort_task *t = ort_task_alloc(&thread->tasks.cache, size, align);
+    PS_CHECK(t != NULL, "out of memory for a task of %zu bytes", size);
+    return t;
+}
+
+/* t becomes a child of the current task; its data is its maker's affair. */
+static inline void adopt(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     struct ort_task *parent = thread->task;
-    struct ort_task *t = ort_task_alloc(&thread->tasks.cache, args->size, args->align);
-    PS_CHECK(t != NULL, "out of memory for a task of %zu bytes", args->size);
     t->fn = args->fn;
     ps_store_relaxed(&t->parent, parent);
     ps_store_relaxed(&t->depth, ps_load_relaxed(&parent->depth) + 1);
@@ -186,6 +206,17 @@ struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_
     t->priority = args->priority < ort_settings.max_task_priority ? args->priority : ort_settings.max_task_priority;
     t->merged = 0;
     ps_store_relaxed(&t->event, 0);
+    parent->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
+    if (PS_UNLIKELY(t->group != NULL) && t->group->task == parent) {
+        t->flags |= ORT_TASK_IN_GROUP;
+        t->group->count.own += 1;
+    }
+}
+
+struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args)
+{
+    struct ort_task *t = ort_task_new(thread, args->size, args->align);
+    adopt(thread, t, args);
     if (PS_UNLIKELY(args->flags & ORT_TASK_DETACH)) {
         *args->event = t;
         if (args->data)
@@ -196,11 +227,6 @@ struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_
         t->flags |= ORT_TASK_COPIED;
     } else {
         copy_data(t->data, args->data, args->size);
-    }
-    parent->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
-    if (PS_UNLIKELY(t->group != NULL) && t->group->task == parent) {
-        t->flags |= ORT_TASK_IN_GROUP;
-        t->group->count.own += 1;
     }
     return t;
 }
@@ -238,6 +264,41 @@ void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args
     if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
         return;
     ort_task_enqueue(thread, t);
+}
+
+void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+{
+    if (PS_UNLIKELY(ort_settings.cancellation) && !(args->flags & ORT_TASK_COPIED) &&
+        ort_task_is_cancelled(thread->team, thread->task->group)) {
+        ort_task_discard(thread, t);
+        return;
+    }
+    if (PS_UNLIKELY(ort_task_is_undeferred(thread, args->flags))) {
+        if (args->depend)
+            ort_depend_wait(thread, args->depend);
+        adopt(thread, t, args);
+        t->flags |= ORT_TASK_UNDEFERRED;
+        ort_task_run(thread, t);
+        return;
+    }
+    adopt(thread, t, args);
+    if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
+        return;
+    ort_task_enqueue(thread, t);
+}
+
+void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_free(&thread->tasks.cache, t); }
+
+int64_t ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+{
+    adopt(thread, t, args);
+    t->flags |= ORT_TASK_UNDEFERRED;
+    return enter(thread, t);
+}
+
+void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base)
+{
+    leave(thread, t, ps_load_relaxed(&t->parent), base, t->flags & ORT_TASK_DETACH);
 }
 
 void ort_taskwait(struct ort_thread *thread)

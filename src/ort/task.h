@@ -177,6 +177,17 @@ struct ort_task_args {
 
 /* Makes a task and queues it, or runs it at once. [switches] */
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args);
+
+/* The same in steps, for compiled code that writes into the task itself. A descriptor whose `data` has room for size bytes and is nobody's
+ * child yet; it must be submitted, entered or discarded by the same thread. No memory: aborts with one line. */
+struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align);
+void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
+/* As ort_task_create of a task whose data is in place (args: without data, copy, size and event). ORT_TASK_COPIED may be among the flags. [switches] */
+void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
+/* An undeferred task whose body the caller runs between the two; leave gets what enter gave. [leave switches] */
+int64_t ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
+void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base);
+
 void ort_taskwait(struct ort_thread *thread);
 void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend);
 void ort_taskyield(struct ort_thread *thread);
@@ -196,6 +207,10 @@ struct ort_taskloop {
     uint64_t start; /* first value; arithmetic modulo 2^64 */
     uint64_t step;
     uintptr_t *reductions; /* NULL: none */
+    /* Submits the task for `count` iterations from value `from` on, in place of making a copy of `task`; NULL: that. */
+    void (*submit)(struct ort_thread *thread, const struct ort_taskloop *loop, uint64_t from, uint64_t count,
+                   bool last);
+    void *context; /* for submit */
 };
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop);
 

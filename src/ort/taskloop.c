@@ -60,10 +60,15 @@ static void make_tasks(struct ort_thread *thread, const struct ort_taskloop *loo
     struct ort_task *first = NULL, **tail = &first;
     uint64_t from = loop->start, done = 0;
     for (uint64_t i = 0; i < s.tasks; i++) {
-        struct ort_task *t = ort_task_make(thread, &loop->task);
         uint64_t rest = loop->n - done, count = s.iterations + (i < s.longer);
         count = count < rest ? count : rest;
         done += count;
+        if (loop->submit) {
+            loop->submit(thread, loop, from, count, done == loop->n);
+            from += count * loop->step;
+            continue;
+        }
+        struct ort_task *t = ort_task_make(thread, &loop->task);
         uint64_t to = from + count * loop->step;
         set_bounds(t, from, to);
         from = to;

@@ -57,6 +57,8 @@ void ort_team_free(struct ort_team *team)
         if (team->parent == NULL && t->task != NULL)
             ort_icv_drop(t->task->icv, t->task);
         ort_task_thread_fini(t);
+        if (t->local != NULL)
+            t->local->free(t->local);
     }
     if (team->ee_ready)
         ee_team_fini(&team->ee);
