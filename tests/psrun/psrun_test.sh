@@ -10,6 +10,8 @@ mkdir -p "$work/bin" "$work/lib/dropin" "$work/lib/dropin-pthreads" "$work/wheel
 cp "$psrun" "$work/bin/psrun"
 psrun=$work/bin/psrun
 cd "$work" || exit 1
+# a psrun built with AddressSanitizer takes offence at LD_PRELOAD otherwise
+export ASAN_OPTIONS=verify_asan_link_order=0
 unset LD_PRELOAD LD_LIBRARY_PATH OMP_NUM_THREADS PSTHREADS_EE PSTHREADS_VERBOSE
 
 runtime() { # FILE SONAME NAME MAP [FLAGS]

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,25 +19,27 @@
 #endif
 #define OUR_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
 
-static const void *at_offset(const struct elf *e, size_t offset, size_t bytes)
+/* NULL where it is not all in the file, or not aligned for what stands there. */
+static const void *at_offset(const struct elf *e, size_t offset, size_t bytes, size_t align)
 {
-    return offset <= e->size && bytes <= e->size - offset ? e->map + offset : NULL;
+    return offset <= e->size && bytes <= e->size - offset && offset % align == 0 ? e->map + offset : NULL;
 }
 
 static const ElfW(Ehdr) * header(const struct elf *e) { return (const ElfW(Ehdr) *)e->map; }
 
 static const ElfW(Phdr) * segment(const struct elf *e, unsigned i)
 {
-    return (const ElfW(Phdr) *)at_offset(e, header(e)->e_phoff + i * sizeof(ElfW(Phdr)), sizeof(ElfW(Phdr)));
+    return (const ElfW(Phdr) *)at_offset(e, header(e)->e_phoff + i * sizeof(ElfW(Phdr)), sizeof(ElfW(Phdr)),
+                                         alignof(ElfW(Phdr)));
 }
 
 /* The bytes that would be loaded at an address; NULL: not in the file. */
-static const void *at_address(const struct elf *e, ElfW(Addr) address, size_t bytes)
+static const void *at_address(const struct elf *e, ElfW(Addr) address, size_t bytes, size_t align)
 {
     for (unsigned i = 0; i < header(e)->e_phnum; i++) {
         const ElfW(Phdr) *p = segment(e, i);
         if (p && p->p_type == PT_LOAD && address >= p->p_vaddr && address - p->p_vaddr < p->p_filesz)
-            return at_offset(e, p->p_offset + (address - p->p_vaddr), bytes);
+            return at_offset(e, p->p_offset + (address - p->p_vaddr), bytes, align);
     }
     return NULL;
 }
@@ -106,15 +109,15 @@ static void read_dynamic_entry(struct tables *t, const ElfW(Dyn) * d)
 static size_t count_symbols(const struct elf *e, const struct tables *t)
 {
     if (t->hash) {
-        const uint32_t *h = at_address(e, t->hash, 8);
+        const uint32_t *h = at_address(e, t->hash, 8, 4);
         return h ? h[1] : 0;
     }
-    const uint32_t *g = t->gnu_hash ? at_address(e, t->gnu_hash, 16) : NULL;
+    const uint32_t *g = t->gnu_hash ? at_address(e, t->gnu_hash, 16, 4) : NULL;
     if (!g)
         return 0;
     uint32_t num_buckets = g[0], first = g[1];
     ElfW(Addr) buckets = t->gnu_hash + 16 + (size_t)g[2] * sizeof(ElfW(Addr));
-    const uint32_t *bucket = at_address(e, buckets, (size_t)num_buckets * 4);
+    const uint32_t *bucket = at_address(e, buckets, (size_t)num_buckets * 4, 4);
     uint32_t last = 0;
     for (uint32_t i = 0; bucket && i < num_buckets; i++)
         if (bucket[i] > last)
@@ -122,7 +125,7 @@ static size_t count_symbols(const struct elf *e, const struct tables *t)
     if (last < first)
         return first;
     for (ElfW(Addr) chains = buckets + (size_t)num_buckets * 4;; last++) {
-        const uint32_t *link = at_address(e, chains + (size_t)(last - first) * 4, 4);
+        const uint32_t *link = at_address(e, chains + (size_t)(last - first) * 4, 4, 4);
         if (!link || (*link & 1))
             return link ? last + 1u : 0;
     }
@@ -139,27 +142,33 @@ static void read_versions(struct elf *e, const struct tables *t)
 {
     ElfW(Addr) address = t->verneed;
     for (size_t i = 0; i < t->num_verneed; i++) {
-        const ElfW(Verneed) *n = at_address(e, address, sizeof *n);
+        const ElfW(Verneed) *n = at_address(e, address, sizeof *n, alignof(ElfW(Verneed)));
         if (!n)
             break;
         ElfW(Addr) aux = address + n->vn_aux;
         for (unsigned k = 0; k < n->vn_cnt; k++) {
-            const ElfW(Vernaux) *a = at_address(e, aux, sizeof *a);
+            const ElfW(Vernaux) *a = at_address(e, aux, sizeof *a, alignof(ElfW(Vernaux)));
             if (!a)
                 break;
             set_version(e, a->vna_other, string_at(e, a->vna_name), string_at(e, n->vn_file));
+            if (a->vna_next == 0)
+                break;
             aux += a->vna_next;
         }
+        if (n->vn_next == 0)
+            break;
         address += n->vn_next;
     }
     address = t->verdef;
     for (size_t i = 0; i < t->num_verdef; i++) {
-        const ElfW(Verdef) *d = at_address(e, address, sizeof *d);
-        const ElfW(Verdaux) *a = d ? at_address(e, address + d->vd_aux, sizeof *a) : NULL;
+        const ElfW(Verdef) *d = at_address(e, address, sizeof *d, alignof(ElfW(Verdef)));
+        const ElfW(Verdaux) *a = d ? at_address(e, address + d->vd_aux, sizeof *a, alignof(ElfW(Verdaux))) : NULL;
         if (!a)
             break;
         if (!(d->vd_flags & VER_FLG_BASE))
             set_version(e, d->vd_ndx, string_at(e, a->vda_name), NULL);
+        if (d->vd_next == 0)
+            break;
         address += d->vd_next;
     }
 }
@@ -167,13 +176,13 @@ static void read_versions(struct elf *e, const struct tables *t)
 static enum elf_status read_dynamic(struct elf *e, const ElfW(Phdr) * p)
 {
     struct tables t = {0};
-    const ElfW(Dyn) *d = at_offset(e, p->p_offset, p->p_filesz);
+    const ElfW(Dyn) *d = at_offset(e, p->p_offset, p->p_filesz, alignof(ElfW(Dyn)));
     if (!d)
         return ELF_BROKEN;
     for (size_t i = 0; i < p->p_filesz / sizeof *d && d[i].d_tag != DT_NULL; i++)
         read_dynamic_entry(&t, &d[i]);
     e->dynamic = true;
-    e->str = t.str ? at_address(e, t.str, t.str_size) : NULL;
+    e->str = t.str ? at_address(e, t.str, t.str_size, 1) : NULL;
     e->str_size = e->str ? t.str_size : 0;
     if (e->str_size == 0 || e->str[e->str_size - 1] != '\0')
         return t.num_needed || t.soname ? ELF_BROKEN : ELF_OK;
@@ -183,17 +192,17 @@ static enum elf_status read_dynamic(struct elf *e, const ElfW(Phdr) * p)
     for (unsigned i = 0; i < t.num_needed; i++)
         e->needed[e->num_needed++] = string_at(e, t.needed[i]);
     e->num_sym = count_symbols(e, &t);
-    e->sym = at_address(e, t.sym, e->num_sym * sizeof *e->sym);
+    e->sym = at_address(e, t.sym, e->num_sym * sizeof *e->sym, alignof(ElfW(Sym)));
     if (!e->sym)
         e->num_sym = 0;
-    e->versym = t.versym ? at_address(e, t.versym, e->num_sym * sizeof *e->versym) : NULL;
+    e->versym = t.versym ? at_address(e, t.versym, e->num_sym * sizeof *e->versym, alignof(ElfW(Half))) : NULL;
     read_versions(e, &t);
     return ELF_OK;
 }
 
 static enum elf_status read_file(struct elf *e)
 {
-    const unsigned char *ident = at_offset(e, 0, EI_NIDENT);
+    const unsigned char *ident = at_offset(e, 0, EI_NIDENT, 1);
     if (!ident || memcmp(ident, ELFMAG, SELFMAG) != 0)
         return ELF_NOT;
     const ElfW(Ehdr) *h = header(e);
@@ -212,7 +221,7 @@ static enum elf_status read_file(struct elf *e)
         if (p->p_type == PT_DYNAMIC)
             dynamic = p;
         if (p->p_type == PT_INTERP) {
-            e->interp = at_offset(e, p->p_offset, p->p_filesz);
+            e->interp = at_offset(e, p->p_offset, p->p_filesz, 1);
             if (!e->interp || p->p_filesz == 0 || e->interp[p->p_filesz - 1] != '\0')
                 return ELF_BROKEN;
         }
@@ -311,12 +320,12 @@ bool elf_contains(const struct elf *e, const char *name)
 {
     const ElfW(Ehdr) *h = header(e);
     for (unsigned i = 0; i < h->e_shnum && h->e_shentsize == sizeof(ElfW(Shdr)); i++) {
-        const ElfW(Shdr) *s = at_offset(e, h->e_shoff + i * sizeof *s, sizeof *s);
+        const ElfW(Shdr) *s = at_offset(e, h->e_shoff + i * sizeof *s, sizeof *s, alignof(ElfW(Shdr)));
         if (!s || s->sh_type != SHT_SYMTAB || s->sh_link >= h->e_shnum)
             continue;
-        const ElfW(Shdr) *strings = at_offset(e, h->e_shoff + s->sh_link * sizeof *s, sizeof *s);
-        const char *str = strings ? at_offset(e, strings->sh_offset, strings->sh_size) : NULL;
-        const ElfW(Sym) *sym = at_offset(e, s->sh_offset, s->sh_size);
+        const ElfW(Shdr) *strings = at_offset(e, h->e_shoff + s->sh_link * sizeof *s, sizeof *s, alignof(ElfW(Shdr)));
+        const char *str = strings ? at_offset(e, strings->sh_offset, strings->sh_size, 1) : NULL;
+        const ElfW(Sym) *sym = at_offset(e, s->sh_offset, s->sh_size, alignof(ElfW(Sym)));
         if (!str || !sym || strings->sh_size == 0 || str[strings->sh_size - 1] != '\0')
             continue;
         for (size_t k = 0; k < s->sh_size / sizeof *sym; k++)

@@ -264,9 +264,11 @@ int plan_make(struct plan *p, const char *program, const char *entities, const c
         return fail(p, EXIT_CANNOT_RUN, "%s is a folder", p->file);
     if (!allow_library && access(p->file, X_OK) != 0)
         return fail(p, EXIT_CANNOT_RUN, "%s: %s", p->file, strerror(errno));
-    struct elf e;
-    if (look_at_elf(p, &e, allow_library) || check_privileges(p))
+    struct elf e = {0};
+    if (look_at_elf(p, &e, allow_library) || check_privileges(p)) {
+        elf_close(&e);
         return p->status;
+    }
     char self[] = "/proc/self/exe";
     struct elf own;
     char *interp = e.interp ? print("%s", e.interp) : NULL;
