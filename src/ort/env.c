@@ -23,7 +23,6 @@
 #include "place.h"
 
 #define SUPPORTED_LEVELS 255u /* libgomp's; max_active_levels is one byte */
-#define THREADS_MAX 65536u    /* what a list element may say */
 
 struct ort_settings ort_settings = {
     .initial =
@@ -95,7 +94,7 @@ static void read_num_threads(struct ort_icv *icv)
     unsigned *list = malloc(elements * sizeof *list);
     const char *p = text;
     unsigned n = 0;
-    for (long v; list != NULL && n < elements && read_number(&p, 1, THREADS_MAX, &v);) {
+    for (long v; list != NULL && n < elements && read_number(&p, 1, ORT_THREADS_MAX, &v);) {
         list[n++] = (unsigned)v;
         if (*p != ',')
             break;
@@ -105,7 +104,7 @@ static void read_num_threads(struct ort_icv *icv)
         ps_warn(
             "OMP_NUM_THREADS=\"%s\" is not a list of whole numbers from 1 to %u; using one thread for each processor "
             "instead",
-            text, THREADS_MAX);
+            text, ORT_THREADS_MAX);
         free(list);
         return;
     }

@@ -27,6 +27,9 @@
 #include "task.h"
 #include "workshare.h"
 
+/* More members than this no region gets. */
+#define ORT_THREADS_MAX (1u << 20)
+
 /* What the members of one contention group share: the threads under one root. */
 struct ort_group {
     _Atomic uint32_t busy;        /* threads in open regions, the root counted; kept only while a thread limit is set */

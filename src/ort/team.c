@@ -110,24 +110,28 @@ static PS_COLD void shrunk(unsigned wanted, unsigned got, const char *why)
         ps_warn("a parallel region of %u threads gets %u: %s", wanted, got, why);
 }
 
-/* A block for the region of *n members that t opens, in t->hot; *n may become less. */
+/* A block for the region of *n members that t opens, in t->hot; *n becomes less where there is no memory. */
 static struct ort_team *block(struct ort_thread *t, unsigned *n)
 {
     struct ort_team *team = t->hot;
     if (PS_LIKELY(team != NULL && team->n_max >= *n))
         return team;
-    struct ort_team *larger = ort_team_alloc(*n);
+    unsigned wanted = *n, most = team != NULL ? team->n_max : 0;
+    struct ort_team *larger = NULL;
+    while (*n > most && (larger = ort_team_alloc(*n)) == NULL)
+        *n /= 2;
     if (larger != NULL) {
         if (team != NULL)
             ort_team_free(team);
         larger->parent = t;
-        t->hot = larger;
-        return larger;
+        t->hot = team = larger;
+    } else {
+        PS_CHECK(team != NULL, "no memory for a parallel region of one thread");
+        *n = most;
     }
-    PS_CHECK(team != NULL || *n > 1, "no memory for a parallel region of one thread");
-    shrunk(*n, 1, "no memory");
-    *n = 1;
-    return team != NULL ? team : block(t, n);
+    if (PS_UNLIKELY(*n < wanted))
+        shrunk(wanted, *n, "no memory");
+    return team;
 }
 
 /* The ICVs of the implicit tasks: the parent's, but for lists that go on with their next element, and a policy that the construct
@@ -153,30 +157,44 @@ static struct ort_icv *inherit(struct ort_team *team, struct ort_icv *icv)
     return own;
 }
 
+/* The block for a region of *n members that t asks for, and how many it gets. *counted: they are in the group's account. */
+static struct ort_team *admit(struct ort_thread *t, unsigned *n, bool *counted)
+{
+    const struct ort_icv *icv = ort_icv(t);
+    struct ort_group *group = t->team->contention;
+    *counted = *n > 1 && icv->thread_limit != UINT_MAX;
+    if (PS_UNLIKELY(*counted))
+        *n = limited(group, icv->thread_limit, *n);
+    unsigned wanted = *n;
+    if (PS_UNLIKELY(*n > ORT_THREADS_MAX)) {
+        *n = ORT_THREADS_MAX;
+        shrunk(wanted, *n, "that is the most there can be");
+    }
+    struct ort_team *team = block(t, n);
+    if (*n > 1) {
+        if (PS_UNLIKELY(!team->ee_ready)) {
+            ee_team_init(&team->ee, &ops, &team->threads[0].member, sizeof(struct ort_thread), team->n_max);
+            team->ee_ready = true;
+        }
+        unsigned granted = ee_team_reserve(&team->ee, *n);
+        if (PS_UNLIKELY(granted < *n)) {
+            shrunk(*n, granted, "the system gives no more kernel threads");
+            *n = granted;
+        }
+    }
+    if (PS_UNLIKELY(*counted && *n < wanted))
+        ps_sub_relaxed(&group->busy, wanted - *n);
+    return team;
+}
+
 unsigned ort_parallel_start(const struct ort_parallel *region)
 {
     struct ort_thread *t = ort_self();
     struct ort_team *outer = t->team;
     struct ort_icv *icv = ort_icv(t);
-    unsigned wanted = ort_parallel_size(t, region->num_threads), n = wanted;
-    bool counted = n > 1 && icv->thread_limit != UINT_MAX;
-    if (PS_UNLIKELY(counted))
-        n = limited(outer->contention, icv->thread_limit, n);
-    unsigned counted_n = n;
-    struct ort_team *team = block(t, &n);
-    if (n > 1) {
-        if (PS_UNLIKELY(!team->ee_ready)) {
-            ee_team_init(&team->ee, &ops, &team->threads[0].member, sizeof(struct ort_thread), team->n_max);
-            team->ee_ready = true;
-        }
-        unsigned granted = ee_team_reserve(&team->ee, n);
-        if (PS_UNLIKELY(granted < n)) {
-            shrunk(n, granted, "the system gives no more kernel threads");
-            n = granted;
-        }
-    }
-    if (PS_UNLIKELY(counted && n < counted_n))
-        ps_sub_relaxed(&outer->contention->busy, counted_n - n);
+    unsigned n = ort_parallel_size(t, region->num_threads);
+    bool counted;
+    struct ort_team *team = admit(t, &n, &counted);
     team->fn = region->fn;
     team->data = region->data;
     team->contention = outer->contention;

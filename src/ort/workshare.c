@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "check.h"
-#include "cpu.h"
 #include "doacross.h"
 #include "ort.h"
 
@@ -34,17 +33,6 @@ void ort_ws_fini(struct ort_team *team)
     }
 }
 
-/* Waits until the slot's phase is no longer `seen`: for a slow member, or for the first to describe the work. */
-static PS_NOINLINE void await_change(struct ort_workshare *ws, uint32_t seen)
-{
-    for (unsigned i = 0; i < 100; i++) {
-        if (ps_load_relaxed(&ws->phase) != seen)
-            return;
-        cpu_pause();
-    }
-    ee_wait(&ws->phase, seen);
-}
-
 bool ort_ws_enter(struct ort_thread *t)
 {
     uint32_t s = t->ws_seq++;
@@ -62,7 +50,7 @@ bool ort_ws_enter(struct ort_thread *t)
                 return true;
             continue;
         }
-        await_change(ws, seen);
+        ee_wait(&ws->phase, seen); /* for a slow member, or for the first to describe the work */
     }
 }
 
