@@ -5,7 +5,7 @@ JOBS    ?= $(shell nproc)
 PREFIX  ?= /usr/local
 CTEST   := ctest --output-on-failure --no-tests=error -j $(JOBS)
 CMAKE   := cmake
-STRICT  := $(if $(CI),-DCMAKE_COMPILE_WARNING_AS_ERROR=ON)
+STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
 .PHONY: all help demo check test check-ports conformance asan tsan ubsan bench install format format-check lint clean
