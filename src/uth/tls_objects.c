@@ -1,4 +1,4 @@
-/* Which loaded objects have thread-local storage, and where.
+/* Which loaded objects have thread-local storage or ask the C library for what it keeps for each thread, and where.
  *
  * Does: ask the dynamic linker (dl_iterate_phdr, under its lock; it counts what it loads). Does not: keep anything.
  * Where a segment lies is a private field of the dynamic linker's, published for debuggers (nptl_db). */
@@ -23,11 +23,12 @@ unsigned long long uth_tls_objects_loaded(void)
     return loaded;
 }
 
-/* libstdc++ is not in this list: the exceptions that a thread has in flight are in its TLS segment. */
-static bool is_of_the_c_library(const char *path)
+/* The C library's own, and what the topology library brings along: it keeps nothing there from one call to the next that a program
+ * would miss. libstdc++ is not in this list: the exceptions that a thread has in flight are in its TLS segment. */
+static bool is_indifferent(const char *path)
 {
-    static const char *const names[] = {"libc.so.", "ld-linux",  "ld64.so",   "libpthread.so.",
-                                        "libm.so.", "libdl.so.", "librt.so.", "libresolv.so."};
+    static const char *const names[] = {"libc.so.",  "ld-linux",  "ld64.so",       "libpthread.so.", "libm.so.",
+                                        "libdl.so.", "librt.so.", "libresolv.so.", "libhwloc.so.",   "libudev.so."};
     const char *name = strrchr(path, '/');
     name = name == NULL ? path : name + 1;
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -36,20 +37,112 @@ static bool is_of_the_c_library(const char *path)
     return false;
 }
 
+/* What the C library keeps for each thread and gives a program by a call, not by a variable. */
+static bool is_of_a_thread(const char *symbol)
+{
+    static const char *const names[] = {"pthread_self", "pthread_setspecific", "tss_set",
+                                        "thrd_current", "uselocale",           "flockfile"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(symbol, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Compilers keep the address of errno over calls. That goes wrong where a function with OpenMP constructs in it uses errno, since its
+ * thread may come out of a construct on another kernel thread. */
+#define ASKS_STATE 1u
+#define ASKS_ERRNO 2u
+#define ASKS_OPENMP 4u
+static unsigned kind_of_symbol(const char *symbol)
+{
+    if (strcmp(symbol, "__errno_location") == 0)
+        return ASKS_ERRNO;
+    if (strncmp(symbol, "GOMP_", 5) == 0 || strncmp(symbol, "__kmpc_", 7) == 0)
+        return ASKS_OPENMP;
+    return is_of_a_thread(symbol) ? ASKS_STATE : 0;
+}
+
+struct dynamic {
+    const char *strings;
+    const ElfW(Sym) * symbols;
+    const char *table[2]; /* of relocations: all but those of calls, those of calls */
+    size_t bytes[2];
+};
+
+/* The dynamic linker adds the object's address to what stands here, but not on every processor. */
+static const char *place(const struct dl_phdr_info *info, ElfW(Addr) value)
+{
+    return (const char *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
+}
+
+static struct dynamic read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
+{
+    struct dynamic d = {0};
+    for (; entry->d_tag != DT_NULL; entry++) {
+        switch (entry->d_tag) {
+        case DT_STRTAB:
+            d.strings = place(info, entry->d_un.d_ptr);
+            break;
+        case DT_SYMTAB:
+            d.symbols = (const ElfW(Sym) *)(const void *)place(info, entry->d_un.d_ptr);
+            break;
+        case DT_RELA:
+            d.table[0] = place(info, entry->d_un.d_ptr);
+            break;
+        case DT_RELASZ:
+            d.bytes[0] = entry->d_un.d_val;
+            break;
+        case DT_JMPREL:
+            d.table[1] = place(info, entry->d_un.d_ptr);
+            break;
+        case DT_PLTRELSZ:
+            d.bytes[1] = entry->d_un.d_val;
+            break;
+        default:
+            break;
+        }
+    }
+    return d;
+}
+
+/* Whether the object's relocations name one of those calls. (Its symbol table's length is written nowhere.) */
+static bool asks_for_thread_state(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
+{
+    struct dynamic d = read_dynamic(info, dynamic);
+    if (d.strings == NULL || d.symbols == NULL)
+        return false;
+    unsigned asks = 0;
+    for (unsigned t = 0; t < 2; t++) {
+        const ElfW(Rela) *rela = (const ElfW(Rela) *)(const void *)d.table[t];
+        for (size_t i = 0; rela != NULL && i < d.bytes[t] / sizeof *rela; i++) {
+            size_t symbol = sizeof(void *) == 8 ? (size_t)(rela[i].r_info >> 32) : (size_t)(rela[i].r_info >> 8);
+            if (symbol != 0 && d.symbols[symbol].st_shndx == SHN_UNDEF)
+                asks |= kind_of_symbol(d.strings + d.symbols[symbol].st_name);
+        }
+    }
+    return asks & ASKS_STATE || (asks & ASKS_ERRNO && asks & ASKS_OPENMP);
+}
+
 static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *wanted)
 {
     bool has_tls = false, is_ours = false;
+    const ElfW(Dyn) *dynamic = NULL;
     (void)bytes;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + segment->p_vaddr, here = (uintptr_t)&look_at_object;
         has_tls |= segment->p_type == PT_TLS && segment->p_memsz > 0;
         is_ours |= segment->p_type == PT_LOAD && here >= start && here < start + segment->p_memsz;
+        if (segment->p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)start;
     }
     /* Linked into the program itself, the runtime's variables cannot be told from the program's: the program counts. */
     bool is_program = info->dlpi_name == NULL || info->dlpi_name[0] == '\0';
-    *(bool *)wanted |= has_tls && (is_program || (!is_ours && !is_of_the_c_library(info->dlpi_name)));
-    return 0;
+    if (is_program ? has_tls : !is_ours && !is_indifferent(info->dlpi_name) && has_tls)
+        *(bool *)wanted = true;
+    else if (!is_ours && dynamic != NULL && (is_program || !is_indifferent(info->dlpi_name)))
+        *(bool *)wanted |= asks_for_thread_state(info, dynamic);
+    return *(bool *)wanted;
 }
 
 bool uth_tls_objects_wanted(void)

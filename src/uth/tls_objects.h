@@ -6,7 +6,8 @@
 
 /* Grows with each object that is loaded; some tens of ns. */
 unsigned long long uth_tls_objects_loaded(void);
-/* Whether an object other than the C library and the runtime itself has thread-local storage. */
+/* Whether an object other than the C library and the runtime itself has thread-local storage, or calls what the C library keeps
+ * for each thread: pthread_self, keys, uselocale, and errno where it has OpenMP constructs. */
 bool uth_tls_objects_wanted(void);
 
 /* A TLS segment that lies at the same place of every thread's block. */
