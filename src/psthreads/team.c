@@ -197,7 +197,7 @@ static bool spin_for_members(struct ps_team *team, unsigned limit)
     return false;
 }
 
-void ps_team_join(struct ps_team *team)
+static void join(struct ps_team *team)
 {
     struct vp *vp = ps_vp();
     struct psthread *parent = team->parent;
@@ -239,6 +239,13 @@ void ps_team_join(struct ps_team *team)
     if (ps_or_acq_rel(&team->left, PS_TEAM_WAITING) != 0)
         ps_block(parent);
     ps_store_relaxed(&team->left, 0);
+}
+
+void ps_team_join(struct ps_team *team)
+{
+    int error = vp_errno(); /* members that are run as calls may share it */
+    join(team);
+    vp_set_errno(error);
 }
 
 /* --- barrier --------------------------------------------------------------------------------------------------------- */
