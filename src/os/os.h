@@ -38,6 +38,14 @@ int os_thread_usage(int tid, uint64_t *cpu_ns, bool *sleeping);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
 
+/* Calls fn on kernel thread `tid` of this process, from a signal handler, on the stack that runs there; fn may switch to other stacks and
+ * come back on another kernel thread (then it returns true). Only one caller at a time. ESRCH, EBUSY (no signal is free), ENOTSUP. */
+typedef bool os_interrupt_fn(void *frame);
+int os_interrupt(int tid, os_interrupt_fn *fn);
+/* For fn: whether the program's own code was interrupted on that stack, or a system call in which the C library waits on its behalf:
+ * there, neither the runtime nor the C library is in the middle of anything. */
+bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes);
+
 /* --- park and wake ------------------------------------------------------------------------------------------------ */
 
 #define OS_FOREVER (-1)

@@ -28,6 +28,7 @@ static struct {
 
 struct survey {
     unsigned pending; /* entries ready in all queues */
+    unsigned roots;   /* ready, each bound to its vp */
     unsigned stuck;   /* vps that hold some of them up */
 };
 
@@ -44,10 +45,12 @@ static bool really_stuck(struct vp *vp, unsigned id)
 
 static void look_at(struct vp *vp, unsigned id, struct survey *s)
 {
-    unsigned ready = ps_load_relaxed(&vp->queue.count) + (ps_load_relaxed(&vp->pinned) != NULL);
+    unsigned ready = ps_load_relaxed(&vp->queue.count);
+    bool root = ps_load_relaxed(&vp->pinned) != NULL;
     s->pending += ready;
+    s->roots += root;
     uint64_t ticks = ps_load_relaxed(&vp->ticks);
-    if (ticks != seen[id].ticks || !ready || !ps_load_relaxed(&vp->attached)) {
+    if (ticks != seen[id].ticks || !(ready || root) || !ps_load_relaxed(&vp->attached)) {
         seen[id].ticks = ticks;
         seen[id].still = 0;
         return;
@@ -56,8 +59,11 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
         bool sleeping;
         os_thread_usage(ps_load_relaxed(&vp->tid), &seen[id].cpu_ns, &sleeping);
     }
-    if (seen[id].still > STALL_TICKS && really_stuck(vp, id))
-        s->stuck++;
+    if (seen[id].still <= STALL_TICKS || !really_stuck(vp, id))
+        return;
+    s->stuck += ready != 0;
+    if (root)
+        progress_preempt(vp); /* again at each tick: what it interrupts may not be ready to go */
 }
 
 static struct survey look(void)
@@ -98,7 +104,7 @@ static void watch(void)
     while (quiet < QUIET_TICKS && !ps_load_acquire(&stop_word)) {
         os_park(&stop_word, 0, PROGRESS_TICK_NS);
         struct survey s = look();
-        quiet = s.pending || ps_load_relaxed(&ps_progress.spares) ? 0 : quiet + 1;
+        quiet = s.pending || s.roots || ps_load_relaxed(&ps_progress.spares) ? 0 : quiet + 1;
         calm = s.stuck ? 0 : calm + 1;
         if (calm > STALL_TICKS + 1) { /* longer than it takes to see the next stall */
             burst = 1;
@@ -113,6 +119,17 @@ static void watch(void)
     }
 }
 
+static bool some_root_ready(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && ps_load_seq(&vp->pinned))
+            return true;
+    }
+    return false;
+}
+
 static void *progress_main(void *arg)
 {
     (void)arg;
@@ -124,7 +141,7 @@ static void *progress_main(void *arg)
         }
         watch();
         ps_store_seq(&ps_progress.armed, 0);
-        if (!ps_load_acquire(&stop_word) && idle_anything_ready())
+        if (!ps_load_acquire(&stop_word) && (idle_anything_ready() || some_root_ready()))
             ps_store_seq(&ps_progress.armed, 1);
     }
     return NULL;

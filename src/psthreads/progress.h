@@ -14,6 +14,10 @@
  * sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind it, and no vp is idle.
  * Then 1, 2, 4 ... spares are started with each further stall, up to 64 at once, until the stall ends.
  *
+ * A root is bound to its kernel thread, and no spare can run it: where it is ready while its kernel thread is held so, that kernel thread
+ * is interrupted, and what runs there goes back to a queue (preempt.c). That a root became ready is published as its vp's `pinned`
+ * (seq_cst) before `armed` is read (seq_cst); the monitor disarms, then looks at every `pinned` (seq_cst both): one sees the other.
+ *
  * Cost for the rest: one store per thread or member that is run (vp.ticks); one load per insertion while all vps are busy. */
 #ifndef PS_PROGRESS_H
 #define PS_PROGRESS_H
@@ -28,6 +32,7 @@ struct ps_progress {
     _Atomic uint32_t starving;                 /* the monitor writes; spares read */
     _Atomic uint32_t spares;                   /* alive */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
+    _Atomic uint32_t preempted;                /* the same */
 };
 extern struct ps_progress ps_progress;
 
@@ -37,6 +42,16 @@ static inline void progress_arm(void)
     if (PS_UNLIKELY(!ps_load_relaxed(&ps_progress.armed)))
         progress_arm_slow();
 }
+
+/* After a root was made ready. */
+static inline void progress_arm_for_root(void)
+{
+    if (PS_UNLIKELY(!ps_load_seq(&ps_progress.armed)))
+        progress_arm_slow();
+}
+
+/* Makes what holds vp's kernel thread give way to vp's own root, which is ready; may fail to. Caller: the monitor. */
+void progress_preempt(struct vp *vp);
 
 /* Stops the monitor's kernel thread, if there is one. Caller: workers are gone, so nobody arms it meanwhile. */
 void progress_stop(void);

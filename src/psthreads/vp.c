@@ -9,6 +9,8 @@
 
 #include "check.h"
 
+#include <errno.h>
+
 static __thread struct vp *carried __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
@@ -31,6 +33,19 @@ struct psthread *ps_current(void)
     return vp ? vp->current : NULL;
 }
 struct psthread *ps_self(void) { return ps_vp_attach()->current; }
+
+/* Not inlined: where errno lies changes with the kernel thread, and the compiler takes it for a constant of the function. */
+PS_NOINLINE int vp_errno(void)
+{
+    int value = errno;
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+PS_NOINLINE void vp_set_errno(int value)
+{
+    errno = value;
+    __asm__ volatile("" ::: "memory");
+}
 
 PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
 {
@@ -429,8 +444,18 @@ void vp_abandon(struct vp *vp)
 
 /* --- waiting ---------------------------------------------------------------------------------------------------------- */
 
+static void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
+{
+    ps_spin_lock(&q->lock);
+    if (end == PS_FRONT)
+        ps_queue_push_front_locked(q, item);
+    else
+        ps_queue_push_back_locked(q, item);
+    ps_spin_unlock(&q->lock);
+}
+
 /* Goes on with w in the place of self, whose uth keeps its context. */
-static void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w)
+static void switch_away(struct vp *vp, struct psthread *self, struct ps_work w)
 {
     struct uth *from = self->uth;
     struct psthread *t = ps_work_thread(w);
@@ -457,6 +482,14 @@ static void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work 
             vp_resume(vp, from, pinned, false);
         return;
     }
+}
+
+/* The same; self finds its errno again also where it has no thread-local block of its own. */
+static void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w)
+{
+    int error = vp_errno();
+    switch_away(vp, self, w);
+    vp_set_errno(error);
 }
 
 void ps_block(struct psthread *self)
@@ -491,6 +524,7 @@ void ps_ready(struct psthread *t, enum ps_end end)
     }
     ps_store_seq(&bound->pinned, t);
     idle_wake_this(bound);
+    progress_arm_for_root();
 }
 
 bool ps_yield(void)
@@ -528,6 +562,18 @@ bool ps_yield(void)
     return true;
 }
 
+bool vp_give_way_to_root(struct vp *vp, struct psthread *self)
+{
+    struct psthread *root = take_pinned(vp);
+    if (!root)
+        return false;
+    ps_store_relaxed(&self->state, PS_READY);
+    push(&vp->queue, &self->item, PS_BACK);
+    idle_notify(NULL);
+    vp_switch_away(vp, self, ps_work_of(root));
+    return true;
+}
+
 unsigned ps_spin_limit(void) { return ps_rt.block_on_idle ? 0 : ps_rt.spin_limit; }
 
 bool ps_spin_useful(void)
@@ -537,16 +583,6 @@ bool ps_spin_useful(void)
 }
 
 /* --- inserting ----------------------------------------------------------------------------------------------------------- */
-
-static void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
-{
-    ps_spin_lock(&q->lock);
-    if (end == PS_FRONT)
-        ps_queue_push_front_locked(q, item);
-    else
-        ps_queue_push_back_locked(q, item);
-    ps_spin_unlock(&q->lock);
-}
 
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
 {

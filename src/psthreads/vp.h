@@ -131,6 +131,9 @@ PS_NORETURN void vp_loop(struct vp *vp, struct uth *self);
 /* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */
 PS_NORETURN void vp_abandon(struct vp *vp);
 
+/* self, which runs on vp and is not bound to it, goes back to its queue, and the vp's own root runs; false: that is not ready. */
+bool vp_give_way_to_root(struct vp *vp, struct psthread *self);
+
 /* Inserts and wakes somebody if that helps. */
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
 void vp_enqueue_global(struct ps_item *item, enum ps_end end);
@@ -150,6 +153,10 @@ static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.t
 struct uth_tls *vp_new_tls(struct vp *vp);
 /* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns the vp. */
 struct vp *vp_end_tls(struct vp *vp);
+
+/* The running thread's errno: to be kept over what may switch, since threads without a block share their kernel thread's. */
+int vp_errno(void);
+void vp_set_errno(int value);
 
 /* What the entity layer asks for before the library starts. */
 struct ps_settings {

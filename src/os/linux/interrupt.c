@@ -1,0 +1,225 @@
+/* Interrupting a kernel thread of this process: a function is called there, on the stack that runs, and may leave that stack for good
+ * or for a while.
+ *
+ * Does: choose a signal, install its handler at the first need, tell what was interrupted. Does not: know stacks or schedulers.
+ * Callers: os_interrupt: one kernel thread at a time (the progress monitor). The function runs in a signal handler.
+ * The signal: SIGURG, whose default is to be ignored, so a stray one cannot end the process; where the program handles it itself, a
+ * real-time signal that nobody handles. That is looked at before each use, since a program may change its mind.
+ *
+ * When the function comes back, possibly on another kernel thread, what the frame says about the kernel thread is brought up to date:
+ * the alternate stack and the signal mask are those of the one that runs now, not of the one that was interrupted.
+ *
+ * What was interrupted is told by the instruction's address alone, from a list of executable segments that os_interrupt reads anew when
+ * objects have been loaded. Two lists are used in turn; a handler that is late by two loads may misjudge, and then only refuses or
+ * takes an address of code unloaded meanwhile for what it was.
+ * Failures: ENOTSUP on other processors, EBUSY where no signal is free, ESRCH. */
+#include "atomic.h"
+#include "os.h"
+
+#include <errno.h>
+#include <link.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MAX_RANGES 1024
+#define DIRECT_BYTES 96 /* of code, of one such function */
+
+enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_RUNTIME };
+struct range {
+    uintptr_t start, end;
+    uint8_t of; /* enum code */
+};
+struct ranges {
+    unsigned n;
+    struct range range[MAX_RANGES];
+};
+
+static struct ranges lists[2];
+static _Atomic(const struct ranges *) current; /* written by os_interrupt, read in handlers */
+static unsigned long long objects_seen;        /* os_interrupt's own */
+static os_interrupt_fn *_Atomic function;
+static int signal_number; /* os_interrupt's own; 0: none yet */
+
+/* --- whose code -------------------------------------------------------------------------------------------------------- */
+
+static uint8_t owner(const struct dl_phdr_info *info, bool ours)
+{
+    static const char *const names[] = {"libc.so.", "ld-linux", "ld64.so", "libpthread.so.", "ld-musl", "libc.musl"};
+    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    name = name ? name + 1 : info->dlpi_name ? info->dlpi_name : "";
+    if (ours)
+        return CODE_RUNTIME;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return CODE_C_LIBRARY;
+    return CODE_PROGRAM;
+}
+
+static int add_ranges(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct ranges *list = arg;
+    uintptr_t here = (uintptr_t)&add_ranges;
+    bool ours = false;
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        ours |= info->dlpi_phdr[i].p_type == PT_LOAD && here >= start && here < start + info->dlpi_phdr[i].p_memsz;
+    }
+    for (unsigned i = 0; i < info->dlpi_phnum && list->n < MAX_RANGES; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
+            list->range[list->n++] = (struct range){start, start + segment->p_memsz, owner(info, ours)};
+    }
+    return 0;
+}
+
+static int count_loaded(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    (void)bytes;
+    *(unsigned long long *)arg = info->dlpi_adds + info->dlpi_subs;
+    return 1;
+}
+
+static void read_ranges(void)
+{
+    unsigned long long loaded = 0;
+    const struct ranges *now = ps_load_relaxed(&current);
+    dl_iterate_phdr(count_loaded, &loaded);
+    if (now && loaded == objects_seen)
+        return;
+    struct ranges *next = now == &lists[0] ? &lists[1] : &lists[0];
+    next->n = 0;
+    dl_iterate_phdr(add_ranges, next);
+    objects_seen = loaded;
+    ps_store_release(&current, next);
+}
+
+static enum code code_at(uintptr_t address)
+{
+    const struct ranges *list = ps_load_acquire(&current);
+    for (unsigned i = 0; list && i < list->n; i++)
+        if (address >= list->range[i].start && address < list->range[i].end)
+            return list->range[i].of;
+    return CODE_NONE;
+}
+
+/* --- what was interrupted ----------------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+#define PC(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
+#define SP(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RSP])
+#define LINK(uc) ((uintptr_t)0)
+/* The instruction itself, or what follows it, where the kernel does not restart the call. */
+static bool in_system_call(uintptr_t pc)
+{
+    return !memcmp((void *)pc, "\x0f\x05", 2) || !memcmp((void *)(pc - 2), "\x0f\x05", 2);
+}
+#elif defined(__aarch64__)
+#define PC(uc) ((uintptr_t)(uc)->uc_mcontext.pc)
+#define SP(uc) ((uintptr_t)(uc)->uc_mcontext.sp)
+#define LINK(uc) ((uintptr_t)(uc)->uc_mcontext.regs[30])
+static bool in_system_call(uintptr_t pc)
+{
+    return !memcmp((void *)pc, "\x01\0\0\xd4", 4) || !memcmp((void *)(pc - 4), "\x01\0\0\xd4", 4);
+}
+#elif defined(__riscv)
+#define PC(uc) ((uintptr_t)(uc)->uc_mcontext.__gregs[REG_PC])
+#define SP(uc) ((uintptr_t)(uc)->uc_mcontext.__gregs[REG_SP])
+#define LINK(uc) ((uintptr_t)(uc)->uc_mcontext.__gregs[1])
+static bool in_system_call(uintptr_t pc)
+{
+    return !memcmp((void *)pc, "\x73\0\0\0", 4) || !memcmp((void *)(pc - 4), "\x73\0\0\0", 4);
+}
+#endif
+
+#ifdef PC
+/* The system calls that the runtime makes on a thread's stack, perhaps with a spin lock in hand, are made by functions that have no
+ * frame: who called is certain. Elsewhere (read, a mutex's futex below malloc) it waits without one. */
+static bool for_the_runtime(const ucontext_t *uc)
+{
+    const uintptr_t direct[] = {(uintptr_t)sched_yield, (uintptr_t)syscall, (uintptr_t)mmap,
+                                (uintptr_t)munmap,      (uintptr_t)madvise, (uintptr_t)mprotect};
+    uintptr_t caller = LINK(uc) ? LINK(uc) : *(const uintptr_t *)SP(uc);
+    for (unsigned i = 0; i < sizeof direct / sizeof direct[0]; i++)
+        if (PC(uc) - direct[i] < DIRECT_BYTES)
+            return code_at(caller) != CODE_PROGRAM;
+    return false;
+}
+
+bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes)
+{
+    const ucontext_t *uc = frame;
+    uintptr_t pc = PC(uc), start = (uintptr_t)stack, end = start + stack_bytes;
+    if (SP(uc) < start || SP(uc) >= end)
+        return false;
+    enum code of = code_at(pc);
+    return of == CODE_PROGRAM || (of == CODE_C_LIBRARY && in_system_call(pc) && !for_the_runtime(uc));
+}
+
+static void on_signal(int number, siginfo_t *info, void *frame)
+{
+    (void)number;
+    (void)info;
+    ucontext_t *uc = frame;
+    os_interrupt_fn *fn = ps_load_acquire(&function);
+    if (!fn || !fn(frame))
+        return;
+    sigaltstack(NULL, &uc->uc_stack);
+    uc->uc_stack.ss_flags &= ~SS_ONSTACK;
+    pthread_sigmask(SIG_SETMASK, NULL, &uc->uc_sigmask);
+}
+
+/* --- sending ----------------------------------------------------------------------------------------------------------------- */
+
+static bool is_ours_or_free(int number, bool *ours)
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) != 0)
+        return false;
+    *ours = now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal;
+    return *ours || (!(now.sa_flags & SA_SIGINFO) && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN));
+}
+
+static bool install(int number)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
+    bool ours;
+    sigemptyset(&action.sa_mask);
+    if (!is_ours_or_free(number, &ours) || (!ours && sigaction(number, &action, NULL) != 0))
+        return false;
+    signal_number = number;
+    return true;
+}
+
+int os_interrupt(int tid, os_interrupt_fn *fn)
+{
+    ps_store_release(&function, fn);
+    read_ranges();
+    bool ready = (signal_number && install(signal_number)) || install(SIGURG);
+    for (int number = SIGRTMAX; !ready && number > SIGRTMIN; number--)
+        ready = install(number);
+    if (!ready)
+        return EBUSY;
+    return syscall(SYS_tgkill, getpid(), tid, signal_number) == 0 ? 0 : errno;
+}
+
+#else
+
+bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes)
+{
+    (void)frame, (void)stack, (void)stack_bytes;
+    return false;
+}
+
+int os_interrupt(int tid, os_interrupt_fn *fn)
+{
+    (void)tid, (void)fn;
+    return ENOTSUP;
+}
+
+#endif
