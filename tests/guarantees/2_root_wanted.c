@@ -1,0 +1,75 @@
+/* After the runtime's barrier every other member blocks in the kernel until the initial thread has done something: in read, on a
+ * semaphore, on a condition variable, in a polling loop with usleep. The same with a kernel thread of the program's own as the
+ * first member. */
+#include "check.h"
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+
+#define N 6
+
+static int channel[2];
+static sem_t sem;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static volatile int done;
+
+static void give(int kind)
+{
+    char text[N] = {0};
+    if (kind == 0)
+        CHECK(write(channel[1], text, N - 1) == N - 1);
+    for (int i = 1; i < N && kind == 1; i++)
+        sem_post(&sem);
+    pthread_mutex_lock(&lock);
+    done = kind + 1;
+    pthread_cond_broadcast(&cond);
+    pthread_mutex_unlock(&lock);
+}
+
+static void take(int kind)
+{
+    char c;
+    if (kind == 0)
+        CHECK(read(channel[0], &c, 1) == 1);
+    if (kind == 1)
+        while (sem_wait(&sem))
+            continue;
+    if (kind == 2) {
+        pthread_mutex_lock(&lock);
+        while (done != kind + 1)
+            pthread_cond_wait(&cond, &lock);
+        pthread_mutex_unlock(&lock);
+    }
+    while (kind == 3 && done != kind + 1)
+        usleep(500);
+}
+
+static void *all_kinds(void *arg)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        for (int round = 0; round < 3; round++) {
+            done = 0;
+#pragma omp parallel num_threads(N)
+            {
+#pragma omp barrier
+                if (omp_get_thread_num() == 0)
+                    give(kind);
+                else
+                    take(kind);
+#pragma omp barrier
+            }
+        }
+    }
+    return arg;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    CHECK(pipe(channel) == 0 && sem_init(&sem, 0, 0) == 0);
+    all_kinds(NULL);
+    CHECK(pthread_create(&thread, NULL, all_kinds, NULL) == 0);
+    pthread_join(thread, NULL);
+    return 0;
+}
