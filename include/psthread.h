@@ -30,6 +30,9 @@ typedef struct psthread_config {
     unsigned num_levels;        /* groups: number of levels given in group_size; 0: discovered (hwloc) */
     const unsigned *group_size; /* [num_levels] vps in a group, innermost first (psthreads-2009 figure 2) */
     int global_queue;           /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */
+    /* Kernel threads that may be lent while a thread holds its vp (spins, or sits in a system call) and others wait behind it;
+     * 0: none, so that num_vps bounds what runs at once and a thread that spins for another may spin for ever. */
+    unsigned max_spares;
 } psthread_config_t;
 
 /* Starts the library; config NULL: all defaults. Optional: the first other call starts it with the defaults.

@@ -10,7 +10,6 @@
 #define PROGRESS_STALL_NS INT64_C(20000000)
 #define STALL_TICKS (PROGRESS_STALL_NS / PROGRESS_TICK_NS)
 #define QUIET_TICKS 20 /* ticks with nothing pending before the monitor sleeps */
-#define SPARES_MAX 2000
 #define BURST_MAX 64
 
 struct ps_progress ps_progress;
@@ -88,7 +87,7 @@ static void forget_stalls(void)
 static void start_spares(unsigned n)
 {
     static _Atomic uint32_t said;
-    while (n-- > 0 && ps_load_relaxed(&ps_progress.spares) < SPARES_MAX)
+    while (n-- > 0 && ps_load_relaxed(&ps_progress.spares) < ps_rt.max_spares)
         if (vp_start_spare() != 0)
             return;
     if (ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
@@ -170,14 +169,14 @@ void progress_stop(void)
         os_wake(&ps_progress.armed, 1);
         os_thread_join(thread);
     }
-    progress_after_fork_in_child();
+    progress_reset();
 }
 
-void progress_after_fork_in_child(void)
+void progress_reset(void)
 {
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);
-    ps_store_relaxed(&ps_progress.armed, 0);
+    ps_store_relaxed(&ps_progress.armed, ps_rt.max_spares == 0); /* armed for good: nobody starts it */
     ps_store_relaxed(&ps_progress.starving, 0);
     ps_store_relaxed(&ps_progress.spares, 0);
 }

@@ -55,6 +55,7 @@ void progress_preempt(struct vp *vp);
 
 /* Stops the monitor's kernel thread, if there is one. Caller: workers are gone, so nobody arms it meanwhile. */
 void progress_stop(void);
-void progress_after_fork_in_child(void);
+/* As before the first arming: at the start, and in a forked child. */
+void progress_reset(void);
 
 #endif

@@ -60,6 +60,7 @@ void *vp_worker_main(void *arg)
     vp->uth = &vp->native;
     ps_store_relaxed(&vp->tid, os_thread_id());
     vp->own_tp = cpu_get_tp();
+    vp->own_errno = &errno;
     ps_store_release(&vp->attached, 1);
     vp_enter_loop(vp);
     uth_cache_drain(&vp->stacks);
@@ -166,6 +167,8 @@ static int start_locked(const psthread_config_t *config)
     ps_rt.spin_limit = measure_spin_limit();
     ps_rt.search_ns = settings.search_ns == UINT64_MAX ? DEFAULT_SEARCH_NS : settings.search_ns;
     ps_rt.block_on_idle = settings.passive;
+    ps_rt.max_spares = config ? config->max_spares : settings.max_spares;
+    progress_reset();
     ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;
     ps_store_relaxed(&ps_rt.tls, uth_tls_init(tls_mode(), ps_rt.verbose));
     ps_store_relaxed(&victims_prepared, 0);
@@ -282,6 +285,19 @@ int vp_start_spare(void)
     return 0;
 }
 
+/* See uth.h: a root's stack is the program's, and may be smaller than what members are promised. */
+static uintptr_t root_call_floor(void)
+{
+    uintptr_t top;
+    size_t bytes, promised = ps_rt.stack_size - ps_rt.stack_size / UTH_CALL_SHARE;
+    if (!os_thread_stack(&top, &bytes))
+        return 0;
+    if (bytes < promised)
+        return UINTPTR_MAX;
+    size_t spare = bytes - promised, share = bytes / UTH_CALL_SHARE;
+    return top - (spare > share ? spare : share);
+}
+
 struct vp *ps_vp_attach(void)
 {
     struct vp *vp = ps_vp();
@@ -292,11 +308,13 @@ struct vp *ps_vp_attach(void)
     PS_CHECK(vp, "more than %u kernel threads use the library at once", PS_MAX_VPS);
     ps_store_relaxed(&vp->tid, os_thread_id());
     vp->own_tp = cpu_get_tp();
+    vp->own_errno = &errno;
     vp->tls = NULL;
     uth_overflow_thread_init();
     if (uth_adopt(&vp->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
     vp->native.vp = vp;
+    vp->native.call_floor = root_call_floor();
     vp->uth = &vp->native;
     ps_thread_init_root(&vp->root, vp, &vp->native);
     vp->current = &vp->root;
@@ -442,7 +460,7 @@ void ps_after_fork_in_child(void)
         ps_store_relaxed(&vp->mail, vp->is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
     }
     ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
-    progress_after_fork_in_child();
+    progress_reset();
     if (self && ps_tls_on())
         uth_tls_after_fork_in_child(self->own_tp);
     if (self)

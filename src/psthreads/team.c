@@ -71,14 +71,19 @@ static unsigned post_mail(struct vp *self, struct ps_team *team, unsigned n)
     return next;
 }
 
-static void become_member(struct vp *vp, struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
+static void be_member(struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
 {
-    m->thread.uth = vp->uth;
-    m->thread.vp = vp;
     m->thread.local = m;
     m->thread.level = (uint16_t)(parent->level + 1);
     m->thread.flags = (uint8_t)(PS_T_MEMBER | extra_flags);
     m->thread.parent = (struct psthread *)parent;
+}
+
+static void become_member(struct vp *vp, struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
+{
+    be_member(m, parent, extra_flags);
+    m->thread.uth = vp->uth;
+    m->thread.vp = vp;
     vp->current = &m->thread;
     vp_tick(vp);
 }
@@ -197,40 +202,80 @@ static bool spin_for_members(struct ps_team *team, unsigned limit)
     return false;
 }
 
-static void join(struct ps_team *team)
+/* A mailed member that was not looked at, in no hurry: as a thread, on a stack of its own. */
+static void *late_main(void *arg)
 {
-    struct vp *vp = ps_vp();
-    struct psthread *parent = team->parent;
-    struct ps_member *self = ps_team_member(team, 0);
-    unsigned count = 1, id;
-    unsigned inherited = self->thread.flags & PS_T_ROOT;
-    ps_store_release(&self->done_in, team->region);
+    struct ps_member *m = arg;
+    if (ps_tls_on())
+        enter_member_tls(ps_vp(), m);
+    m->team->ops->body(m);
+    if (ps_tls_on())
+        vp_enter_tls(ps_vp(), NULL);
+    return NULL;
+}
+
+static void requeue_mail(struct vp *vp, struct ps_team *team)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned i = 0; i < slots; i++) {
+        struct vp *other = ps_vp_at(i);
+        uint64_t mail = other ? ps_load_relaxed(&other->mail) : MAIL_BUSY;
+        if (mail <= MAIL_IDLE || ps_mail_team(mail) != team || !ps_cas_acq_rel(&other->mail, &mail, MAIL_IDLE))
+            continue;
+        struct ps_member *m = ps_team_member(team, ps_mail_id(mail));
+        be_member(m, team->parent, 0);
+        m->thread.uth = NULL;
+        m->thread.vp = vp;
+        m->thread.fn = late_main;
+        m->thread.arg = m;
+        vp_enqueue(vp, &m->thread.item, PS_BACK);
+    }
+}
+
+/* The entry leaves the queue, if whoever claimed the last member has not taken it out. */
+static void unpublish(struct ps_team *team)
+{
+    if (!team->home)
+        return;
+    struct ps_queue *q = &team->home->queue;
+    ps_spin_lock(&q->lock);
+    if (ps_list_linked(&team->item.link))
+        ps_queue_remove_locked(q, &team->item);
+    ps_spin_unlock(&q->lock);
+}
+
+/* The caller is the thread that forked again. */
+static void become_parent(struct vp *vp, struct ps_team *team)
+{
+    vp->current = team->parent;
+    team->parent->uth = vp->uth;
+    team->parent->vp = vp;
+}
+
+/* Runs what nobody took, as calls on this stack. True: all members have ended. */
+static bool run_the_rest(struct ps_team *team)
+{
+    unsigned count = 1, id, inherited = ps_team_member(team, 0)->thread.flags & PS_T_ROOT;
     while ((id = ps_team_claim(team)) != 0) {
-        run_member(vp, team, id, PS_T_CALLED | inherited);
-        vp = ps_vp();
+        run_member(ps_vp(), team, id, PS_T_CALLED | inherited);
         count++;
     }
-    vp->current = parent;
-    parent->uth = vp->uth;
-    parent->vp = vp;
-    if (team->home) {
-        struct ps_queue *q = &team->home->queue;
-        ps_spin_lock(&q->lock);
-        if (ps_list_linked(&team->item.link))
-            ps_queue_remove_locked(q, &team->item);
-        ps_spin_unlock(&q->lock);
-    }
-    if (ps_sub_acq_rel(&team->left, count) == count)
-        return;
+    become_parent(ps_vp(), team);
+    unpublish(team);
+    return ps_sub_acq_rel(&team->left, count) == count;
+}
+
+static void wait_for_members(struct ps_team *team, bool room)
+{
+    struct psthread *parent = team->parent;
     unsigned limit = ps_spin_limit() * JOIN_PATIENCE;
     if (spin_for_members(team, limit))
         return;
-    if (team->mailed) {
-        unsigned taken = take_mail_back(vp, team);
-        vp = ps_vp();
-        vp->current = parent;
-        parent->uth = vp->uth;
-        parent->vp = vp;
+    if (team->mailed && !room) {
+        requeue_mail(ps_vp(), team);
+    } else if (team->mailed) {
+        unsigned taken = take_mail_back(ps_vp(), team);
+        become_parent(ps_vp(), team);
         if (taken && ps_sub_acq_rel(&team->left, taken) == taken)
             return;
     }
@@ -241,11 +286,29 @@ static void join(struct ps_team *team)
     ps_store_relaxed(&team->left, 0);
 }
 
+static void join(struct ps_team *team)
+{
+    struct vp *vp = ps_vp();
+    struct ps_member *self = ps_team_member(team, 0);
+    bool room = (uintptr_t)__builtin_frame_address(0) >= vp->uth->call_floor;
+    ps_store_release(&self->done_in, team->region);
+    if (PS_LIKELY(room)) {
+        if (!run_the_rest(team))
+            wait_for_members(team, room);
+        return;
+    }
+    /* The parent is deep in its stack: the others find fresh ones, while it waits. */
+    become_parent(vp, team);
+    if (ps_sub_acq_rel(&team->left, 1) != 1)
+        wait_for_members(team, room);
+    unpublish(team);
+}
+
 void ps_team_join(struct ps_team *team)
 {
-    int error = vp_errno(); /* members that are run as calls may share it */
+    int error = vp_errno(ps_vp()); /* members that are run as calls may share it */
     join(team);
-    vp_set_errno(error);
+    vp_set_errno(ps_vp(), error);
 }
 
 /* --- barrier --------------------------------------------------------------------------------------------------------- */

@@ -393,9 +393,10 @@ int psthread_detach(psthread_t t)
 
 void psthread_yield(void)
 {
+    if (PS_LIKELY(ps_yield()))
+        return;
     ps_vp_attach();
-    if (!ps_yield())
-        os_yield();
+    os_yield();
 }
 
 psthread_t psthread_self(void) { return ps_self(); }

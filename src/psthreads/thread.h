@@ -25,8 +25,8 @@ struct ps_item {
 
 enum ps_state {
     PS_MADE,    /* created, not submitted */
-    PS_READY,   /* in a queue, or about to be put there, or handed to a vp */
-    PS_RUNNING, /* on a vp, or blocked: the difference is nobody's business but its waiter's */
+    PS_READY,   /* submitted: in a queue, or handed to a vp */
+    PS_RUNNING, /* begun: on a vp, in a queue again, or blocked; the difference is nobody's business but its waiter's */
     PS_ENDED,   /* its function has returned; the descriptor waits to be reaped or reused */
     PS_FREE,    /* in a free list */
 };

@@ -9,8 +9,6 @@
 
 #include "check.h"
 
-#include <errno.h>
-
 static __thread struct vp *carried __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
@@ -33,19 +31,6 @@ struct psthread *ps_current(void)
     return vp ? vp->current : NULL;
 }
 struct psthread *ps_self(void) { return ps_vp_attach()->current; }
-
-/* Not inlined: where errno lies changes with the kernel thread, and the compiler takes it for a constant of the function. */
-PS_NOINLINE int vp_errno(void)
-{
-    int value = errno;
-    __asm__ volatile("" : "+r"(value));
-    return value;
-}
-PS_NOINLINE void vp_set_errno(int value)
-{
-    errno = value;
-    __asm__ volatile("" ::: "memory");
-}
 
 PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
 {
@@ -113,15 +98,14 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
 }
 
 /* Continues thread t, which has a context, in the place of `from`. */
-static void vp_resume(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
+static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
 {
     struct uth *to = t->uth;
     uth_await_saved(to);
     t->vp = vp;
-    ps_store_relaxed(&t->state, PS_RUNNING);
     vp->current = t;
     vp_tick(vp);
-    vp_leave(vp, from, to, dying);
+    return vp_leave(vp, from, to, dying);
 }
 
 static void loop_entry(void *transfer, void *arg)
@@ -454,15 +438,11 @@ static void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
     ps_spin_unlock(&q->lock);
 }
 
-/* Goes on with w in the place of self, whose uth keeps its context. */
-static void switch_away(struct vp *vp, struct psthread *self, struct ps_work w)
+/* The same where w has no stack yet. */
+static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w)
 {
     struct uth *from = self->uth;
     struct psthread *t = ps_work_thread(w);
-    if (PS_LIKELY(t && t->uth)) {
-        vp_resume(vp, from, t, false);
-        return;
-    }
     vp->handoff = w;
     for (bool said = false; !vp_start_loop(vp, from, false);) {
         /* No stack to be had: what is at hand waits until a thread that already has one can run. */
@@ -484,12 +464,19 @@ static void switch_away(struct vp *vp, struct psthread *self, struct ps_work w)
     }
 }
 
-/* The same; self finds its errno again also where it has no thread-local block of its own. */
-static void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w)
+/* Goes on with w in the place of self, whose uth keeps its context; self finds its errno again also where it has no
+ * thread-local block of its own. */
+static inline void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w)
 {
-    int error = vp_errno();
-    switch_away(vp, self, w);
-    vp_set_errno(error);
+    struct psthread *t = ps_work_thread(w);
+    int error = vp_errno(vp);
+    if (PS_LIKELY(t && t->uth)) {
+        vp = vp_resume(vp, self->uth, t, false);
+    } else {
+        switch_to_fresh(vp, self, w);
+        vp = ps_vp();
+    }
+    vp_set_errno(vp, error);
 }
 
 void ps_block(struct psthread *self)
@@ -498,10 +485,8 @@ void ps_block(struct psthread *self)
                                             "work descriptors run as calls and may not wait");
     struct vp *vp = ps_vp();
     struct ps_work w = vp_take_own(vp);
-    if (ps_work_thread(w) == self) { /* readied before it left */
-        ps_store_relaxed(&self->state, PS_RUNNING);
+    if (ps_work_thread(w) == self) /* readied before it left */
         return;
-    }
     vp_switch_away(vp, self, w);
 }
 
@@ -516,7 +501,6 @@ static struct vp *pinned_to(const struct psthread *t) { return t->uth ? t->uth->
 
 void ps_ready(struct psthread *t, enum ps_end end)
 {
-    ps_store_relaxed(&t->state, PS_READY);
     struct vp *bound = pinned_to(t);
     if (!bound) {
         vp_enqueue(t->vp, &t->item, end);
@@ -542,21 +526,27 @@ bool ps_yield(void)
         vp_switch_away(vp, self, w);
         return true;
     }
-    struct ps_work w = ps_work_of(take_pinned(vp));
+    struct psthread *pinned = take_pinned(vp);
+    struct ps_work w = ps_work_of(pinned);
     struct ps_queue *q = &vp->queue;
-    if (!ps_work_some(w) && ps_queue_seems_empty(q))
+    if (!pinned && ps_queue_seems_empty(q))
         return false;
-    ps_store_relaxed(&self->state, PS_READY);
     ps_spin_lock(&q->lock);
-    while (!ps_work_some(w) && !ps_list_empty(&q->items))
-        w = take_item_locked(q, ps_queue_item(q->items.next));
-    if (ps_work_some(w))
-        ps_queue_push_back_locked(q, &self->item);
-    ps_spin_unlock(&q->lock);
-    if (!ps_work_some(w)) {
-        ps_store_relaxed(&self->state, PS_RUNNING);
-        return false;
+    struct ps_item *front = ps_queue_item(q->items.next);
+    if (PS_LIKELY(!pinned && !ps_list_empty(&q->items) && front->kind == PS_KIND_THREAD)) {
+        /* The front leaves, the caller comes to the back: their number stays. */
+        ps_list_remove(&front->link);
+        ps_list_push_back(&q->items, &self->item.link);
+        w = ps_work_of(PS_CONTAINER_OF(front, struct psthread, item));
+    } else {
+        while (!ps_work_some(w) && !ps_list_empty(&q->items))
+            w = take_item_locked(q, ps_queue_item(q->items.next));
+        if (ps_work_some(w))
+            ps_queue_push_back_locked(q, &self->item);
     }
+    ps_spin_unlock(&q->lock);
+    if (PS_UNLIKELY(!ps_work_some(w)))
+        return false;
     idle_notify(NULL);
     vp_switch_away(vp, self, w);
     return true;
@@ -567,7 +557,6 @@ bool vp_give_way_to_root(struct vp *vp, struct psthread *self)
     struct psthread *root = take_pinned(vp);
     if (!root)
         return false;
-    ps_store_relaxed(&self->state, PS_READY);
     push(&vp->queue, &self->item, PS_BACK);
     idle_notify(NULL);
     vp_switch_away(vp, self, ps_work_of(root));

@@ -55,6 +55,7 @@ struct vp {
     struct uth *uth;          /* the stack it runs on */
     struct uth_tls *tls;      /* the thread-local block it has entered; NULL: the kernel thread's own */
     void *own_tp;             /* the kernel thread's own thread pointer */
+    int *own_errno;           /* and its errno */
     struct uth *left_uth;     /* the stack of the switch under way */
     bool left_dies;
     bool is_guest;
@@ -108,6 +109,7 @@ struct ps_runtime {
     bool block_on_idle;  /* passive: never spin for another thread */
     bool has_global;
     bool verbose;
+    unsigned max_spares;        /* 0: no monitor */
     _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */
     struct ps_queue global;     /* optional queue for coarse threads */
     _Atomic uint32_t num_slots; /* vps in use or once used: the range worth visiting */
@@ -154,9 +156,13 @@ struct uth_tls *vp_new_tls(struct vp *vp);
 /* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns the vp. */
 struct vp *vp_end_tls(struct vp *vp);
 
-/* The running thread's errno: to be kept over what may switch, since threads without a block share their kernel thread's. */
-int vp_errno(void);
-void vp_set_errno(int value);
+/* The errno that a thread without a block of its own shares with all that run on vp: to be kept over what may switch. */
+static inline int vp_errno(const struct vp *vp) { return *vp->own_errno; }
+static inline void vp_set_errno(struct vp *vp, int value)
+{
+    if (PS_LIKELY(!vp->tls))
+        *vp->own_errno = value;
+}
 
 /* What the entity layer asks for before the library starts. */
 struct ps_settings {
@@ -166,6 +172,7 @@ struct ps_settings {
     bool passive;                   /* idle vps park at once, waiting threads do not spin */
     void (*root_exit)(void *local); /* a root ends: called with its local pointer */
     void (*describe)(char *buf, size_t bytes);
+    unsigned max_spares;        /* see psthread_config_t */
     const char *stack_variable; /* the one that raises a thread's stack size */
 };
 void ps_configure(const struct ps_settings *wanted);

@@ -7,7 +7,7 @@
 
 static void with_vps(unsigned n)
 {
-    psthread_config_t config = {.num_vps = n};
+    psthread_config_t config = {.num_vps = n, .max_spares = 1000};
     CHECK(psthread_init(&config) == 0);
 }
 

@@ -20,6 +20,7 @@ static struct ps_team *team_of(struct ee_team *team) { return (struct ps_team *)
 
 #define FALLBACK_STACK_BYTES ((size_t)8 << 20)
 #define ACTIVE_SEARCH_NS UINT64_C(100000000)
+#define MAX_SPARES 2000 /* a hand-made barrier of as many threads opens */
 #define PAUSE_NS 15 /* what one iteration of a spin count is taken for */
 
 /* What a kernel thread's stack would be: programs that run on kernel threads must find as much room here. */
@@ -31,6 +32,9 @@ static size_t default_stack_bytes(void)
     return limit.rlim_cur;
 }
 
+/* Members may be run as calls on a stack that is in use up to its share: the whole promise must be left below. */
+static size_t with_share(size_t bytes) { return bytes + bytes / (UTH_CALL_SHARE - 1) + 1; }
+
 void ee_init(const struct ee_config *config)
 {
     static _Atomic uint32_t done;
@@ -38,11 +42,12 @@ void ee_init(const struct ee_config *config)
         return;
     struct ps_settings s = {
         .num_vps = config->num_vps,
-        .stack_bytes = config->stack_bytes ? config->stack_bytes : default_stack_bytes(),
+        .stack_bytes = with_share(config->stack_bytes ? config->stack_bytes : default_stack_bytes()),
         .search_ns = UINT64_MAX,
         .passive = config->wait_policy == EE_WAIT_PASSIVE,
         .root_exit = config->root_exit,
         .describe = config->describe,
+        .max_spares = MAX_SPARES,
         .stack_variable = "OMP_STACKSIZE",
     };
     if (config->spin_count != UINT64_MAX)
