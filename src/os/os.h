@@ -35,6 +35,8 @@ void os_thread_detach(os_thread t);
 int os_thread_id(void);
 /* Processor time that kernel thread `tid` of this process has used, and whether it sleeps in the kernel now. ESRCH, ENOSYS. */
 int os_thread_usage(int tid, uint64_t *cpu_ns, bool *sleeping);
+/* Where the calling kernel thread's own stack begins (its highest address) and how far down it may grow; false: unknown. */
+bool os_thread_stack(uintptr_t *top, size_t *bytes);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
 
@@ -45,6 +47,12 @@ int os_interrupt(int tid, os_interrupt_fn *fn);
 /* For fn: whether the program's own code was interrupted on that stack, or a system call in which the C library waits on its behalf:
  * there, neither the runtime nor the C library is in the middle of anything. */
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes);
+
+/* --- loaded objects ---------------------------------------------------------------------------------------------- */
+
+/* dl_iterate_phdr, never in the middle of a fork (objects.c). visit must not ask again. */
+struct dl_phdr_info;
+void os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 
 /* --- park and wake ------------------------------------------------------------------------------------------------ */
 

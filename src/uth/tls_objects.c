@@ -1,9 +1,11 @@
 /* Which loaded objects have thread-local storage or ask the C library for what it keeps for each thread, and where.
  *
- * Does: ask the dynamic linker (dl_iterate_phdr, under its lock; it counts what it loads). Does not: keep anything.
+ * Does: ask the dynamic linker (os_objects_visit; it counts what it loads). Does not: keep anything.
  * Where a segment lies is a private field of the dynamic linker's, published for debuggers (nptl_db). */
 #define _GNU_SOURCE
 #include "tls_objects.h"
+
+#include "os.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -19,7 +21,7 @@ static int count_objects(struct dl_phdr_info *info, size_t bytes, void *loaded)
 unsigned long long uth_tls_objects_loaded(void)
 {
     unsigned long long loaded = 0;
-    dl_iterate_phdr(count_objects, &loaded);
+    os_objects_visit(count_objects, &loaded);
     return loaded;
 }
 
@@ -148,7 +150,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *wanted)
 bool uth_tls_objects_wanted(void)
 {
     bool wanted = false;
-    dl_iterate_phdr(look_at_object, &wanted);
+    os_objects_visit(look_at_object, &wanted);
     return wanted;
 }
 
@@ -199,7 +201,7 @@ unsigned uth_tls_objects_static(struct uth_tls_segment *out)
     if (module == NULL || offset == NULL)
         return 0;
     struct collection c = {.out = out, .module_at = module[2], .offset_at = offset[2]};
-    dl_iterate_phdr(collect, &c);
+    os_objects_visit(collect, &c);
     return c.n;
 }
 

@@ -39,6 +39,7 @@
 #define UTH_BATCH 32
 #define UTH_SLOTS 64
 #endif
+#define SMALLEST_STACK ((size_t)64 * 1024)
 #define COLOURS 16
 #define COLOUR_STEP (2 * PS_CACHE_LINE)
 /* Spins before uth_await_saved yields the processor: a switch takes tens of cycles unless its vp lost its core. */
@@ -71,7 +72,8 @@ static struct uth *make(size_t stack_bytes)
         return NULL;
     top_bytes = (ps_add_relaxed(&next_colour, 1) % COLOURS) * COLOUR_STEP;
     struct uth *u = (struct uth *)(((uintptr_t)stack + usable - top_bytes - sizeof *u) & -(uintptr_t)PS_CACHE_LINE);
-    *u = (struct uth){.stack = stack, .stack_bytes = usable};
+    *u = (struct uth){
+        .stack = stack, .stack_bytes = usable, .call_floor = (uintptr_t)stack + usable - usable / UTH_CALL_SHARE};
     san_stack_made(u);
     return u;
 }
@@ -165,6 +167,23 @@ static void spill(struct uth_cache *cache, bool idle)
         }
 }
 
+/* Where the system refuses stacks of the usual size: smaller ones, better than a thread that waits for others to end. They are
+ * not cached (uth_put). */
+static struct uth *make_smaller(size_t stack_bytes)
+{
+    static _Atomic uint32_t said;
+    for (size_t bytes = stack_bytes / 4; bytes >= SMALLEST_STACK; bytes /= 4) {
+        struct uth *u = make(bytes);
+        if (u != NULL) {
+            if (!ps_xchg_acq_rel(&said, 1))
+                ps_warn("no memory for a stack of %zu KiB: using %zu KiB (said once)", stack_bytes / 1024,
+                        bytes / 1024);
+            return u;
+        }
+    }
+    return NULL;
+}
+
 PS_NOINLINE static bool refill(struct uth_cache *cache)
 {
     struct uth *u = shared_take();
@@ -174,6 +193,8 @@ PS_NOINLINE static bool refill(struct uth_cache *cache)
         return true;
     }
     u = make(cache->stack_bytes);
+    if (u == NULL)
+        u = make_smaller(cache->stack_bytes);
     if (u != NULL)
         push(cache, u);
     return u != NULL;

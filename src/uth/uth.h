@@ -27,6 +27,7 @@ struct uth {
     uint32_t flags;           /* UTH_ADOPTED */
     void *stack;              /* lowest usable byte; NULL when adopted */
     size_t stack_bytes;       /* usable */
+    uintptr_t call_floor;     /* a call fits where the stack pointer is above; adopted: set by the owner, 0: anywhere */
     struct uth *next;         /* in a cache */
     unsigned batch_count;     /* first of a batch on the shared list: how many it has */
     bool used;                /* ran since its stack's memory was last given back */
@@ -39,6 +40,7 @@ struct uth {
     unsigned valgrind_id;
 };
 #define UTH_ADOPTED 1u
+#define UTH_CALL_SHARE 8 /* of a stack, what may be in use already when another thread is called on it: 1/8 */
 
 struct uth_cache {
     struct uth *free;

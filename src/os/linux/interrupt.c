@@ -89,12 +89,12 @@ static void read_ranges(void)
 {
     unsigned long long loaded = 0;
     const struct ranges *now = ps_load_relaxed(&current);
-    dl_iterate_phdr(count_loaded, &loaded);
+    os_objects_visit(count_loaded, &loaded);
     if (now && loaded == objects_seen)
         return;
     struct ranges *next = now == &lists[0] ? &lists[1] : &lists[0];
     next->n = 0;
-    dl_iterate_phdr(add_ranges, next);
+    os_objects_visit(add_ranges, next);
     objects_seen = loaded;
     ps_store_release(&current, next);
 }

@@ -18,9 +18,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define BOUNDLESS_STACK ((size_t)1 << 30)
 
 _Static_assert(sizeof(pthread_t) <= sizeof(os_thread), "a handle must hold the C library's");
 
@@ -73,6 +77,31 @@ void os_thread_join(os_thread t) { pthread_join((pthread_t)t, NULL); }
 void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }
 
 int os_thread_id(void) { return (int)syscall(SYS_gettid); }
+
+/* The initial thread's stack: the kernel puts these bytes at its top. (pthread_getattr_np reads a whole file for it.) */
+static bool initial_stack(uintptr_t *top, size_t *bytes)
+{
+    struct rlimit limit;
+    *top = (uintptr_t)getauxval(AT_RANDOM);
+    if (*top == 0 || getrlimit(RLIMIT_STACK, &limit) != 0)
+        return false;
+    *bytes = limit.rlim_cur > BOUNDLESS_STACK ? BOUNDLESS_STACK : (size_t)limit.rlim_cur;
+    return true;
+}
+
+bool os_thread_stack(uintptr_t *top, size_t *bytes)
+{
+    if (os_thread_id() == (int)getpid())
+        return initial_stack(top, bytes);
+    pthread_attr_t attr;
+    void *low = NULL;
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return false;
+    bool known = pthread_attr_getstack(&attr, &low, bytes) == 0;
+    pthread_attr_destroy(&attr);
+    *top = (uintptr_t)low + *bytes;
+    return known;
+}
 
 void os_thread_name(const char *name)
 {
