@@ -298,19 +298,6 @@ static uintptr_t root_call_floor(void)
     return top - (spare > share ? spare : share);
 }
 
-/* See uth.h: a root's stack is the program's, and may be smaller than what members are promised. */
-static uintptr_t root_call_floor(void)
-{
-    uintptr_t top;
-    size_t bytes, promised = ps_rt.stack_size - ps_rt.stack_size / UTH_CALL_SHARE;
-    if (!os_thread_stack(&top, &bytes))
-        return 0;
-    if (bytes < promised)
-        return UINTPTR_MAX;
-    size_t spare = bytes - promised, share = bytes / UTH_CALL_SHARE;
-    return top - (spare > share ? spare : share);
-}
-
 struct vp *ps_vp_attach(void)
 {
     struct vp *vp = ps_vp();

@@ -306,9 +306,9 @@ static void join(struct ps_team *team)
 
 void ps_team_join(struct ps_team *team)
 {
-    int error = vp_errno(); /* members that are run as calls may share it */
+    int error = vp_errno(ps_vp()); /* members that are run as calls may share it */
     join(team);
-    vp_set_errno(error);
+    vp_set_errno(ps_vp(), error);
 }
 
 /* --- barrier --------------------------------------------------------------------------------------------------------- */
