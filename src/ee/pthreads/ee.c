@@ -205,6 +205,8 @@ static void *worker_main(void *arg)
         ps_store_relaxed(&w->asleep, 0);
     }
     ps_sub_relaxed(&num_workers, 1);
+    pthread_mutex_lock(&pool_lock); /* who gave the order may still look at w */
+    pthread_mutex_unlock(&pool_lock);
     free(w);
     return NULL;
 }
@@ -476,10 +478,10 @@ void ee_quiesce(void)
     pthread_mutex_lock(&pool_lock);
     struct worker *w = pool;
     pool = NULL;
-    pthread_mutex_unlock(&pool_lock);
     while (w) {
         struct worker *next = w->next;
         give_order(w, ORDER_END);
         w = next;
     }
+    pthread_mutex_unlock(&pool_lock); /* until here none of them goes away */
 }
