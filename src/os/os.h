@@ -22,6 +22,9 @@ void os_stack_unmap(void *stack, size_t usable);
 /* Tells the system that the stack's content is not needed below its top `keep` bytes; the mapping stays. */
 void os_stack_idle(void *stack, size_t usable, size_t keep);
 
+/* Bytes of address space that the process may still map (RLIMIT_AS); SIZE_MAX: as many as it likes. Reads a file where it is limited. */
+size_t os_memory_left(void);
+
 /* --- kernel threads ------------------------------------------------------------------------------------------------ */
 
 /* Starts a detached-on-exit kernel thread, all signals blocked in it while start() begins when block_signals is set.
@@ -50,8 +53,10 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
 
 /* --- loaded objects ---------------------------------------------------------------------------------------------- */
 
-/* dl_iterate_phdr, never in the middle of a fork (objects.c). visit must not ask again. */
+/* dl_iterate_phdr, never in the middle of a fork (objects.c). visit must not ask again. Whoever visits with a lock in hand that its own
+ * fork handler takes calls os_objects_init before it registers that. */
 struct dl_phdr_info;
+void os_objects_init(void);
 void os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 
 /* --- park and wake ------------------------------------------------------------------------------------------------ */

@@ -20,6 +20,7 @@
 #define WORKER_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: it only enters and leaves the loop */
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t forks_watched = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t started;
 static pthread_key_t root_key;
 static struct vp
@@ -186,10 +187,22 @@ static int start_locked(const psthread_config_t *config)
     return 0;
 }
 
+/* No fork while the library starts, or makes a slot: a child could neither go on from there nor begin anew. Handlers run the last
+ * registered first: what is asked for while start_lock is held (loaded objects) must be locked after it. */
+static void before_fork(void) { pthread_mutex_lock(&start_lock); }
+static void after_fork_in_parent(void) { pthread_mutex_unlock(&start_lock); }
+static void after_fork_in_child(void) { pthread_mutex_init(&start_lock, NULL); }
+static void watch_forks(void)
+{
+    os_objects_init();
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
 void ps_start(void)
 {
     if (PS_LIKELY(ps_load_acquire(&started)))
         return;
+    pthread_once(&forks_watched, watch_forks);
     pthread_mutex_lock(&start_lock);
     int err = ps_load_relaxed(&started) ? 0 : start_locked(NULL);
     pthread_mutex_unlock(&start_lock);
@@ -199,6 +212,7 @@ void ps_start(void)
 
 int psthread_init(const psthread_config_t *config)
 {
+    pthread_once(&forks_watched, watch_forks);
     pthread_mutex_lock(&start_lock);
     int err = ps_load_relaxed(&started) ? EBUSY : start_locked(config);
     pthread_mutex_unlock(&start_lock);
@@ -435,7 +449,6 @@ void ps_after_fork_in_child(void)
 {
     if (!ps_load_relaxed(&started))
         return;
-    pthread_mutex_init(&start_lock, NULL);
     struct vp *self = ps_vp();
     unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {

@@ -21,7 +21,7 @@ static struct ps_team *team_of(struct ee_team *team) { return (struct ps_team *)
 #define FALLBACK_STACK_BYTES ((size_t)8 << 20)
 #define ACTIVE_SEARCH_NS UINT64_C(100000000)
 #define MAX_SPARES 2000 /* a hand-made barrier of as many threads opens */
-#define PAUSE_NS 15 /* what one iteration of a spin count is taken for */
+#define PAUSE_NS 15     /* what one iteration of a spin count is taken for */
 
 /* What a kernel thread's stack would be: programs that run on kernel threads must find as much room here. */
 static size_t default_stack_bytes(void)
@@ -97,10 +97,25 @@ void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *mem
     ps_team_init(team_of(team), (const struct ps_team_ops *)(const void *)ops, members, stride, n_max);
 }
 void ee_team_fini(struct ee_team *team) { ps_team_fini(team_of(team)); }
+
+/* Members that wait need a stack each, and a team that is open cannot shrink any more. A limit is asked for only where it may matter;
+ * small teams find smaller stacks at the worst (uth.c). */
+#define MANY_MEMBERS 64
 unsigned ee_team_reserve(struct ee_team *team, unsigned n)
 {
+    static _Atomic uint32_t said;
     (void)team;
-    return n;
+    size_t left;
+    if (PS_LIKELY(n <= MANY_MEMBERS) || (left = os_memory_left()) == SIZE_MAX)
+        return n;
+    size_t fit = left / 2 / uth_default_stack_bytes(); /* the other half is the program's */
+    if (fit >= n)
+        return n;
+    fit = fit > 1 ? fit : 1;
+    if (!ps_xchg_acq_rel(&said, 1))
+        ps_warn("no memory for the stacks of %u threads (%zu KiB each): going on with %zu (said once)", n,
+                uth_default_stack_bytes() / 1024, fit);
+    return (unsigned)fit;
 }
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost) { ps_team_fork(team_of(team), n, outermost); }
 void ee_team_join(struct ee_team *team) { ps_team_join(team_of(team)); }

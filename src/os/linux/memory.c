@@ -15,7 +15,10 @@
 #include "os.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20) /* the least of any supported processor's */
@@ -100,4 +103,23 @@ void os_stack_idle(void *stack, size_t usable, size_t keep)
     int saved_errno = errno;
     madvise(stack, usable - kept, MADV_DONTNEED);
     errno = saved_errno;
+}
+
+size_t os_memory_left(void)
+{
+    struct rlimit limit;
+    char text[64];
+    int saved_errno = errno;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    errno = saved_errno;
+    if (got <= 0)
+        return SIZE_MAX;
+    text[got] = '\0';
+    size_t used = strtoul(text, NULL, 10) * os_page_size();
+    return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }

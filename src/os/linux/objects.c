@@ -20,9 +20,11 @@ static void before_fork(void) { pthread_mutex_lock(&asking); }
 static void after_fork(void) { pthread_mutex_unlock(&asking); }
 static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork); }
 
+void os_objects_init(void) { pthread_once(&once, watch_forks); }
+
 void os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
-    pthread_once(&once, watch_forks);
+    os_objects_init();
     pthread_mutex_lock(&asking);
     dl_iterate_phdr(visit, arg);
     pthread_mutex_unlock(&asking);
