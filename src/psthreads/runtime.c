@@ -109,13 +109,15 @@ static struct vp *vp_new(unsigned id, bool is_guest)
 
 /* Pauses that take about as long as blocking and being resumed: two switches, two queue operations (balder-threads-2004
  * section 2 measures the same at start-up). */
+#define RECHECK_NS 4000
 static unsigned measure_spin_limit(void)
 {
     enum { PAUSES = 64, TARGET_NS = 400 };
-    uint64_t t0 = os_now_ns();
+    uint64_t t0 = os_now_ns(), c0 = cpu_cycles();
     for (int i = 0; i < PAUSES; i++)
         cpu_pause();
-    uint64_t ns = os_now_ns() - t0;
+    uint64_t cycles = cpu_cycles() - c0, ns = os_now_ns() - t0;
+    ps_rt.recheck_cycles = cycles * RECHECK_NS / (ns ? ns : 1);
     uint64_t limit = TARGET_NS * PAUSES / (ns ? ns : 1);
     return limit < 4 ? 4 : limit > 400 ? 400 : (unsigned)limit;
 }
@@ -137,6 +139,11 @@ static enum uth_tls_mode tls_mode(void)
 
 void ps_recheck_tls(void)
 {
+    struct vp *vp = ps_vp();
+    uint64_t now = cpu_cycles();
+    if (PS_LIKELY(now - vp->rechecked_at < ps_rt.recheck_cycles))
+        return;
+    vp->rechecked_at = now;
     if (uth_tls_recheck() && !ps_tls_on())
         ps_store_relaxed(&ps_rt.tls, true);
 }

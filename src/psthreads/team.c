@@ -165,6 +165,7 @@ void ps_team_run(struct ps_team *team, unsigned id)
         count++;
     } while ((id = ps_team_claim(team)) != 0);
     vp->current = NULL;
+    vp_offer(vp);
     ended(team, count);
 }
 

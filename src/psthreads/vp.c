@@ -317,6 +317,12 @@ static struct ps_work search(struct vp *vp)
     }
 }
 
+void vp_offer(struct vp *vp)
+{
+    if (!vp->is_spare && !ps_load_relaxed(&vp->pinned) && ps_queue_seems_empty(&vp->queue))
+        ps_store_release(&vp->mail, MAIL_IDLE);
+}
+
 /* What a spare takes: nothing once nobody starves, or when nothing is at hand. Then it retires. */
 static struct ps_work find_work_spare(struct vp *vp)
 {
@@ -333,9 +339,12 @@ static struct ps_work find_work(struct vp *vp)
         return find_work_spare(vp);
     struct ps_work w;
     if (!vp->searching) { /* a worker that was just started is counted already */
-        w = vp_take_own(vp);
-        if (!ps_work_some(w))
-            w = steal_round(vp);
+        w = PS_NO_WORK;
+        if (ps_load_relaxed(&vp->mail) == MAIL_BUSY) { /* else vp_offer has found nothing at hand just now */
+            w = vp_take_own(vp);
+            if (!ps_work_some(w))
+                w = steal_round(vp);
+        }
         if (ps_work_some(w))
             return w;
         idle_search_begin(vp);

@@ -71,6 +71,7 @@ struct vp {
     /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
     _Atomic(const uint16_t *) victims;
     unsigned deal;                     /* cyclic distribution of outer threads */
+    uint64_t rechecked_at;    /* cpu_cycles at the last look for loaded objects */
     _Atomic uint64_t submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
     void *slot;                        /* ee_carrier_slot */
     struct uth native;                 /* the kernel thread's own stack */
@@ -105,6 +106,7 @@ struct ps_runtime {
     unsigned num_vps; /* regular ones; constant after init */
     size_t stack_size;
     unsigned spin_limit; /* pauses worth about two context switches */
+    uint64_t recheck_cycles;    /* RECHECK_NS in cpu_cycles */
     uint64_t search_ns;  /* how long an idle vp searches before it parks */
     bool block_on_idle;  /* passive: never spin for another thread */
     bool has_global;
@@ -136,13 +138,19 @@ PS_NORETURN void vp_abandon(struct vp *vp);
 /* self, which runs on vp and is not bound to it, goes back to its queue, and the vp's own root runs; false: that is not ready. */
 bool vp_give_way_to_root(struct vp *vp, struct psthread *self);
 
+/* The vp's loop is about to look for work and has none at hand: mail may come from now on. Before a member is counted out, so that the
+ * parent's next region finds the mailbox open. */
+void vp_offer(struct vp *vp);
+
 /* Inserts and wakes somebody if that helps. */
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
 void vp_enqueue_global(struct ps_item *item, enum ps_end end);
 
 /* Ends thread t, which runs on this vp: called by the loop when its function has returned. */
 void ps_thread_end(struct vp *vp, struct psthread *t, void *result);
-/* Thread-local blocks where objects that were loaded meanwhile want them. */
+/* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last looked less
+ * than RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads meanwhile is not ordered
+ * with the region anyway. */
 void ps_recheck_tls(void);
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
 /* The root's kernel thread ends: its descriptor is given up. */
