@@ -21,18 +21,19 @@ static __attribute__((noinline)) int use_stack(int kib)
     return kib <= 1 ? room[1 % 1024] : use_stack(kib - 1) + room[kib % 1024];
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    int kib = argc > 1 ? atoi(argv[1]) : 4000;
     omp_set_max_active_levels(2000);
     int levels = omp_get_max_active_levels() < 1000 ? 200 : 1000;
     CHECK(descend(levels) == levels);
     omp_set_max_active_levels(2);
 #pragma omp parallel num_threads(8)
     {
-        use_stack(4000);
+        use_stack(kib);
 #pragma omp barrier
 #pragma omp parallel num_threads(2)
-        use_stack(4000);
+        use_stack(kib);
     }
     return 0;
 }
