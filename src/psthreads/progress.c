@@ -49,7 +49,7 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
     s->pending += ready;
     s->roots += root;
     uint64_t ticks = ps_load_relaxed(&vp->ticks);
-    if (ticks != seen[id].ticks || !(ready || root) || !ps_load_relaxed(&vp->attached)) {
+    if (ticks != seen[id].ticks || !(ready || root)) {
         seen[id].ticks = ticks;
         seen[id].still = 0;
         return;
@@ -58,10 +58,12 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
         bool sleeping;
         os_thread_usage(ps_load_relaxed(&vp->tid), &seen[id].cpu_ns, &sleeping);
     }
-    if (seen[id].still <= STALL_TICKS || !really_stuck(vp, id))
+    /* Of a kernel thread that is gone: what last ran there is put there when it is readied, and others may never come to steal it. */
+    bool orphan = !ps_load_relaxed(&vp->attached);
+    if (seen[id].still <= STALL_TICKS || !(orphan || really_stuck(vp, id)))
         return;
     s->stuck += ready != 0;
-    if (root)
+    if (root && !orphan)
         progress_preempt(vp); /* again at each tick: what it interrupts may not be ready to go */
 }
 

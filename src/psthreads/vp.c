@@ -512,7 +512,10 @@ void ps_ready(struct psthread *t, enum ps_end end)
 {
     struct vp *bound = pinned_to(t);
     if (!bound) {
-        vp_enqueue(t->vp, &t->item, end);
+        struct vp *target = t->vp, *here;
+        if (PS_UNLIKELY(!ps_load_relaxed(&target->attached)) && (here = ps_vp()) != NULL)
+            target = here; /* its kernel thread is gone: nobody would look there first */
+        vp_enqueue(target, &t->item, end);
         return;
     }
     ps_store_seq(&bound->pinned, t);
