@@ -1,0 +1,169 @@
+/* LLVM entry points: loops and sections whose chunks are asked for one by one.
+ *
+ * Bounds are inclusive. The core numbers a loop's iterations from 0; values are made of the numbers of the chunk that it keeps for the
+ * thread (t->loop.lo, hi). When none is left the thread leaves the loop; that it is left early is told by dispatch_deinit (clang 19),
+ * or seen at the next barrier or loop (kmpc_leave_cancelled_loop). An ordered loop's turn goes from chunk to chunk in the core, so that
+ * dispatch_fini, called after each iteration, has nothing to do. */
+#include "kmpc.h"
+
+bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
+{
+    /* Bits 29 and 30: monotonic, nonmonotonic; all schedules here are monotonic but for those that do not care. */
+    number &= ~(3 << 29);
+    if (number >= 160)
+        number -= 128; /* "nomerge" */
+    *out = (struct kmpc_schedule){.sched = ORT_SCHED_STATIC};
+    out->ordered = number > 64 && number < 80;
+    if (out->ordered)
+        number -= 32;
+    switch (number) {
+    case KMPC_DISTRIBUTE_CHUNKED:
+    case KMPC_DISTRIBUTE:
+        out->distribute = true;
+        return true;
+    case 33:
+    case 34: /* static */
+    case 40:
+    case 41: /* greedy, balanced */
+    case 45: /* balanced, in multiples of a vector's length */
+        return true;
+    case 35: /* dynamic */
+    case 44: /* static_steal */
+        out->sched = ORT_SCHED_DYNAMIC;
+        return true;
+    case 36: /* guided */
+    case 39: /* trapezoidal */
+    case 42:
+    case 43: /* guided, iterative and analytical */
+    case 46: /* guided, in multiples of a vector's length */
+        out->sched = ORT_SCHED_GUIDED;
+        return true;
+    case 37: /* runtime */
+    case 47:
+        out->runtime = true;
+        return true;
+    case 38:
+        out->sched = ORT_SCHED_AUTO;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Does the number carry a chunk size? */
+static bool has_chunk(int32_t number)
+{
+    number &= 0x1f; /* without modifiers, nomerge and ordered */
+    return number != (34 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
+}
+
+static void start(const struct kmpc_location *at, const char *entry, int32_t number, uint64_t first, uint64_t step,
+                  uint64_t trip, int64_t chunk)
+{
+    struct kmpc_schedule s;
+    if (!kmpc_schedule_of(number, &s) || s.distribute)
+        kmpc_fatal(at, entry, "unknown schedule");
+    struct ort_thread *t = ort_self();
+    kmpc_leave_cancelled_loop(t);
+    struct ort_loop_desc d = ort_loop_desc_ull(true, 0, trip, 1, s.sched, 0);
+    d.start = first;
+    d.step = step;
+    d.ordered = s.ordered;
+    if (chunk > 0 && has_chunk(number) && s.sched != ORT_SCHED_AUTO)
+        d.chunk = (uint64_t)chunk;
+    ort_loop_start(t, &d, s.runtime, NULL, NULL, NULL);
+}
+
+/* The next chunk: its numbers are in t->loop; false: the loop has been left. */
+static bool next(struct ort_thread *t)
+{
+    uint64_t lo, hi;
+    if (ort_loop_next(t, &lo, &hi))
+        return true;
+    ort_loop_leave(t);
+    return false;
+}
+
+#define TRIP(U, lower, upper, step)                                                                \
+    ((step) > 0                                                                                    \
+         ? ((upper) < (lower) ? 0 : (uint64_t)(U)((U)(upper) - (U)(lower)) / (uint64_t)(step) + 1) \
+         : ((upper) > (lower) ? 0 : (uint64_t)(U)((U)(lower) - (U)(upper)) / (0 - (uint64_t)(int64_t)(step)) + 1))
+
+#define DISPATCH(suffix, T, U, S)                                                                                    \
+    PS_EXPORT void __kmpc_dispatch_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t schedule, \
+                                                 T lower, T upper, S step, S chunk)                                  \
+    {                                                                                                                \
+        if (step == 0)                                                                                               \
+            kmpc_fatal(at, "__kmpc_dispatch_init_" #suffix, "the increment is 0");                                   \
+        start(at, "__kmpc_dispatch_init_" #suffix, schedule, (uint64_t)lower, (uint64_t)(int64_t)step,               \
+              TRIP(U, lower, upper, step), chunk);                                                                   \
+    }                                                                                                                \
+    /* distribute parallel for: the team's part of the range, of which its threads take chunks. */                   \
+    PS_EXPORT void __kmpc_dist_dispatch_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid,              \
+                                                      int32_t schedule, int32_t *last, T lower, T upper, S step,     \
+                                                      S chunk)                                                       \
+    {                                                                                                                \
+        if (step == 0)                                                                                               \
+            kmpc_fatal(at, "__kmpc_dist_dispatch_init_" #suffix, "the increment is 0");                              \
+        const struct ort_group *league = ort_self()->team->contention;                                               \
+        uint64_t trip = TRIP(U, lower, upper, step), n = league->num_teams, id = league->team_num;                   \
+        uint64_t q = trip / n, r = trip % n, from = q * id + (id < r ? id : r), count = q + (id < r);                \
+        if (last != NULL)                                                                                            \
+            *last = count != 0 && from + count == trip;                                                              \
+        start(at, "__kmpc_dist_dispatch_init_" #suffix, schedule, (uint64_t)lower + from * (uint64_t)(int64_t)step,  \
+              (uint64_t)(int64_t)step, count, chunk);                                                                \
+    }                                                                                                                \
+    PS_EXPORT int32_t __kmpc_dispatch_next_##suffix(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid,      \
+                                                    int32_t *last, T *lower, T *upper, S *stride)                    \
+    {                                                                                                                \
+        struct ort_thread *t = ort_self();                                                                           \
+        if (t->loop.ws == NULL && t->loop.desc != &t->loop.own)                                                      \
+            return 0;                                                                                                \
+        const struct ort_loop_desc *d = t->loop.desc;                                                                \
+        uint64_t first = d->start, step = d->step, n = d->n;                                                         \
+        if (!next(t))                                                                                                \
+            return 0;                                                                                                \
+        *lower = (T)(first + t->loop.lo * step);                                                                     \
+        *upper = (T)(first + (t->loop.hi - 1) * step);                                                               \
+        if (stride != NULL)                                                                                          \
+            *stride = (S)step;                                                                                       \
+        if (last != NULL)                                                                                            \
+            *last = t->loop.hi == n;                                                                                 \
+        return 1;                                                                                                    \
+    }                                                                                                                \
+    PS_EXPORT void __kmpc_dispatch_fini_##suffix(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid) {}
+
+DISPATCH(4, int32_t, uint32_t, int32_t)
+DISPATCH(4u, uint32_t, uint32_t, int32_t)
+DISPATCH(8, int64_t, uint64_t, int64_t)
+DISPATCH(8u, uint64_t, uint64_t, int64_t)
+
+PS_EXPORT void __kmpc_dispatch_deinit(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)
+{
+    kmpc_leave_cancelled_loop(ort_self());
+}
+
+/* --- sections: numbers 0 .. n-1, n when none is left ------------------------------------------------------------------------------ */
+
+/* The count comes with the first question: the slot is taken then. */
+PS_EXPORT int32_t __kmpc_sections_init(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)
+{
+    struct ort_thread *t = ort_self();
+    kmpc_leave_cancelled_loop(t);
+    return (int32_t)t->team->n;
+}
+
+PS_EXPORT int32_t __kmpc_next_section(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t n)
+{
+    struct ort_thread *t = ort_self();
+    unsigned section = t->loop.ws == NULL ? ort_sections_start(t, (unsigned)n, NULL) : ort_sections_next(t);
+    if (section != 0)
+        return (int32_t)section - 1;
+    ort_loop_leave(t);
+    return n;
+}
+
+PS_EXPORT void __kmpc_end_sections(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)
+{
+    kmpc_leave_cancelled_loop(ort_self());
+}

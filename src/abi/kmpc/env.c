@@ -1,0 +1,147 @@
+/* The KMP_ variables: libomp's own, beside OpenMP's (which the core reads).
+ *
+ * Honoured: KMP_STACKSIZE, KMP_BLOCKTIME, KMP_LIBRARY, KMP_WARNINGS, KMP_SETTINGS, KMP_DETERMINISTIC_REDUCTION, KMP_FORCE_REDUCTION,
+ * KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. OpenMP's own variable is stronger where both say something.
+ * Of no meaning here, in silence: KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at every
+ * level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE.
+ * Refused with one line: KMP_AFFINITY and KMP_HW_SUBSET, where they ask for anything.
+ * The order in which this and the core's own constructor run does not matter: each sets only what its variables say, and what is
+ * set is used when the first OpenMP thread appears. */
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "display.h"
+#include "kmpc.h"
+#include "kmpc_env.h"
+#include "os.h"
+
+#define NS_PER_SPIN 15 /* what ee counts an iteration of a waiting loop as */
+
+struct kmpc_settings kmpc_settings = {.library = KMPC_THROUGHPUT, .blocktime_ms = 200};
+
+static void complain(const char *name, const char *value, const char *what)
+{
+    if (!kmpc_settings.quiet)
+        ps_warn("%s=\"%s\" %s instead", name, value, what);
+}
+
+/* "infinite", or a number of ms (default), us or s. */
+static bool parse_blocktime(const char *text, int32_t *ms)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    if (strcasecmp(text, "infinite") == 0 || strcasecmp(text, "infinity") == 0) {
+        *ms = KMPC_BLOCKTIME_INFINITE;
+        return true;
+    }
+    char *end;
+    long v = strtol(text, &end, 10);
+    if (end == text || v < 0)
+        return false;
+    while (isspace((unsigned char)*end))
+        end++;
+    if (strcasecmp(end, "us") == 0)
+        v = (v + 999) / 1000;
+    else if (strcasecmp(end, "s") == 0)
+        v = v > INT32_MAX / 1000 ? INT32_MAX : v * 1000;
+    else if (*end != '\0' && strcasecmp(end, "ms") != 0)
+        return false;
+    *ms = v >= INT32_MAX ? KMPC_BLOCKTIME_INFINITE : (int32_t)v;
+    return true;
+}
+
+static void apply_blocktime(int32_t ms)
+{
+    if (os_env("OMP_WAIT_POLICY") != NULL || os_env("GOMP_SPINCOUNT") != NULL)
+        return;
+    ort_settings.spin_count =
+        ms == KMPC_BLOCKTIME_INFINITE ? UINT64_MAX - 1 : (uint64_t)ms * UINT64_C(1000000) / NS_PER_SPIN;
+}
+
+static void read_blocktime(void)
+{
+    const char *text = os_env("KMP_BLOCKTIME");
+    if (text == NULL)
+        return;
+    if (parse_blocktime(text, &kmpc_settings.blocktime_ms))
+        apply_blocktime(kmpc_settings.blocktime_ms);
+    else
+        complain("KMP_BLOCKTIME", text, "is not a time in us, ms or s, nor infinite; using the default");
+}
+
+static void read_library(void)
+{
+    const char *text = os_env("KMP_LIBRARY");
+    if (text == NULL)
+        return;
+    if (strcasecmp(text, "serial") == 0) {
+        kmpc_settings.library = KMPC_SERIAL;
+        ort_settings.initial.thread_limit = 1;
+    } else if (strcasecmp(text, "turnaround") == 0) {
+        kmpc_settings.library = KMPC_TURNAROUND;
+        if (os_env("OMP_WAIT_POLICY") == NULL)
+            ort_settings.wait_policy = ORT_POLICY_ACTIVE;
+    } else if (strcasecmp(text, "throughput") != 0) {
+        complain("KMP_LIBRARY", text, "is not serial, turnaround or throughput; using throughput");
+    }
+}
+
+static void read_reduction(void)
+{
+    bool deterministic = false;
+    os_env_bool("KMP_DETERMINISTIC_REDUCTION", &deterministic, "false");
+    const char *text = os_env("KMP_FORCE_REDUCTION");
+    if (text == NULL)
+        text = os_env("KMP_DETERMINISTIC_REDUCTION") == NULL ? NULL : deterministic ? "critical" : NULL;
+    if (text == NULL)
+        return;
+    if (strcasecmp(text, "critical") == 0 || strcasecmp(text, "tree") == 0)
+        kmpc_settings.reduce_by_lock = true;
+    else if (strcasecmp(text, "atomic") != 0)
+        complain("KMP_FORCE_REDUCTION", text, "is not critical, atomic or tree; using atomic");
+    if (deterministic && !kmpc_settings.quiet)
+        ps_warn("KMP_DETERMINISTIC_REDUCTION=\"true\" is not supported: the order in which threads combine is not "
+                "fixed; using critical "
+                "instead");
+}
+
+static void read_limits(void)
+{
+    unsigned long limit = 0;
+    if (os_env("OMP_THREAD_LIMIT") == NULL &&
+        (os_env_unsigned("KMP_DEVICE_THREAD_LIMIT", 1, INT_MAX, &limit, "no limit") ||
+         os_env_unsigned("KMP_ALL_THREADS", 1, INT_MAX, &limit, "no limit")))
+        ort_settings.initial.thread_limit = (unsigned)limit;
+    if (os_env("OMP_TEAMS_THREAD_LIMIT") == NULL &&
+        os_env_unsigned("KMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &limit, "no limit"))
+        ort_settings.teams_thread_limit = (unsigned)limit;
+}
+
+static void refuse(const char *name, const char *why)
+{
+    const char *text = os_env(name);
+    if (text != NULL && strcasecmp(text, "none") != 0 && strcasecmp(text, "disabled") != 0)
+        complain(name, text, why);
+}
+
+__attribute__((constructor)) static void load(void)
+{
+    bool warnings = true, settings = false;
+    /* KMP_WARNINGS=off is also spelled 0 and false, as other switches. */
+    os_env_bool("KMP_WARNINGS", &warnings, "true");
+    kmpc_settings.quiet = !warnings;
+    if (os_env("OMP_STACKSIZE") == NULL)
+        os_env_size("KMP_STACKSIZE", 1, &ort_settings.stack_bytes, "the default size");
+    read_library();
+    read_blocktime();
+    read_reduction();
+    read_limits();
+    refuse("KMP_AFFINITY", "is not supported; using OMP_PLACES and OMP_PROC_BIND");
+    refuse("KMP_HW_SUBSET", "is not supported; using the processors that the process may use");
+    os_env_bool("KMP_SETTINGS", &settings, "false");
+    if (settings)
+        ort_display_env(true);
+}

@@ -1,0 +1,101 @@
+/* LLVM entry points: parallel and teams regions.
+ *
+ * fork_call gets the outlined function's arguments as a variable list of pointers; they are gathered in an array that lives on the caller's
+ * stack until the region ends, and each member calls the function with them (kmpc_invoke). */
+#include <stdlib.h>
+
+#include "kmpc.h"
+
+/* More than compilers pass as a rule; above, the array is got from malloc. */
+#define ARGS_ON_STACK 64
+
+struct region {
+    kmpc_microtask fn;
+    int argc;
+    void **args;
+};
+
+static void run(void *data)
+{
+    const struct region *r = data;
+    struct ort_thread *t = ort_self();
+    int32_t gtid = kmpc_number(t), tid = (int32_t)t->id;
+    kmpc_invoke(r->fn, &gtid, &tid, r->argc, r->args);
+}
+
+static void open_region(struct region *r)
+{
+    struct kmpc_thread *k = kmpc_thread(ort_self());
+    struct ort_parallel p = {.fn = run, .data = r, .num_threads = k->num_threads, .bind = (enum ort_bind)k->bind};
+    k->num_threads = 0;
+    k->bind = ORT_BIND_UNSET;
+    ort_parallel(&p);
+}
+
+static void teams(struct region *r)
+{
+    struct kmpc_thread *k = kmpc_thread(ort_self());
+    unsigned n = k->num_teams, limit = k->thread_limit;
+    k->num_teams = 0;
+    k->thread_limit = 0;
+    if (n == 0)
+        n = ort_settings.num_teams != 0 ? ort_settings.num_teams : 1;
+    ort_teams(run, r, n, limit);
+}
+
+static void with_arguments(int argc, kmpc_microtask fn, va_list list, void (*go)(struct region *))
+{
+    void *few[ARGS_ON_STACK];
+    struct region r = {.fn = fn, .argc = argc, .args = few};
+    if (PS_UNLIKELY(argc > ARGS_ON_STACK)) {
+        r.args = malloc((size_t)argc * sizeof *r.args);
+        PS_CHECK(r.args != NULL, "no memory for the %d arguments of a region", argc);
+    }
+    for (int i = 0; i < argc; i++)
+        r.args[i] = va_arg(list, void *);
+    go(&r);
+    if (r.args != few)
+        free(r.args);
+}
+
+PS_EXPORT void __kmpc_fork_call(PS_UNUSED struct kmpc_location *where, int32_t argc, kmpc_microtask fn, ...)
+{
+    va_list list;
+    va_start(list, fn);
+    with_arguments(argc, fn, list, open_region);
+    va_end(list);
+}
+
+/* if clause: one argument, or none (NULL). */
+PS_EXPORT void __kmpc_fork_call_if(PS_UNUSED struct kmpc_location *where, int32_t argc, kmpc_microtask fn,
+                                   int32_t condition, void *argument)
+{
+    struct region r = {.fn = fn, .argc = argument == NULL ? 0 : argc, .args = &argument};
+    if (!condition)
+        kmpc_thread(ort_self())->num_threads = 1;
+    open_region(&r);
+}
+
+PS_EXPORT void __kmpc_fork_teams(PS_UNUSED struct kmpc_location *where, int32_t argc, kmpc_microtask fn, ...)
+{
+    va_list list;
+    va_start(list, fn);
+    with_arguments(argc, fn, list, teams);
+    va_end(list);
+}
+
+/* --- if(0): compiled code calls the region's function itself ------------------------------------------------------------------ */
+
+PS_EXPORT void __kmpc_serialized_parallel(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid)
+{
+    struct kmpc_thread *k = kmpc_thread(ort_self());
+    struct ort_parallel p = {.num_threads = 1, .bind = (enum ort_bind)k->bind};
+    k->num_threads = 0;
+    k->bind = ORT_BIND_UNSET;
+    ort_parallel_start(&p);
+}
+
+PS_EXPORT void __kmpc_end_serialized_parallel(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid)
+{
+    ort_parallel_end();
+}

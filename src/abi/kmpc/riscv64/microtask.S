@@ -1,0 +1,66 @@
+/* int kmpc_invoke(microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args): RISC-V, LP64D.
+ *
+ * fn gets gtid and tid in a0 and a1, args[0..5] in a2 .. a7, and the others on the stack, args[6] lowest. s0 holds the frame, so that
+ * unwinding passes through whatever argc is. Loads beyond args[argc - 1] are avoided: the array may end at a page. */
+    .text
+    .globl  kmpc_invoke
+    .hidden kmpc_invoke
+    .type   kmpc_invoke, @function
+kmpc_invoke:
+    .cfi_startproc
+    addi    sp, sp, -16
+    .cfi_def_cfa_offset 16
+    sd      ra, 8(sp)
+    sd      s0, 0(sp)
+    .cfi_offset ra, -8
+    .cfi_offset s0, -16
+    addi    s0, sp, 16
+    .cfi_def_cfa s0, 0
+    mv      t0, a0                  /* fn */
+    mv      a0, a1
+    mv      a1, a2
+    mv      t1, a3                  /* argc */
+    mv      t2, a4                  /* args */
+    li      t3, 6
+    ble     t1, t3, 2f
+    addi    t4, t1, -5              /* on the stack: argc - 6, rounded up to an even number */
+    andi    t4, t4, -2
+    slli    t4, t4, 3
+    sub     sp, sp, t4
+    addi    t5, sp, -48
+1:  addi    t1, t1, -1
+    slli    t4, t1, 3
+    add     t6, t2, t4
+    ld      t6, 0(t6)
+    add     t4, t5, t4
+    sd      t6, 0(t4)
+    bgt     t1, t3, 1b
+2:  li      t3, 1                   /* here argc <= 6 */
+    blt     t1, t3, 3f
+    ld      a2, 0(t2)
+    beq     t1, t3, 3f
+    ld      a3, 8(t2)
+    li      t3, 3
+    blt     t1, t3, 3f
+    ld      a4, 16(t2)
+    beq     t1, t3, 3f
+    ld      a5, 24(t2)
+    li      t3, 5
+    blt     t1, t3, 3f
+    ld      a6, 32(t2)
+    beq     t1, t3, 3f
+    ld      a7, 40(t2)
+3:  jalr    t0
+    li      a0, 1
+    addi    sp, s0, -16
+    .cfi_def_cfa sp, 16
+    ld      ra, 8(sp)
+    ld      s0, 0(sp)
+    .cfi_restore ra
+    .cfi_restore s0
+    addi    sp, sp, 16
+    .cfi_def_cfa_offset 0
+    ret
+    .cfi_endproc
+    .size   kmpc_invoke, . - kmpc_invoke
+    .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,176 @@
+/* LLVM entry points: loops whose schedule is static. They compute bounds; nothing is shared, nothing is kept.
+ *
+ * Bounds are inclusive. Compiled code passes a loop's whole range and gets the calling thread's first chunk and the stride to the next
+ * one; it cuts the last chunk at the range's end itself, but a lower bound above the upper one must be left so that nothing runs.
+ * distribute: the league's teams stand where the team's threads do; dist_for: both at once, first the team's part of the range.
+ * Arithmetic is that of unsigned 64-bit numbers, in which a stride that overflows the loop's type wraps as the type would. */
+#include "kmpc.h"
+
+/* A range in 64-bit numbers: trip iterations, `first` and `step` modulo 2^64. */
+struct range {
+    uint64_t first, step, trip;
+};
+/* A share of it: iterations [from, from + count), the next ones `jump` further; last: it has the last iteration. */
+struct share {
+    uint64_t from, count, jump;
+    bool last;
+};
+
+static struct share contiguous(uint64_t trip, uint64_t id, uint64_t n)
+{
+    uint64_t q = trip / n, r = trip % n;
+    struct share s = {.from = q * id + (id < r ? id : r), .count = q + (id < r), .jump = trip};
+    s.last = s.count != 0 && s.from + s.count == trip;
+    return s;
+}
+
+static struct share chunked(uint64_t trip, uint64_t id, uint64_t n, uint64_t chunk)
+{
+    if (chunk > trip)
+        chunk = trip;
+    uint64_t chunks = (trip - 1) / chunk + 1;
+    if (n > chunks)
+        n = chunks; /* so that the stride is the range's length at most, or little more */
+    struct share s = {.from = id * chunk, .jump = n * chunk};
+    if (id < n)
+        s.count = trip - s.from < chunk ? trip - s.from : chunk;
+    s.last = s.count != 0 && (chunks - 1) % n == id;
+    return s;
+}
+
+static struct share share_of(int32_t kind, uint64_t trip, uint64_t id, uint64_t n, int64_t chunk)
+{
+    if (kind == KMPC_SCHED_STATIC_CHUNKED || kind == KMPC_DISTRIBUTE_CHUNKED)
+        return chunked(trip, id, n, chunk > 0 ? (uint64_t)chunk : 1);
+    return contiguous(trip, id, n);
+}
+
+/* 160 and above: the same without the merging of regions; ordered and balanced variants divide alike. */
+static int32_t static_kind(const struct kmpc_location *at, const char *entry, int32_t number)
+{
+    struct kmpc_schedule s;
+    if (!kmpc_schedule_of(number, &s))
+        kmpc_fatal(at, entry, "unknown schedule");
+    number &= 0xff;
+    if (number >= 160)
+        number -= 128;
+    if (s.distribute)
+        return number;
+    return number == 33 || number == 45 || number == 65 ? KMPC_SCHED_STATIC_CHUNKED : KMPC_SCHED_STATIC;
+}
+
+/* Whole range of a loop of the type; trip 0: nothing to do. The trip count of a range of all 2^64 values does not fit: not supported,
+ * as in libomp. */
+#define RANGE(T, U, lower, upper, incr)                                                                              \
+    ((struct range){                                                                                                 \
+        .first = (uint64_t)(lower),                                                                                  \
+        .step = (uint64_t)(int64_t)(incr),                                                                           \
+        .trip = (incr) > 0 ? ((upper) < (lower) ? 0 : (uint64_t)(U)((U)(upper) - (U)(lower)) / (uint64_t)(incr) + 1) \
+                           : ((upper) > (lower)                                                                      \
+                                  ? 0                                                                                \
+                                  : (uint64_t)(U)((U)(lower) - (U)(upper)) / (0 - (uint64_t)(int64_t)(incr)) + 1)})
+
+#define FOR_STATIC(suffix, T, U, S)                                                                                    \
+    PS_EXPORT void __kmpc_for_static_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t schedule, \
+                                                   int32_t *last, T *lower, T *upper, S *stride, S incr, S chunk)      \
+    {                                                                                                                  \
+        int32_t kind = static_kind(at, "__kmpc_for_static_init_" #suffix, schedule);                                   \
+        const struct ort_thread *t = ort_self();                                                                       \
+        if (incr == 0)                                                                                                 \
+            kmpc_fatal(at, "__kmpc_for_static_init_" #suffix, "the increment is 0");                                   \
+        struct range r = RANGE(T, U, *lower, *upper, incr);                                                            \
+        if (r.trip == 0) {                                                                                             \
+            if (last != NULL)                                                                                          \
+                *last = 0;                                                                                             \
+            *stride = incr;                                                                                            \
+            return;                                                                                                    \
+        }                                                                                                              \
+        const struct ort_group *league = t->team->contention;                                                          \
+        bool distribute = kind >= KMPC_DISTRIBUTE_CHUNKED;                                                             \
+        uint64_t id = distribute ? league->team_num : t->id, n = distribute ? league->num_teams : t->team->n;          \
+        struct share s = share_of(kind, r.trip, id, n, chunk);                                                         \
+        if (last != NULL)                                                                                              \
+            *last = s.last;                                                                                            \
+        *stride = (S)(s.jump * r.step);                                                                                \
+        if (s.count == 0) {                                                                                            \
+            *lower = (T)((U)*upper + (U)incr);                                                                         \
+            return;                                                                                                    \
+        }                                                                                                              \
+        *lower = (T)(r.first + s.from * r.step);                                                                       \
+        *upper = (T)((U)*lower + (U)((s.count - 1) * r.step));                                                         \
+    }
+
+FOR_STATIC(4, int32_t, uint32_t, int32_t)
+FOR_STATIC(4u, uint32_t, uint32_t, int32_t)
+FOR_STATIC(8, int64_t, uint64_t, int64_t)
+FOR_STATIC(8u, uint64_t, uint64_t, int64_t)
+
+PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid) {}
+
+/* --- distribute parallel for in one ------------------------------------------------------------------------------------------------ */
+
+#define DIST_FOR_STATIC(suffix, T, U, S)                                                                     \
+    PS_EXPORT void __kmpc_dist_for_static_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid,    \
+                                                        int32_t schedule, int32_t *last, T *lower, T *upper, \
+                                                        T *upper_of_team, S *stride, S incr, S chunk)        \
+    {                                                                                                        \
+        int32_t kind = static_kind(at, "__kmpc_dist_for_static_init_" #suffix, schedule);                    \
+        const struct ort_thread *t = ort_self();                                                             \
+        const struct ort_group *league = t->team->contention;                                                \
+        if (incr == 0)                                                                                       \
+            kmpc_fatal(at, "__kmpc_dist_for_static_init_" #suffix, "the increment is 0");                    \
+        struct range r = RANGE(T, U, *lower, *upper, incr);                                                  \
+        *stride = incr;                                                                                      \
+        *upper_of_team = *upper;                                                                             \
+        struct share team = contiguous(r.trip, league->team_num, league->num_teams), s = {0};                \
+        if (team.count != 0)                                                                                 \
+            s = share_of(kind, team.count, t->id, t->team->n, chunk);                                        \
+        if (last != NULL)                                                                                    \
+            *last = team.last && s.last;                                                                     \
+        if (s.count == 0) {                                                                                  \
+            *lower = (T)((U)*upper + (U)incr);                                                               \
+            return;                                                                                          \
+        }                                                                                                    \
+        uint64_t first = r.first + team.from * r.step;                                                       \
+        *upper_of_team = (T)(first + (team.count - 1) * r.step);                                             \
+        *stride = (S)(s.jump * r.step);                                                                      \
+        *lower = (T)(first + s.from * r.step);                                                               \
+        *upper = (T)((U)*lower + (U)((s.count - 1) * r.step));                                               \
+    }
+
+DIST_FOR_STATIC(4, int32_t, uint32_t, int32_t)
+DIST_FOR_STATIC(4u, uint32_t, uint32_t, int32_t)
+DIST_FOR_STATIC(8, int64_t, uint64_t, int64_t)
+DIST_FOR_STATIC(8u, uint64_t, uint64_t, int64_t)
+
+/* The league's part of a loop whose teams take chunk after chunk. */
+#define TEAM_STATIC(suffix, T, U, S)                                                                                 \
+    PS_EXPORT void __kmpc_team_static_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t *last, \
+                                                    T *lower, T *upper, S *stride, S incr, S chunk)                  \
+    {                                                                                                                \
+        const struct ort_group *league = ort_self()->team->contention;                                               \
+        if (incr == 0)                                                                                               \
+            kmpc_fatal(at, "__kmpc_team_static_init_" #suffix, "the increment is 0");                                \
+        T end = *upper;                                                                                              \
+        struct range r = RANGE(T, U, *lower, *upper, incr);                                                          \
+        *stride = incr;                                                                                              \
+        if (last != NULL)                                                                                            \
+            *last = 0;                                                                                               \
+        if (r.trip == 0)                                                                                             \
+            return;                                                                                                  \
+        struct share s = chunked(r.trip, league->team_num, league->num_teams, chunk > 0 ? (uint64_t)chunk : 1);      \
+        if (last != NULL)                                                                                            \
+            *last = s.last;                                                                                          \
+        *stride = (S)(s.jump * r.step);                                                                              \
+        if (s.count == 0) {                                                                                          \
+            *lower = (T)((U)end + (U)incr);                                                                          \
+            return;                                                                                                  \
+        }                                                                                                            \
+        *lower = (T)(r.first + s.from * r.step);                                                                     \
+        *upper = (T)((U)*lower + (U)((s.count - 1) * r.step));                                                       \
+    }
+
+TEAM_STATIC(4, int32_t, uint32_t, int32_t)
+TEAM_STATIC(4u, uint32_t, uint32_t, int32_t)
+TEAM_STATIC(8, int64_t, uint64_t, int64_t)
+TEAM_STATIC(8u, uint64_t, uint64_t, int64_t)

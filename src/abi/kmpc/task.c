@@ -1,0 +1,261 @@
+/* LLVM entry points: tasks.
+ *
+ * Compiled code gets a kmp_task_t from task_alloc, writes into it, and hands it to omp_task (or with_deps), runs it itself between begin_if0
+ * and complete_if0, or gives it to taskloop as a pattern. Here it lies in the core's descriptor, behind a head of ours.
+ *
+ * Untied tasks come in parts: a part that ends hands its own task to omp_task and returns; the next part then follows at once, on the
+ * same member (tasks are tied here), so that `again` is touched by that member alone.
+ * Destructors of a task's private copies run when its body is done, also where a cancellation would have kept it from running:
+ * the copies exist already, so it runs (ORT_TASK_COPIED).
+ * Proxy tasks (their work is done elsewhere, and somebody completes them) are tasks without a body whose event that is.
+ * Failures: no memory: aborts with one line. */
+#include "kmpc_task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid
+
+/* --- allocation ------------------------------------------------------------------------------------------------------------- */
+
+/* Where the block for the shared variables' addresses stands. */
+static size_t shareds_at(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
+
+struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t bytes, size_t shareds,
+                                     kmpc_routine routine)
+{
+    size_t at = shareds_at(bytes), all = offsetof(struct kmpc_task_head, task) + at + shareds;
+    struct ort_task *core = ort_task_new(t, all, 16);
+    struct kmpc_task_head *head = core->data;
+    head->core = core;
+    head->flags = flags;
+    head->detach = false;
+    head->again = false;
+    head->running = false;
+    head->bytes = bytes;
+    head->shareds_bytes = shareds;
+    head->task.routine = routine;
+    head->task.part_id = 0;
+    head->task.shareds = shareds != 0 ? (char *)&head->task + at : NULL;
+    return head;
+}
+
+PS_EXPORT struct kmpc_task *__kmpc_omp_task_alloc(HEAD, int32_t flags, size_t bytes, size_t shareds,
+                                                  kmpc_routine routine)
+{
+    return &kmpc_task_new(ort_self(), flags, bytes, shareds, routine)->task;
+}
+
+/* The host runs it: there is no other device. */
+PS_EXPORT struct kmpc_task *__kmpc_omp_target_task_alloc(HEAD, int32_t flags, size_t bytes, size_t shareds,
+                                                         kmpc_routine routine, PS_UNUSED int64_t device)
+{
+    return &kmpc_task_new(ort_self(), flags, bytes, shareds, routine)->task;
+}
+
+/* affinity clause: a hint. */
+PS_EXPORT int32_t __kmpc_omp_reg_task_with_affinity(HEAD, PS_UNUSED struct kmpc_task *task, PS_UNUSED int32_t n,
+                                                    PS_UNUSED void *list)
+{
+    return 0;
+}
+
+PS_EXPORT void *__kmpc_task_allow_completion_event(HEAD, struct kmpc_task *task)
+{
+    struct kmpc_task_head *head = kmpc_head(task);
+    head->detach = true;
+    return head->core;
+}
+
+/* --- running ---------------------------------------------------------------------------------------------------------------- */
+
+void kmpc_task_body(void *data)
+{
+    struct kmpc_task_head *head = data;
+    head->running = true;
+    do {
+        head->again = false;
+        if (head->task.routine != NULL)
+            head->task.routine(kmpc_number(ort_self()), &head->task);
+    } while (PS_UNLIKELY(head->again));
+    head->running = false;
+    if (PS_UNLIKELY(head->flags & KMPC_TASK_DESTRUCTORS))
+        head->task.data1.destructors(kmpc_number(ort_self()), &head->task);
+}
+
+struct ort_task_args kmpc_task_args(const struct kmpc_task_head *head)
+{
+    struct ort_task_args args = {.fn = kmpc_task_body};
+    int32_t flags = head->flags;
+    args.flags = (flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED) | (flags & KMPC_TASK_FINAL ? ORT_TASK_FINAL : 0) |
+                 (flags & KMPC_TASK_DESTRUCTORS ? ORT_TASK_COPIED : 0) |
+                 (head->detach || (flags & KMPC_TASK_PROXY) ? ORT_TASK_DETACH : 0);
+    if (PS_UNLIKELY(flags & KMPC_TASK_PRIORITY))
+        args.priority = head->task.data2.priority;
+    return args;
+}
+
+static void submit(struct kmpc_task *task, const struct ort_depend_list *depend)
+{
+    struct kmpc_task_head *head = kmpc_head(task);
+    if (PS_UNLIKELY(head->running)) {
+        head->again = true;
+        return;
+    }
+    struct ort_task_args args = kmpc_task_args(head);
+    args.depend = depend;
+    ort_task_submit(ort_self(), head->core, &args);
+}
+
+/* 0: the task has been queued, or run: nothing is left to the caller. */
+PS_EXPORT int32_t __kmpc_omp_task(HEAD, struct kmpc_task *task)
+{
+    submit(task, NULL);
+    return 0;
+}
+PS_EXPORT int32_t __kmpc_omp_task_parts(HEAD, struct kmpc_task *task)
+{
+    submit(task, NULL);
+    return 0;
+}
+
+PS_EXPORT void __kmpc_omp_task_begin_if0(HEAD, struct kmpc_task *task)
+{
+    struct kmpc_task_head *head = kmpc_head(task);
+    struct ort_task_args args = kmpc_task_args(head);
+    head->running = true;
+    head->base = ort_task_enter(ort_self(), head->core, &args);
+}
+
+PS_EXPORT void __kmpc_omp_task_complete_if0(PS_UNUSED struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
+{
+    struct kmpc_task_head *head = kmpc_head(task);
+    while (PS_UNLIKELY(head->again)) {
+        head->again = false;
+        task->routine(gtid, task);
+    }
+    if (head->flags & KMPC_TASK_DESTRUCTORS)
+        task->data1.destructors(gtid, task);
+    ort_task_leave(ort_self(), head->core, head->base);
+}
+
+PS_EXPORT void __kmpc_invoke_task_func(PS_UNUSED int32_t gtid, struct kmpc_task *task) { submit(task, NULL); }
+
+/* --- proxy tasks: whoever does the work says when it is done ------------------------------------------------------------------------ */
+
+PS_EXPORT void __kmpc_proxy_task_completed(PS_UNUSED int32_t gtid, struct kmpc_task *task)
+{
+    ort_task_fulfill(kmpc_head(task)->core);
+}
+PS_EXPORT void __kmpc_proxy_task_completed_ooo(struct kmpc_task *task) { ort_task_fulfill(kmpc_head(task)->core); }
+
+/* --- dependences -------------------------------------------------------------------------------------------------------------- */
+
+/* Both of a call's lists as the core wants them: what writes first, so that an address that is in both counts as written. */
+#define FEW 16
+struct dependences {
+    struct ort_depend_list list;
+    struct ort_depend *all, few[FEW];
+};
+
+static struct ort_depend get(const void *list, size_t i) { return ((const struct ort_depend *)list)[i]; }
+
+static enum ort_depend_kind kind_of(const struct kmpc_depend *d)
+{
+    if (d->flags & (KMPC_DEPEND_OUT | KMPC_DEPEND_ALL))
+        return ORT_DEPEND_OUT;
+    if (d->flags & KMPC_DEPEND_MUTEXINOUTSET)
+        return ORT_DEPEND_MUTEXINOUTSET;
+    return d->flags & KMPC_DEPEND_INOUTSET ? ORT_DEPEND_INOUTSET : ORT_DEPEND_IN;
+}
+
+static size_t take(struct ort_depend *to, size_t at, const struct kmpc_depend *from, int32_t n, bool writers)
+{
+    for (int32_t i = 0; i < n; i++) {
+        enum ort_depend_kind kind = kind_of(&from[i]);
+        if ((kind == ORT_DEPEND_OUT || kind == ORT_DEPEND_MUTEXINOUTSET) == writers)
+            to[at++] = (struct ort_depend){from[i].flags & KMPC_DEPEND_ALL ? NULL : (void *)from[i].address, kind};
+    }
+    return at;
+}
+
+/* NULL: no dependences. */
+static const struct ort_depend_list *gather(struct dependences *d, int32_t n, const struct kmpc_depend *list, int32_t m,
+                                            const struct kmpc_depend *noalias)
+{
+    size_t all = (size_t)(n > 0 ? n : 0) + (size_t)(m > 0 ? m : 0);
+    if (all == 0)
+        return NULL;
+    d->all = d->few;
+    if (all > FEW) {
+        d->all = malloc(all * sizeof *d->all);
+        PS_CHECK(d->all != NULL, "no memory for %zu dependences", all);
+    }
+    size_t at = 0;
+    for (int writers = 1; writers >= 0; writers--) {
+        at = take(d->all, at, list, n, writers);
+        at = take(d->all, at, noalias, m, writers);
+    }
+    d->list = (struct ort_depend_list){.n = at, .get = get, .list = d->all};
+    return &d->list;
+}
+
+static void drop(struct dependences *d)
+{
+    if (d->all != d->few)
+        free(d->all);
+}
+
+#define LISTS int32_t n, const struct kmpc_depend *list, int32_t m, const struct kmpc_depend *noalias
+
+PS_EXPORT int32_t __kmpc_omp_task_with_deps(HEAD, struct kmpc_task *task, LISTS)
+{
+    struct dependences d = {.all = d.few};
+    submit(task, gather(&d, n, list, m, noalias));
+    drop(&d);
+    return 0;
+}
+
+static void nothing(PS_UNUSED void *data) {}
+
+static void wait_for(bool nowait, LISTS)
+{
+    struct dependences d = {.all = d.few};
+    const struct ort_depend_list *all = gather(&d, n, list, m, noalias);
+    if (all != NULL && nowait)
+        ort_task_create(ort_self(), &(struct ort_task_args){.fn = nothing, .align = 1, .depend = all});
+    else if (all != NULL)
+        ort_taskwait_depend(ort_self(), all);
+    drop(&d);
+}
+
+PS_EXPORT void __kmpc_omp_wait_deps(HEAD, LISTS) { wait_for(false, n, list, m, noalias); }
+PS_EXPORT void __kmpc_omp_taskwait_deps_51(HEAD, LISTS, int32_t nowait) { wait_for(nowait != 0, n, list, m, noalias); }
+
+/* --- waiting ------------------------------------------------------------------------------------------------------------------ */
+
+PS_EXPORT int32_t __kmpc_omp_taskwait(HEAD)
+{
+    ort_taskwait(ort_self());
+    return 0;
+}
+PS_EXPORT int32_t __kmpc_omp_taskyield(HEAD, PS_UNUSED int32_t end_part)
+{
+    ort_taskyield(ort_self());
+    return 0;
+}
+
+PS_EXPORT void __kmpc_taskgroup(HEAD) { ort_taskgroup_start(ort_self()); }
+PS_EXPORT void __kmpc_end_taskgroup(HEAD) { kmpc_taskgroup_end(ort_self()); }
+
+PS_EXPORT int32_t __kmpc_omp_has_task_team(PS_UNUSED int32_t gtid) { return ort_self()->team->n > 1; }
+
+/* --- numbers of tasks, for debuggers: their addresses' ------------------------------------------------------------------------------- */
+
+PS_EXPORT uint64_t __kmpc_get_taskid(void) { return (uint64_t)(uintptr_t)ort_self()->task; }
+PS_EXPORT uint64_t __kmpc_get_parent_taskid(void)
+{
+    return (uint64_t)(uintptr_t)ps_load_relaxed(&ort_self()->task->parent);
+}
+PS_EXPORT int omp_in_explicit_task(void) { return !(ort_self()->task->flags & ORT_TASK_IMPLICIT); }
+PS_EXPORT int omp_in_explicit_task_(void) { return !(ort_self()->task->flags & ORT_TASK_IMPLICIT); }

@@ -1,0 +1,91 @@
+/* LLVM entry points: taskloop. The task that compiled code gives is a pattern: each task is a copy of it with bounds of its own.
+ *
+ * The bounds lie in the pattern, where lower and upper point, 64 bits wide, inclusive; dup, where there is one, constructs what a copy of bytes does
+ * not copy, and takes the flag for the last iterations' task (lastprivate). The pattern itself is never run. */
+#include <string.h>
+
+#include "kmpc_task.h"
+
+typedef void (*duplicate)(struct kmpc_task *to, struct kmpc_task *from, int32_t last);
+
+struct pattern {
+    struct kmpc_task_head *head;
+    size_t lower_at, upper_at; /* in the kmp_task_t */
+    duplicate dup;
+    bool undeferred;
+};
+
+static void submit(struct ort_thread *t, const struct ort_taskloop *loop, uint64_t from, uint64_t count, bool last)
+{
+    const struct pattern *p = loop->context;
+    struct kmpc_task_head *model = p->head;
+    struct kmpc_task_head *head =
+        kmpc_task_new(t, model->flags, model->bytes, model->shareds_bytes, model->task.routine);
+    void *shareds = head->task.shareds;
+    memcpy(&head->task, &model->task, model->bytes);
+    head->task.shareds = shareds;
+    if (shareds != NULL)
+        memcpy(shareds, model->task.shareds, model->shareds_bytes);
+    uint64_t to = from + (count - 1) * loop->step;
+    memcpy((char *)&head->task + p->lower_at, &from, sizeof from);
+    memcpy((char *)&head->task + p->upper_at, &to, sizeof to);
+    if (p->dup != NULL)
+        p->dup(&head->task, &model->task, last);
+    struct ort_task_args args = kmpc_task_args(head);
+    if (p->undeferred)
+        args.flags |= ORT_TASK_UNDEFERRED;
+    ort_task_submit(t, head->core, &args);
+}
+
+enum { BY_DEFAULT, BY_GRAINSIZE, BY_NUM_TASKS };
+
+static void taskloop(const struct kmpc_location *at, struct kmpc_task *task, bool deferred, uint64_t *lower,
+                     uint64_t *upper, int64_t step, bool nogroup, int32_t by, uint64_t size, bool strict, void *dup)
+{
+    struct ort_thread *t = ort_self();
+    struct kmpc_task_head *head = kmpc_head(task);
+    if (step == 0)
+        kmpc_fatal(at, "__kmpc_taskloop", "the increment is 0");
+    int64_t from = (int64_t)*lower, to = (int64_t)*upper;
+    uint64_t distance = step > 0 ? *upper - *lower : *lower - *upper,
+             stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+    /* Compiled code has converted the bounds to 64 bits with their sign and does not ask for empty loops, but for these. */
+    if (!(step > 0 ? to < from : to > from) || distance < UINT64_C(1) << 63) {
+        struct pattern p = {.head = head,
+                            .lower_at = (size_t)((char *)lower - (char *)task),
+                            .upper_at = (size_t)((char *)upper - (char *)task),
+                            .dup = (duplicate)dup,
+                            .undeferred = !deferred};
+        struct ort_taskloop loop = {
+            .nogroup = nogroup,
+            .strict = strict,
+            .by = by == BY_GRAINSIZE   ? ORT_TASKLOOP_GRAINSIZE
+                  : by == BY_NUM_TASKS ? ORT_TASKLOOP_NUM_TASKS
+                                       : ORT_TASKLOOP_DEFAULT,
+            .size = by == BY_DEFAULT ? 0 : size,
+            .n = distance / stride + 1,
+            .start = *lower,
+            .step = (uint64_t)step,
+            .submit = submit,
+            .context = &p,
+        };
+        ort_taskloop(t, &loop);
+    }
+    if (head->flags & KMPC_TASK_DESTRUCTORS)
+        task->data1.destructors(kmpc_number(ort_self()), task);
+    ort_task_discard(ort_self(), head->core);
+}
+
+PS_EXPORT void __kmpc_taskloop(struct kmpc_location *at, PS_UNUSED int32_t gtid, struct kmpc_task *task,
+                               int32_t deferred, uint64_t *lower, uint64_t *upper, int64_t step, int32_t nogroup,
+                               int32_t by, uint64_t size, void *dup)
+{
+    taskloop(at, task, deferred != 0, lower, upper, step, nogroup != 0, by, size, false, dup);
+}
+
+PS_EXPORT void __kmpc_taskloop_5(struct kmpc_location *at, PS_UNUSED int32_t gtid, struct kmpc_task *task,
+                                 int32_t deferred, uint64_t *lower, uint64_t *upper, int64_t step, int32_t nogroup,
+                                 int32_t by, uint64_t size, int32_t strict, void *dup)
+{
+    taskloop(at, task, deferred != 0, lower, upper, step, nogroup != 0, by, size, strict != 0, dup);
+}

@@ -1,0 +1,168 @@
+/* LLVM entry points: the calling thread's number, and the clauses that come in calls of their own.
+ *
+ * Numbers: a bit for each, under a lock, taken when a thread first needs its storage and given back with it; so that numbers stay small
+ * however many threads come and go. Failures: no memory: aborts with one line. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kmpc.h"
+#include "lock.h"
+
+static _Atomic uint32_t numbers_lock;
+static uint64_t *taken;
+static size_t words;
+
+static int32_t take_number(void)
+{
+    ort_lock(&numbers_lock);
+    size_t w = 0;
+    while (w < words && taken[w] == UINT64_MAX)
+        w++;
+    if (w == words) {
+        size_t more = words == 0 ? 16 : 2 * words;
+        taken = realloc(taken, more * sizeof *taken);
+        PS_CHECK(taken != NULL, "no memory for the numbers of %zu threads", more * 64);
+        memset(taken + words, 0, (more - words) * sizeof *taken);
+        words = more;
+    }
+    unsigned bit = (unsigned)__builtin_ctzll(~taken[w]);
+    taken[w] |= UINT64_C(1) << bit;
+    ort_unlock(&numbers_lock);
+    return (int32_t)(w * 64 + bit);
+}
+
+static void give_back(struct ort_local *local)
+{
+    struct kmpc_thread *k = (struct kmpc_thread *)(void *)local;
+    kmpc_threadprivate_free(k->copies);
+    ort_lock(&numbers_lock);
+    taken[k->number / 64] &= ~(UINT64_C(1) << (k->number % 64));
+    ort_unlock(&numbers_lock);
+    free(k);
+}
+
+PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
+{
+    struct kmpc_thread *k = calloc(1, sizeof *k);
+    PS_CHECK(k != NULL, "no memory for what compiled code wants of a thread");
+    k->local.free = give_back;
+    k->number = take_number();
+    k->bind = ORT_BIND_UNSET;
+    t->local = &k->local;
+    return k;
+}
+
+void kmpc_fatal(const struct kmpc_location *where, const char *entry, const char *what)
+{
+    ps_fatal("%s: %s (source %s)", entry, what, where != NULL && where->source != NULL ? where->source : "unknown");
+}
+
+/* --- where am I -------------------------------------------------------------------------------------------------------------- */
+
+PS_EXPORT int32_t __kmpc_global_thread_num(PS_UNUSED struct kmpc_location *where) { return kmpc_number(ort_self()); }
+PS_EXPORT int32_t __kmpc_bound_thread_num(PS_UNUSED struct kmpc_location *where) { return (int32_t)ort_self()->id; }
+PS_EXPORT int32_t __kmpc_bound_num_threads(PS_UNUSED struct kmpc_location *where)
+{
+    return (int32_t)ort_self()->team->n;
+}
+PS_EXPORT int32_t __kmpc_in_parallel(PS_UNUSED struct kmpc_location *where)
+{
+    return ort_self()->team->active_level > 0;
+}
+PS_EXPORT int32_t __kmpc_ok_to_fork(PS_UNUSED struct kmpc_location *where) { return 1; }
+
+static int32_t count_numbers(void)
+{
+    int32_t n = 0;
+    ort_lock(&numbers_lock);
+    for (size_t w = 0; w < words; w++)
+        n += __builtin_popcountll(taken[w]);
+    ort_unlock(&numbers_lock);
+    return n > 0 ? n : 1;
+}
+PS_EXPORT int32_t __kmpc_global_num_threads(PS_UNUSED struct kmpc_location *where) { return count_numbers(); }
+PS_EXPORT int kmp_get_num_known_threads(void) { return count_numbers(); }
+PS_EXPORT int kmp_get_num_known_threads_(void) { return count_numbers(); }
+
+PS_EXPORT void __kmpc_begin(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t flags) { ort_self(); }
+PS_EXPORT void __kmpc_end(PS_UNUSED struct kmpc_location *where) {}
+
+/* --- clauses of the construct that follows --------------------------------------------------------------------------------------- */
+
+/* As the routines have it: less than one thread is one. */
+static unsigned threads(int32_t n) { return n > 0 ? (unsigned)n : 1; }
+
+PS_EXPORT void __kmpc_push_num_threads(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid, int32_t n)
+{
+    kmpc_thread(ort_self())->num_threads = threads(n);
+}
+
+/* num_threads(strict: n): severity 1 warns, 2 ends the program, where there cannot be n. */
+PS_EXPORT void __kmpc_push_num_threads_strict(struct kmpc_location *where, PS_UNUSED int32_t gtid, int32_t n,
+                                              int severity, const char *message)
+{
+    struct ort_thread *t = ort_self();
+    unsigned wanted = threads(n), got = ort_parallel_size(t, wanted);
+    kmpc_thread(t)->num_threads = wanted;
+    if (got >= wanted)
+        return;
+    const char *source = where != NULL && where->source != NULL ? where->source : "unknown";
+    if (message == NULL)
+        message = "the region cannot have the threads that its strict num_threads clause asks for";
+    if (severity == 2)
+        ps_fatal("%s (source %s)", message, source);
+    ps_warn("%s (source %s)", message, source);
+}
+
+/* One number for each level: those beyond the first are for regions inside, which take them from the ICVs. */
+PS_EXPORT void __kmpc_push_num_threads_list(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid,
+                                            uint32_t length, const int32_t *list)
+{
+    if (length > 0)
+        kmpc_thread(ort_self())->num_threads = threads(list[0]);
+}
+
+PS_EXPORT void __kmpc_push_num_threads_list_strict(struct kmpc_location *where, int32_t gtid, uint32_t length,
+                                                   const int32_t *list, int severity, const char *message)
+{
+    if (length > 0)
+        __kmpc_push_num_threads_strict(where, gtid, list[0], severity, message);
+}
+
+PS_EXPORT void __kmpc_pop_num_threads(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid) {}
+
+/* The numbers are omp_proc_bind_t's; clang has a second one for primary. Others: the default. */
+PS_EXPORT void __kmpc_push_proc_bind(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid, int bind)
+{
+    if (bind == 5)
+        bind = ORT_BIND_PRIMARY;
+    if (bind >= ORT_BIND_FALSE && bind <= ORT_BIND_SPREAD)
+        kmpc_thread(ort_self())->bind = bind;
+}
+
+PS_EXPORT void __kmpc_push_num_teams(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid, int32_t teams,
+                                     int32_t limit)
+{
+    struct kmpc_thread *k = kmpc_thread(ort_self());
+    k->num_teams = teams > 0 ? (unsigned)teams : 0;
+    k->thread_limit = limit > 0 ? (unsigned)limit : 0;
+}
+
+PS_EXPORT void __kmpc_push_num_teams_51(struct kmpc_location *where, PS_UNUSED int32_t gtid, int32_t lower,
+                                        int32_t upper, int32_t limit)
+{
+    if (lower > upper)
+        kmpc_fatal(where, "__kmpc_push_num_teams_51", "num_teams has a lower bound above its upper bound");
+    struct kmpc_thread *k = kmpc_thread(ort_self());
+    /* Neither bound: as the ICVs say. Both: any number between; the core has as many teams as it is asked for. */
+    k->num_teams = upper > 0 ? (unsigned)upper : 0;
+    k->thread_limit = limit > 0 ? (unsigned)limit : 0;
+}
+
+PS_EXPORT void __kmpc_set_thread_limit(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid, int32_t limit)
+{
+    struct ort_icv *icv = limit > 0 ? ort_icv_write(ort_self()) : NULL;
+    if (icv != NULL)
+        icv->thread_limit = (unsigned)limit;
+}

@@ -1,0 +1,154 @@
+/* LLVM entry points: threadprivate variables of code that does not use the system's thread-local storage.
+ *
+ * (Compilers on the supported systems use native thread-local storage as a rule, and then nothing here is called.)
+ * The initial thread has the variable itself; every other thread a copy, made when it first asks: by the registered constructor, by the registered
+ * copy constructor from the variable, or of the bytes that the variable had when any thread first asked.
+ * A thread's copies are a list ordered by nothing: programs have few such variables, and only the thread itself looks. The compiler's
+ * cache stays empty, since it is indexed by thread numbers: so compiled code asks each time.
+ * Shared: the table of variables, under a lock. Failures: no memory: aborts with one line.
+ * Destructors run when a thread's storage is given back; at the end of the process they do not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kmpc.h"
+#include "lock.h"
+
+struct variable {
+    struct variable *next;
+    void *address;
+    size_t elements; /* 0: not an array */
+    void *(*construct)(void *);
+    void *(*construct_copy)(void *, void *);
+    void (*destroy)(void *);
+    void *(*construct_array)(void *, size_t);
+    void *(*construct_copy_array)(void *, void *, size_t);
+    void (*destroy_array)(void *, size_t);
+    void *bytes; /* what it began with; NULL: nobody has asked yet */
+};
+
+struct kmpc_threadprivate {
+    struct kmpc_threadprivate *next;
+    const struct variable *of;
+    void *copy;
+};
+
+static _Atomic uint32_t lock;
+static struct variable *variables;
+
+static void *get(size_t bytes)
+{
+    void *p = calloc(1, bytes);
+    PS_CHECK(p != NULL, "no memory for a threadprivate variable of %zu bytes", bytes);
+    return p;
+}
+
+static struct variable *find_locked(void *address)
+{
+    for (struct variable *v = variables; v != NULL; v = v->next)
+        if (v->address == address)
+            return v;
+    struct variable *v = get(sizeof *v);
+    v->address = address;
+    v->next = variables;
+    variables = v;
+    return v;
+}
+
+PS_EXPORT void __kmpc_threadprivate_register(PS_UNUSED struct kmpc_location *at, void *address,
+                                             void *(*construct)(void *), void *(*copy)(void *, void *),
+                                             void (*destroy)(void *))
+{
+    ort_lock(&lock);
+    struct variable *v = find_locked(address);
+    v->construct = construct;
+    v->construct_copy = copy;
+    v->destroy = destroy;
+    ort_unlock(&lock);
+}
+
+PS_EXPORT void __kmpc_threadprivate_register_vec(PS_UNUSED struct kmpc_location *at, void *address,
+                                                 void *(*construct)(void *, size_t),
+                                                 void *(*copy)(void *, void *, size_t), void (*destroy)(void *, size_t),
+                                                 size_t elements)
+{
+    ort_lock(&lock);
+    struct variable *v = find_locked(address);
+    v->elements = elements;
+    v->construct_array = construct;
+    v->construct_copy_array = copy;
+    v->destroy_array = destroy;
+    ort_unlock(&lock);
+}
+
+static void begin(const struct variable *v, void *copy, size_t bytes)
+{
+    if (v->elements != 0 && v->construct_array != NULL)
+        v->construct_array(copy, v->elements);
+    else if (v->elements != 0 && v->construct_copy_array != NULL)
+        v->construct_copy_array(copy, v->address, v->elements);
+    else if (v->construct != NULL)
+        v->construct(copy);
+    else if (v->construct_copy != NULL)
+        v->construct_copy(copy, v->address);
+    else
+        memcpy(copy, v->bytes, bytes);
+}
+
+static struct variable *known(void *address, size_t bytes)
+{
+    ort_lock(&lock);
+    struct variable *v = find_locked(address);
+    if (v->bytes == NULL) {
+        v->bytes = get(bytes != 0 ? bytes : 1);
+        memcpy(v->bytes, address, bytes);
+    }
+    ort_unlock(&lock);
+    return v;
+}
+
+/* The calling thread's own. */
+static void *own(void *address, size_t bytes)
+{
+    struct ort_thread *t = kmpc_carrier(ort_self());
+    struct kmpc_thread *k = kmpc_thread(t);
+    for (struct kmpc_threadprivate *c = k->copies; c != NULL; c = c->next)
+        if (c->of->address == address)
+            return c->copy;
+    const struct variable *v = known(address, bytes);
+    if (k->number == 0)
+        return address;
+    struct kmpc_threadprivate *c = get(sizeof *c);
+    c->of = v;
+    void *memory = aligned_alloc(PS_CACHE_LINE, (bytes + PS_CACHE_LINE) / PS_CACHE_LINE * PS_CACHE_LINE);
+    PS_CHECK(memory != NULL, "no memory for a threadprivate variable of %zu bytes", bytes);
+    c->copy = memory;
+    begin(v, c->copy, bytes);
+    c->next = k->copies;
+    k->copies = c;
+    return c->copy;
+}
+
+PS_EXPORT void *__kmpc_threadprivate_cached(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, void *address,
+                                            size_t bytes, PS_UNUSED void ***cache)
+{
+    return own(address, bytes);
+}
+PS_EXPORT void *__kmpc_threadprivate(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, void *address,
+                                     size_t bytes)
+{
+    return own(address, bytes);
+}
+
+void kmpc_threadprivate_free(struct kmpc_threadprivate *copies)
+{
+    while (copies != NULL) {
+        struct kmpc_threadprivate *c = copies;
+        copies = c->next;
+        if (c->of->elements != 0 && c->of->destroy_array != NULL)
+            c->of->destroy_array(c->copy, c->of->elements);
+        else if (c->of->destroy != NULL)
+            c->of->destroy(c->copy);
+        free(c->copy);
+        free(c);
+    }
+}

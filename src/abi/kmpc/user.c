@@ -1,0 +1,214 @@
+/* kmp_ and kmpc_ routines: libomp's extensions, for C and, with an underscore, for Fortran (arguments by reference).
+ *
+ * What they set that has an effect before the first region only, as with libomp: the stack size, the time that threads wait before they sleep,
+ * the library's kind. Masks are sets of processors for whoever computes with them; binding by them is refused (-1), as it is
+ * by libomp where the system has no affinity. Memory is malloc's. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "kmpc.h"
+#include "kmpc_env.h"
+#include "os.h"
+
+/* --- settings ----------------------------------------------------------------------------------------------------------------- */
+
+#define DEFAULT_STACK_BYTES ((size_t)8 << 20)
+
+static size_t stack_bytes(void)
+{
+    return ort_settings.stack_bytes != 0 ? ort_settings.stack_bytes : DEFAULT_STACK_BYTES;
+}
+static void set_stack_bytes(size_t bytes)
+{
+    if (bytes != 0)
+        ort_settings.stack_bytes = bytes;
+}
+static int stack_bytes_int(void) { return stack_bytes() > INT_MAX ? INT_MAX : (int)stack_bytes(); }
+
+PS_EXPORT int kmp_get_stacksize(void) { return stack_bytes_int(); }
+PS_EXPORT int32_t kmp_get_stacksize_(void) { return stack_bytes_int(); }
+PS_EXPORT size_t kmp_get_stacksize_s(void) { return stack_bytes(); }
+PS_EXPORT size_t kmp_get_stacksize_s_(void) { return stack_bytes(); }
+PS_EXPORT void kmp_set_stacksize(int bytes) { set_stack_bytes(bytes > 0 ? (size_t)bytes : 0); }
+PS_EXPORT void kmp_set_stacksize_(const int32_t *bytes) { set_stack_bytes(*bytes > 0 ? (size_t)*bytes : 0); }
+PS_EXPORT void kmp_set_stacksize_s(size_t bytes) { set_stack_bytes(bytes); }
+PS_EXPORT void kmp_set_stacksize_s_(const size_t *bytes) { set_stack_bytes(*bytes); }
+PS_EXPORT void kmpc_set_stacksize(int bytes) { set_stack_bytes(bytes > 0 ? (size_t)bytes : 0); }
+PS_EXPORT void kmpc_set_stacksize_s(size_t bytes) { set_stack_bytes(bytes); }
+
+static void set_blocktime(int ms) { kmpc_settings.blocktime_ms = ms < 0 ? 0 : ms; }
+PS_EXPORT int kmp_get_blocktime(void) { return kmpc_settings.blocktime_ms; }
+PS_EXPORT int32_t kmp_get_blocktime_(void) { return kmpc_settings.blocktime_ms; }
+PS_EXPORT void kmp_set_blocktime(int ms) { set_blocktime(ms); }
+PS_EXPORT void kmp_set_blocktime_(const int32_t *ms) { set_blocktime(*ms); }
+PS_EXPORT void kmpc_set_blocktime(int ms) { set_blocktime(ms); }
+
+static void set_library(int kind)
+{
+    if (kind < KMPC_SERIAL || kind > KMPC_THROUGHPUT)
+        return;
+    kmpc_settings.library = (enum kmpc_library)kind;
+    struct ort_icv *icv = kind == KMPC_SERIAL ? ort_icv_write(ort_self()) : NULL;
+    if (icv != NULL)
+        icv->nthreads = 1;
+}
+PS_EXPORT int kmp_get_library(void) { return kmpc_settings.library; }
+PS_EXPORT int32_t kmp_get_library_(void) { return kmpc_settings.library; }
+PS_EXPORT void kmp_set_library(int kind) { set_library(kind); }
+PS_EXPORT void kmp_set_library_(const int32_t *kind) { set_library(*kind); }
+PS_EXPORT void kmpc_set_library(int kind) { set_library(kind); }
+PS_EXPORT void kmp_set_library_serial(void) { set_library(KMPC_SERIAL); }
+PS_EXPORT void kmp_set_library_serial_(void) { set_library(KMPC_SERIAL); }
+PS_EXPORT void kmp_set_library_turnaround(void) { set_library(KMPC_TURNAROUND); }
+PS_EXPORT void kmp_set_library_turnaround_(void) { set_library(KMPC_TURNAROUND); }
+PS_EXPORT void kmp_set_library_throughput(void) { set_library(KMPC_THROUGHPUT); }
+PS_EXPORT void kmp_set_library_throughput_(void) { set_library(KMPC_THROUGHPUT); }
+
+PS_EXPORT void kmp_set_warnings_on(void) { kmpc_settings.quiet = false; }
+PS_EXPORT void kmp_set_warnings_on_(void) { kmpc_settings.quiet = false; }
+PS_EXPORT void kmp_set_warnings_off(void) { kmpc_settings.quiet = true; }
+PS_EXPORT void kmp_set_warnings_off_(void) { kmpc_settings.quiet = true; }
+
+/* Settings as text ("KMP_BLOCKTIME=1|..."): the environment is read when the library is loaded, so these come too late. */
+static void set_defaults(const char *text)
+{
+    if (!kmpc_settings.quiet)
+        ps_warn("kmp_set_defaults(\"%s\") is not supported; using the environment instead", text);
+}
+PS_EXPORT void kmp_set_defaults(const char *text) { set_defaults(text); }
+PS_EXPORT void kmp_set_defaults_(const char *text, PS_UNUSED size_t length) { set_defaults(text); }
+PS_EXPORT void kmpc_set_defaults(const char *text) { set_defaults(text); }
+
+/* The ring of work-sharing constructs has its size. */
+PS_EXPORT void kmp_set_disp_num_buffers(PS_UNUSED int n) {}
+PS_EXPORT void kmp_set_disp_num_buffers_(PS_UNUSED const int32_t *n) {}
+PS_EXPORT void kmpc_set_disp_num_buffers(PS_UNUSED int n) {}
+
+/* --- memory ------------------------------------------------------------------------------------------------------------------------ */
+
+static void *aligned(size_t bytes, size_t alignment)
+{
+    void *p;
+    if (alignment < sizeof(void *))
+        alignment = sizeof(void *);
+    return posix_memalign(&p, alignment, bytes) == 0 ? p : NULL;
+}
+
+#define MEMORY(prefix)                                                                                            \
+    PS_EXPORT void *prefix##_malloc(size_t bytes) { return malloc(bytes); }                                       \
+    PS_EXPORT void *prefix##_aligned_malloc(size_t bytes, size_t alignment) { return aligned(bytes, alignment); } \
+    PS_EXPORT void *prefix##_calloc(size_t n, size_t bytes) { return calloc(n, bytes); }                          \
+    PS_EXPORT void *prefix##_realloc(void *p, size_t bytes) { return realloc(p, bytes); }                         \
+    PS_EXPORT void prefix##_free(void *p) { free(p); }
+MEMORY(kmp)
+MEMORY(kmpc)
+PS_EXPORT void *kmp_malloc_(const size_t *bytes) { return malloc(*bytes); }
+PS_EXPORT void *kmp_aligned_malloc_(const size_t *bytes, const size_t *alignment)
+{
+    return aligned(*bytes, *alignment);
+}
+PS_EXPORT void *kmp_calloc_(const size_t *n, const size_t *bytes) { return calloc(*n, *bytes); }
+PS_EXPORT void *kmp_realloc_(void **p, const size_t *bytes) { return realloc(*p, *bytes); }
+PS_EXPORT void kmp_free_(void **p) { free(*p); }
+
+/* --- masks -------------------------------------------------------------------------------------------------------------------------- */
+
+static void create_mask(void **mask) { *mask = calloc(1, sizeof(struct os_cpuset)); }
+static void destroy_mask(void **mask)
+{
+    free(*mask);
+    *mask = NULL;
+}
+static bool may_use(int cpu)
+{
+    struct os_cpuset all;
+    os_affinity_at_start(&all);
+    return cpu >= 0 && os_cpuset_has(&all, (unsigned)cpu);
+}
+/* -1: no such processor; -2: not one of the process's. */
+static int change(int cpu, void **mask, bool on)
+{
+    if (cpu < 0 || cpu >= OS_MAX_CPUS)
+        return -1;
+    if (!may_use(cpu))
+        return -2;
+    struct os_cpuset *set = *mask;
+    if (on)
+        set->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
+    else
+        set->bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
+    return 0;
+}
+static int contains(int cpu, void **mask) { return may_use(cpu) && os_cpuset_has(*mask, (unsigned)cpu); }
+static int get_mask(void **mask)
+{
+    os_affinity_at_start(*mask);
+    return 0;
+}
+
+PS_EXPORT void kmp_create_affinity_mask(void **mask) { create_mask(mask); }
+PS_EXPORT void kmp_create_affinity_mask_(void **mask) { create_mask(mask); }
+PS_EXPORT void kmp_destroy_affinity_mask(void **mask) { destroy_mask(mask); }
+PS_EXPORT void kmp_destroy_affinity_mask_(void **mask) { destroy_mask(mask); }
+PS_EXPORT int kmp_get_affinity(void **mask) { return get_mask(mask); }
+PS_EXPORT int kmp_get_affinity_(void **mask) { return get_mask(mask); }
+PS_EXPORT int kmp_set_affinity(PS_UNUSED void **mask) { return -1; }
+PS_EXPORT int kmp_set_affinity_(PS_UNUSED void **mask) { return -1; }
+PS_EXPORT int kmp_get_affinity_max_proc(void) { return OS_MAX_CPUS; }
+PS_EXPORT int kmp_get_affinity_max_proc_(void) { return OS_MAX_CPUS; }
+
+#define MASK(name, call)                                             \
+    PS_EXPORT int kmp_##name(int cpu, void **mask) { return call; }  \
+    PS_EXPORT int kmpc_##name(int cpu, void **mask) { return call; } \
+    PS_EXPORT int32_t kmp_##name##_(const int32_t *of, void **mask)  \
+    {                                                                \
+        int cpu = *of;                                               \
+        return call;                                                 \
+    }
+MASK(set_affinity_mask_proc, change(cpu, mask, true))
+MASK(unset_affinity_mask_proc, change(cpu, mask, false))
+MASK(get_affinity_mask_proc, contains(cpu, mask))
+
+/* --- for libomptarget and others ------------------------------------------------------------------------------------------------------ */
+
+/* 0: disabled, 1: default, 2: mandatory. */
+PS_EXPORT int __kmpc_get_target_offload(void)
+{
+    return ort_settings.offload == ORT_OFFLOAD_DISABLED ? 0 : ort_settings.offload == ORT_OFFLOAD_MANDATORY ? 2 : 1;
+}
+PS_EXPORT int __kmpc_pause_resource(int kind) { return ort_pause(kind == 2) == 0 ? 0 : -1; }
+
+/* No tool is attached. */
+PS_EXPORT int omp_control_tool(PS_UNUSED int command, PS_UNUSED int modifier, PS_UNUSED void *argument) { return -2; }
+PS_EXPORT int omp_control_tool_(PS_UNUSED const int *command, PS_UNUSED const int *modifier, PS_UNUSED void *argument)
+{
+    return -2;
+}
+
+/* Objects of interoperability come from devices, and there are none: each is empty (-1), none has properties. */
+#define EMPTY (-1)
+#define INTEROP(type, name, nothing)                                                                                 \
+    static type name##_of(int *code)                                                                                 \
+    {                                                                                                                \
+        if (code != NULL)                                                                                            \
+            *code = EMPTY;                                                                                           \
+        return nothing;                                                                                              \
+    }                                                                                                                \
+    PS_EXPORT type name(PS_UNUSED const void *object, PS_UNUSED int property, int *code) { return name##_of(code); } \
+    PS_EXPORT type name##_(PS_UNUSED const void *object, PS_UNUSED const int *property, int *code)                   \
+    {                                                                                                                \
+        return name##_of(code);                                                                                      \
+    }
+INTEROP(intptr_t, omp_get_interop_int, 0)
+INTEROP(void *, omp_get_interop_ptr, NULL)
+INTEROP(const char *, omp_get_interop_str, NULL)
+
+#define NO_TEXT(name)                                                                              \
+    PS_EXPORT const char *name(PS_UNUSED const void *object, PS_UNUSED int which) { return NULL; } \
+    PS_EXPORT const char *name##_(PS_UNUSED const void *object, PS_UNUSED const int *which) { return NULL; }
+NO_TEXT(omp_get_interop_name)
+NO_TEXT(omp_get_interop_type_desc)
+NO_TEXT(omp_get_interop_rc_desc)
+PS_EXPORT int omp_get_num_interop_properties(PS_UNUSED const void *object) { return 0; }
+PS_EXPORT int omp_get_num_interop_properties_(PS_UNUSED const void *object) { return 0; }
