@@ -11,7 +11,7 @@ struct ort_icv *ort_icv_write(struct ort_thread *t)
     struct ort_task *task = t->task;
     struct ort_icv *icv = task->icv;
     bool mine = icv->owner == task;
-    if (mine && !icv->shared)
+    if (mine && !ps_load_relaxed(&icv->shared))
         return icv;
     struct ort_icv *copy = malloc(sizeof *copy);
     if (copy == NULL) {
@@ -21,7 +21,7 @@ struct ort_icv *ort_icv_write(struct ort_thread *t)
     *copy = *icv;
     copy->owner = task;
     copy->older = mine ? icv : NULL;
-    copy->shared = false;
+    ps_store_relaxed(&copy->shared, false);
     task->icv = copy;
     return copy;
 }

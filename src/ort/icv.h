@@ -13,6 +13,7 @@
 #ifndef PS_ORT_ICV_H
 #define PS_ORT_ICV_H
 
+#include "atomic.h"
 #include "compiler.h"
 
 struct ort_task;
@@ -35,7 +36,7 @@ enum ort_sched { ORT_SCHED_STATIC = 1, ORT_SCHED_DYNAMIC = 2, ORT_SCHED_GUIDED =
 struct ort_icv {
     struct ort_task *owner; /* whose copy this is; NULL: the process's, a team's */
     struct ort_icv *older;  /* former copies of the same task, which others may still use */
-    bool shared;            /* a task that runs beside the owner has inherited it */
+    _Atomic bool shared;    /* a task that runs beside the owner has inherited it */
     bool dynamic;
     uint8_t bind; /* enum ort_bind */
     uint8_t max_active_levels;
@@ -62,8 +63,8 @@ static inline void ort_icv_drop(struct ort_icv *icv, const struct ort_task *task
 /* The creator of a task that may run beside it, for the ICVs the new task inherits. */
 static inline struct ort_icv *ort_icv_share(struct ort_icv *icv)
 {
-    if (PS_UNLIKELY(!icv->shared))
-        icv->shared = true;
+    if (PS_UNLIKELY(!ps_load_relaxed(&icv->shared)))
+        ps_store_relaxed(&icv->shared, true);
     return icv;
 }
 
