@@ -391,14 +391,6 @@ int psthread_detach(psthread_t t)
     return seen == PS_JOIN_JOINED ? ESRCH : EINVAL;
 }
 
-void psthread_yield(void)
-{
-    if (PS_LIKELY(ps_yield()))
-        return;
-    ps_vp_attach();
-    os_yield();
-}
-
 psthread_t psthread_self(void) { return ps_self(); }
 unsigned psthread_level(void) { return ps_self()->level; }
 void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }

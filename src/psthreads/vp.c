@@ -8,6 +8,7 @@
 #include "vp.h"
 
 #include "check.h"
+#include "psthread.h"
 
 static __thread struct vp *carried __attribute__((tls_model("initial-exec")));
 
@@ -523,7 +524,7 @@ void ps_ready(struct psthread *t, enum ps_end end)
     progress_arm_for_root();
 }
 
-bool ps_yield(void)
+static inline bool yield(void)
 {
     struct vp *vp = ps_vp();
     if (!vp || !vp->current || (vp->current->flags & PS_T_NOSTACK))
@@ -562,6 +563,16 @@ bool ps_yield(void)
     idle_notify(NULL);
     vp_switch_away(vp, self, w);
     return true;
+}
+
+bool ps_yield(void) { return yield(); }
+
+void psthread_yield(void)
+{
+    if (PS_LIKELY(yield()))
+        return;
+    ps_vp_attach();
+    os_yield();
 }
 
 bool vp_give_way_to_root(struct vp *vp, struct psthread *self)
