@@ -71,7 +71,7 @@ struct vp {
     /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
     _Atomic(const uint16_t *) victims;
     unsigned deal;                     /* cyclic distribution of outer threads */
-    uint64_t rechecked_at;    /* cpu_cycles at the last look for loaded objects */
+    uint64_t rechecked_at;             /* cpu_cycles at the last look for loaded objects */
     _Atomic uint64_t submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
     void *slot;                        /* ee_carrier_slot */
     struct uth native;                 /* the kernel thread's own stack */
@@ -105,10 +105,10 @@ static inline void vp_count_ended(struct vp *vp) { ps_store_release(&vp->ended, 
 struct ps_runtime {
     unsigned num_vps; /* regular ones; constant after init */
     size_t stack_size;
-    unsigned spin_limit; /* pauses worth about two context switches */
-    uint64_t recheck_cycles;    /* RECHECK_NS in cpu_cycles */
-    uint64_t search_ns;  /* how long an idle vp searches before it parks */
-    bool block_on_idle;  /* passive: never spin for another thread */
+    unsigned spin_limit;     /* pauses worth about two context switches */
+    uint64_t recheck_cycles; /* RECHECK_NS in cpu_cycles */
+    uint64_t search_ns;      /* how long an idle vp searches before it parks */
+    bool block_on_idle;      /* passive: never spin for another thread */
     bool has_global;
     bool verbose;
     unsigned max_spares;        /* 0: no monitor */
