@@ -270,7 +270,7 @@ static void child_ended(struct vp *vp, struct psthread *p)
     }
 }
 
-void ps_thread_end(struct vp *vp, struct psthread *t, void *result)
+struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result)
 {
     if (PS_UNLIKELY(t->keys != NULL)) {
         ps_keys_run_destructors(&t->keys);
@@ -278,7 +278,7 @@ void ps_thread_end(struct vp *vp, struct psthread *t, void *result)
     }
     if (t->flags & PS_T_MEMBER) {
         ps_member_assistant_ended(t);
-        return;
+        return vp;
     }
     struct psthread *parent = t->parent;
     vp_count_ended(vp);
@@ -290,7 +290,7 @@ void ps_thread_end(struct vp *vp, struct psthread *t, void *result)
         t->arg = result;
         ps_store_release(&t->state, PS_ENDED);
         child_ended(vp, parent);
-        return;
+        return vp;
     }
     ps_store_relaxed(&t->state, PS_ENDED);
     if (t->created) /* stays non-zero: tells descriptor_give_up that children may be alive */
@@ -307,6 +307,7 @@ void ps_thread_end(struct vp *vp, struct psthread *t, void *result)
         ps_ready((struct psthread *)joiner, PS_FRONT); /* it frees t */
     }
     child_ended(vp, parent);
+    return vp;
 }
 
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth)
@@ -326,8 +327,7 @@ void psthread_exit(void *result)
              "psthread_exit in a thread that runs as a call on another's stack");
     if (ps_tls_on())
         vp = vp_end_tls(vp);
-    ps_thread_end(vp, t, result);
-    vp = ps_vp();
+    vp = ps_thread_end(vp, t, result);
     vp->current = NULL;
     vp_abandon(vp);
 }

@@ -379,7 +379,7 @@ static void vp_run_fresh(struct vp *vp, struct psthread *t)
     vp = ps_vp();
     if (own_tls)
         vp = vp_end_tls(vp);
-    ps_thread_end(vp, t, result);
+    vp = ps_thread_end(vp, t, result);
     vp->current = NULL;
 }
 

@@ -146,8 +146,9 @@ void vp_offer(struct vp *vp);
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
 void vp_enqueue_global(struct ps_item *item, enum ps_end end);
 
-/* Ends thread t, which runs on this vp: called by the loop when its function has returned. */
-void ps_thread_end(struct vp *vp, struct psthread *t, void *result);
+/* Ends thread t, which runs on this vp: called by the loop when its function has returned. May switch (destructors; children of a
+ * descriptor that is the user's); returns the vp. */
+struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
 /* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last looked less
  * than RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads meanwhile is not ordered
  * with the region anyway. */

@@ -353,6 +353,40 @@ static void foreign_threads(void **state)
     done();
 }
 
+static void *yields(void *arg)
+{
+    for (int i = 0; i < 20; i++)
+        psthread_yield();
+    return arg;
+}
+static void *leaves_children(void *arg)
+{
+    for (int i = 0; i < 4; i++) {
+        psthread_t child;
+        CHECK(psthread_create(&child, NULL, yields, NULL) == 0);
+        CHECK(psthread_enqueue(child, i) == 0);
+    }
+    return arg;
+}
+
+/* A descriptor of the user's waits for its children when its function has returned, and may do so on another vp than it ended on. */
+static void reused_descriptors_wait_for_children(void **state)
+{
+    (void)state;
+    with_vps(4);
+    psthread_t t[32] = {NULL};
+    for (int round = 0; round < 50; round++) {
+        for (int i = 0; i < 32; i++) {
+            assert_int_equal(psthread_create_ex(&t[i], NULL, leaves_children, NULL), 0);
+            assert_int_equal(psthread_enqueue(t[i], i % 4), 0);
+        }
+        psthread_waitall();
+    }
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(psthread_free(t[i]), 0);
+    done();
+}
+
 static void configuration_is_checked(void **state)
 {
     (void)state;
@@ -384,6 +418,7 @@ int main(void)
         cmocka_unit_test(nostack_thread_may_not_block),
         cmocka_unit_test(ready_threads_own_no_stack),
         cmocka_unit_test(foreign_threads),
+        cmocka_unit_test(reused_descriptors_wait_for_children),
         cmocka_unit_test(configuration_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
