@@ -386,8 +386,11 @@ int psthread_detach(psthread_t t)
     uintptr_t seen = PS_JOIN_OPEN;
     if (ps_cas_acq_rel(&t->join, &seen, PS_JOIN_DETACHED))
         return 0;
-    if (seen == PS_JOIN_ENDED && ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED))
-        return 0;
+    if (seen == PS_JOIN_ENDED) {
+        ps_add_relaxed(&t->parent->joined_zombies, 1); /* as in psthread_join */
+        if (ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED))
+            return 0;
+    }
     return seen == PS_JOIN_JOINED ? ESRCH : EINVAL;
 }
 

@@ -93,21 +93,30 @@ static void joining_twice_is_answered(void **state)
 }
 
 /* Joined zombies of a parent that never calls waitall are recycled: memory stays bounded. */
-static void joined_threads_are_recycled(void **state)
+static void recycled(bool detached)
 {
-    (void)state;
     with_vps(1);
     psthread_t t, highest = NULL, lowest = (psthread_t)UINTPTR_MAX;
     for (int i = 0; i < 20000; i++) {
         assert_int_equal(psthread_create(&t, NULL, count, NULL), 0);
         psthread_enqueue(t, 0);
         psthread_yield();
-        assert_int_equal(psthread_join(t, NULL), 0);
+        assert_int_equal(detached ? psthread_detach(t) : psthread_join(t, NULL), 0);
         highest = t > highest ? t : highest;
         lowest = t < lowest ? t : lowest;
     }
     assert_true((char *)highest - (char *)lowest < 20000 * 40);
     done();
+}
+static void joined_threads_are_recycled(void **state)
+{
+    (void)state;
+    recycled(false);
+}
+static void threads_detached_late_are_recycled(void **state)
+{
+    (void)state;
+    recycled(true);
 }
 
 static char order[16];
@@ -411,6 +420,7 @@ int main(void)
         cmocka_unit_test(join_gives_the_result_once),
         cmocka_unit_test(joining_twice_is_answered),
         cmocka_unit_test(joined_threads_are_recycled),
+        cmocka_unit_test(threads_detached_late_are_recycled),
         cmocka_unit_test(ends_of_queues),
         cmocka_unit_test(trees_with_orphans),
         cmocka_unit_test(yield_lets_others_run),
