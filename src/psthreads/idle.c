@@ -50,7 +50,7 @@ bool idle_anything_ready(void)
 /* Is there anything for this vp, or anything that some vp could take? Step [L]: each queue under its lock. */
 static bool look_everywhere(struct vp *vp)
 {
-    return ps_load_seq(&vp->pinned) || ps_load_seq(&vp->mail) > MAIL_IDLE || ps_load_acquire(&ps_rt.stopping) ||
+    return ps_load_seq(&vp->pinned) || ps_load_seq(&vp->mail) > MAIL_IDLE || ps_load_seq(&ps_rt.stopping) ||
            idle_anything_ready();
 }
 
@@ -74,39 +74,51 @@ void idle_search_end(struct vp *vp)
     }
 }
 
-/* The waker has taken vp's bit: counts it as searching and lets it go. */
-static void wake_taken(struct vp *vp)
+/* The worker that the caller may start. False: the system refuses, or the library stops. It is never parked again, so nobody tries anew. */
+static bool start_taken(struct vp *vp)
+{
+    if (!ps_load_seq(&ps_rt.stopping)) {
+        vp->searching = true; /* counted by the caller */
+        ps_store_release(&vp->started, PS_WORKER_STARTING);
+        if (vp_start_worker(vp) == 0)
+            return true;
+    }
+    ps_store_release(&vp->started, PS_WORKER_REFUSED);
+    ps_sub_seq(&ps_idle.word, 1);
+    uint64_t mail = ps_xchg_acq_rel(&vp->mail, MAIL_BUSY); /* no more of it, and what came must be run elsewhere */
+    if (mail > MAIL_IDLE) {
+        struct vp *here = ps_vp();
+        ps_team_enqueue_late(ps_mail_team(mail), ps_mail_id(mail), here ? here : vp);
+    }
+    return false;
+}
+
+/* The waker has taken vp's bit: counts it as searching and lets it go. False: it cannot run. */
+static bool wake_taken(struct vp *vp)
 {
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
-    if (!vp->is_guest && vp->id != 0 && !ps_load_acquire(&vp->started)) {
-        /* Its bit makes this caller the only one that can start it. */
-        ps_store_release(&vp->started, 1);
-        vp->searching = true; /* counted just now */
-        if (vp_start_worker(vp) != 0)
-            ps_sub_seq(&ps_idle.word, 1); /* it is never parked again, so nobody tries it again */
-        return;
-    }
+    if (!vp->is_guest && vp->id != 0 && ps_load_acquire(&vp->started) == PS_WORKER_NONE)
+        return start_taken(vp); /* its bit makes this caller the only one that can */
     ps_store_seq(&vp->wake_word, 1);
     os_wake(&vp->wake_word, 1);
+    return true;
 }
 
 void idle_wake_one(struct vp *near)
 {
-    if (near && near->id < IDLE_MAX && bit_take(near->id)) {
-        wake_taken(near);
+    if (near && near->id < IDLE_MAX && bit_take(near->id) && wake_taken(near))
         return;
-    }
     unsigned n = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned i = 0; i < (n + 63) / 64; i++) {
         uint64_t bits;
         while ((bits = ps_load_seq(&ps_idle.bits[i])) != 0) {
             unsigned id = i * 64 + (unsigned)__builtin_ctzll(bits);
-            if (bit_take(id)) {
-                wake_taken(ps_vp_at(id));
+            if (bit_take(id) && wake_taken(ps_vp_at(id)))
                 return;
-            }
         }
     }
+    if (!idle_any()) /* those that were counted as parked cannot run */
+        progress_arm();
 }
 
 void idle_wake_this(struct vp *vp)

@@ -82,10 +82,11 @@ int vp_start_worker(struct vp *vp)
     int err = os_thread_start(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
     if (err) {
         forget_worker();
-        ps_store_release(&vp->started, 2); /* refused: not to be joined */
         if (!ps_xchg_acq_rel(&said, 1))
             ps_warn("the system refuses another kernel thread (%s): going on with %u of %u", strerror(err),
                     ps_load_relaxed(&ps_rt.num_kernel_threads) + 1, ps_rt.num_vps);
+    } else {
+        ps_store_release(&vp->started, PS_WORKER_RUNS);
     }
     return err;
 }
@@ -374,9 +375,12 @@ static void stop_workers(void)
     ps_store_seq(&ps_rt.stopping, 1);
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (ps_load_acquire(&vp->started) != 1)
+        idle_wake_this(vp); /* one that was never started is refused from now on */
+        uint32_t state;
+        while ((state = ps_load_acquire(&vp->started)) == PS_WORKER_NONE || state == PS_WORKER_STARTING)
+            os_yield(); /* somebody else has taken its bit just now */
+        if (state != PS_WORKER_RUNS)
             continue;
-        idle_wake_this(vp);
         os_thread_join(vp->kernel_thread);
         forget_worker();
     }
@@ -393,7 +397,7 @@ void ps_quiesce(void)
     stop_workers();
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
-        ps_store_relaxed(&vp->started, 0);
+        ps_store_relaxed(&vp->started, PS_WORKER_NONE);
         ps_store_relaxed(&vp->mail, MAIL_IDLE);
         vp->searching = false;
     }
@@ -463,7 +467,7 @@ void ps_after_fork_in_child(void)
         ps_queue_init(&vp->queue);
         ps_store_relaxed(&vp->pinned, NULL);
         ps_store_relaxed(&vp->wake_word, 0);
-        ps_store_relaxed(&vp->started, 0);
+        ps_store_relaxed(&vp->started, PS_WORKER_NONE);
         if (vp == self)
             continue;
         /* What its kernel thread was in the middle of is unknown: its caches are left alone for good. */

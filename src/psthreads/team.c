@@ -215,6 +215,17 @@ static void *late_main(void *arg)
     return NULL;
 }
 
+void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp)
+{
+    struct ps_member *m = ps_team_member(team, id);
+    be_member(m, team->parent, 0);
+    m->thread.uth = NULL;
+    m->thread.vp = vp;
+    m->thread.fn = late_main;
+    m->thread.arg = m;
+    vp_enqueue(vp, &m->thread.item, PS_BACK);
+}
+
 static void requeue_mail(struct vp *vp, struct ps_team *team)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
@@ -223,13 +234,7 @@ static void requeue_mail(struct vp *vp, struct ps_team *team)
         uint64_t mail = other ? ps_load_relaxed(&other->mail) : MAIL_BUSY;
         if (mail <= MAIL_IDLE || ps_mail_team(mail) != team || !ps_cas_acq_rel(&other->mail, &mail, MAIL_IDLE))
             continue;
-        struct ps_member *m = ps_team_member(team, ps_mail_id(mail));
-        be_member(m, team->parent, 0);
-        m->thread.uth = NULL;
-        m->thread.vp = vp;
-        m->thread.fn = late_main;
-        m->thread.arg = m;
-        vp_enqueue(vp, &m->thread.item, PS_BACK);
+        ps_team_enqueue_late(team, ps_mail_id(mail), vp);
     }
 }
 

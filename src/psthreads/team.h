@@ -96,6 +96,9 @@ static inline unsigned ps_team_claim(struct ps_team *team)
 }
 static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_relaxed(&team->next) >= team->n; }
 
+/* Member id, which was mailed to a vp that does not run, becomes a thread in vp's queue. Caller: has taken the message. */
+void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
+
 /* The assistant that ran in the name of member t has ended (ps_thread_end calls it). */
 void ps_member_assistant_ended(struct psthread *t);
 /* Runs member id and every further one it can claim, each on the uth that runs now; a vp's loop calls it. */

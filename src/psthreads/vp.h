@@ -49,6 +49,9 @@ static inline struct ps_team *ps_mail_team(uint64_t mail)
 }
 static inline unsigned ps_mail_id(uint64_t mail) { return (unsigned)(mail & (PS_MAIL_MAX_ID - 1)); }
 
+/* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. */
+enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
+
 struct vp {
     /* line 0, 1: the vp's own */
     struct psthread *current; /* NULL while its loop looks for work */
@@ -89,7 +92,8 @@ struct vp {
     _Atomic int tid;            /* the system's number of its kernel thread; for the monitor */
     _Atomic uint32_t wake_word; /* 1: a wake is due; taken by the vp */
     _Atomic uint32_t attached;  /* 1: a kernel thread carries it */
-    _Atomic uint32_t started;   /* workers: 1 once their kernel thread has been asked for */
+    /* Workers: PS_WORKER_...; written by who has taken the bit of one that is NONE (idle.c), and by quiesce. */
+    _Atomic uint32_t started;
 };
 
 /* The vp passes a scheduling point: it is not stuck. */

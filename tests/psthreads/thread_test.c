@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static void with_vps(unsigned n)
 {
@@ -396,6 +397,21 @@ static void reused_descriptors_wait_for_children(void **state)
     done();
 }
 
+/* A vp in the middle has run something and the ones before it never did: they stay unstarted while the library stops. */
+static void far_vps_stop(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        with_vps(4);
+        psthread_t t;
+        assert_int_equal(psthread_create(&t, NULL, count, NULL), 0);
+        assert_int_equal(psthread_enqueue(t, 3), 0);
+        psthread_waitall();
+        usleep(round % 2 ? 3000 : 0); /* parked, or still searching */
+        done();
+    }
+}
+
 static void configuration_is_checked(void **state)
 {
     (void)state;
@@ -429,6 +445,7 @@ int main(void)
         cmocka_unit_test(ready_threads_own_no_stack),
         cmocka_unit_test(foreign_threads),
         cmocka_unit_test(reused_descriptors_wait_for_children),
+        cmocka_unit_test(far_vps_stop),
         cmocka_unit_test(configuration_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
