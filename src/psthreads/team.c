@@ -6,9 +6,11 @@
  *    parent, or has claimed before.
  *  - member -> join: `left` is counted down with release (acq_rel), the parent reads 0 with acquire.
  *  - barrier: arrivals are acq_rel on arrivals_left, the phase is stored seq_cst and read acquire.
- *  - barrier, blocking: a member sets its `blocked` and adds to team->blocked (seq_cst), then reads the phase (seq_cst); who opens
- *    stores the phase, then reads team->blocked (seq_cst both). One of the two sees the other, so no member sleeps through
- *    an opening (Dekker); who wins the compare-and-swap of member.blocked decides whether it blocks or goes on.
+ *  - barrier, blocking: a member adds to team->blocked, sets its `blocked`, then reads the phase (seq_cst all); who opens stores the
+ *    phase, then reads team->blocked, then each `blocked` (seq_cst all). One of the two sees the other, so no member sleeps
+ *    through an opening (Dekker). The count goes first: it is then never below the number of those set, whoever takes them how
+ *    early; were it last, a member taken before it has counted itself would hide another that sleeps. Who wins the compare-and-swap
+ *    of member.blocked decides whether it blocks or goes on.
  *
  * Cost: fork: one lock and unlock of the parent's own queue (outermost: one compare-and-swap per idle vp instead). Member: one
  * fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one lock and unlock, one fetch-and-sub.
@@ -261,7 +263,7 @@ static void become_parent(struct vp *vp, struct ps_team *team)
 /* Runs what nobody took, as calls on this stack. True: all members have ended. */
 static bool run_the_rest(struct ps_team *team)
 {
-    unsigned count = 1, id, inherited = ps_team_member(team, 0)->thread.flags & PS_T_ROOT;
+    unsigned count = 1, id, inherited = team->parent->flags & PS_T_ROOT;
     while ((id = ps_team_claim(team)) != 0) {
         run_member(ps_vp(), team, id, PS_T_CALLED | inherited);
         count++;
@@ -327,7 +329,7 @@ bool ps_team_barrier_arrive(struct ps_team *team) { return ps_sub_acq_rel(&team-
 static bool take_blocked(struct ps_team *team, struct ps_member *m)
 {
     uint32_t one = 1;
-    if (!ps_load_relaxed(&m->blocked) || !ps_cas_acq_rel(&m->blocked, &one, 0))
+    if (!ps_load_seq(&m->blocked) || !ps_cas_acq_rel(&m->blocked, &one, 0))
         return false;
     ps_sub_relaxed(&team->blocked, 1);
     return true;
@@ -374,8 +376,8 @@ static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interr
     if (spun)
         return spun > 0;
     struct ps_member *m = ps_team_member(team, id);
-    ps_store_relaxed(&m->blocked, 1);
     ps_add_seq(&team->blocked, 1);
+    ps_store_seq(&m->blocked, 1);
     bool over = ps_load_seq(&team->phase) != phase;
     bool called = interruptible && (ps_load_seq(&team->calls) != calls || ps_load_seq(&team->interrupted));
     if ((over || called) && take_blocked(team, m))
