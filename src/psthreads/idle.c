@@ -26,6 +26,13 @@ void idle_init(unsigned num_workers_first, unsigned num_vps)
     ps_store_seq(&ps_idle.word, parked * IDLE_ONE_PARKED);
 }
 
+void idle_never_start(struct vp *vp)
+{
+    ps_store_release(&vp->started, PS_WORKER_REFUSED); /* nor joined */
+    if (bit_take(vp->id))
+        ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
+}
+
 bool idle_anything_ready(void)
 {
     unsigned n = ps_load_acquire(&ps_rt.num_slots);

@@ -53,6 +53,9 @@ static inline bool idle_any(void) { return idle_word() != 0; }
 
 void idle_init(unsigned num_workers_first, unsigned num_vps);
 
+/* Worker vp, counted as parked by idle_init, is carried by the caller: nobody starts a kernel thread for it. */
+void idle_never_start(struct vp *vp);
+
 /* vp begins and ends a search; search_end does the last searcher's duty. */
 void idle_search_begin(struct vp *vp);
 void idle_search_end(struct vp *vp);
