@@ -491,7 +491,8 @@ void ps_after_fork_in_child(void)
         ps_store_relaxed(&self->tid, os_thread_id());
     ps_queue_init(&ps_rt.global);
     idle_init(1, ps_rt.num_vps);
-    if (self && !self->is_guest && self->id != 0) /* a member forked on a worker: this kernel thread carries it already */
+    if (self && !self->is_guest &&
+        self->id != 0) /* a member forked on a worker: this kernel thread carries it already */
         idle_never_start(self);
 }
 
