@@ -196,7 +196,9 @@ static void test_no_stack(void **state)
     assert_int_equal(WTERMSIG(status), SIGABRT);
     assert_memory_equal(err, "psthreads: ", 11);
     assert_non_null(strstr(err, "tried to block"));
-    assert_ptr_equal(strchr(err, '\n'), err + strlen(err) - 1);
+    /* One line of ours; an emulator adds one of its own about the signal. */
+    assert_non_null(strchr(err, '\n'));
+    assert_null(strstr(strchr(err, '\n'), "psthreads: "));
 }
 
 int main(void)
