@@ -248,6 +248,21 @@ bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags)
     return PS_UNLIKELY(deque_full(&thread->tasks.deque)) && !(flags & ORT_TASK_DETACH);
 }
 
+/* t's predecessors are complete. Its creator waits for its event too only where the program says so: outside of every region it
+ * does not (it may be the one that fulfills it), and later siblings depend on it. */
+static void run_at_once(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+{
+    bool outlives = (args->flags & (ORT_TASK_DETACH | ORT_TASK_UNDEFERRED)) == ORT_TASK_DETACH &&
+                    !(thread->task->flags & ORT_TASK_FINAL);
+    if (PS_LIKELY(!outlives)) {
+        t->flags |= ORT_TASK_UNDEFERRED;
+    } else if (args->depend) {
+        bool ready = ort_depend_insert(thread, t, args->depend);
+        PS_CHECK(ready, "a task whose predecessors were complete has others");
+    }
+    ort_task_run(thread, t);
+}
+
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args)
 {
     if (PS_UNLIKELY(ort_settings.cancellation) && ort_task_is_cancelled(thread->team, thread->task->group))
@@ -255,9 +270,7 @@ void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args
     if (PS_UNLIKELY(ort_task_is_undeferred(thread, args->flags))) {
         if (args->depend)
             ort_depend_wait(thread, args->depend);
-        struct ort_task *t = ort_task_make(thread, args);
-        t->flags |= ORT_TASK_UNDEFERRED;
-        ort_task_run(thread, t);
+        run_at_once(thread, ort_task_make(thread, args), args);
         return;
     }
     struct ort_task *t = ort_task_make(thread, args);
@@ -277,8 +290,7 @@ void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct
         if (args->depend)
             ort_depend_wait(thread, args->depend);
         adopt(thread, t, args);
-        t->flags |= ORT_TASK_UNDEFERRED;
-        ort_task_run(thread, t);
+        run_at_once(thread, t, args);
         return;
     }
     adopt(thread, t, args);

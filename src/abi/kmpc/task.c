@@ -169,12 +169,18 @@ static enum ort_depend_kind kind_of(const struct kmpc_depend *d)
     return d->flags & KMPC_DEPEND_INOUTSET ? ORT_DEPEND_INOUTSET : ORT_DEPEND_IN;
 }
 
+/* omp_all_memory is a flag, or the last address where another compiler writes it. */
+static bool is_all_memory(const struct kmpc_depend *d)
+{
+    return (d->flags & KMPC_DEPEND_ALL) || (d->address == -1 && (d->flags & KMPC_DEPEND_OUT));
+}
+
 static size_t take(struct ort_depend *to, size_t at, const struct kmpc_depend *from, int32_t n, bool writers)
 {
     for (int32_t i = 0; i < n; i++) {
         enum ort_depend_kind kind = kind_of(&from[i]);
         if ((kind == ORT_DEPEND_OUT || kind == ORT_DEPEND_MUTEXINOUTSET) == writers)
-            to[at++] = (struct ort_depend){from[i].flags & KMPC_DEPEND_ALL ? NULL : (void *)from[i].address, kind};
+            to[at++] = (struct ort_depend){is_all_memory(&from[i]) ? NULL : (void *)from[i].address, kind};
     }
     return at;
 }
