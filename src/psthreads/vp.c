@@ -14,6 +14,18 @@ static __thread struct vp *carried __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
 
+/* ps_vp without the call, for the yield alone: volatile, so that it is read anew each time and no address is kept. */
+static PS_ALWAYS_INLINE struct vp *carried_now(void)
+{
+#if defined(__x86_64__)
+    struct vp *vp;
+    __asm__ volatile("movq carried@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(vp));
+    return vp;
+#else
+    return ps_vp();
+#endif
+}
+
 PS_NOINLINE struct vp *ps_vp(void)
 {
     struct vp *vp = carried;
@@ -526,12 +538,11 @@ void ps_ready(struct psthread *t, enum ps_end end)
 
 static inline bool yield(void)
 {
-    struct vp *vp = ps_vp();
+    struct vp *vp = carried_now();
     if (!vp || !vp->current || (vp->current->flags & PS_T_NOSTACK))
         return false;
     struct psthread *self = vp->current;
-    struct vp *bound = pinned_to(self);
-    if (bound) {
+    if (vp->uth == &vp->native) { /* on its kernel thread's own stack: it may not enter the queue */
         struct ps_work w = take_front(&vp->queue);
         if (!ps_work_some(w))
             return false;
