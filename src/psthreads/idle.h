@@ -20,7 +20,7 @@
  * woken since (it will search). So each insertion is seen by a vp that is not going to sleep without looking.
  * The losing interleaving that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps; forbidden since
  * the vp leaves searching before its last look, not after.
- * Mailbox and pinned slot: the writer's exchange and its reading of the bit, the vp's setting of the bit and its reading of
+ * Mailbox and pinned slot: the writer's store and its reading of the bit, the vp's setting of the bit and its reading of
  * the slot are all sequentially consistent, so one of the two sees the other (Dekker).
  *
  * tests/models/park.pml checks all of this, and that each step is needed.
