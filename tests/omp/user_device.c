@@ -27,7 +27,7 @@ static void boxes(int host)
     CHECK(omp_target_memcpy_rect(to, from, sizeof(int), 2, volume, to_offset, from_offset, huge, huge, host, host) ==
           EINVAL);
     CHECK(omp_target_memcpy_rect(to, from, sizeof(int), 2, volume, to_offset, from_offset, to_dimension, from_dimension,
-                                 host, -1) == EINVAL);
+                                 host, host + 1) == EINVAL);
 }
 
 int main(void)
@@ -42,8 +42,8 @@ int main(void)
     CHECK(omp_target_memcpy(q, p, 10, 20, 30, host, host) == 0);
     for (int i = 0; i < 100; i++)
         CHECK(q[i] == (i >= 20 && i < 30 ? i + 10 : -1));
-    CHECK(omp_target_memcpy(q, p, 10, 0, 0, -1, host) == EINVAL);
-    CHECK(omp_target_alloc(10, -5) == NULL);
+    CHECK(omp_target_memcpy(q, p, 10, 0, 0, host + 1, host) == EINVAL);
+    CHECK(omp_target_alloc(10, -9) == NULL);
     CHECK(omp_target_associate_ptr(p, q, 10, 0, host) == EINVAL && omp_target_disassociate_ptr(p, host) == EINVAL);
     omp_target_free(p, host);
     omp_target_free(NULL, host);

@@ -1,7 +1,10 @@
 /* GNU entry points: memory of the allocate clause and directive. As OpenMP 5.2 section 6.5 has it, they never return without memory. */
+#include <stdlib.h>
+
 #include "allocator.h"
 #include "check.h"
 #include "gomp.h"
+#include "lock.h"
 
 PS_EXPORT void *GOMP_alloc(size_t alignment, size_t bytes, uintptr_t allocator)
 {
@@ -11,3 +14,73 @@ PS_EXPORT void *GOMP_alloc(size_t alignment, size_t bytes, uintptr_t allocator)
 }
 
 PS_EXPORT void GOMP_free(void *p, PS_UNUSED uintptr_t allocator) { ort_free(p); }
+
+/* --- allocatable variables of Fortran: which addresses GOMP_alloc gave ----------------------------------------------------------- */
+
+/* The compiler tells each address, and asks before it frees or moves one; an address is then told anew, or forgotten. Our header before
+ * a piece says nothing of pieces that malloc gave, so they are kept in a table: chained, a lock over all, doubled as it fills. */
+struct told {
+    struct told *next;
+    const void *p;
+};
+static struct {
+    _Atomic uint32_t lock;
+    size_t used, buckets; /* a power of two, or 0 */
+    struct told **chain;
+} told;
+
+static struct told **chain_of(const void *p)
+{
+    return &told.chain[((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (told.buckets - 1)];
+}
+
+static void grow_locked(void)
+{
+    size_t before = told.buckets;
+    struct told **old = told.chain;
+    told.buckets = before ? 2 * before : 64;
+    told.chain = calloc(told.buckets, sizeof *told.chain);
+    PS_CHECK(told.chain != NULL, "no memory to keep the address of an allocatable variable");
+    for (size_t i = 0; i < before; i++)
+        for (struct told *t = old[i], *next; t != NULL; t = next) {
+            next = t->next;
+            struct told **to = chain_of(t->p);
+            t->next = *to;
+            *to = t;
+        }
+    free(old);
+}
+
+PS_EXPORT void GOMP_add_alloc(void *p)
+{
+    if (p == NULL)
+        return;
+    struct told *t = malloc(sizeof *t);
+    PS_CHECK(t != NULL, "no memory to keep the address of an allocatable variable");
+    t->p = p;
+    ort_lock(&told.lock);
+    if (told.used == told.buckets)
+        grow_locked();
+    struct told **to = chain_of(p);
+    t->next = *to;
+    *to = t;
+    told.used++;
+    ort_unlock(&told.lock);
+}
+
+PS_EXPORT bool GOMP_is_alloc(void *p)
+{
+    struct told *found = NULL;
+    ort_lock(&told.lock);
+    if (told.used != 0)
+        for (struct told **at = chain_of(p); *at != NULL; at = &(*at)->next)
+            if ((*at)->p == p) {
+                found = *at;
+                *at = found->next;
+                told.used--;
+                break;
+            }
+    ort_unlock(&told.lock);
+    free(found);
+    return found != NULL;
+}

@@ -11,6 +11,7 @@ PS_EXPORT bool GOMP_cancel(int which, bool do_cancel)
 PS_EXPORT bool GOMP_cancellation_point(int which) { return ort_cancellation_point(ort_self(), (unsigned)which); }
 
 PS_EXPORT bool GOMP_barrier_cancel(void) { return ort_task_barrier_cancel(ort_self()); }
+PS_EXPORT bool GOMP_barrier_cancel_ext(PS_UNUSED int kind) { return ort_task_barrier_cancel(ort_self()); }
 
 static bool end_cancel(void)
 {

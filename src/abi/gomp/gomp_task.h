@@ -26,11 +26,14 @@ enum gomp_task_flags {
  * word[0] 0: word[1] entries from word[5] on: word[2] addresses out or inout, word[3] mutexinoutset, word[4] in, and then pointers to
  * omp_depend_t objects (address and kind). An address NULL among the out ones means omp_all_memory. */
 struct ort_depend_list gomp_depend_list(void **words);
+/* n omp_depend_t objects in a row. */
+struct ort_depend_list gomp_depend_objects(const void *objects, size_t n);
 
 void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                bool if_clause, unsigned flags, void **depend, int priority, void *detach);
 void GOMP_taskwait(void);
 void GOMP_taskwait_depend(void **depend);
+void GOMP_taskwait_depend_nowait(void **depend);
 void GOMP_taskyield(void);
 void GOMP_taskgroup_start(void);
 void GOMP_taskgroup_end(void);
@@ -48,6 +51,7 @@ void GOMP_taskloop_ull(void (*fn)(void *), void *data, void (*cpyfn)(void *, voi
 bool GOMP_cancel(int which, bool do_cancel);
 bool GOMP_cancellation_point(int which);
 bool GOMP_barrier_cancel(void);
+bool GOMP_barrier_cancel_ext(int kind);
 bool GOMP_loop_end_cancel(void);
 bool GOMP_sections_end_cancel(void);
 

@@ -190,6 +190,12 @@ PS_EXPORT int acc_is_present_array_h_(void *descriptor) { return descriptor != N
 
 PS_EXPORT void acc_memcpy_to_device(void *to, void *from, size_t bytes) { memmove(to, from, bytes); }
 PS_EXPORT void acc_memcpy_from_device(void *to, void *from, size_t bytes) { memmove(to, from, bytes); }
+PS_EXPORT void acc_memcpy_device(void *to, void *from, size_t bytes) { memmove(to, from, bytes); }
+PS_EXPORT void acc_memcpy_device_async(void *to, void *from, size_t bytes, int async)
+{
+    (void)async;
+    memmove(to, from, bytes);
+}
 PS_EXPORT void acc_memcpy_to_device_async(void *to, void *from, size_t bytes, int async)
 {
     (void)async;
@@ -284,7 +290,9 @@ FORTRAN(update_self)
 FORTRAN_ASYNC(copyin_async)
 FORTRAN_ASYNC(create_async)
 FORTRAN_ASYNC(copyout_async)
+FORTRAN_ASYNC(copyout_finalize_async)
 FORTRAN_ASYNC(delete_async)
+FORTRAN_ASYNC(delete_finalize_async)
 FORTRAN_ASYNC(update_device_async)
 FORTRAN_ASYNC(update_self_async)
 

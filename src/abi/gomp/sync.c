@@ -6,6 +6,8 @@
 #include "lock.h"
 
 PS_EXPORT void GOMP_barrier(void) { ort_barrier(ort_self()); }
+/* kind: what the barrier belongs to, for tools. */
+PS_EXPORT void GOMP_barrier_ext(PS_UNUSED int kind) { ort_barrier(ort_self()); }
 
 static _Atomic uint32_t unnamed, atomic_regions;
 
@@ -18,6 +20,10 @@ PS_EXPORT void GOMP_critical_name_end(void **name) { ort_unlock((_Atomic uint32_
 
 PS_EXPORT void GOMP_atomic_start(void) { ort_lock(&atomic_regions); }
 PS_EXPORT void GOMP_atomic_end(void) { ort_unlock(&atomic_regions); }
+
+/* The same lock: parts of a program that older compilers made combine their reductions under it. */
+PS_EXPORT void GOMP_reduction_start(void) { ort_lock(&atomic_regions); }
+PS_EXPORT void GOMP_reduction_end(void) { ort_unlock(&atomic_regions); }
 
 /* length is SIZE_MAX for a string that ends with a zero. libgomp's own lines, since programs' tests look for them. */
 static void report(const char *kind, const char *message, size_t length)

@@ -198,6 +198,20 @@ PS_EXPORT void GOMP_target_enter_exit_data(int device, size_t n, void **addresse
     order(flags, depend);
 }
 
+/* Objects of interoperability that the construct makes are empty, as those of the host are; those it uses or destroys were. */
+PS_EXPORT void GOMP_interop(int device, int num_init, void ***init, const int *targetsync, const char **prefer,
+                            int num_use, void **use, int num_destroy, void ***destroy, unsigned flags, void **depend)
+{
+    (void)device, (void)targetsync, (void)prefer, (void)num_use, (void)use;
+    order(flags, depend);
+    for (int i = 0; i < num_init; i++)
+        *init[i] = NULL;
+    for (int i = 0; i < num_destroy; i++)
+        *destroy[i] = NULL;
+}
+
+PS_EXPORT void *GOMP_target_map_indirect_ptr(void *function) { return function; }
+
 /* --- teams within target -------------------------------------------------------------------------------------------------------- */
 
 PS_EXPORT void GOMP_teams(unsigned num_teams, unsigned limit)

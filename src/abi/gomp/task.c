@@ -33,6 +33,16 @@ static struct ort_depend get(const void *list, size_t i)
     return words[0] ? plain(words, i) : extended(words, i);
 }
 
+static struct ort_depend object(const void *objects, size_t i)
+{
+    return from_object((void **)(uintptr_t)objects + 2 * i);
+}
+
+struct ort_depend_list gomp_depend_objects(const void *objects, size_t n)
+{
+    return (struct ort_depend_list){.n = n, .get = object, .list = objects};
+}
+
 struct ort_depend_list gomp_depend_list(void **words)
 {
     return (struct ort_depend_list){.n = (uintptr_t)(words[0] ? words[0] : words[1]), .get = get, .list = words};
@@ -69,6 +79,14 @@ PS_EXPORT void GOMP_taskwait_depend(void **depend)
 {
     struct ort_depend_list list = gomp_depend_list(depend);
     ort_taskwait_depend(ort_self(), &list);
+}
+
+static void nothing(void *data) { (void)data; }
+
+PS_EXPORT void GOMP_taskwait_depend_nowait(void **depend)
+{
+    struct ort_depend_list list = gomp_depend_list(depend);
+    ort_task_create(ort_self(), &(struct ort_task_args){.fn = nothing, .align = 1, .depend = &list});
 }
 
 PS_EXPORT void GOMP_taskyield(void) { ort_taskyield(ort_self()); }

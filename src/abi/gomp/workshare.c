@@ -1,4 +1,4 @@
-/* GNU entry points: sections, single, scope, ordered, doacross's post and wait. */
+/* GNU entry points: sections, single, masked, scope, static shares, ordered, doacross's post and wait. */
 #include <stdarg.h>
 
 #include "check.h"
@@ -28,12 +28,41 @@ PS_EXPORT void GOMP_sections_end_nowait(void) { ort_loop_leave(ort_self()); }
 /* --- single, scope ------------------------------------------------------------------------------------------------------------ */
 
 PS_EXPORT bool GOMP_single_start(void) { return ort_single(ort_self()); }
+PS_EXPORT bool GOMP_single_start_with_end(void) { return ort_single(ort_self()); }
+PS_EXPORT void GOMP_single_end(void) {}
 
 PS_EXPORT void *GOMP_single_copy_start(void) { return ort_single_copy_start(ort_self()); }
 
 PS_EXPORT void GOMP_single_copy_end(void *data) { ort_single_copy_end(ort_self(), data); }
 
 PS_EXPORT void GOMP_scope_start(uintptr_t *reductions) { ort_scope_start(ort_self(), reductions); }
+
+PS_EXPORT bool GOMP_has_masked_thread_num(int filter) { return filter == (int)ort_self()->id; }
+PS_EXPORT void GOMP_masked_end(void) {}
+
+/* --- static shares: the compiler divides, and asks who of how many the caller is ------------------------------------------------------ */
+
+/* __complex__ int, as the processors' ABIs return it: the real part in the low half of a register. */
+static uint64_t share(unsigned number, unsigned count) { return (uint64_t)number << 32 | count; }
+static uint64_t share_of_thread(void)
+{
+    const struct ort_thread *t = ort_self();
+    return share(t->id, t->team->n);
+}
+static uint64_t share_of_team(void)
+{
+    const struct ort_group *group = ort_self()->team->contention;
+    return share(group->team_num, group->num_teams);
+}
+
+/* Those with start, dispatch and end are for tools. */
+#define STATIC_SHARES(construct, function)                                                      \
+    PS_EXPORT uint64_t GOMP_##construct##_static_worksharing(void) { return function(); }       \
+    PS_EXPORT uint64_t GOMP_##construct##_static_worksharing_start(void) { return function(); } \
+    PS_EXPORT void GOMP_##construct##_static_worksharing_dispatch(void) {}                      \
+    PS_EXPORT void GOMP_##construct##_static_worksharing_end(void) {}
+STATIC_SHARES(loop, share_of_thread)
+STATIC_SHARES(distribute, share_of_team)
 
 /* --- ordered ------------------------------------------------------------------------------------------------------------------ */
 

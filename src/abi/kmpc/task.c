@@ -263,5 +263,3 @@ PS_EXPORT uint64_t __kmpc_get_parent_taskid(void)
 {
     return (uint64_t)(uintptr_t)ps_load_relaxed(&ort_self()->task->parent);
 }
-PS_EXPORT int omp_in_explicit_task(void) { return !(ort_self()->task->flags & ORT_TASK_IMPLICIT); }
-PS_EXPORT int omp_in_explicit_task_(void) { return !(ort_self()->task->flags & ORT_TASK_IMPLICIT); }

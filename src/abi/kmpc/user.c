@@ -179,36 +179,35 @@ PS_EXPORT int __kmpc_get_target_offload(void)
 }
 PS_EXPORT int __kmpc_pause_resource(int kind) { return ort_pause(kind == 2) == 0 ? 0 : -1; }
 
+/* --- Fortran's names of libomp, which libgomp has with other arguments, or not at all ------------------------------------------------- */
+
+#define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
+
 /* No tool is attached. */
-PS_EXPORT int omp_control_tool(PS_UNUSED int command, PS_UNUSED int modifier, PS_UNUSED void *argument) { return -2; }
-PS_EXPORT int omp_control_tool_(PS_UNUSED const int *command, PS_UNUSED const int *modifier, PS_UNUSED void *argument)
+PS_EXPORT int kmpc_control_tool_(PS_UNUSED const int *command, PS_UNUSED const int *modifier, PS_UNUSED void *argument)
 {
     return -2;
 }
+AS(control_tool_);
 
 /* Objects of interoperability come from devices, and there are none: each is empty (-1), none has properties. */
 #define EMPTY (-1)
-#define INTEROP(type, name, nothing)                                                                                 \
-    static type name##_of(int *code)                                                                                 \
-    {                                                                                                                \
-        if (code != NULL)                                                                                            \
-            *code = EMPTY;                                                                                           \
-        return nothing;                                                                                              \
-    }                                                                                                                \
-    PS_EXPORT type name(PS_UNUSED const void *object, PS_UNUSED int property, int *code) { return name##_of(code); } \
-    PS_EXPORT type name##_(PS_UNUSED const void *object, PS_UNUSED const int *property, int *code)                   \
-    {                                                                                                                \
-        return name##_of(code);                                                                                      \
+#define INTEROP(type, name, nothing)                                                            \
+    PS_EXPORT type name(PS_UNUSED const void *object, PS_UNUSED const int *property, int *code) \
+    {                                                                                           \
+        if (code != NULL)                                                                       \
+            *code = EMPTY;                                                                      \
+        return nothing;                                                                         \
     }
-INTEROP(intptr_t, omp_get_interop_int, 0)
-INTEROP(void *, omp_get_interop_ptr, NULL)
-INTEROP(const char *, omp_get_interop_str, NULL)
+INTEROP(intptr_t, omp_get_interop_int_, 0)
+INTEROP(void *, omp_get_interop_ptr_, NULL)
+INTEROP(const char *, kmpc_get_interop_str_, NULL)
+AS(get_interop_str_);
 
-#define NO_TEXT(name)                                                                              \
-    PS_EXPORT const char *name(PS_UNUSED const void *object, PS_UNUSED int which) { return NULL; } \
-    PS_EXPORT const char *name##_(PS_UNUSED const void *object, PS_UNUSED const int *which) { return NULL; }
-NO_TEXT(omp_get_interop_name)
-NO_TEXT(omp_get_interop_type_desc)
-NO_TEXT(omp_get_interop_rc_desc)
-PS_EXPORT int omp_get_num_interop_properties(PS_UNUSED const void *object) { return 0; }
+#define NO_TEXT(name)                                                                                            \
+    PS_EXPORT const char *kmpc_##name(PS_UNUSED const void *object, PS_UNUSED const int *which) { return NULL; } \
+    AS(name)
+NO_TEXT(get_interop_name_);
+NO_TEXT(get_interop_type_desc_);
+NO_TEXT(get_interop_rc_desc_);
 PS_EXPORT int omp_get_num_interop_properties_(PS_UNUSED const void *object) { return 0; }

@@ -35,6 +35,7 @@ kmpc_versioned_\name:
     versioned omp_calloc
     versioned omp_capture_affinity
     versioned omp_capture_affinity_
+    versioned omp_control_tool
     versioned omp_destroy_allocator
     versioned omp_destroy_allocator_
     versioned omp_display_affinity
@@ -62,6 +63,12 @@ kmpc_versioned_\name:
     versioned omp_get_dynamic_
     versioned omp_get_initial_device
     versioned omp_get_initial_device_
+    versioned omp_get_interop_int
+    versioned omp_get_interop_name
+    versioned omp_get_interop_ptr
+    versioned omp_get_interop_rc_desc
+    versioned omp_get_interop_str
+    versioned omp_get_interop_type_desc
     versioned omp_get_level
     versioned omp_get_level_
     versioned omp_get_max_active_levels
@@ -76,6 +83,7 @@ kmpc_versioned_\name:
     versioned omp_get_nested_
     versioned omp_get_num_devices
     versioned omp_get_num_devices_
+    versioned omp_get_num_interop_properties
     versioned omp_get_num_places
     versioned omp_get_num_places_
     versioned omp_get_num_procs
@@ -114,6 +122,8 @@ kmpc_versioned_\name:
     versioned omp_get_wtick_
     versioned omp_get_wtime
     versioned omp_get_wtime_
+    versioned omp_in_explicit_task
+    versioned omp_in_explicit_task_
     versioned omp_in_final
     versioned omp_in_final_
     versioned omp_in_parallel

@@ -1,12 +1,16 @@
-/* Devices where the host is the only one: it has number 0, which is also how many other devices there are. Memory of the device is memory.
- * OpenMP 5.2 sections 18.7, 18.8. */
+/* Devices where the host is the only one: it has number 0, which is also how many other devices there are, or -1 (omp_initial_device).
+ * Memory of the device is memory. OpenMP 5.2 sections 18.7, 18.8; 6.0 chapter 25. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../gomp/gomp_task.h"
 #include "user.h"
 
 #define HOST 0
+#define INITIAL (-1) /* omp_initial_device */
+#define INVALID (-4) /* omp_invalid_device */
+#define DEFAULT (-5) /* omp_default_device */
 
 static void set_default_device(int device)
 {
@@ -22,8 +26,14 @@ USER_GET(omp_get_device_num, HOST)
 USER_GET(omp_get_initial_device, HOST)
 USER_GET(omp_is_initial_device, 1)
 
+/* Whether the number means the host, wherever a device is asked for. */
+static bool is_host(int device)
+{
+    return device == HOST || device == INITIAL || (device == DEFAULT && ort_icv(ort_self())->default_device == HOST);
+}
+
 static int pause_host(int kind) { return ort_pause(kind == 2) == 0 ? 0 : -1; }
-static int pause_device(int kind, int device) { return device == HOST ? pause_host(kind) : -1; }
+static int pause_device(int kind, int device) { return is_host(device) ? pause_host(kind) : -1; }
 
 PS_EXPORT int omp_pause_resource(int kind, int device) { return pause_device(kind, device); }
 PS_EXPORT int32_t omp_pause_resource_(const int32_t *kind, const int32_t *device)
@@ -35,20 +45,20 @@ PS_EXPORT int32_t omp_pause_resource_all_(const int32_t *kind) { return pause_ho
 
 /* --- memory of devices ----------------------------------------------------------------------------------------------------- */
 
-PS_EXPORT void *omp_target_alloc(size_t bytes, int device) { return device == HOST ? malloc(bytes) : NULL; }
+PS_EXPORT void *omp_target_alloc(size_t bytes, int device) { return is_host(device) ? malloc(bytes) : NULL; }
 
 PS_EXPORT void omp_target_free(void *p, int device)
 {
-    if (device == HOST)
+    if (is_host(device))
         free(p);
 }
 
-PS_EXPORT int omp_target_is_present(const void *p, int device) { return p == NULL || device == HOST; }
+PS_EXPORT int omp_target_is_present(const void *p, int device) { return p == NULL || is_host(device); }
 
 PS_EXPORT int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset,
                                 int to_device, int from_device)
 {
-    if (to_device != HOST || from_device != HOST)
+    if (!is_host(to_device) || !is_host(from_device))
         return EINVAL;
     memcpy((char *)to + to_offset, (const char *)from + from_offset, bytes);
     return 0;
@@ -96,7 +106,7 @@ PS_EXPORT int omp_target_memcpy_rect(void *to, const void *from, size_t element,
 {
     if (to == NULL && from == NULL)
         return INT_MAX; /* asks for how many dimensions are supported */
-    if (to_device != HOST || from_device != HOST || dims < 1)
+    if (!is_host(to_device) || !is_host(from_device) || dims < 1)
         return EINVAL;
     return copy_box(to, from, element, dims, volume, (struct side){to_offsets, to_dimensions},
                     (struct side){from_offsets, from_dimensions});
@@ -109,3 +119,148 @@ PS_EXPORT int omp_target_associate_ptr(PS_UNUSED const void *host, PS_UNUSED con
     return EINVAL;
 }
 PS_EXPORT int omp_target_disassociate_ptr(PS_UNUSED const void *p, PS_UNUSED int device) { return EINVAL; }
+
+PS_EXPORT void *omp_get_mapped_ptr(const void *p, int device) { return is_host(device) ? (void *)(uintptr_t)p : NULL; }
+PS_EXPORT int omp_target_is_accessible(PS_UNUSED const void *p, PS_UNUSED size_t bytes, int device)
+{
+    return is_host(device);
+}
+
+PS_EXPORT void *omp_target_memset(void *p, int value, size_t bytes, int device)
+{
+    return is_host(device) ? memset(p, value, bytes) : p;
+}
+
+/* --- the same as tasks, after those that the omp_depend_t objects name -------------------------------------------------------- */
+
+static void as_task(void (*fn)(void *), void *data, size_t bytes, int num_objects, const void *objects)
+{
+    struct ort_task_args args = {.fn = fn, .data = data, .size = bytes, .align = alignof(max_align_t)};
+    struct ort_depend_list list;
+    if (num_objects > 0) {
+        list = gomp_depend_objects(objects, (size_t)num_objects);
+        args.depend = &list;
+    }
+    ort_task_create(ort_self(), &args);
+}
+
+struct copy {
+    void *to;
+    const void *from;
+    size_t bytes, to_offset, from_offset;
+};
+
+static void copy_task(void *data)
+{
+    const struct copy *c = data;
+    memcpy((char *)c->to + c->to_offset, (const char *)c->from + c->from_offset, c->bytes);
+}
+
+PS_EXPORT int omp_target_memcpy_async(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset,
+                                      int to_device, int from_device, int num_objects, void *objects)
+{
+    if (!is_host(to_device) || !is_host(from_device))
+        return EINVAL;
+    struct copy c = {to, from, bytes, to_offset, from_offset};
+    as_task(copy_task, &c, sizeof c, num_objects, objects);
+    return 0;
+}
+
+struct rect {
+    void *to;
+    const void *from;
+    size_t element;
+    int dims;
+    const size_t *volume; /* the program keeps these until the task is complete, as with libgomp */
+    struct side t, f;
+};
+
+static void rect_task(void *data)
+{
+    const struct rect *r = data;
+    copy_box(r->to, r->from, r->element, r->dims, r->volume, r->t, r->f);
+}
+
+PS_EXPORT int omp_target_memcpy_rect_async(void *to, const void *from, size_t element, int dims, const size_t *volume,
+                                           const size_t *to_offsets, const size_t *from_offsets,
+                                           const size_t *to_dimensions, const size_t *from_dimensions, int to_device,
+                                           int from_device, int num_objects, void *objects)
+{
+    if (to == NULL && from == NULL)
+        return INT_MAX;
+    if (!is_host(to_device) || !is_host(from_device) || dims < 1)
+        return EINVAL;
+    struct rect r = {to, from, element, dims, volume, {to_offsets, to_dimensions}, {from_offsets, from_dimensions}};
+    as_task(rect_task, &r, sizeof r, num_objects, objects);
+    return 0;
+}
+
+struct fill {
+    void *p;
+    int value;
+    size_t bytes;
+};
+
+static void fill_task(void *data)
+{
+    const struct fill *f = data;
+    memset(f->p, f->value, f->bytes);
+}
+
+PS_EXPORT void *omp_target_memset_async(void *p, int value, size_t bytes, int device, int num_objects, void *objects)
+{
+    if (is_host(device)) {
+        struct fill f = {p, value, bytes};
+        as_task(fill_task, &f, sizeof f, num_objects, objects);
+    }
+    return p;
+}
+
+/* --- names, distances, dimensions of devices ------------------------------------------------------------------------------------- */
+
+static const char host_uid[] = "OMP_INITIAL_DEVICE"; /* libgomp's choice */
+
+PS_EXPORT const char *omp_get_uid_from_device(int device) { return is_host(device) ? host_uid : NULL; }
+PS_EXPORT void omp_get_uid_from_device_(const char **text, size_t *length, int32_t device)
+{
+    *text = omp_get_uid_from_device(device);
+    *length = *text != NULL ? sizeof host_uid - 1 : 0;
+}
+PS_EXPORT void omp_get_uid_from_device_8_(const char **text, size_t *length, int64_t device)
+{
+    omp_get_uid_from_device_(text, length, user_int(device));
+}
+
+static int device_of(const char *uid, size_t length)
+{
+    return length == sizeof host_uid - 1 && memcmp(uid, host_uid, length) == 0 ? HOST : INVALID;
+}
+PS_EXPORT int omp_get_device_from_uid(const char *uid) { return uid != NULL ? device_of(uid, strlen(uid)) : INVALID; }
+PS_EXPORT int omp_get_device_from_uid_(const char *uid, size_t length) { return device_of(uid, length); }
+
+/* -1: no such device, as in libgomp. */
+PS_EXPORT void omp_get_device_distances(int n, const int *devices, int *distances)
+{
+    for (int i = 0; i < n; i++)
+        distances[i] = is_host(devices[i]) ? 0 : -1;
+}
+
+/* One dimension, counted from 0, is all that teams and leagues have. */
+static int dims_of(int device) { return is_host(device); }
+static int supported(int device, int dim, int most) { return !is_host(device) ? 0 : dim <= 1 ? most : 1; }
+
+PS_EXPORT int omp_get_supported_active_team_dims(int device, PS_UNUSED int natively) { return dims_of(device); }
+PS_EXPORT int omp_get_supported_active_team_dims_(const int *device, PS_UNUSED const int *natively)
+{
+    return dims_of(*device);
+}
+PS_EXPORT int omp_get_supported_active_league_dims(int device, PS_UNUSED int natively) { return dims_of(device); }
+PS_EXPORT int omp_get_supported_active_league_dims_(const int *device, PS_UNUSED const int *natively)
+{
+    return dims_of(*device);
+}
+PS_EXPORT int omp_get_supported_teams_dim(int device, int dim) { return supported(device, dim, INT_MAX); }
+PS_EXPORT int omp_get_supported_threads_dim(int device, int dim)
+{
+    return supported(device, dim, (int)ORT_THREADS_MAX);
+}

@@ -84,6 +84,7 @@ USER_SET(omp_set_max_active_levels, set_max_active_levels)
 USER_GET(omp_get_max_active_levels, ort_icv(ort_self())->max_active_levels)
 USER_GET(omp_get_supported_active_levels, (int)ort_settings.supported_levels)
 USER_GET(omp_get_thread_limit, thread_limit())
+PS_EXPORT int omp_get_thread_limit_dim(int dim) { return dim == 0 ? thread_limit() : 1; }
 USER_GET(omp_get_cancellation, ort_settings.cancellation)
 USER_GET(omp_get_max_task_priority, ort_settings.max_task_priority)
 USER_GET(omp_get_proc_bind, ort_icv(ort_self())->bind)

@@ -27,6 +27,12 @@ USER_GET(omp_get_num_procs, (int)ort_num_procs(ort_self()))
 USER_GET(omp_get_num_teams, (int)ort_self()->team->contention->num_teams)
 USER_GET(omp_get_team_num, (int)ort_self()->team->contention->team_num)
 
+/* With a number of dimension (OpenMP 6.1): there is one, number 0. */
+PS_EXPORT int omp_get_num_threads_dim(int dim) { return dim == 0 ? (int)ort_self()->team->n : 1; }
+PS_EXPORT int omp_get_thread_num_dim(int dim) { return dim == 0 ? (int)ort_self()->id : 0; }
+PS_EXPORT int omp_get_num_teams_dim(int dim) { return dim == 0 ? (int)ort_self()->team->contention->num_teams : 1; }
+PS_EXPORT int omp_get_team_num_dim(int dim) { return dim == 0 ? (int)ort_self()->team->contention->team_num : 0; }
+
 static double seconds(const struct timespec *ts) { return (double)ts->tv_sec + (double)ts->tv_nsec / 1e9; }
 
 static double now(void)

@@ -1,0 +1,86 @@
+/* Objects of interoperability: they come from devices, and there are none, so each is omp_interop_none and has no properties. What the
+ * numbers mean is told all the same. The Fortran routines return a string as an address and a length, in front of their arguments.
+ * OpenMP 5.2 section 18.12. */
+#include <string.h>
+
+#include "user.h"
+
+/* omp_interop_rc_t */
+enum {
+    NO_VALUE = 1,
+    SUCCESS = 0,
+    EMPTY = -1,
+    OUT_OF_RANGE = -2,
+    TYPE_INT = -3,
+    TYPE_PTR = -4,
+    TYPE_STR = -5,
+    OTHER = -6
+};
+
+/* omp_interop_property_t: from -1 (fr_id) down to -9 (targetsync). */
+#define PROPERTIES 9
+static const struct {
+    const char *name, *type;
+} properties[PROPERTIES] = {
+    {"fr_id", "omp_interop_fr_t"}, {"fr_name", "const char *"}, {"vendor", "int"},    {"vendor_name", "const char *"},
+    {"device_num", "int"},         {"platform", "void *"},      {"device", "void *"}, {"device_context", "void *"},
+    {"targetsync", "void *"}};
+
+static bool is_property(int which) { return which < 0 && which >= -PROPERTIES; }
+
+static void answer(int which, int *code)
+{
+    if (code != NULL)
+        *code = is_property(which) ? EMPTY : OUT_OF_RANGE;
+}
+
+static const char *name_of(int which) { return is_property(which) ? properties[-1 - which].name : NULL; }
+static const char *type_of(int which) { return is_property(which) ? properties[-1 - which].type : NULL; }
+
+static const char *meaning_of(int code)
+{
+    static const char *const texts[] = {"no meaningful value is available",
+                                        "success",
+                                        "the object is omp_interop_none",
+                                        "there is no such property",
+                                        "the property is an integer: omp_get_interop_int gives it",
+                                        "the property is a pointer: omp_get_interop_ptr gives it",
+                                        "the property is a string: omp_get_interop_str gives it",
+                                        "something else is wrong"};
+    return code <= NO_VALUE && code >= OTHER ? texts[NO_VALUE - code] : NULL;
+}
+
+PS_EXPORT int omp_get_num_interop_properties(PS_UNUSED const void *object) { return 0; }
+
+#define VALUE(type, name, nothing)                                          \
+    PS_EXPORT type name(PS_UNUSED const void *object, int which, int *code) \
+    {                                                                       \
+        answer(which, code);                                                \
+        return nothing;                                                     \
+    }
+VALUE(intptr_t, omp_get_interop_int, 0)
+VALUE(void *, omp_get_interop_ptr, NULL)
+VALUE(const char *, omp_get_interop_str, NULL)
+
+static void give(const char **text, size_t *length, const char *what)
+{
+    *text = what;
+    *length = what != NULL ? strlen(what) : 0;
+}
+
+PS_EXPORT void omp_get_interop_str_(const char **text, size_t *length, PS_UNUSED const void *object, int which,
+                                    int *code)
+{
+    answer(which, code);
+    give(text, length, NULL);
+}
+
+#define TEXT(name, function)                                                                           \
+    PS_EXPORT const char *name(PS_UNUSED const void *object, int which) { return function(which); }    \
+    PS_EXPORT void name##_(const char **text, size_t *length, PS_UNUSED const void *object, int which) \
+    {                                                                                                  \
+        give(text, length, function(which));                                                           \
+    }
+TEXT(omp_get_interop_name, name_of)
+TEXT(omp_get_interop_type_desc, type_of)
+TEXT(omp_get_interop_rc_desc, meaning_of)
