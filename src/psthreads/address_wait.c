@@ -70,7 +70,7 @@ void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
     }
     ps_waitq_push_back(&b->queue, &me);
     ps_spin_unlock(&b->lock);
-    ps_block(me.thread);
+    ps_block(me.thread, PS_WAIT_WORD, word);
 }
 
 /* Takes up to n waiters of the word out of the bucket, in their order; *taken counts them. */

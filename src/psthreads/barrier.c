@@ -116,7 +116,7 @@ static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t pha
     bool over = ps_load_seq(&b->phase) != phase && ps_cas_acquire(&s->who[phase % 2], &who, NULL);
     ps_store_release(&s->inside[phase % 2], 0);
     if (!over)
-        ps_block(self);
+        ps_block(self, PS_WAIT_BARRIER, b);
 }
 
 int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
@@ -146,6 +146,6 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
     if (spins)
         await_phase(b, s, phase, spins);
     else
-        ps_block(self);
+        ps_block(self, PS_WAIT_BARRIER, b);
     return 0;
 }

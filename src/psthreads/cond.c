@@ -54,7 +54,7 @@ int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex)
     ps_waitq_push_back(&c->queue, &me);
     ps_spin_unlock(&c->lock);
     psthread_mutex_unlock(mutex);
-    ps_block(me.thread);
+    ps_block(me.thread, PS_WAIT_COND, cond);
     return psthread_mutex_lock(mutex);
 }
 

@@ -123,7 +123,7 @@ static PS_NOINLINE void lock_slow(struct mutex *m)
             me.thread = ps_self();
         if (!queue_up(m, &me, woken, losses >= LOSSES_MAX))
             return;
-        ps_block(me.thread);
+        ps_block(me.thread, PS_WAIT_MUTEX, m);
         if (me.given)
             return;
         woken = WOKEN;

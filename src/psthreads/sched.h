@@ -26,8 +26,22 @@ struct psthread *ps_self(void);
  * ps_ready does everything with t before the thread can run: t may be gone when it returns.
  * Ordering: what the readier did before ps_ready happens before ps_block's return. */
 
-/* The running thread (it must be the caller) waits. Aborts with one line in a no-stack thread. */
-void ps_block(struct psthread *self);
+/* What a thread waits for, told to debuggers and reports (debug_layout.h): the kind, and the object's address. */
+enum ps_wait {
+    PS_WAIT_NOTHING,
+    PS_WAIT_JOIN,         /* the end of a thread */
+    PS_WAIT_CHILDREN,     /* the end of its children */
+    PS_WAIT_MUTEX,        /* psthread_mutex_t, psthread_monitor_t */
+    PS_WAIT_COND,         /* psthread_cond_t */
+    PS_WAIT_BARRIER,      /* psthread_barrier_t */
+    PS_WAIT_WORKQUEUE,    /* psthread_workqueue_t */
+    PS_WAIT_WORD,         /* ps_wait_on: whatever the OpenMP core waits for but the two below */
+    PS_WAIT_TEAM_BARRIER, /* ps_team */
+    PS_WAIT_TEAM_END,     /* ps_team: the parent at the end of the region */
+};
+
+/* The running thread (it must be the caller) waits for `object`. Aborts with one line in a no-stack thread. */
+void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object);
 /* Makes t ready: on the queue of the vp that last ran it, at the back (PS_BACK) or the front (PS_FRONT). Never waits. */
 enum ps_end { PS_FRONT, PS_BACK };
 void ps_ready(struct psthread *t, enum ps_end end);

@@ -290,7 +290,7 @@ static void wait_for_members(struct ps_team *team, bool room)
     if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_LONG_PATIENCE))
         return;
     if (ps_or_acq_rel(&team->left, PS_TEAM_WAITING) != 0)
-        ps_block(parent);
+        ps_block(parent, PS_WAIT_TEAM_END, team);
     ps_store_relaxed(&team->left, 0);
 }
 
@@ -382,7 +382,7 @@ static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interr
     bool called = interruptible && (ps_load_seq(&team->calls) != calls || ps_load_seq(&team->interrupted));
     if ((over || called) && take_blocked(team, m))
         return over;
-    ps_block(&m->thread);
+    ps_block(&m->thread, PS_WAIT_TEAM_BARRIER, team);
     /* Not over: assistance is wanted, or whoever opened the phase before was late and readied a member of this one. */
     return ps_load_acquire(&team->phase) != phase;
 }

@@ -254,7 +254,7 @@ static void wait_children(struct psthread *self)
     int64_t created = self->created;
     self->created = 0;
     if (ps_add_acq_rel(&self->children, created) + created != 0)
-        ps_block(self);
+        ps_block(self, PS_WAIT_CHILDREN, self);
 }
 
 /* A child of p has ended. */
@@ -357,7 +357,7 @@ int psthread_join(psthread_t t, void **result)
         return EINVAL;
     uintptr_t seen = PS_JOIN_OPEN;
     if (ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self)) {
-        ps_block(self);
+        ps_block(self, PS_WAIT_JOIN, t);
         if (result)
             *result = t->arg;
         ps_store_relaxed(&t->join, PS_JOIN_JOINED);

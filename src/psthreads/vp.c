@@ -501,7 +501,7 @@ static inline void vp_switch_away(struct vp *vp, struct psthread *self, struct p
     vp_set_errno(vp, error);
 }
 
-void ps_block(struct psthread *self)
+void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object)
 {
     PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
                                             "work descriptors run as calls and may not wait");
@@ -509,7 +509,10 @@ void ps_block(struct psthread *self)
     struct ps_work w = vp_take_own(vp);
     if (ps_work_thread(w) == self) /* readied before it left */
         return;
+    struct uth *stack = self->uth;
+    stack->wait = (struct uth_wait){.thread = self, .object = object, .kind = kind};
     vp_switch_away(vp, self, w);
+    stack->wait.thread = NULL;
 }
 
 bool ps_may_block(void)

@@ -177,7 +177,7 @@ static void block_until_done(struct psthread_workqueue *q)
         ps_waitq_push_back(&q->waiters, &me);
     ps_spin_unlock(&q->lock);
     if (wait)
-        ps_block(me.thread);
+        ps_block(me.thread, PS_WAIT_WORKQUEUE, q);
 }
 
 int psthread_workqueue_wait(psthread_workqueue_t q)

@@ -23,6 +23,9 @@
  * the uth, and nobody looks before it is published again); 0 by uth_switched (release), which the acquire in
  * uth_await_saved pairs with: what ran before the save happens before what resumes it.
  *
+ * Registry: a slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before the stack is
+ * unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either.
+ *
  * Cost: uth_get and uth_put a few loads and stores; batches one compare-and-swap each BATCH of them; fresh stacks two
  * system calls. Failure: no memory for a stack, NULL.
  * Rejected: a locked overflow list (fork); one list of single stacks (a shared line at each put); descriptors from
@@ -62,6 +65,54 @@ size_t uth_default_stack_bytes(void) { return ps_load_relaxed(&default_bytes); }
 
 void uth_cache_init(struct uth_cache *cache) { *cache = (struct uth_cache){.stack_bytes = uth_default_stack_bytes()}; }
 
+/* --- the registry: see uth.h --- */
+
+struct uth_chunk uth_registry;
+
+/* The chunk behind c, made at need; NULL: no memory. */
+static struct uth_chunk *chunk_after(struct uth_chunk *c)
+{
+    struct uth_chunk *next = ps_load_acquire(&c->next), *none = NULL;
+    if (next != NULL || (next = os_map(sizeof *next)) == NULL)
+        return next;
+    next->first = c->first + UTH_CHUNK_SLOTS;
+    if (ps_cas_acq_rel(&c->next, &none, next))
+        return next;
+    os_unmap(next, sizeof *next);
+    return none;
+}
+
+/* No place to be had: the stack is not seen from outside, and that is all. */
+static void enlist(struct uth *u)
+{
+    for (struct uth_chunk *c = &uth_registry; c != NULL; c = chunk_after(c)) {
+        uint32_t start = ps_load_relaxed(&c->used);
+        for (uint32_t i = 0; start < UTH_CHUNK_SLOTS && i < UTH_CHUNK_SLOTS; i++) {
+            uint32_t at = (start + i) % UTH_CHUNK_SLOTS;
+            struct uth *none = NULL;
+            if (ps_load_relaxed(&c->slot[at]) != NULL)
+                continue;
+            u->registered = c->first + at + 1;
+            if (ps_cas_release(&c->slot[at], &none, u)) {
+                ps_add_relaxed(&c->used, 1);
+                return;
+            }
+        }
+    }
+    u->registered = 0;
+}
+
+static void delist(struct uth *u)
+{
+    struct uth_chunk *c = &uth_registry;
+    if (u->registered == 0)
+        return;
+    while (u->registered - 1 - c->first >= UTH_CHUNK_SLOTS)
+        c = ps_load_acquire(&c->next);
+    ps_store_release(&c->slot[u->registered - 1 - c->first], NULL);
+    ps_sub_relaxed(&c->used, 1);
+}
+
 /* --- stacks from and to the system --- */
 
 static struct uth *make(size_t stack_bytes)
@@ -75,11 +126,13 @@ static struct uth *make(size_t stack_bytes)
     *u = (struct uth){
         .stack = stack, .stack_bytes = usable, .call_floor = (uintptr_t)stack + usable - usable / UTH_CALL_SHARE};
     san_stack_made(u);
+    enlist(u);
     return u;
 }
 
 static void unmake(struct uth *u)
 {
+    delist(u);
     cpu_context_fini(&u->ctx);
     san_stack_gone(u);
     os_stack_unmap(u->stack, u->stack_bytes);

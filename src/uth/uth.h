@@ -19,7 +19,16 @@
 #include "atomic.h"
 #include "cpu.h"
 
+struct psthread;
 struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
+
+/* What the thread whose context is saved here waits for; thread NULL: it does not, or the context runs. Written by the thread itself
+ * before it leaves and after it is back; for who looks from outside. */
+struct uth_wait {
+    struct psthread *thread;
+    const volatile void *object;
+    uint32_t kind; /* the upper room's */
+};
 
 struct uth {
     struct cpu_context ctx;
@@ -33,9 +42,11 @@ struct uth {
     bool used;                /* ran since its stack's memory was last given back */
     struct uth_tls *tls;      /* the block of the thread whose context is saved here; the upper room's to keep */
     void *vp;                 /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
-    void *fiber;              /* thread sanitizer's fiber, in such builds */
-    void *fake_stack;         /* address sanitizer's, likewise */
-    const void *san_stack;    /* and the bounds that it wants to know, of adopted ones too */
+    struct uth_wait wait;
+    uint32_t registered;   /* its place in the registry, from 1; 0: none */
+    void *fiber;           /* thread sanitizer's fiber, in such builds */
+    void *fake_stack;      /* address sanitizer's, likewise */
+    const void *san_stack; /* and the bounds that it wants to know, of adopted ones too */
     size_t san_stack_bytes;
     unsigned valgrind_id;
 };
@@ -52,6 +63,17 @@ struct uth_cache {
  * Idempotent; the first call decides. */
 void uth_init(size_t default_stack_bytes);
 size_t uth_default_stack_bytes(void);
+
+/* Every stack that exists, for who looks from outside (a debugger, a report): a list of chunks that only grows, each slot empty or a
+ * uth. A reader that does not stop the process must expect a uth to be unmapped under its eyes. */
+#define UTH_CHUNK_SLOTS 508
+struct uth_chunk {
+    _Atomic(struct uth_chunk *) next; /* written once (release) */
+    _Atomic uint32_t used;            /* slots taken, or about to be; a hint */
+    uint32_t first;                   /* number of its first slot; constant */
+    _Atomic(struct uth *) slot[UTH_CHUNK_SLOTS];
+};
+extern struct uth_chunk uth_registry;
 
 void uth_cache_init(struct uth_cache *cache);
 /* Gives everything back to the system. */

@@ -72,8 +72,9 @@ struct psthread *ps_self(void)
     return current;
 }
 
-void ps_block(struct psthread *self)
+void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object)
 {
+    (void)kind, (void)object;
     PS_CHECK(self == current, "ps_block for another thread");
     PS_CHECK(!(self->flags & PSTHREAD_ATTR_NOSTACK), "a thread without a stack tried to block");
     pthread_mutex_lock(&self->mutex);

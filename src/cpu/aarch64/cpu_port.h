@@ -27,6 +27,14 @@
 #define CPU_CARRIES_TLS 0
 #define CPU_STACK_MIN 16384
 
+/* The frame above, for debuggers (psthreads/debug_layout.c). */
+/* clang-format off */
+#define CPU_SAVED_REGISTERS \
+    {"reg.x29", 0}, {"reg.pc", 8}, {"reg.x19", 16}, {"reg.x20", 24}, {"reg.x21", 32}, {"reg.x22", 40}, \
+    {"reg.x23", 48}, {"reg.x24", 56}, {"reg.x25", 64}, {"reg.x26", 72}, {"reg.x27", 80}, {"reg.x28", 88}, \
+    {"reg.cfa", 176},
+/* clang-format on */
+
 struct cpu_context {
     void *sp;
 };

@@ -25,6 +25,13 @@
 #define CPU_CARRIES_TLS 0
 #define CPU_STACK_MIN 16384
 
+/* The frame above, for debuggers (psthreads/debug_layout.c). */
+/* clang-format off */
+#define CPU_SAVED_REGISTERS \
+    {"reg.rbp", 48}, {"reg.rbx", 40}, {"reg.r12", 32}, {"reg.r13", 24}, {"reg.r14", 16}, {"reg.r15", 8}, \
+    {"reg.rip", 56}, {"reg.cfa", 64},
+/* clang-format on */
+
 struct cpu_context {
     void *sp;
 };

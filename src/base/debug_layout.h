@@ -1,0 +1,36 @@
+/* Layout tables: where the runtime's state lies, for a debugger or another process that has nothing but the loaded objects - no debug
+ * information, no source of the same version.
+ *
+ * A table is one exported symbol, ps_debug_layout (user-level threads) or ort_debug_layout (the OpenMP core): a head, then fields up to
+ * one with an empty name. A field is a name and a number: "vp.current" the offset of a member, "sizeof.uth" a size, "&ps_rt" an
+ * address, "wait.mutex" a constant. Who reads takes what it knows by name and relies on no order; so fields come and go, and `version`
+ * changes only when a name changes its meaning. Constant; read by tools/gdb and by dump.c (psrun dump).
+ * As libthread_db's symbols, or Go's runtime tables. Rejected: DWARF (an installation is stripped). */
+#ifndef PS_DEBUG_LAYOUT_H
+#define PS_DEBUG_LAYOUT_H
+
+#include "compiler.h"
+
+#define PS_DEBUG_MAGIC "psthreads-layout"
+#define PS_DEBUG_VERSION 1
+
+struct ps_debug_field {
+    char name[24];
+    uint64_t value;
+};
+
+struct ps_debug_layout {
+    char magic[16];      /* PS_DEBUG_MAGIC, without its zero */
+    uint32_t version;    /* PS_DEBUG_VERSION */
+    uint32_t field_size; /* sizeof(struct ps_debug_field) */
+    struct ps_debug_field field[];
+};
+
+/* clang-format off */
+#define PS_DEBUG_HEAD .magic = PS_DEBUG_MAGIC, .version = PS_DEBUG_VERSION, .field_size = sizeof(struct ps_debug_field)
+#define PS_DEBUG_MEMBER(type, member) {#type "." #member, offsetof(struct type, member)}
+#define PS_DEBUG_SIZE(type) {"sizeof." #type, sizeof(struct type)}
+#define PS_DEBUG_ADDRESS(variable) {"&" #variable, (uintptr_t)&(variable)}
+/* clang-format on */
+
+#endif

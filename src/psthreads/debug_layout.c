@@ -1,0 +1,38 @@
+/* ps_debug_layout: the state of this room and of those below, as base/debug_layout.h says. Nothing here runs. */
+#include "debug_layout.h"
+
+#include "vp.h"
+
+/* What a port tells of its saved contexts: {"reg.<gdb's name>", offset from the saved stack pointer}, ... and {"reg.cfa", offset of the
+ * caller's stack pointer}. Ports without assembly tell nothing: their threads are listed, without backtraces. */
+#ifndef CPU_SAVED_REGISTERS
+#define CPU_SAVED_REGISTERS
+#endif
+
+/* clang-format off */
+#define M PS_DEBUG_MEMBER
+
+extern const struct ps_debug_layout ps_debug_layout;
+const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field = {
+    PS_DEBUG_ADDRESS(ps_rt), PS_DEBUG_ADDRESS(ps_idle), PS_DEBUG_ADDRESS(ps_progress), PS_DEBUG_ADDRESS(uth_registry),
+    M(ps_runtime, num_vps), M(ps_runtime, num_slots), M(ps_runtime, vp), M(ps_runtime, has_global), M(ps_runtime, global),
+    M(ps_runtime, tls), M(ps_idle, word), M(ps_idle, bits), M(ps_progress, spares), M(ps_progress, starving),
+    M(vp, current), M(vp, uth), M(vp, is_guest), M(vp, is_spare), M(vp, id), M(vp, queue), M(vp, mail), M(vp, pinned),
+    M(vp, ticks), M(vp, tid), M(vp, attached), M(vp, started), M(vp, native), M(vp, root),
+    M(ps_queue, count), M(ps_queue, items), M(ps_list, next), M(ps_item, link), M(ps_item, kind),
+    M(psthread, flags), M(psthread, state), M(psthread, level), M(psthread, team_id), M(psthread, uth), M(psthread, vp),
+    M(psthread, local), M(psthread, fn), M(psthread, arg), M(psthread, parent), M(ps_member, team),
+    M(ps_team, item), M(ps_team, n), M(ps_team, next), M(ps_team, parent), M(ps_team, left), M(ps_team, arrivals_left),
+    M(uth, ctx), M(uth, running), M(uth, stack), M(uth, stack_bytes), M(uth, vp), M(uth, wait),
+    M(uth_wait, thread), M(uth_wait, object), M(uth_wait, kind), M(uth_chunk, next), M(uth_chunk, slot),
+    {"uth_chunk.slots", UTH_CHUNK_SLOTS}, PS_DEBUG_SIZE(psthread), PS_DEBUG_SIZE(uth),
+    {"mail.id_bits", PS_MAIL_ID_BITS}, {"mail.unit", PS_CACHE_LINE},
+    {"kind.thread", PS_KIND_THREAD}, {"kind.team", PS_KIND_TEAM},
+    {"flag.root", PS_T_ROOT}, {"flag.member", PS_T_MEMBER}, {"flag.called", PS_T_CALLED},
+    {"wait.join", PS_WAIT_JOIN}, {"wait.children", PS_WAIT_CHILDREN}, {"wait.mutex", PS_WAIT_MUTEX},
+    {"wait.cond", PS_WAIT_COND}, {"wait.barrier", PS_WAIT_BARRIER}, {"wait.workqueue", PS_WAIT_WORKQUEUE},
+    {"wait.word", PS_WAIT_WORD}, {"wait.team_barrier", PS_WAIT_TEAM_BARRIER}, {"wait.team_end", PS_WAIT_TEAM_END},
+    CPU_SAVED_REGISTERS
+    {"", 0},
+}};
+/* clang-format on */
