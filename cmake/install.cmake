@@ -8,6 +8,8 @@ install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET psthreads_shared)
   install(TARGETS psthreads_shared EXPORT psthreadsTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${CMAKE_SOURCE_DIR}/tools/gdb/psthreads-gdb.py DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    RENAME libpsthreads.so.${PROJECT_VERSION}-gdb.py)
   install(FILES ${ps_static_library} DESTINATION ${CMAKE_INSTALL_LIBDIR})
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/psthreads)
   install(EXPORT psthreadsTargets NAMESPACE psthreads:: DESTINATION ${package_dir})
