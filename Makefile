@@ -39,6 +39,8 @@ demo:
 
 check:
 	tools/install-deps build check
+	tools/get-libomp
+	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null # what was not there when it was configured
 	$(MAKE) test
 
 test: all
@@ -55,6 +57,7 @@ conformance:
 
 asan tsan ubsan:
 	tools/install-deps build check
+	tools/get-libomp
 	$(CMAKE) --preset $@ $(STRICT)
 	$(CMAKE) --build build-$@ -j $(JOBS)
 	cd build-$@ && $(CTEST)
