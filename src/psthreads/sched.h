@@ -16,6 +16,8 @@ struct vp;
 struct psthread *ps_current(void);
 /* The same; makes the calling kernel thread a root (starts the library at need). */
 struct psthread *ps_self(void);
+/* The current thread's `local` (what the execution entities hang on it) in one look; NULL where there is none. */
+void *ps_local(void);
 
 /* --- the waiting primitive ----------------------------------------------------------------------------------------------
  *

@@ -14,7 +14,7 @@ static __thread struct vp *carried __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
 
-/* ps_vp without the call, for the yield alone: volatile, so that it is read anew each time and no address is kept. */
+/* ps_vp without the call, for the yield and ps_local: volatile, so that it is read anew each time and no address is kept. */
 static PS_ALWAYS_INLINE struct vp *carried_now(void)
 {
 #if defined(__x86_64__)
@@ -44,6 +44,13 @@ struct psthread *ps_current(void)
     return vp ? vp->current : NULL;
 }
 struct psthread *ps_self(void) { return ps_vp_attach()->current; }
+
+PS_NOINLINE void *ps_local(void)
+{
+    struct vp *vp = carried_now();
+    struct psthread *t = PS_LIKELY(vp != NULL) ? vp->current : NULL;
+    return PS_LIKELY(t != NULL) ? t->local : NULL;
+}
 
 PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
 {

@@ -77,11 +77,7 @@ void ee_quiesce(void) { ps_quiesce(); }
 
 /* --- the current entity ------------------------------------------------------------------------------------------------ */
 
-void *ee_local(void)
-{
-    struct psthread *t = ps_current();
-    return PS_LIKELY(t != NULL) ? t->local : NULL;
-}
+void *ee_local(void) { return ps_local(); }
 void ee_set_local(void *local) { ps_self()->local = local; }
 
 void **ee_carrier_slot(void) { return &ps_vp_attach()->slot; }
