@@ -22,7 +22,7 @@ help:
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
 ## make conformance  libgomp's own test suite, under libgomp and under us
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
-## make bench        measure beside the peers
+## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...")
 ## make install      DESTDIR and PREFIX are honoured
 ## make format|format-check|lint   clang-format, clang-tidy
 
@@ -63,9 +63,10 @@ asan tsan ubsan:
 	cd build-$@ && $(CTEST)
 
 bench:
-	tools/install-deps build demo
+	tools/install-deps build bench
 	$(MAKE) all
-	bench/run.py
+	tools/get-libomp $(BUILD)/peers
+	bench/goals.py --build $(BUILD) $(if $(QUICK),--quick) $(addprefix --peer ,$(PEERS))
 
 install: all
 	$(CMAKE) --install $(BUILD) --prefix $(PREFIX)

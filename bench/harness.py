@@ -40,19 +40,26 @@ def say(text="", end="\n"):
 class Peer:
     """An OpenMP runtime: how a program is started under it."""
 
-    def __init__(self, name, label, environment=None, prefix=()):
+    def __init__(self, name, label, environment=None, prefix=(), openmp=True):
         self.name, self.label, self.environment, self.prefix = name, label, environment or {}, list(prefix)
+        self.openmp = openmp
 
     def command(self, arguments):
         return self.prefix + [str(a) for a in arguments]
 
-    def run(self, arguments, seconds, environment=None):
-        """(stdout, None), or (stdout so far, why it failed)."""
+    def clean_environment(self, more=None):
+        """The caller's without what tells runtimes anything; library folders of `more` come after the peer's."""
         env = {k: v for k, v in os.environ.items() if not re.match(r"(OMP|GOMP|KMP|PSTHREADS|LD|ABT|OPENBLAS|MAGICK)_", k)}
         env.update(self.environment)
-        env.update(environment or {})
+        for name, value in (more or {}).items():
+            env[name] = f"{env[name]}:{value}" if name == "LD_LIBRARY_PATH" and name in env else value
+        return env
+
+    def run(self, arguments, seconds, environment=None, bare=False):
+        """(stdout, None), or (stdout so far, why it failed). bare: the command starts the runtime itself."""
+        command = [str(a) for a in arguments] if bare else self.command(arguments)
         try:
-            done = subprocess.run(self.command(arguments), env=env, stdin=subprocess.DEVNULL, capture_output=True,
+            done = subprocess.run(command, env=self.clean_environment(environment), stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, timeout=seconds, errors="replace")
         except subprocess.TimeoutExpired as late:
             out = late.stdout or ""

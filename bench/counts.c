@@ -1,0 +1,140 @@
+/* Constructs repeated a given number of times, for counting their instructions. counts NAME REPETITIONS
+ * Run twice with different numbers under callgrind, the difference is the repetitions' alone (counts.py). With one virtual
+ * processor nothing depends on time, so the figures are the same on each run. */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void nothing(void) { __asm__ volatile("" ::: "memory"); }
+
+static void flat_region(unsigned long n)
+{
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp parallel num_threads(2)
+        nothing();
+    }
+}
+
+/* An inner region of four, opened by one member of an outer one. */
+static void nested_region(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp parallel num_threads(4)
+        nothing();
+    }
+}
+
+static void barrier(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp barrier
+    }
+}
+
+static void single(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp single nowait
+        nothing();
+    }
+}
+
+static void dynamic_chunk(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp for schedule(dynamic, 1)
+    for (unsigned long i = 0; i < n; i++)
+        nothing();
+}
+
+/* Its start and end, with one iteration. */
+static void dynamic_loop(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int k = 0; k < 2; k++)
+            nothing();
+    }
+}
+
+static void task(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    for (unsigned long i = 0; i < n; i += 8) {
+        for (int k = 0; k < 8; k++) {
+#pragma omp task
+            nothing();
+        }
+#pragma omp taskwait
+    }
+}
+
+static void depend_task(unsigned long n)
+{
+    static int a, b;
+    a = b = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    for (unsigned long i = 0; i < n; i += 8) {
+        for (int k = 0; k < 8; k++) {
+#pragma omp task depend(in : a) depend(inout : b)
+            nothing();
+        }
+#pragma omp taskwait
+    }
+}
+
+static void critical(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp critical
+        nothing();
+    }
+}
+
+static omp_lock_t a_lock;
+
+static void lock(unsigned long n)
+{
+    omp_init_lock(&a_lock);
+    for (unsigned long i = 0; i < n; i++) {
+        omp_set_lock(&a_lock);
+        omp_unset_lock(&a_lock);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(unsigned long n);
+} kinds[] = {{"flat_region", flat_region},
+             {"nested_region", nested_region},
+             {"barrier", barrier},
+             {"single", single},
+             {"dynamic_chunk", dynamic_chunk},
+             {"dynamic_loop", dynamic_loop},
+             {"task", task},
+             {"depend_task", depend_task},
+             {"critical", critical},
+             {"lock", lock}};
+
+int main(int argc, char **argv)
+{
+    unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    omp_set_max_active_levels(2);
+    for (unsigned i = 0; argc > 1 && i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(argv[1], kinds[i].name) == 0) {
+            kinds[i].run(n);
+            return 0;
+        }
+    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        puts(kinds[i].name);
+    return argc > 1 ? 2 : 0;
+}
