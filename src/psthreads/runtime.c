@@ -314,6 +314,7 @@ static uintptr_t root_call_floor(void)
     size_t bytes, promised = ps_rt.stack_size - ps_rt.stack_size / UTH_CALL_SHARE;
     if (!os_thread_stack(&top, &bytes))
         return 0;
+    promised -= promised % 4096; /* the share was rounded up: the promise itself is whole pages */
     if (bytes < promised)
         return UINTPTR_MAX;
     size_t spare = bytes - promised, share = bytes / UTH_CALL_SHARE;
