@@ -36,7 +36,9 @@ static const char *const kind_name[NUM_KINDS] = {"smt", "l2", "l3", "numa", "pac
 int hwloc_calls_load(struct hwloc_calls *calls)
 {
     memset(calls, 0, sizeof *calls);
+    os_loading_begin();
     calls->library = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
+    os_loading_end();
     if (calls->library == NULL)
         return ENOENT;
     bool whole = true;
@@ -54,8 +56,11 @@ int hwloc_calls_load(struct hwloc_calls *calls)
 
 void hwloc_calls_unload(struct hwloc_calls *calls)
 {
-    if (calls->library != NULL)
+    if (calls->library != NULL) {
+        os_loading_begin();
         dlclose(calls->library);
+        os_loading_end();
+    }
     calls->library = NULL;
 }
 

@@ -57,6 +57,11 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
  * fork handler takes calls os_objects_init before it registers that. */
 struct dl_phdr_info;
 void os_objects_init(void);
+/* Between these the runtime loads or unloads an object of its own: no fork in the middle. The caller holds no lock of ours. Whoever forks with
+ * handlers of its own calls os_loading_init after it has registered them. */
+void os_loading_init(void);
+void os_loading_begin(void);
+void os_loading_end(void);
 void os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 
 /* --- park and wake ------------------------------------------------------------------------------------------------ */

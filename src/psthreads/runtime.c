@@ -197,13 +197,26 @@ static int start_locked(const psthread_config_t *config)
 
 /* No fork while the library starts, or makes a slot: a child could neither go on from there nor begin anew. Handlers run the last
  * registered first: what is asked for while start_lock is held (loaded objects) must be locked after it. */
-static void before_fork(void) { pthread_mutex_lock(&start_lock); }
-static void after_fork_in_parent(void) { pthread_mutex_unlock(&start_lock); }
-static void after_fork_in_child(void) { pthread_mutex_init(&start_lock, NULL); }
+static void before_fork(void)
+{
+    pthread_mutex_lock(&start_lock);
+    uth_tls_before_fork();
+}
+static void after_fork_in_parent(void)
+{
+    uth_tls_after_fork();
+    pthread_mutex_unlock(&start_lock);
+}
+static void after_fork_in_child(void)
+{
+    uth_tls_after_fork();
+    pthread_mutex_init(&start_lock, NULL);
+}
 static void watch_forks(void)
 {
     os_objects_init();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    os_loading_init();
 }
 
 void ps_start(void)

@@ -5,7 +5,8 @@
  *
  * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE.
  * Fields of a block are its owner's; the free list and the list of all blocks are under `lock`. The latter is there for objects
- * that dlopen brings into the static part of every block (uth_tls_recheck).
+ * that dlopen brings into the static part of every block (uth_tls_recheck). A fork takes both locks (init_lock first, as everybody): a child
+ * may be born on a thread that has nothing to do with user-level threads while another one is in the middle of these lists.
  *
  * Used again: C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment gets its
  * initial values from the dynamic linker - but the C library's own, which stays: it holds the thread's malloc cache and arena,
@@ -415,10 +416,20 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
     return uth_tls_enabled();
 }
 
+void uth_tls_before_fork(void)
+{
+    ps_spin_lock(&init_lock);
+    ps_spin_lock(&lock);
+}
+
+void uth_tls_after_fork(void)
+{
+    ps_spin_unlock(&lock);
+    ps_spin_unlock(&init_lock);
+}
+
 void uth_tls_after_fork_in_child(void *carrier)
 {
-    ps_spin_init(&init_lock);
-    ps_spin_init(&lock);
 #ifdef RSEQ_SIG
     /* The kernel goes on writing the processor's number to where the carrier registered it: memory of a stack that the C
      * library counts as free from now on, where the carrier is not the initial thread. */

@@ -54,7 +54,10 @@ void uth_tls_end(struct uth_tls *tls);
 
 /* Gives cached blocks back, those beyond `keep`. On a kernel thread's own thread pointer. */
 void uth_tls_trim(unsigned keep);
-/* In a forked child, on the only thread, whichever thread pointer it has; `carrier`: the own one of the kernel thread that forked. */
+/* Around fork(), by whoever registers handlers: no other thread is in the middle of the lists of blocks while the child is copied. */
+void uth_tls_before_fork(void);
+void uth_tls_after_fork(void);
+/* In a forked child, after that, on the only thread, whichever thread pointer it has; `carrier`: the own one of the kernel thread that forked. */
 void uth_tls_after_fork_in_child(void *carrier);
 
 #endif
