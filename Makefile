@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo check test check-ports conformance asan tsan ubsan bench install format format-check lint clean
+.PHONY: all help demo check test guarantees check-ports conformance asan tsan ubsan bench install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -19,6 +19,7 @@ help:
 ## make              configure and build the release build in build/
 ## make demo         install what is missing, build, and show the main job (about four minutes)
 ## make check        install what is missing, build, run the tests (at most five minutes)
+## make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
 ## make conformance  libgomp's own test suite, under libgomp and under us
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
@@ -45,6 +46,9 @@ check:
 
 test: all
 	cd $(BUILD) && $(CTEST)
+
+guarantees: all
+	cd $(BUILD) && $(CTEST) -L guarantees --repeat until-fail:$(or $(REPEAT),1)
 
 check-ports:
 	tools/install-deps build ports

@@ -25,8 +25,7 @@ int main(int argc, char **argv)
 {
     int kib = argc > 1 ? atoi(argv[1]) : 4000;
     omp_set_max_active_levels(2000);
-    int levels = omp_get_max_active_levels() < 1000 ? 200 : 1000;
-    CHECK(descend(levels) == levels);
+    CHECK(descend(1000) == 1000); /* GCC's own runtime and ours: 255 of them with more than one thread */
     omp_set_max_active_levels(2);
 #pragma omp parallel num_threads(8)
     {

@@ -8,6 +8,7 @@ static int sum;
 int *library_value(void);
 int library_sum(void);
 int library_region(int n);
+void library_region_r(const int *n, int *total);
 
 int *library_value(void) { return &value; }
 int library_sum(void) { return sum; }
@@ -19,6 +20,9 @@ int library_region(int n)
     total += omp_get_num_threads();
     return total;
 }
+
+/* as R calls C */
+void library_region_r(const int *n, int *total) { *total = library_region(*n); }
 
 __attribute__((constructor)) static void begin(void) { sum = library_region(3); }
 __attribute__((destructor)) static void end(void) { sum = library_region(2); }
