@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo check test guarantees check-ports conformance asan tsan ubsan bench install format format-check lint clean
+.PHONY: all help demo check test guarantees check-ports conformance asan tsan ubsan bench bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -23,7 +23,9 @@ help:
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
 ## make conformance  libgomp's own test suite, under libgomp and under us
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
-## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...")
+## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
+##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
+## make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
 ## make install      DESTDIR and PREFIX are honoured
 ## make format|format-check|lint   clang-format, clang-tidy
 
@@ -71,6 +73,16 @@ bench:
 	$(MAKE) all
 	tools/get-libomp $(BUILD)/peers
 	bench/goals.py --build $(BUILD) $(if $(QUICK),--quick) $(addprefix --peer ,$(PEERS))
+	$(if $(KEEP),cp $(BUILD)/bench/results/goals.* bench/results/)
+
+bench-plots:
+	tools/install-deps build bench
+	$(MAKE) all
+	tools/get-libomp $(BUILD)/peers
+	$(CMAKE) -S . -B build-portable -G Ninja -DCMAKE_BUILD_TYPE=Release -DPS_PORTABLE=ON -DPS_TESTS=OFF -DPS_BENCH=OFF $(STRICT)
+	$(CMAKE) --build build-portable -j $(JOBS)
+	bench/papers.py --build $(BUILD) --portable build-portable $(addprefix --peer ,$(PEERS))
+	$(if $(KEEP),cp $(BUILD)/bench/papers/*.png docs/ && cp $(BUILD)/bench/papers/papers.json bench/results/)
 
 install: all
 	$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
@@ -88,4 +100,4 @@ lint:
 	tools/lint $(BUILD)
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-ubsan build-debug
+	rm -rf $(BUILD) build-asan build-tsan build-ubsan build-debug build-portable
