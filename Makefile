@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo check test guarantees check-ports conformance asan tsan ubsan bench bench-plots install format format-check lint clean
+.PHONY: all help demo check test guarantees check-ports conformance conformance-gnu conformance-llvm asan tsan ubsan bench bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -21,7 +21,7 @@ help:
 ## make check        install what is missing, build, run the tests (at most five minutes)
 ## make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
-## make conformance  libgomp's own test suite, under libgomp and under us
+## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm: one of them)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
 ##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
@@ -56,10 +56,17 @@ check-ports:
 	tools/install-deps build ports
 	tools/check-ports
 
-conformance:
+conformance: conformance-gnu conformance-llvm
+
+conformance-gnu:
 	tools/install-deps build conformance
 	$(MAKE) all
 	tests/conformance/run --build $(BUILD)
+
+conformance-llvm:
+	tools/install-deps build conformance
+	$(MAKE) all
+	tests/conformance/run-llvm --build $(BUILD)
 
 asan tsan ubsan:
 	tools/install-deps build check
