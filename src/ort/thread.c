@@ -63,8 +63,10 @@ static void configure(void)
     }
     ort_env_finish();
     ee_init(&config);
-    pthread_atfork(NULL, NULL, after_fork_in_child);
 }
+
+/* From the beginning: a fork that is under way when another kernel thread opens the first region runs no handler that comes late. */
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, after_fork_in_child); }
 
 struct ort_thread *ort_thread_make_root(void)
 {

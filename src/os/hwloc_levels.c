@@ -36,7 +36,8 @@ static const char *const kind_name[NUM_KINDS] = {"smt", "l2", "l3", "numa", "pac
 int hwloc_calls_load(struct hwloc_calls *calls)
 {
     memset(calls, 0, sizeof *calls);
-    os_loading_begin();
+    if (!os_loading_begin())
+        return ENOENT;
     calls->library = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
     os_loading_end();
     if (calls->library == NULL)
@@ -56,8 +57,7 @@ int hwloc_calls_load(struct hwloc_calls *calls)
 
 void hwloc_calls_unload(struct hwloc_calls *calls)
 {
-    if (calls->library != NULL) {
-        os_loading_begin();
+    if (calls->library != NULL && os_loading_begin()) {
         dlclose(calls->library);
         os_loading_end();
     }

@@ -53,16 +53,16 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
 
 /* --- loaded objects ---------------------------------------------------------------------------------------------- */
 
-/* dl_iterate_phdr, never in the middle of a fork (objects.c). visit must not ask again. Whoever visits with a lock in hand that its own
+/* dl_iterate_phdr, never in the middle of a fork; false: not done, for in this forked child it would hang (objects.c). visit must not ask again. Whoever visits with a lock in hand that its own
  * fork handler takes calls os_objects_init before it registers that. */
 struct dl_phdr_info;
 void os_objects_init(void);
 /* Between these the runtime loads or unloads an object of its own: no fork in the middle. The caller holds no lock of ours. Whoever forks with
  * handlers of its own calls os_loading_init after it has registered them. */
 void os_loading_init(void);
-void os_loading_begin(void);
+bool os_loading_begin(void); /* false: in this forked child it would hang; nothing begun */
 void os_loading_end(void);
-void os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
+bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 
 /* --- park and wake ------------------------------------------------------------------------------------------------ */
 

@@ -20,7 +20,6 @@
 #define WORKER_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: it only enters and leaves the loop */
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t forks_watched = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t started;
 static pthread_key_t root_key;
 static struct vp
@@ -212,7 +211,8 @@ static void after_fork_in_child(void)
     uth_tls_after_fork();
     pthread_mutex_init(&start_lock, NULL);
 }
-static void watch_forks(void)
+/* From the beginning: a fork that is under way when another kernel thread starts the library runs no handler that comes late. */
+__attribute__((constructor)) static void watch_forks(void)
 {
     os_objects_init();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -223,7 +223,6 @@ void ps_start(void)
 {
     if (PS_LIKELY(ps_load_acquire(&started)))
         return;
-    pthread_once(&forks_watched, watch_forks);
     pthread_mutex_lock(&start_lock);
     int err = ps_load_relaxed(&started) ? 0 : start_locked(NULL);
     pthread_mutex_unlock(&start_lock);
@@ -233,7 +232,6 @@ void ps_start(void)
 
 int psthread_init(const psthread_config_t *config)
 {
-    pthread_once(&forks_watched, watch_forks);
     pthread_mutex_lock(&start_lock);
     int err = ps_load_relaxed(&started) ? EBUSY : start_locked(config);
     pthread_mutex_unlock(&start_lock);

@@ -312,7 +312,7 @@ bool uth_tls_recheck(void)
     if (known != AVAILABLE && known != ON)
         return false;
     unsigned long long loaded = uth_tls_objects_loaded();
-    if (PS_LIKELY(loaded == ps_load_relaxed(&objects_seen)))
+    if (PS_LIKELY(loaded == ps_load_relaxed(&objects_seen)) || loaded == 0)
         return known == ON;
     ps_spin_lock(&init_lock);
     ps_store_relaxed(&objects_seen, loaded);

@@ -182,7 +182,8 @@ const char *uth_tls_find_layout(struct uth_tls_layout *l)
         !published_offset("_thread_db_pthread_specific", &l->specific))
         return "the C library does not publish its thread descriptor's layout";
     l->descriptor_bytes = *size;
-    if (dl_iterate_phdr(find_libc, l) == 0)
+    l->libc_bytes = 0;
+    if (!os_objects_visit(find_libc, l) || l->libc_bytes == 0)
         return "the C library's own thread-local storage is not found";
     if (l->libc_bytes > UTH_TLS_MAX_LIBC_BYTES)
         return "the C library's own thread-local storage is too big";

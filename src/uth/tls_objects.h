@@ -4,7 +4,7 @@
 
 #include "compiler.h"
 
-/* Grows with each object that is loaded; some tens of ns. */
+/* Grows with each object that is loaded, some tens of ns; 0: cannot be asked (os_objects_visit). */
 unsigned long long uth_tls_objects_loaded(void);
 /* Whether an object other than the C library and the runtime itself has thread-local storage, or calls what the C library keeps
  * for each thread: pthread_self, keys, uselocale, and errno where it has OpenMP constructs. */

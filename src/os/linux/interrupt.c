@@ -89,8 +89,7 @@ static void read_ranges(void)
 {
     unsigned long long loaded = 0;
     const struct ranges *now = ps_load_relaxed(&current);
-    os_objects_visit(count_loaded, &loaded);
-    if (now && loaded == objects_seen)
+    if (!os_objects_visit(count_loaded, &loaded) || (now && loaded == objects_seen))
         return;
     struct ranges *next = now == &lists[0] ? &lists[1] : &lists[0];
     next->n = 0;

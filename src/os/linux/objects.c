@@ -10,12 +10,24 @@
  * that takes any other lock of ours. So who loads holds nothing else of ours; several may load at once (readers go first); and a fork waits
  * for them before it takes anything else: its handler is registered last (os_loading_init).
  *
- * Rejected: asking no more in a child (its own dlopen would hang all the same). */
+ * A program's own dlopen may be in the middle as well, and holds the dynamic linker's lock in the child for ever. What asks in a child
+ * for the first time therefore sends a kernel thread ahead (PROBE_NS); where that does not come back, nobody asks any more: regions go on
+ * with what was known. A probe that is merely late costs no more than that.
+ * States of `asked`: SAFE (a process that nobody forked) -> in a child UNSURE -> SAFE or HOPELESS; changed under `asking`.
+ *
+ * Rejected: asking no more in any child (multiprocessing's import libraries there); looking at the lock itself (private to the C library). */
 #include "atomic.h"
 #include "os.h"
 
 #include <link.h>
 #include <pthread.h>
+
+#define PROBE_NS 200000000
+#define PROBE_STACK_BYTES ((size_t)64 * 1024)
+
+enum { SAFE, UNSURE, HOPELESS };
+static int asked = SAFE;
+static _Atomic uint32_t probe_came_back;
 
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -23,7 +35,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* The lock's owner may be another kernel thread in the child only by its number: an ordinary mutex does not look at that. */
 static void before_fork(void) { pthread_mutex_lock(&asking); }
 static void after_fork(void) { pthread_mutex_unlock(&asking); }
-static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork); }
+static void after_fork_in_child(void)
+{
+    if (asked == SAFE)
+        asked = UNSURE;
+    pthread_mutex_unlock(&asking);
+}
+static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork_in_child); }
 
 void os_objects_init(void) { pthread_once(&once, watch_forks); }
 
@@ -37,13 +55,55 @@ static void let_child_load(void) { loading = (pthread_rwlock_t)PTHREAD_RWLOCK_IN
 static void watch_forks_for_loaders(void) { pthread_atfork(wait_for_loaders, let_load, let_child_load); }
 
 void os_loading_init(void) { pthread_once(&loading_once, watch_forks_for_loaders); }
-void os_loading_begin(void) { pthread_rwlock_rdlock(&loading); }
 void os_loading_end(void) { pthread_rwlock_unlock(&loading); }
 
-void os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg)
+static int nothing(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    (void)info;
+    (void)bytes;
+    (void)arg;
+    return 1;
+}
+
+static void *probe(void *arg)
+{
+    dl_iterate_phdr(nothing, arg);
+    ps_store_release(&probe_came_back, 1);
+    os_wake(&probe_came_back, 1);
+    return NULL;
+}
+
+static int send_probe(void)
+{
+    os_thread thread;
+    uint64_t end = os_now_ns() + PROBE_NS, now;
+    ps_store_relaxed(&probe_came_back, 0);
+    if (os_thread_start(&thread, probe, NULL, PROBE_STACK_BYTES, true) != 0)
+        return SAFE; /* no kernel thread to be had: as the C library's own callers do */
+    os_thread_detach(thread);
+    while (!ps_load_acquire(&probe_came_back) && (now = os_now_ns()) < end)
+        os_park(&probe_came_back, 0, (int64_t)(end - now));
+    return ps_load_acquire(&probe_came_back) ? SAFE : HOPELESS;
+}
+
+bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
     os_objects_init();
     pthread_mutex_lock(&asking);
-    dl_iterate_phdr(visit, arg);
+    if (asked == UNSURE)
+        asked = send_probe();
+    bool safe = asked == SAFE;
+    if (safe)
+        dl_iterate_phdr(visit, arg);
     pthread_mutex_unlock(&asking);
+    return safe;
+}
+
+bool os_loading_begin(void)
+{
+    pthread_rwlock_rdlock(&loading);
+    if (os_objects_visit(nothing, NULL))
+        return true;
+    pthread_rwlock_unlock(&loading);
+    return false;
 }
