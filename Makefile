@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo check test guarantees check-ports conformance conformance-gnu conformance-llvm asan tsan ubsan bench bench-plots install format format-check lint clean
+.PHONY: all help demo check test guarantees fuzz check-ports conformance conformance-gnu conformance-llvm asan tsan ubsan bench bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -20,6 +20,7 @@ help:
 ## make demo         install what is missing, build, and show the main job (about four minutes)
 ## make check        install what is missing, build, run the tests (at most five minutes)
 ## make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
+## make fuzz         random values of every environment variable, CASES=5000 of them
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
 ## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm: one of them)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
@@ -51,6 +52,9 @@ test: all
 
 guarantees: all
 	cd $(BUILD) && $(CTEST) -L guarantees --repeat until-fail:$(or $(REPEAT),1)
+
+fuzz: all
+	CASES=$(or $(CASES),5000) $(CMAKE) --build $(BUILD) --target fuzz
 
 check-ports:
 	tools/install-deps build ports

@@ -130,7 +130,8 @@ static void show_all(FILE *f, bool verbose)
         if (ort_settings.spin_count == UINT64_MAX)
             show_text(f, "GOMP_SPINCOUNT", "");
         else
-            show_number(f, "GOMP_SPINCOUNT", ort_settings.spin_count);
+            show_number(f, "GOMP_SPINCOUNT",
+                        ort_settings.spin_count == UINT64_MAX - 1 ? UINT64_MAX : ort_settings.spin_count);
     }
     fputs("OPENMP DISPLAY ENVIRONMENT END\n", f);
 }
@@ -151,7 +152,7 @@ void ort_display_env(bool verbose)
 
 void ort_display_env_read(void)
 {
-    const char *format = os_env("OMP_AFFINITY_FORMAT"), *text = os_env("OMP_DISPLAY_ENV");
+    const char *format = getenv("OMP_AFFINITY_FORMAT"), *text = os_env("OMP_DISPLAY_ENV");
     if (format != NULL)
         ort_affinity_format_set(format, strlen(format));
     if (text == NULL)

@@ -138,13 +138,11 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
             kind = kinds[i].sched;
     if (kind == 0)
         return false;
-    long c = kind == ORT_SCHED_DYNAMIC || kind == ORT_SCHED_GUIDED;
+    long c = kind != ORT_SCHED_STATIC;
     if (*p == ',') {
         p++;
         if (!read_number(&p, 1, INT_MAX, &c))
             return false;
-        if (kind == ORT_SCHED_AUTO)
-            c = 0;
     }
     if (*p != '\0')
         return false;
