@@ -74,6 +74,7 @@ struct vp {
     /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
     _Atomic(const uint16_t *) victims;
     unsigned deal;                     /* cyclic distribution of outer threads */
+    unsigned yields;                   /* ee_yield: since the last time that it stood back for other kernel threads */
     uint64_t rechecked_at;             /* cpu_cycles at the last look for loaded objects */
     _Atomic uint64_t submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
     void *slot;                        /* ee_carrier_slot */

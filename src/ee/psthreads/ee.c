@@ -22,6 +22,7 @@ static struct ps_team *team_of(struct ee_team *team) { return (struct ps_team *)
 #define ACTIVE_SEARCH_NS UINT64_C(100000000)
 #define MAX_SPARES 2000 /* a hand-made barrier of as many threads opens */
 #define PAUSE_NS 15     /* what one iteration of a spin count is taken for */
+#define YIELDS_TO_SYSTEM 16
 
 /* What a kernel thread's stack would be: programs that run on kernel threads must find as much room here. */
 static size_t default_stack_bytes(void)
@@ -133,8 +134,12 @@ void ee_barrier_wait(struct ee_team *team, unsigned id) { ps_team_barrier_wait(t
 
 void ee_wait(_Atomic uint32_t *word, uint32_t expected) { ps_wait_on(word, expected); }
 void ee_wake(_Atomic uint32_t *word, unsigned n) { ps_wake_on(word, n); }
+/* Threads that yield to one another wait for somebody, perhaps on another vp, which can only go on if the system lets its kernel thread run:
+ * every so many yields this one stands back as well. */
 void ee_yield(void)
 {
-    if (!ps_yield())
+    struct vp *vp = ps_vp();
+    bool stand_back = vp != NULL && ++vp->yields % YIELDS_TO_SYSTEM == 0;
+    if (!ps_yield() || stand_back)
         os_yield();
 }
