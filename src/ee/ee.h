@@ -83,6 +83,17 @@ void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *mem
 /* Before the block's memory is reused for something else; no fork is open. */
 void ee_team_fini(struct ee_team *team);
 
+/* Binding. Places are sets of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1], which stay; once, before anything is
+ * bound. false: no memory, nothing is ever bound. */
+bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu);
+#define EE_NO_PLACE (-1)
+/* Before a fork, no region of the team open: member m is to run on processors of that place only. Then, for the team: the place that
+ * all members of the next regions have, or EE_NO_PLACE and whether they have different ones. Both hold until they are called
+ * anew; a team that was never bound need not be told. Member 0 runs on its parent's kernel thread where that is a root, which is bound
+ * from fork to join and has its own mask again afterwards. */
+void ee_member_bind(struct ee_member *m, int place);
+void ee_team_bind(struct ee_team *team, int place, bool scattered);
+
 /* Asks for a region of n threads: returns how many there can be, 1 <= result <= n (kernel threads may be refused by the
  * system; user-level threads never are). Must be followed by ee_team_fork with exactly the result, unless it is 1. */
 unsigned ee_team_reserve(struct ee_team *team, unsigned n);

@@ -2,7 +2,8 @@
  *
  *   %[[[0].]width]field    field: one letter or {long name}; "." aligns to the right, "0" fills numbers with zeros; %% is a percent sign
  * Does: all fields of OpenMP 5.2, for any thread; native_thread_id only for the caller's, as the number that the system knows its
- * kernel thread by now. thread_affinity is the thread's place, or all processors of the process where there are no places.
+ * kernel thread by now. thread_affinity is the place to which the thread is bound, else what its kernel thread may
+ * use (an initial thread), or the process (a member).
  * Callers: any thread of the program.
  *
  * Shared fields: the format: written and copied under `lock`, so that a reader never sees half of one.
@@ -139,13 +140,13 @@ static void add_affinity(struct text *to, const struct field *f, const struct or
 {
     struct os_cpuset set;
     struct ort_place place;
-    if (ort_place_of(t, &place)) {
+    if (t->team->enclosed && ort_place_of(t, &place)) {
         const struct ort_places *list = ort_places();
         os_cpuset_zero(&set);
         for (unsigned i = list->first[place.place]; i < list->first[place.place + 1]; i++)
             os_cpuset_add(&set, list->cpu[i]);
-    } else {
-        os_affinity_at_start(&set);
+    } else if (t->team->enclosed || os_affinity_get(&set) != 0) {
+        os_affinity_at_start(&set); /* a member's kernel thread is the runtime's own: where it runs now says nothing */
     }
     struct text measure = {0};
     add_ranges(&measure, &set);

@@ -74,6 +74,10 @@ struct ort_team {
     bool ee_ready;                 /* ee_team_init has been called */
     bool counted;                  /* its members are counted in contention->busy */
     int8_t bind;                   /* enum ort_bind: how its members have their places (place.h) */
+    struct ort_bound {             /* what its members were bound for last (ort_place_bind); n 0: never */
+        unsigned n, place, first, places;
+        int8_t bind;
+    } bound;
     struct ort_icv icv_store;
     struct ort_taskgroup group_store;
     /* (shared) number of the next single construct nobody has taken yet: compare-and-swap by members. */

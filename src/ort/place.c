@@ -169,6 +169,8 @@ static void make_places(void)
         places_exist = place_from_topology(&places, &machine, asked_kind, asked_count);
         os_topology_free(&machine);
     }
+    if (places_exist)
+        places_exist = ee_places(places.n, places.first, places.cpu);
     if (!places_exist)
         ps_warn("no memory for the places; threads are not bound");
 }
@@ -271,6 +273,29 @@ bool ort_place_of(const struct ort_thread *t, struct ort_place *out)
         return false;
     *out = place_of(t, list->n);
     return true;
+}
+
+void ort_place_bind(struct ort_team *team)
+{
+    const struct ort_places *list = ort_places();
+    if (list == NULL || team->n == 1)
+        return;
+    struct ort_place parent = place_of(team->parent, list->n), first = {0};
+    struct ort_bound wanted = {
+        .n = team->n, .place = parent.place, .first = parent.first, .places = parent.n, .bind = team->bind};
+    const struct ort_bound *is = &team->bound;
+    if (is->n == wanted.n && is->place == wanted.place && is->first == wanted.first && is->places == wanted.places &&
+        is->bind == wanted.bind)
+        return;
+    team->bound = wanted;
+    bool scattered = false;
+    for (unsigned id = 0; id < team->n; id++) {
+        struct ort_place p = ort_place_of_member(&parent, (enum ort_bind)team->bind, team->n, id);
+        first = id == 0 ? p : first;
+        scattered |= p.place != first.place;
+        ee_member_bind(&team->threads[id].member, (int)p.place);
+    }
+    ee_team_bind(&team->ee, scattered ? EE_NO_PLACE : (int)first.place, scattered);
 }
 
 /* --- processors ------------------------------------------------------------------------------------------------------------ */

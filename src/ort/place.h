@@ -1,14 +1,16 @@
 /* Places: sets of processors that OpenMP threads are bound to, and which place each thread has.
  *
  * Does: reads OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY, keeps the list of places, computes for any thread its place and its
- * place partition. Does not: bind anything. Whoever binds asks ort_place_of and ort_places; nobody does so yet: a vp may
- * run members of different places, so binding wants a queue for each place in the scheduler.
+ * place partition, and tells the entities before a region where its members belong. Does not: move anything: that is the entities' (ee.h).
+ * An initial thread has the first place as far as the routines go; its kernel thread is bound in active regions only, and has its own
+ * mask outside: a kernel thread that the program makes there would inherit a narrower one.
  * Callers: place_env_read in the loader; the others anywhere.
  *
  * Shared fields: the list is written once, in the loader or at the first need (names such as "cores" want the topology), then
  * read only; pthread_once orders it.
  * A thread's place is a pure function of the bind policies, sizes and numbers from the root inwards; nothing is stored for each thread,
- * so that regions pay nothing while nobody asks. Cost of asking: one step for each level.
+ * so that regions pay nothing while nobody asks. Cost of asking: one step for each level; of binding: the same, and one for each
+ * member where something has changed since the team's last region.
  * Failures: a variable that cannot be read: one line, and there are no places; no memory: the same.
  * Rejected: one bit mask a place: 512 bytes each, where most places are one processor.
  * OpenMP 5.2 sections 10.1.3, 21.1.5, 21.1.6; where a section leaves the choice, libgomp's. */
@@ -18,6 +20,7 @@
 #include "icv.h"
 #include "os.h"
 
+struct ort_team;
 struct ort_thread;
 
 struct ort_places {
@@ -39,6 +42,9 @@ struct ort_place {
 bool ort_place_of(const struct ort_thread *t, struct ort_place *out);
 /* Member `id` of a team of `size` whose parent has *parent. */
 struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bind bind, unsigned size, unsigned id);
+
+/* Before a region of the team is opened, whose size, policy and parent are set: binds its members. Cheap where all is as it was. */
+void ort_place_bind(struct ort_team *team);
 
 /* Processors that t may use as far as OpenMP goes: of the places, or what the system lets it use. */
 unsigned ort_num_procs(const struct ort_thread *t);

@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "display.h"
+#include "place.h"
 
 static void body(struct ee_member *member)
 {
@@ -214,6 +215,8 @@ unsigned ort_parallel_start(const struct ort_parallel *region)
     if (region->loop != NULL)
         ort_ws_prepare(team, region->loop);
     t->open = team;
+    if (PS_UNLIKELY(ort_settings.initial.bind != ORT_BIND_FALSE))
+        ort_place_bind(team);
     if (n > 1)
         ee_team_fork(&team->ee, n, !outer->enclosed);
     else

@@ -29,6 +29,7 @@ void idle_init(unsigned num_workers_first, unsigned num_vps)
 void idle_never_start(struct vp *vp)
 {
     ps_store_release(&vp->started, PS_WORKER_REFUSED); /* nor joined */
+    ps_bind_home_lost();
     if (bit_take(vp->id))
         ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
 }
@@ -58,7 +59,7 @@ bool idle_anything_ready(void)
 static bool look_everywhere(struct vp *vp)
 {
     return ps_load_seq(&vp->pinned) || ps_load_seq(&vp->mail) > MAIL_IDLE || ps_load_seq(&ps_rt.stopping) ||
-           idle_anything_ready();
+           idle_anything_ready() || (ps_places_on() && ps_bind_anything(vp));
 }
 
 void idle_search_begin(struct vp *vp)
@@ -91,6 +92,7 @@ static bool start_taken(struct vp *vp)
             return true;
     }
     ps_store_release(&vp->started, PS_WORKER_REFUSED);
+    ps_bind_home_lost();
     ps_sub_seq(&ps_idle.word, 1);
     uint64_t mail = ps_xchg_acq_rel(&vp->mail, MAIL_BUSY); /* no more of it, and what came must be run elsewhere */
     if (mail > MAIL_IDLE) {
@@ -128,11 +130,7 @@ void idle_wake_one(struct vp *near)
         progress_arm();
 }
 
-void idle_wake_this(struct vp *vp)
-{
-    if (bit_take(vp->id))
-        wake_taken(vp);
-}
+bool idle_wake_this(struct vp *vp) { return bit_take(vp->id) && wake_taken(vp); }
 
 /* Sleeps until a waker has set wake_word. */
 static void sleep_until_woken(struct vp *vp)

@@ -76,6 +76,6 @@ static inline void idle_notify(struct vp *near)
 }
 /* Is anything in a queue? Looks at each under its lock. */
 bool idle_anything_ready(void);
-/* Wakes this vp if it is parked (its mailbox or pinned slot was filled, or the library stops). */
-void idle_wake_this(struct vp *vp);
+/* Wakes this vp if it is parked (its mailbox or pinned slot was filled, or the library stops); false: it was not, or cannot run. */
+bool idle_wake_this(struct vp *vp);
 #endif

@@ -29,6 +29,7 @@ struct survey {
     unsigned pending; /* entries ready in all queues */
     unsigned roots;   /* ready, each bound to its vp */
     unsigned stuck;   /* vps that hold some of them up */
+    unsigned bound;   /* such vps whose places' queues are not empty */
 };
 
 /* Has vp's kernel thread, which passed no scheduling point for a while, used the processor or gone to sleep in the kernel? */
@@ -44,7 +45,7 @@ static bool really_stuck(struct vp *vp, unsigned id)
 
 static void look_at(struct vp *vp, unsigned id, struct survey *s)
 {
-    unsigned ready = ps_load_relaxed(&vp->queue.count);
+    unsigned bound = ps_places_on() ? ps_bind_pending(vp) : 0, ready = ps_load_relaxed(&vp->queue.count) + bound;
     bool root = ps_load_relaxed(&vp->pinned) != NULL;
     s->pending += ready;
     s->roots += root;
@@ -63,6 +64,7 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
     if (seen[id].still <= STALL_TICKS || !(orphan || really_stuck(vp, id)))
         return;
     s->stuck += ready != 0;
+    s->bound += bound != 0;
     if (root && !orphan)
         progress_preempt(vp); /* again at each tick: what it interrupts may not be ready to go */
 }
@@ -110,7 +112,11 @@ static void watch(void)
         if (calm > STALL_TICKS + 1) { /* longer than it takes to see the next stall */
             burst = 1;
             ps_store_relaxed(&ps_progress.starving, 0);
+            if (ps_places_on())
+                ps_bind_starving(false);
         }
+        if (s.bound)
+            ps_bind_starving(true);
         if (s.stuck && !idle_any()) {
             ps_store_relaxed(&ps_progress.starving, 1);
             start_spares(burst); /* an entry may be a whole team; who finds nothing retires at once */
@@ -142,7 +148,8 @@ static void *progress_main(void *arg)
         }
         watch();
         ps_store_seq(&ps_progress.armed, 0);
-        if (!ps_load_acquire(&stop_word) && (idle_anything_ready() || some_root_ready()))
+        if (!ps_load_acquire(&stop_word) &&
+            (idle_anything_ready() || some_root_ready() || (ps_places_on() && ps_bind_anything(NULL))))
             ps_store_seq(&ps_progress.armed, 1);
     }
     return NULL;
@@ -155,7 +162,9 @@ void progress_arm_slow(void)
     uint32_t none = NONE;
     if (PS_UNLIKELY(ps_cas_acq_rel(&alive, &none, STARTING))) {
         /* No signal is ever handled on it. Refused: no monitor; what never starves runs all the same. */
+        bind_lift();
         int err = os_thread_start(&thread, progress_main, NULL, (size_t)64 * 1024, true);
+        bind_lower();
         ps_store_release(&alive, err ? REFUSED : RUNNING);
         return;
     }

@@ -62,6 +62,7 @@ void *vp_worker_main(void *arg)
     vp->own_tp = cpu_get_tp();
     vp->own_errno = &errno;
     ps_store_release(&vp->attached, 1);
+    vp->place = 0; /* of the kernel thread that carried it before */
     vp_enter_loop(vp);
     uth_cache_drain(&vp->stacks);
     uth_release(&vp->native);
@@ -78,7 +79,9 @@ int vp_start_worker(struct vp *vp)
 {
     static _Atomic uint32_t said;
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    bind_lift();
     int err = os_thread_start(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    bind_lower();
     if (err) {
         forget_worker();
         if (!ps_xchg_acq_rel(&said, 1))
@@ -344,6 +347,7 @@ struct vp *ps_vp_attach(void)
     vp->own_tp = cpu_get_tp();
     vp->own_errno = &errno;
     vp->tls = NULL;
+    vp->place = 0;
     uth_overflow_thread_init();
     if (uth_adopt(&vp->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
@@ -502,6 +506,7 @@ void ps_after_fork_in_child(void)
     if (self)
         ps_store_relaxed(&self->tid, os_thread_id());
     ps_queue_init(&ps_rt.global);
+    ps_bind_after_fork_in_child();
     idle_init(1, ps_rt.num_vps);
     if (self && !self->is_guest &&
         self->id != 0) /* a member forked on a worker: this kernel thread carries it already */

@@ -88,6 +88,42 @@ static void become_member(struct vp *vp, struct ps_member *m, const struct psthr
     m->thread.vp = vp;
     vp->current = &m->thread;
     vp_tick(vp);
+    vp_follow(vp, &m->thread);
+}
+
+void ps_member_bind(struct ps_member *m, int place)
+{
+    m->place = (uint32_t)(place + 1);
+    m->thread.item.bound = place != PS_NO_PLACE;
+}
+
+void ps_team_bind(struct ps_team *team, int place, bool scattered)
+{
+    team->place = (uint32_t)(place + 1);
+    team->item.bound = place != PS_NO_PLACE;
+    team->scattered = scattered;
+    team->bound = scattered || place != PS_NO_PLACE;
+}
+
+/* Members 1 .. n-1 of a bound team. With places of their own: each by mail to a vp of its place, or as a thread into the place's queue. With
+ * the same place: the entry goes into that one's queue. */
+static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n)
+{
+    unsigned mailed = 0;
+    for (unsigned id = 1; team->scattered && id < n; id++) {
+        if (ps_bind_mail(vp, ps_team_member(team, id)))
+            mailed++;
+        else
+            ps_team_enqueue_late(team, id, vp);
+    }
+    ps_store_relaxed(&team->spread, mailed == n - 1);
+    team->mailed = mailed > 0;
+    if (team->scattered)
+        return;
+    struct ps_queue *places = ps_bind_queue(&team->item);
+    ps_store_relaxed(&team->next, 1);
+    team->home = places ? places : &vp->queue;
+    vp_enqueue(vp, &team->item, PS_FRONT);
 }
 
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
@@ -105,15 +141,20 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     /* Nothing to claim while the mail goes out: a vp that gets some must not claim a number that is mailed next. */
     ps_store_relaxed(&team->next, n);
     unsigned next = 1;
-    if (outermost) {
+    if (outermost)
         ps_recheck_tls(); /* objects may have been loaded since the last region */
-        next = post_mail(vp, team, n);
+    if (PS_UNLIKELY(team->bound)) {
+        fork_bound(vp, team, n);
+        become_member(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
+        return;
     }
+    if (outermost)
+        next = post_mail(vp, team, n);
     ps_store_relaxed(&team->spread, next == n);
     team->mailed = next > 1;
     if (next < n) {
         ps_store_relaxed(&team->next, next);
-        team->home = vp;
+        team->home = &vp->queue;
         vp_enqueue(vp, &team->item, PS_FRONT);
     }
     become_member(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
@@ -245,7 +286,7 @@ static void unpublish(struct ps_team *team)
 {
     if (!team->home)
         return;
-    struct ps_queue *q = &team->home->queue;
+    struct ps_queue *q = team->home;
     ps_spin_lock(&q->lock);
     if (ps_list_linked(&team->item.link))
         ps_queue_remove_locked(q, &team->item);
@@ -258,6 +299,7 @@ static void become_parent(struct vp *vp, struct ps_team *team)
     vp->current = team->parent;
     team->parent->uth = vp->uth;
     team->parent->vp = vp;
+    vp_follow(vp, team->parent);
 }
 
 /* Runs what nobody took, as calls on this stack. True: all members have ended. */
@@ -279,7 +321,7 @@ static void wait_for_members(struct ps_team *team, bool room)
     unsigned limit = ps_spin_limit() * JOIN_PATIENCE;
     if (spin_for_members(team, limit))
         return;
-    if (team->mailed && !room) {
+    if (team->mailed && (!room || team->scattered)) {
         requeue_mail(ps_vp(), team);
     } else if (team->mailed) {
         unsigned taken = take_mail_back(ps_vp(), team);

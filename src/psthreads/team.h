@@ -34,6 +34,7 @@ struct ps_member {
     _Atomic uint32_t blocked;
     /* (shared) the region's number when the body has returned: then the identity may be lent to an assistant, who sets 0. */
     _Atomic uint32_t done_in;
+    uint32_t place; /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
 };
 
 #define PS_TEAM_WAITING 0x80000000u /* in `left`: the parent blocks for it */
@@ -44,6 +45,8 @@ struct ps_team {
     _Atomic bool
         spread; /* (shared: mailed members may look while the parent writes) every member has a vp of its own: it can pay to spin */
     bool mailed;     /* some member was offered by mail */
+    bool bound;      /* its members are (bind.h) */
+    bool scattered;  /* members have places of their own: each is queued by itself, none is claimed */
     uint32_t n;      /* members of the open region, the parent's own (0) counted */
     uint32_t region; /* number of the region, never 0; counts up with each fork */
     const struct ps_team_ops *ops;
@@ -51,9 +54,10 @@ struct ps_team {
     uint32_t stride; /* bytes from member to member */
     uint32_t n_max;
     PS_LINE_ALIGNED struct psthread *parent; /* who forked */
-    struct vp *home;                         /* in whose queue the entry stands; parent only */
+    struct ps_queue *home;                   /* the queue that the entry stands in; parent only */
     /* line 1 (with parent, home): (shared) next member number to be claimed; fetch-and-add by anyone who may look */
     _Atomic uint32_t next;
+    uint32_t place;             /* with item.bound: all members' place, from 1; parent only */
     _Atomic uint32_t assisting; /* (shared) an assistant is on its way: at most one at a time */
     /* line 2: (shared) members and assistants not ended yet | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint32_t left;
@@ -76,6 +80,11 @@ static inline struct ps_member *ps_team_member(const struct ps_team *team, unsig
     return (struct ps_member *)(void *)(team->members + (size_t)id * team->stride);
 }
 
+/* Before a fork, with no region open: member m belongs to place `place` (from 0; PS_NO_PLACE: to none); then ps_team_bind, with the place
+ * that all members of the next regions have, or PS_NO_PLACE and whether they have different ones. Member 0's is the caller's place. */
+#define PS_NO_PLACE (-1)
+void ps_member_bind(struct ps_member *m, int place);
+void ps_team_bind(struct ps_team *team, int place, bool scattered);
 /* Opens a region of n >= 2 members; the caller is member 0 from here on. Does not switch. */
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost);
 /* Member 0 is through: helps, waits for the others; the caller is the thread that forked again. May switch. */

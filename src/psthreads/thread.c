@@ -138,6 +138,7 @@ static void thread_make(struct psthread *t, struct psthread *parent, const psthr
         flags |= PS_T_OUTER;
     t->item.link.next = NULL;
     t->item.kind = PS_KIND_THREAD;
+    t->item.bound = 0;
     t->flags = (uint8_t)flags;
     t->level = (uint16_t)(parent->level + 1);
     t->uth = NULL;

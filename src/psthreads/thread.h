@@ -21,7 +21,19 @@ enum ps_kind { PS_KIND_THREAD, PS_KIND_TEAM };
 struct ps_item {
     struct ps_list link; /* guarded by the lock of the queue it is in */
     uint8_t kind;        /* constant while it is in a queue */
+    uint8_t room[2];     /* psthread's own */
+    uint8_t bound;       /* 1: a member, or a team, that belongs to a place (bind.h); written while no region is open */
 };
+
+/* A thread, and not bound: one look at kind and bound, whatever the room between them holds (the processors are little-endian). */
+static inline bool ps_item_plain(const struct ps_item *item)
+{
+    uint32_t word;
+    __builtin_memcpy(&word, (const char *)item + offsetof(struct ps_item, kind), sizeof word);
+    return (word & 0xff0000ffu) == 0;
+}
+_Static_assert(PS_KIND_THREAD == 0 && offsetof(struct ps_item, bound) == offsetof(struct ps_item, kind) + 3,
+               "see there");
 
 enum ps_state {
     PS_MADE,    /* created, not submitted */
@@ -57,6 +69,7 @@ struct psthread {
             uint8_t item_kind;
             uint8_t flags; /* PS_T_..., set by the maker */
             _Atomic uint8_t state;
+            uint8_t item_bound;
             uint16_t level;
             uint16_t team_id; /* member: its number */
         };
@@ -86,7 +99,8 @@ struct psthread {
     uint32_t kept_zombies; /* that the last sweep left; owner only */
 };
 _Static_assert(sizeof(struct psthread) == 120, "a million ready threads are to fit in 128 MB");
-_Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, kind) + 1,
-               "flags overlay ps_item's padding");
+_Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, room) &&
+                   offsetof(struct psthread, item_bound) == offsetof(struct ps_item, bound),
+               "flags and state overlay ps_item's room");
 
 #endif

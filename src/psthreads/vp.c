@@ -118,7 +118,7 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
 }
 
 /* Continues thread t, which has a context, in the place of `from`. */
-static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
+static inline struct vp *vp_resume_here(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
 {
     struct uth *to = t->uth;
     uth_await_saved(to);
@@ -126,6 +126,11 @@ static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthr
     vp->current = t;
     vp_tick(vp);
     return vp_leave(vp, from, to, dying);
+}
+static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
+{
+    vp_follow(vp, t);
+    return vp_resume_here(vp, from, t, dying);
 }
 
 static void loop_entry(void *transfer, void *arg)
@@ -184,6 +189,8 @@ static struct ps_work take_front(struct ps_queue *q)
     return w;
 }
 
+struct ps_work vp_take_front(struct ps_queue *q) { return take_front(q); }
+
 static struct psthread *take_pinned(struct vp *vp)
 {
     if (PS_LIKELY(!ps_load_relaxed(&vp->pinned)))
@@ -191,11 +198,13 @@ static struct psthread *take_pinned(struct vp *vp)
     return ps_xchg_acq_rel(&vp->pinned, NULL);
 }
 
-struct ps_work vp_take_own(struct vp *vp)
+static PS_ALWAYS_INLINE struct ps_work take_own(struct vp *vp)
 {
     struct psthread *pinned = take_pinned(vp);
-    return pinned ? ps_work_of(pinned) : take_front(&vp->queue);
+    struct ps_work w = pinned ? ps_work_of(pinned) : take_front(&vp->queue);
+    return PS_LIKELY(ps_work_some(w)) || !ps_places_on() ? w : ps_bind_take(vp);
 }
+struct ps_work vp_take_own(struct vp *vp) { return take_own(vp); }
 
 /* A thief takes one entry's worth for itself and, where the victim has many threads, up to this many more for its own queue:
  * one visit each would wear the victim's lock when threads are finer than a line's transfer. */
@@ -272,6 +281,11 @@ static struct ps_work steal_round(struct vp *vp)
     return ps_rt.has_global ? take_front(&ps_rt.global) : w;
 }
 
+static bool own_seem_empty(struct vp *vp)
+{
+    return ps_queue_seems_empty(&vp->queue) && (!ps_places_on() || ps_bind_seems_empty(vp));
+}
+
 static bool others_seem_empty(struct vp *vp)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
@@ -303,12 +317,12 @@ static struct ps_work search_once(struct vp *vp)
     struct ps_work w = take_mail(vp);
     if (ps_work_some(w))
         return w;
-    if (!ps_load_relaxed(&vp->pinned) && ps_queue_seems_empty(&vp->queue) && others_seem_empty(vp))
+    if (!ps_load_relaxed(&vp->pinned) && own_seem_empty(vp) && others_seem_empty(vp))
         return w;
     uint64_t idle = MAIL_IDLE;
     if (!ps_cas_acquire(&vp->mail, &idle, MAIL_BUSY))
         return take_mail(vp);
-    w = vp_take_own(vp);
+    w = take_own(vp);
     if (!ps_work_some(w))
         w = steal_round(vp);
     if (!ps_work_some(w))
@@ -348,7 +362,7 @@ static struct ps_work find_work_spare(struct vp *vp)
 {
     if (!ps_load_relaxed(&ps_progress.starving))
         return PS_NO_WORK;
-    struct ps_work w = vp_take_own(vp);
+    struct ps_work w = take_own(vp);
     return ps_work_some(w) ? w : steal_round(vp);
 }
 
@@ -361,7 +375,7 @@ static struct ps_work find_work(struct vp *vp)
     if (!vp->searching) { /* a worker that was just started is counted already */
         w = PS_NO_WORK;
         if (ps_load_relaxed(&vp->mail) == MAIL_BUSY) { /* else vp_offer has found nothing at hand just now */
-            w = vp_take_own(vp);
+            w = take_own(vp);
             if (!ps_work_some(w))
                 w = steal_round(vp);
         }
@@ -394,6 +408,7 @@ static void vp_run_fresh(struct vp *vp, struct psthread *t)
     ps_store_relaxed(&t->state, PS_RUNNING);
     vp->current = t;
     vp_tick(vp);
+    vp_follow(vp, t);
     void *result = t->fn(t->arg);
     vp = ps_vp();
     if (own_tls)
@@ -457,7 +472,7 @@ void vp_abandon(struct vp *vp)
 
 /* --- waiting ---------------------------------------------------------------------------------------------------------- */
 
-static void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
+static PS_ALWAYS_INLINE void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
 {
     ps_spin_lock(&q->lock);
     if (end == PS_FRONT)
@@ -494,13 +509,13 @@ static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, st
 }
 
 /* Goes on with w in the place of self, whose uth keeps its context; self finds its errno again also where it has no
- * thread-local block of its own. */
-static inline void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w)
+ * thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w may run. */
+static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     struct psthread *t = ps_work_thread(w);
     int error = vp_errno(vp);
     if (PS_LIKELY(t && t->uth)) {
-        vp = vp_resume(vp, self->uth, t, false);
+        vp = may_be_bound ? vp_resume(vp, self->uth, t, false) : vp_resume_here(vp, self->uth, t, false);
     } else {
         switch_to_fresh(vp, self, w);
         vp = ps_vp();
@@ -513,12 +528,12 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
                                             "work descriptors run as calls and may not wait");
     struct vp *vp = ps_vp();
-    struct ps_work w = vp_take_own(vp);
+    struct ps_work w = take_own(vp);
     if (ps_work_thread(w) == self) /* readied before it left */
         return;
     struct uth *stack = self->uth;
     stack->wait = (struct uth_wait){.thread = self, .object = object, .kind = kind};
-    vp_switch_away(vp, self, w);
+    vp_switch_away(vp, self, w, true);
     stack->wait.thread = NULL;
 }
 
@@ -546,6 +561,17 @@ void ps_ready(struct psthread *t, enum ps_end end)
     progress_arm_for_root();
 }
 
+/* The same where places have queues of their own; self is on no kernel thread's own stack. */
+static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
+{
+    struct ps_work w = take_own(vp);
+    if (!ps_work_some(w))
+        return false;
+    vp_enqueue(vp, &self->item, PS_BACK);
+    vp_switch_away(vp, self, w, true);
+    return true;
+}
+
 static inline bool yield(void)
 {
     struct vp *vp = carried_now();
@@ -554,35 +580,41 @@ static inline bool yield(void)
     struct psthread *self = vp->current;
     if (vp->uth == &vp->native) { /* on its kernel thread's own stack: it may not enter the queue */
         struct ps_work w = take_front(&vp->queue);
+        if (ps_places_on() && !ps_work_some(w))
+            w = ps_bind_take(vp);
         if (!ps_work_some(w))
             return false;
         ps_store_seq(&vp->pinned, self);
-        vp_switch_away(vp, self, w);
+        vp_switch_away(vp, self, w, true);
         return true;
     }
+    if (PS_UNLIKELY(vp->place != 0)) /* self is bound, or ran after something that was */
+        return yield_with_places(vp, self);
     struct psthread *pinned = take_pinned(vp);
     struct ps_work w = ps_work_of(pinned);
     struct ps_queue *q = &vp->queue;
     if (!pinned && ps_queue_seems_empty(q))
-        return false;
+        return ps_places_on() && yield_with_places(vp, self);
     ps_spin_lock(&q->lock);
     struct ps_item *front = ps_queue_item(q->items.next);
-    if (PS_LIKELY(!pinned && !ps_list_empty(&q->items) && front->kind == PS_KIND_THREAD)) {
+    if (PS_LIKELY(!pinned && !ps_list_empty(&q->items) && ps_item_plain(front))) {
         /* The front leaves, the caller comes to the back: their number stays. */
         ps_list_remove(&front->link);
         ps_list_push_back(&q->items, &self->item.link);
-        w = ps_work_of(PS_CONTAINER_OF(front, struct psthread, item));
-    } else {
-        while (!ps_work_some(w) && !ps_list_empty(&q->items))
-            w = take_item_locked(q, ps_queue_item(q->items.next));
-        if (ps_work_some(w))
-            ps_queue_push_back_locked(q, &self->item);
+        ps_spin_unlock(&q->lock);
+        idle_notify(NULL);
+        vp_switch_away(vp, self, ps_work_of(PS_CONTAINER_OF(front, struct psthread, item)), false);
+        return true;
     }
+    while (!ps_work_some(w) && !ps_list_empty(&q->items))
+        w = take_item_locked(q, ps_queue_item(q->items.next));
+    if (ps_work_some(w))
+        ps_queue_push_back_locked(q, &self->item);
     ps_spin_unlock(&q->lock);
     if (PS_UNLIKELY(!ps_work_some(w)))
         return false;
     idle_notify(NULL);
-    vp_switch_away(vp, self, w);
+    vp_switch_away(vp, self, w, true);
     return true;
 }
 
@@ -601,9 +633,8 @@ bool vp_give_way_to_root(struct vp *vp, struct psthread *self)
     struct psthread *root = take_pinned(vp);
     if (!root)
         return false;
-    push(&vp->queue, &self->item, PS_BACK);
-    idle_notify(NULL);
-    vp_switch_away(vp, self, ps_work_of(root));
+    vp_enqueue(vp, &self->item, PS_BACK);
+    vp_switch_away(vp, self, ps_work_of(root), true);
     return true;
 }
 
@@ -612,13 +643,27 @@ unsigned ps_spin_limit(void) { return ps_rt.block_on_idle ? 0 : ps_rt.spin_limit
 bool ps_spin_useful(void)
 {
     struct vp *vp = ps_vp();
-    return vp && !ps_rt.block_on_idle && ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned);
+    return vp && !ps_rt.block_on_idle && own_seem_empty(vp) && !ps_load_relaxed(&vp->pinned);
 }
 
 /* --- inserting ----------------------------------------------------------------------------------------------------------- */
 
+static PS_NOINLINE void enqueue_with_places(struct vp *target, struct ps_item *item, enum ps_end end)
+{
+    if (item->bound && ps_bind_queue(item) != NULL) {
+        ps_bind_enqueue(item, end);
+        return;
+    }
+    push(&target->queue, item, end);
+    idle_notify(target);
+}
+
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
 {
+    if (ps_places_on()) {
+        enqueue_with_places(target, item, end);
+        return;
+    }
     push(&target->queue, item, end);
     idle_notify(target);
 }

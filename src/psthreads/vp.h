@@ -10,6 +10,7 @@
 #ifndef PS_VP_H
 #define PS_VP_H
 
+#include "bind.h"
 #include "idle.h"
 #include "os.h"
 #include "queue.h"
@@ -65,6 +66,7 @@ struct vp {
     bool is_spare;  /* carried by a kernel thread of the monitor's */
     bool searching; /* counted in idle's searching; owner only (the waker counts for a parked one) */
     unsigned id;
+    unsigned place;         /* that its kernel thread is bound to, from 1; 0: none */
     struct ps_work handoff; /* for the loop that starts next */
     struct uth_cache stacks;
     struct psthread *free_threads;
@@ -81,6 +83,7 @@ struct vp {
     struct uth native;                 /* the kernel thread's own stack */
     struct psthread root;              /* its thread, where the kernel thread is a root's */
     os_thread kernel_thread;           /* workers */
+    struct os_cpuset own_mask;         /* with place: its kernel thread's mask of before */
 
     PS_LINE_ALIGNED struct ps_queue queue;
 
@@ -116,7 +119,8 @@ struct ps_runtime {
     bool block_on_idle;      /* passive: never spin for another thread */
     bool has_global;
     bool verbose;
-    unsigned max_spares;        /* 0: no monitor */
+    unsigned max_spares;                /* 0: no monitor */
+    _Atomic(struct ps_places *) places; /* NULL: nothing is ever bound (bind.h) */
     _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */
     struct ps_queue global;     /* optional queue for coarse threads */
     _Atomic uint32_t num_slots; /* vps in use or once used: the range worth visiting */
@@ -126,6 +130,8 @@ struct ps_runtime {
 };
 extern struct ps_runtime ps_rt;
 
+static inline bool ps_places_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.places) != NULL); }
+
 static inline struct vp *ps_vp_at(unsigned id) { return ps_load_acquire(&ps_rt.vp[id]); }
 
 /* The vp that the calling kernel thread carries; NULL: none. Never inlined (see ps_current). */
@@ -133,8 +139,15 @@ struct vp *ps_vp(void);
 /* The same, attaching a root at need. */
 struct vp *ps_vp_attach(void);
 
-/* Something ready in the vp's own reach: pinned context, then the front of its queue. */
+/* Something ready in the vp's own reach: pinned context, then the front of its queue, then of its places'. */
 struct ps_work vp_take_own(struct vp *vp);
+struct ps_work vp_take_front(struct ps_queue *q);
+/* vp is about to run t: its kernel thread goes where t belongs. */
+static inline void vp_follow(struct vp *vp, const struct psthread *t)
+{
+    if (ps_places_on())
+        vp_follow_slow(vp, t);
+}
 /* Runs a loop in the place of the caller, whose uth is free to be used: never returns. */
 PS_NORETURN void vp_loop(struct vp *vp, struct uth *self);
 /* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */

@@ -114,6 +114,15 @@ unsigned ee_team_reserve(struct ee_team *team, unsigned n)
                 uth_default_stack_bytes() / 1024, fit);
     return (unsigned)fit;
 }
+_Static_assert(EE_NO_PLACE == PS_NO_PLACE, "no place is the same");
+bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
+{
+    ps_start();
+    return ps_bind_places(n, first, cpu);
+}
+void ee_member_bind(struct ee_member *m, int place) { ps_member_bind((struct ps_member *)(void *)m, place); }
+void ee_team_bind(struct ee_team *team, int place, bool scattered) { ps_team_bind(team_of(team), place, scattered); }
+
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost) { ps_team_fork(team_of(team), n, outermost); }
 void ee_team_join(struct ee_team *team) { ps_team_join(team_of(team)); }
 void ee_team_assist(struct ee_team *team) { ps_team_assist(team_of(team)); }

@@ -43,6 +43,7 @@ struct worker {
 struct member {
     struct team *team;
     struct worker *worker; /* 1 .. n-1; member 0 is the parent's kernel thread */
+    uint32_t place;        /* that it is bound to, from 1; 0: none; the parent, while no region is open */
     _Atomic uint32_t
         done_in; /* the region whose share it has run: then its worker may be asked to assist, who sets 0 */
 };
@@ -55,6 +56,7 @@ struct team {
     uint32_t n_max, n, region, reserved;
     bool outermost, keeps_workers;
     void *parent_local;
+    uint32_t parent_place;
     uint32_t born_in; /* fork_generation when its workers were taken */
     /* workers that have not ended, | PARENT_ASLEEP; who brings it to PARENT_ASLEEP wakes the parent, by address only: the block
      * may be gone by then */
@@ -80,6 +82,10 @@ static struct member *member_at(struct team *team, unsigned id)
 static __thread void *local __attribute__((tls_model("initial-exec")));
 static __thread void *slot __attribute__((tls_model("initial-exec")));
 static __thread uint32_t carrier_number __attribute__((tls_model("initial-exec"))); /* 0: none yet, else id + 1 */
+
+/* Place of the calling kernel thread, from 1 (0: not bound), and its mask of before. */
+static __thread uint32_t here __attribute__((tls_model("initial-exec")));
+static __thread struct os_cpuset *own_mask __attribute__((tls_model("initial-exec")));
 
 static struct ee_config config;
 static unsigned num_procs = 1;
@@ -123,6 +129,9 @@ static void root_ended(void *value)
 {
     if (config.root_exit && value)
         config.root_exit(value);
+    free(own_mask);
+    own_mask = NULL;
+    here = 0;
 }
 
 void ee_init(const struct ee_config *wanted)
@@ -167,12 +176,64 @@ unsigned ee_carrier_id(void)
 }
 unsigned ee_max_carriers(void) { return 1u << 20; }
 
+/* --- places ------------------------------------------------------------------------------------------------------------------ */
+
+/* Given once. A kernel thread is bound while it is a bound member; a worker that it makes begins with the mask of before. */
+static struct {
+    unsigned n;
+    const unsigned *first, *cpu;
+} places;
+
+bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
+{
+    places.first = first;
+    places.cpu = cpu;
+    places.n = n;
+    return n > 0;
+}
+
+static void move_to(const struct os_cpuset *mask)
+{
+    static _Atomic uint32_t said;
+    int error = os_affinity_set(mask);
+    if (error && !ps_xchg_acq_rel(&said, 1))
+        ps_warn("the system does not let a thread be bound to its place (%s): it runs where it may (said once)",
+                strerror(error));
+}
+
+static void place_mask(uint32_t place, struct os_cpuset *mask)
+{
+    os_cpuset_zero(mask);
+    for (unsigned i = places.first[place - 1]; i < places.first[place]; i++)
+        os_cpuset_add(mask, places.cpu[i]);
+}
+
+/* The calling kernel thread goes to that place; 0: its own mask again. */
+static void follow(uint32_t place)
+{
+    struct os_cpuset mask;
+    if (PS_LIKELY(place == here))
+        return;
+    if (!own_mask && (own_mask = malloc(sizeof *own_mask)) == NULL)
+        return;
+    if (!here && os_affinity_get(own_mask))
+        os_affinity_at_start(own_mask);
+    if (place)
+        place_mask(place, &mask);
+    move_to(place ? &mask : own_mask);
+    here = place;
+}
+
+void ee_member_bind(struct ee_member *m, int place) { ((struct member *)(void *)m)->place = (uint32_t)(place + 1); }
+void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED bool scattered) {}
+
 /* --- workers --------------------------------------------------------------------------------------------------------------- */
 
 static void worker_run(struct worker *w, enum order order)
 {
     struct team *team = w->team;
     struct member *m = w->member;
+    follow(m->place);
     if (order == ORDER_MEMBER) {
         local = m;
         team->ops->body((struct ee_member *)(void *)m);
@@ -207,6 +268,7 @@ static void *worker_main(void *arg)
     ps_sub_relaxed(&num_workers, 1);
     pthread_mutex_lock(&pool_lock); /* who gave the order may still look at w */
     pthread_mutex_unlock(&pool_lock);
+    free(own_mask);
     free(w);
     return NULL;
 }
@@ -226,7 +288,10 @@ static struct worker *worker_new(void)
     if (w) {
         memset(w, 0, sizeof *w);
         ps_add_relaxed(&num_workers, 1);
+        uint32_t place = here;
+        follow(0); /* it inherits the mask */
         err = os_thread_start(&w->thread, worker_main, w, config.stack_bytes, false);
+        follow(place);
     }
     if (!err) {
         os_thread_detach(w->thread);
@@ -320,6 +385,8 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
         give_order(m->worker, ORDER_MEMBER);
     }
     local = member_at(team, 0);
+    team->parent_place = here;
+    follow(member_at(team, 0)->place);
 }
 
 void ee_team_join(struct ee_team *t)
@@ -334,6 +401,7 @@ void ee_team_join(struct ee_team *t)
     }
     ps_store_relaxed(&team->left, 0);
     local = team->parent_local;
+    follow(team->parent_place);
     if (!team->keeps_workers)
         workers_put(team);
 }

@@ -1,0 +1,280 @@
+/* Places' queues, and kernel threads that follow what they run. See bind.h. */
+#include "bind.h"
+
+#include "check.h"
+#include "vp.h"
+
+#include <stdlib.h>
+
+static struct ps_places *places(void) { return ps_load_acquire(&ps_rt.places); }
+
+/* --- the table ------------------------------------------------------------------------------------------------------------- */
+
+/* One processor for each vp: the places' first ones, then their second ones and so on, each once; returns how many there are. */
+static unsigned deal_processors(unsigned n, const unsigned *first, const unsigned *cpu, unsigned *dealt)
+{
+    struct os_cpuset seen;
+    unsigned used = 0;
+    os_cpuset_zero(&seen);
+    for (unsigned k = 0, some = 1; some; k++) {
+        some = 0;
+        for (unsigned p = 0; p < n; p++) {
+            if (first[p] + k >= first[p + 1])
+                continue;
+            some = 1;
+            unsigned c = cpu[first[p] + k];
+            if (os_cpuset_has(&seen, c))
+                continue;
+            os_cpuset_add(&seen, c);
+            dealt[used++] = c;
+        }
+    }
+    return used;
+}
+
+/* Vp v's processor is dealt[v % processors]: lists homes both ways. at and homes have room. */
+static void find_homes(struct ps_places *all, const unsigned *dealt, unsigned processors, uint16_t *homes)
+{
+    unsigned used = 0;
+    for (unsigned v = 0; v < all->num_vps; v++) {
+        all->first[v] = used;
+        for (unsigned p = 0; p < all->n; p++)
+            if (os_cpuset_has(&all->place[p].mask, dealt[v % processors]))
+                all->at[used++] = p;
+    }
+    all->first[all->num_vps] = used;
+    for (unsigned p = 0; p < all->n; p++) {
+        struct ps_place *place = &all->place[p];
+        place->homes = homes;
+        for (unsigned v = 0; v < all->num_vps; v++)
+            if (os_cpuset_has(&place->mask, dealt[v % processors]))
+                place->homes[place->num_homes++] = (uint16_t)v;
+        homes += place->num_homes;
+    }
+}
+
+void ps_places_free(struct ps_places *all)
+{
+    if (all != NULL && all->place != NULL)
+        free(all->place[0].homes);
+    free(all->place);
+    free(all->first);
+    free(all->at);
+    free(all);
+}
+
+struct ps_places *ps_places_make(unsigned num_vps, unsigned n, const unsigned *first, const unsigned *cpu)
+{
+    struct ps_places *all = aligned_alloc(PS_CACHE_LINE, sizeof *all);
+    struct ps_place *place = aligned_alloc(PS_CACHE_LINE, n * sizeof *place);
+    unsigned *dealt = malloc(first[n] * sizeof *dealt), *starts = malloc((num_vps + 1) * sizeof *starts);
+    unsigned processors = dealt != NULL ? deal_processors(n, first, cpu, dealt) : 0, pairs = 0;
+    for (unsigned v = 0; v < num_vps && processors > 0; v++)
+        for (unsigned i = 0; i < first[n]; i++)
+            pairs += cpu[i] == dealt[v % processors];
+    unsigned *at = malloc((pairs + 1) * sizeof *at);
+    uint16_t *homes = malloc((pairs + 1) * sizeof *homes);
+    if (all == NULL || place == NULL || processors == 0 || starts == NULL || at == NULL || homes == NULL) {
+        free(all), free(place), free(dealt), free(starts), free(at), free(homes);
+        return NULL;
+    }
+    *all = (struct ps_places){.n = n, .num_vps = num_vps, .place = place, .first = starts, .at = at};
+    for (unsigned p = 0; p < n; p++) {
+        place[p] = (struct ps_place){.num_homes = 0};
+        ps_queue_init(&place[p].queue);
+        for (unsigned i = first[p]; i < first[p + 1]; i++)
+            os_cpuset_add(&place[p].mask, cpu[i]);
+    }
+    find_homes(all, dealt, processors, homes);
+    free(dealt);
+    return all;
+}
+
+bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu)
+{
+    if (places() != NULL || n == 0)
+        return places() != NULL;
+    struct ps_places *all = ps_places_make(ps_rt.num_vps, n, first, cpu), *none = NULL;
+    if (all != NULL && !ps_cas_acq_rel(&ps_rt.places, &none, all))
+        ps_places_free(all);
+    return places() != NULL;
+}
+
+void ps_bind_after_fork_in_child(void)
+{
+    struct ps_places *all = places();
+    for (unsigned p = 0; all != NULL && p < all->n; p++)
+        ps_queue_init(&all->place[p].queue);
+    if (all != NULL)
+        ps_store_relaxed(&all->open, 0);
+}
+
+/* --- where a kernel thread is ------------------------------------------------------------------------------------------------ */
+
+static void move_to(const struct os_cpuset *mask)
+{
+    static _Atomic uint32_t said;
+    int error = os_affinity_set(mask);
+    if (error != 0 && !ps_xchg_acq_rel(&said, 1))
+        ps_warn("the system does not let a thread be bound to its place (error %d): it runs where it may (said once)",
+                error);
+}
+
+/* Number of the place of something bound, from 1. */
+static unsigned place_of(const struct ps_item *item)
+{
+    if (item->kind == PS_KIND_TEAM)
+        return PS_CONTAINER_OF(item, struct ps_team, item)->place;
+    return PS_CONTAINER_OF(item, struct ps_member, thread.item)->place;
+}
+
+PS_NOINLINE void vp_follow_slow(struct vp *vp, const struct psthread *t)
+{
+    unsigned place = t->item.bound ? place_of(&t->item) : 0;
+    if (place == vp->place)
+        return;
+    if (vp->place == 0 && os_affinity_get(&vp->own_mask) != 0)
+        os_affinity_at_start(&vp->own_mask);
+    move_to(place != 0 ? &places()->place[place - 1].mask : &vp->own_mask);
+    vp->place = place;
+}
+
+void bind_lift(void)
+{
+    struct vp *vp = ps_places_on() ? ps_vp() : NULL;
+    if (vp != NULL && vp->place != 0)
+        move_to(&vp->own_mask);
+}
+
+void bind_lower(void)
+{
+    struct vp *vp = ps_places_on() ? ps_vp() : NULL;
+    if (vp != NULL && vp->place != 0)
+        move_to(&places()->place[vp->place - 1].mask);
+}
+
+/* --- queues ------------------------------------------------------------------------------------------------------------------- */
+
+struct ps_queue *ps_bind_queue(const struct ps_item *item)
+{
+    struct ps_place *place = &places()->place[place_of(item) - 1];
+    return place->num_homes > 0 ? &place->queue : NULL;
+}
+
+/* Wakes a vp that looks there, if one is parked. */
+static void wake_for(const struct ps_place *place)
+{
+    for (unsigned i = 0; i < place->num_homes; i++)
+        if (idle_wake_this(ps_vp_at(place->homes[i])))
+            return;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = ps_rt.num_vps; id < slots; id++) {
+        struct vp *guest = ps_vp_at(id);
+        if (guest != NULL && idle_wake_this(guest))
+            return;
+    }
+    progress_arm();
+}
+
+void ps_bind_enqueue(struct ps_item *item, enum ps_end end)
+{
+    struct ps_place *place = &places()->place[place_of(item) - 1];
+    ps_spin_lock(&place->queue.lock);
+    if (end == PS_FRONT)
+        ps_queue_push_front_locked(&place->queue, item);
+    else
+        ps_queue_push_back_locked(&place->queue, item);
+    ps_spin_unlock(&place->queue.lock);
+    wake_for(place);
+}
+
+/* The places whose queues vp looks into: calls visit for each until it says true. */
+static bool some_place(struct vp *vp, bool (*visit)(struct ps_place *place, void *arg), void *arg)
+{
+    struct ps_places *all = places();
+    bool every = vp == NULL || vp->id >= all->num_vps || ps_load_seq(&all->open);
+    if (every) {
+        for (unsigned p = 0; p < all->n; p++)
+            if (visit(&all->place[p], arg))
+                return true;
+        return false;
+    }
+    for (unsigned i = all->first[vp->id]; i < all->first[vp->id + 1]; i++)
+        if (visit(&all->place[all->at[i]], arg))
+            return true;
+    return false;
+}
+
+static bool take(struct ps_place *place, void *arg)
+{
+    struct ps_work *w = arg;
+    *w = vp_take_front(&place->queue);
+    return ps_work_some(*w);
+}
+struct ps_work ps_bind_take(struct vp *vp)
+{
+    struct ps_work w = PS_NO_WORK;
+    some_place(vp, take, &w);
+    return w;
+}
+
+static bool seems_full(struct ps_place *place, void *arg)
+{
+    (void)arg;
+    return !ps_queue_seems_empty(&place->queue);
+}
+bool ps_bind_seems_empty(struct vp *vp) { return !some_place(vp, seems_full, NULL); }
+
+static bool is_full(struct ps_place *place, void *arg)
+{
+    (void)arg;
+    ps_spin_lock(&place->queue.lock);
+    bool some = !ps_queue_seems_empty(&place->queue);
+    ps_spin_unlock(&place->queue.lock);
+    return some;
+}
+bool ps_bind_anything(struct vp *vp) { return some_place(vp, is_full, NULL); }
+
+unsigned ps_bind_pending(struct vp *vp)
+{
+    struct ps_places *all = places();
+    unsigned sum = 0;
+    if (vp->id < all->num_vps)
+        for (unsigned i = all->first[vp->id]; i < all->first[vp->id + 1]; i++)
+            sum += ps_load_relaxed(&all->place[all->at[i]].queue.count);
+    return sum;
+}
+
+bool ps_bind_mail(struct vp *self, struct ps_member *m)
+{
+    const struct ps_place *place = &places()->place[m->place - 1];
+    if (m->thread.team_id >= PS_MAIL_MAX_ID)
+        return false;
+    for (unsigned i = 0; i < place->num_homes; i++) {
+        struct vp *vp = ps_vp_at(place->homes[i]);
+        uint64_t idle = MAIL_IDLE;
+        if (vp == self || ps_load_relaxed(&vp->mail) != MAIL_IDLE ||
+            !ps_cas_seq(&vp->mail, &idle, ps_mail(m->team, m->thread.team_id)))
+            continue;
+        idle_wake_this(vp);
+        return true;
+    }
+    return false;
+}
+
+void ps_bind_starving(bool starving)
+{
+    struct ps_places *all = places();
+    if (starving && !ps_load_relaxed(&all->open))
+        ps_or_seq(&all->open, PS_BIND_STARVING);
+    else if (!starving && ps_load_relaxed(&all->open) & PS_BIND_STARVING)
+        ps_and_seq(&all->open, ~(uint32_t)PS_BIND_STARVING);
+    if (starving)
+        idle_wake_one(NULL);
+}
+
+void ps_bind_home_lost(void)
+{
+    if (ps_places_on())
+        ps_or_seq(&places()->open, PS_BIND_FOR_GOOD);
+}

@@ -1,0 +1,89 @@
+/* Places: members that are bound run on processors of their place only.
+ *
+ * Does: keeps a ready queue for each place, says which vps look there, moves a vp's kernel thread (sched_setaffinity) to the place of what
+ * it is about to run. Does not: decide who has which place (the OpenMP core does), or concern threads that are not bound: they
+ * stand in the vps' queues as ever, and nothing here is looked at before ps_bind_places has been called.
+ *
+ * Two rules. Whatever vp runs a bound member, its kernel thread is first moved to the member's place (vp_follow): the promise
+ * does not depend on who takes what. And, so that this seldom costs anything, a bound thread or team that is ready stands in its
+ * place's queue, which only that place's *home* vps look into: a regular vp has one processor of the places (in the order: the
+ * first of each place, then the second of each, ...; going round where there are more vps), and is at home in all places that hold it. A place
+ * without a home (fewer vps than places) has no queue: its threads stand in ordinary queues, and who takes one follows it.
+ * Guests (foreign roots while they wait, spares) look into every place's queue. So does everybody while `open` is set: the monitor sets it where what
+ * stands in a place's queue starves behind a home vp that is held by a thread (progress.c); the processor is shared for a while then, as it is
+ * among kernel threads.
+ *
+ * A root's kernel thread is bound while it is a member, from fork to join; before it is moved its own mask is read, and given
+ * back when it runs something unbound: the program finds its mask as it was, and kernel threads that it makes later are not narrowed.
+ * A kernel thread that the runtime starts from a bound one gets the mask of before (bind_lift).
+ *
+ * Shared fields: the table is written once, before any team is bound, and published with release. A place's queue: under its
+ * lock. vp->place, own_mask: the vp's own. A member's place: the parent, while no region is open; ordered by the fork.
+ * No wake-up is lost: as in idle.h, with the place's queue for q: a home vp that parks looks at its places' queues under their locks after
+ * it has set its bit; who inserts does so under the lock, and then takes the bit of a home vp that is parked, else of a guest. One that
+ * searches looks again before it parks. Who finds nobody to wake arms the monitor.
+ * Cost: not bound: a comparison where a thread is put into a queue, and where one begins to run. Bound: what the queue costs, and two or
+ * three system calls in each outermost region for the root's kernel thread.
+ * Rejected: leaving bound entries in the vps' queues and passing them over there: a vp of another place could not park while one waits.
+ * Binding the first root for good, as libgomp does: whatever kernel thread the program makes later would be narrowed to one place.
+ * OpenMP 5.2 section 10.1.3. */
+#ifndef PS_BIND_H
+#define PS_BIND_H
+
+#include "os.h"
+#include "queue.h"
+#include "sched.h"
+
+struct ps_member;
+struct ps_work;
+struct vp;
+
+struct ps_place {
+    PS_LINE_ALIGNED struct ps_queue queue;
+    unsigned num_homes;
+    uint16_t *homes; /* regular vps, ascending */
+    struct os_cpuset mask;
+};
+
+struct ps_places {
+    unsigned n, num_vps;
+    struct ps_place *place; /* [n] */
+    unsigned *first;        /* [num_vps + 1]: vp v is at home in the places at[first[v]] .. at[first[v + 1] - 1] */
+    unsigned *at;
+    /* not 0: every vp looks into every place's queue. STARVING: the monitor's. FOR_GOOD: a home's kernel thread was refused. */
+    PS_LINE_ALIGNED _Atomic uint32_t open;
+};
+enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2 };
+/* Makes the table: place p has processors cpu[first[p]] .. cpu[first[p + 1] - 1]. NULL: no memory. */
+struct ps_places *ps_places_make(unsigned num_vps, unsigned n, const unsigned *first, const unsigned *cpu);
+void ps_places_free(struct ps_places *all);
+
+/* From now on members may be bound. Once, before any is; false: no memory. */
+bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu);
+
+/* The entry of something bound becomes ready. */
+void ps_bind_enqueue(struct ps_item *item, enum ps_end end);
+/* The queue that the entry stands in, or NULL: its place has no home, any vp's does. */
+struct ps_queue *ps_bind_queue(const struct ps_item *item);
+/* Takes something for vp out of the queues it looks into. Caller: vp. */
+struct ps_work ps_bind_take(struct vp *vp);
+/* Without and with the queues' locks: is there something for vp? NULL: in any place. */
+bool ps_bind_seems_empty(struct vp *vp);
+bool ps_bind_anything(struct vp *vp);
+/* How many entries stand in the queues of the places in which vp is at home; for the monitor. */
+unsigned ps_bind_pending(struct vp *vp);
+/* The monitor: something starves in a place's queue, or nothing does any more. */
+void ps_bind_starving(bool starving);
+/* A worker cannot run: whoever looks for work does its places' as well. */
+void ps_bind_home_lost(void);
+/* By mail to a home vp of the member's place that has nothing to do; false: there is none. */
+bool ps_bind_mail(struct vp *self, struct ps_member *m);
+void ps_bind_after_fork_in_child(void);
+
+/* vp's kernel thread goes where t, which it is about to run, belongs. Cheap where both are unbound. */
+void vp_follow_slow(struct vp *vp, const struct psthread *t);
+/* Around the start of a kernel thread: the caller's mask is that of before it was bound. */
+void bind_lift(void);
+void bind_lower(void);
+
+#endif
