@@ -13,12 +13,12 @@ enum { SAMPLES = 31, TRIPS = 5000 };
 static _Alignas(128) _Atomic unsigned long counter;
 static int processors[2];
 
-static void stay_on(int processor)
+static cpu_set_t only(int processor)
 {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(processor, &one);
-    sched_setaffinity(0, sizeof one, &one);
+    return one;
 }
 
 /* Writes every other value: those of the parity `mine`. */
@@ -33,7 +33,6 @@ static void play(unsigned long mine, unsigned long until)
 
 static void *partner(void *arg)
 {
-    stay_on(processors[1]);
     play(1, *(unsigned long *)arg);
     return NULL;
 }
@@ -50,13 +49,17 @@ int main(void)
         fprintf(stderr, "line: one processor, nothing to measure\n");
         return 77;
     }
-    stay_on(processors[0]);
+    cpu_set_t here = only(processors[0]), there = only(processors[1]);
+    pthread_attr_t attr; /* on its processor from the beginning: moving there itself would need a turn on this one */
+    pthread_attr_init(&attr);
+    pthread_attr_setaffinity_np(&attr, sizeof there, &there);
+    sched_setaffinity(0, sizeof here, &here);
     double us[SAMPLES];
     unsigned long until = 2ul * TRIPS;
     for (int i = 0; i < SAMPLES; i++) {
         pthread_t t;
         atomic_store(&counter, 0);
-        if (pthread_create(&t, NULL, partner, &until)) {
+        if (pthread_create(&t, &attr, partner, &until)) {
             fprintf(stderr, "line: no thread\n");
             return 1;
         }
