@@ -130,6 +130,8 @@ static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node 
     if (!linked && !ps_load_relaxed(&predecessor->finished)) {
         ps_add_relaxed(&node->missing, 1);
         add_successor_locked(predecessor, node);
+        if (PS_UNLIKELY(ort_tool_on()) && predecessor->task != NULL && node->task != NULL)
+            ort_tool_task_depends(predecessor->task, node->task);
     }
     ps_spin_unlock(&predecessor->lock);
 }

@@ -80,6 +80,8 @@ bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *cou
         ort_ws_extra(t, extra, first);
     if (first)
         ort_ws_ready(t);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_loop_begins(t, false, t->loop.desc->n, t->loop.desc->sched);
     return ort_loop_next(t, lo, hi);
 }
 

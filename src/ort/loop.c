@@ -142,6 +142,8 @@ bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
     loop->hi = b;
     *lo = d->start + a * d->step;
     *hi = b == d->n ? d->end : d->start + b * d->step;
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_chunk(t, ORT_CHUNK_LOOP, *lo, b - a);
     return true;
 }
 
@@ -178,12 +180,16 @@ bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool
         if (first)
             ort_ws_ready(t);
     }
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_loop_begins(t, false, loop->desc->n, loop->desc->sched);
     return lo == NULL || ort_loop_next(t, lo, hi);
 }
 
 void ort_loop_leave(struct ort_thread *t)
 {
     struct ort_loop *loop = &t->loop;
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_loop_ends(t);
     if (loop->ws == NULL)
         return;
     if (loop->desc->ordered && loop->has_chunk)
@@ -203,6 +209,8 @@ unsigned ort_sections_start(struct ort_thread *t, unsigned n, const struct ort_l
         ort_ws_extra(t, extra, first);
     if (first)
         ort_ws_ready(t);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_loop_begins(t, true, n, ORT_SCHED_DYNAMIC);
     return ort_sections_next(t);
 }
 
@@ -210,5 +218,7 @@ unsigned ort_sections_next(struct ort_thread *t)
 {
     struct ort_workshare *ws = t->loop.ws;
     uint64_t i = ps_add_relaxed(&ws->next, 1);
+    if (PS_UNLIKELY(ort_tool_on()) && i < ws->desc.n)
+        ort_tool_section(t);
     return i < ws->desc.n ? (unsigned)i + 1 : 0;
 }

@@ -2,7 +2,7 @@
  *
  * Does: regions to any depth, work-sharing, synchronisation, ICVs. Does not: know an ABI, or anything of threads but ee.h.
  * Modules: thread.c (roots, fork()), team.c (blocks, regions), icv.h (ICVs, settings), env*.c (environment), workshare.c (slots, single),
- * loop.c, ordered.c, doacross.c, sections.c, lock.c, place*.c, allocator.c, display.c; explicit tasks: task.h and its modules.
+ * loop.c, ordered.c, doacross.c, sections.c, lock.c, place*.c, allocator.c, display.c; explicit tasks: task.h and its modules; tools: tool.h.
  * Callers: entry points, on the stack of the OpenMP thread concerned.
  *
  * Storage. A *team block* is an ort_team with n_max ort_threads behind it, got in one piece. Each ort_thread keeps the block of the
@@ -25,6 +25,7 @@
 #include "ee.h"
 #include "icv.h"
 #include "task.h"
+#include "tool.h"
 #include "workshare.h"
 
 /* More members than this no region gets. */
@@ -54,6 +55,7 @@ struct ort_thread {
     struct ort_local *local; /* NULL: nothing */
     struct ort_loop loop;
     struct ort_task_member tasks;
+    struct ort_tool_thread tool;
 };
 
 struct ort_team {
@@ -80,6 +82,7 @@ struct ort_team {
     } bound;
     struct ort_icv icv_store;
     struct ort_taskgroup group_store;
+    struct ort_tool_team tool;
     /* (shared) number of the next single construct nobody has taken yet: compare-and-swap by members. */
     PS_LINE_ALIGNED _Atomic uint32_t single;
     /* (shared) written by the member that executes single copyprivate, read by the others behind a barrier. */
@@ -110,7 +113,9 @@ struct ort_parallel {
     enum ort_bind bind;    /* ORT_BIND_UNSET: as the ICVs say */
     uintptr_t *reductions; /* task reductions of the construct; NULL: none */
     const struct ort_loop_desc
-        *loop; /* combined work-sharing construct: every member is in it from the start; NULL: none */
+        *loop;          /* combined work-sharing construct: every member is in it from the start; NULL: none */
+    const void *caller; /* for a tool: ORT_CALLER and ORT_FRAME of the entry point */
+    void *frame;
 };
 
 /* Runs the whole region; returns how many threads it had. [switches] */

@@ -116,6 +116,8 @@ void ort_task_fulfill(void *event)
     ort_self(); /* ee_wake and its like want an entity */
     struct ort_team *team = t->team;
     ps_add_seq(&team->tasks.pins, 1);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_task_fulfilled(t, ps_load_acquire(&t->event) & ORT_EVENT_BODY_DONE);
     uint32_t before = ps_or_seq(&t->event, ORT_EVENT_FULFILLED);
     PS_CHECK(!(before & ORT_EVENT_FULFILLED), "omp_fulfill_event: the event has been fulfilled already");
     if (before & ORT_EVENT_BODY_DONE)
@@ -137,9 +139,9 @@ static inline int64_t enter(struct ort_thread *thread, struct ort_task *t)
     return base;
 }
 
-/* The body of t, which ran in `below`, is done or was not run (detach: 0). */
+/* The body of t, which ran in `below`, is done or was not run (detach: 0). told: a tool is there. */
 static inline void leave(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base,
-                         unsigned detach)
+                         unsigned detach, bool told)
 {
     if (PS_UNLIKELY(t->depends != NULL))
         ort_depend_table_free(t->depends);
@@ -147,6 +149,8 @@ static inline void leave(struct ort_thread *thread, struct ort_task *t, struct o
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_EVENT, .object = t, .within = t});
         detach = 0;
     }
+    if (told)
+        ort_tool_task_ends(thread, t, below, detach != 0);
     thread->task = below;
     thread->tasks.base = base;
     if (PS_UNLIKELY(detach) && !event_has_come(t))
@@ -154,17 +158,34 @@ static inline void leave(struct ort_thread *thread, struct ort_task *t, struct o
     ort_task_complete(thread, t);
 }
 
+static PS_NOINLINE void run_told(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base)
+{
+    unsigned detach = t->flags & ORT_TASK_DETACH;
+    ort_tool_task_begins(thread, t, below);
+    if (ort_settings.cancellation && !(t->flags & ORT_TASK_COPIED) && ort_task_is_cancelled(t->team, t->group)) {
+        detach = 0;
+        ort_tool_task_discarded(t);
+    } else {
+        ort_tool_run(t->fn, t->data);
+    }
+    leave(thread, t, below, base, detach, true);
+}
+
 void ort_task_run(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;
     int64_t base = enter(thread, t);
     unsigned detach = t->flags & ORT_TASK_DETACH;
+    if (PS_UNLIKELY(ort_tool_on())) {
+        run_told(thread, t, below, base);
+        return;
+    }
     if (PS_UNLIKELY(ort_settings.cancellation) && !(t->flags & ORT_TASK_COPIED) &&
         ort_task_is_cancelled(t->team, t->group))
         detach = 0;
     else
         t->fn(t->data);
-    leave(thread, t, below, base, detach);
+    leave(thread, t, below, base, detach, false);
 }
 
 /* --- creation ------------------------------------------------------------------------------------------------------------ */
@@ -211,6 +232,8 @@ static inline void adopt(struct ort_thread *thread, struct ort_task *t, const st
         t->flags |= ORT_TASK_IN_GROUP;
         t->group->count.own += 1;
     }
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_task_created(thread, t, args);
 }
 
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args)
@@ -303,14 +326,20 @@ void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_
 
 int64_t ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
+    struct ort_task *below = thread->task;
     adopt(thread, t, args);
-    t->flags |= ORT_TASK_UNDEFERRED;
-    return enter(thread, t);
+    /* With a detach clause the creator goes on when the body has been run: it may be the one to fulfill the event. */
+    t->flags =
+        (uint16_t)(t->flags & ORT_TASK_DETACH ? t->flags & ~ORT_TASK_UNDEFERRED : t->flags | ORT_TASK_UNDEFERRED);
+    int64_t base = enter(thread, t);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_task_begins(thread, t, below);
+    return base;
 }
 
 void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base)
 {
-    leave(thread, t, ps_load_relaxed(&t->parent), base, t->flags & ORT_TASK_DETACH);
+    leave(thread, t, ps_load_relaxed(&t->parent), base, t->flags & ORT_TASK_DETACH, ort_tool_on());
 }
 
 void ort_taskwait(struct ort_thread *thread)
@@ -329,6 +358,7 @@ void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list
 void ort_taskyield(struct ort_thread *thread)
 {
     struct ort_task *t = ort_task_find(thread, thread->task);
+    thread->tool.yields = t != NULL;
     if (t)
         ort_task_run(thread, t);
     else

@@ -38,6 +38,7 @@
 #include "deque.h"
 #include "list.h"
 #include "spin.h"
+#include "tool.h"
 
 struct ort_icv;
 struct ort_thread;
@@ -111,6 +112,7 @@ struct ort_task_member {
     uint32_t seed;         /* where the next search for a victim begins */
     struct ort_task_cache cache;
     struct ort_task implicit;
+    struct ort_tool_task tool; /* implicit's: behind it, as for every task */
 };
 
 /* In each ort_team. Zeroed memory is its initial state. */
@@ -161,6 +163,7 @@ struct ort_depend {
 struct ort_depend_list {
     size_t n;
     struct ort_depend (*get)(const void *list, size_t i);
+    struct ort_depend (*as_written)(const void *list, size_t i); /* for a tool, in the program's order; NULL: as get */
     const void *list;
 };
 
@@ -172,7 +175,9 @@ struct ort_task_args {
     unsigned flags;
     int priority;
     const struct ort_depend_list *depend; /* NULL: none */
-    void **event;                         /* with ORT_TASK_DETACH: gets the handle; so does the first pointer of data */
+    const void *caller;                   /* for a tool: ORT_CALLER and ORT_FRAME of the entry point */
+    void *frame;
+    void **event; /* with ORT_TASK_DETACH: gets the handle; so does the first pointer of data */
 };
 
 /* Makes a task and queues it, or runs it at once. [switches] */

@@ -95,7 +95,7 @@ static void *far_block(size_t bytes, size_t align)
 
 struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align)
 {
-    size_t need = sizeof(struct ort_task) + data_bytes;
+    size_t need = sizeof(struct ort_task) + ort_tool_task_bytes + data_bytes;
     unsigned class = need <= class_bytes[0] ? 0 : need <= class_bytes[1] ? 1 : 2;
     void *far = NULL;
     if (PS_UNLIKELY(need > class_bytes[2] || data_align > PS_CACHE_LINE)) {
@@ -116,7 +116,7 @@ struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes,
         }
     }
     t->flags = far ? ORT_TASK_FAR_DATA : 0;
-    t->data = far ? far : (void *)(t + 1);
+    t->data = far ? far : (void *)((char *)(t + 1) + ort_tool_task_bytes);
     return t;
 }
 

@@ -63,6 +63,8 @@ static void make_tasks(struct ort_thread *thread, const struct ort_taskloop *loo
         uint64_t rest = loop->n - done, count = s.iterations + (i < s.longer);
         count = count < rest ? count : rest;
         done += count;
+        if (PS_UNLIKELY(ort_tool_on()))
+            thread->tool.chunk = (struct ort_tool_chunk){.start = from, .iterations = count};
         if (loop->submit) {
             loop->submit(thread, loop, from, count, done == loop->n);
             from += count * loop->step;
@@ -87,6 +89,16 @@ static void make_tasks(struct ort_thread *thread, const struct ort_taskloop *loo
     }
 }
 
+static void make_told(struct ort_thread *thread, const struct ort_taskloop *loop)
+{
+    const void *caller = thread->tool.caller;
+    ort_tool_work(thread, ORT_WORK_TASKLOOP, ORT_SCOPE_BEGIN, loop->n, caller);
+    make_tasks(thread, loop);
+    ort_tool_work(thread, ORT_WORK_TASKLOOP, ORT_SCOPE_END, loop->n, caller);
+    if (!loop->nogroup)
+        ort_tool_taskgroup_end(thread, ort_taskgroup_end);
+}
+
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop)
 {
     if (ort_settings.cancellation && ort_task_is_cancelled(thread->team, thread->task->group)) {
@@ -96,11 +108,18 @@ void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop)
         return;
     }
     if (!loop->nogroup) {
-        ort_taskgroup_start(thread);
+        if (PS_UNLIKELY(ort_tool_on()))
+            ort_tool_taskgroup_start(thread);
+        else
+            ort_taskgroup_start(thread);
         if (loop->reductions)
             ort_task_reduction_register(thread, loop->reductions);
     }
-    make_tasks(thread, loop);
-    if (!loop->nogroup)
-        ort_taskgroup_end(thread);
+    if (PS_UNLIKELY(ort_tool_on())) {
+        make_told(thread, loop);
+    } else {
+        make_tasks(thread, loop);
+        if (!loop->nogroup)
+            ort_taskgroup_end(thread);
+    }
 }

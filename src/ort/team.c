@@ -22,12 +22,21 @@ static void body(struct ee_member *member)
 {
     struct ort_thread *m = PS_CONTAINER_OF(member, struct ort_thread, member);
     ort_member_begin(m);
-    m->team->fn(m->team->data);
-    ort_task_member_end(m);
+    if (PS_UNLIKELY(ort_tool_on())) {
+        ort_tool_run(m->team->fn, m->team->data);
+        ort_tool_member_ends(m);
+    } else {
+        m->team->fn(m->team->data);
+        ort_task_member_end(m);
+    }
     ort_icv_drop(m->task->icv, m->task);
 }
 
-static void assist(struct ee_member *member) { ort_task_assist(PS_CONTAINER_OF(member, struct ort_thread, member)); }
+static void assist(struct ee_member *member)
+{
+    if (PS_LIKELY(!ort_tool_on())) /* to a tool the member's task has ended */
+        ort_task_assist(PS_CONTAINER_OF(member, struct ort_thread, member));
+}
 
 static const struct ee_team_ops ops = {.body = body, .assist = assist};
 
@@ -51,6 +60,8 @@ struct ort_team *ort_team_alloc(unsigned n_max)
 
 void ort_team_free(struct ort_team *team)
 {
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_team_ends(team);
     for (unsigned i = 0; i < team->n_max; i++) {
         struct ort_thread *t = &team->threads[i];
         if (t->hot != NULL)
@@ -68,6 +79,16 @@ void ort_team_free(struct ort_team *team)
     free(team);
 }
 
+static PS_NOINLINE void watched_member_begins(struct ort_thread *m)
+{
+    if (ort_settings.display_affinity)
+        ort_affinity_member_begins(m);
+    if (ort_tool_on() && m->team->parent == NULL)
+        ort_tool_root_begins(m);
+    else if (ort_tool_on())
+        ort_tool_member_begins(m);
+}
+
 void ort_member_begin(struct ort_thread *m)
 {
     struct ort_team *team = m->team;
@@ -76,8 +97,8 @@ void ort_member_begin(struct ort_thread *m)
     m->loop.ws = NULL;
     m->loop.has_chunk = false;
     ort_task_member_begin(m, team->icv);
-    if (PS_UNLIKELY(ort_settings.display_affinity))
-        ort_affinity_member_begins(m);
+    if (PS_UNLIKELY(ort_settings.display_affinity | ort_tool_on()))
+        watched_member_begins(m);
     if (team->begins_in_loop)
         ort_ws_begin_in(m);
 }
@@ -217,6 +238,8 @@ unsigned ort_parallel_start(const struct ort_parallel *region)
     t->open = team;
     if (PS_UNLIKELY(ort_settings.initial.bind != ORT_BIND_FALSE))
         ort_place_bind(team);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_region_begins(t, team, region);
     if (n > 1)
         ee_team_fork(&team->ee, n, !outer->enclosed);
     else
@@ -230,7 +253,10 @@ void ort_parallel_end(void)
     struct ort_thread *m = ort_self();
     struct ort_team *team = m->team;
     struct ort_thread *parent = team->parent;
-    ort_task_member_end(m);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_member_ends(m);
+    else
+        ort_task_member_end(m);
     ort_icv_drop(m->task->icv, m->task);
     if (team->n > 1)
         ee_team_join(&team->ee);
@@ -245,12 +271,17 @@ void ort_parallel_end(void)
     if (PS_UNLIKELY(team->counted))
         ps_sub_relaxed(&team->contention->busy, team->n - 1);
     parent->open = NULL;
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_region_ends(parent, team);
 }
 
 unsigned ort_parallel(const struct ort_parallel *region)
 {
     unsigned n = ort_parallel_start(region);
-    region->fn(region->data);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_run(region->fn, region->data);
+    else
+        region->fn(region->data);
     ort_parallel_end();
     return n;
 }

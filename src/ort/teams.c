@@ -29,8 +29,11 @@ void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thre
     if (num_teams == 0)
         num_teams = ort_settings.num_teams != 0 ? ort_settings.num_teams : 3;
     group->num_teams = num_teams;
-    for (group->team_num = 0; group->team_num < num_teams; group->team_num++)
-        fn(data);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_league(t, num_teams, fn, data);
+    else
+        for (group->team_num = 0; group->team_num < num_teams; group->team_num++)
+            fn(data);
     group->num_teams = 1;
     group->team_num = 0;
     if (thread_limit != 0)

@@ -20,6 +20,8 @@ static void root_exit(void *local)
     struct ort_thread *t = local;
     if (t->team->level != 0)
         return; /* the kernel thread ends within a region: its members may still run */
+    if (ort_tool_on())
+        ort_tool_root_ends(t);
     free(t->team->contention);
     ort_team_free(t->team);
 }
@@ -67,11 +69,36 @@ static void configure(void)
 
 /* From the beginning: a fork that is under way when another kernel thread opens the first region runs no handler that comes late. */
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, after_fork_in_child); }
+static void start_tool(void)
+{
+    if (ort_tool_start != NULL)
+        ort_tool_start();
+    __atomic_store_n(&ort_tool_wanted, ort_tool_attached(), __ATOMIC_RELAXED);
+}
+
+/* The first root starts the tool, which may call OpenMP routines meanwhile: then it becomes a root there and then. */
+static struct ort_thread *with_tool_started(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static __thread bool starts;
+    if (starts)
+        return NULL;
+    starts = true;
+    pthread_once(&once, start_tool);
+    starts = false;
+    struct ort_thread *t = ee_local();
+    if (t != NULL && ort_tool_on())
+        ort_tool_root_begins(t);
+    return t;
+}
 
 struct ort_thread *ort_thread_make_root(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, configure);
+    struct ort_thread *made = with_tool_started();
+    if (made != NULL)
+        return made;
     struct ort_team *team = ort_team_alloc(1);
     struct ort_group *group = calloc(1, sizeof *group);
     PS_CHECK(team != NULL && group != NULL, "no memory for the first OpenMP thread of a kernel thread");

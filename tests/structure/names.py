@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """names.py ROOT ARCHIVES... - each room speaks its own words.
 
-In src/ort and to its left no GOMP_, __kmpc_ or omp_ name stands in the code (comments and strings may have them). Every symbol
+In src/ort and to its left no GOMP_, __kmpc_, omp_ or ompt_ name stands in the code (comments and strings may have them). Every symbol
 that a room's archive libps_<room>.a shows begins with one of the room's prefixes or, between the room's own files, with the
 name of one of its headers (vp_, idle_)."""
 
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-FOREIGN = re.compile(r"\b(GOMP_\w*|__kmpc_\w*|kmp_\w+|omp_\w+)\b")
+FOREIGN = re.compile(r"\b(GOMP_\w*|__kmpc_\w*|kmp_\w+|omp_\w+|ompt_\w+)\b")
 PREFIXES = {"base": ("ps_",), "cpu": ("cpu_",), "os": ("os_", "hwloc_"), "os_synthetic": ("os_",), "lockfree": ("ps_",),
             "uth": ("uth_",), "psthreads": ("ps_", "psthread_"), "ee_psthreads": ("ee_",), "ee_pthreads": ("ee_",),
             "ort": ("ort_",)}

@@ -5,19 +5,36 @@
 PS_EXPORT bool GOMP_cancel(int which, bool do_cancel)
 {
     struct ort_thread *t = ort_self();
-    return do_cancel ? ort_cancel(t, (unsigned)which) : ort_cancellation_point(t, (unsigned)which);
+    bool cancelled = do_cancel ? ort_cancel(t, (unsigned)which) : ort_cancellation_point(t, (unsigned)which);
+    if (PS_UNLIKELY(ort_tool_on()) && cancelled)
+        ort_tool_cancel(t, (unsigned)which, do_cancel ? ORT_CANCEL_ACTIVATED : ORT_CANCEL_DETECTED, ORT_CALLER);
+    return cancelled;
 }
 
-PS_EXPORT bool GOMP_cancellation_point(int which) { return ort_cancellation_point(ort_self(), (unsigned)which); }
+PS_EXPORT bool GOMP_cancellation_point(int which)
+{
+    struct ort_thread *t = ort_self();
+    bool cancelled = ort_cancellation_point(t, (unsigned)which);
+    if (PS_UNLIKELY(ort_tool_on()) && cancelled)
+        ort_tool_cancel(t, (unsigned)which, ORT_CANCEL_DETECTED, ORT_CALLER);
+    return cancelled;
+}
 
-PS_EXPORT bool GOMP_barrier_cancel(void) { return ort_task_barrier_cancel(ort_self()); }
-PS_EXPORT bool GOMP_barrier_cancel_ext(PS_UNUSED int kind) { return ort_task_barrier_cancel(ort_self()); }
+static PS_ALWAYS_INLINE bool barrier(struct ort_thread *t, enum ort_sync_kind kind)
+{
+    bool cancelled;
+    ORT_TOOL_TWIN(t, cancelled = ort_tool_barrier_cancel(t, kind), cancelled = ort_task_barrier_cancel(t));
+    return cancelled;
+}
 
-static bool end_cancel(void)
+PS_EXPORT bool GOMP_barrier_cancel(void) { return barrier(ort_self(), ORT_SYNC_BARRIER_EXPLICIT); }
+PS_EXPORT bool GOMP_barrier_cancel_ext(PS_UNUSED int kind) { return barrier(ort_self(), ORT_SYNC_BARRIER_EXPLICIT); }
+
+static PS_ALWAYS_INLINE bool end_cancel(void)
 {
     struct ort_thread *t = ort_self();
     ort_loop_leave(t);
-    return ort_task_barrier_cancel(t);
+    return barrier(t, ORT_SYNC_BARRIER_WORKSHARE);
 }
 
 PS_EXPORT bool GOMP_loop_end_cancel(void) { return end_cancel(); }

@@ -3,12 +3,14 @@
 
 _Static_assert(sizeof(long) == sizeof(uint64_t), "GOMP_loop_* passes bounds as long");
 
-static bool start(long from, long to, long incr, unsigned kind, long chunk, bool runtime, bool ordered,
-                  const struct ort_loop_extra *extra, long *lo, long *hi)
+static PS_ALWAYS_INLINE bool start(long from, long to, long incr, unsigned kind, long chunk, bool runtime, bool ordered,
+                                   const struct ort_loop_extra *extra, long *lo, long *hi)
 {
     struct ort_loop_desc d = ort_loop_desc_long(from, to, incr, kind, chunk);
     d.ordered = ordered;
-    return ort_loop_start(ort_self(), &d, runtime, extra, (uint64_t *)lo, (uint64_t *)hi);
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_CALLER(t);
+    return ort_loop_start(t, &d, runtime, extra, (uint64_t *)lo, (uint64_t *)hi);
 }
 
 #define START(name, kind, ordered)                                                                         \
@@ -75,7 +77,7 @@ PS_EXPORT void GOMP_loop_end(void)
 {
     struct ort_thread *t = ort_self();
     ort_loop_leave(t);
-    ort_barrier(t);
+    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_WORKSHARE), ort_barrier(t));
 }
 
 PS_EXPORT void GOMP_loop_end_nowait(void) { ort_loop_leave(ort_self()); }

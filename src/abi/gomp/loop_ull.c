@@ -3,12 +3,14 @@
 
 typedef unsigned long long ull;
 
-static bool start(bool up, ull from, ull to, ull incr, unsigned kind, ull chunk, bool runtime, bool ordered,
-                  const struct ort_loop_extra *extra, ull *lo, ull *hi)
+static PS_ALWAYS_INLINE bool start(bool up, ull from, ull to, ull incr, unsigned kind, ull chunk, bool runtime,
+                                   bool ordered, const struct ort_loop_extra *extra, ull *lo, ull *hi)
 {
     struct ort_loop_desc d = ort_loop_desc_ull(up, from, to, incr, kind, chunk);
     d.ordered = ordered;
-    return ort_loop_start(ort_self(), &d, runtime, extra, (uint64_t *)lo, (uint64_t *)hi);
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_CALLER(t);
+    return ort_loop_start(t, &d, runtime, extra, (uint64_t *)lo, (uint64_t *)hi);
 }
 
 #define START(name, kind, ordered)                                                                                \

@@ -6,23 +6,28 @@
 
 #include "gomp.h"
 
-static void parallel(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags,
-                     const struct ort_loop_desc *loop)
+static PS_ALWAYS_INLINE void parallel(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags,
+                                      const struct ort_loop_desc *loop)
 {
     ort_parallel(&(struct ort_parallel){
         .fn = fn,
         .data = data,
+        .caller = ORT_CALLER,
+        .frame = ORT_FRAME,
         .num_threads = num_threads,
         .bind = (flags & 7) != 0 ? (enum ort_bind)(flags & 7) : ORT_BIND_UNSET,
         .loop = loop,
     });
 }
 
-static void parallel_start(void (*fn)(void *), void *data, unsigned num_threads, const struct ort_loop_desc *loop)
+static PS_ALWAYS_INLINE void parallel_start(void (*fn)(void *), void *data, unsigned num_threads,
+                                            const struct ort_loop_desc *loop)
 {
     ort_parallel_start(&(struct ort_parallel){
         .fn = fn,
         .data = data,
+        .caller = ORT_CALLER,
+        .frame = ORT_FRAME,
         .num_threads = num_threads,
         .bind = ORT_BIND_UNSET,
         .loop = loop,
@@ -46,6 +51,8 @@ PS_EXPORT unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsi
     return ort_parallel(&(struct ort_parallel){
         .fn = fn,
         .data = data,
+        .caller = ORT_CALLER,
+        .frame = ORT_FRAME,
         .num_threads = num_threads,
         .bind = (flags & 7) != 0 ? (enum ort_bind)(flags & 7) : ORT_BIND_UNSET,
         .reductions = *(uintptr_t **)data,
@@ -121,5 +128,5 @@ PS_EXPORT void GOMP_parallel_sections_start(void (*fn)(void *), void *data, unsi
 PS_EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit, unsigned flags)
 {
     (void)flags;
-    ort_teams(fn, data, num_teams, thread_limit);
+    ORT_TOOL_CALL(ort_self(), ort_teams(fn, data, num_teams, thread_limit));
 }

@@ -1,29 +1,54 @@
 /* GNU entry points: barrier, critical, atomic, the error directive. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gomp.h"
 #include "lock.h"
 
-PS_EXPORT void GOMP_barrier(void) { ort_barrier(ort_self()); }
+/* GCC calls it for the barriers at the end of single and static loops as well: a tool is told that all are explicit. */
+static PS_ALWAYS_INLINE void barrier(void)
+{
+    ORT_TOLD(ort_tool_barrier_from(ORT_SYNC_BARRIER_EXPLICIT, ORT_CALLER, ORT_FRAME), ort_barrier(ort_self()));
+}
+PS_EXPORT void GOMP_barrier(void) { barrier(); }
 /* kind: what the barrier belongs to, for tools. */
-PS_EXPORT void GOMP_barrier_ext(PS_UNUSED int kind) { ort_barrier(ort_self()); }
+PS_EXPORT void GOMP_barrier_ext(PS_UNUSED int kind) { barrier(); }
 
 static _Atomic uint32_t unnamed, atomic_regions;
 
-PS_EXPORT void GOMP_critical_start(void) { ort_lock(&unnamed); }
-PS_EXPORT void GOMP_critical_end(void) { ort_unlock(&unnamed); }
+static PS_ALWAYS_INLINE void enter(_Atomic uint32_t *word, enum ort_mutex_kind kind)
+{
+    ORT_TOLD(ort_tool_lock(word, kind, 0, ORT_CALLER), ort_lock(word));
+}
+static PS_ALWAYS_INLINE void leave(_Atomic uint32_t *word, enum ort_mutex_kind kind)
+{
+    ORT_TOLD(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock(word));
+}
+
+PS_EXPORT void GOMP_critical_start(void) { enter(&unnamed, ORT_MUTEX_CRITICAL); }
+PS_EXPORT void GOMP_critical_end(void) { leave(&unnamed, ORT_MUTEX_CRITICAL); }
 
 /* The compiler gives each name a zeroed word of a pointer's size: the lock lies in it. */
-PS_EXPORT void GOMP_critical_name_start(void **name) { ort_lock((_Atomic uint32_t *)(void *)name); }
-PS_EXPORT void GOMP_critical_name_end(void **name) { ort_unlock((_Atomic uint32_t *)(void *)name); }
+PS_EXPORT void GOMP_critical_name_start(void **name) { enter((_Atomic uint32_t *)(void *)name, ORT_MUTEX_CRITICAL); }
+PS_EXPORT void GOMP_critical_name_end(void **name) { leave((_Atomic uint32_t *)(void *)name, ORT_MUTEX_CRITICAL); }
 
-PS_EXPORT void GOMP_atomic_start(void) { ort_lock(&atomic_regions); }
-PS_EXPORT void GOMP_atomic_end(void) { ort_unlock(&atomic_regions); }
+PS_EXPORT void GOMP_atomic_start(void) { enter(&atomic_regions, ORT_MUTEX_ATOMIC); }
+PS_EXPORT void GOMP_atomic_end(void) { leave(&atomic_regions, ORT_MUTEX_ATOMIC); }
 
 /* The same lock: parts of a program that older compilers made combine their reductions under it. */
-PS_EXPORT void GOMP_reduction_start(void) { ort_lock(&atomic_regions); }
-PS_EXPORT void GOMP_reduction_end(void) { ort_unlock(&atomic_regions); }
+PS_EXPORT void GOMP_reduction_start(void)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_reduction(ort_self(), ORT_SCOPE_BEGIN, ORT_CALLER);
+    ort_lock(&atomic_regions);
+}
+PS_EXPORT void GOMP_reduction_end(void)
+{
+    ort_unlock(&atomic_regions);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_reduction(ort_self(), ORT_SCOPE_END, ORT_CALLER);
+}
 
 /* length is SIZE_MAX for a string that ends with a zero. libgomp's own lines, since programs' tests look for them. */
 static void report(const char *kind, const char *message, size_t length)
@@ -36,10 +61,21 @@ static void report(const char *kind, const char *message, size_t length)
         fprintf(stderr, "\nlibgomp: %serror directive encountered: %.*s\n", kind, (int)length, message);
 }
 
-PS_EXPORT void GOMP_warning(const char *message, size_t length) { report("", message, length); }
+static PS_ALWAYS_INLINE void tell(int severity, const char *message, size_t length)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_error(severity, message, message != NULL && length == SIZE_MAX ? strlen(message) : length, ORT_CALLER);
+}
+
+PS_EXPORT void GOMP_warning(const char *message, size_t length)
+{
+    tell(ORT_TOOL_WARNING, message, length);
+    report("", message, length);
+}
 
 PS_EXPORT void GOMP_error(const char *message, size_t length)
 {
+    tell(ORT_TOOL_FATAL, message, length);
     report("fatal error: ", message, length);
     exit(EXIT_FAILURE);
 }

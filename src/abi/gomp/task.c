@@ -56,8 +56,13 @@ _Static_assert(SAME_FLAGS == (GOMP_TASK_FLAG_UNTIED | GOMP_TASK_FLAG_FINAL | GOM
 PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                          bool if_clause, unsigned flags, void **depend, int priority, void *detach)
 {
-    struct ort_task_args args = {
-        .fn = fn, .data = data, .copy = cpyfn, .size = (size_t)arg_size, .align = (size_t)arg_align};
+    struct ort_task_args args = {.fn = fn,
+                                 .data = data,
+                                 .copy = cpyfn,
+                                 .size = (size_t)arg_size,
+                                 .align = (size_t)arg_align,
+                                 .caller = ORT_CALLER,
+                                 .frame = ORT_FRAME};
     args.flags = (flags & SAME_FLAGS) | (if_clause ? 0 : ORT_TASK_UNDEFERRED);
     if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_PRIORITY))
         args.priority = priority;
@@ -73,12 +78,16 @@ PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, v
     ort_task_create(ort_self(), &args);
 }
 
-PS_EXPORT void GOMP_taskwait(void) { ort_taskwait(ort_self()); }
+PS_EXPORT void GOMP_taskwait(void)
+{
+    ORT_TOLD(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(ort_self()));
+}
 
 PS_EXPORT void GOMP_taskwait_depend(void **depend)
 {
     struct ort_depend_list list = gomp_depend_list(depend);
-    ort_taskwait_depend(ort_self(), &list);
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_TWIN(t, ort_tool_taskwait_depend(t, &list), ort_taskwait_depend(t, &list));
 }
 
 static void nothing(void *data) { (void)data; }
@@ -86,14 +95,23 @@ static void nothing(void *data) { (void)data; }
 PS_EXPORT void GOMP_taskwait_depend_nowait(void **depend)
 {
     struct ort_depend_list list = gomp_depend_list(depend);
-    ort_task_create(ort_self(), &(struct ort_task_args){.fn = nothing, .align = 1, .depend = &list});
+    struct ort_task_args args = {.fn = nothing, .align = 1, .depend = &list, .caller = ORT_CALLER, .frame = ORT_FRAME};
+    ort_task_create(ort_self(), &args);
 }
 
-PS_EXPORT void GOMP_taskyield(void) { ort_taskyield(ort_self()); }
+PS_EXPORT void GOMP_taskyield(void) { ORT_TOOL_CALL(ort_self(), ort_taskyield(ort_self())); }
 
-PS_EXPORT void GOMP_taskgroup_start(void) { ort_taskgroup_start(ort_self()); }
+PS_EXPORT void GOMP_taskgroup_start(void)
+{
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_TWIN(t, ort_tool_taskgroup_start(t), ort_taskgroup_start(t));
+}
 
-PS_EXPORT void GOMP_taskgroup_end(void) { ort_taskgroup_end(ort_self()); }
+PS_EXPORT void GOMP_taskgroup_end(void)
+{
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_TWIN(t, ort_tool_taskgroup_end(t, ort_taskgroup_end), ort_taskgroup_end(t));
+}
 
 PS_EXPORT void GOMP_taskgroup_reduction_register(uintptr_t *data) { ort_task_reduction_register(ort_self(), data); }
 

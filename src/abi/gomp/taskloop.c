@@ -17,12 +17,18 @@ struct call {
     unsigned long num_tasks;
 };
 
-static struct call call_of(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
-                           unsigned flags, unsigned long num_tasks, int priority)
+static PS_ALWAYS_INLINE struct call call_of(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *),
+                                            long arg_size, long arg_align, unsigned flags, unsigned long num_tasks,
+                                            int priority)
 {
     struct call c = {.flags = flags, .num_tasks = num_tasks};
-    c.task = (struct ort_task_args){
-        .fn = fn, .data = data, .copy = cpyfn, .size = (size_t)arg_size, .align = (size_t)arg_align};
+    c.task = (struct ort_task_args){.fn = fn,
+                                    .data = data,
+                                    .copy = cpyfn,
+                                    .size = (size_t)arg_size,
+                                    .align = (size_t)arg_align,
+                                    .caller = ORT_CALLER,
+                                    .frame = ORT_FRAME};
     c.task.flags = (flags & (ORT_TASK_UNTIED | ORT_TASK_FINAL | ORT_TASK_MERGEABLE)) |
                    (flags & GOMP_TASK_FLAG_IF ? 0 : ORT_TASK_UNDEFERRED);
     c.task.priority = priority;
@@ -30,7 +36,7 @@ static struct call call_of(void (*fn)(void *), void *data, void (*cpyfn)(void *,
 }
 
 /* n, start, step: as in ort_taskloop. */
-static void run(const struct call *c, uint64_t n, uint64_t start, uint64_t step)
+static PS_ALWAYS_INLINE void run(const struct call *c, uint64_t n, uint64_t start, uint64_t step)
 {
     bool nogroup = c->flags & GOMP_TASK_FLAG_NOGROUP;
     uintptr_t *reductions = c->flags & GOMP_TASK_FLAG_REDUCTION ? ((struct data_head *)c->task.data)->reductions : NULL;
@@ -45,7 +51,8 @@ static void run(const struct call *c, uint64_t n, uint64_t start, uint64_t step)
     loop.by = c->flags & GOMP_TASK_FLAG_GRAINSIZE ? ORT_TASKLOOP_GRAINSIZE : ORT_TASKLOOP_NUM_TASKS;
     loop.size = c->num_tasks;
     loop.reductions = nogroup ? NULL : reductions;
-    ort_taskloop(ort_self(), &loop);
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_CALL(t, ort_taskloop(t, &loop));
 }
 
 static uint64_t steps(uint64_t distance, uint64_t step) { return distance / step + (distance % step != 0); }

@@ -6,12 +6,19 @@
 
 /* --- sections --------------------------------------------------------------------------------------------------------------- */
 
-PS_EXPORT unsigned GOMP_sections_start(unsigned count) { return ort_sections_start(ort_self(), count, NULL); }
+PS_EXPORT unsigned GOMP_sections_start(unsigned count)
+{
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_CALLER(t);
+    return ort_sections_start(t, count, NULL);
+}
 
 PS_EXPORT unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, void **mem)
 {
     struct ort_loop_extra extra = {.reductions = reductions, .mem = mem};
-    return ort_sections_start(ort_self(), count, &extra);
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_CALLER(t);
+    return ort_sections_start(t, count, &extra);
 }
 
 PS_EXPORT unsigned GOMP_sections_next(void) { return ort_sections_next(ort_self()); }
@@ -20,25 +27,64 @@ PS_EXPORT void GOMP_sections_end(void)
 {
     struct ort_thread *t = ort_self();
     ort_loop_leave(t);
-    ort_barrier(t);
+    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_WORKSHARE), ort_barrier(t));
 }
 
 PS_EXPORT void GOMP_sections_end_nowait(void) { ort_loop_leave(ort_self()); }
 
 /* --- single, scope ------------------------------------------------------------------------------------------------------------ */
 
-PS_EXPORT bool GOMP_single_start(void) { return ort_single(ort_self()); }
-PS_EXPORT bool GOMP_single_start_with_end(void) { return ort_single(ort_self()); }
-PS_EXPORT void GOMP_single_end(void) {}
+static PS_ALWAYS_INLINE bool single(void)
+{
+    struct ort_thread *t = ort_self();
+    bool mine = ort_single(t);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_single(t, mine, ORT_CALLER);
+    return mine;
+}
+PS_EXPORT bool GOMP_single_start(void) { return single(); }
+PS_EXPORT bool GOMP_single_start_with_end(void) { return single(); }
+PS_EXPORT void GOMP_single_end(void)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_loop_ends(ort_self());
+}
 
-PS_EXPORT void *GOMP_single_copy_start(void) { return ort_single_copy_start(ort_self()); }
+PS_EXPORT void *GOMP_single_copy_start(void)
+{
+    struct ort_thread *t = ort_self();
+    void *data;
+    ORT_TOOL_TWIN(t, data = ort_tool_single_copy_start(t), data = ort_single_copy_start(t));
+    return data;
+}
 
-PS_EXPORT void GOMP_single_copy_end(void *data) { ort_single_copy_end(ort_self(), data); }
+PS_EXPORT void GOMP_single_copy_end(void *data)
+{
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_TWIN(t, ort_tool_single_copy_end(t, data), ort_single_copy_end(t, data));
+}
 
-PS_EXPORT void GOMP_scope_start(uintptr_t *reductions) { ort_scope_start(ort_self(), reductions); }
+PS_EXPORT void GOMP_scope_start(uintptr_t *reductions)
+{
+    struct ort_thread *t = ort_self();
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_work(t, ORT_WORK_SCOPE, ORT_SCOPE_BEGIN, 1, ORT_CALLER);
+    ort_scope_start(t, reductions);
+}
 
-PS_EXPORT bool GOMP_has_masked_thread_num(int filter) { return filter == (int)ort_self()->id; }
-PS_EXPORT void GOMP_masked_end(void) {}
+PS_EXPORT bool GOMP_has_masked_thread_num(int filter)
+{
+    struct ort_thread *t = ort_self();
+    bool mine = filter == (int)t->id;
+    if (PS_UNLIKELY(ort_tool_on()) && mine)
+        ort_tool_masked(t, ORT_SCOPE_BEGIN, ORT_CALLER);
+    return mine;
+}
+PS_EXPORT void GOMP_masked_end(void)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_masked(ort_self(), ORT_SCOPE_END, ORT_CALLER);
+}
 
 /* --- static shares: the compiler divides, and asks who of how many the caller is ------------------------------------------------------ */
 
@@ -66,9 +112,17 @@ STATIC_SHARES(distribute, share_of_team)
 
 /* --- ordered ------------------------------------------------------------------------------------------------------------------ */
 
-PS_EXPORT void GOMP_ordered_start(void) { ort_ordered_start(ort_self()); }
+PS_EXPORT void GOMP_ordered_start(void)
+{
+    struct ort_thread *t = ort_self();
+    ORT_TOLD(ort_tool_ordered_start(t, ORT_CALLER), ort_ordered_start(t));
+}
 
-PS_EXPORT void GOMP_ordered_end(void) {}
+PS_EXPORT void GOMP_ordered_end(void)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_ordered_end(ort_self(), ORT_CALLER);
+}
 
 /* More loops in a nest than any program has; each needs a place on the stack. */
 #define DIMS_MAX 64
@@ -88,15 +142,22 @@ PS_EXPORT void GOMP_ordered_end(void) {}
         for (unsigned i = 1; i < dims; i++)                                                              \
             position[i] = (uint64_t)va_arg(rest, type);                                                  \
         va_end(rest);                                                                                    \
+        if (PS_UNLIKELY(ort_tool_on()))                                                                  \
+            ort_tool_position(t, false, position, dims);                                                 \
         ort_doacross_wait(t, position);                                                                  \
     }
 
 WAIT(wait, long)
 WAIT(ull_wait, unsigned long long)
 
-PS_EXPORT void GOMP_doacross_post(long *position) { ort_doacross_post(ort_self(), (uint64_t *)position); }
-
-PS_EXPORT void GOMP_doacross_ull_post(unsigned long long *position)
+static void post(const uint64_t *position)
 {
-    ort_doacross_post(ort_self(), (uint64_t *)position);
+    struct ort_thread *t = ort_self();
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_position(t, true, position, ort_doacross_dims(t));
+    ort_doacross_post(t, position);
 }
+
+PS_EXPORT void GOMP_doacross_post(long *position) { post((uint64_t *)position); }
+
+PS_EXPORT void GOMP_doacross_ull_post(unsigned long long *position) { post((uint64_t *)position); }

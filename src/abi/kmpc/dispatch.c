@@ -57,8 +57,8 @@ static bool has_chunk(int32_t number)
     return number != (34 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
 }
 
-static void start(const struct kmpc_location *at, const char *entry, int32_t number, uint64_t first, uint64_t step,
-                  uint64_t trip, int64_t chunk)
+static PS_ALWAYS_INLINE void start(const struct kmpc_location *at, const char *entry, int32_t number, uint64_t first,
+                                   uint64_t step, uint64_t trip, int64_t chunk)
 {
     struct kmpc_schedule s;
     if (!kmpc_schedule_of(number, &s) || s.distribute)
@@ -71,6 +71,7 @@ static void start(const struct kmpc_location *at, const char *entry, int32_t num
     d.ordered = s.ordered;
     if (chunk > 0 && has_chunk(number) && s.sched != ORT_SCHED_AUTO)
         d.chunk = (uint64_t)chunk;
+    ORT_TOOL_CALLER(t);
     ort_loop_start(t, &d, s.runtime, NULL, NULL, NULL);
 }
 
@@ -156,6 +157,7 @@ PS_EXPORT int32_t __kmpc_sections_init(PS_UNUSED struct kmpc_location *at, PS_UN
 PS_EXPORT int32_t __kmpc_next_section(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t n)
 {
     struct ort_thread *t = ort_self();
+    ORT_TOOL_CALLER(t);
     unsigned section = t->loop.ws == NULL ? ort_sections_start(t, (unsigned)n, NULL) : ort_sections_next(t);
     if (section != 0)
         return (int32_t)section - 1;

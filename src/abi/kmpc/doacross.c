@@ -114,6 +114,8 @@ PS_EXPORT void __kmpc_doacross_wait(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     uint64_t number;
     if (d == NULL || d->nest == NULL || !number_of(d, position, &number))
         return;
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_position(ort_self(), false, (const uint64_t *)position, d->dims);
     _Atomic uint32_t *word = &d->nest->bits[number / 32];
     uint32_t bit = UINT32_C(1) << number % 32;
     for (uint32_t seen; !((seen = ps_load_acquire(word)) & bit);)
@@ -126,6 +128,8 @@ PS_EXPORT void __kmpc_doacross_post(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     uint64_t number;
     if (d == NULL || d->nest == NULL || !number_of(d, position, &number))
         return;
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_position(ort_self(), true, (const uint64_t *)position, d->dims);
     _Atomic uint32_t *word = &d->nest->bits[number / 32];
     ps_or_acq_rel(word, UINT32_C(1) << number % 32);
     ee_wake(word, UINT_MAX);

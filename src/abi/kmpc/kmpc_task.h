@@ -25,6 +25,6 @@ struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t
 /* What the core runs. */
 void kmpc_task_body(void *data);
 /* As the task's flags say, without dependences. */
-struct ort_task_args kmpc_task_args(const struct kmpc_task_head *head);
+struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmpc_task_head *head);
 
 #endif

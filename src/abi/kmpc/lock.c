@@ -13,12 +13,26 @@
 typedef _Atomic uint32_t word;
 typedef struct ort_nest_lock nest;
 
-PS_EXPORT void __kmpc_init_lock(HEAD word *lock) { ps_store_relaxed(lock, 0); }
-PS_EXPORT void __kmpc_init_lock_with_hint(HEAD word *lock, PS_UNUSED uintptr_t hint) { ps_store_relaxed(lock, 0); }
-PS_EXPORT void __kmpc_destroy_lock(HEAD PS_UNUSED word *lock) {}
-PS_EXPORT void __kmpc_set_lock(HEAD word *lock) { ort_lock(lock); }
-PS_EXPORT void __kmpc_unset_lock(HEAD word *lock) { ort_unlock(lock); }
-PS_EXPORT int32_t __kmpc_test_lock(HEAD word *lock) { return ort_lock_try(lock); }
+/* What the entry points do, with the caller's address for a tool: so they are inlined. */
+#define LOCK static PS_ALWAYS_INLINE
+
+LOCK void init(word *lock, uintptr_t hint)
+{
+    ps_store_relaxed(lock, 0);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_lock_made(lock, ORT_MUTEX_LOCK, (unsigned)hint, ORT_CALLER);
+}
+LOCK void destroy(word *lock)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_lock_gone(lock, ORT_MUTEX_LOCK, ORT_CALLER);
+}
+LOCK void set(word *lock) { ORT_TOLD(ort_tool_lock(lock, ORT_MUTEX_LOCK, 0, ORT_CALLER), ort_lock(lock)); }
+LOCK void unset(word *lock) { ORT_TOLD(ort_tool_unlock(lock, ORT_MUTEX_LOCK, ORT_CALLER), ort_unlock(lock)); }
+LOCK int32_t test(word *lock)
+{
+    return PS_UNLIKELY(ort_tool_on()) ? ort_tool_lock_try(lock, ORT_CALLER) : ort_lock_try(lock);
+}
 
 static nest *make_nest(void)
 {
@@ -27,18 +41,44 @@ static nest *make_nest(void)
     return lock;
 }
 
-static void destroy_nest(nest **lock)
+LOCK void init_nest(nest **lock, uintptr_t hint)
 {
+    *lock = make_nest();
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_lock_made(*lock, ORT_MUTEX_NEST_LOCK, (unsigned)hint, ORT_CALLER);
+}
+LOCK void destroy_nest(nest **lock)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_lock_gone(*lock, ORT_MUTEX_NEST_LOCK, ORT_CALLER);
     free(*lock);
     *lock = NULL;
 }
+LOCK void set_nest(nest **lock)
+{
+    const void *owner = ort_self()->task;
+    ORT_TOLD(ort_tool_nest_lock(*lock, owner, ORT_CALLER), ort_nest_lock(*lock, owner));
+}
+LOCK void unset_nest(nest **lock) { ORT_TOLD(ort_tool_nest_unlock(*lock, ORT_CALLER), ort_nest_unlock(*lock)); }
+LOCK int32_t test_nest(nest **lock)
+{
+    const void *owner = ort_self()->task;
+    return PS_UNLIKELY(ort_tool_on()) ? ort_tool_nest_lock_try(*lock, owner, ORT_CALLER)
+                                      : ort_nest_lock_try(*lock, owner);
+}
 
-PS_EXPORT void __kmpc_init_nest_lock(HEAD nest **lock) { *lock = make_nest(); }
-PS_EXPORT void __kmpc_init_nest_lock_with_hint(HEAD nest **lock, PS_UNUSED uintptr_t hint) { *lock = make_nest(); }
+PS_EXPORT void __kmpc_init_lock(HEAD word *lock) { init(lock, 0); }
+PS_EXPORT void __kmpc_init_lock_with_hint(HEAD word *lock, uintptr_t hint) { init(lock, hint); }
+PS_EXPORT void __kmpc_destroy_lock(HEAD word *lock) { destroy(lock); }
+PS_EXPORT void __kmpc_set_lock(HEAD word *lock) { set(lock); }
+PS_EXPORT void __kmpc_unset_lock(HEAD word *lock) { unset(lock); }
+PS_EXPORT int32_t __kmpc_test_lock(HEAD word *lock) { return test(lock); }
+PS_EXPORT void __kmpc_init_nest_lock(HEAD nest **lock) { init_nest(lock, 0); }
+PS_EXPORT void __kmpc_init_nest_lock_with_hint(HEAD nest **lock, uintptr_t hint) { init_nest(lock, hint); }
 PS_EXPORT void __kmpc_destroy_nest_lock(HEAD nest **lock) { destroy_nest(lock); }
-PS_EXPORT void __kmpc_set_nest_lock(HEAD nest **lock) { ort_nest_lock(*lock, ort_self()->task); }
-PS_EXPORT void __kmpc_unset_nest_lock(HEAD nest **lock) { ort_nest_unlock(*lock); }
-PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock) { return ort_nest_lock_try(*lock, ort_self()->task); }
+PS_EXPORT void __kmpc_set_nest_lock(HEAD nest **lock) { set_nest(lock); }
+PS_EXPORT void __kmpc_unset_nest_lock(HEAD nest **lock) { unset_nest(lock); }
+PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock) { return test_nest(lock); }
 
 /* --- omp_..._lock@VERSION; Fortran's with an underscore ---------------------------------------------------------------------------- */
 
@@ -47,19 +87,19 @@ PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock) { return ort_nest_lock
     PS_EXPORT type kmpc_##name(parameter) body PS_EXPORT type kmpc_##name##_(parameter) body AS(name); \
     AS(name##_)
 
-BOTH(void, init_lock, word *lock, { ps_store_relaxed(lock, 0); });
-BOTH(void, destroy_lock, PS_UNUSED word *lock, {});
-BOTH(void, set_lock, word *lock, { ort_lock(lock); });
-BOTH(void, unset_lock, word *lock, { ort_unlock(lock); });
-BOTH(int, test_lock, word *lock, { return ort_lock_try(lock); });
-BOTH(void, init_nest_lock, nest **lock, { *lock = make_nest(); });
+BOTH(void, init_lock, word *lock, { init(lock, 0); });
+BOTH(void, destroy_lock, word *lock, { destroy(lock); });
+BOTH(void, set_lock, word *lock, { set(lock); });
+BOTH(void, unset_lock, word *lock, { unset(lock); });
+BOTH(int, test_lock, word *lock, { return test(lock); });
+BOTH(void, init_nest_lock, nest **lock, { init_nest(lock, 0); });
 BOTH(void, destroy_nest_lock, nest **lock, { destroy_nest(lock); });
-BOTH(void, set_nest_lock, nest **lock, { ort_nest_lock(*lock, ort_self()->task); });
-BOTH(void, unset_nest_lock, nest **lock, { ort_nest_unlock(*lock); });
-BOTH(int, test_nest_lock, nest **lock, { return ort_nest_lock_try(*lock, ort_self()->task); });
+BOTH(void, set_nest_lock, nest **lock, { set_nest(lock); });
+BOTH(void, unset_nest_lock, nest **lock, { unset_nest(lock); });
+BOTH(int, test_nest_lock, nest **lock, { return test_nest(lock); });
 
 /* libgomp has no such routines, so these are the default. */
-PS_EXPORT void omp_init_lock_with_hint(word *lock, PS_UNUSED uintptr_t hint) { ps_store_relaxed(lock, 0); }
-PS_EXPORT void omp_init_lock_with_hint_(word *lock, PS_UNUSED const int *hint) { ps_store_relaxed(lock, 0); }
-PS_EXPORT void omp_init_nest_lock_with_hint(nest **lock, PS_UNUSED uintptr_t hint) { *lock = make_nest(); }
-PS_EXPORT void omp_init_nest_lock_with_hint_(nest **lock, PS_UNUSED const int *hint) { *lock = make_nest(); }
+PS_EXPORT void omp_init_lock_with_hint(word *lock, uintptr_t hint) { init(lock, hint); }
+PS_EXPORT void omp_init_lock_with_hint_(word *lock, const int *hint) { init(lock, (uintptr_t)*hint); }
+PS_EXPORT void omp_init_nest_lock_with_hint(nest **lock, uintptr_t hint) { init_nest(lock, hint); }
+PS_EXPORT void omp_init_nest_lock_with_hint_(nest **lock, const int *hint) { init_nest(lock, (uintptr_t)*hint); }

@@ -13,6 +13,8 @@ struct region {
     kmpc_microtask fn;
     int argc;
     void **args;
+    const void *caller;
+    void *frame;
 };
 
 static void run(void *data)
@@ -20,13 +22,21 @@ static void run(void *data)
     const struct region *r = data;
     struct ort_thread *t = ort_self();
     int32_t gtid = kmpc_number(t), tid = (int32_t)t->id;
-    kmpc_invoke(r->fn, &gtid, &tid, r->argc, r->args);
+    if (PS_UNLIKELY(ort_tool_on())) /* the frame that calls the program's code is the assembly's */
+        kmpc_invoke_told(r->fn, &gtid, &tid, r->argc, r->args, &ort_tool_task(t->task)->frame.exit.ptr);
+    else
+        kmpc_invoke(r->fn, &gtid, &tid, r->argc, r->args);
 }
 
 static void open_region(struct region *r)
 {
     struct kmpc_thread *k = kmpc_thread(ort_self());
-    struct ort_parallel p = {.fn = run, .data = r, .num_threads = k->num_threads, .bind = (enum ort_bind)k->bind};
+    struct ort_parallel p = {.fn = run,
+                             .data = r,
+                             .num_threads = k->num_threads,
+                             .bind = (enum ort_bind)k->bind,
+                             .caller = r->caller,
+                             .frame = r->frame};
     k->num_threads = 0;
     k->bind = ORT_BIND_UNSET;
     ort_parallel(&p);
@@ -43,10 +53,10 @@ static void teams(struct region *r)
     ort_teams(run, r, n, limit);
 }
 
-static void with_arguments(int argc, kmpc_microtask fn, va_list list, void (*go)(struct region *))
+static PS_ALWAYS_INLINE void with_arguments(int argc, kmpc_microtask fn, va_list list, void (*go)(struct region *))
 {
     void *few[ARGS_ON_STACK];
-    struct region r = {.fn = fn, .argc = argc, .args = few};
+    struct region r = {.fn = fn, .argc = argc, .args = few, .caller = ORT_CALLER, .frame = ORT_FRAME};
     if (PS_UNLIKELY(argc > ARGS_ON_STACK)) {
         r.args = malloc((size_t)argc * sizeof *r.args);
         PS_CHECK(r.args != NULL, "no memory for the %d arguments of a region", argc);
@@ -70,7 +80,8 @@ PS_EXPORT void __kmpc_fork_call(PS_UNUSED struct kmpc_location *where, int32_t a
 PS_EXPORT void __kmpc_fork_call_if(PS_UNUSED struct kmpc_location *where, int32_t argc, kmpc_microtask fn,
                                    int32_t condition, void *argument)
 {
-    struct region r = {.fn = fn, .argc = argument == NULL ? 0 : argc, .args = &argument};
+    struct region r = {
+        .fn = fn, .argc = argument == NULL ? 0 : argc, .args = &argument, .caller = ORT_CALLER, .frame = ORT_FRAME};
     if (!condition)
         kmpc_thread(ort_self())->num_threads = 1;
     open_region(&r);
@@ -80,7 +91,7 @@ PS_EXPORT void __kmpc_fork_teams(PS_UNUSED struct kmpc_location *where, int32_t 
 {
     va_list list;
     va_start(list, fn);
-    with_arguments(argc, fn, list, teams);
+    ORT_TOOL_CALL(ort_self(), with_arguments(argc, fn, list, teams));
     va_end(list);
 }
 
@@ -89,7 +100,8 @@ PS_EXPORT void __kmpc_fork_teams(PS_UNUSED struct kmpc_location *where, int32_t 
 PS_EXPORT void __kmpc_serialized_parallel(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid)
 {
     struct kmpc_thread *k = kmpc_thread(ort_self());
-    struct ort_parallel p = {.num_threads = 1, .bind = (enum ort_bind)k->bind};
+    struct ort_parallel p = {
+        .num_threads = 1, .bind = (enum ort_bind)k->bind, .caller = ORT_CALLER, .frame = ORT_FRAME};
     k->num_threads = 0;
     k->bind = ORT_BIND_UNSET;
     ort_parallel_start(&p);

@@ -16,11 +16,15 @@ static bool alone(const struct ort_thread *t) { return t->team->n == 1; }
 
 static bool atomic(const struct kmpc_location *at)
 {
-    return at != NULL && (at->flags & KMPC_LOCATION_ATOMIC_REDUCE) && !kmpc_settings.reduce_by_lock;
+    /* One by one, the tool is told where it ends. */
+    return !PS_UNLIKELY(ort_tool_on()) && at != NULL && (at->flags & KMPC_LOCATION_ATOMIC_REDUCE) &&
+           !kmpc_settings.reduce_by_lock;
 }
 
-static int32_t begin(const struct kmpc_location *at, kmpc_critical *lock)
+static PS_ALWAYS_INLINE int32_t begin(const struct kmpc_location *at, kmpc_critical *lock)
 {
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_reduction(ort_self(), ORT_SCOPE_BEGIN, ORT_CALLER);
     if (alone(ort_self()))
         return ONE_BY_ONE;
     if (atomic(at))
@@ -29,10 +33,12 @@ static int32_t begin(const struct kmpc_location *at, kmpc_critical *lock)
     return ONE_BY_ONE;
 }
 
-static void end(const struct kmpc_location *at, kmpc_critical *lock)
+static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *lock)
 {
     if (!alone(ort_self()) && !atomic(at))
         ort_unlock(lock);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_reduction(ort_self(), ORT_SCOPE_END, ORT_CALLER);
 }
 
 #define REDUCE(name)                                                                                        \
@@ -49,7 +55,8 @@ REDUCE(reduce_nowait)
 PS_EXPORT void __kmpc_end_reduce(struct kmpc_location *at, PS_UNUSED int32_t gtid, kmpc_critical *lock)
 {
     end(at, lock);
-    ort_barrier(ort_self());
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
 }
 
 PS_EXPORT void __kmpc_end_reduce_nowait(struct kmpc_location *at, PS_UNUSED int32_t gtid, kmpc_critical *lock)

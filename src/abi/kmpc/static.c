@@ -59,6 +59,32 @@ static int32_t static_kind(const struct kmpc_location *at, const char *entry, in
     return number == 33 || number == 45 || number == 65 ? KMPC_SCHED_STATIC_CHUNKED : KMPC_SCHED_STATIC;
 }
 
+/* To a tool: what the compiler says that the loop belongs to. */
+static int work_of(const struct kmpc_location *at, bool distribute)
+{
+    enum { SECTIONS = 0x400, DISTRIBUTE = 0x800 };
+    if (at != NULL && (at->flags & SECTIONS))
+        return ORT_WORK_SECTIONS;
+    return distribute || (at != NULL && (at->flags & DISTRIBUTE)) ? ORT_WORK_DISTRIBUTE : ORT_WORK_LOOP_STATIC;
+}
+
+static PS_NOINLINE void tell_begin(const struct kmpc_location *at, bool distribute, uint64_t trip, const void *caller)
+{
+    ort_tool_work(ort_self(), work_of(at, distribute), ORT_SCOPE_BEGIN, trip, caller);
+}
+
+static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribute, uint64_t start, uint64_t n,
+                                   const void *caller)
+{
+    struct ort_thread *t = ort_self();
+    int work = work_of(at, distribute);
+    ort_tool_caller(t, caller);
+    if (work == ORT_WORK_SECTIONS)
+        ort_tool_section(t);
+    else
+        ort_tool_chunk(t, work == ORT_WORK_DISTRIBUTE ? ORT_CHUNK_DISTRIBUTE : ORT_CHUNK_LOOP, start, n);
+}
+
 /* Whole range of a loop of the type; trip 0: nothing to do. The trip count of a range of all 2^64 values does not fit: not supported,
  * as in libomp. */
 #define RANGE(T, U, lower, upper, incr)                                                                              \
@@ -79,6 +105,9 @@ static int32_t static_kind(const struct kmpc_location *at, const char *entry, in
         if (incr == 0)                                                                                                 \
             kmpc_fatal(at, "__kmpc_for_static_init_" #suffix, "the increment is 0");                                   \
         struct range r = RANGE(T, U, *lower, *upper, incr);                                                            \
+        bool distribute = kind >= KMPC_DISTRIBUTE_CHUNKED;                                                             \
+        if (PS_UNLIKELY(ort_tool_on()))                                                                                \
+            tell_begin(at, distribute, r.trip, ORT_CALLER);                                                            \
         if (r.trip == 0) {                                                                                             \
             if (last != NULL)                                                                                          \
                 *last = 0;                                                                                             \
@@ -86,7 +115,6 @@ static int32_t static_kind(const struct kmpc_location *at, const char *entry, in
             return;                                                                                                    \
         }                                                                                                              \
         const struct ort_group *league = t->team->contention;                                                          \
-        bool distribute = kind >= KMPC_DISTRIBUTE_CHUNKED;                                                             \
         uint64_t id = distribute ? league->team_num : t->id, n = distribute ? league->num_teams : t->team->n;          \
         struct share s = share_of(kind, r.trip, id, n, chunk);                                                         \
         if (last != NULL)                                                                                              \
@@ -98,6 +126,8 @@ static int32_t static_kind(const struct kmpc_location *at, const char *entry, in
         }                                                                                                              \
         *lower = (T)(r.first + s.from * r.step);                                                                       \
         *upper = (T)((U)*lower + (U)((s.count - 1) * r.step));                                                         \
+        if (PS_UNLIKELY(ort_tool_on()))                                                                                \
+            tell_chunk(at, distribute, (uint64_t)*lower, s.count, ORT_CALLER);                                         \
     }
 
 FOR_STATIC(4, int32_t, uint32_t, int32_t)
@@ -105,7 +135,14 @@ FOR_STATIC(4u, uint32_t, uint32_t, int32_t)
 FOR_STATIC(8, int64_t, uint64_t, int64_t)
 FOR_STATIC(8u, uint64_t, uint64_t, int64_t)
 
-PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid) {}
+PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)
+{
+    if (PS_UNLIKELY(ort_tool_on())) {
+        struct ort_thread *t = ort_self();
+        ort_tool_caller(t, ORT_CALLER);
+        ort_tool_loop_ends(t);
+    }
+}
 
 /* --- distribute parallel for in one ------------------------------------------------------------------------------------------------ */
 
@@ -121,6 +158,8 @@ PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNU
             kmpc_fatal(at, "__kmpc_dist_for_static_init_" #suffix, "the increment is 0");                    \
         struct range r = RANGE(T, U, *lower, *upper, incr);                                                  \
         *stride = incr;                                                                                      \
+        if (PS_UNLIKELY(ort_tool_on()))                                                                      \
+            tell_begin(at, true, r.trip, ORT_CALLER);                                                        \
         *upper_of_team = *upper;                                                                             \
         struct share team = contiguous(r.trip, league->team_num, league->num_teams), s = {0};                \
         if (team.count != 0)                                                                                 \
@@ -136,6 +175,8 @@ PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNU
         *stride = (S)(s.jump * r.step);                                                                      \
         *lower = (T)(first + s.from * r.step);                                                               \
         *upper = (T)((U)*lower + (U)((s.count - 1) * r.step));                                               \
+        if (PS_UNLIKELY(ort_tool_on()))                                                                      \
+            tell_chunk(at, true, (uint64_t)*lower, s.count, ORT_CALLER);                                     \
     }
 
 DIST_FOR_STATIC(4, int32_t, uint32_t, int32_t)

@@ -3,6 +3,7 @@
  * A member leaves a loop that it was cancelled out of at the construct's closing barrier: compilers before clang 19 do not say that
  * it is over. */
 #include <stdio.h>
+#include <string.h>
 
 #include "kmpc.h"
 #include "lock.h"
@@ -13,18 +14,31 @@ typedef struct kmpc_location *where;
 
 /* --- barrier -------------------------------------------------------------------------------------------------------------- */
 
-PS_EXPORT void __kmpc_barrier(W, G)
+/* What the compiler says of the barrier. */
+static enum ort_sync_kind kind_of(const struct kmpc_location *at)
 {
-    struct ort_thread *t = ort_self();
-    kmpc_leave_cancelled_loop(t);
-    ort_barrier(t);
+    enum { EXPLICIT = 0x20, IMPLICIT = 0x40 };
+    if (at == NULL)
+        return ORT_SYNC_BARRIER;
+    if (at->flags & EXPLICIT)
+        return ORT_SYNC_BARRIER_EXPLICIT;
+    return at->flags & IMPLICIT ? ORT_SYNC_BARRIER_WORKSHARE : ORT_SYNC_BARRIER_IMPLEMENTATION;
 }
 
-PS_EXPORT int32_t __kmpc_cancel_barrier(W, G)
+PS_EXPORT void __kmpc_barrier(where at, G)
 {
     struct ort_thread *t = ort_self();
     kmpc_leave_cancelled_loop(t);
-    return ort_task_barrier_cancel(t);
+    ORT_TOLD(ort_tool_barrier_from(kind_of(at), ORT_CALLER, ORT_FRAME), ort_barrier(t));
+}
+
+PS_EXPORT int32_t __kmpc_cancel_barrier(where at, G)
+{
+    struct ort_thread *t = ort_self();
+    bool cancelled;
+    kmpc_leave_cancelled_loop(t);
+    ORT_TOOL_TWIN(t, cancelled = ort_tool_barrier_cancel(t, kind_of(at)), cancelled = ort_task_barrier_cancel(t));
+    return cancelled;
 }
 
 /* A barrier with code of the primary thread's before it opens for the others: two barriers, the code between them. */
@@ -48,16 +62,49 @@ PS_EXPORT int32_t __kmpc_barrier_master_nowait(W, G)
 
 /* --- masked, single ----------------------------------------------------------------------------------------------------------- */
 
-PS_EXPORT int32_t __kmpc_master(W, G) { return ort_self()->id == 0; }
-PS_EXPORT void __kmpc_end_master(W, G) {}
-PS_EXPORT int32_t __kmpc_masked(W, G, int32_t filter) { return filter >= 0 && ort_self()->id == (uint32_t)filter; }
-PS_EXPORT void __kmpc_end_masked(W, G) {}
+static PS_ALWAYS_INLINE int32_t masked(bool mine)
+{
+    if (PS_UNLIKELY(ort_tool_on()) && mine)
+        ort_tool_masked(ort_self(), ORT_SCOPE_BEGIN, ORT_CALLER);
+    return mine;
+}
+static PS_ALWAYS_INLINE void end_masked(void)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_masked(ort_self(), ORT_SCOPE_END, ORT_CALLER);
+}
+PS_EXPORT int32_t __kmpc_master(W, G) { return masked(ort_self()->id == 0); }
+PS_EXPORT void __kmpc_end_master(W, G) { end_masked(); }
+PS_EXPORT int32_t __kmpc_masked(W, G, int32_t filter)
+{
+    return masked(filter >= 0 && ort_self()->id == (uint32_t)filter);
+}
+PS_EXPORT void __kmpc_end_masked(W, G) { end_masked(); }
 
-PS_EXPORT int32_t __kmpc_single(W, G) { return ort_single(ort_self()); }
-PS_EXPORT void __kmpc_end_single(W, G) {}
+PS_EXPORT int32_t __kmpc_single(W, G)
+{
+    struct ort_thread *t = ort_self();
+    bool mine = ort_single(t);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_single(t, mine, ORT_CALLER);
+    return mine;
+}
+PS_EXPORT void __kmpc_end_single(W, G)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_work(ort_self(), ORT_WORK_SINGLE_EXECUTOR, ORT_SCOPE_END, 1, ORT_CALLER);
+}
 
-PS_EXPORT void __kmpc_scope(W, G, PS_UNUSED void *reserved) {}
-PS_EXPORT void __kmpc_end_scope(W, G, PS_UNUSED void *reserved) {}
+PS_EXPORT void __kmpc_scope(W, G, PS_UNUSED void *reserved)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_work(ort_self(), ORT_WORK_SCOPE, ORT_SCOPE_BEGIN, 1, ORT_CALLER);
+}
+PS_EXPORT void __kmpc_end_scope(W, G, PS_UNUSED void *reserved)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_work(ort_self(), ORT_WORK_SCOPE, ORT_SCOPE_END, 1, ORT_CALLER);
+}
 
 /* didit: the caller executed the single region, and data is what the others copy from. */
 PS_EXPORT void __kmpc_copyprivate(W, G, PS_UNUSED size_t bytes, void *data, void (*copy)(void *to, void *from),
@@ -66,10 +113,10 @@ PS_EXPORT void __kmpc_copyprivate(W, G, PS_UNUSED size_t bytes, void *data, void
     struct ort_thread *t = ort_self();
     if (didit)
         t->team->copyprivate = data;
-    ort_barrier(t);
+    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
     if (!didit)
         copy(data, t->team->copyprivate);
-    ort_barrier(t);
+    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
 }
 
 /* data: not NULL for the thread that executed the region; what it gave, for everybody. Compiled code has a barrier behind its copies. */
@@ -78,21 +125,43 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
     struct ort_thread *t = ort_self();
     if (data != NULL)
         t->team->copyprivate = data;
-    ort_barrier(t);
+    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
     return t->team->copyprivate;
 }
 
 /* --- critical, ordered, flush --------------------------------------------------------------------------------------------------- */
 
-PS_EXPORT void __kmpc_critical(W, G, kmpc_critical *name) { ort_lock(name); }
-PS_EXPORT void __kmpc_critical_with_hint(W, G, kmpc_critical *name, PS_UNUSED uint32_t hint) { ort_lock(name); }
-PS_EXPORT void __kmpc_end_critical(W, G, kmpc_critical *name) { ort_unlock(name); }
+PS_EXPORT void __kmpc_critical(W, G, kmpc_critical *name)
+{
+    ORT_TOLD(ort_tool_lock(name, ORT_MUTEX_CRITICAL, 0, ORT_CALLER), ort_lock(name));
+}
+PS_EXPORT void __kmpc_critical_with_hint(W, G, kmpc_critical *name, uint32_t hint)
+{
+    ORT_TOLD(ort_tool_lock(name, ORT_MUTEX_CRITICAL, hint, ORT_CALLER), ort_lock(name));
+}
+PS_EXPORT void __kmpc_end_critical(W, G, kmpc_critical *name)
+{
+    ORT_TOLD(ort_tool_unlock(name, ORT_MUTEX_CRITICAL, ORT_CALLER), ort_unlock(name));
+}
 
-PS_EXPORT void __kmpc_ordered(W, G) { ort_ordered_start(ort_self()); }
-PS_EXPORT void __kmpc_end_ordered(W, G) {}
+PS_EXPORT void __kmpc_ordered(W, G)
+{
+    struct ort_thread *t = ort_self();
+    ORT_TOLD(ort_tool_ordered_start(t, ORT_CALLER), ort_ordered_start(t));
+}
+PS_EXPORT void __kmpc_end_ordered(W, G)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_ordered_end(ort_self(), ORT_CALLER);
+}
 
 /* Both directions, with everybody else's flushes: a seq_cst fence. Some compilers pass a list behind the location. */
-PS_EXPORT void __kmpc_flush(W, ...) { ps_fence_seq(); }
+PS_EXPORT void __kmpc_flush(W, ...)
+{
+    ps_fence_seq();
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_flush(ort_self(), ORT_CALLER);
+}
 
 /* --- cancellation ------------------------------------------------------------------------------------------------------------- */
 
@@ -107,12 +176,18 @@ static unsigned construct(where at, const char *entry, int32_t kind)
 PS_EXPORT int32_t __kmpc_cancel(where at, G, int32_t kind)
 {
     unsigned which = construct(at, "__kmpc_cancel", kind);
-    return which != 0 && ort_cancel(ort_self(), which);
+    bool cancelled = which != 0 && ort_cancel(ort_self(), which);
+    if (PS_UNLIKELY(ort_tool_on()) && cancelled)
+        ort_tool_cancel(ort_self(), which, ORT_CANCEL_ACTIVATED, ORT_CALLER);
+    return cancelled;
 }
 PS_EXPORT int32_t __kmpc_cancellationpoint(where at, G, int32_t kind)
 {
     unsigned which = construct(at, "__kmpc_cancellationpoint", kind);
-    return which != 0 && ort_cancellation_point(ort_self(), which);
+    bool cancelled = which != 0 && ort_cancellation_point(ort_self(), which);
+    if (PS_UNLIKELY(ort_tool_on()) && cancelled)
+        ort_tool_cancel(ort_self(), which, ORT_CANCEL_DETECTED, ORT_CALLER);
+    return cancelled;
 }
 PS_EXPORT int kmp_get_cancellation_status(int kind)
 {
@@ -127,6 +202,8 @@ PS_EXPORT int32_t kmp_get_cancellation_status_(const int32_t *kind) { return kmp
 PS_EXPORT void __kmpc_error(where at, int severity, const char *message)
 {
     const char *source = at != NULL && at->source != NULL ? at->source : "unknown";
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_error(severity, message, message != NULL ? strlen(message) : 0, ORT_CALLER);
     if (severity == 2)
         ps_fatal("error directive: %s (source %s)", message != NULL ? message : "", source);
     ps_warn("error directive: %s (source %s)", message != NULL ? message : "", source);

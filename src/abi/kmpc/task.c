@@ -69,7 +69,7 @@ PS_EXPORT void *__kmpc_task_allow_completion_event(HEAD, struct kmpc_task *task)
 
 /* --- running ---------------------------------------------------------------------------------------------------------------- */
 
-void kmpc_task_body(void *data)
+static PS_ALWAYS_INLINE void kmpc_run(void *data)
 {
     struct kmpc_task_head *head = data;
     head->running = true;
@@ -83,28 +83,54 @@ void kmpc_task_body(void *data)
         head->task.data1.destructors(kmpc_number(ort_self()), &head->task);
 }
 
-struct ort_task_args kmpc_task_args(const struct kmpc_task_head *head)
+void kmpc_task_body(void *data) { kmpc_run(data); }
+
+/* The frame that calls the program's code is the one that the task remembers. */
+static PS_NOINLINE void body_told(void *data)
+{
+    struct ort_tool_frame *frame = &ort_tool_task(ort_self()->task)->frame;
+    frame->exit.ptr = __builtin_frame_address(0);
+    kmpc_run(data);
+    frame->exit.ptr = NULL;
+}
+
+/* Tools for this ABI expect a serialized region's tasks inside of the task that makes them: libomp runs them at once. */
+static PS_NOINLINE void args_told(const struct ort_thread *t, const struct kmpc_task_head *head,
+                                  struct ort_task_args *args)
+{
+    args->fn = body_told;
+    args->size = head->bytes;
+    if (t->team->n == 1 && !(args->flags & ORT_TASK_DETACH))
+        args->flags |= ORT_TASK_UNDEFERRED;
+}
+
+struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmpc_task_head *head)
 {
     struct ort_task_args args = {.fn = kmpc_task_body};
     int32_t flags = head->flags;
     args.flags = (flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED) | (flags & KMPC_TASK_FINAL ? ORT_TASK_FINAL : 0) |
                  (flags & KMPC_TASK_DESTRUCTORS ? ORT_TASK_COPIED : 0) |
                  (head->detach || (flags & KMPC_TASK_PROXY) ? ORT_TASK_DETACH : 0);
+    if (PS_UNLIKELY(ort_tool_on()))
+        args_told(t, head, &args);
     if (PS_UNLIKELY(flags & KMPC_TASK_PRIORITY))
         args.priority = head->task.data2.priority;
     return args;
 }
 
-static void submit(struct kmpc_task *task, const struct ort_depend_list *depend)
+static PS_ALWAYS_INLINE void submit(struct kmpc_task *task, const struct ort_depend_list *depend)
 {
     struct kmpc_task_head *head = kmpc_head(task);
     if (PS_UNLIKELY(head->running)) {
         head->again = true;
         return;
     }
-    struct ort_task_args args = kmpc_task_args(head);
+    struct ort_thread *t = ort_self();
+    struct ort_task_args args = kmpc_task_args(t, head);
     args.depend = depend;
-    ort_task_submit(ort_self(), head->core, &args);
+    args.caller = ORT_CALLER;
+    args.frame = ORT_FRAME;
+    ort_task_submit(t, head->core, &args);
 }
 
 /* 0: the task has been queued, or run: nothing is left to the caller. */
@@ -119,13 +145,31 @@ PS_EXPORT int32_t __kmpc_omp_task_parts(HEAD, struct kmpc_task *task)
     return 0;
 }
 
+/* Compiled code runs the task, on its own frame. */
+static PS_NOINLINE void runs_itself(struct ort_thread *t, void *frame)
+{
+    struct ort_tool_frame *f = &ort_tool_task(t->task)->frame;
+    f->exit.ptr = frame;
+    f->exit_flags = ORT_FRAME_PROGRAM_POINTER;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-address" /* the program's, if it keeps one */
 PS_EXPORT void __kmpc_omp_task_begin_if0(HEAD, struct kmpc_task *task)
 {
     struct kmpc_task_head *head = kmpc_head(task);
-    struct ort_task_args args = kmpc_task_args(head);
+    struct ort_thread *t = ort_self();
+    struct ort_task_args args = kmpc_task_args(t, head);
     head->running = true;
-    head->base = ort_task_enter(ort_self(), head->core, &args);
+    args.flags |= ORT_TASK_UNDEFERRED;
+    args.caller = ORT_CALLER;
+    args.frame = ORT_FRAME;
+    head->base = ort_task_enter(t, head->core, &args);
+    if (PS_UNLIKELY(ort_tool_on()))
+        runs_itself(t, __builtin_frame_address(1));
 }
+
+#pragma GCC diagnostic pop
 
 PS_EXPORT void __kmpc_omp_task_complete_if0(PS_UNUSED struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
 {
@@ -156,9 +200,11 @@ PS_EXPORT void __kmpc_proxy_task_completed_ooo(struct kmpc_task *task) { ort_tas
 struct dependences {
     struct ort_depend_list list;
     struct ort_depend *all, few[FEW];
+    const struct kmpc_depend *first, *second;
+    size_t n_first;
 };
 
-static struct ort_depend get(const void *list, size_t i) { return ((const struct ort_depend *)list)[i]; }
+static struct ort_depend get(const void *list, size_t i) { return ((const struct dependences *)list)->all[i]; }
 
 static enum ort_depend_kind kind_of(const struct kmpc_depend *d)
 {
@@ -175,14 +221,25 @@ static bool is_all_memory(const struct kmpc_depend *d)
     return (d->flags & KMPC_DEPEND_ALL) || (d->address == -1 && (d->flags & KMPC_DEPEND_OUT));
 }
 
+static struct ort_depend dependence_of(const struct kmpc_depend *d)
+{
+    return (struct ort_depend){is_all_memory(d) ? NULL : (void *)d->address, kind_of(d)};
+}
+
 static size_t take(struct ort_depend *to, size_t at, const struct kmpc_depend *from, int32_t n, bool writers)
 {
     for (int32_t i = 0; i < n; i++) {
         enum ort_depend_kind kind = kind_of(&from[i]);
         if ((kind == ORT_DEPEND_OUT || kind == ORT_DEPEND_MUTEXINOUTSET) == writers)
-            to[at++] = (struct ort_depend){is_all_memory(&from[i]) ? NULL : (void *)from[i].address, kind};
+            to[at++] = dependence_of(&from[i]);
     }
     return at;
+}
+
+static struct ort_depend as_written(const void *list, size_t i)
+{
+    const struct dependences *d = list;
+    return dependence_of(i < d->n_first ? &d->first[i] : &d->second[i - d->n_first]);
 }
 
 /* NULL: no dependences. */
@@ -202,7 +259,10 @@ static const struct ort_depend_list *gather(struct dependences *d, int32_t n, co
         at = take(d->all, at, list, n, writers);
         at = take(d->all, at, noalias, m, writers);
     }
-    d->list = (struct ort_depend_list){.n = at, .get = get, .list = d->all};
+    d->list = (struct ort_depend_list){.n = at, .get = get, .as_written = as_written, .list = d};
+    d->first = list;
+    d->second = noalias;
+    d->n_first = (size_t)(n > 0 ? n : 0);
     return &d->list;
 }
 
@@ -224,14 +284,16 @@ PS_EXPORT int32_t __kmpc_omp_task_with_deps(HEAD, struct kmpc_task *task, LISTS)
 
 static void nothing(PS_UNUSED void *data) {}
 
-static void wait_for(bool nowait, LISTS)
+static PS_ALWAYS_INLINE void wait_for(bool nowait, LISTS)
 {
     struct dependences d = {.all = d.few};
     const struct ort_depend_list *all = gather(&d, n, list, m, noalias);
+    struct ort_thread *t = ort_self();
+    struct ort_task_args args = {.fn = nothing, .align = 1, .depend = all, .caller = ORT_CALLER, .frame = ORT_FRAME};
     if (all != NULL && nowait)
-        ort_task_create(ort_self(), &(struct ort_task_args){.fn = nothing, .align = 1, .depend = all});
+        ort_task_create(t, &args);
     else if (all != NULL)
-        ort_taskwait_depend(ort_self(), all);
+        ORT_TOOL_TWIN(t, ort_tool_taskwait_depend(t, all), ort_taskwait_depend(t, all));
     drop(&d);
 }
 
@@ -242,17 +304,26 @@ PS_EXPORT void __kmpc_omp_taskwait_deps_51(HEAD, LISTS, int32_t nowait) { wait_f
 
 PS_EXPORT int32_t __kmpc_omp_taskwait(HEAD)
 {
-    ort_taskwait(ort_self());
+    ORT_TOLD(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(ort_self()));
     return 0;
 }
 PS_EXPORT int32_t __kmpc_omp_taskyield(HEAD, PS_UNUSED int32_t end_part)
 {
-    ort_taskyield(ort_self());
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_CALL(t, ort_taskyield(t));
     return 0;
 }
 
-PS_EXPORT void __kmpc_taskgroup(HEAD) { ort_taskgroup_start(ort_self()); }
-PS_EXPORT void __kmpc_end_taskgroup(HEAD) { kmpc_taskgroup_end(ort_self()); }
+PS_EXPORT void __kmpc_taskgroup(HEAD)
+{
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_TWIN(t, ort_tool_taskgroup_start(t), ort_taskgroup_start(t));
+}
+PS_EXPORT void __kmpc_end_taskgroup(HEAD)
+{
+    struct ort_thread *t = ort_self();
+    ORT_TOOL_TWIN(t, ort_tool_taskgroup_end(t, kmpc_taskgroup_end), kmpc_taskgroup_end(t));
+}
 
 PS_EXPORT int32_t __kmpc_omp_has_task_team(PS_UNUSED int32_t gtid) { return ort_self()->team->n > 1; }
 

@@ -13,6 +13,8 @@ struct pattern {
     size_t lower_at, upper_at; /* in the kmp_task_t */
     duplicate dup;
     bool undeferred;
+    const void *caller;
+    void *frame;
 };
 
 static void submit(struct ort_thread *t, const struct ort_taskloop *loop, uint64_t from, uint64_t count, bool last)
@@ -31,7 +33,9 @@ static void submit(struct ort_thread *t, const struct ort_taskloop *loop, uint64
     memcpy((char *)&head->task + p->upper_at, &to, sizeof to);
     if (p->dup != NULL)
         p->dup(&head->task, &model->task, last);
-    struct ort_task_args args = kmpc_task_args(head);
+    struct ort_task_args args = kmpc_task_args(t, head);
+    args.caller = p->caller;
+    args.frame = p->frame;
     if (p->undeferred)
         args.flags |= ORT_TASK_UNDEFERRED;
     ort_task_submit(t, head->core, &args);
@@ -39,8 +43,9 @@ static void submit(struct ort_thread *t, const struct ort_taskloop *loop, uint64
 
 enum { BY_DEFAULT, BY_GRAINSIZE, BY_NUM_TASKS };
 
-static void taskloop(const struct kmpc_location *at, struct kmpc_task *task, bool deferred, uint64_t *lower,
-                     uint64_t *upper, int64_t step, bool nogroup, int32_t by, uint64_t size, bool strict, void *dup)
+static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, struct kmpc_task *task, bool deferred,
+                                      uint64_t *lower, uint64_t *upper, int64_t step, bool nogroup, int32_t by,
+                                      uint64_t size, bool strict, void *dup)
 {
     struct ort_thread *t = ort_self();
     struct kmpc_task_head *head = kmpc_head(task);
@@ -55,7 +60,9 @@ static void taskloop(const struct kmpc_location *at, struct kmpc_task *task, boo
                             .lower_at = (size_t)((char *)lower - (char *)task),
                             .upper_at = (size_t)((char *)upper - (char *)task),
                             .dup = (duplicate)dup,
-                            .undeferred = !deferred};
+                            .undeferred = !deferred,
+                            .caller = ORT_CALLER,
+                            .frame = ORT_FRAME};
         struct ort_taskloop loop = {
             .nogroup = nogroup,
             .strict = strict,
@@ -69,7 +76,7 @@ static void taskloop(const struct kmpc_location *at, struct kmpc_task *task, boo
             .submit = submit,
             .context = &p,
         };
-        ort_taskloop(t, &loop);
+        ORT_TOOL_CALL(t, ort_taskloop(t, &loop));
     }
     if (head->flags & KMPC_TASK_DESTRUCTORS)
         task->data1.destructors(kmpc_number(ort_self()), task);

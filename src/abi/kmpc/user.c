@@ -183,10 +183,13 @@ PS_EXPORT int __kmpc_pause_resource(int kind) { return ort_pause(kind == 2) == 0
 
 #define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
 
-/* No tool is attached. */
-PS_EXPORT int kmpc_control_tool_(PS_UNUSED const int *command, PS_UNUSED const int *modifier, PS_UNUSED void *argument)
+PS_EXPORT int kmpc_control_tool_(const int *command, const int *modifier, void *argument)
 {
-    return -2;
+    struct ort_thread *t = ort_self();
+    int result;
+    ORT_TOOL_TWIN(t, result = ort_tool_control((uint64_t)*command, (uint64_t)*modifier, argument, ORT_CALLER),
+                  result = ORT_TOOL_NONE);
+    return result;
 }
 AS(control_tool_);
 

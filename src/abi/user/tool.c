@@ -1,11 +1,23 @@
-/* Control of a tool: none is attached. OpenMP 5.2 section 20.2. Fortran passes the numbers by value here, libomp's by reference (src/abi/kmpc). */
+/* Control of a tool. OpenMP 5.2 section 20.2. Fortran passes the numbers by value here, libomp's by reference (src/abi/kmpc). */
 #include "user.h"
 
-#define NO_TOOL (-2) /* omp_control_tool_notool */
-
-PS_EXPORT int omp_control_tool(PS_UNUSED int command, PS_UNUSED int modifier, PS_UNUSED void *argument)
+static PS_ALWAYS_INLINE int control(uint64_t command, uint64_t modifier, void *argument)
 {
-    return NO_TOOL;
+    struct ort_thread *t = ort_self();
+    int result;
+    ORT_TOOL_TWIN(t, result = ort_tool_control(command, modifier, argument, ORT_CALLER), result = ORT_TOOL_NONE);
+    return result;
 }
-PS_EXPORT int omp_control_tool_(PS_UNUSED int command, PS_UNUSED int32_t modifier) { return NO_TOOL; }
-PS_EXPORT int omp_control_tool_8_(PS_UNUSED int command, PS_UNUSED int64_t modifier) { return NO_TOOL; }
+
+PS_EXPORT int omp_control_tool(int command, int modifier, void *argument)
+{
+    return control((uint64_t)command, (uint64_t)modifier, argument);
+}
+PS_EXPORT int omp_control_tool_(int command, int32_t modifier)
+{
+    return control((uint64_t)command, (uint64_t)modifier, NULL);
+}
+PS_EXPORT int omp_control_tool_8_(int command, int64_t modifier)
+{
+    return control((uint64_t)command, (uint64_t)modifier, NULL);
+}

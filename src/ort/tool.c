@@ -1,0 +1,282 @@
+/* Tools: starting and ending, inquiries, and the events of threads, regions and implicit tasks. See tool.h.
+ *
+ * A member's thread_end is raised by the member itself, in a region of the block's in which nothing else happens (`farewell`), so that
+ * it comes on its own stack, with its own thread-local variables. A block whose parent's kernel thread is ending has no such region any more: its
+ * members' threads end without the event. When the program ends inside of a region, the threads of that region are still at work:
+ * no event for them either; the tool's own finalizer comes in any case.
+ * An implicit task ends when its member has arrived at the region's end and the explicit tasks below it are complete: it does nothing
+ * after that but be counted. With a tool, members that have ended run no more tasks of others (ee_team_ops.assist). */
+#include "tool.h"
+
+#include "ort.h"
+
+struct ort_tool_events ort_tool_events;
+bool ort_tool_wanted = true;
+size_t ort_tool_task_bytes;
+void (*ort_tool_start)(void);
+static _Atomic bool attached, detached;
+
+_Static_assert(sizeof(struct ort_tool_task) <= PS_CACHE_LINE, "a line behind the descriptor holds it");
+_Static_assert(offsetof(struct ort_task_member, tool) ==
+                   offsetof(struct ort_task_member, implicit) + sizeof(struct ort_task),
+               "a task's tool data stands behind it");
+
+void ort_tool_attach(void)
+{
+    ort_tool_task_bytes = PS_CACHE_LINE;
+    ps_store_relaxed(&attached, true);
+}
+
+bool ort_tool_attached(void) { return ps_load_relaxed(&attached) && !ps_load_relaxed(&detached); }
+
+bool ort_tool_detach(void)
+{
+    struct ort_thread *t = ee_local();
+    if (ps_load_relaxed(&detached))
+        return false;
+    if (t != NULL && t->team->level == 0)
+        ort_tool_root_ends(t);
+    if (ps_xchg_acq_rel(&detached, true))
+        return false;
+#define NO_MORE(number, type, name, parameters) ps_store_relaxed(&ort_tool_events.name, NULL);
+    ORT_TOOL_EVENTS(NO_MORE)
+#undef NO_MORE
+    return true;
+}
+
+/* --- the calling entry point ------------------------------------------------------------------------------------------------- */
+
+void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame)
+{
+    struct ort_tool_frame *f = &ort_tool_task(t->task)->frame;
+    t->tool.caller = caller;
+    f->enter.ptr = frame;
+    f->enter_flags = ORT_FRAME_RUNTIME_CFA;
+}
+
+void ort_tool_leave(struct ort_thread *t) { ort_tool_task(t->task)->frame.enter.ptr = NULL; }
+
+void ort_tool_caller(struct ort_thread *t, const void *caller) { t->tool.caller = caller; }
+
+PS_NOINLINE void ort_tool_run(void (*fn)(void *), void *data)
+{
+    struct ort_tool_frame *f = &ort_tool_task(ort_self()->task)->frame;
+    f->exit.ptr = __builtin_frame_address(0);
+    f->exit_flags = ORT_FRAME_RUNTIME_POINTER;
+    fn(data);
+    f->exit.ptr = NULL; /* also keeps the call from being the last thing */
+}
+
+/* --- inquiries ------------------------------------------------------------------------------------------------------------------ */
+
+struct ort_tool_task *ort_tool_task(struct ort_task *task) { return (struct ort_tool_task *)(void *)(task + 1); }
+
+struct ort_thread *ort_tool_native(struct ort_thread *t)
+{
+    while (t->id == 0 && t->team->parent != NULL)
+        t = t->team->parent;
+    return t;
+}
+
+struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_thread **in)
+{
+    struct ort_task *task = t->task;
+    for (; level > 0 && task != NULL; level--) {
+        if (!(task->flags & ORT_TASK_IMPLICIT)) {
+            task = ort_tool_task(task)->below;
+        } else {
+            t = t->team->parent;
+            task = t != NULL ? t->task : NULL;
+        }
+    }
+    *in = t;
+    return level < 0 ? NULL : task;
+}
+
+int ort_tool_task_flags(const struct ort_task *task)
+{
+    if (!(task->flags & ORT_TASK_IMPLICIT))
+        return ort_tool_task((struct ort_task *)(uintptr_t)task)->flags;
+    if (task->team->parent == NULL)
+        return ORT_TOOL_TASK_INITIAL;
+    return ORT_TOOL_TASK_IMPLICIT | (task->team->n == 1 ? ORT_TOOL_TASK_UNDEFERRED : 0);
+}
+
+int ort_tool_state(const struct ort_thread *t)
+{
+    if (t->tool.state != 0)
+        return t->tool.state;
+    return t->team->level > 0 ? ORT_STATE_WORK_PARALLEL : ORT_STATE_WORK_SERIAL;
+}
+
+/* --- threads -------------------------------------------------------------------------------------------------------------------- */
+
+static void thread_begins(struct ort_thread *t, int kind)
+{
+    t->tool.begun = true;
+    t->tool.data.value = 0;
+    t->tool.state = ORT_STATE_OVERHEAD;
+    ORT_RAISE(thread_begin, kind, &t->tool.data);
+    t->tool.state = 0;
+}
+
+static void thread_ends(struct ort_thread *t)
+{
+    if (t->tool.begun)
+        ORT_RAISE(thread_end, &t->tool.data);
+    t->tool.begun = false;
+}
+
+void ort_tool_root_begins(struct ort_thread *t)
+{
+    struct ort_tool_task *task = ort_tool_task(t->task);
+    *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_INITIAL};
+    thread_begins(t, ORT_TOOL_INITIAL_THREAD);
+    ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &t->team->tool.data, &task->data, 1, 1, ORT_TOOL_TASK_INITIAL);
+}
+
+void ort_tool_root_ends(struct ort_thread *t)
+{
+    if (!t->tool.begun)
+        return;
+    if (t->hot != NULL)
+        ort_tool_team_ends(t->hot);
+    ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &ort_tool_task(t->task)->data, 0, 1, ORT_TOOL_TASK_INITIAL);
+    thread_ends(t);
+}
+
+static void nothing(PS_UNUSED void *data) {}
+
+/* On the member: the threads below it, then its own. */
+static void says_farewell(struct ort_thread *m)
+{
+    if (m->hot != NULL)
+        ort_tool_team_ends(m->hot);
+    if (m->id != 0)
+        thread_ends(m);
+}
+
+void ort_tool_team_ends(struct ort_team *team)
+{
+    struct ort_thread *parent = team->parent;
+    unsigned n = 1;
+    if (parent == NULL || ee_local() != parent || parent->open != NULL)
+        return; /* not the parent's entity: nobody can run its members */
+    for (unsigned i = 1; i < team->n_max; i++)
+        if (team->threads[i].tool.begun)
+            n = i + 1;
+    if (n > 1 && ee_team_reserve(&team->ee, n) < n)
+        return;
+    team->n = n;
+    team->fn = nothing;
+    team->tool.farewell = true;
+    parent->open = team;
+    if (n > 1)
+        ee_team_fork(&team->ee, n, !parent->team->enclosed);
+    else
+        ee_set_local(&team->threads[0]);
+    says_farewell(&team->threads[0]);
+    if (n > 1)
+        ee_team_join(&team->ee);
+    else
+        ee_set_local(parent);
+    parent->open = NULL;
+    team->tool.farewell = false;
+}
+
+/* --- regions -------------------------------------------------------------------------------------------------------------------- */
+
+void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, const struct ort_parallel *region)
+{
+    struct ort_tool_task *task = ort_tool_task(parent->task);
+    unsigned n = region->num_threads != 0 ? region->num_threads : ort_icv(parent)->nthreads;
+    ort_tool_enter(parent, region->caller, region->frame);
+    team->tool.data.value = 0;
+    team->tool.caller = region->caller;
+    team->tool.flags = (team->fn != NULL ? ORT_TOOL_INVOKED_BY_RUNTIME : ORT_TOOL_INVOKED_BY_PROGRAM) | ORT_TOOL_TEAM;
+    ORT_RAISE(parallel_begin, &task->data, &task->frame, &team->tool.data, n, team->tool.flags, team->tool.caller);
+}
+
+void ort_tool_region_ends(struct ort_thread *parent, struct ort_team *team)
+{
+    struct ort_tool_task *task = ort_tool_task(parent->task);
+    ORT_RAISE(parallel_end, &team->tool.data, &task->data, team->tool.flags, team->tool.caller);
+    task->frame.enter.ptr = NULL;
+}
+
+void ort_tool_member_begins(struct ort_thread *m)
+{
+    struct ort_team *team = m->team;
+    struct ort_tool_task *task = ort_tool_task(m->task);
+    if (PS_UNLIKELY(team->tool.farewell)) {
+        says_farewell(m);
+        return;
+    }
+    if (m->id != 0 && !m->tool.begun)
+        thread_begins(m, ORT_TOOL_WORKER_THREAD);
+    *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_IMPLICIT};
+    m->tool.state = 0;
+    m->tool.work = 0;
+    m->tool.caller = team->tool.caller;
+    ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, team->n, m->id, ORT_TOOL_TASK_IMPLICIT);
+    if (m->id ==
+        0) { /* unless the runtime calls it (ort_tool_run), the region's code runs where the entry point was called */
+        task->frame.exit = ort_tool_task(team->parent->task)->frame.enter;
+        task->frame.exit_flags = ORT_FRAME_RUNTIME_CFA;
+    }
+    if (team->begins_in_loop) {
+        const struct ort_loop_desc *d = &team->ring[team->ws_base % ORT_WS_RING].desc;
+        ort_tool_loop_begins(m, d->step == 0, d->n, d->sched);
+    }
+}
+
+void ort_tool_member_ends(struct ort_thread *m)
+{
+    struct ort_team *team = m->team;
+    struct ort_tool_task *task = ort_tool_task(m->task);
+    const void *caller = m->id == 0 ? team->tool.caller : NULL;
+    bool barrier = team->n > 1;
+    if (PS_UNLIKELY(team->tool.farewell)) {
+        ort_task_member_end(m);
+        return;
+    }
+    ort_tool_loop_ends(m); /* a single region's end that no compiler tells */
+    task->frame = (struct ort_tool_frame){.exit = {.ptr = NULL}};
+    if (barrier) {
+        ORT_RAISE(sync_region, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, caller);
+        ORT_RAISE(sync_region_wait, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, caller);
+    }
+    m->tool.state = ORT_STATE_WAIT_BARRIER_PARALLEL;
+    ort_task_member_end(m);
+    m->tool.state = ORT_STATE_OVERHEAD;
+    if (barrier) {
+        ORT_RAISE(sync_region_wait, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_END, NULL, &task->data, caller);
+        ORT_RAISE(sync_region, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_END, NULL, &task->data, caller);
+    }
+    ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &task->data, team->n, m->id, ORT_TOOL_TASK_IMPLICIT);
+    m->tool.state = 0;
+}
+
+/* --- teams ---------------------------------------------------------------------------------------------------------------------- */
+
+void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void *data)
+{
+    struct ort_group *group = t->team->contention;
+    struct ort_tool_task *task = ort_tool_task(t->task), before = *task;
+    struct ort_tool_team outer = t->team->tool;
+    const void *caller = t->tool.caller;
+    int flags = ORT_TOOL_INVOKED_BY_RUNTIME | ORT_TOOL_LEAGUE;
+    t->team->tool.data.value = 0;
+    ORT_RAISE(parallel_begin, &before.data, &before.frame, &t->team->tool.data, n, flags, caller);
+    for (group->team_num = 0; group->team_num < n; group->team_num++) {
+        *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_INITIAL};
+        ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &t->team->tool.data, &task->data, n, group->team_num,
+                  ORT_TOOL_TASK_INITIAL);
+        ort_tool_run(fn, data);
+        ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &task->data, 0, group->team_num, ORT_TOOL_TASK_INITIAL);
+    }
+    union ort_tool_data league = t->team->tool.data;
+    *task = before;
+    t->team->tool = outer;
+    ORT_RAISE(parallel_end, &league, &task->data, flags, caller);
+}

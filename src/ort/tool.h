@@ -1,0 +1,385 @@
+/* Tools that watch a program (profilers, race detectors): what the core tells them, and where their data is kept.
+ *
+ * Does: holds the tool's callbacks, each thread's, region's and task's word of tool data, the frames between which a task is outside of
+ * the program's code; raises the events that OpenMP 5.2 chapter 19 defines. Does not: find or start a tool, know the interface's C names
+ * (src/abi/ompt does): the callbacks and the numbers of kinds are the specification's, so nothing is translated on the way.
+ *
+ * Callers: entry points and the core's modules, on the stack of the OpenMP thread concerned, with no lock held but where it is said.
+ * Callbacks run on that stack, too; they may call the inquiry functions, not OpenMP constructs.
+ *
+ * How it costs nothing without a tool. ort_tool_on() is the one word that is looked at, in a branch that is not taken; what follows
+ * it stands out of line. It is true until the first OpenMP thread exists, so that the first call of all is seen as well: by then the tool has been looked for
+ * (what stands behind the branch asks for the thread first), and without one every event is NULL. Entry points that begin and end a wait call a twin (ort_tool_barrier for ort_barrier) which has the events around it, so
+ * that the core's own functions have no hook; ORT_TOOL_CALL keeps the caller's address and frame for events that the core raises. Tasks' tool
+ * data lies behind their descriptor, which is longer only with a tool (ort_tool_task_bytes). A tool is found before the first team
+ * or task is made or never; at its end its callbacks are taken away, and nothing else changes.
+ *
+ * What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data: a root, or a member other
+ * than 0 of a team block, from the first region that it takes part in until the block is freed; member 0 is its parent's thread. So thread
+ * data follows the member wherever it runs; the kernel thread below may change in every wait and has no data here. A tool's
+ * own thread-local variables are the member's as well (src/uth/tls.h). Rejected: the virtual processor as native thread: events of one
+ * task would come from several threads, and begin/end pairs would not match on any of them.
+ *
+ * Fields                       who writes                          who reads
+ *   ort_tool_wanted            who makes the first root            everybody, relaxed: a late reader takes the long way to nothing
+ *   ort_tool_events            the tool, at any time               everybody, relaxed: an event may still come once after its removal
+ *   ort_tool_thread            the thread itself                   the thread (its tool); `begun`: who frees the block
+ *   ort_tool_team              the parent, before the fork         members
+ *   ort_tool_task.data         the tool
+ *   ort_tool_task.frame, below the member that runs the task       members of regions inside of it, which it waits for
+ * Ordering: what a creator's tool writes into a task's data is published with the task, a region's with the fork.
+ * Failures: none. */
+#ifndef PS_ORT_TOOL_H
+#define PS_ORT_TOOL_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+struct ort_thread;
+struct ort_team;
+struct ort_task;
+struct ort_depend;
+struct ort_depend_list;
+struct ort_nest_lock;
+
+union ort_tool_data {
+    uint64_t value;
+    void *ptr;
+};
+
+/* Where a task left the runtime for the program's code (exit), and where it has come back (enter). */
+struct ort_tool_frame {
+    union ort_tool_data exit, enter;
+    int exit_flags, enter_flags;
+};
+#define ORT_FRAME_RUNTIME_POINTER 0x20 /* of the runtime; a frame pointer */
+#define ORT_FRAME_PROGRAM_POINTER 0x21 /* of the program */
+#define ORT_FRAME_RUNTIME_CFA 0x10     /* of the runtime; a canonical frame address */
+
+struct ort_tool_chunk {
+    uint64_t start, iterations;
+};
+
+struct ort_tool_task {
+    union ort_tool_data data;
+    struct ort_tool_frame frame;
+    struct ort_task *below;      /* explicit: the task that was left for this one */
+    int flags;                   /* of task_create */
+    uint32_t bytes;              /* of its data */
+    struct ort_tool_chunk chunk; /* of a taskloop; no iterations: none */
+};
+
+struct ort_tool_thread {
+    union ort_tool_data data;
+    const void *caller;          /* of the entry point that the thread is in */
+    uint64_t wait_id;            /* of the mutex it waits for */
+    int state;                   /* ORT_STATE_..., 0: works */
+    bool begun;                  /* its thread_begin has been raised */
+    bool yields;                 /* in a taskyield */
+    int work;                    /* the work-sharing region that it is in; 0: none */
+    uint64_t count;              /* and its iterations */
+    struct ort_tool_chunk chunk; /* of the taskloop's task that it makes next */
+};
+
+struct ort_tool_team {
+    union ort_tool_data data;
+    const void *caller;
+    int flags;
+    bool farewell; /* its members only say that their threads end */
+};
+
+struct ort_tool_dependence {
+    union ort_tool_data variable;
+    int type;
+};
+
+/* The specification's numbers. */
+enum { ORT_SCOPE_BEGIN = 1, ORT_SCOPE_END = 2, ORT_SCOPE_BEGINEND = 3 };
+enum { ORT_TOOL_INITIAL_THREAD = 1, ORT_TOOL_WORKER_THREAD = 2 };
+enum ort_sync_kind {
+    ORT_SYNC_BARRIER = 1,
+    ORT_SYNC_BARRIER_EXPLICIT = 3,
+    ORT_SYNC_BARRIER_IMPLEMENTATION = 4,
+    ORT_SYNC_TASKWAIT = 5,
+    ORT_SYNC_TASKGROUP = 6,
+    ORT_SYNC_REDUCTION = 7,
+    ORT_SYNC_BARRIER_WORKSHARE = 8,
+    ORT_SYNC_BARRIER_PARALLEL = 9,
+    ORT_SYNC_BARRIER_TEAMS = 10,
+};
+enum ort_mutex_kind {
+    ORT_MUTEX_LOCK = 1,
+    ORT_MUTEX_TEST_LOCK = 2,
+    ORT_MUTEX_NEST_LOCK = 3,
+    ORT_MUTEX_TEST_NEST_LOCK = 4,
+    ORT_MUTEX_CRITICAL = 5,
+    ORT_MUTEX_ATOMIC = 6,
+    ORT_MUTEX_ORDERED = 7,
+};
+#define ORT_MUTEX_IMPL 2 /* the one that there is: spins, then blocks */
+enum ort_work_kind {
+    ORT_WORK_LOOP = 1,
+    ORT_WORK_SECTIONS = 2,
+    ORT_WORK_SINGLE_EXECUTOR = 3,
+    ORT_WORK_SINGLE_OTHER = 4,
+    ORT_WORK_DISTRIBUTE = 6,
+    ORT_WORK_TASKLOOP = 7,
+    ORT_WORK_SCOPE = 8,
+    ORT_WORK_LOOP_STATIC = 10,
+    ORT_WORK_LOOP_DYNAMIC = 11,
+    ORT_WORK_LOOP_GUIDED = 12,
+    ORT_WORK_LOOP_OTHER = 13,
+};
+enum { ORT_CHUNK_LOOP = 3, ORT_CHUNK_SECTION = 2, ORT_CHUNK_TASKLOOP = 4, ORT_CHUNK_DISTRIBUTE = 5 };
+enum {
+    ORT_TOOL_TASK_INITIAL = 0x1,
+    ORT_TOOL_TASK_IMPLICIT = 0x2,
+    ORT_TOOL_TASK_EXPLICIT = 0x4,
+    ORT_TOOL_TASK_TASKWAIT = 0x10,
+    ORT_TOOL_TASK_UNDEFERRED = 0x8000000,
+    ORT_TOOL_TASK_UNTIED = 0x10000000,
+    ORT_TOOL_TASK_FINAL = 0x20000000,
+    ORT_TOOL_TASK_MERGEABLE = 0x40000000,
+};
+enum {
+    ORT_SWITCH_COMPLETE = 1,
+    ORT_SWITCH_YIELD = 2,
+    ORT_SWITCH_CANCEL = 3,
+    ORT_SWITCH_DETACH = 4,
+    ORT_SWITCH_EARLY_FULFILL = 5,
+    ORT_SWITCH_LATE_FULFILL = 6,
+    ORT_SWITCH_SWITCH = 7,
+    ORT_SWITCH_TASKWAIT_COMPLETE = 8
+};
+enum {
+    ORT_STATE_WORK_SERIAL = 0x000,
+    ORT_STATE_WORK_PARALLEL = 0x001,
+    ORT_STATE_WORK_REDUCTION = 0x002,
+    ORT_STATE_WAIT_BARRIER_PARALLEL = 0x011,
+    ORT_STATE_WAIT_BARRIER_WORKSHARE = 0x012,
+    ORT_STATE_WAIT_BARRIER_EXPLICIT = 0x014,
+    ORT_STATE_WAIT_BARRIER_IMPLEMENTATION = 0x015,
+    ORT_STATE_WAIT_BARRIER_TEAMS = 0x016,
+    ORT_STATE_WAIT_TASKWAIT = 0x020,
+    ORT_STATE_WAIT_TASKGROUP = 0x021,
+    ORT_STATE_WAIT_LOCK = 0x041,
+    ORT_STATE_WAIT_CRITICAL = 0x042,
+    ORT_STATE_WAIT_ATOMIC = 0x043,
+    ORT_STATE_WAIT_ORDERED = 0x044,
+    ORT_STATE_OVERHEAD = 0x101,
+    ORT_STATE_UNDEFINED = 0x102,
+};
+enum {
+    ORT_TOOL_INVOKED_BY_PROGRAM = 0x1,
+    ORT_TOOL_INVOKED_BY_RUNTIME = 0x2,
+    ORT_TOOL_LEAGUE = 0x40000000,
+    ORT_TOOL_TEAM = (int)0x80000000
+};
+enum { ORT_TOOL_WARNING = 1, ORT_TOOL_FATAL = 2 };
+enum { ORT_CANCEL_ACTIVATED = 0x10, ORT_CANCEL_DETECTED = 0x20, ORT_CANCEL_DISCARDED = 0x40 };
+
+/* The callbacks, in the order of the specification's numbers (1: thread_begin); NULL: not wanted. */
+typedef union ort_tool_data *ort_tool_ptr;
+#define ORT_TOOL_EVENTS(E)                                                                                             \
+    E(1, void, thread_begin, (int kind, ort_tool_ptr thread))                                                          \
+    E(2, void, thread_end, (ort_tool_ptr thread))                                                                      \
+    E(3, void, parallel_begin,                                                                                         \
+      (ort_tool_ptr task, const struct ort_tool_frame *, ort_tool_ptr region, unsigned n, int flags, const void *ra))  \
+    E(4, void, parallel_end, (ort_tool_ptr region, ort_tool_ptr task, int flags, const void *ra))                      \
+    E(5, void, task_create,                                                                                            \
+      (ort_tool_ptr task, const struct ort_tool_frame *, ort_tool_ptr made, int flags, int depends, const void *ra))   \
+    E(6, void, task_schedule, (ort_tool_ptr before, int status, ort_tool_ptr next))                                    \
+    E(7, void, implicit_task, (int scope, ort_tool_ptr region, ort_tool_ptr task, unsigned n, unsigned id, int flags)) \
+    E(11, int, control_tool, (uint64_t command, uint64_t modifier, void *argument, const void *ra))                    \
+    E(16, void, sync_region_wait, (int kind, int scope, ort_tool_ptr region, ort_tool_ptr task, const void *ra))       \
+    E(17, void, mutex_released, (int kind, uint64_t wait_id, const void *ra))                                          \
+    E(18, void, dependences, (ort_tool_ptr task, const struct ort_tool_dependence *list, int n))                       \
+    E(19, void, task_dependence, (ort_tool_ptr first, ort_tool_ptr second))                                            \
+    E(20, void, work, (int kind, int scope, ort_tool_ptr region, ort_tool_ptr task, uint64_t n, const void *ra))       \
+    E(21, void, masked, (int scope, ort_tool_ptr region, ort_tool_ptr task, const void *ra))                           \
+    E(23, void, sync_region, (int kind, int scope, ort_tool_ptr region, ort_tool_ptr task, const void *ra))            \
+    E(24, void, lock_init, (int kind, unsigned hint, unsigned impl, uint64_t wait_id, const void *ra))                 \
+    E(25, void, lock_destroy, (int kind, uint64_t wait_id, const void *ra))                                            \
+    E(26, void, mutex_acquire, (int kind, unsigned hint, unsigned impl, uint64_t wait_id, const void *ra))             \
+    E(27, void, mutex_acquired, (int kind, uint64_t wait_id, const void *ra))                                          \
+    E(28, void, nest_lock, (int scope, uint64_t wait_id, const void *ra))                                              \
+    E(29, void, flush, (ort_tool_ptr thread, const void *ra))                                                          \
+    E(30, void, cancel, (ort_tool_ptr task, int flags, const void *ra))                                                \
+    E(31, void, reduction, (int kind, int scope, ort_tool_ptr region, ort_tool_ptr task, const void *ra))              \
+    E(32, void, dispatch, (ort_tool_ptr region, ort_tool_ptr task, int kind, union ort_tool_data what))                \
+    E(37, void, error, (int severity, const char *message, size_t length, const void *ra))
+
+struct ort_tool_events {
+#define ORT_TOOL_FIELD(number, type, name, parameters) type(*_Atomic name) parameters;
+    ORT_TOOL_EVENTS(ORT_TOOL_FIELD)
+#undef ORT_TOOL_FIELD
+};
+/* Hidden in the declaration: else its address is loaded first. */
+#define ORT_HIDDEN __attribute__((visibility("hidden")))
+extern ORT_HIDDEN struct ort_tool_events ort_tool_events;
+
+/* Raises an event if the tool wants it. */
+#define ORT_RAISE(name, ...)                                         \
+    do {                                                             \
+        __auto_type raise_ = ps_load_relaxed(&ort_tool_events.name); \
+        if (raise_ != NULL)                                          \
+            raise_(__VA_ARGS__);                                     \
+    } while (0)
+
+/* Not an atomic object, since compilers do not compare those in place: two instructions in every entry point would be four. It is a
+ * byte that changes once; a reader that is early or late takes the long way, and finds nothing there. */
+extern ORT_HIDDEN bool ort_tool_wanted;
+/* A tool is there, or nobody has looked for one yet. */
+static inline bool ort_tool_on(void)
+{
+#if PS_TSAN
+    return __atomic_load_n(&ort_tool_wanted, __ATOMIC_RELAXED);
+#else
+    return ort_tool_wanted;
+#endif
+}
+/* 0, or what a task's descriptor has behind it. */
+extern ORT_HIDDEN size_t ort_tool_task_bytes;
+/* Looks for a tool and starts it; set when this library is loaded, called once, before the first root is made. NULL: nobody looks. */
+extern void (*ort_tool_start)(void);
+/* The tool is there: from now on events are raised. */
+void ort_tool_attach(void);
+/* No more events, but first the ends of what can be ended from here; false: that has been done already. */
+bool ort_tool_detach(void);
+/* A tool is attached; unlike ort_tool_on() false after its end. */
+bool ort_tool_attached(void);
+
+/* --- the calling entry point ---------------------------------------------------------------------------------------------------- */
+
+void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame);
+void ort_tool_leave(struct ort_thread *t);
+void ort_tool_caller(struct ort_thread *t, const void *caller);
+#define ORT_CALLER __builtin_return_address(0)
+#define ORT_FRAME __builtin_dwarf_cfa()
+/* In an entry point: remembers who called, around a call that comes back to the program. */
+#define ORT_TOOL_CALL(t, ...)                             \
+    do {                                                  \
+        if (PS_UNLIKELY(ort_tool_on())) {                 \
+            struct ort_thread *told_ = (t);               \
+            ort_tool_enter(told_, ORT_CALLER, ORT_FRAME); \
+            __VA_ARGS__;                                  \
+            ort_tool_leave(told_);                        \
+        } else {                                          \
+            __VA_ARGS__;                                  \
+        }                                                 \
+    } while (0)
+
+/* Caller alone, for events of constructs that do not leave the program's code for long. */
+#define ORT_TOOL_CALLER(t)                  \
+    do {                                    \
+        if (PS_UNLIKELY(ort_tool_on()))     \
+            ort_tool_caller(t, ORT_CALLER); \
+    } while (0)
+/* `twin` in place of `plain`; they have the caller's address from ORT_CALLER. */
+#define ORT_TOLD(twin, plain)             \
+    do {                                  \
+        if (PS_UNLIKELY(ort_tool_on())) { \
+            twin;                         \
+        } else {                          \
+            plain;                        \
+        }                                 \
+    } while (0)
+/* The same, between ort_tool_enter and ort_tool_leave. */
+#define ORT_TOOL_TWIN(t, twin, plain)                     \
+    do {                                                  \
+        if (PS_UNLIKELY(ort_tool_on())) {                 \
+            struct ort_thread *told_ = (t);               \
+            ort_tool_enter(told_, ORT_CALLER, ORT_FRAME); \
+            twin;                                         \
+            ort_tool_leave(told_);                        \
+        } else {                                          \
+            plain;                                        \
+        }                                                 \
+    } while (0)
+
+/* --- inquiries, by the tool --------------------------------------------------------------------------------------------------------- */
+
+/* The OpenMP thread to which a member belongs: see above. */
+struct ort_thread *ort_tool_native(struct ort_thread *t);
+struct ort_tool_task *ort_tool_task(struct ort_task *task);
+/* Walks outwards from the thread's task; NULL: there is none. *in: the thread that runs it. */
+struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_thread **in);
+int ort_tool_task_flags(const struct ort_task *task);
+int ort_tool_state(const struct ort_thread *t);
+
+/* --- events: threads, regions, implicit tasks (tool.c) ------------------------------------------------------------------------------ */
+
+void ort_tool_root_begins(struct ort_thread *t);
+void ort_tool_root_ends(struct ort_thread *t);
+/* The members' threads of a block that is given up. */
+void ort_tool_team_ends(struct ort_team *team);
+struct ort_parallel;
+/* The parent, before the fork. */
+void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, const struct ort_parallel *region);
+/* The parent, after the join. */
+void ort_tool_region_ends(struct ort_thread *parent, struct ort_team *team);
+/* The member, first thing and, in place of ort_task_member_end, last. */
+void ort_tool_member_begins(struct ort_thread *m);
+void ort_tool_member_ends(struct ort_thread *m);
+/* fn(data) on a frame that the member's current task remembers as its exit. */
+void ort_tool_run(void (*fn)(void *), void *data);
+/* The teams construct: a league of n initial tasks, one after the other; begin(i): the i-th is next. */
+void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void *data);
+
+/* --- events: explicit tasks (tool_task.c) ------------------------------------------------------------------------------------------- */
+
+struct ort_task_args;
+/* A task of the current one has been made. */
+void ort_tool_task_created(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
+/* The thread's task has just changed from `below` to t; is about to change back, the body done (or not run). */
+void ort_tool_task_begins(struct ort_thread *thread, struct ort_task *t, struct ort_task *below);
+void ort_tool_task_ends(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, bool detached);
+void ort_tool_task_discarded(struct ort_task *t);
+void ort_tool_task_fulfilled(struct ort_task *t, bool late);
+/* first: unfinished, its node locked. */
+void ort_tool_task_depends(struct ort_task *first, struct ort_task *second);
+void ort_tool_taskwait_from(const void *caller, void *frame);
+void ort_tool_taskwait_depend(struct ort_thread *t, const struct ort_depend_list *list);
+void ort_tool_taskgroup_start(struct ort_thread *t);
+/* Waits in `end`, ort_taskgroup_end or an entry point's own. */
+void ort_tool_taskgroup_end(struct ort_thread *t, void (*end)(struct ort_thread *));
+
+/* --- events: synchronisation and work (tool_sync.c) ---------------------------------------------------------------------------------- */
+
+void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind);
+/* The same with ort_tool_enter and ort_tool_leave around: an entry point's only call, so that it saves nothing for it. */
+void ort_tool_barrier_from(enum ort_sync_kind kind, const void *caller, void *frame);
+bool ort_tool_barrier_cancel(struct ort_thread *t, enum ort_sync_kind kind);
+void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint, const void *caller);
+bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller);
+void ort_tool_unlock(_Atomic uint32_t *word, enum ort_mutex_kind kind, const void *caller);
+void ort_tool_nest_lock(struct ort_nest_lock *lock, const void *owner, const void *caller);
+int ort_tool_nest_lock_try(struct ort_nest_lock *lock, const void *owner, const void *caller);
+void ort_tool_nest_unlock(struct ort_nest_lock *lock, const void *caller);
+void ort_tool_lock_made(const void *lock, enum ort_mutex_kind kind, unsigned hint, const void *caller);
+void ort_tool_lock_gone(const void *lock, enum ort_mutex_kind kind, const void *caller);
+void ort_tool_ordered_start(struct ort_thread *t, const void *caller);
+void ort_tool_ordered_end(struct ort_thread *t, const void *caller);
+void ort_tool_flush(struct ort_thread *t, const void *caller);
+/* which: ort_cancel's. */
+void ort_tool_cancel(struct ort_thread *t, unsigned which, int what, const void *caller);
+void ort_tool_masked(struct ort_thread *t, int scope, const void *caller);
+void ort_tool_reduction(struct ort_thread *t, int scope, const void *caller);
+void ort_tool_work(struct ort_thread *t, int kind, int scope, uint64_t count, const void *caller);
+/* A loop or sections that the core hands out: its beginning, a chunk, its end. */
+void ort_tool_loop_begins(struct ort_thread *t, bool sections, uint64_t count, unsigned sched);
+void ort_tool_loop_ends(struct ort_thread *t);
+void ort_tool_chunk(struct ort_thread *t, int kind, uint64_t start, uint64_t n);
+void ort_tool_section(struct ort_thread *t);
+/* After ort_single: the executor's begins, the others' begins and ends. */
+void ort_tool_single(struct ort_thread *t, bool mine, const void *caller);
+void *ort_tool_single_copy_start(struct ort_thread *t);
+void ort_tool_single_copy_end(struct ort_thread *t, void *data);
+/* What omp_control_tool answers: -2 no tool, -1 no callback, or the callback's answer. */
+#define ORT_TOOL_NONE (-2)
+int ort_tool_control(uint64_t command, uint64_t modifier, void *argument, const void *caller);
+void ort_tool_error(int severity, const char *message, size_t length, const void *caller);
+/* doacross: a position posted (source) or waited for. */
+void ort_tool_position(struct ort_thread *t, bool source, const uint64_t *position, unsigned dims);
+
+#endif

@@ -1,0 +1,155 @@
+/* Tools: the events of explicit tasks, taskwait, taskgroup and taskloop. See tool.h.
+ *
+ * A task runs as a call on the stack of the task that its member left for it (task.h), so schedule events nest: left for t, and back. */
+#include <stdlib.h>
+
+#include "task_internal.h"
+#include "tool.h"
+
+static ort_tool_ptr region(const struct ort_thread *t) { return &t->team->tool.data; }
+static ort_tool_ptr current(const struct ort_thread *t) { return &ort_tool_task(t->task)->data; }
+
+static struct ort_tool_dependence dependence(struct ort_depend d)
+{
+    enum { IN = 1, INOUT = 3, MUTEXINOUTSET = 4, INOUTSET = 7, ALL_MEMORY = 34 };
+    struct ort_tool_dependence told = {.variable = {.ptr = d.address}, .type = INOUT};
+    if (d.kind == ORT_DEPEND_IN)
+        told.type = IN;
+    else if (d.kind == ORT_DEPEND_MUTEXINOUTSET)
+        told.type = MUTEXINOUTSET;
+    else if (d.kind == ORT_DEPEND_INOUTSET)
+        told.type = INOUTSET;
+    else if (d.address == NULL)
+        told.type = ALL_MEMORY;
+    return told;
+}
+
+static void tell_dependences(ort_tool_ptr task, const struct ort_depend_list *list)
+{
+    if (ps_load_relaxed(&ort_tool_events.dependences) == NULL)
+        return;
+    struct ort_tool_dependence few[16], *all = few;
+    if (list->n > sizeof few / sizeof few[0]) {
+        all = malloc(list->n * sizeof *all);
+        PS_CHECK(all != NULL, "no memory to tell a tool of %zu dependences", list->n);
+    }
+    for (size_t i = 0; i < list->n; i++)
+        all[i] = dependence((list->as_written != NULL ? list->as_written : list->get)(list->list, i));
+    ORT_RAISE(dependences, task, all, (int)list->n);
+    if (all != few)
+        free(all);
+}
+
+void ort_tool_task_created(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+{
+    struct ort_tool_task *task = ort_tool_task(t), *parent = ort_tool_task(thread->task);
+    ort_tool_enter(thread, args->caller, args->frame);
+    *task = (struct ort_tool_task){
+        .flags = ORT_TOOL_TASK_EXPLICIT, .bytes = (uint32_t)args->size, .chunk = thread->tool.chunk};
+    thread->tool.chunk.iterations = 0;
+    if (ort_task_is_undeferred(thread, args->flags))
+        task->flags |= ORT_TOOL_TASK_UNDEFERRED;
+    if (t->flags & ORT_TASK_UNTIED)
+        task->flags |= ORT_TOOL_TASK_UNTIED;
+    if (t->flags & ORT_TASK_FINAL)
+        task->flags |= ORT_TOOL_TASK_FINAL;
+    if (t->flags & ORT_TASK_MERGEABLE)
+        task->flags |= ORT_TOOL_TASK_MERGEABLE;
+    ORT_RAISE(task_create, &parent->data, &parent->frame, &task->data, task->flags, args->depend != NULL,
+              thread->tool.caller);
+    if (args->depend != NULL)
+        tell_dependences(&task->data, args->depend);
+    if (!(task->flags & ORT_TOOL_TASK_UNDEFERRED))
+        ort_tool_leave(thread); /* else when it has been run */
+}
+
+void ort_tool_task_begins(struct ort_thread *thread, struct ort_task *t, struct ort_task *below)
+{
+    struct ort_tool_task *task = ort_tool_task(t);
+    int status = thread->tool.yields ? ORT_SWITCH_YIELD : ORT_SWITCH_SWITCH;
+    thread->tool.yields = false;
+    task->below = below;
+    ORT_RAISE(task_schedule, &ort_tool_task(below)->data, status, &task->data);
+    if (task->chunk.iterations != 0)
+        ORT_RAISE(dispatch, region(thread), &task->data, ORT_CHUNK_TASKLOOP,
+                  (union ort_tool_data){.ptr = &task->chunk});
+}
+
+void ort_tool_task_ends(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, bool detached)
+{
+    int status = ORT_SWITCH_COMPLETE;
+    (void)thread;
+    if (detached && !(ps_load_relaxed(&t->event) & ORT_EVENT_FULFILLED))
+        status = ORT_SWITCH_DETACH;
+    else if (ort_settings.cancellation && ort_task_is_cancelled(t->team, t->group))
+        status = ORT_SWITCH_CANCEL;
+    ORT_RAISE(task_schedule, &ort_tool_task(t)->data, status, &ort_tool_task(below)->data);
+    if (ort_tool_task(t)->flags & ORT_TOOL_TASK_UNDEFERRED)
+        ort_tool_task(below)->frame.enter.ptr = NULL;
+}
+
+void ort_tool_task_discarded(struct ort_task *t)
+{
+    bool parallel = ort_cancelled_parallel(t->team);
+    ORT_RAISE(cancel, &ort_tool_task(t)->data,
+              ORT_CANCEL_DISCARDED | (parallel ? ORT_CANCEL_PARALLEL : ORT_CANCEL_TASKGROUP), NULL);
+}
+
+void ort_tool_task_fulfilled(struct ort_task *t, bool late)
+{
+    ORT_RAISE(task_schedule, &ort_tool_task(t)->data, late ? ORT_SWITCH_LATE_FULFILL : ORT_SWITCH_EARLY_FULFILL, NULL);
+}
+
+void ort_tool_task_depends(struct ort_task *first, struct ort_task *second)
+{
+    ORT_RAISE(task_dependence, &ort_tool_task(first)->data, &ort_tool_task(second)->data);
+}
+
+/* --- waiting ---------------------------------------------------------------------------------------------------------------- */
+
+void ort_tool_taskwait_from(const void *caller, void *frame)
+{
+    struct ort_thread *t = ort_self();
+    ort_tool_enter(t, caller, frame);
+    ort_tool_ptr task = current(t);
+    ORT_RAISE(sync_region, ORT_SYNC_TASKWAIT, ORT_SCOPE_BEGIN, region(t), task, caller);
+    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKWAIT, ORT_SCOPE_BEGIN, region(t), task, caller);
+    t->tool.state = ORT_STATE_WAIT_TASKWAIT;
+    ort_taskwait(t);
+    t->tool.state = 0;
+    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKWAIT, ORT_SCOPE_END, region(t), task, caller);
+    ORT_RAISE(sync_region, ORT_SYNC_TASKWAIT, ORT_SCOPE_END, region(t), task, caller);
+    ort_tool_leave(t);
+}
+
+/* To a tool a taskwait with dependences is a task without a body that has them. */
+void ort_tool_taskwait_depend(struct ort_thread *t, const struct ort_depend_list *list)
+{
+    struct ort_tool_task *self = ort_tool_task(t->task);
+    union ort_tool_data waits = {0};
+    ORT_RAISE(task_create, &self->data, &self->frame, &waits,
+              ORT_TOOL_TASK_TASKWAIT | ORT_TOOL_TASK_UNDEFERRED | ORT_TOOL_TASK_MERGEABLE, 1, t->tool.caller);
+    tell_dependences(&waits, list);
+    t->tool.state = ORT_STATE_WAIT_TASKWAIT;
+    ort_taskwait_depend(t, list);
+    t->tool.state = 0;
+    ORT_RAISE(task_schedule, &waits, ORT_SWITCH_TASKWAIT_COMPLETE, &self->data);
+}
+
+void ort_tool_taskgroup_start(struct ort_thread *t)
+{
+    ort_taskgroup_start(t);
+    ORT_RAISE(sync_region, ORT_SYNC_TASKGROUP, ORT_SCOPE_BEGIN, region(t), current(t), t->tool.caller);
+}
+
+void ort_tool_taskgroup_end(struct ort_thread *t, void (*end)(struct ort_thread *))
+{
+    const void *caller = t->tool.caller;
+    ort_tool_ptr task = current(t);
+    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKGROUP, ORT_SCOPE_BEGIN, region(t), task, caller);
+    t->tool.state = ORT_STATE_WAIT_TASKGROUP;
+    end(t);
+    t->tool.state = 0;
+    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKGROUP, ORT_SCOPE_END, region(t), task, caller);
+    ORT_RAISE(sync_region, ORT_SYNC_TASKGROUP, ORT_SCOPE_END, region(t), task, caller);
+}
