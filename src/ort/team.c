@@ -83,9 +83,11 @@ static PS_NOINLINE void watched_member_begins(struct ort_thread *m)
 {
     if (ort_settings.display_affinity)
         ort_affinity_member_begins(m);
-    if (ort_tool_on() && m->team->parent == NULL)
+    if (!ort_tool_attached())
+        return; /* not yet, or no more */
+    if (m->team->parent == NULL)
         ort_tool_root_begins(m);
-    else if (ort_tool_on())
+    else
         ort_tool_member_begins(m);
 }
 

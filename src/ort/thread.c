@@ -69,6 +69,7 @@ static void configure(void)
 
 /* From the beginning: a fork that is under way when another kernel thread opens the first region runs no handler that comes late. */
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, after_fork_in_child); }
+
 static void start_tool(void)
 {
     if (ort_tool_start != NULL)
@@ -87,7 +88,7 @@ static struct ort_thread *with_tool_started(void)
     pthread_once(&once, start_tool);
     starts = false;
     struct ort_thread *t = ee_local();
-    if (t != NULL && ort_tool_on())
+    if (t != NULL && ort_tool_attached())
         ort_tool_root_begins(t);
     return t;
 }
