@@ -106,6 +106,7 @@ static struct vp *vp_new(unsigned id, bool is_guest)
     uth_cache_init(&vp->stacks);
     ps_store_relaxed(&vp->mail, is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
     vp->deal = id;
+    vp->patience_ns = ps_rt.search_ns;
     ps_store_release(&ps_rt.vp[id], vp);
     return vp;
 }
@@ -177,6 +178,7 @@ static int start_locked(const psthread_config_t *config)
     ps_queue_init(&ps_rt.global);
     ps_rt.spin_limit = measure_spin_limit();
     ps_rt.search_ns = settings.search_ns == UINT64_MAX ? DEFAULT_SEARCH_NS : settings.search_ns;
+    ps_rt.search_learns = settings.search_ns == UINT64_MAX;
     ps_rt.block_on_idle = settings.passive;
     ps_rt.max_spares = config ? config->max_spares : settings.max_spares;
     progress_reset();

@@ -8,6 +8,7 @@
 #include "vp.h"
 
 #include "check.h"
+#include "patience.h"
 #include "psthread.h"
 
 static __thread struct vp *carried __attribute__((tls_model("initial-exec")));
@@ -330,7 +331,7 @@ static struct ps_work search_once(struct vp *vp)
     return w;
 }
 
-/* Searches for search_ns; none found: no work. */
+/* Searches as long as its patience; none found: no work. */
 static struct ps_work search(struct vp *vp)
 {
     uint64_t start = 0;
@@ -344,7 +345,7 @@ static struct ps_work search(struct vp *vp)
         uint64_t now = os_now_ns();
         if (!start)
             start = now;
-        if (now - start > ps_rt.search_ns)
+        if (now - start > vp->patience_ns)
             return w;
         if (now - start > SEARCH_POLITE_NS)
             os_yield();
@@ -364,6 +365,14 @@ static struct ps_work find_work_spare(struct vp *vp)
         return PS_NO_WORK;
     struct ps_work w = take_own(vp);
     return ps_work_some(w) ? w : steal_round(vp);
+}
+
+static void sleep_and_learn(struct vp *vp)
+{
+    uint64_t before = os_now_ns();
+    idle_park(vp);
+    if (ps_rt.search_learns)
+        vp->patience_ns = ps_patience_after(vp->patience_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
 /* Waits for work; none only when the vp is to end. */
@@ -390,7 +399,7 @@ static struct ps_work find_work(struct vp *vp)
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
             break;
         ps_prepare_victims();
-        idle_park(vp);
+        sleep_and_learn(vp);
     }
     idle_search_end(vp);
     return w;

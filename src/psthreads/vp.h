@@ -63,8 +63,9 @@ struct vp {
     struct uth *left_uth;     /* the stack of the switch under way */
     bool left_dies;
     bool is_guest;
-    bool is_spare;  /* carried by a kernel thread of the monitor's */
-    bool searching; /* counted in idle's searching; owner only (the waker counts for a parked one) */
+    bool is_spare;        /* carried by a kernel thread of the monitor's */
+    uint64_t patience_ns; /* how long it searches before it parks (patience.h); owner only */
+    bool searching;       /* counted in idle's searching; owner only (the waker counts for a parked one) */
     unsigned id;
     unsigned place;         /* that its kernel thread is bound to, from 1; 0: none */
     struct ps_work handoff; /* for the loop that starts next */
@@ -115,7 +116,8 @@ struct ps_runtime {
     size_t stack_size;
     unsigned spin_limit;     /* pauses worth about two context switches */
     uint64_t recheck_cycles; /* RECHECK_NS in cpu_cycles */
-    uint64_t search_ns;      /* how long an idle vp searches before it parks */
+    uint64_t search_ns;      /* how long an idle vp searches before it parks, at most */
+    bool search_learns;      /* patience.h */
     bool block_on_idle;      /* passive: never spin for another thread */
     bool has_global;
     bool verbose;
