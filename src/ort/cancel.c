@@ -13,6 +13,7 @@
  * region, where the count is cleared. A member arrives when the tasks below its implicit task are complete.
  * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_queue.c), read with acquire or stronger.
  * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
+#include "race.h"
 #include "task_internal.h"
 
 bool ort_task_is_cancelled(struct ort_team *team, struct ort_taskgroup *group)
@@ -46,6 +47,7 @@ bool ort_cancellation_point(struct ort_thread *thread, unsigned which)
         return ps_load_acquire(&q->loop_cancelled);
     if ((which & ORT_CANCEL_TASKGROUP) && group_cancelled(thread->task->group))
         return true;
+    ps_race_acquire(q);
     return ps_load_acquire(&q->cancelled);
 }
 
@@ -86,6 +88,7 @@ bool ort_task_barrier_cancel(struct ort_thread *thread)
     if (ort_count_total(&self->count) != 0)
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_SUBTREE, .object = self});
     uint32_t phase = ps_load_relaxed(&q->barrier_phase);
+    ps_race_release(q);
     if (ps_add_acq_rel(&q->barrier_arrived, 1) + 1 == team->n) {
         ps_store_relaxed(&q->barrier_arrived, 0);
         ps_store_relaxed(&q->loop_cancelled, 0);

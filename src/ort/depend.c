@@ -34,6 +34,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "race.h"
+
 #define INLINE_SUCCESSORS 4
 
 struct ort_depend_node {
@@ -101,8 +103,8 @@ static void drop(struct ort_depend_node *node)
     if (!node || ps_sub_acq_rel(&node->refs, 1) != 1)
         return;
     if (node->successors != node->few)
-        free(node->successors);
-    free(node);
+        ps_race_free(node->successors);
+    ps_race_free(node);
 }
 
 static bool is_finished(struct ort_depend_node *node) { return ps_load_acquire(&node->finished); }
@@ -113,7 +115,7 @@ static void add_successor_locked(struct ort_depend_node *node, struct ort_depend
         struct ort_depend_node **more = get(2 * node->capacity * sizeof(struct ort_depend_node *));
         memcpy(more, node->successors, node->n * sizeof(struct ort_depend_node *));
         if (node->successors != node->few)
-            free(node->successors);
+            ps_race_free(node->successors);
         node->successors = more;
         node->capacity *= 2;
     }
@@ -123,8 +125,12 @@ static void add_successor_locked(struct ort_depend_node *node, struct ort_depend
 /* `node` waits for `predecessor`, unless that has finished. */
 static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node *node)
 {
-    if (!predecessor || predecessor == node || is_finished(predecessor))
+    if (!predecessor || predecessor == node)
         return;
+    if (is_finished(predecessor)) {
+        ps_race_acquire(predecessor); /* what the caller submits next is behind it */
+        return;
+    }
     ps_spin_lock(&predecessor->lock);
     bool linked = predecessor->n && predecessor->successors[predecessor->n - 1] == node;
     if (!linked && !ps_load_relaxed(&predecessor->finished)) {
@@ -132,6 +138,8 @@ static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node 
         add_successor_locked(predecessor, node);
         if (PS_UNLIKELY(ort_tool_on()) && predecessor->task != NULL && node->task != NULL)
             ort_tool_task_depends(predecessor->task, node->task);
+    } else if (!linked) {
+        ps_race_acquire(predecessor);
     }
     ps_spin_unlock(&predecessor->lock);
 }
@@ -141,6 +149,7 @@ static void satisfy(struct ort_thread *thread, struct ort_depend_node *node)
 {
     struct ort_team *team = node->team;
     struct ort_task *task = node->task;
+    ps_race_release(&node->missing);
     if (ps_sub_seq(&node->missing, 1) != 1)
         return;
     if (task)
@@ -153,6 +162,7 @@ void ort_depend_complete(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_depend_node *node = t->node;
     t->node = NULL;
+    ps_race_release(node);
     ps_spin_lock(&node->lock);
     ps_store_release(&node->finished, 1);
     ps_spin_unlock(&node->lock);
@@ -160,6 +170,8 @@ void ort_depend_complete(struct ort_thread *thread, struct ort_task *t)
         satisfy(thread, node->successors[i]);
     drop(node);
 }
+
+void ort_depend_begin(struct ort_depend_node *node) { ps_race_acquire(&node->missing); }
 
 bool ort_depend_node_satisfied(struct ort_depend_node *node) { return ps_load_seq(&node->missing) == 0; }
 
@@ -391,5 +403,6 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
     }
     if (ps_sub_seq(&node->missing, 1) != 1)
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_NODE, .object = node, .within = thread->task});
+    ps_race_acquire(&node->missing);
     drop(node);
 }

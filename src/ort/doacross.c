@@ -15,6 +15,7 @@
 
 #include "check.h"
 #include "ort.h"
+#include "race.h"
 
 struct ort_doacross {
     unsigned dims;
@@ -26,7 +27,7 @@ struct ort_doacross {
 
 void ort_doacross_free(struct ort_workshare *ws)
 {
-    free(ws->doacross);
+    ps_race_free(ws->doacross);
     ws->doacross = NULL;
 }
 
@@ -116,6 +117,7 @@ void ort_doacross_post(struct ort_thread *t, const uint64_t *position)
     if (d == NULL)
         return;
     _Atomic uint64_t *cell = cell_of(t, d, position[0]);
+    ps_race_release(cell);
     ps_store_release(cell, number_of(d, position));
     ee_wake((_Atomic uint32_t *)cell, UINT_MAX);
 }
@@ -129,4 +131,5 @@ void ort_doacross_wait(struct ort_thread *t, const uint64_t *position)
     uint64_t wanted = number_of(d, position);
     for (uint64_t seen; (seen = ps_load_acquire(cell)) < wanted;)
         ee_wait((_Atomic uint32_t *)cell, (uint32_t)seen);
+    ps_race_acquire(cell);
 }

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "ort.h"
+#include "race.h"
 
 struct ort_icv *ort_icv_write(struct ort_thread *t)
 {
@@ -30,7 +31,7 @@ void ort_icv_drop_slow(struct ort_icv *icv)
 {
     while (icv != NULL) {
         struct ort_icv *older = icv->older;
-        free(icv);
+        ps_race_free(icv);
         icv = older;
     }
 }

@@ -14,6 +14,7 @@
 #include "cpu.h"
 #include "ee.h"
 #include "ort.h"
+#include "race.h"
 
 enum { FREE, TAKEN, WAITED };
 
@@ -36,16 +37,21 @@ void ort_lock(_Atomic uint32_t *word)
     uint32_t seen = FREE;
     if (PS_UNLIKELY(!ps_cas_acquire(word, &seen, TAKEN)))
         lock_slow(word);
+    ps_race_acquire(word);
 }
 
 bool ort_lock_try(_Atomic uint32_t *word)
 {
     uint32_t seen = FREE;
-    return ps_cas_acquire(word, &seen, TAKEN);
+    if (!ps_cas_acquire(word, &seen, TAKEN))
+        return false;
+    ps_race_acquire(word);
+    return true;
 }
 
 void ort_unlock(_Atomic uint32_t *word)
 {
+    ps_race_release(word);
     if (ps_xchg_release(word, FREE) == WAITED)
         ee_wake(word, 1);
 }

@@ -9,6 +9,7 @@
 
 #include "doacross.h"
 #include "ort.h"
+#include "race.h"
 
 static inline _Atomic uint32_t *event_of(struct ort_workshare *ws, uint64_t lo)
 {
@@ -25,9 +26,10 @@ void ort_ordered_start(struct ort_thread *t)
     for (;;) {
         uint32_t seen = ps_load_acquire(event);
         if (ps_load_acquire(&ws->turn) == lo)
-            return;
+            break;
         ee_wait(event, seen);
     }
+    ps_race_acquire(&ws->turn);
 }
 
 void ort_ordered_pass(struct ort_thread *t)
@@ -35,6 +37,7 @@ void ort_ordered_pass(struct ort_thread *t)
     struct ort_workshare *ws = t->loop.ws;
     uint64_t hi = t->loop.hi;
     t->loop.has_chunk = false;
+    ps_race_release(&ws->turn);
     ps_store_release(&ws->turn, hi);
     if (t->team->n == 1 || hi == ws->desc.n)
         return;

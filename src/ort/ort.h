@@ -83,6 +83,7 @@ struct ort_team {
     struct ort_icv icv_store;
     struct ort_taskgroup group_store;
     struct ort_tool_team tool;
+    _Atomic uint32_t begun; /* (shared) members that have begun; counted under a thread sanitizer alone (team.c) */
     /* (shared) number of the next single construct nobody has taken yet: compare-and-swap by members. */
     PS_LINE_ALIGNED _Atomic uint32_t single;
     /* (shared) written by the member that executes single copyprivate, read by the others behind a barrier. */

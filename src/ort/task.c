@@ -24,6 +24,8 @@
 
 #include <string.h>
 
+#include "race.h"
+
 /* Tasks in a deque beyond which the creator runs new ones itself; what fits into the deque's first buffer. */
 #define DEQUE_FULL PS_DEQUE_INITIAL
 
@@ -79,6 +81,28 @@ static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int6
     }
 }
 
+/* What the program's thread sanitizer is told (race.h): a task begins behind its creation (t) and its predecessors; who waits for
+ * it - its parent, a taskgroup, a barrier of the team or the region's end - goes on behind its end, and behind its fulfilment. A
+ * descriptor is used again behind the end of the task before. */
+static void tell_end(struct ort_task *t)
+{
+    if (!ps_race_watched())
+        return;
+    ps_race_release(t);
+    ps_race_release(ps_load_relaxed(&t->parent));
+    if (t->group != NULL)
+        ps_race_release(t->group);
+    ps_race_release(&t->team->tasks);
+}
+static void tell_begin(struct ort_task *t)
+{
+    if (!ps_race_watched())
+        return;
+    ps_race_acquire(t);
+    if (t->node != NULL)
+        ort_depend_begin(t->node);
+}
+
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
 {
     if (PS_UNLIKELY(t->node != NULL))
@@ -115,6 +139,7 @@ void ort_task_fulfill(void *event)
     struct ort_task *t = event;
     ort_self(); /* ee_wake and its like want an entity */
     struct ort_team *team = t->team;
+    tell_end(t);
     ps_add_seq(&team->tasks.pins, 1);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_task_fulfilled(t, ps_load_acquire(&t->event) & ORT_EVENT_BODY_DONE);
@@ -168,6 +193,7 @@ static PS_NOINLINE void run_told(struct ort_thread *thread, struct ort_task *t, 
     } else {
         ort_tool_run(t->fn, t->data);
     }
+    tell_end(t);
     leave(thread, t, below, base, detach, true);
 }
 
@@ -175,6 +201,7 @@ void ort_task_run(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;
     int64_t base = enter(thread, t);
+    tell_begin(t);
     unsigned detach = t->flags & ORT_TASK_DETACH;
     if (PS_UNLIKELY(ort_tool_on())) {
         run_told(thread, t, below, base);
@@ -185,6 +212,7 @@ void ort_task_run(struct ort_thread *thread, struct ort_task *t)
         detach = 0;
     else
         t->fn(t->data);
+    tell_end(t);
     leave(thread, t, below, base, detach, false);
 }
 
@@ -205,6 +233,7 @@ struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t ali
 {
     struct ort_task *t = ort_task_alloc(&thread->tasks.cache, size, align);
     PS_CHECK(t != NULL, "out of memory for a task of %zu bytes", size);
+    ps_race_acquire(t);
     return t;
 }
 
@@ -297,6 +326,7 @@ void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args
         return;
     }
     struct ort_task *t = ort_task_make(thread, args);
+    ps_race_release(t);
     if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
         return;
     ort_task_enqueue(thread, t);
@@ -317,6 +347,7 @@ void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct
         return;
     }
     adopt(thread, t, args);
+    ps_race_release(t);
     if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
         return;
     ort_task_enqueue(thread, t);
@@ -347,6 +378,7 @@ void ort_taskwait(struct ort_thread *thread)
     struct ort_task *self = thread->task;
     if ((uint32_t)ort_count_total(&self->count) != 0)
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_CHILDREN, .object = self, .within = self});
+    ps_race_acquire(self);
 }
 
 void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend)
@@ -456,16 +488,19 @@ void ort_task_barrier(struct ort_thread *thread)
     struct ort_team *team = thread->team;
     wait_for_subtree(thread);
     if (team->n == 1) {
+        ps_race_acquire(&team->tasks);
         ps_store_relaxed(&team->tasks.loop_cancelled, 0);
         return;
     }
     uint32_t phase = ee_barrier_phase(&team->ee);
+    ps_race_release(&team->tasks);
     if (ee_barrier_arrive(&team->ee)) {
         if (PS_UNLIKELY(ort_settings.cancellation))
             ps_store_relaxed(&team->tasks.loop_cancelled, 0);
         ee_barrier_release(&team->ee);
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wake_barrier(team);
+        ps_race_acquire(&team->tasks);
         return;
     }
     /* With tasks about, members wait in the sleepers' list; then await only orders what the others did before what follows. */
@@ -473,4 +508,5 @@ void ort_task_barrier(struct ort_thread *thread)
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER, .phase = phase});
     } while (ee_barrier_await(&team->ee, thread->id, phase) != EE_RELEASED);
+    ps_race_acquire(&team->tasks);
 }

@@ -16,6 +16,8 @@
 
 #include <stdlib.h>
 
+#include "race.h"
+
 #define BATCH 32
 #define SLAB_BYTES (32 * 1024)
 
@@ -136,7 +138,7 @@ void ort_task_free(struct ort_task_cache *cache, struct ort_task *t)
 {
     unsigned class = t->size_class;
     if (PS_UNLIKELY(t->flags & ORT_TASK_FAR_DATA))
-        free(t->data);
+        ps_race_free(t->data);
     t->next = cache->free[class];
     cache->free[class] = t;
     if (PS_UNLIKELY(++cache->count[class] >= 2 * BATCH))

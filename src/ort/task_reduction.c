@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "race.h"
+
 enum { ITEMS, BYTES, MEMORY, ALLOCATOR, NEXT, FIRST, END, ITEM };
 #define ITEM_WORDS 3
 
@@ -68,7 +70,7 @@ void ort_task_reduction_register(struct ort_thread *thread, uintptr_t *block)
 void ort_task_reduction_unregister(uintptr_t *block)
 {
     do {
-        free((void *)block[MEMORY]);
+        ps_race_free((void *)block[MEMORY]);
         block = next_of(block);
     } while (block && !block[FIRST]);
 }

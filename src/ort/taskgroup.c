@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "race.h"
+
 void ort_taskgroup_start(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
@@ -29,6 +31,7 @@ void ort_taskgroup_end(struct ort_thread *thread)
         return;
     if (ort_count_total(&group->count) != 0)
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_GROUP, .object = group, .within = self});
+    ps_race_acquire(group);
     self->group = group->prev;
     free(group);
 }

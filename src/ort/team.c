@@ -17,17 +17,43 @@
 #include "check.h"
 #include "display.h"
 #include "place.h"
+#include "race.h"
 
-static void body(struct ee_member *member)
+/* Under a thread sanitizer no member begins before all others have: members that run one after the other on one stack would be
+ * ordered by its reuse, and their races hidden. */
+static void begin_together(struct ort_team *team)
 {
-    struct ort_thread *m = PS_CONTAINER_OF(member, struct ort_thread, member);
-    ort_member_begin(m);
+    uint32_t others = team->n - 1, begun = ps_add_acq_rel(&team->begun, 1) + 1;
+    if (begun == others)
+        ee_wake(&team->begun, UINT_MAX);
+    while (begun < others) {
+        ee_wait(&team->begun, begun);
+        begun = ps_load_acquire(&team->begun);
+    }
+    ps_race_acquire(&team->fn);
+}
+
+static inline void run_body(struct ort_thread *m)
+{
     if (PS_UNLIKELY(ort_tool_on())) {
         ort_tool_run(m->team->fn, m->team->data);
         ort_tool_member_ends(m);
     } else {
         m->team->fn(m->team->data);
         ort_task_member_end(m);
+    }
+}
+
+static void body(struct ee_member *member)
+{
+    struct ort_thread *m = PS_CONTAINER_OF(member, struct ort_thread, member);
+    ort_member_begin(m);
+    if (ps_race_watched()) {
+        begin_together(m->team);
+        run_body(m);
+        ps_race_release(&m->team->tasks);
+    } else {
+        run_body(m);
     }
     ort_icv_drop(m->task->icv, m->task);
 }
@@ -242,6 +268,10 @@ unsigned ort_parallel_start(const struct ort_parallel *region)
         ort_place_bind(team);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_region_begins(t, team, region);
+    if (ps_race_watched()) {
+        ps_store_relaxed(&team->begun, 0);
+        ps_race_release(&team->fn);
+    }
     if (n > 1)
         ee_team_fork(&team->ee, n, !outer->enclosed);
     else
@@ -264,6 +294,7 @@ void ort_parallel_end(void)
         ee_team_join(&team->ee);
     else
         ee_set_local(parent);
+    ps_race_acquire(&team->tasks);
     if (PS_UNLIKELY(ort_cancelled_parallel(team)))
         ort_ws_reset(team, 0);
     else

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "doacross.h"
 #include "ort.h"
+#include "race.h"
 
 enum { FREE, SETUP, READY };
 
@@ -29,7 +30,7 @@ void ort_ws_fini(struct ort_team *team)
 {
     for (unsigned i = 0; i < ORT_WS_RING; i++) {
         ort_doacross_free(&team->ring[i]);
-        free(team->ring[i].mem);
+        ps_race_free(team->ring[i].mem);
     }
 }
 
@@ -117,7 +118,7 @@ void ort_ws_extra(struct ort_thread *t, const struct ort_loop_extra *extra, bool
         return;
     if (first) {
         size_t bytes = (size_t)(uintptr_t)*extra->mem;
-        free(ws->mem);
+        ps_race_free(ws->mem);
         ws->mem = calloc(1, bytes);
         PS_CHECK(ws->mem != NULL, "no memory for a work-sharing construct (%zu bytes)", bytes);
     }

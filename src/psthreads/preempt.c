@@ -19,6 +19,7 @@
  * Rejected: roots that sleep while their vp is carried on by another kernel thread (two system calls for each wait of a root, which is
  * the first thread of every outermost team); running the root elsewhere (its kernel thread's storage, number and mask are
  * part of its identity). */
+#include "race.h"
 #include "vp.h"
 
 static bool give_way(void *frame)
@@ -40,9 +41,6 @@ static bool give_way(void *frame)
 
 void progress_preempt(struct vp *vp)
 {
-#if defined(__SANITIZE_THREAD__)
-    (void)vp, (void)give_way;
-#else
-    os_interrupt(ps_load_relaxed(&vp->tid), give_way);
-#endif
+    if (!PS_TSAN && !ps_race_watched())
+        os_interrupt(ps_load_relaxed(&vp->tid), give_way);
 }

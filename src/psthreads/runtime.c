@@ -100,6 +100,7 @@ static struct vp *vp_new(unsigned id, bool is_guest)
     struct vp *vp = os_map(sizeof *vp);
     if (!vp)
         return NULL;
+    san_root_made(vp, sizeof *vp);
     vp->id = id;
     vp->is_guest = is_guest;
     ps_queue_init(&vp->queue);
@@ -464,6 +465,7 @@ int psthread_finalize(void)
     for (unsigned i = 0; i < slots; i++) {
         struct vp *slot = ps_vp_at(i);
         ps_store_relaxed(&ps_rt.vp[i], NULL);
+        san_root_gone(slot, sizeof *slot);
         os_unmap(slot, sizeof *slot);
     }
     starter = NULL;

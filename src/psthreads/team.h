@@ -29,6 +29,7 @@ struct ps_member {
     /* Its thread-local block, kept between regions: threadprivate variables persist with the team (OpenMP 5.2 section 5.2). NULL: none
      * yet; never for member 0, which is the parent itself. Written by the vp that runs the member. */
     struct uth_tls *tls;
+    void *fiber; /* the program's thread sanitizer's, kept likewise; NULL: none */
     /* (shared) the member waits in the barrier, its context blocked: set by the member, taken (compare-and-swap to 0) by who
      * readies it, or by the member itself when the phase has ended meanwhile. */
     _Atomic uint32_t blocked;

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "patience.h"
 #include "psthread.h"
+#include "race.h"
 
 static __thread struct vp *carried __attribute__((tls_model("initial-exec")));
 
@@ -407,6 +408,23 @@ static struct ps_work find_work(struct vp *vp)
 
 /* --- the loop ------------------------------------------------------------------------------------------------------------ */
 
+/* The program's thread sanitizer sees a thread, behind its creator, that ends before who waits for it goes on. */
+static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t)
+{
+    void *fiber = NULL, *stack = vp->uth, *parent = t->parent;
+    san_fiber_make(&fiber);
+    void *outer = san_fiber_enter(fiber);
+    ps_race_acquire(stack);
+    ps_race_acquire(t);
+    void *result = t->fn(t->arg);
+    ps_race_release(t);
+    ps_race_release(parent);
+    ps_race_release(stack);
+    san_fiber_leave(outer);
+    san_fiber_end(&fiber);
+    return result;
+}
+
 static void vp_run_fresh(struct vp *vp, struct psthread *t)
 {
     bool own_tls = ps_tls_on() && !(t->flags & PS_T_MEMBER); /* an assistant enters its member's */
@@ -418,7 +436,8 @@ static void vp_run_fresh(struct vp *vp, struct psthread *t)
     vp->current = t;
     vp_tick(vp);
     vp_follow(vp, t);
-    void *result = t->fn(t->arg);
+    void *result =
+        PS_UNLIKELY(uth_sanitizers != 0) && !(t->flags & PS_T_MEMBER) ? call_with_fiber(vp, t) : t->fn(t->arg);
     vp = ps_vp();
     if (own_tls)
         vp = vp_end_tls(vp);
@@ -473,6 +492,7 @@ void vp_loop(struct vp *vp, struct uth *self)
 void vp_abandon(struct vp *vp)
 {
     struct uth *self = vp->uth;
+    self->flags |= UTH_SPOILED;
     vp->handoff = PS_NO_WORK;
     while (!vp_start_loop(vp, self, true))
         os_yield();
@@ -536,14 +556,15 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
 {
     PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
                                             "work descriptors run as calls and may not wait");
+    struct uth_wait *wait = &self->uth->wait;
+    wait->thread = self;
+    wait->object = object;
+    wait->kind = kind;
     struct vp *vp = ps_vp();
     struct ps_work w = take_own(vp);
-    if (ps_work_thread(w) == self) /* readied before it left */
-        return;
-    struct uth *stack = self->uth;
-    stack->wait = (struct uth_wait){.thread = self, .object = object, .kind = kind};
-    vp_switch_away(vp, self, w, true);
-    stack->wait.thread = NULL;
+    if (PS_LIKELY(ps_work_thread(w) != self)) /* else: readied before it left */
+        vp_switch_away(vp, self, w, true);
+    wait->thread = NULL;
 }
 
 bool ps_may_block(void)

@@ -1,11 +1,17 @@
-/* What address sanitizer, thread sanitizer and Valgrind want to be told of stacks; nothing in a plain build without Valgrind.
+/* What address sanitizer, thread sanitizer and Valgrind want to be told of stacks: of this build, and of programs that run on a build
+ * without any. The sanitizers' functions are weak symbols, looked at once (san_find); where there are none, a switch costs two predictable
+ * branches. Valgrind's requests are some instructions that do nothing outside of it, on the way that maps a stack.
  *
- * Address sanitizer: start_switch before the switch (with the bounds of the stack to come), finish_switch after it. A stack
- * that is used anew is unpoisoned: the frames that a handed-off stack left behind never returned.
- * Thread sanitizer: a fiber for each context. A switch synchronises the one left with the one entered, as the kernel thread
- * that runs both orders them (what a vp owns passes through its uths without atomics); between kernel threads it is
- * `running` that orders, and the sanitizer sees for itself. A context that is started anew gets a fresh fiber, because
- * the old one's shadow call stack was left in the middle.
+ * Address sanitizer: start_switch before the switch (with the bounds of the stack to come), finish_switch after it. A stack that is
+ * used anew is unpoisoned if frames were left behind on it that never returned: of an ended thread (UTH_SPOILED), in a build of ours
+ * with the sanitizer also of the loop.
+ * Thread sanitizer: a fiber for each context, and one for each member of a team (psthreads/team.c), since members that run on one stack
+ * one after the other are threads all the same. So the fiber to come back to is the one that was current when the context was left.
+ *   In a build of ours with it, a switch synchronises the one left with the one entered: the kernel thread that runs both orders them (what a
+ *   vp owns passes through its uths without atomics); between kernel threads it is `running` that orders, and it sees for itself. There
+ *   members have no fibers of their own.
+ *   Else a switch orders nothing: what orders the program's threads is said where OpenMP says so (base/race.h).
+ *   A fiber's shadow call stack must be empty where a context begins anew: a build of ours with it makes a new one each time.
  * The port whose contexts are kernel threads tells none of this: both know kernel threads by themselves.
  * Valgrind: stacks are registered by address, so that its stack-pointer guess is not needed. */
 #ifndef PS_UTH_SANITIZERS_H
@@ -13,21 +19,77 @@
 
 #include "uth.h"
 
-#define PS_ASAN_FIBERS (PS_ASAN && !CPU_CARRIES_TLS)
-#define PS_TSAN_FIBERS (PS_TSAN && !CPU_CARRIES_TLS)
-#if PS_ASAN
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
-#if PS_TSAN
-#include <sanitizer/tsan_interface.h>
-#endif
 #if defined(__has_include) && !PS_ASAN && !PS_TSAN
 #if __has_include(<valgrind/valgrind.h>)
 #include <valgrind/valgrind.h>
 #define PS_VALGRIND 1
 #endif
 #endif
+
+extern void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t bytes) __attribute__((weak));
+extern void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *bytes) __attribute__((weak));
+extern void __asan_unpoison_memory_region(const volatile void *at, size_t bytes) __attribute__((weak));
+extern void __lsan_register_root_region(const void *at, size_t bytes) __attribute__((weak));
+extern void __lsan_unregister_root_region(const void *at, size_t bytes) __attribute__((weak));
+extern void *__tsan_create_fiber(unsigned flags) __attribute__((weak));
+extern void __tsan_destroy_fiber(void *fiber) __attribute__((weak));
+extern void *__tsan_get_current_fiber(void) __attribute__((weak));
+extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) __attribute__((weak));
+extern void AnnotateIgnoreReadsBegin(const char *file, int line) __attribute__((weak));
+extern void AnnotateIgnoreReadsEnd(const char *file, int line) __attribute__((weak));
+extern void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__((weak));
+extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((weak));
+#define SAN_SWITCH_ORDERS (PS_TSAN ? 0u : 1u /* __tsan_switch_to_fiber_no_sync */)
+
+enum { SAN_ADDRESS = 1, SAN_THREAD = 2 };
+extern __attribute__((visibility("hidden"))) unsigned char
+    uth_sanitizers; /* which of them are there; written by san_find before there are contexts */
+
+static inline void san_find(void)
+{
+    if (CPU_CARRIES_TLS)
+        return;
+    uth_sanitizers =
+        (unsigned char)((__sanitizer_start_switch_fiber && __asan_unpoison_memory_region ? SAN_ADDRESS : 0) |
+                        (__tsan_create_fiber && __tsan_switch_to_fiber ? SAN_THREAD : 0));
+}
+static PS_ALWAYS_INLINE bool san_any(void) { return PS_UNLIKELY(uth_sanitizers != 0); }
+
+/* Fibers of the runtime's own loop: what the C library's functions do for it on a stack (they are intercepted) is no business of the
+ * program's. A fiber must not end with that on. */
+static inline void san_ignore(void *fiber, void (*reads)(const char *, int), void (*writes)(const char *, int))
+{
+    void *here = __tsan_get_current_fiber();
+    if (PS_TSAN || !reads || !writes)
+        return;
+    __tsan_switch_to_fiber(fiber, SAN_SWITCH_ORDERS);
+    reads(__FILE__, __LINE__);
+    writes(__FILE__, __LINE__);
+    __tsan_switch_to_fiber(here, SAN_SWITCH_ORDERS);
+}
+static inline void *san_loop_fiber_make(void)
+{
+    void *fiber = __tsan_create_fiber(0);
+    san_ignore(fiber, AnnotateIgnoreReadsBegin, AnnotateIgnoreWritesBegin);
+    return fiber;
+}
+static inline void san_loop_fiber_end(void *fiber)
+{
+    san_ignore(fiber, AnnotateIgnoreReadsEnd, AnnotateIgnoreWritesEnd);
+    __tsan_destroy_fiber(fiber);
+}
+
+/* Memory of the runtime's that points to what malloc gave: what is reached from there has not leaked. */
+static inline void san_root_made(const void *at, size_t bytes)
+{
+    if (__lsan_register_root_region)
+        __lsan_register_root_region(at, bytes);
+}
+static inline void san_root_gone(const void *at, size_t bytes)
+{
+    if (__lsan_unregister_root_region)
+        __lsan_unregister_root_region(at, bytes);
+}
 
 static inline void san_stack_made(struct uth *u)
 {
@@ -43,65 +105,98 @@ static inline void san_stack_gone(struct uth *u)
 #if PS_VALGRIND
     VALGRIND_STACK_DEREGISTER(u->valgrind_id);
 #endif
-#if PS_TSAN_FIBERS
-    if (u->fiber != NULL)
-        __tsan_destroy_fiber(u->fiber);
-#endif
-#if PS_ASAN
-    ASAN_UNPOISON_MEMORY_REGION(u->stack, u->stack_bytes);
-#endif
-    (void)u;
+    if (u->loop_fiber != NULL)
+        san_loop_fiber_end(u->loop_fiber);
+    if (uth_sanitizers & SAN_ADDRESS)
+        __asan_unpoison_memory_region(u->stack, u->stack_bytes);
 }
 
 static inline void san_context_starts(struct uth *u)
 {
-#if PS_TSAN_FIBERS
-    if (u->fiber != NULL)
-        __tsan_destroy_fiber(u->fiber);
-    u->fiber = __tsan_create_fiber(0);
-#endif
-#if PS_ASAN_FIBERS
-    ASAN_UNPOISON_MEMORY_REGION(u->san_stack, u->san_stack_bytes);
-    u->fake_stack = NULL;
-#endif
-    (void)u;
+    bool spoiled = PS_ASAN || PS_TSAN || u->flags & UTH_SPOILED;
+    u->flags &= ~UTH_SPOILED;
+    if (!san_any())
+        return;
+    if (uth_sanitizers & SAN_THREAD) {
+        if (u->fiber != u->loop_fiber) /* the ended thread's own */
+            __tsan_destroy_fiber(u->fiber);
+        if (PS_TSAN && u->loop_fiber != NULL) {
+            __tsan_destroy_fiber(u->loop_fiber);
+            u->loop_fiber = NULL;
+        }
+        if (u->loop_fiber == NULL)
+            u->loop_fiber = san_loop_fiber_make();
+        u->fiber = u->loop_fiber;
+    }
+    if (uth_sanitizers & SAN_ADDRESS) {
+        if (spoiled)
+            __asan_unpoison_memory_region(u->san_stack, u->san_stack_bytes);
+        u->fake_stack = NULL;
+    }
 }
 
-static inline void san_adopt(struct uth *u)
+static inline void san_leave_told(struct uth *from, struct uth *to, bool dying)
 {
-#if PS_TSAN_FIBERS
-    u->fiber = __tsan_get_current_fiber();
-#endif
-    (void)u;
+    if (uth_sanitizers & SAN_ADDRESS)
+        __sanitizer_start_switch_fiber(dying ? NULL : &from->fake_stack, to->san_stack, to->san_stack_bytes);
+    if (uth_sanitizers & SAN_THREAD) {
+        from->fiber = __tsan_get_current_fiber();
+        __tsan_switch_to_fiber(to->fiber, SAN_SWITCH_ORDERS);
+    }
 }
 
 static PS_ALWAYS_INLINE void san_leave(struct uth *from, struct uth *to, bool dying)
 {
-#if PS_ASAN_FIBERS
-    __sanitizer_start_switch_fiber(dying ? NULL : &from->fake_stack, to->san_stack, to->san_stack_bytes);
-#endif
-#if PS_TSAN_FIBERS
-    __tsan_switch_to_fiber(to->fiber, 0);
-#endif
-    (void)from;
-    (void)to;
-    (void)dying;
+    if (san_any())
+        san_leave_told(from, to, dying);
 }
 
-static PS_ALWAYS_INLINE void san_arrived(struct uth *from, struct uth *self)
+static inline void san_arrived_told(struct uth *from, struct uth *self)
 {
-#if PS_ASAN_FIBERS
     const void *bottom;
     size_t bytes;
+    if (!(uth_sanitizers & SAN_ADDRESS))
+        return;
     __sanitizer_finish_switch_fiber(self->fake_stack, &bottom, &bytes);
     /* The only way to learn an adopted stack's bounds, and soon enough: it is left before it is switched to. */
     if (from->flags & UTH_ADOPTED) {
         from->san_stack = bottom;
         from->san_stack_bytes = bytes;
     }
-#endif
-    (void)from;
-    (void)self;
+}
+
+static PS_ALWAYS_INLINE void san_arrived(struct uth *from, struct uth *self)
+{
+    if (san_any())
+        san_arrived_told(from, self);
+}
+
+/* Fibers for what runs on a stack on which others run before and after it. */
+static inline void san_fiber_make(void **fiber)
+{
+    if (!PS_TSAN && uth_sanitizers & SAN_THREAD && *fiber == NULL)
+        *fiber = __tsan_create_fiber(0);
+}
+/* Returns the one that was current, for san_fiber_leave; NULL: there are none. */
+static inline void *san_fiber_enter(void *fiber)
+{
+    void *outer = NULL;
+    if (fiber != NULL) {
+        outer = __tsan_get_current_fiber();
+        __tsan_switch_to_fiber(fiber, SAN_SWITCH_ORDERS);
+    }
+    return outer;
+}
+static inline void san_fiber_leave(void *outer)
+{
+    if (outer != NULL)
+        __tsan_switch_to_fiber(outer, SAN_SWITCH_ORDERS);
+}
+static inline void san_fiber_end(void **fiber)
+{
+    if (*fiber != NULL)
+        __tsan_destroy_fiber(*fiber);
+    *fiber = NULL;
 }
 
 #endif

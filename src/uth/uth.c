@@ -48,6 +48,7 @@
 /* Spins before uth_await_saved yields the processor: a switch takes tens of cycles unless its vp lost its core. */
 #define AWAIT_SPINS 200
 
+unsigned char uth_sanitizers;
 static _Atomic size_t default_bytes;
 static _Atomic(struct uth *) shared[UTH_SLOTS];
 static _Atomic int shared_batches;
@@ -56,6 +57,7 @@ static _Atomic unsigned next_colour;
 void uth_init(size_t default_stack_bytes)
 {
     size_t page = os_page_size(), none = 0;
+    san_find();
     if (default_stack_bytes < CPU_STACK_MIN)
         default_stack_bytes = CPU_STACK_MIN;
     ps_cas_relaxed(&default_bytes, &none, (default_stack_bytes + page - 1) / page * page);
@@ -335,7 +337,6 @@ int uth_adopt(struct uth *u)
 {
     *u = (struct uth){.flags = UTH_ADOPTED};
     ps_store_relaxed(&u->running, 1);
-    san_adopt(u);
     return cpu_context_adopt(&u->ctx);
 }
 

@@ -33,7 +33,7 @@ struct uth_wait {
 struct uth {
     struct cpu_context ctx;
     _Atomic uint32_t running; /* 1 while some kernel thread is on this stack and its context is not saved */
-    uint32_t flags;           /* UTH_ADOPTED */
+    uint32_t flags;           /* UTH_ADOPTED, UTH_SPOILED */
     void *stack;              /* lowest usable byte; NULL when adopted */
     size_t stack_bytes;       /* usable */
     uintptr_t call_floor;     /* a call fits where the stack pointer is above; adopted: set by the owner, 0: anywhere */
@@ -44,13 +44,15 @@ struct uth {
     void *vp;                 /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
     uint32_t registered;   /* its place in the registry, from 1; 0: none */
-    void *fiber;           /* thread sanitizer's fiber, in such builds */
+    void *fiber;           /* thread sanitizer's, current when the context was left; else NULL */
+    void *loop_fiber;      /* and the one that a context begins with */
     void *fake_stack;      /* address sanitizer's, likewise */
     const void *san_stack; /* and the bounds that it wants to know, of adopted ones too */
     size_t san_stack_bytes;
     unsigned valgrind_id;
 };
 #define UTH_ADOPTED 1u
+#define UTH_SPOILED 2u   /* a thread ended in the middle of its functions: their frames never returned */
 #define UTH_CALL_SHARE 8 /* of a stack, what may be in use already when another thread is called on it: 1/8 */
 
 struct uth_cache {

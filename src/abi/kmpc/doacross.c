@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "kmpc.h"
+#include "race.h"
 
 struct nest {
     _Atomic uint32_t left;
@@ -120,6 +121,7 @@ PS_EXPORT void __kmpc_doacross_wait(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     uint32_t bit = UINT32_C(1) << number % 32;
     for (uint32_t seen; !((seen = ps_load_acquire(word)) & bit);)
         ee_wait(word, seen);
+    ps_race_acquire(word);
 }
 
 PS_EXPORT void __kmpc_doacross_post(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, const int64_t *position)
@@ -131,6 +133,7 @@ PS_EXPORT void __kmpc_doacross_post(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_position(ort_self(), true, (const uint64_t *)position, d->dims);
     _Atomic uint32_t *word = &d->nest->bits[number / 32];
+    ps_race_release(word);
     ps_or_acq_rel(word, UINT32_C(1) << number % 32);
     ee_wake(word, UINT_MAX);
 }
@@ -143,6 +146,6 @@ PS_EXPORT void __kmpc_doacross_fini(PS_UNUSED struct kmpc_location *at, PS_UNUSE
         return;
     k->doacross = d->outer;
     if (d->nest != NULL && ps_sub_acq_rel(&d->nest->left, 1) == 1)
-        free(d->nest);
-    free(d);
+        ps_race_free(d->nest);
+    ps_race_free(d);
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "kmpc_task.h"
+#include "race.h"
 
 /* kmp_taskred_input_t, and kmp_task_red_input_t of clang 8 and older, which lacks `original`. */
 struct input {
@@ -235,8 +236,8 @@ void kmpc_taskgroup_end(struct ort_thread *t)
     k->reductions = r->outer;
     if (!r->shared) {
         combine(r, t->team->n);
-        free((void *)r->block[MEMORY]);
-        free(r);
+        ps_race_free((void *)r->block[MEMORY]);
+        ps_race_free(r);
         return;
     }
     struct common *common = (struct common *)r->block[MEMORY];
@@ -247,7 +248,7 @@ void kmpc_taskgroup_end(struct ort_thread *t)
         return;
     combine(r, t->team->n);
     r = ps_load_acquire(&common->left);
-    free(common);
+    ps_race_free(common);
     while (r != NULL) {
         struct kmpc_reduction *gone = r;
         r = r->outer;

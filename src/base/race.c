@@ -1,0 +1,8 @@
+/* See race.h. A constructor: nothing of the runtime is called before it, since who calls is initialised later. */
+#include "race.h"
+
+#if !PS_TSAN
+unsigned char ps_race_told;
+
+__attribute__((constructor)) static void look(void) { ps_race_told = __tsan_acquire != NULL && __tsan_release != NULL; }
+#endif

@@ -1,0 +1,46 @@
+/* Races, one for each argument: members of an inner region; a member and its parent's task; two tasks without a dependence; a lock that only
+ * one of two takes. A thread sanitizer must report each, on any number of virtual processors. */
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+static int racy;
+static omp_lock_t lock;
+
+__attribute__((noinline)) static void touch(void) { racy++; }
+
+static void half_locked(void)
+{
+    if (omp_get_thread_num() == 0)
+        omp_set_lock(&lock);
+    touch();
+    if (omp_get_thread_num() == 0)
+        omp_unset_lock(&lock);
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = argc > 1 ? argv[1] : "members";
+    omp_init_lock(&lock);
+    omp_set_max_active_levels(2);
+    if (!strcmp(kind, "members")) {
+#pragma omp parallel num_threads(2)
+#pragma omp parallel num_threads(2)
+        touch();
+    } else if (!strcmp(kind, "outer")) {
+#pragma omp parallel num_threads(3)
+        touch();
+    } else if (!strcmp(kind, "lock")) {
+#pragma omp parallel num_threads(3)
+        half_locked();
+    } else if (!strcmp(kind, "nowait")) {
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp single nowait
+            touch();
+            touch();
+        }
+    }
+    printf("%d\n", racy);
+    return 0;
+}
