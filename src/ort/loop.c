@@ -8,7 +8,8 @@
 #include "doacross.h"
 #include "ort.h"
 
-static uint64_t ceil_div(uint64_t a, uint64_t b) { return a == 0 ? 0 : (a - 1) / b + 1; }
+/* Most loops count by one, and a division takes longer than what else a start does. */
+static uint64_t ceil_div(uint64_t a, uint64_t b) { return b == 1 || a == 0 ? a : (a - 1) / b + 1; }
 
 static uint8_t kind(unsigned sched)
 {
@@ -75,6 +76,18 @@ static bool next_static(struct ort_loop *loop, const struct ort_loop_desc *d, ui
     return *a != *b;
 }
 
+/* A chunk of a loop that is `counted`, as values. */
+static inline bool next_counted(struct ort_workshare *ws, const struct ort_loop_desc *d, uint64_t *lo, uint64_t *hi)
+{
+    uint64_t chunk = d->chunk, n = d->n, a = ps_add_relaxed(&ws->next, chunk);
+    if (a >= n)
+        return false;
+    uint64_t first = d->start + a * d->step;
+    *lo = first;
+    *hi = n - a <= chunk ? d->end : first + chunk * d->step;
+    return true;
+}
+
 static bool next_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d, uint64_t *a, uint64_t *b)
 {
     if (PS_LIKELY(!d->checked_add)) {
@@ -116,7 +129,7 @@ static void pass_turn(struct ort_thread *t)
     ort_ordered_pass(t);
 }
 
-bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
+static PS_NOINLINE bool next_chunk(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     struct ort_loop *loop = &t->loop;
     const struct ort_loop_desc *d = loop->desc;
@@ -145,6 +158,12 @@ bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_chunk(t, ORT_CHUNK_LOOP, *lo, b - a);
     return true;
+}
+
+bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
+{
+    const struct ort_loop_desc *d = t->loop.desc;
+    return PS_LIKELY(d->counted) ? next_counted(t->loop.ws, d, lo, hi) : next_chunk(t, lo, hi);
 }
 
 /* The schedule that the ICVs give. */

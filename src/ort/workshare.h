@@ -40,6 +40,8 @@ struct ort_loop_desc {
     uint8_t sched;  /* enum ort_sched */
     bool ordered;
     bool checked_add; /* next + chunk * threads may wrap: claim by compare-and-swap */
+    bool
+        counted; /* dynamic, neither of the two: a chunk is one fetch-and-add, and nobody asks later which one it was */
 };
 
 struct ort_doacross;
