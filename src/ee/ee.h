@@ -73,7 +73,8 @@ struct ee_team_ops {
     /* Runs member m's share of the region; called with ee_local() == m. [may switch] */
     void (*body)(struct ee_member *m);
     /* Runs explicit tasks of the team in the name of m, whose body has returned; returns when it finds none.
-     * Called only on behalf of ee_team_assist; ee_local() is what m had when its body returned. */
+     * Called after the body of each member of a region with tasks, and on behalf of ee_team_assist; ee_local() is what m had when its body
+     * returned. */
     void (*assist)(struct ee_member *m);
 };
 
@@ -105,13 +106,15 @@ unsigned ee_team_reserve(struct ee_team *team, unsigned n);
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
 
 /* Member 0 has done its share: waits until all have; while it waits it runs members that nobody took, as calls on its own
- * stack. On return the caller is the entity that forked, with its ee_local() of before. [switches]
+ * stack, and ops->assist as member 0. On return the caller is the entity that forked, with its ee_local() of before. [switches]
  * Everything that members did happens before the return. */
 void ee_team_join(struct ee_team *team);
 
-/* An explicit task has been made ready and may be taken by anyone of the team. If a carrier is idle, one member that
- * waits in the team's barrier is interrupted, or one that has returned from its body is called with ops->assist.
- * Costs a load or two where no carrier is idle. Caller: an unfinished member of the team. [does not switch] */
+/* An explicit task has been made ready and may be taken by anyone of the team. One member that waits in the team's barrier is
+ * interrupted, or a parent that waits in the join, or one that has returned from its body, is called with ops->assist; if that one is still
+ * on its way, no other. One whose body returns at this moment sees the task. Costs a load or two while all are in their bodies, after
+ * ee_team_interrupt. Caller: an unfinished member of the team, a fence (seq_cst) after the task was published; again where it waits for
+ * somebody to run a task. [does not switch] */
 void ee_team_assist(struct ee_team *team);
 
 /* --- barrier: of the team's members, counting other work as well ------------------------------------------------------ */

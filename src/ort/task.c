@@ -391,10 +391,15 @@ void ort_taskyield(struct ort_thread *thread)
 {
     struct ort_task *t = ort_task_find(thread, thread->task);
     thread->tool.yields = t != NULL;
-    if (t)
+    if (t) {
         ort_task_run(thread, t);
-    else
-        ee_yield();
+        return;
+    }
+    /* The caller may yield until a task has run that it may not run itself. */
+    struct ort_team *team = thread->team;
+    if (team->n > 1 && ort_task_any(team))
+        ee_team_assist(&team->ee);
+    ee_yield();
 }
 
 bool ort_in_final(struct ort_thread *thread) { return thread->task->flags & ORT_TASK_FINAL; }
@@ -445,12 +450,7 @@ static void wait_for_subtree(struct ort_thread *thread)
     }
 }
 
-void ort_task_member_end(struct ort_thread *thread)
-{
-    wait_for_subtree(thread);
-    if (PS_UNLIKELY(ps_load_relaxed(&thread->team->tasks.used)))
-        ort_task_run_all(thread);
-}
+void ort_task_member_end(struct ort_thread *thread) { wait_for_subtree(thread); }
 
 void ort_task_team_end(struct ort_team *team)
 {
@@ -481,7 +481,11 @@ void ort_task_after_fork_in_child(struct ort_thread *t)
     }
 }
 
-void ort_task_assist(struct ort_thread *thread) { ort_task_run_all(thread); }
+void ort_task_assist(struct ort_thread *thread)
+{
+    if (ps_load_relaxed(&thread->team->tasks.used))
+        ort_task_run_all(thread);
+}
 
 void ort_task_barrier(struct ort_thread *thread)
 {

@@ -139,7 +139,8 @@ void ort_task_team_fini(struct ort_team *team);
 void ort_task_thread_fini(struct ort_thread *thread);
 /* The member begins: its implicit task becomes the current one (thread->task), with the given ICVs. */
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
-/* The member's body is done: returns when all tasks below its implicit task are complete. Runs tasks. [switches] */
+/* The member's body is done: returns when all tasks below its implicit task are complete. Runs tasks; those of others that are left then are the
+ * entities' to see to, through ee_team_ops.assist. [switches] */
 void ort_task_member_end(struct ort_thread *thread);
 /* Member 0, after ee_team_join (or after ort_task_member_end where the team is serialized). */
 void ort_task_team_end(struct ort_team *team);

@@ -40,6 +40,8 @@ struct ort_wait {
 
 /* Returns when what `wait` names has come, running tasks meanwhile. [switches] */
 void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
+/* Some task of the team is ready, and nobody runs it yet. */
+bool ort_task_any(struct ort_team *team);
 /* Runs tasks until none is found. [switches] */
 void ort_task_run_all(struct ort_thread *thread);
 /* One task that the member may run now, taken; NULL: none found. */

@@ -123,6 +123,16 @@ struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *withi
     return team->n > 1 ? steal(thread, within) : NULL;
 }
 
+bool ort_task_any(struct ort_team *team)
+{
+    if (!ps_load_relaxed(&team->tasks.used))
+        return false;
+    bool any = ps_load_seq(&team->tasks.side_count) != 0;
+    for (unsigned i = 0; i < team->n && !any; i++)
+        any = !ps_deque_seems_empty(&team->threads[i].tasks.deque);
+    return any;
+}
+
 void ort_task_run_all(struct ort_thread *thread)
 {
     for (struct ort_task *t; (t = ort_task_find(thread, NULL)) != NULL;)

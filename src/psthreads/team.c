@@ -1,5 +1,17 @@
 /* Teams: fork, claims, join, barrier, assistance. See team.h for states and lifetime.
  *
+ * Assistance. An explicit task that is ready finds somebody to run it as long as some member of the team has nothing else to do: one
+ * that waits in the barrier is called from there, a parent that waits in the join is readied and acts as member 0 (nobody else does, where
+ * threads have thread-local blocks: that of member 0 is its parent's), the identity of one whose body has returned is lent to an assistant.
+ * Whether a carrier idles is not asked: the caller may be about to spin for that task.
+ * No task is overlooked by one that ends: it counts itself as ending (1), reads `calls` (2), looks for tasks (3), offers its identity (4),
+ * reads `calls` again (5). Who makes a task ready pushes it (a), fence, reads `left` (b), counts in `calls` (c), looks for an
+ * identity (d). Where (b) sees nobody ending, (3) comes after (a) and finds it; else either (d) sees the offer, or (5) sees (c) and
+ * the member looks again, if its identity has not been taken meanwhile. The parent's wait in the join has the same shape: see
+ * wait_and_assist. tests/models/team_join.pml has all of it, and what happens where a step is missing.
+ * What ends before its region's first task is made is seen in `left`, but for one that ends in the very moment in which that task
+ * is pushed: the next request finds it (the next task; a taskyield).
+ *
  * Orderings.
  *  - fork -> member: what the parent wrote before the fork is seen by a member, through the queue's lock or the mailbox's
  *    compare-and-swap (release) and its taking (acquire). Claims themselves are relaxed: who claims has come that way, or is the
@@ -147,6 +159,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     ps_store_relaxed(&team->left, n);
     ps_store_relaxed(&team->arrivals_left, n);
     ps_store_relaxed(&team->interrupted, 0);
+    ps_store_relaxed(&team->all_busy, 0);
     /* Nothing to claim while the mail goes out: a vp that gets some must not claim a number that is mailed next. */
     ps_store_relaxed(&team->next, n);
     if (san_any())
@@ -203,7 +216,39 @@ static inline void call_as(struct ps_member *m, struct vp *vp, void (*fn)(struct
         fn(m);
 }
 
-static void run_member(struct vp *vp, struct ps_team *team, unsigned id, unsigned extra_flags)
+/* The identity of m, which owns it, may be lent from here on; unless somebody asked for assistance since `calls` was read, and has not
+ * taken the identity yet: then it is the caller's again, who is to look for tasks once more. */
+static bool offer_identity(struct ps_team *team, struct ps_member *m, uint32_t calls)
+{
+    uint32_t region = team->region;
+    ps_store_seq(&m->done_in, region);
+    return ps_load_seq(&team->calls) == calls || !ps_cas_acq_rel(&m->done_in, &region, 0);
+}
+
+static void leave_member_tls(struct uth_tls *before)
+{
+    if (ps_tls_on())
+        vp_enter_tls(ps_vp(), before);
+}
+
+/* The body of m has returned in a region with tasks: one that is made ready in this moment must not be left to nobody. The member's unit in
+ * `left` counts as ending from here on. */
+static PS_NOINLINE void last_look(struct ps_team *team, struct ps_member *m, struct uth_tls *before)
+{
+    ps_add_seq(&team->left, PS_TEAM_ENDING);
+    for (;;) {
+        uint32_t calls = ps_load_seq(&team->calls);
+        call_as(m, ps_vp(), team->ops->assist);
+        leave_member_tls(before); /* an assistant would enter the same block */
+        if (offer_identity(team, m, calls))
+            return;
+        if (ps_tls_on())
+            enter_member_tls(ps_vp(), m);
+    }
+}
+
+/* Returns what the member's end takes off `left`. */
+static uint64_t run_member(struct vp *vp, struct ps_team *team, unsigned id, unsigned extra_flags)
 {
     struct ps_member *m = ps_team_member(team, id);
     become_member(vp, m, team->parent, extra_flags);
@@ -211,54 +256,57 @@ static void run_member(struct vp *vp, struct ps_team *team, unsigned id, unsigne
     if (ps_tls_on())
         enter_member_tls(vp, m);
     call_as(m, vp, team->ops->body);
-    if (ps_tls_on())
-        vp_enter_tls(ps_vp(), before);
+    if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
+        last_look(team, m, before);
+        return 1 + PS_TEAM_ENDING;
+    }
+    leave_member_tls(before);
     ps_store_release(&m->done_in, team->region);
+    return 1;
 }
 
-/* `count` members or assistants have ended; the team may be gone afterwards. */
-static void ended(struct ps_team *team, unsigned count)
+/* Members or assistants have ended: takes their units off; the team may be gone afterwards. */
+static void ended(struct ps_team *team, uint64_t units)
 {
     struct psthread *parent = team->parent;
-    uint32_t before = ps_sub_acq_rel(&team->left, count);
-    PS_ASSERT((before & ~PS_TEAM_WAITING) >= count);
-    if (before - count == PS_TEAM_WAITING)
+    uint64_t before = ps_sub_acq_rel(&team->left, units);
+    PS_ASSERT((uint32_t)before >= (uint32_t)units);
+    if (before - units == PS_TEAM_WAITING)
         ps_ready(parent, PS_FRONT);
 }
 
 void ps_team_run(struct ps_team *team, unsigned id)
 {
-    unsigned count = 0;
+    uint64_t units = 0;
     struct vp *vp = ps_vp();
     /* The woken wake others: there is more than this member, and somebody may sleep. */
     if (!ps_team_exhausted(team))
         idle_notify(NULL);
     do {
-        run_member(vp, team, id, 0);
+        units += run_member(vp, team, id, 0);
         vp = ps_vp();
-        count++;
     } while ((id = ps_team_claim(team)) != 0);
     vp->current = NULL;
     vp_offer(vp);
-    ended(team, count);
+    ended(team, units);
 }
 
 /* --- join ------------------------------------------------------------------------------------------------------------ */
 
-/* Runs members that were mailed to vps which have not looked yet (their kernel thread is late). Returns how many. */
-static unsigned take_mail_back(struct vp *vp, struct ps_team *team)
+/* Runs members that were mailed to vps which have not looked yet (their kernel thread is late). Returns their units of `left`. */
+static uint64_t take_mail_back(struct vp *vp, struct ps_team *team)
 {
-    unsigned count = 0, slots = ps_load_acquire(&ps_rt.num_slots);
+    uint64_t units = 0;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned i = 0; i < slots; i++) {
         struct vp *other = ps_vp_at(i);
         uint64_t mail = other ? ps_load_relaxed(&other->mail) : MAIL_BUSY;
         if (mail <= MAIL_IDLE || ps_mail_team(mail) != team || !ps_cas_acq_rel(&other->mail, &mail, MAIL_IDLE))
             continue;
-        run_member(vp, team, ps_mail_id(mail), PS_T_CALLED);
+        units += run_member(vp, team, ps_mail_id(mail), PS_T_CALLED);
         vp = ps_vp();
-        count++;
     }
-    return count;
+    return units;
 }
 
 /* How long a parent leaves mailed members to vps that are about to look, and spins for members that run elsewhere. */
@@ -270,11 +318,19 @@ static bool spin_for_members(struct ps_team *team, unsigned limit)
     for (unsigned i = 0; i < limit; i++) {
         if (ps_load_acquire(&team->left) == 0)
             return true;
-        if (!(i % 16) && !ps_spin_useful())
+        if (!(i % 16) && (!ps_spin_useful() || ps_load_relaxed(&team->interrupted))) /* tasks to be run meanwhile */
             return false;
         cpu_pause();
     }
     return false;
+}
+
+/* The end of what runs as a thread in the name of m. */
+static void look_and_leave(struct ps_member *m)
+{
+    m->calls_seen = ps_load_seq(&m->team->calls);
+    call_as(m, ps_vp(), m->team->ops->assist);
+    leave_member_tls(NULL);
 }
 
 /* A mailed member that was not looked at, in no hurry: as a thread, on a stack of its own. */
@@ -284,8 +340,8 @@ static void *late_main(void *arg)
     if (ps_tls_on())
         enter_member_tls(ps_vp(), m);
     call_as(m, ps_vp(), m->team->ops->body);
-    if (ps_tls_on())
-        vp_enter_tls(ps_vp(), NULL);
+    ps_add_seq(&m->team->left, PS_TEAM_ENDING);
+    look_and_leave(m);
     return NULL;
 }
 
@@ -336,50 +392,98 @@ static void become_parent(struct vp *vp, struct ps_team *team)
 /* Runs what nobody took, as calls on this stack. True: all members have ended. */
 static bool run_the_rest(struct ps_team *team)
 {
-    unsigned count = 1, id, inherited = team->parent->flags & PS_T_ROOT;
-    while ((id = ps_team_claim(team)) != 0) {
-        run_member(ps_vp(), team, id, PS_T_CALLED | inherited);
-        count++;
-    }
+    uint64_t units = 1;
+    unsigned id, inherited = team->parent->flags & PS_T_ROOT;
+    while ((id = ps_team_claim(team)) != 0)
+        units += run_member(ps_vp(), team, id, PS_T_CALLED | inherited);
     become_parent(ps_vp(), team);
     unpublish(team);
-    return ps_sub_acq_rel(&team->left, count) == count;
+    return ps_sub_acq_rel(&team->left, units) == units;
+}
+
+/* The parent, in the name of member 0, runs what tasks it finds; unless an assistant has that identity, who does the same. */
+static void assist_oneself(struct ps_team *team)
+{
+    struct ps_member *m = ps_team_member(team, 0);
+    uint32_t region = team->region;
+    if (!ps_cas_acq_rel(&m->done_in, &region, 0))
+        return;
+    become_member(ps_vp(), m, team->parent, team->parent->flags & (PS_T_ROOT | PS_T_CALLED));
+    team->ops->assist(m);
+    become_parent(ps_vp(), team);
+    ps_store_seq(&m->done_in, team->region);
+}
+
+/* The parent no longer blocks: the caller, who wants its assistance and whose own unit keeps `left` above 0, or the parent itself.
+ * True: it is the caller's to ready. False: it does not block, or somebody else readies it. */
+static bool take_waiting(struct ps_team *team)
+{
+    uint64_t left = ps_load_seq(&team->left);
+    while ((left & PS_TEAM_WAITING) && (uint32_t)left > 0)
+        if (ps_cas_seq(&team->left, &left, left & ~PS_TEAM_WAITING))
+            return true;
+    return false;
+}
+
+/* Blocks until all members have ended, and comes back to help as often as it is asked. Dekker: the parent says that it waits (fetch-or), then
+ * reads `calls`; who wants assistance counts it there, then looks whether the parent waits (all seq_cst). */
+static void wait_and_assist(struct ps_team *team)
+{
+    for (bool all = false; !all;) {
+        uint32_t calls = ps_load_seq(&team->calls);
+        assist_oneself(team);
+        if (ps_or_seq(&team->left, PS_TEAM_WAITING) == 0)
+            break;
+        if (ps_load_seq(&team->calls) == calls || !take_waiting(team))
+            ps_block(team->parent, PS_WAIT_TEAM_END, team);
+        all = ps_load_acquire(&team->left) == PS_TEAM_WAITING; /* else who asked has taken it off */
+    }
+    ps_store_relaxed(&team->left, 0);
 }
 
 static void wait_for_members(struct ps_team *team, bool room)
 {
-    struct psthread *parent = team->parent;
     unsigned limit = ps_spin_limit() * JOIN_PATIENCE;
     if (spin_for_members(team, limit))
         return;
     if (team->mailed && (!room || team->scattered)) {
         requeue_mail(ps_vp(), team);
     } else if (team->mailed) {
-        unsigned taken = take_mail_back(ps_vp(), team);
+        uint64_t taken = take_mail_back(ps_vp(), team);
         become_parent(ps_vp(), team);
         if (taken && ps_sub_acq_rel(&team->left, taken) == taken)
             return;
     }
     if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_LONG_PATIENCE))
         return;
-    if (ps_or_acq_rel(&team->left, PS_TEAM_WAITING) != 0)
-        ps_block(parent, PS_WAIT_TEAM_END, team);
-    ps_store_relaxed(&team->left, 0);
+    wait_and_assist(team);
+}
+
+/* The parent, before it runs others as calls and cannot help any more; what is pushed behind its look is somebody else's, who is asked. */
+static PS_NOINLINE void help_first(struct ps_team *team)
+{
+    ps_fence_seq();
+    assist_oneself(team);
 }
 
 static void join(struct ps_team *team)
 {
-    struct vp *vp = ps_vp();
     struct ps_member *self = ps_team_member(team, 0);
-    bool room = (uintptr_t)__builtin_frame_address(0) >= vp->uth->call_floor;
+    /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. */
+    bool room = (uintptr_t)__builtin_frame_address(0) >= ps_vp()->uth->call_floor &&
+                !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
     ps_store_release(&self->done_in, team->region);
+    ps_store_release(&team->joined_in, team->region);
+    ps_store_release(&team->all_busy, 0); /* in this order: see ps_team_interrupt */
+    if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && room && !ps_team_exhausted(team))
+        help_first(team);
     if (PS_LIKELY(room)) {
         if (!run_the_rest(team))
             wait_for_members(team, room);
         return;
     }
-    /* The parent is deep in its stack: the others find fresh ones, while it waits. */
-    become_parent(vp, team);
+    /* The parent is deep in its stack, or may be wanted: the others find fresh stacks, while it waits. */
+    become_parent(ps_vp(), team);
     if (ps_sub_acq_rel(&team->left, 1) != 1)
         wait_for_members(team, room);
     unpublish(team);
@@ -475,7 +579,12 @@ void ps_team_barrier_wait(struct ps_team *team, unsigned id)
 
 void ps_team_interrupt(struct ps_team *team)
 {
+    ps_store_relaxed(&team->had_tasks, true);
     ps_store_seq(&team->interrupted, 1);
+    /* The parent stores joined_in before its 0: if that came first and is overwritten here, joined_in is seen. */
+    ps_store_seq(&team->all_busy, 1);
+    if (ps_load_seq(&team->joined_in) == team->region)
+        ps_store_seq(&team->all_busy, 0);
     if (ps_load_seq(&team->blocked) == 0)
         return;
     for (unsigned id = 0; id < team->n; id++) {
@@ -491,14 +600,21 @@ void ps_team_interrupt(struct ps_team *team)
 static void *assist_main(void *arg)
 {
     struct ps_member *m = arg;
-    struct ps_team *team = m->team;
-    ps_store_release(&team->assisting, 0);
+    ps_store_seq(&m->team->assisting, 0); /* before its look: who asks from here on starts another one */
     if (ps_tls_on())
         enter_member_tls(ps_vp(), m);
-    call_as(m, ps_vp(), team->ops->assist);
-    if (ps_tls_on())
-        vp_enter_tls(ps_vp(), NULL);
+    look_and_leave(m);
     return NULL;
+}
+
+/* The caller owns the identity of m, and `left` counts it. */
+static void start_assistant(struct ps_member *m)
+{
+    m->thread.uth = NULL;
+    m->thread.flags = PS_T_MEMBER;
+    m->thread.fn = assist_main;
+    m->thread.arg = m;
+    vp_enqueue(ps_vp(), &m->thread.item, PS_BACK);
 }
 
 void ps_member_assistant_ended(struct psthread *t)
@@ -506,8 +622,10 @@ void ps_member_assistant_ended(struct psthread *t)
     struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
     struct ps_team *team = m->team;
     /* Only now, when nothing looks at t any more, may the identity be lent anew. */
-    ps_store_release(&m->done_in, team->region);
-    ended(team, 1);
+    if (offer_identity(team, m, m->calls_seen))
+        ended(team, 1 + PS_TEAM_ENDING);
+    else
+        start_assistant(m);
 }
 
 static bool lend_identity(struct ps_team *team)
@@ -516,35 +634,43 @@ static bool lend_identity(struct ps_team *team)
     for (unsigned id = ps_tls_on() ? 1 : 0; id < team->n; id++) {
         struct ps_member *m = ps_team_member(team, id);
         uint32_t region = team->region;
-        if (ps_load_relaxed(&m->done_in) != region || !ps_cas_acq_rel(&m->done_in, &region, 0))
+        if (ps_load_seq(&m->done_in) != region || !ps_cas_acq_rel(&m->done_in, &region, 0))
             continue;
-        ps_add_relaxed(&team->left, 1); /* the caller's own unit keeps it above 0 */
-        m->thread.uth = NULL;
-        m->thread.flags = PS_T_MEMBER;
-        m->thread.fn = assist_main;
-        m->thread.arg = m;
-        vp_enqueue(ps_vp(), &m->thread.item, PS_BACK);
+        ps_add_seq(&team->left, 1 + PS_TEAM_ENDING); /* the caller's own unit keeps it above 0 */
+        start_assistant(m);
         return true;
+    }
+    return false;
+}
+
+static bool wake_from_barrier(struct ps_team *team)
+{
+    if (ps_load_seq(&team->blocked) == 0)
+        return false;
+    for (unsigned id = 0; id < team->n; id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        if (take_blocked(team, m)) {
+            ps_ready(&m->thread, PS_BACK);
+            return true;
+        }
     }
     return false;
 }
 
 void ps_team_assist(struct ps_team *team)
 {
-    if (PS_LIKELY(!idle_any()))
-        return;
+    /* The caller's push, then this look, with a fence between: a member that ends changes `left` first, then looks for tasks. */
+    if (PS_LIKELY(ps_load_relaxed(&team->left) == team->n) && PS_LIKELY(ps_load_relaxed(&team->all_busy)))
+        return; /* all are in their bodies, and wait for tasks where the core knows */
     ps_add_seq(&team->calls, 1);
-    if (ps_load_seq(&team->blocked) != 0) {
-        for (unsigned id = 0; id < team->n; id++) {
-            struct ps_member *m = ps_team_member(team, id);
-            if (take_blocked(team, m)) {
-                ps_ready(&m->thread, PS_BACK);
-                return;
-            }
-        }
+    if (wake_from_barrier(team))
+        return;
+    if (take_waiting(team)) {
+        ps_ready(team->parent, PS_BACK);
+        return;
     }
     uint32_t none = 0;
-    if (ps_load_relaxed(&team->assisting) || !ps_cas_acq_rel(&team->assisting, &none, 1))
+    if (ps_load_seq(&team->assisting) || !ps_cas_acq_rel(&team->assisting, &none, 1))
         return;
     if (!lend_identity(team))
         ps_store_release(&team->assisting, 0);

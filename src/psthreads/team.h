@@ -33,12 +33,16 @@ struct ps_member {
     /* (shared) the member waits in the barrier, its context blocked: set by the member, taken (compare-and-swap to 0) by who
      * readies it, or by the member itself when the phase has ended meanwhile. */
     _Atomic uint32_t blocked;
-    /* (shared) the region's number when the body has returned: then the identity may be lent to an assistant, who sets 0. */
+    /* (shared) the region's number when the body has returned: then the identity may be lent to an assistant, or taken back by the
+     * member itself; who does sets 0 (compare-and-swap). */
     _Atomic uint32_t done_in;
     uint32_t place; /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
+    uint32_t calls_seen; /* an assistant's: team->calls before its last look for tasks */
 };
 
-#define PS_TEAM_WAITING 0x80000000u /* in `left`: the parent blocks for it */
+/* The word `left`: members and assistants that have not ended, and of these how many look for tasks a last time before they end. */
+#define PS_TEAM_ENDING (UINT64_C(1) << 32)
+#define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
 
 struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
@@ -60,8 +64,13 @@ struct ps_team {
     _Atomic uint32_t next;
     uint32_t place;             /* with item.bound: all members' place, from 1; parent only */
     _Atomic uint32_t assisting; /* (shared) an assistant is on its way: at most one at a time */
-    /* line 2: (shared) members and assistants not ended yet | PS_TEAM_WAITING */
-    PS_LINE_ALIGNED _Atomic uint32_t left;
+    _Atomic uint32_t joined_in; /* (shared) the region whose join the parent has begun; parent only */
+    /* (shared) 1: the region is interrupted, and its parent has not begun to join: nobody of those that `left` counts could be asked for
+     * assistance. Set by who interrupts, 0 by the parent. */
+    _Atomic uint32_t all_busy;
+    _Atomic bool had_tasks; /* (shared) some region of this block was interrupted: see join */
+    /* line 2: (shared) members and assistants not ended yet + those among them that look a last time * PS_TEAM_ENDING | PS_TEAM_WAITING */
+    PS_LINE_ALIGNED _Atomic uint64_t left;
     /* line 3: the barrier */
     PS_LINE_ALIGNED _Atomic uint32_t arrivals_left; /* (shared) units until it opens; reset by who took it to 0 */
     _Atomic uint32_t phase;                         /* (shared) number of openings; written by who opens */

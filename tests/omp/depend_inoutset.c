@@ -1,6 +1,5 @@
 /* inoutset: tasks of a set run beside each other, after what came before and before what comes next. GCC 12 has no word for it: the object's kind
- * is set as GCC 13 does (5); libgomp 12 refuses it.
- * Members that spin for one another, even with taskyield, are not tried: OpenMP promises such tasks no progress. */
+ * is set as GCC 13 does (5); libgomp 12 refuses it. */
 #include "task_check.h"
 
 int main(void)
@@ -9,7 +8,7 @@ int main(void)
 #pragma omp parallel
 #pragma omp single
         {
-            int x = 0, members = 0, reads = 0;
+            int x = 0, members = 0, reads = 0, met = 0;
             omp_depend_t set;
 #pragma omp depobj(set) depend(inout : x)
             ((void **)&set)[1] = (void *)5;
@@ -26,6 +25,22 @@ int main(void)
                     CHECK(reads == 1);
 #pragma omp atomic
                     members++;
+                }
+            }
+            /* two members that wait for each other, if there are threads for both */
+            if (omp_get_num_threads() > 1) {
+                for (int i = 0; i < 2; i++) {
+#pragma omp task depend(depobj : set) shared(met)
+                    {
+                        int seen = 0;
+#pragma omp atomic
+                        met++;
+                        while (seen < 2) {
+#pragma omp taskyield
+#pragma omp atomic read
+                            seen = met;
+                        }
+                    }
                 }
             }
 #pragma omp task depend(in : x) shared(members)

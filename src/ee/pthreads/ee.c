@@ -59,7 +59,7 @@ struct team {
     uint32_t parent_place;
     uint32_t born_in; /* fork_generation when its workers were taken */
     /* workers that have not ended, | PARENT_ASLEEP; who brings it to PARENT_ASLEEP wakes the parent, by address only: the block
-     * may be gone by then */
+     * may be gone by then. Who wants the parent's assistance takes PARENT_ASLEEP off. */
     PS_LINE_ALIGNED _Atomic uint32_t left;
     PS_LINE_ALIGNED _Atomic uint32_t arrivals_left;
     _Atomic uint32_t phase;
@@ -229,6 +229,16 @@ void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED
 
 /* --- workers --------------------------------------------------------------------------------------------------------------- */
 
+static void assist(struct team *team, struct member *m) { team->ops->assist((struct ee_member *)(void *)m); }
+
+/* m may be asked to assist from here on. False: somebody asked since `calls` was read, and found nobody: m is to look once more. */
+static bool offer(struct team *team, struct member *m, uint32_t calls)
+{
+    uint32_t region = team->region;
+    ps_store_seq(&m->done_in, region);
+    return ps_load_seq(&team->calls) == calls || !ps_cas_acq_rel(&m->done_in, &region, 0);
+}
+
 static void worker_run(struct worker *w, enum order order)
 {
     struct team *team = w->team;
@@ -237,10 +247,12 @@ static void worker_run(struct worker *w, enum order order)
     if (order == ORDER_MEMBER) {
         local = m;
         team->ops->body((struct ee_member *)(void *)m);
-    } else {
-        team->ops->assist((struct ee_member *)(void *)m);
     }
-    ps_store_release(&m->done_in, team->region);
+    uint32_t calls;
+    do {
+        calls = ps_load_seq(&team->calls);
+        assist(team, m);
+    } while (!offer(team, m, calls));
     if (ps_sub_acq_rel(&team->left, 1) == (PARENT_ASLEEP | 1))
         os_wake(&team->left, 1);
 }
@@ -389,15 +401,45 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
     follow(member_at(team, 0)->place);
 }
 
+/* A parent that is asleep, while workers are left, shall assist. */
+static bool wake_parent(struct team *team)
+{
+    uint32_t left = ps_load_seq(&team->left);
+    while (left > PARENT_ASLEEP) {
+        if (!ps_cas_seq(&team->left, &left, left & ~PARENT_ASLEEP))
+            continue;
+        os_wake(&team->left, 1);
+        return true;
+    }
+    return false;
+}
+
+/* Spins for the workers, until there is something to assist with; true: all have ended. */
+static bool spin_for_workers(struct team *team, uint32_t calls)
+{
+    for (unsigned i = 0, limit = spin_limit(); i < limit && ps_load_relaxed(&team->calls) == calls; i++) {
+        if (ps_load_acquire(&team->left) == 0)
+            return true;
+        cpu_pause();
+    }
+    return ps_load_acquire(&team->left) == 0;
+}
+
 void ee_team_join(struct ee_team *t)
 {
     struct team *team = team_of(t);
-    uint32_t left;
-    while ((left = ps_load_acquire(&team->left)) != 0 && spin_while(&team->left, left))
-        continue;
-    if (left != 0 && ps_or_acq_rel(&team->left, PARENT_ASLEEP) != 0) {
-        while ((left = ps_load_acquire(&team->left)) != PARENT_ASLEEP)
+    while (ps_load_acquire(&team->left) != 0) {
+        uint32_t calls = ps_load_seq(&team->calls), left;
+        assist(team, member_at(team, 0));
+        if (spin_for_workers(team, calls) || ps_or_seq(&team->left, PARENT_ASLEEP) == 0)
+            break;
+        /* Dekker: the parent says that it sleeps, then reads `calls`; who asks counts in `calls`, then looks whether it sleeps. */
+        if (ps_load_seq(&team->calls) != calls)
+            wake_parent(team);
+        while ((left = ps_load_acquire(&team->left)) > PARENT_ASLEEP)
             os_park(&team->left, left, OS_FOREVER);
+        if (left == PARENT_ASLEEP)
+            break;
     }
     ps_store_relaxed(&team->left, 0);
     local = team->parent_local;
@@ -477,17 +519,19 @@ void ee_team_interrupt(struct ee_team *t)
 void ee_team_assist(struct ee_team *t)
 {
     struct team *team = team_of(t);
+    ps_add_seq(&team->calls, 1);
     if (ps_load_seq(&team->sleepers) != 0) {
-        ps_add_seq(&team->calls, 1);
         signal_members(team, INT32_MAX);
         return;
     }
+    if (wake_parent(team))
+        return;
     /* Somebody whose body has returned; the caller's own unit keeps `left` from being read as 0 by the parent, unless the
      * caller is the parent itself, which has not begun to join. */
     for (unsigned id = 1; id < team->n; id++) {
         struct member *m = member_at(team, id);
         uint32_t region = team->region;
-        if (ps_load_relaxed(&m->done_in) != region || !ps_cas_acq_rel(&m->done_in, &region, 0))
+        if (ps_load_seq(&m->done_in) != region || !ps_cas_acq_rel(&m->done_in, &region, 0))
             continue;
         ps_add_seq(&team->left, 1);
         give_order(m->worker, ORDER_ASSIST);
