@@ -10,6 +10,7 @@
  *   shown (ort_thread): the member's own.
  * Failures: a field that there is not: one line for the process, the format's own text stands in its place. No memory: nothing is shown.
  * Deviation from libgomp: it ends the program over a wrong format, and shows pthread_self() as native_thread_id.
+ * In libomp's way (ort_display_as_libomp): its default format, "undefined" for a field that there is not, its occasions, standard output.
  * OpenMP 5.2 sections 18.12, 21.2.4. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,11 @@
 #include "spin.h"
 
 #define DEFAULT_FORMAT "level %L thread %i affinity %A"
+#define LIBOMP_FORMAT "OMP: pid %P tid %i thread %n bound to OS proc set {%A}"
+
+_Atomic bool ort_display_as_libomp;
+static bool as_libomp(void) { return ps_load_relaxed(&ort_display_as_libomp); }
+static const char *default_format(void) { return as_libomp() ? LIBOMP_FORMAT : DEFAULT_FORMAT; }
 
 static struct ps_spin lock = PS_SPIN_INIT;
 
@@ -46,7 +52,7 @@ void ort_affinity_format_set(const char *format, size_t length)
 size_t ort_affinity_format_get(char *buffer, size_t size)
 {
     ps_spin_lock(&lock);
-    const char *format = ort_settings.affinity_format != NULL ? ort_settings.affinity_format : DEFAULT_FORMAT;
+    const char *format = ort_settings.affinity_format != NULL ? ort_settings.affinity_format : default_format();
     size_t length = strlen(format);
     if (size > 0) {
         size_t n = length < size ? length : size - 1;
@@ -118,7 +124,7 @@ static void add_host(struct text *to, const struct field *f)
     add_string(to, f, name, strlen(name));
 }
 
-/* Processors as ranges: 0-3,8. */
+/* Processors as ranges: 0-3,8. libomp has no ranges of two. */
 static void add_ranges(struct text *to, const struct os_cpuset *set)
 {
     char range[32];
@@ -129,6 +135,8 @@ static void add_ranges(struct text *to, const struct os_cpuset *set)
         unsigned last = cpu;
         while (os_cpuset_has(set, last + 1))
             last++;
+        if (last == cpu + 1 && as_libomp())
+            last = cpu;
         int length = snprintf(range, sizeof range, last > cpu ? "%s%u-%u" : "%s%u", first ? "" : ",", cpu, last);
         add(to, range, (size_t)length);
         first = false;
@@ -236,10 +244,19 @@ static const char *add_directive(struct text *to, const char *p, const struct or
     }
     for (; *p >= '0' && *p <= '9' && f.width < 4096; p++)
         f.width = f.width * 10 + (size_t)(*p - '0');
+    if (f.zeros && !f.right && as_libomp())
+        f.zeros = false; /* there they count for nothing */
     if ((f.zeros && !f.right) || (f.right && f.width == 0))
         return NULL;
     char letter = read_letter(&p);
-    return add_field(to, &f, letter, t) ? p : NULL;
+    if (add_field(to, &f, letter, t))
+        return p;
+    if (!as_libomp())
+        return NULL;
+    if (letter == 0 && *p == '{')
+        p = strchr(p, '}') != NULL ? strchr(p, '}') + 1 : p;
+    add_string(to, &f, "undefined", 9);
+    return p;
 }
 
 static PS_COLD void report_once(const char *format)
@@ -289,13 +306,36 @@ void ort_affinity_print(const struct ort_thread *t, const char *format)
             return;
     }
     line[length] = '\n';
-    fwrite(line, 1, length + 1, stderr);
+    fwrite(line, 1, length + 1, as_libomp() ? stdout : stderr);
+    if (as_libomp())
+        fflush(stdout);
     if (line != small)
         free(line);
 }
 
+/* libomp has a line for teams of one too, and again where an OpenMP thread that comes back finds itself at another level or elsewhere. What
+ * a thread has shown is kept with the outermost one that it is member 0 for. */
+static void begins_as_in_libomp(struct ort_thread *m)
+{
+    struct ort_thread *carrier = m;
+    struct ort_place place = {0};
+    while (carrier->id == 0 && carrier->team->parent != NULL)
+        carrier = carrier->team->parent;
+    ort_place_of(m, &place);
+    uint32_t shown = m->team->n ^ m->team->level << 20 ^ (uint32_t)m->team->bind << 28 ^ place.place << 12;
+    if (carrier->shown == shown)
+        return;
+    carrier->shown = shown;
+    ort_affinity_print(m, NULL);
+}
+
 void ort_affinity_member_begins(struct ort_thread *m)
 {
+    if (as_libomp()) {
+        if (m->team->parent != NULL)
+            begins_as_in_libomp(m);
+        return;
+    }
     if (m->team->n <= 1 || m->shown == m->team->n)
         return;
     m->shown = m->team->n;

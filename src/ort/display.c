@@ -35,8 +35,9 @@ static void show_schedule(FILE *f, const struct ort_icv *icv)
     static const char *const names[] = {[ORT_SCHED_STATIC] = "STATIC",
                                         [ORT_SCHED_DYNAMIC] = "DYNAMIC",
                                         [ORT_SCHED_GUIDED] = "GUIDED",
-                                        [ORT_SCHED_AUTO] = "AUTO"};
-    unsigned kind = icv->sched & ~ORT_SCHED_MONOTONIC;
+                                        [ORT_SCHED_AUTO] = "AUTO",
+                                        [ORT_SCHED_TRAPEZOIDAL] = "TRAPEZOIDAL"};
+    unsigned kind = ort_icv_sched(icv) & ~ORT_SCHED_MONOTONIC;
     bool monotonic = (icv->sched & ORT_SCHED_MONOTONIC) != 0;
     const char *modifier = "";
     if (monotonic && kind != ORT_SCHED_STATIC)

@@ -2,6 +2,7 @@
 #ifndef PS_ORT_DISPLAY_H
 #define PS_ORT_DISPLAY_H
 
+#include "atomic.h"
 #include "compiler.h"
 
 struct ort_thread;
@@ -11,6 +12,9 @@ void ort_display_env(bool verbose);
 /* OMP_DISPLAY_ENV, OMP_AFFINITY_FORMAT. Once, in the loader, when all other variables have been read. */
 void ort_display_env_read(void);
 
+/* Set (relaxed, once for all) where a program asks in libomp's way: lines of affinity then look and appear as libomp's, on standard output. */
+extern _Atomic bool ort_display_as_libomp;
+
 /* affinity-format-var. length: format need not end with a zero. */
 void ort_affinity_format_set(const char *format, size_t length);
 /* Copies what fits, with a zero behind it where size > 0; how long the format is. */
@@ -18,7 +22,7 @@ size_t ort_affinity_format_get(char *buffer, size_t size);
 
 /* The text for t as `format` (NULL or empty: affinity-format-var) asks; copies what fits, no zero; how long it is. */
 size_t ort_affinity_text(const struct ort_thread *t, const char *format, char *buffer, size_t size);
-/* The same as one line on standard error. */
+/* The same as one line on standard error, or standard output (ort_display_as_libomp). */
 void ort_affinity_print(const struct ort_thread *t, const char *format);
 /* OMP_DISPLAY_AFFINITY: member m begins; its line, where that is new. */
 void ort_affinity_member_begins(struct ort_thread *m);

@@ -29,7 +29,7 @@ struct ort_settings ort_settings = {
         {
             .max_active_levels = 1,
             .nthreads = 1,
-            .sched = ORT_SCHED_DYNAMIC,
+            .sched = ORT_SCHED_UNSET,
             .chunk = 1,
             .thread_limit = UINT_MAX,
             .default_allocator = 1,
@@ -119,10 +119,9 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
     static const struct {
         const char *word;
         unsigned sched;
-    } kinds[] = {{"static", ORT_SCHED_STATIC},
-                 {"dynamic", ORT_SCHED_DYNAMIC},
-                 {"guided", ORT_SCHED_GUIDED},
-                 {"auto", ORT_SCHED_AUTO}};
+    } kinds[] = {{"static", ORT_SCHED_STATIC},           {"dynamic", ORT_SCHED_DYNAMIC},
+                 {"guided", ORT_SCHED_GUIDED},           {"auto", ORT_SCHED_AUTO},
+                 {"trapezoidal", ORT_SCHED_TRAPEZOIDAL}, {"static_steal", ORT_SCHED_DYNAMIC}};
     bool monotonic = false, modified = true;
     unsigned kind = 0;
     p = skip_blanks(p);
@@ -148,7 +147,7 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
         return false;
     /* static is monotonic unless the modifier says otherwise: OpenMP 5.2 section 11.5.3. */
     if (kind == ORT_SCHED_STATIC && !modified)
-        monotonic = true;
+        monotonic = ort_settings.static_is_plain = true;
     *sched = kind | (monotonic ? ORT_SCHED_MONOTONIC : 0);
     *chunk = (int)c;
     return true;

@@ -29,8 +29,16 @@ enum ort_bind {
     ORT_BIND_SPREAD = 4
 };
 
-/* omp_sched_t's values without the modifier. */
-enum ort_sched { ORT_SCHED_STATIC = 1, ORT_SCHED_DYNAMIC = 2, ORT_SCHED_GUIDED = 3, ORT_SCHED_AUTO = 4 };
+/* omp_sched_t's values without the modifier, and libomp's one more. UNSET: nobody has said anything, and the ABI's default holds: dynamic
+ * for programs linked to libgomp, static for those linked to libomp. */
+enum ort_sched {
+    ORT_SCHED_UNSET = 0,
+    ORT_SCHED_STATIC = 1,
+    ORT_SCHED_DYNAMIC = 2,
+    ORT_SCHED_GUIDED = 3,
+    ORT_SCHED_AUTO = 4,
+    ORT_SCHED_TRAPEZOIDAL = 101 /* taken as guided */
+};
 #define ORT_SCHED_MONOTONIC 0x80000000u
 
 struct ort_icv {
@@ -44,12 +52,18 @@ struct ort_icv {
     unsigned nthreads_rest, bind_rest; /* lengths of what follows */
     const unsigned *nthreads_list;     /* for the levels below; constant */
     const unsigned char *bind_list;
-    unsigned sched; /* enum ort_sched, perhaps with ORT_SCHED_MONOTONIC */
-    int chunk;      /* 0: default */
+    unsigned
+        sched; /* enum ort_sched, perhaps with ORT_SCHED_MONOTONIC; read through ort_icv_sched but where UNSET matters */
+    int chunk; /* 0: default */
     unsigned thread_limit;
     int default_device;
     uintptr_t default_allocator; /* omp_allocator_handle_t */
 };
+
+static inline unsigned ort_icv_sched(const struct ort_icv *icv)
+{
+    return icv->sched == ORT_SCHED_UNSET ? ORT_SCHED_DYNAMIC : icv->sched;
+}
 
 /* The ICVs of the task that t runs, to be changed in place; NULL: no memory. */
 struct ort_icv *ort_icv_write(struct ort_thread *t);
@@ -75,6 +89,7 @@ enum ort_wait_policy { ORT_POLICY_UNSET, ORT_POLICY_ACTIVE, ORT_POLICY_PASSIVE }
 struct ort_settings {
     struct ort_icv initial; /* of every root */
     bool cancellation;
+    bool static_is_plain; /* OMP_SCHEDULE says static without a modifier, which implies monotonic */
     bool display_affinity;
     bool debug;
     enum ort_offload offload;

@@ -14,7 +14,9 @@ static uint64_t ceil_div(uint64_t a, uint64_t b) { return b == 1 || a == 0 ? a :
 static uint8_t kind(unsigned sched)
 {
     sched &= ~ORT_SCHED_MONOTONIC;
-    return sched == ORT_SCHED_AUTO ? ORT_SCHED_STATIC : (uint8_t)sched;
+    if (PS_LIKELY(sched < ORT_SCHED_AUTO))
+        return (uint8_t)sched;
+    return sched == ORT_SCHED_AUTO ? ORT_SCHED_STATIC : ORT_SCHED_GUIDED;
 }
 
 struct ort_loop_desc ort_loop_desc_long(long start, long end, long incr, unsigned sched, long chunk)
@@ -170,7 +172,7 @@ bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d)
 {
     const struct ort_icv *icv = ort_icv(t);
-    d->sched = kind(icv->sched);
+    d->sched = kind(ort_icv_sched(icv));
     d->chunk = (icv->sched & ~ORT_SCHED_MONOTONIC) != ORT_SCHED_AUTO && icv->chunk > 0 ? (uint64_t)icv->chunk : 0;
 }
 

@@ -64,7 +64,9 @@ struct ort_loop {
     const struct ort_loop_desc *desc; /* the slot's or `own` */
     struct ort_loop_desc own;
     uint64_t trip;   /* static: number of the next chunk of this member */
-    uint64_t lo, hi; /* ordered, doacross: the chunk that it has */
+    uint64_t lo, hi; /* the chunk that it has */
+    uint64_t
+        unit; /* the entry points' own: iterations that a number stands for, where they hand out vectors' lengths */
     bool has_chunk;
 };
 

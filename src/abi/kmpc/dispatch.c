@@ -2,7 +2,7 @@
  *
  * Bounds are inclusive. The core numbers a loop's iterations from 0; values are made of the numbers of the chunk that it keeps for the
  * thread (t->loop.lo, hi). When none is left the thread leaves the loop; that it is left early is told by dispatch_deinit (clang 19),
- * or seen at the next barrier or loop (kmpc_leave_cancelled_loop). An ordered loop's turn goes from chunk to chunk in the core, so that
+ * or seen at the next barrier or loop (kmpc_leave_cancelled_loop). Schedules of multiples of a vector's length hand out vectors (`unit`). An ordered loop's turn goes from chunk to chunk in the core, so that
  * dispatch_fini, called after each iteration, has nothing to do. */
 #include "kmpc.h"
 
@@ -25,7 +25,9 @@ bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
     case 34: /* static */
     case 40:
     case 41: /* greedy, balanced */
+        return true;
     case 45: /* balanced, in multiples of a vector's length */
+        out->vectors = true;
         return true;
     case 35: /* dynamic */
     case 44: /* static_steal */
@@ -35,11 +37,17 @@ bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
     case 39: /* trapezoidal */
     case 42:
     case 43: /* guided, iterative and analytical */
+        out->sched = ORT_SCHED_GUIDED;
+        return true;
     case 46: /* guided, in multiples of a vector's length */
+        out->vectors = true;
         out->sched = ORT_SCHED_GUIDED;
         return true;
     case 37: /* runtime */
-    case 47:
+        out->runtime = true;
+        return true;
+    case 47: /* runtime, in multiples of a vector's length */
+        out->vectors = true;
         out->runtime = true;
         return true;
     case 38:
@@ -57,6 +65,22 @@ static bool has_chunk(int32_t number)
     return number != (34 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
 }
 
+/* Iterations in a vector of the loop's, or in a chunk of vectors where OMP_SCHEDULE has a chunk size; *chunk: of the loop over them. */
+static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_schedule *s, int64_t length,
+                                    uint64_t *chunk)
+{
+    uint64_t unit = length > 1 ? (uint64_t)length : 1;
+    if (s->runtime) {
+        struct ort_loop_desc icv = {0};
+        ort_loop_apply_runtime(t, &icv);
+        s->runtime = false;
+        s->sched = icv.sched;
+        *chunk = icv.chunk != 0;
+        unit *= icv.chunk != 0 ? icv.chunk : 1;
+    }
+    return unit;
+}
+
 static PS_ALWAYS_INLINE void start(const struct kmpc_location *at, const char *entry, int32_t number, uint64_t first,
                                    uint64_t step, uint64_t trip, int64_t chunk)
 {
@@ -65,14 +89,31 @@ static PS_ALWAYS_INLINE void start(const struct kmpc_location *at, const char *e
         kmpc_fatal(at, entry, "unknown schedule");
     struct ort_thread *t = ort_self();
     kmpc_leave_cancelled_loop(t);
-    struct ort_loop_desc d = ort_loop_desc_ull(true, 0, trip, 1, s.sched, 0);
+    /* What the ICVs begin with is static for libomp's programs. */
+    if (PS_UNLIKELY(s.runtime) && ort_icv(t)->sched == ORT_SCHED_UNSET)
+        s.runtime = false;
+    uint64_t unit = 1, of_unit = 0;
+    if (PS_UNLIKELY(s.vectors) && !s.ordered)
+        unit = vectors(t, &s, chunk, &of_unit);
+    struct ort_loop_desc d =
+        ort_loop_desc_ull(true, 0, unit == 1 ? trip : trip / unit + (trip % unit != 0), 1, s.sched, of_unit);
     d.start = first;
     d.step = step;
+    d.end = trip;
     d.ordered = s.ordered;
-    if (chunk > 0 && has_chunk(number) && s.sched != ORT_SCHED_AUTO)
+    if (chunk > 0 && !s.vectors && has_chunk(number) && s.sched != ORT_SCHED_AUTO)
         d.chunk = (uint64_t)chunk;
+    t->loop.unit = unit;
     ORT_TOOL_CALLER(t);
     ort_loop_start(t, &d, s.runtime, NULL, NULL, NULL);
+}
+
+/* A chunk of a loop that is handed out in vectors' lengths, as iterations. */
+static PS_NOINLINE void widen(struct ort_loop *loop)
+{
+    const struct ort_loop_desc *d = loop->desc;
+    loop->hi = loop->hi == d->n ? d->end : loop->hi * loop->unit;
+    loop->lo *= loop->unit;
 }
 
 /* The next chunk: its numbers are in t->loop; false: the loop has been left. */
@@ -121,9 +162,11 @@ static bool next(struct ort_thread *t)
         if (t->loop.ws == NULL && t->loop.desc != &t->loop.own)                                                      \
             return 0;                                                                                                \
         const struct ort_loop_desc *d = t->loop.desc;                                                                \
-        uint64_t first = d->start, step = d->step, n = d->n;                                                         \
+        uint64_t first = d->start, step = d->step, n = d->end;                                                       \
         if (!next(t))                                                                                                \
             return 0;                                                                                                \
+        if (PS_UNLIKELY(t->loop.unit != 1))                                                                          \
+            widen(&t->loop);                                                                                         \
         *lower = (T)(first + t->loop.lo * step);                                                                     \
         *upper = (T)(first + (t->loop.hi - 1) * step);                                                               \
         if (stride != NULL)                                                                                          \

@@ -95,7 +95,8 @@ struct kmpc_thread {
     int32_t number;
     /* Clauses of the next construct, which comes in calls of its own. */
     unsigned num_threads;
-    int bind; /* enum ort_bind */
+    unsigned *inner_threads, n_inner; /* of a list: what stands for the levels below; freed with its region */
+    int bind;                         /* enum ort_bind */
     unsigned num_teams, thread_limit;
     struct kmpc_threadprivate *copies; /* threadprivate.c */
     struct kmpc_reduction *reductions; /* open groups with task reductions, innermost first: task_reduction.c */
@@ -143,6 +144,7 @@ PS_NORETURN PS_COLD void kmpc_fatal(const struct kmpc_location *where, const cha
 struct kmpc_schedule {
     unsigned sched; /* enum ort_sched */
     bool runtime, ordered, distribute;
+    bool vectors; /* chunks are multiples of the chunk size given, which is a vector's length */
 };
 /* false: an unknown number. */
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out);

@@ -1,4 +1,9 @@
-/* ompc_ routines: the C forms of omp_ routines under names of their own, for compilers whose Fortran takes the omp_ names. */
+/* omp_ routines that answer programs linked with libomp otherwise than those linked with libgomp (versions.S has the rest), and the ompc_
+ * routines: the C forms under names of their own, for compilers whose Fortran takes the omp_ names.
+ *
+ * Affinity is shown as libomp shows it from the first such call on. The schedule of who has set none is static, and OMP_SCHEDULE=static is
+ * reported without the modifier that it implies. */
+#include "display.h"
 #include "kmpc.h"
 
 void omp_set_num_threads(int n);
@@ -13,6 +18,8 @@ size_t omp_get_affinity_format(char *buffer, size_t size);
 void omp_display_affinity(const char *format);
 size_t omp_capture_affinity(char *buffer, size_t size, const char *format);
 
+static void as_libomp(void) { ps_store_relaxed(&ort_display_as_libomp, true); }
+
 PS_EXPORT void ompc_set_num_threads(int n) { omp_set_num_threads(n); }
 PS_EXPORT void ompc_set_dynamic(int on) { omp_set_dynamic(on); }
 PS_EXPORT void ompc_set_nested(int on) { omp_set_nested(on); }
@@ -21,9 +28,73 @@ PS_EXPORT void ompc_set_schedule(unsigned kind, int chunk) { omp_set_schedule(ki
 PS_EXPORT int ompc_get_ancestor_thread_num(int level) { return omp_get_ancestor_thread_num(level); }
 PS_EXPORT int ompc_get_team_size(int level) { return omp_get_team_size(level); }
 PS_EXPORT void ompc_set_affinity_format(const char *format) { omp_set_affinity_format(format); }
-PS_EXPORT size_t ompc_get_affinity_format(char *buffer, size_t size) { return omp_get_affinity_format(buffer, size); }
-PS_EXPORT void ompc_display_affinity(const char *format) { omp_display_affinity(format); }
+PS_EXPORT size_t ompc_get_affinity_format(char *buffer, size_t size)
+{
+    as_libomp();
+    return omp_get_affinity_format(buffer, size);
+}
+PS_EXPORT void ompc_display_affinity(const char *format)
+{
+    as_libomp();
+    omp_display_affinity(format);
+}
 PS_EXPORT size_t ompc_capture_affinity(char *buffer, size_t size, const char *format)
 {
+    as_libomp();
     return omp_capture_affinity(buffer, size, format);
 }
+
+/* --- omp_...@VERSION; Fortran's with an underscore -------------------------------------------------------------------------------- */
+
+#define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
+
+static void get_schedule(unsigned *kind, int32_t *chunk)
+{
+    const struct ort_icv *icv = ort_icv(ort_self());
+    *kind = icv->sched;
+    *chunk = icv->chunk;
+    if (*kind == ORT_SCHED_UNSET) {
+        *kind = ORT_SCHED_STATIC;
+        *chunk = 0;
+    } else if (*kind == (ORT_SCHED_STATIC | ORT_SCHED_MONOTONIC) && ort_settings.static_is_plain) {
+        *kind = ORT_SCHED_STATIC;
+    } else if (*kind == ORT_SCHED_AUTO) {
+        *chunk = 1;
+    }
+}
+PS_EXPORT void kmpc_get_schedule(unsigned *kind, int32_t *chunk) { get_schedule(kind, chunk); }
+PS_EXPORT void kmpc_get_schedule_(unsigned *kind, int32_t *chunk) { get_schedule(kind, chunk); }
+AS(get_schedule);
+AS(get_schedule_);
+
+int32_t omp_capture_affinity_(char *buffer, const char *format, size_t size, size_t format_length);
+int32_t omp_get_affinity_format_(char *buffer, size_t size);
+void omp_display_affinity_(const char *format, size_t length);
+
+PS_EXPORT size_t kmpc_get_affinity_format(char *buffer, size_t size) { return ompc_get_affinity_format(buffer, size); }
+PS_EXPORT int32_t kmpc_get_affinity_format_(char *buffer, size_t size)
+{
+    as_libomp();
+    return omp_get_affinity_format_(buffer, size);
+}
+PS_EXPORT void kmpc_display_affinity(const char *format) { ompc_display_affinity(format); }
+PS_EXPORT void kmpc_display_affinity_(const char *format, size_t length)
+{
+    as_libomp();
+    omp_display_affinity_(format, length);
+}
+PS_EXPORT size_t kmpc_capture_affinity(char *buffer, size_t size, const char *format)
+{
+    return ompc_capture_affinity(buffer, size, format);
+}
+PS_EXPORT int32_t kmpc_capture_affinity_(char *buffer, const char *format, size_t size, size_t format_length)
+{
+    as_libomp();
+    return omp_capture_affinity_(buffer, format, size, format_length);
+}
+AS(get_affinity_format);
+AS(get_affinity_format_);
+AS(display_affinity);
+AS(display_affinity_);
+AS(capture_affinity);
+AS(capture_affinity_);

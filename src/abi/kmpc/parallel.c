@@ -28,6 +28,28 @@ static void run(void *data)
         kmpc_invoke(r->fn, &gtid, &tid, r->argc, r->args);
 }
 
+/* A region whose num_threads clause has a list: the rest of the list is in the place of nthreads-var for the regions inside. */
+static PS_COLD PS_NOINLINE void with_inner_threads(struct kmpc_thread *k, const struct ort_parallel *p)
+{
+    unsigned *list = k->inner_threads;
+    struct ort_icv *icv = ort_icv_write(ort_self());
+    k->inner_threads = NULL;
+    if (icv != NULL) {
+        const struct ort_icv before = *icv;
+        icv->nthreads_list = list;
+        icv->nthreads_rest = k->n_inner;
+        ort_parallel(p);
+        icv = ort_icv_write(ort_self());
+        if (icv != NULL) {
+            icv->nthreads_list = before.nthreads_list;
+            icv->nthreads_rest = before.nthreads_rest;
+        }
+    } else {
+        ort_parallel(p);
+    }
+    free(list);
+}
+
 static void open_region(struct region *r)
 {
     struct kmpc_thread *k = kmpc_thread(ort_self());
@@ -39,7 +61,10 @@ static void open_region(struct region *r)
                              .frame = r->frame};
     k->num_threads = 0;
     k->bind = ORT_BIND_UNSET;
-    ort_parallel(&p);
+    if (PS_UNLIKELY(k->inner_threads != NULL))
+        with_inner_threads(k, &p);
+    else
+        ort_parallel(&p);
 }
 
 static void teams(struct region *r)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "display.h"
 #include "kmpc.h"
 #include "lock.h"
 
@@ -36,6 +37,7 @@ static void give_back(struct ort_local *local)
 {
     struct kmpc_thread *k = (struct kmpc_thread *)(void *)local;
     kmpc_threadprivate_free(k->copies);
+    free(k->inner_threads);
     ort_lock(&numbers_lock);
     taken[k->number / 64] &= ~(UINT64_C(1) << (k->number % 64));
     ort_unlock(&numbers_lock);
@@ -48,6 +50,7 @@ PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
     PS_CHECK(k != NULL, "no memory for what compiled code wants of a thread");
     k->local.free = give_back;
     k->number = take_number();
+    ps_store_relaxed(&ort_display_as_libomp, true);
     k->bind = ORT_BIND_UNSET;
     t->local = &k->local;
     return k;
@@ -115,17 +118,32 @@ PS_EXPORT void __kmpc_push_num_threads_strict(struct kmpc_location *where, PS_UN
     ps_warn("%s (source %s)", message, source);
 }
 
-/* One number for each level: those beyond the first are for regions inside, which take them from the ICVs. */
-PS_EXPORT void __kmpc_push_num_threads_list(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid,
-                                            uint32_t length, const int32_t *list)
+/* What follows the first number of a list is for the levels inside (parallel.c). */
+static void set_inner_threads(struct kmpc_thread *k, uint32_t length, const int32_t *list)
 {
-    if (length > 0)
-        kmpc_thread(ort_self())->num_threads = threads(list[0]);
+    free(k->inner_threads);
+    k->inner_threads = length > 1 ? malloc((length - 1) * sizeof *k->inner_threads) : NULL;
+    k->n_inner = length - 1;
+    for (uint32_t i = 1; k->inner_threads != NULL && i < length; i++)
+        k->inner_threads[i - 1] = threads(list[i]);
+}
+
+PS_EXPORT void __kmpc_push_num_threads_list(struct kmpc_location *where, PS_UNUSED int32_t gtid, uint32_t length,
+                                            const int32_t *list)
+{
+    if (length > 0 && list == NULL)
+        kmpc_fatal(where, "__kmpc_push_num_threads_list", "the list is a null pointer");
+    if (length == 0)
+        return;
+    struct kmpc_thread *k = kmpc_thread(ort_self());
+    k->num_threads = threads(list[0]);
+    set_inner_threads(k, length, list);
 }
 
 PS_EXPORT void __kmpc_push_num_threads_list_strict(struct kmpc_location *where, int32_t gtid, uint32_t length,
                                                    const int32_t *list, int severity, const char *message)
 {
+    __kmpc_push_num_threads_list(where, gtid, length, list);
     if (length > 0)
         __kmpc_push_num_threads_strict(where, gtid, list[0], severity, message);
 }

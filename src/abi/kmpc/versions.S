@@ -33,13 +33,9 @@ kmpc_versioned_\name:
     versioned omp_aligned_calloc
     versioned omp_alloc
     versioned omp_calloc
-    versioned omp_capture_affinity
-    versioned omp_capture_affinity_
     versioned omp_control_tool
     versioned omp_destroy_allocator
     versioned omp_destroy_allocator_
-    versioned omp_display_affinity
-    versioned omp_display_affinity_
     versioned omp_display_env
     versioned omp_display_env_
     versioned omp_free
@@ -47,8 +43,6 @@ kmpc_versioned_\name:
     versioned omp_fulfill_event_
     versioned omp_get_active_level
     versioned omp_get_active_level_
-    versioned omp_get_affinity_format
-    versioned omp_get_affinity_format_
     versioned omp_get_ancestor_thread_num
     versioned omp_get_ancestor_thread_num_
     versioned omp_get_cancellation
@@ -104,8 +98,6 @@ kmpc_versioned_\name:
     versioned omp_get_place_proc_ids_
     versioned omp_get_proc_bind
     versioned omp_get_proc_bind_
-    versioned omp_get_schedule
-    versioned omp_get_schedule_
     versioned omp_get_supported_active_levels
     versioned omp_get_supported_active_levels_
     versioned omp_get_team_num

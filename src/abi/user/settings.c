@@ -46,7 +46,7 @@ static bool nested(void)
 static void set_schedule(unsigned kind, int chunk)
 {
     unsigned plain = kind & ~ORT_SCHED_MONOTONIC;
-    if (plain < ORT_SCHED_STATIC || plain > ORT_SCHED_AUTO)
+    if ((plain < ORT_SCHED_STATIC || plain > ORT_SCHED_AUTO) && plain != ORT_SCHED_TRAPEZOIDAL)
         return;
     struct ort_icv *icv = ort_icv_write(ort_self());
     if (icv == NULL)
@@ -103,7 +103,7 @@ PS_EXPORT void omp_set_schedule_8_(const int32_t *kind, const int64_t *chunk)
 PS_EXPORT void omp_get_schedule(unsigned *kind, int *chunk)
 {
     const struct ort_icv *icv = ort_icv(ort_self());
-    *kind = icv->sched;
+    *kind = ort_icv_sched(icv);
     *chunk = icv->chunk;
 }
 
@@ -111,13 +111,13 @@ PS_EXPORT void omp_get_schedule(unsigned *kind, int *chunk)
 PS_EXPORT void omp_get_schedule_(int32_t *kind, int32_t *chunk)
 {
     const struct ort_icv *icv = ort_icv(ort_self());
-    *kind = (int32_t)(icv->sched & ~ORT_SCHED_MONOTONIC);
+    *kind = (int32_t)(ort_icv_sched(icv) & ~ORT_SCHED_MONOTONIC);
     *chunk = icv->chunk;
 }
 
 PS_EXPORT void omp_get_schedule_8_(int32_t *kind, int64_t *chunk)
 {
     const struct ort_icv *icv = ort_icv(ort_self());
-    *kind = (int32_t)(icv->sched & ~ORT_SCHED_MONOTONIC);
+    *kind = (int32_t)(ort_icv_sched(icv) & ~ORT_SCHED_MONOTONIC);
     *chunk = icv->chunk;
 }
