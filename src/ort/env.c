@@ -263,6 +263,7 @@ static void read_numbers(struct ort_icv *icv)
 
 void ort_env_finish(void)
 {
+    ort_processors_restrict();
     if (!nthreads_given)
         ort_settings.initial.nthreads = os_num_procs();
     nthreads_given = true;

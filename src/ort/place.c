@@ -30,6 +30,9 @@ static struct ort_places places;
 static bool places_exist;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static bool (*asked_make)(struct ort_places *out);
+void (*ort_processors_hook)(void);
+
 /* --- the environment ------------------------------------------------------------------------------------------------------- */
 
 /* One policy of OMP_PROC_BIND at *p, which moves behind it and the blanks; ORT_BIND_UNSET: none. */
@@ -159,10 +162,31 @@ void ort_place_env_read(void)
 
 /* --- the list -------------------------------------------------------------------------------------------------------------- */
 
+void ort_places_ask(bool (*make)(struct ort_places *out), enum ort_bind bind)
+{
+    asked_make = make;
+    ort_settings.initial.bind = (uint8_t)bind;
+}
+
+static void restrict_once(void)
+{
+    if (ort_processors_hook != NULL)
+        ort_processors_hook();
+}
+
+void ort_processors_restrict(void)
+{
+    static pthread_once_t once_restricted = PTHREAD_ONCE_INIT;
+    pthread_once(&once_restricted, restrict_once);
+}
+
 static void make_places(void)
 {
     struct os_topology machine;
-    if (asked_kind == PLACE_LIST) {
+    ort_processors_restrict();
+    if (asked_make != NULL) {
+        places_exist = asked_make(&places);
+    } else if (asked_kind == PLACE_LIST) {
         places = asked_list;
         places_exist = true;
     } else if (os_topology_read(&machine) != ENOMEM) {

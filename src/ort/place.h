@@ -31,6 +31,12 @@ struct ort_places {
 
 /* OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the initial ICVs. Once, in the loader. */
 void ort_place_env_read(void);
+/* In the loader: the places that a variable of an ABI's own asks for, made at the first need; OpenMP's variables, where given, are stronger
+ * (the caller has looked). make: false: no memory. */
+void ort_places_ask(bool (*make)(struct ort_places *out), enum ort_bind bind);
+/* Set in the loader: takes processors away from the process (os_affinity_narrow), once, before they are counted. NULL: nothing to do. */
+extern void (*ort_processors_hook)(void);
+void ort_processors_restrict(void);
 /* The places of the process; NULL: none (threads are not to be bound). */
 const struct ort_places *ort_places(void);
 

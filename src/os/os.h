@@ -104,6 +104,9 @@ int os_affinity_get(struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
 /* The mask that the process had when this library was loaded: what the program was given, whoever is bound since. */
 void os_affinity_at_start(struct os_cpuset *out);
+/* Takes processors away from the process: that mask, and the caller's own, keep what is in `set`. Before anybody has used it. EINVAL: nothing
+ * would be left. */
+int os_affinity_narrow(const struct os_cpuset *set);
 /* CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors rounded up;
  * 0 where there is no limit. Read anew at each call. */
 unsigned os_cpu_quota(void);

@@ -4,7 +4,7 @@
  * KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. OpenMP's own variable is stronger where both say something.
  * Of no meaning here, in silence: KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at every
  * level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE.
- * Refused with one line: KMP_AFFINITY and KMP_HW_SUBSET, where they ask for anything.
+ * KMP_AFFINITY and KMP_HW_SUBSET: affinity.c.
  * The order in which this and the core's own constructor run does not matter: each sets only what its variables say, and what is
  * set is used when the first OpenMP thread appears. */
 #include <ctype.h>
@@ -120,13 +120,6 @@ static void read_limits(void)
         ort_settings.teams_thread_limit = (unsigned)limit;
 }
 
-static void refuse(const char *name, const char *why)
-{
-    const char *text = os_env(name);
-    if (text != NULL && strcasecmp(text, "none") != 0 && strcasecmp(text, "disabled") != 0)
-        complain(name, text, why);
-}
-
 __attribute__((constructor)) static void load(void)
 {
     bool warnings = true, settings = false;
@@ -139,8 +132,7 @@ __attribute__((constructor)) static void load(void)
     read_blocktime();
     read_reduction();
     read_limits();
-    refuse("KMP_AFFINITY", "is not supported; using OMP_PLACES and OMP_PROC_BIND");
-    refuse("KMP_HW_SUBSET", "is not supported; using the processors that the process may use");
+    kmpc_affinity_env_read();
     os_env_bool("KMP_SETTINGS", &settings, "false");
     if (settings)
         ort_display_env(true);

@@ -14,4 +14,7 @@ struct kmpc_settings {
 };
 extern struct kmpc_settings kmpc_settings;
 
+/* KMP_AFFINITY; KMP_HW_SUBSET is read when processors are counted first. In the loader. */
+void kmpc_affinity_env_read(void);
+
 #endif

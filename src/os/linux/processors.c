@@ -73,6 +73,19 @@ __attribute__((constructor(101))) static void keep_mask_at_start(void) { os_affi
 
 void os_affinity_at_start(struct os_cpuset *out) { *out = mask_at_start; }
 
+int os_affinity_narrow(const struct os_cpuset *set)
+{
+    struct os_cpuset left = mask_at_start;
+    for (unsigned i = 0; i < sizeof left.bits / sizeof *left.bits; i++)
+        left.bits[i] &= set->bits[i];
+    if (os_cpuset_count(&left) == 0)
+        return EINVAL;
+    int error = os_affinity_set(&left);
+    if (error == 0)
+        mask_at_start = left;
+    return error;
+}
+
 unsigned os_num_procs(void)
 {
     struct os_cpuset mask;
