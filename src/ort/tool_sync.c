@@ -191,7 +191,9 @@ void ort_tool_ordered_end(struct ort_thread *t, const void *caller)
 
 void ort_tool_work(struct ort_thread *t, int kind, int scope, uint64_t count, const void *caller)
 {
-    if (scope == ORT_SCOPE_BEGIN) {
+    if (kind == ORT_WORK_TASKLOOP) {
+        /* may stand in a single region: that goes on */
+    } else if (scope == ORT_SCOPE_BEGIN) {
         ort_tool_loop_ends(t);
         t->tool.work = kind;
         t->tool.count = count;
