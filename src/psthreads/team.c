@@ -172,7 +172,9 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
         become_member(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
         return;
     }
-    if (outermost)
+    if (PS_UNLIKELY(team->unmailed > 0))
+        team->unmailed--;
+    else if (outermost)
         next = post_mail(vp, team, n);
     ps_store_relaxed(&team->spread, next == n);
     team->mailed = next > 1;
@@ -441,6 +443,14 @@ static void wait_and_assist(struct ps_team *team)
     ps_store_relaxed(&team->left, 0);
 }
 
+/* Mail was taken back unread: whoever idled there does not run, because something else has its processor. The parent's patience was in
+ * vain, and would be again: the next regions, 1 to 63 of them, only publish their members. Whoever does run still takes them. */
+static void mail_was_late(struct ps_team *team)
+{
+    team->unread += team->unread < PS_UNREAD_MOST;
+    team->unmailed = (uint8_t)((1u << team->unread) - 1);
+}
+
 static void wait_for_members(struct ps_team *team, bool room)
 {
     unsigned limit = ps_spin_limit() * JOIN_PATIENCE;
@@ -449,7 +459,15 @@ static void wait_for_members(struct ps_team *team, bool room)
     if (team->mailed && (!room || team->scattered)) {
         requeue_mail(ps_vp(), team);
     } else if (team->mailed) {
+<<<<<<< HEAD
         uint64_t taken = take_mail_back(ps_vp(), team);
+=======
+        unsigned taken = take_mail_back(ps_vp(), team);
+        if (taken)
+            mail_was_late(team);
+        else
+            team->unread = 0;
+>>>>>>> 900cd31 (psthreads: mail that nobody reads is not sent again at once)
         become_parent(ps_vp(), team);
         if (taken && ps_sub_acq_rel(&team->left, taken) == taken)
             return;

@@ -40,20 +40,28 @@ struct ps_member {
     uint32_t calls_seen; /* an assistant's: team->calls before its last look for tasks */
 };
 
+<<<<<<< HEAD
 /* The word `left`: members and assistants that have not ended, and of these how many look for tasks a last time before they end. */
 #define PS_TEAM_ENDING (UINT64_C(1) << 32)
 #define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
+=======
+#define PS_UNREAD_MOST 6
+
+#define PS_TEAM_WAITING 0x80000000u /* in `left`: the parent blocks for it */
+>>>>>>> 900cd31 (psthreads: mail that nobody reads is not sent again at once)
 
 struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
     struct ps_item item;
     _Atomic bool
         spread; /* (shared: mailed members may look while the parent writes) every member has a vp of its own: it can pay to spin */
-    bool mailed;     /* some member was offered by mail */
-    bool bound;      /* its members are (bind.h) */
-    bool scattered;  /* members have places of their own: each is queued by itself, none is claimed */
-    uint32_t n;      /* members of the open region, the parent's own (0) counted */
-    uint32_t region; /* number of the region, never 0; counts up with each fork */
+    bool mailed;      /* some member was offered by mail */
+    uint8_t unread;   /* how often mail was not read in time, at most PS_UNREAD_MOST; parent only */
+    uint8_t unmailed; /* outermost regions still to come whose members are not offered by mail; parent only */
+    bool bound;       /* its members are (bind.h) */
+    bool scattered;   /* members have places of their own: each is queued by itself, none is claimed */
+    uint32_t n;       /* members of the open region, the parent's own (0) counted */
+    uint32_t region;  /* number of the region, never 0; counts up with each fork */
     const struct ps_team_ops *ops;
     char *members;
     uint32_t stride; /* bytes from member to member */
