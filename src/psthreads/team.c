@@ -459,15 +459,11 @@ static void wait_for_members(struct ps_team *team, bool room)
     if (team->mailed && (!room || team->scattered)) {
         requeue_mail(ps_vp(), team);
     } else if (team->mailed) {
-<<<<<<< HEAD
         uint64_t taken = take_mail_back(ps_vp(), team);
-=======
-        unsigned taken = take_mail_back(ps_vp(), team);
         if (taken)
             mail_was_late(team);
         else
             team->unread = 0;
->>>>>>> 900cd31 (psthreads: mail that nobody reads is not sent again at once)
         become_parent(ps_vp(), team);
         if (taken && ps_sub_acq_rel(&team->left, taken) == taken)
             return;

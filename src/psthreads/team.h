@@ -40,15 +40,10 @@ struct ps_member {
     uint32_t calls_seen; /* an assistant's: team->calls before its last look for tasks */
 };
 
-<<<<<<< HEAD
 /* The word `left`: members and assistants that have not ended, and of these how many look for tasks a last time before they end. */
 #define PS_TEAM_ENDING (UINT64_C(1) << 32)
 #define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
-=======
 #define PS_UNREAD_MOST 6
-
-#define PS_TEAM_WAITING 0x80000000u /* in `left`: the parent blocks for it */
->>>>>>> 900cd31 (psthreads: mail that nobody reads is not sent again at once)
 
 struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
