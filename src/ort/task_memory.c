@@ -60,10 +60,14 @@ static struct ort_task *carve_slab(unsigned class, unsigned *count)
 {
     size_t bytes = class_bytes[class];
     char *slab = aligned_alloc(PS_CACHE_LINE, SLAB_BYTES);
+    *count = SLAB_BYTES / (unsigned)bytes;
+    if (PS_UNLIKELY(!slab)) { /* there may be room for one */
+        slab = aligned_alloc(PS_CACHE_LINE, bytes);
+        *count = 1;
+    }
     if (!slab)
         return NULL;
     struct ort_task *list = NULL;
-    *count = SLAB_BYTES / (unsigned)bytes;
     for (unsigned i = *count; i-- > 0;) {
         struct ort_task *t = (struct ort_task *)(void *)(slab + i * bytes);
         ps_store_relaxed(&t->parent, NULL);

@@ -11,6 +11,7 @@
 #define STALL_TICKS (PROGRESS_STALL_NS / PROGRESS_TICK_NS)
 #define QUIET_TICKS 20 /* ticks with nothing pending before the monitor sleeps */
 #define BURST_MAX 64
+#define MONITOR_TRIES 3
 
 struct ps_progress ps_progress;
 
@@ -90,10 +91,15 @@ static void forget_stalls(void)
 
 static void start_spares(unsigned n)
 {
-    static _Atomic uint32_t said;
+    static _Atomic uint32_t said, refusal_said;
     while (n-- > 0 && ps_load_relaxed(&ps_progress.spares) < ps_rt.max_spares)
-        if (vp_start_spare() != 0)
+        if (vp_start_spare() != 0) {
+            if (!ps_xchg_acq_rel(&refusal_said, 1))
+                ps_warn("a thread holds its processor while others are ready, and the system refuses them another "
+                        "kernel thread: "
+                        "they wait (said once)");
             return;
+        }
     if (ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
         ps_warn("a thread has held its processor for %d ms while others were ready: spare kernel threads carry those "
                 "(said once)",
@@ -161,10 +167,18 @@ void progress_arm_slow(void)
         return;
     uint32_t none = NONE;
     if (PS_UNLIKELY(ps_cas_acq_rel(&alive, &none, STARTING))) {
-        /* No signal is ever handled on it. Refused: no monitor; what never starves runs all the same. */
+        /* No signal is ever handled on it. Refused, some times: no monitor; what never starves runs all the same. */
+        int err = EAGAIN;
         bind_lift();
-        int err = os_thread_start(&thread, progress_main, NULL, (size_t)64 * 1024, true);
+        for (int i = 0; err && i < MONITOR_TRIES; i++) {
+            if (i)
+                os_park(&alive, STARTING, PROGRESS_TICK_NS);
+            err = os_thread_start(&thread, progress_main, NULL, (size_t)64 * 1024, true);
+        }
         bind_lower();
+        if (err)
+            ps_warn("the system refuses the monitor a kernel thread: threads that spin or block for one another may "
+                    "wait for ever");
         ps_store_release(&alive, err ? REFUSED : RUNNING);
         return;
     }

@@ -73,7 +73,9 @@ struct uth_tls *vp_new_tls(struct vp *vp)
     if (tls)
         uth_tls_set_stack(tls, vp->uth->stack, vp->uth->stack_bytes);
     else if (!ps_xchg_acq_rel(&said, 1))
-        ps_warn("no memory for a thread's own thread-local storage: it uses its kernel thread's");
+        ps_warn("no memory for a thread's own thread-local storage: it uses its kernel thread's, and regions have one "
+                "thread "
+                "from now on");
     return tls;
 }
 
@@ -517,11 +519,11 @@ static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, st
     struct uth *from = self->uth;
     struct psthread *t = ps_work_thread(w);
     vp->handoff = w;
-    for (bool said = false; !vp_start_loop(vp, from, false);) {
+    static _Atomic uint32_t said;
+    while (!vp_start_loop(vp, from, false)) {
         /* No stack to be had: what is at hand waits until a thread that already has one can run. */
-        if (!said)
-            ps_warn("no memory for another stack: waiting until one is free");
-        said = true;
+        if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
+            ps_warn("no memory for another stack: waiting until one is free (said once)");
         os_yield();
         if (ps_work_team(w)) /* a claimed member cannot be put back */
             continue;

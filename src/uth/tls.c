@@ -68,6 +68,8 @@ struct dtv_entry {
     void *to_free;
 };
 
+#define TRIES 3 /* of what the system may refuse for the moment */
+#define MOMENT_NS 1000000
 #define KEYS_A_BLOCK 32 /* values of POSIX keys are kept in blocks of so many */
 
 enum { UNKNOWN, OFF, AVAILABLE, ON }; /* AVAILABLE: works here, not wanted so far */
@@ -111,6 +113,12 @@ static void write_descriptor(struct uth_tls *tls)
         rseq->rseq_cs = 0;
     }
 #endif
+}
+
+static void wait_a_moment(void)
+{
+    _Atomic uint32_t word = 0;
+    os_park(&word, 0, MOMENT_NS);
 }
 
 static struct uth_tls *make(void)
@@ -199,9 +207,14 @@ struct uth_tls *uth_tls_get(void)
         free_count--;
     }
     ps_spin_unlock(&lock);
+    for (int i = 0; tls == NULL && i < TRIES; i++) {
+        if (i > 0)
+            wait_a_moment();
+        tls = make();
+    }
     if (tls == NULL)
-        return make();
-    if (tls->used)
+        ps_store_relaxed(&uth_tls_missing, true);
+    else if (tls->used)
         renew(tls);
     return tls;
 }
@@ -381,16 +394,32 @@ static const char *try_block(void)
     return why;
 }
 
-static const char *find_out(void)
+/* *refused: this would be a machine and a program for blocks. */
+static const char *find_out(bool *refused)
 {
+    *refused = false;
     if (!cpu_tp_settable())
         return "this context port cannot set the thread pointer";
     bool sanitized = PS_ASAN;
     sanitized |= PS_TSAN; /* this build's, or the program's: */
     if (sanitized || dlsym(RTLD_DEFAULT, "__asan_init") != NULL || dlsym(RTLD_DEFAULT, "__tsan_init") != NULL)
         return "a sanitizer keeps its own state in the kernel thread's";
+    *refused = true;
     const char *why = uth_tls_find_layout(&layout);
     return why != NULL ? why : try_block();
+}
+
+_Atomic bool uth_tls_missing;
+
+/* The system may refuse a kernel thread or memory for the moment. */
+static const char *find_out_patiently(bool *refused)
+{
+    const char *why = find_out(refused);
+    for (int i = 1; why != NULL && *refused && i < TRIES; i++) {
+        wait_a_moment();
+        why = find_out(refused);
+    }
+    return why;
 }
 
 bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
@@ -404,11 +433,14 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
         if (mode != UTH_TLS_NEVER) {
             ps_store_relaxed(&objects_seen, uth_tls_objects_loaded());
             num_segments = uth_tls_objects_static(segments);
-            const char *why = find_out();
+            bool refused;
+            const char *why = find_out_patiently(&refused);
+            bool needed = mode == UTH_TLS_ALWAYS || uth_tls_objects_wanted();
             if (why == NULL)
-                next = mode == UTH_TLS_ALWAYS || uth_tls_objects_wanted() ? ON : AVAILABLE;
-            else if (verbose || mode == UTH_TLS_ALWAYS)
+                next = needed ? ON : AVAILABLE;
+            else if (verbose || mode == UTH_TLS_ALWAYS || (needed && refused))
                 ps_warn("user-level threads share their kernel thread's thread-local storage: %s", why);
+            ps_store_relaxed(&uth_tls_missing, why != NULL && needed && refused);
         }
         ps_store_release(&status, next);
     }

@@ -54,6 +54,10 @@ void uth_tls_end(struct uth_tls *tls);
 
 /* Gives cached blocks back, those beyond `keep`. On a kernel thread's own thread pointer. */
 void uth_tls_trim(unsigned keep);
+/* Some object has thread-local storage that wants blocks, and there are none, or no more: said when it is found out. Stays true. */
+#ifndef __cplusplus
+extern _Atomic bool uth_tls_missing;
+#endif
 /* Around fork(), by whoever registers handlers: no other thread is in the middle of the lists of blocks while the child is copied. */
 void uth_tls_before_fork(void);
 void uth_tls_after_fork(void);

@@ -103,6 +103,9 @@ unsigned ee_team_reserve(struct ee_team *team, unsigned n)
     static _Atomic uint32_t said;
     (void)team;
     size_t left;
+    if (PS_UNLIKELY(
+            ps_load_relaxed(&uth_tls_missing))) /* two members on one kernel thread would see one another's variables */
+        return 1;
     if (PS_LIKELY(n <= MANY_MEMBERS) || (left = os_memory_left()) == SIZE_MAX)
         return n;
     size_t fit = left / 2 / uth_default_stack_bytes(); /* the other half is the program's */
