@@ -40,5 +40,15 @@ if [ -n "$python" ]; then
     load='import ctypes; ctypes.CDLL("libgomp.so.1"); print({l.split("/")[-1].strip() for l in open("/proc/self/maps") if "gomp" in l})'
     check "python3 loads libgomp.so.1" 0 "^{'libgomp-psthreads.so'}$" "$psrun" "$python" -c "$load"
 fi
+# a renamed copy of libgomp, as wheels have, that is loaded later: it is said at the end whose entry points are found
+libgomp=$($cc -print-file-name=libgomp.so.1)
+if [ -n "$python" ] && [ -r "$libgomp" ]; then
+    cp -L "$libgomp" libgomp-a34b.so.1
+    load='import ctypes; ctypes.CDLL("./libgomp-a34b.so.1")'
+    check "a renamed copy beside us" 0 'libgomp-a34b.so.1 is loaded too; not used' "$psrun" --verbose "$python" -c "$load"
+    check "a renamed copy before us" 0 'libgomp-a34b.so.1 is loaded too; its entry points are found before' \
+        env PSTHREADS_VERBOSE=1 LD_PRELOAD="./libgomp-a34b.so.1 $("$psrun" env | sed -n 's/^LD_PRELOAD=//p' | cut -d: -f1)" "$python" -c ''
+    check "nothing is said unasked" 0 '^nothing$' sh -c '"$@" 2>&1 | grep loaded || echo nothing' sh "$psrun" "$python" -c "$load"
+fi
 echo "$checks checks, $failed failed"
 [ $failed -eq 0 ]

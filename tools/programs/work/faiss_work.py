@@ -1,4 +1,4 @@
-"""faiss: an exact search, an inverted file with product quantiser, and k-means."""
+"""faiss: an exact search, an inverted file (k-means inside), and a graph."""
 
 import time
 
@@ -12,7 +12,7 @@ start = time.perf_counter()
 flat = faiss.IndexFlatL2(64)
 flat.add(base)
 d_flat, i_flat = flat.search(query, 10)
-ivf = faiss.index_factory(64, "IVF32,PQ8")
+ivf = faiss.index_factory(64, "IVF32,SQ8")
 ivf.train(base[:4000])
 ivf.add(base)
 ivf.nprobe = 8
