@@ -226,11 +226,7 @@ static struct ort_team *admit(struct ort_thread *t, unsigned *n, bool *counted)
             ee_team_init(&team->ee, &ops, &team->threads[0].member, sizeof(struct ort_thread), team->n_max);
             team->ee_ready = true;
         }
-        unsigned granted = ee_team_reserve(&team->ee, *n);
-        if (PS_UNLIKELY(granted < *n)) {
-            shrunk(*n, granted, "the system gives no more kernel threads");
-            *n = granted;
-        }
+        *n = ee_team_reserve(&team->ee, *n); /* says itself why there are fewer */
     }
     if (PS_UNLIKELY(*counted && *n < wanted))
         ps_sub_relaxed(&group->busy, wanted - *n);

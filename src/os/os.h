@@ -24,6 +24,8 @@ void os_stack_idle(void *stack, size_t usable, size_t keep);
 
 /* Bytes of address space that the process may still map (RLIMIT_AS); SIZE_MAX: as many as it likes. Reads a file where it is limited. */
 size_t os_memory_left(void);
+/* Mappings that a process may have (a stack with its guard is two); SIZE_MAX: unknown. Reads a file. */
+size_t os_mappings_max(void);
 
 /* --- kernel threads ------------------------------------------------------------------------------------------------ */
 

@@ -245,16 +245,16 @@ unsigned ps_bind_pending(struct vp *vp)
     return sum;
 }
 
-bool ps_bind_mail(struct vp *self, struct ps_member *m)
+bool ps_bind_mail(struct vp *self, struct ps_member *m, unsigned id)
 {
     const struct ps_place *place = &places()->place[m->place - 1];
-    if (m->thread.team_id >= PS_MAIL_MAX_ID)
+    if (id >= PS_MAIL_MAX_ID)
         return false;
     for (unsigned i = 0; i < place->num_homes; i++) {
         struct vp *vp = ps_vp_at(place->homes[i]);
         uint64_t idle = MAIL_IDLE;
         if (vp == self || ps_load_relaxed(&vp->mail) != MAIL_IDLE ||
-            !ps_cas_seq(&vp->mail, &idle, ps_mail(m->team, m->thread.team_id)))
+            !ps_cas_seq(&vp->mail, &idle, ps_mail(m->team, id)))
             continue;
         idle_wake_this(vp);
         return true;

@@ -77,7 +77,7 @@ void ps_bind_starving(bool starving);
 /* A worker cannot run: whoever looks for work does its places' as well. */
 void ps_bind_home_lost(void);
 /* By mail to a home vp of the member's place that has nothing to do; false: there is none. */
-bool ps_bind_mail(struct vp *self, struct ps_member *m);
+bool ps_bind_mail(struct vp *self, struct ps_member *m, unsigned id);
 void ps_bind_after_fork_in_child(void);
 
 /* vp's kernel thread goes where t, which it is about to run, belongs. Cheap where both are unbound. */

@@ -125,7 +125,7 @@ static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned
 {
     unsigned mailed = 0;
     for (unsigned id = 1; team->scattered && id < n; id++) {
-        if (ps_bind_mail(vp, ps_team_member(team, id)))
+        if (ps_bind_mail(vp, ps_team_member(team, id), id))
             mailed++;
         else
             ps_team_enqueue_late(team, id, vp);

@@ -98,22 +98,39 @@ void ee_team_fini(struct ee_team *team) { ps_team_fini(team_of(team)); }
 /* Members that wait need a stack each, and a team that is open cannot shrink any more. A limit is asked for only where it may matter;
  * small teams find smaller stacks at the worst (uth.c). */
 #define MANY_MEMBERS 64
+#define MANY_STACKS 4096 /* so many fit under any kernel's limit of mappings */
+
+/* How many stacks' address space there is; the other half is the program's. */
+static size_t stacks_that_fit(void)
+{
+    size_t left = os_memory_left();
+    return left == SIZE_MAX ? SIZE_MAX : left / 2 / uth_default_stack_bytes();
+}
+
+/* How many stacks, of two mappings each, the system maps for a process; a quarter of the mappings is the program's. */
+static size_t stacks_that_map(void)
+{
+    size_t most = os_mappings_max();
+    return most == SIZE_MAX ? SIZE_MAX : most / 8 * 3;
+}
+
 unsigned ee_team_reserve(struct ee_team *team, unsigned n)
 {
     static _Atomic uint32_t said;
     (void)team;
-    size_t left;
     if (PS_UNLIKELY(
             ps_load_relaxed(&uth_tls_missing))) /* two members on one kernel thread would see one another's variables */
         return 1;
-    if (PS_LIKELY(n <= MANY_MEMBERS) || (left = os_memory_left()) == SIZE_MAX)
+    if (PS_LIKELY(n <= MANY_MEMBERS))
         return n;
-    size_t fit = left / 2 / uth_default_stack_bytes(); /* the other half is the program's */
-    if (fit >= n)
+    size_t fit = stacks_that_fit(), map = n > MANY_STACKS ? stacks_that_map() : SIZE_MAX;
+    if (fit >= n && map >= n)
         return n;
+    const char *what = fit < map ? "memory" : "room in the system's table of mappings (vm.max_map_count)";
+    fit = fit < map ? fit : map;
     fit = fit > 1 ? fit : 1;
     if (!ps_xchg_acq_rel(&said, 1))
-        ps_warn("no memory for the stacks of %u threads (%zu KiB each): going on with %zu (said once)", n,
+        ps_warn("no %s for the stacks of %u threads (%zu KiB each): going on with %zu (said once)", what, n,
                 uth_default_stack_bytes() / 1024, fit);
     return (unsigned)fit;
 }

@@ -105,21 +105,33 @@ void os_stack_idle(void *stack, size_t usable, size_t keep)
     errno = saved_errno;
 }
 
+/* The first line of a file of the system, as far as there is room; false: it cannot be read. */
+static bool read_line(const char *path, char *text, size_t bytes)
+{
+    int saved_errno = errno;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, bytes - 1);
+    if (fd >= 0)
+        close(fd);
+    errno = saved_errno;
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
 size_t os_memory_left(void)
 {
     struct rlimit limit;
     char text[64];
-    int saved_errno = errno;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return SIZE_MAX;
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    errno = saved_errno;
-    if (got <= 0)
+    if (!read_line("/proc/self/statm", text, sizeof text))
         return SIZE_MAX;
-    text[got] = '\0';
     size_t used = strtoul(text, NULL, 10) * os_page_size();
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+size_t os_mappings_max(void)
+{
+    char text[64];
+    return read_line("/proc/sys/vm/max_map_count", text, sizeof text) ? strtoul(text, NULL, 10) : SIZE_MAX;
 }
