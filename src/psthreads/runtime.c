@@ -254,15 +254,19 @@ unsigned psthread_num_vps(void)
 
 /* --- visiting orders ---------------------------------------------------------------------------------------------------- */
 
+#define ORDERS_BYTES(n) ((size_t)(n) * (n) * sizeof(uint16_t))
+static uint16_t *victim_orders; /* of all vps, one behind the other; by the one who prepares them */
+
 void ps_prepare_victims(void)
 {
     uint32_t no = 0;
     unsigned n = ps_rt.num_vps;
     if (PS_LIKELY(ps_load_relaxed(&victims_prepared)) || !ps_cas_acq_rel(&victims_prepared, &no, 1) || n <= 2)
         return;
-    uint16_t *orders = os_map((size_t)n * n * sizeof *orders);
+    uint16_t *orders = os_map(ORDERS_BYTES(n));
     if (!orders)
         return;
+    victim_orders = orders;
     struct os_topology topo;
     bool have_topo = !num_levels && os_topology_read(&topo) != ENOMEM;
     for (unsigned id = 0; id < n; id++) {
@@ -288,7 +292,7 @@ static struct vp *claim_slot(unsigned first)
     for (unsigned id = first; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
         struct vp *vp = ps_vp_at(id);
         uint32_t no = 0;
-        if (!ps_load_relaxed(&vp->attached) && ps_cas_acq_rel(&vp->attached, &no, 1))
+        if (!ps_load_relaxed(&vp->attached) && ps_cas_seq(&vp->attached, &no, 1))
             return vp;
     }
     pthread_mutex_lock(&start_lock);
@@ -346,6 +350,10 @@ struct vp *ps_vp_attach(void)
     ps_start();
     vp = claim_slot(0);
     PS_CHECK(vp, "more than %u kernel threads use the library at once", PS_MAX_VPS);
+    if (PS_UNLIKELY(ps_load_seq(&ps_rt.quiescing))) {
+        pthread_mutex_lock(&start_lock);
+        pthread_mutex_unlock(&start_lock);
+    }
     ps_store_relaxed(&vp->tid, os_thread_id());
     vp->own_tp = cpu_get_tp();
     vp->own_errno = &errno;
@@ -408,12 +416,20 @@ static void stop_workers(void)
         os_yield();
 }
 
-void ps_quiesce(void)
+/* Does another root use the library? Spares end by themselves. */
+static bool other_roots(const struct vp *self)
 {
-    if (!ps_load_acquire(&started))
-        return;
-    pthread_mutex_lock(&start_lock);
-    stop_workers();
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp != self && !vp->is_spare && ps_load_seq(&vp->attached))
+            return true;
+    }
+    return false;
+}
+
+static void restart_workers(void)
+{
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
         ps_store_relaxed(&vp->started, PS_WORKER_NONE);
@@ -422,10 +438,24 @@ void ps_quiesce(void)
     }
     idle_init(1, ps_rt.num_vps);
     ps_store_seq(&ps_rt.stopping, 0);
+}
+
+/* A root that comes meanwhile says so in its vp (attached), then reads quiescing; the caller sets quiescing, then looks who is attached (all
+ * seq_cst): one sees the other, and either nothing is stopped, or the root waits at start_lock. */
+void ps_quiesce(void)
+{
+    if (!ps_load_acquire(&started))
+        return;
+    struct vp *vp = ps_vp_attach();
+    pthread_mutex_lock(&start_lock);
+    ps_store_seq(&ps_rt.quiescing, 1);
+    if (!other_roots(vp)) {
+        stop_workers();
+        restart_workers();
+    }
+    ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&start_lock);
-    struct vp *vp = ps_vp();
-    if (vp)
-        uth_cache_trim(&vp->stacks, 0);
+    uth_cache_trim(&vp->stacks, 0);
 }
 
 static bool all_ended(void)
@@ -441,8 +471,10 @@ static bool all_ended(void)
 
 int psthread_finalize(void)
 {
-    struct vp *vp = ps_vp();
-    if (!ps_load_acquire(&started) || !vp || (starter ? vp != starter : vp->id != 0) || vp->current != &vp->root)
+    if (!ps_load_acquire(&started))
+        return EPERM;
+    struct vp *vp = ps_vp_attach(); /* the library may have been started by a call that needs no thread */
+    if ((starter ? vp != starter : vp->id != 0) || vp->current != &vp->root)
         return EPERM;
     psthread_waitall();
     while (!all_ended()) /* threads whose parents did not wait for them */
@@ -468,6 +500,9 @@ int psthread_finalize(void)
         san_root_gone(slot, sizeof *slot);
         os_unmap(slot, sizeof *slot);
     }
+    if (victim_orders)
+        os_unmap(victim_orders, ORDERS_BYTES(ps_rt.num_vps));
+    victim_orders = NULL;
     starter = NULL;
     ps_store_release(&started, 0);
     pthread_mutex_unlock(&start_lock);
@@ -504,6 +539,8 @@ void ps_after_fork_in_child(void)
         ps_store_relaxed(&vp->mail, vp->is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
     }
     ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
+    ps_store_relaxed(&ps_rt.quiescing, 0);
+    ps_store_relaxed(&ps_rt.stopping, 0);
     progress_reset();
     if (self && ps_tls_on())
         uth_tls_after_fork_in_child(self->own_tp);
@@ -512,6 +549,8 @@ void ps_after_fork_in_child(void)
     ps_queue_init(&ps_rt.global);
     ps_bind_after_fork_in_child();
     idle_init(1, ps_rt.num_vps);
+    if (self)
+        self->is_spare = false; /* nothing starves here, and the monitor knows nothing of it: a carrier as any other */
     if (self && !self->is_guest &&
         self->id != 0) /* a member forked on a worker: this kernel thread carries it already */
         idle_never_start(self);

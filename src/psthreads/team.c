@@ -49,20 +49,30 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
     }
 }
 
+/* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local objects. */
+static void end_identity(struct ps_member *m)
+{
+    struct vp *vp = ps_vp_attach();
+    struct uth_tls *before = vp->tls;
+    if (m->tls)
+        vp_enter_tls(vp, m->tls);
+    ps_thread_end_member(&m->thread);
+    vp = ps_vp();
+    if (m->tls)
+        vp = vp_end_tls(vp);
+    vp_enter_tls(vp, before);
+    m->tls = NULL;
+}
+
 void ps_team_fini(struct ps_team *team)
 {
     PS_CHECK(ps_load_relaxed(&team->left) == 0, "a team was given back while its region is open");
-    for (unsigned id = 1; id < team->n_max; id++) {
+    for (unsigned id = 0; id < team->n_max; id++) {
         struct ps_member *m = ps_team_member(team, id);
-        san_fiber_end(&m->fiber);
-        if (!m->tls)
-            continue;
-        struct vp *vp = ps_vp_attach();
-        struct uth_tls *before = vp->tls;
-        vp_enter_tls(vp, m->tls);
-        vp = vp_end_tls(vp);
-        vp_enter_tls(vp, before);
-        m->tls = NULL;
+        if (id > 0)
+            san_fiber_end(&m->fiber);
+        if (m->tls || m->thread.keys || m->thread.created || ps_load_relaxed(&m->thread.zombies))
+            end_identity(m);
     }
 }
 

@@ -85,7 +85,7 @@ struct ps_team {
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
 
-/* Ends the members' thread-local blocks (runs the program's destructors). No region is open. */
+/* Ends the members' identities: waits for threads that they have made, runs the program's destructors. No region is open. May switch. */
 void ps_team_fini(struct ps_team *team);
 
 static inline struct ps_member *ps_team_member(const struct ps_team *team, unsigned id)

@@ -74,22 +74,31 @@ void ps_descriptors_release_all(void)
     }
 }
 
-/* Frees the zombies of t: all, or only those that were joined (the others stay). */
-static void sweep_zombies(struct vp *vp, struct psthread *t, bool all);
-
-/* t has ended and nobody will ask for it: frees it now, or leaves that to its last child. */
+/* t has ended and nobody will ask for it: frees it now, or leaves that to its last child. Its zombies go with it, and theirs, in any depth: so
+ * they stand in a list, not on the stack. */
 static void descriptor_give_up(struct vp *vp, struct psthread *t)
 {
-    if (t->created) { /* held: see ps_thread_end */
-        if (ps_sub_acq_rel(&t->children, PS_CHILDREN_HELD) != PS_CHILDREN_HELD)
-            return;
-        t->created = 0;
+    t->next_zombie = NULL;
+    for (struct psthread *todo = t; todo;) {
+        t = todo;
+        todo = t->next_zombie;
+        if (t->created) { /* held: see ps_thread_end */
+            if (ps_sub_acq_rel(&t->children, PS_CHILDREN_HELD) != PS_CHILDREN_HELD)
+                continue;
+            t->created = 0;
+        }
+        struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL), *next;
+        for (; z; z = next) {
+            next = z->next_zombie;
+            z->next_zombie = todo;
+            todo = z;
+        }
+        if (!(t->flags & (PS_T_REUSED | PS_T_ROOT)))
+            descriptor_put(vp, t);
     }
-    sweep_zombies(vp, t, true);
-    if (!(t->flags & (PS_T_REUSED | PS_T_ROOT)))
-        descriptor_put(vp, t);
 }
 
+/* Frees the zombies of t: all, or only those that were joined (the others stay). */
 static void sweep_zombies(struct vp *vp, struct psthread *t, bool all)
 {
     t->kept_zombies = 0;
@@ -271,13 +280,17 @@ static void child_ended(struct vp *vp, struct psthread *p)
     }
 }
 
+struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t)
+{
+    if (PS_LIKELY(!t->keys) || t->flags & PS_T_MEMBER)
+        return vp;
+    ps_keys_run_destructors(&t->keys);
+    return ps_vp();
+}
+
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result)
 {
-    if (PS_UNLIKELY(t->keys != NULL)) {
-        ps_keys_run_destructors(&t->keys);
-        vp = ps_vp();
-    }
-    if (t->flags & PS_T_MEMBER) {
+    if (t->flags & PS_T_MEMBER) { /* its keys last as long as the team: see ps_team_fini */
         ps_member_assistant_ended(t);
         return vp;
     }
@@ -318,6 +331,24 @@ void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth)
     ps_store_relaxed(&t->state, PS_RUNNING);
 }
 
+void ps_thread_end_member(struct psthread *t)
+{
+    struct vp *vp = ps_vp_attach();
+    struct psthread *caller = vp->current;
+    t->uth = vp->uth;
+    t->vp = vp;
+    vp->current = t;
+    wait_children(t);
+    vp = ps_vp();
+    sweep_zombies(vp, t, true);
+    if (t->keys)
+        ps_keys_run_destructors(&t->keys);
+    vp = ps_vp();
+    caller->uth = vp->uth;
+    caller->vp = vp;
+    vp->current = caller;
+}
+
 void psthread_exit(void *result)
 {
     struct vp *vp = ps_vp();
@@ -326,6 +357,7 @@ void psthread_exit(void *result)
         pthread_exit(result);
     PS_CHECK(!(t->flags & (PS_T_CALLED | PS_T_MEMBER)),
              "psthread_exit in a thread that runs as a call on another's stack");
+    vp = ps_thread_end_keys(vp, t);
     if (ps_tls_on())
         vp = vp_end_tls(vp);
     vp = ps_thread_end(vp, t, result);

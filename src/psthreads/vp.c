@@ -315,12 +315,26 @@ static struct ps_work take_mail(struct vp *vp)
     return (struct ps_work){.what = ps_mail_team(mail), .id = ps_mail_id(mail)};
 }
 
+/* To the back: others of the queue may have a stack. A claimed member becomes a thread. */
+static void put_back(struct vp *vp, struct ps_work w)
+{
+    if (ps_work_team(w))
+        ps_team_enqueue_late(ps_work_team(w), (unsigned)w.id, vp);
+    else if (ps_work_some(w))
+        vp_enqueue(vp, &ps_work_thread(w)->item, PS_BACK);
+}
+
 /* One look at everything, from the state IDLE; on success the mailbox is BUSY. */
 static struct ps_work search_once(struct vp *vp)
 {
     struct ps_work w = take_mail(vp);
-    if (ps_work_some(w))
-        return w;
+    if (ps_work_some(w)) {
+        struct psthread *root = take_pinned(vp); /* goes first: nobody else can run it, but anybody the member */
+        if (PS_LIKELY(!root))
+            return w;
+        put_back(vp, w);
+        return ps_work_of(root);
+    }
     if (!ps_load_relaxed(&vp->pinned) && own_seem_empty(vp) && others_seem_empty(vp))
         return w;
     uint64_t idle = MAIL_IDLE;
@@ -440,7 +454,7 @@ static void vp_run_fresh(struct vp *vp, struct psthread *t)
     vp_follow(vp, t);
     void *result =
         PS_UNLIKELY(uth_sanitizers != 0) && !(t->flags & PS_T_MEMBER) ? call_with_fiber(vp, t) : t->fn(t->arg);
-    vp = ps_vp();
+    vp = ps_thread_end_keys(ps_vp(), t);
     if (own_tls)
         vp = vp_end_tls(vp);
     vp = ps_thread_end(vp, t, result);
@@ -517,7 +531,6 @@ static PS_ALWAYS_INLINE void push(struct ps_queue *q, struct ps_item *item, enum
 static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w)
 {
     struct uth *from = self->uth;
-    struct psthread *t = ps_work_thread(w);
     vp->handoff = w;
     static _Atomic uint32_t said;
     while (!vp_start_loop(vp, from, false)) {
@@ -525,16 +538,16 @@ static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, st
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
             ps_warn("no memory for another stack: waiting until one is free (said once)");
         os_yield();
-        if (ps_work_team(w)) /* a claimed member cannot be put back */
+        struct ps_work other = vp_take_own(vp);
+        struct psthread *t = ps_work_thread(other);
+        if (!t || !t->uth) {
+            put_back(vp, other);
             continue;
-        struct psthread *pinned = take_pinned(vp);
-        if (!pinned)
-            continue;
+        }
         vp->handoff = PS_NO_WORK;
-        if (t)
-            vp_enqueue(vp, &t->item, PS_FRONT);
-        if (pinned != self)
-            vp_resume(vp, from, pinned, false);
+        put_back(vp, w);
+        if (t != self)
+            vp_resume(vp, from, t, false);
         return;
     }
 }

@@ -127,6 +127,7 @@ struct ps_runtime {
     struct ps_queue global;     /* optional queue for coarse threads */
     _Atomic uint32_t num_slots; /* vps in use or once used: the range worth visiting */
     _Atomic uint32_t stopping;
+    _Atomic uint32_t quiescing;          /* roots that come now wait until the workers can be started again */
     _Atomic uint32_t num_kernel_threads; /* workers alive */
     _Atomic(struct vp *) vp[PS_MAX_VPS];
 };
@@ -166,6 +167,10 @@ void vp_offer(struct vp *vp);
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
 void vp_enqueue_global(struct ps_item *item, enum ps_end end);
 
+/* Runs the destructors of t's keys: while it is still in its thread-local block. May switch; returns the vp. */
+struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
+/* A member's identity ends, in the name of which the caller waits for threads that it has made, and runs its keys' destructors. May switch. */
+void ps_thread_end_member(struct psthread *t);
 /* Ends thread t, which runs on this vp: called by the loop when its function has returned. May switch (destructors; children of a
  * descriptor that is the user's); returns the vp. */
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
@@ -218,8 +223,8 @@ void ps_describe_current(char *buf, size_t bytes);
 /* Gives every regular vp its visiting order, once; reads the topology: called by a vp that has nothing else to do. */
 void ps_prepare_victims(void);
 void ps_descriptors_release_all(void);
-/* Stops the workers that have nothing to do and gives idle stacks back; they start again at need. Caller: a root outside of
- * every region. */
+/* Stops the workers and gives idle stacks back; they start again at need. Where other roots are about, which may be in regions, the caller's
+ * stacks only. Caller: a root outside of every region. */
 void ps_quiesce(void);
 /* Joins and forgets everything but the calling kernel thread: in a forked child. */
 void ps_after_fork_in_child(void);
