@@ -2,6 +2,8 @@
  *
  * Each value that cannot be read gets one line with the variable, the value and what is used instead; the others still count.
  * Not here: OMP_PLACES, OMP_PROC_BIND, GOMP_CPU_AFFINITY (place.c), OMP_ALLOCATOR (allocator.c).
+ * Where OMP_X is not given OMP_X_ALL holds, for the variables that may differ between devices; OMP_X_DEV and OMP_X_DEV_n are for devices other
+ * than the host, of which there are none.
  * The processors are not counted here, since that reads files of the system: nthreads-var is 0 until the first root is made
  * (ort_env_finish), or somebody asks.
  * OpenMP 5.2 chapter 21; libgomp's manual, chapter "Environment Variables". */
@@ -37,6 +39,11 @@ struct ort_settings ort_settings = {
     .spin_count = UINT64_MAX,
     .supported_levels = SUPPORTED_LEVELS,
 };
+
+const char *ort_env_name(const char *name, const char *for_all)
+{
+    return os_env(name) != NULL || os_env(for_all) == NULL ? name : for_all;
+}
 
 static const char *skip_blanks(const char *p)
 {
@@ -85,7 +92,7 @@ static bool nthreads_given;
 
 static void read_num_threads(struct ort_icv *icv)
 {
-    const char *text = os_env("OMP_NUM_THREADS");
+    const char *name = ORT_ENV_NAME("OMP_NUM_THREADS"), *text = os_env(name);
     if (text == NULL)
         return;
     unsigned elements = 1;
@@ -101,10 +108,9 @@ static void read_num_threads(struct ort_icv *icv)
         p++;
     }
     if (list == NULL || n != elements || *p != '\0') {
-        ps_warn(
-            "OMP_NUM_THREADS=\"%s\" is not a list of whole numbers from 1 to %u; using one thread for each processor "
-            "instead",
-            text, ORT_THREADS_MAX);
+        ps_warn("%s=\"%s\" is not a list of whole numbers from 1 to %u; using one thread for each processor "
+                "instead",
+                name, text, ORT_THREADS_MAX);
         free(list);
         return;
     }
@@ -155,19 +161,18 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
 
 static void read_schedule(struct ort_icv *icv)
 {
-    const char *text = os_env("OMP_SCHEDULE");
+    const char *name = ORT_ENV_NAME("OMP_SCHEDULE"), *text = os_env(name);
     if (text != NULL && !parse_schedule(text, &icv->sched, &icv->chunk))
-        ps_warn(
-            "OMP_SCHEDULE=\"%s\" is not [monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk]; using dynamic "
-            "instead",
-            text);
+        ps_warn("%s=\"%s\" is not [monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk]; using dynamic "
+                "instead",
+                name, text);
 }
 
 /* bind_lists: OMP_PROC_BIND has more than one element. */
 static void read_levels(struct ort_icv *icv)
 {
     long levels = -1;
-    read_int("OMP_MAX_ACTIVE_LEVELS", 0, LONG_MAX, &levels, "OMP_NESTED's or the default value");
+    read_int(ORT_ENV_NAME("OMP_MAX_ACTIVE_LEVELS"), 0, LONG_MAX, &levels, "OMP_NESTED's or the default value");
     if (levels >= 0) {
         icv->max_active_levels = (uint8_t)(levels > (long)SUPPORTED_LEVELS ? SUPPORTED_LEVELS : levels);
         return;
@@ -181,7 +186,7 @@ static void read_levels(struct ort_icv *icv)
 
 static void read_wait_policy(void)
 {
-    const char *text = os_env("OMP_WAIT_POLICY");
+    const char *name = ORT_ENV_NAME("OMP_WAIT_POLICY"), *text = os_env(name);
     if (text == NULL)
         return;
     const char *p = skip_blanks(text);
@@ -190,8 +195,7 @@ static void read_wait_policy(void)
     else if (p = skip_blanks(text), read_word(&p, "passive") && *p == '\0')
         ort_settings.wait_policy = ORT_POLICY_PASSIVE;
     else
-        ps_warn("OMP_WAIT_POLICY=\"%s\" is neither active nor passive; using a short spin, then blocking, instead",
-                text);
+        ps_warn("%s=\"%s\" is neither active nor passive; using a short spin, then blocking, instead", name, text);
 }
 
 /* A count with one of libgomp's suffixes k, M, G, T (powers of ten), or "infinite" or "infinity". */
@@ -240,22 +244,23 @@ static void read_offload(void)
 
 static void read_stack_size(void)
 {
-    if (!os_env_size("OMP_STACKSIZE", 1024, &ort_settings.stack_bytes, "GOMP_STACKSIZE's or the default size"))
+    if (!os_env_size(ORT_ENV_NAME("OMP_STACKSIZE"), 1024, &ort_settings.stack_bytes,
+                     "GOMP_STACKSIZE's or the default size"))
         os_env_size("GOMP_STACKSIZE", 1024, &ort_settings.stack_bytes, "the default size");
 }
 
 static void read_numbers(struct ort_icv *icv)
 {
     long limit = LONG_MAX, device = 0, priority = 0, teams = 0, teams_limit = 0, debug = 0;
-    read_int("OMP_THREAD_LIMIT", 1, LONG_MAX, &limit, "no limit");
+    read_int(ORT_ENV_NAME("OMP_THREAD_LIMIT"), 1, LONG_MAX, &limit, "no limit");
     icv->thread_limit = limit > INT_MAX ? UINT_MAX : (unsigned)limit;
-    read_int("OMP_DEFAULT_DEVICE", 0, INT_MAX, &device, "0");
+    read_int(ORT_ENV_NAME("OMP_DEFAULT_DEVICE"), 0, INT_MAX, &device, "0");
     icv->default_device = (int)device;
     read_int("OMP_MAX_TASK_PRIORITY", 0, INT_MAX, &priority, "0");
     ort_settings.max_task_priority = (int)priority;
-    read_int("OMP_NUM_TEAMS", 1, INT_MAX, &teams, "the default");
+    read_int(ORT_ENV_NAME("OMP_NUM_TEAMS"), 1, INT_MAX, &teams, "the default");
     ort_settings.num_teams = (unsigned)teams;
-    read_int("OMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &teams_limit, "no limit");
+    read_int(ORT_ENV_NAME("OMP_TEAMS_THREAD_LIMIT"), 1, INT_MAX, &teams_limit, "no limit");
     ort_settings.teams_thread_limit = (unsigned)teams_limit;
     read_int("GOMP_DEBUG", 0, INT_MAX, &debug, "0");
     ort_settings.debug = debug != 0;
@@ -274,7 +279,7 @@ void ort_env_read(void)
     struct ort_icv *icv = &ort_settings.initial;
     read_num_threads(icv);
     read_schedule(icv);
-    os_env_bool("OMP_DYNAMIC", &icv->dynamic, "false");
+    os_env_bool(ORT_ENV_NAME("OMP_DYNAMIC"), &icv->dynamic, "false");
     os_env_bool("OMP_CANCELLATION", &ort_settings.cancellation, "false");
     os_env_bool("OMP_DISPLAY_AFFINITY", &ort_settings.display_affinity, "false");
     read_wait_policy();

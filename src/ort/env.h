@@ -8,5 +8,8 @@ void ort_env_read_levels(void);
 /* Before nthreads-var is used: counts the processors if OMP_NUM_THREADS did not say. Idempotent, not thread-safe: under the first root's
  * once, or in the loader. */
 void ort_env_finish(void);
+/* The name under which a variable is given for the host: its own, or the one for all devices (OMP_X_ALL) where that alone is given. */
+const char *ort_env_name(const char *name, const char *for_all);
+#define ORT_ENV_NAME(name) ort_env_name(name, name "_ALL")
 
 #endif

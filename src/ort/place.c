@@ -18,6 +18,7 @@
 #include <strings.h>
 
 #include "check.h"
+#include "env.h"
 #include "ort.h"
 
 /* Written in the loader. */
@@ -77,14 +78,14 @@ static unsigned read_policies(const char *p, unsigned char *list)
 /* true: it was given. */
 static bool read_proc_bind(struct ort_icv *icv)
 {
-    const char *text = os_env("OMP_PROC_BIND");
+    const char *name = ORT_ENV_NAME("OMP_PROC_BIND"), *text = os_env(name);
     if (text == NULL)
         return false;
     unsigned char *list = malloc(strlen(text) + 1);
     unsigned n = list == NULL ? 0 : read_policies(text, list);
     if (n == 0) {
-        ps_warn("OMP_PROC_BIND=\"%s\" is not false, true or a list of primary, close and spread; using %s instead",
-                text, "true where places are given, else false,");
+        ps_warn("%s=\"%s\" is not false, true or a list of primary, close and spread; using %s instead", name, text,
+                "true where places are given, else false,");
         free(list);
         return false;
     }
