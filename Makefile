@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo programs check test guarantees fuzz refuse check-ports conformance conformance-gnu conformance-llvm asan tsan ubsan bench bench-plots install format format-check lint clean
+.PHONY: all help demo programs check test guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm asan tsan ubsan bench bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -22,6 +22,7 @@ help:
 ## make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ## make fuzz         random values of every environment variable, CASES=5000 of them
 ## make refuse       each call of the system that the runtime makes fails in turn (about half an hour)
+## make soak         everything that programs rely on, mixed in one process for SOAK=1800 seconds: nothing hangs, nothing grows
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
 ## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm: one of them)
 ## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; tools/programs/run --quick: less)
@@ -60,6 +61,9 @@ fuzz: all
 
 refuse: all
 	$(CMAKE) --build $(BUILD) --target refuse
+
+soak: all
+	SOAK=$(SOAK) $(CMAKE) --build $(BUILD) --target soak
 
 check-ports:
 	tools/install-deps build ports

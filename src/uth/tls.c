@@ -29,7 +29,6 @@
 #include "tls_layout.h"
 #include "tls_objects.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
@@ -402,7 +401,7 @@ static const char *find_out(bool *refused)
         return "this context port cannot set the thread pointer";
     bool sanitized = PS_ASAN;
     sanitized |= PS_TSAN; /* this build's, or the program's: */
-    if (sanitized || dlsym(RTLD_DEFAULT, "__asan_init") != NULL || dlsym(RTLD_DEFAULT, "__tsan_init") != NULL)
+    if (sanitized || uth_tls_symbol("__asan_init") != NULL || uth_tls_symbol("__tsan_init") != NULL)
         return "a sanitizer keeps its own state in the kernel thread's";
     *refused = true;
     const char *why = uth_tls_find_layout(&layout);

@@ -16,8 +16,8 @@
 #include "tls_layout.h"
 
 #include "os.h"
+#include "tls_objects.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
@@ -52,7 +52,7 @@ static void *be_specimen(void *arg)
 /* A field's offset as published for debuggers: {bits, elements, offset}. */
 static bool published_offset(const char *name, size_t *out)
 {
-    const uint32_t *description = dlsym(RTLD_DEFAULT, name);
+    const uint32_t *description = uth_tls_symbol(name);
     if (description == NULL)
         return false;
     *out = description[2];
@@ -167,13 +167,13 @@ static int find_libc(struct dl_phdr_info *info, size_t bytes, void *layout)
 const char *uth_tls_find_layout(struct uth_tls_layout *l)
 {
     memset(l, 0, sizeof *l);
-    l->allocate = (void *(*)(void *))dlsym(RTLD_DEFAULT, "_dl_allocate_tls");
-    l->deallocate = (void (*)(void *, bool))dlsym(RTLD_DEFAULT, "_dl_deallocate_tls");
-    l->initialise = (void *(*)(void *, bool))dlsym(RTLD_DEFAULT, "_dl_allocate_tls_init");
-    l->ctype_init = (void (*)(void))dlsym(RTLD_DEFAULT, "__ctype_init");
-    l->call_destructors = (void (*)(void))dlsym(RTLD_DEFAULT, "__call_tls_dtors");
-    l->keys = dlsym(RTLD_DEFAULT, "__pthread_keys");
-    const uint32_t *size = dlsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread");
+    l->allocate = (void *(*)(void *))uth_tls_symbol("_dl_allocate_tls");
+    l->deallocate = (void (*)(void *, bool))uth_tls_symbol("_dl_deallocate_tls");
+    l->initialise = (void *(*)(void *, bool))uth_tls_symbol("_dl_allocate_tls_init");
+    l->ctype_init = (void (*)(void))uth_tls_symbol("__ctype_init");
+    l->call_destructors = (void (*)(void))uth_tls_symbol("__call_tls_dtors");
+    l->keys = uth_tls_symbol("__pthread_keys");
+    const uint32_t *size = uth_tls_symbol("_thread_db_sizeof_pthread");
     if (l->allocate == NULL || l->deallocate == NULL || l->initialise == NULL || l->ctype_init == NULL ||
         l->call_destructors == NULL)
         return "the dynamic linker does not give thread-local blocks";

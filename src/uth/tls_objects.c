@@ -1,6 +1,8 @@
 /* Which loaded objects have thread-local storage or ask the C library for what it keeps for each thread, and where.
  *
- * Does: ask the dynamic linker (os_objects_visit; it counts what it loads). Does not: keep anything.
+ * Does: ask the dynamic linker (os_objects_visit; it counts what it loads). Does not: keep anything, but where some symbols are.
+ * Symbols are looked up when the library is loaded and not when they are needed: dlsym waits for the dynamic linker's lock, which a thread
+ * holds while constructors of what it opens run; one that runs a region there would wait for our locks, held by who waits for it.
  * Where a segment lies is a private field of the dynamic linker's, published for debuggers (nptl_db). */
 #define _GNU_SOURCE
 #include "tls_objects.h"
@@ -10,6 +12,43 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
+
+static struct {
+    const char *const name;
+    void *address;
+} symbols[] = {{"_dl_allocate_tls", NULL},
+               {"_dl_deallocate_tls", NULL},
+               {"_dl_allocate_tls_init", NULL},
+               {"__ctype_init", NULL},
+               {"__call_tls_dtors", NULL},
+               {"__pthread_keys", NULL},
+               {"_thread_db_sizeof_pthread", NULL},
+               {"_thread_db_pthread_tid", NULL},
+               {"_thread_db_pthread_list", NULL},
+               {"_thread_db_pthread_specific", NULL},
+               {"_thread_db_link_map_l_tls_modid", NULL},
+               {"_thread_db_link_map_l_tls_offset", NULL},
+               {"__asan_init", NULL},
+               {"__tsan_init", NULL}};
+#define NUM_SYMBOLS (sizeof symbols / sizeof symbols[0])
+static bool looked_up;
+
+/* Before any region, but where the library is part of a program whose own constructors run regions: those come to it on one thread. */
+__attribute__((constructor)) static void look_up(void)
+{
+    for (unsigned i = 0; i < NUM_SYMBOLS && !looked_up; i++)
+        symbols[i].address = dlsym(RTLD_DEFAULT, symbols[i].name);
+    looked_up = true;
+}
+
+void *uth_tls_symbol(const char *name)
+{
+    look_up();
+    for (unsigned i = 0; i < NUM_SYMBOLS; i++)
+        if (strcmp(symbols[i].name, name) == 0)
+            return symbols[i].address;
+    return NULL;
+}
 
 static int count_objects(struct dl_phdr_info *info, size_t bytes, void *loaded)
 {
@@ -196,8 +235,8 @@ static int collect(struct dl_phdr_info *info, size_t bytes, void *arg)
 
 unsigned uth_tls_objects_static(struct uth_tls_segment *out)
 {
-    const uint32_t *module = dlsym(RTLD_DEFAULT, "_thread_db_link_map_l_tls_modid");
-    const uint32_t *offset = dlsym(RTLD_DEFAULT, "_thread_db_link_map_l_tls_offset");
+    const uint32_t *module = uth_tls_symbol("_thread_db_link_map_l_tls_modid");
+    const uint32_t *offset = uth_tls_symbol("_thread_db_link_map_l_tls_offset");
     if (module == NULL || offset == NULL)
         return 0;
     struct collection c = {.out = out, .module_at = module[2], .offset_at = offset[2]};

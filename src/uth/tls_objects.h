@@ -4,6 +4,8 @@
 
 #include "compiler.h"
 
+/* What dlsym(RTLD_DEFAULT, name) gives, for the names that these files ask for (uth/tls_objects.c), looked up when the library was loaded. */
+void *uth_tls_symbol(const char *name);
 /* Grows with each object that is loaded, some tens of ns; 0: cannot be asked (os_objects_visit). */
 unsigned long long uth_tls_objects_loaded(void);
 /* Whether an object other than the C library and the runtime itself has thread-local storage, or calls what the C library keeps
