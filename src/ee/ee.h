@@ -30,6 +30,8 @@ struct ee_config {
     void (*root_exit)(void *local);
     /* Writes what the running entity is ("OpenMP thread 3 of level 2"), async-signal-safe; for reports. */
     void (*describe)(char *buf, size_t bytes);
+    /* Where a debugger finds what an entity's pointer (ee_local) leads to. */
+    const struct ps_debug_layout *debug_layout;
 };
 
 /* Idempotent, thread-safe; starts no kernel thread yet. */

@@ -15,6 +15,8 @@
 #include "env.h"
 #include "team.h"
 
+extern const struct ps_debug_layout ort_debug_layout; /* debug_layout.c */
+
 static void root_exit(void *local)
 {
     struct ort_thread *t = local;
@@ -52,6 +54,7 @@ static void configure(void)
         .spin_count = ort_settings.spin_count,
         .root_exit = root_exit,
         .describe = describe,
+        .debug_layout = &ort_debug_layout,
     };
     switch (ort_settings.wait_policy) {
     case ORT_POLICY_ACTIVE:

@@ -42,6 +42,10 @@ int os_thread_id(void);
 int os_thread_usage(int tid, uint64_t *cpu_ns, bool *sleeping);
 /* Where the calling kernel thread's own stack begins (its highest address) and how far down it may grow; false: unknown. */
 bool os_thread_stack(uintptr_t *top, size_t *bytes);
+/* Copies memory of process `pid` (this one too), without a lock and without a fault: EFAULT, EPERM, ESRCH. */
+int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes);
+/* How many kernel threads this process has, whoever made them; 0: unknown. */
+unsigned os_count_kernel_threads(void);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
 

@@ -2,6 +2,7 @@
 #include "idle.h"
 
 #include "check.h"
+#include "deadlock.h"
 #include "vp.h"
 
 struct ps_idle ps_idle;
@@ -135,14 +136,19 @@ bool idle_wake_this(struct vp *vp) { return bit_take(vp->id) && wake_taken(vp); 
 /* Sleeps until a waker has set wake_word. */
 static void sleep_until_woken(struct vp *vp)
 {
-    while (!ps_xchg_seq(&vp->wake_word, 0))
-        os_park(&vp->wake_word, 0, OS_FOREVER);
+    int64_t timeout_ns = deadlock_look(vp, 0);
+    for (unsigned looks = 1; !ps_xchg_seq(&vp->wake_word, 0); looks++) {
+        os_park(&vp->wake_word, 0, timeout_ns < 0 ? OS_FOREVER : timeout_ns);
+        if (timeout_ns >= 0)
+            timeout_ns = deadlock_look(vp, looks);
+    }
 }
 
 void idle_park(struct vp *vp)
 {
     uth_cache_trim(&vp->stacks, 2);
     ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED - 1); /* [P] */
+    ps_add_seq(&ps_idle.parks, 1);
     bit_set(vp->id);
     if (look_everywhere(vp) && bit_take(vp->id)) { /* [L] found something and nobody is waking us */
         ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);

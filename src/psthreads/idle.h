@@ -40,6 +40,7 @@ struct vp;
 struct ps_idle {
     PS_LINE_ALIGNED _Atomic uint64_t word; /* searching | parked << 32 */
     PS_LINE_ALIGNED _Atomic uint64_t bits[IDLE_MAX / 64];
+    _Atomic uint64_t parks; /* times that a vp was about to set its bit; for deadlock.c */
 };
 extern struct ps_idle ps_idle;
 

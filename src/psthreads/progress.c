@@ -185,6 +185,8 @@ void progress_arm_slow(void)
     os_wake(&ps_progress.armed, 1);
 }
 
+unsigned progress_runs(void) { return ps_load_acquire(&alive) == RUNNING; }
+
 void progress_stop(void)
 {
     if (ps_load_acquire(&alive) == RUNNING) {

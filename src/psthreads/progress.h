@@ -53,6 +53,8 @@ static inline void progress_arm_for_root(void)
 /* Makes what holds vp's kernel thread give way to vp's own root, which is ready; may fail to. Caller: the monitor. */
 void progress_preempt(struct vp *vp);
 
+/* Kernel threads of the monitor: 0 or 1. */
+unsigned progress_runs(void);
 /* Stops the monitor's kernel thread, if there is one. Caller: workers are gone, so nobody arms it meanwhile. */
 void progress_stop(void);
 /* As before the first arming: at the start, and in a forked child. */

@@ -6,6 +6,8 @@
  *
  * start_lock guards init, finalize, and the making of slots; a pthread mutex, since any kernel thread may come. */
 #include "check.h"
+#include "debug_layout.h"
+#include "dump_request.h"
 #include "psthread.h"
 #include "steal.h"
 #include "vp.h"
@@ -14,6 +16,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_STACK_BYTES ((size_t)256 * 1024)
 #define DEFAULT_SEARCH_NS UINT64_C(1000000)
@@ -196,8 +199,16 @@ static int start_locked(const psthread_config_t *config)
         return err;
     uth_overflow_install(ps_current_uth, settings.describe ? settings.describe : ps_describe_current,
                          settings.stack_variable ? settings.stack_variable : "PSTHREADS_STACKSIZE");
+    dump_request_start();
     ps_store_release(&started, 1);
     return 0;
+}
+
+extern const struct ps_debug_layout ps_debug_layout;
+struct dump_process dump_this_process(void)
+{
+    return (struct dump_process){
+        .pid = getpid(), .layout = (uintptr_t)&ps_debug_layout, .openmp = (uintptr_t)settings.debug_layout};
 }
 
 /* No fork while the library starts, or makes a slot: a child could neither go on from there nor begin anew. Handlers run the last
@@ -542,6 +553,7 @@ void ps_after_fork_in_child(void)
     ps_store_relaxed(&ps_rt.quiescing, 0);
     ps_store_relaxed(&ps_rt.stopping, 0);
     progress_reset();
+    dump_request_after_fork_in_child();
     if (self && ps_tls_on())
         uth_tls_after_fork_in_child(self->own_tp);
     if (self)

@@ -206,8 +206,9 @@ struct ps_settings {
     bool passive;                   /* idle vps park at once, waiting threads do not spin */
     void (*root_exit)(void *local); /* a root ends: called with its local pointer */
     void (*describe)(char *buf, size_t bytes);
-    unsigned max_spares;        /* see psthread_config_t */
-    const char *stack_variable; /* the one that raises a thread's stack size */
+    unsigned max_spares;                        /* see psthread_config_t */
+    const struct ps_debug_layout *debug_layout; /* of what the threads are to the entity layer; NULL: nothing */
+    const char *stack_variable;                 /* the one that raises a thread's stack size */
 };
 void ps_configure(const struct ps_settings *wanted);
 

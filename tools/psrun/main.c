@@ -12,6 +12,7 @@
 static const char usage[] =
     "psrun [options] program [arguments...]   run a program on the psthreads OpenMP runtime\n"
     "psrun [options] doctor program           tell what would be replaced, what not, and why\n"
+    "psrun dump PID                           print what the threads of a running program do and wait for\n"
     "\n"
     "  -n, --threads N    threads of a parallel region, or a list, a number a level: 4,4 (OMP_NUM_THREADS)\n"
     "      --ee KIND      what carries OpenMP threads: psthreads (user-level threads; the default) or\n"
@@ -129,6 +130,13 @@ int main(int argc, char **argv)
     }
     bool examine = optind < argc && strcmp(argv[optind], "doctor") == 0 && strcmp(argv[optind - 1], "--") != 0;
     optind += examine;
+    if (!examine && optind < argc && strcmp(argv[optind], "dump") == 0 && strcmp(argv[optind - 1], "--") != 0) {
+        if (argc - optind != 2) {
+            fprintf(stderr, "psrun: dump: wanted a process's number\n");
+            return EXIT_USAGE;
+        }
+        return dump_pid(argv[optind + 1]);
+    }
     if (optind >= argc) {
         fprintf(stderr, "psrun: no program given; try psrun --help\n");
         return EXIT_USAGE;

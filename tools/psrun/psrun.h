@@ -11,4 +11,6 @@ int doctor(const struct plan *p);
 /* The part of a path after the last slash. */
 const char *base_name(const char *path);
 
+int dump_pid(const char *number); /* dump_pid.c */
+
 #endif

@@ -48,6 +48,7 @@ void ee_init(const struct ee_config *config)
         .passive = config->wait_policy == EE_WAIT_PASSIVE,
         .root_exit = config->root_exit,
         .describe = config->describe,
+        .debug_layout = config->debug_layout,
         .max_spares = MAX_SPARES,
         .stack_variable = "OMP_STACKSIZE",
     };

@@ -1,0 +1,109 @@
+/* A report where threads wait and nothing can ever wake them.
+ *
+ * Who may call: a vp that has parked and found nothing (idle_park), before it sleeps. Costs a look at each slot's bit, at a time when the
+ * vp has nothing to do, and ends at the first vp that is not parked: in a program whose root runs, that is the root's.
+ *
+ * What is proved before a word is said. "Parked" is a vp's bit in the idle set.
+ *   1. Every attached vp has its bit set, and nobody searches.
+ *   2. Nothing is ready: every queue under its lock, every mailbox, every root's slot.
+ *   3. As 1, and ps_idle.parks is what it was before 1.
+ * A bit is cleared by who wakes its vp and set only by a vp that parks, which counts in parks before. So between 1 and 3 no bit was clear, and
+ * during 2 no vp ran anything but this look. Roots are among them: a root's bit is set while it waits in the runtime and its vp found nothing.
+ *   4. The process has no kernel thread but those that carry attached vps, and the monitor, which readies nothing.
+ * So nobody is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a signal that comes
+ * later, which may call next to nothing of OpenMP; a debugger. Hence the report is a report: the vps go on to sleep as they would.
+ *
+ * If only 4 fails, somebody foreign may still come: nothing is said, and this vp looks again a few times, seldom (RETRIES), since a kernel
+ * thread may just be ending. So a program that has foreign kernel threads for good gets no report; psrun dump shows what it waits for.
+ *
+ * Shared: said, by compare-and-swap. Failure: without /proc nothing is said.
+ * Rejected: the monitor looks (it sleeps when nothing is ready, as it should); counting waiting threads (every wait would pay). */
+#include "deadlock.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bind.h"
+#include "check.h"
+#include "debug_layout.h"
+#include "dump.h"
+#include "dump_request.h"
+#include "vp.h"
+
+#define RETRIES 4
+#define FIRST_RETRY_NS INT64_C(100000000) /* each ten times the one before */
+#define LINES_MAX 100
+
+static _Atomic uint32_t said;
+
+static bool all_parked(unsigned *carried)
+{
+    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    *carried = 0;
+    for (unsigned id = 0; id < n; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (!vp || !ps_load_seq(&vp->attached))
+            continue;
+        ++*carried;
+        if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1))
+            return false;
+    }
+    return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;
+}
+
+static bool something_ready(void)
+{
+    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < n; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && (ps_load_seq(&vp->pinned) || ps_load_seq(&vp->mail) > MAIL_IDLE ||
+                   (ps_places_on() && ps_bind_anything(vp))))
+            return true;
+    }
+    return idle_anything_ready();
+}
+
+static void report_line(void *context, const char *line)
+{
+    unsigned *lines = context;
+    if (++*lines <= LINES_MAX)
+        ps_warn("%s", line);
+}
+
+static void count_line(void *context, const char *line) { (void)context, (void)line; }
+
+int64_t deadlock_look(struct vp *vp, unsigned looks)
+{
+    unsigned carried, again, lines = 0;
+    uint64_t parks = ps_load_seq(&ps_idle.parks);
+    (void)vp;
+    if (!all_parked(&carried) || ps_load_relaxed(&said) || ps_load_seq(&ps_rt.stopping) || something_ready() ||
+        !all_parked(&again) || again != carried || ps_load_seq(&ps_idle.parks) != parks)
+        return -1;
+    unsigned kernel_threads = os_count_kernel_threads(), ours = carried + progress_runs() + dump_request_runs();
+    if (kernel_threads != ours) {
+        int64_t wait_ns = FIRST_RETRY_NS;
+        for (unsigned i = 0; i < looks; i++)
+            wait_ns *= 10;
+        return kernel_threads > ours && looks < RETRIES ? wait_ns : -1;
+    }
+    const struct dump_process here = dump_this_process();
+    uint32_t no = 0;
+    if (!ps_cas_acq_rel(&said, &no, 1))
+        return -1;
+    unsigned waiting = dump_waiting(&here, count_line, NULL);
+    if (waiting == 0) {
+        ps_store_release(&said, 0);
+        return -1;
+    }
+    ps_warn(
+        "deadlock: all %u threads that have begun wait, and no kernel thread is left that could wake one (said once)",
+        waiting);
+    dump_waiting(&here, report_line, &lines);
+    if (lines > LINES_MAX)
+        ps_warn("... and %u more", lines - LINES_MAX);
+    dump_request_write();
+    return -1;
+}

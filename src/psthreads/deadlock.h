@@ -1,0 +1,12 @@
+/* Sees that nothing can go on, and says so once. See deadlock.c. */
+#ifndef PS_DEADLOCK_H
+#define PS_DEADLOCK_H
+
+#include "compiler.h"
+
+struct vp;
+
+/* vp has parked, found nothing, and is about to sleep. How long it may sleep before it looks again, in ns; negative: for ever. */
+int64_t deadlock_look(struct vp *vp, unsigned looks);
+
+#endif

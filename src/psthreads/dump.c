@@ -1,0 +1,455 @@
+/* The state of a process as text. Used by the deadlock report (deadlock.c), by PSTHREADS_DUMP (dump_request.c), and by psrun dump PID, which
+ * is another process and compiles this same file.
+ *
+ * Reads memory by os_read_memory only and knows no structure but by the names in the layout tables, so that one way serves both cases, a
+ * process of another build included. Takes no lock, allocates nothing and stops nobody: what moves meanwhile may be seen twice, or half;
+ * a pointer that leads nowhere ends what follows it, never the process. Lists are followed up to MOST steps.
+ * Callers: anybody, one at a time in a process (the buffers are static).
+ *
+ * Where a thread waits: the innermost return address on its stack that lies in neither the runtime nor the C library and follows a call
+ * instruction, as OBJECT+OFFSET for addr2line, with the function's name where the object has one. That is a search, not an unwinding; gdb
+ * shows the whole stack (tools/gdb). Rejected: the unwinder of libgcc_s (takes the dynamic linker's lock, and only sees this process). */
+#include "dump.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "debug_layout.h"
+#include "os.h"
+
+#define MOST 100000
+#define FIELDS_MAX 256
+#define MAPS_MAX 1024
+#define SCAN_BYTES 16384 /* of a stack, from where it was left */
+
+struct map {
+    uintptr_t start, end, offset;
+    char path[128];
+};
+
+static struct {
+    const struct dump_process *process;
+    dump_line_fn *line;
+    void *context;
+    struct ps_debug_field field[FIELDS_MAX], openmp[FIELDS_MAX];
+    unsigned num_fields, num_openmp, num_maps;
+    struct map map[MAPS_MAX];
+    uintptr_t runtime_start, runtime_end; /* of the object that the table is in */
+    unsigned waiting;
+} d;
+
+/* --- reading --------------------------------------------------------------------------------------------------------- */
+
+static int copy(uintptr_t address, void *to, size_t bytes)
+{
+    return address < 4096 ? EFAULT : os_read_memory(d.process->pid, address, to, bytes);
+}
+
+static uint64_t read_number(uintptr_t address, size_t bytes)
+{
+    uint64_t value = 0; /* little-endian, as every processor that the runtime knows */
+    return copy(address, &value, bytes) == 0 ? value : 0;
+}
+static uintptr_t pointer(uintptr_t address) { return (uintptr_t)read_number(address, sizeof(uintptr_t)); }
+static uint32_t word(uintptr_t address) { return (uint32_t)read_number(address, 4); }
+static uint8_t byte(uintptr_t address) { return (uint8_t)read_number(address, 1); }
+
+static uintptr_t find(const struct ps_debug_field *field, unsigned n, const char *name)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!strcmp(field[i].name, name))
+            return (uintptr_t)field[i].value;
+    return 0;
+}
+static uintptr_t at(const char *name) { return find(d.field, d.num_fields, name); }
+static uintptr_t openmp(const char *name) { return find(d.openmp, d.num_openmp, name); }
+
+static int load_table(uintptr_t address, struct ps_debug_field *field, unsigned *n)
+{
+    struct ps_debug_layout head;
+    int err = copy(address, &head, sizeof head);
+    if (err)
+        return err;
+    if (memcmp(head.magic, PS_DEBUG_MAGIC, sizeof head.magic) != 0 || head.version != PS_DEBUG_VERSION ||
+        head.field_size != sizeof *field)
+        return EPROTO;
+    for (*n = 0; *n < FIELDS_MAX; ++*n) {
+        err = copy(address + sizeof head + *n * sizeof *field, &field[*n], sizeof *field);
+        if (err || !field[*n].name[0])
+            return err;
+        field[*n].name[sizeof field->name - 1] = '\0';
+    }
+    return 0;
+}
+
+/* --- writing --------------------------------------------------------------------------------------------------------- */
+
+static void say(const char *format, ...) PS_PRINTF(1, 2);
+static void say(const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    d.line(d.context, line);
+}
+
+/* --- where ----------------------------------------------------------------------------------------------------------- */
+
+static void add_map(char *line)
+{
+    unsigned long start, end, offset;
+    int path = 0;
+    char mode[8];
+    if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %n", &start, &end, mode, &offset, &path) < 4 || path == 0)
+        return;
+    if (strchr(mode, 'x') == NULL || d.num_maps == MAPS_MAX)
+        return;
+    struct map *map = &d.map[d.num_maps++];
+    map->start = start;
+    map->end = end;
+    map->offset = offset;
+    snprintf(map->path, sizeof map->path, "%.*s", (int)sizeof map->path - 1, line + path);
+}
+
+static void load_maps(void)
+{
+    char path[40], buffer[1024];
+    size_t used = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", d.process->pid);
+    d.num_maps = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return;
+    for (ssize_t got; (got = read(file, buffer + used, sizeof buffer - 1 - used)) > 0;) {
+        used += (size_t)got;
+        buffer[used] = '\0';
+        char *line = buffer;
+        for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            *end = '\0';
+            add_map(line);
+        }
+        used -= (size_t)(line - buffer);
+        memmove(buffer, line, used);
+        if (used == sizeof buffer - 1)
+            used = 0; /* a line longer than any that is wanted */
+    }
+    close(file);
+}
+
+static const struct map *map_at(uintptr_t address)
+{
+    for (unsigned i = 0; i < d.num_maps; i++)
+        if (address >= d.map[i].start && address < d.map[i].end)
+            return &d.map[i];
+    return NULL;
+}
+
+static bool read_file(int file, uint64_t offset, void *to, size_t bytes)
+{
+    return pread(file, to, bytes, (off_t)offset) == (ssize_t)bytes;
+}
+
+/* The function around `offset` (a virtual address of the object) in one symbol table. */
+static bool name_in(int file, const ElfW(Shdr) * table, const ElfW(Shdr) * strings, uintptr_t address, char *name,
+                    size_t bytes)
+{
+    ElfW(Sym) chunk[64];
+    uint64_t found = 0;
+    bool some = false;
+    for (uint64_t done = 0; done < table->sh_size; done += sizeof chunk) {
+        size_t part = table->sh_size - done < sizeof chunk ? table->sh_size - done : sizeof chunk;
+        if (!read_file(file, table->sh_offset + done, chunk, part))
+            break;
+        for (size_t i = 0; i < part / sizeof chunk[0]; i++) {
+            const ElfW(Sym) *s = &chunk[i];
+            if ((s->st_info & 15) == STT_FUNC && s->st_shndx != SHN_UNDEF && address >= s->st_value &&
+                address < s->st_value + s->st_size) {
+                found = s->st_name;
+                some = true;
+            }
+        }
+    }
+    if (!some)
+        return false;
+    memset(name, 0, bytes);
+    return pread(file, name, bytes - 1, (off_t)(strings->sh_offset + found)) > 0 && name[0];
+}
+
+/* From the file, by its static symbols or else its dynamic ones. */
+static bool function_name(const char *path, uintptr_t address, char *name, size_t bytes)
+{
+    ElfW(Ehdr) head;
+    ElfW(Shdr) table, strings;
+    bool some = false;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    if (read_file(file, 0, &head, sizeof head) && !memcmp(head.e_ident, ELFMAG, SELFMAG))
+        for (unsigned wanted = SHT_SYMTAB; !some && wanted; wanted = wanted == SHT_SYMTAB ? SHT_DYNSYM : 0)
+            for (unsigned i = 0; i < head.e_shnum && !some; i++)
+                some = read_file(file, head.e_shoff + (uint64_t)i * head.e_shentsize, &table, sizeof table) &&
+                       table.sh_type == wanted &&
+                       read_file(file, head.e_shoff + (uint64_t)table.sh_link * head.e_shentsize, &strings,
+                                 sizeof strings) &&
+                       name_in(file, &table, &strings, address, name, bytes);
+    close(file);
+    return some;
+}
+
+/* The object's virtual address of what is mapped at `address`. */
+static uintptr_t link_address(const struct map *map, uintptr_t address)
+{
+    uintptr_t offset = address - map->start + map->offset;
+    ElfW(Ehdr) head;
+    ElfW(Phdr) segment;
+    int file = open(map->path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return offset;
+    if (read_file(file, 0, &head, sizeof head))
+        for (unsigned i = 0; i < head.e_phnum; i++)
+            if (read_file(file, head.e_phoff + (uint64_t)i * head.e_phentsize, &segment, sizeof segment) &&
+                segment.p_type == PT_LOAD && offset >= segment.p_offset &&
+                offset < segment.p_offset + segment.p_filesz) {
+                offset = offset - segment.p_offset + segment.p_vaddr;
+                break;
+            }
+    close(file);
+    return offset;
+}
+
+static void place(uintptr_t address, char *text, size_t bytes)
+{
+    const struct map *map = map_at(address);
+    char name[80];
+    if (!map) {
+        snprintf(text, bytes, "%#lx", (unsigned long)address);
+        return;
+    }
+    uintptr_t in_object = link_address(map, address);
+    const char *base = strrchr(map->path, '/');
+    int used = snprintf(text, bytes, "%s+%#lx", base ? base + 1 : map->path, (unsigned long)in_object);
+    if (function_name(map->path, in_object, name, sizeof name))
+        snprintf(text + used, bytes - (size_t)used, " (%s)", name);
+}
+
+static bool is_library(const struct map *map)
+{
+    const char *base = strrchr(map->path, '/');
+    base = base ? base + 1 : map->path;
+    return (map->start < d.runtime_end && map->end > d.runtime_start) || !strncmp(base, "libc.so", 7) ||
+           !strncmp(base, "ld-", 3) || base[0] == '[';
+}
+
+static bool follows_call(uintptr_t address)
+{
+#if defined(__x86_64__)
+    uint8_t code[8];
+    if (copy(address - sizeof code, code, sizeof code) != 0)
+        return false;
+    if (code[3] == 0xe8)
+        return true;
+    for (unsigned i = 1; i < 7; i++) /* call through a register or memory: ff /2, 2 to 7 bytes */
+        if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10)
+            return true;
+    return false;
+#else
+    return address % 2 == 0;
+#endif
+}
+
+/* The innermost frame of the program's on the stack that was left in context ctx. */
+static void where(uintptr_t uth, char *text, size_t bytes)
+{
+    static uintptr_t stack[SCAN_BYTES / sizeof(uintptr_t)];
+    uintptr_t sp = pointer(uth + at("uth.ctx"));
+    size_t got = sizeof stack;
+    snprintf(text, bytes, "an unknown place");
+    if (!sp || !at("reg.cfa"))
+        return;
+    while (got > 256 && copy(sp, stack, got) != 0) /* the stack may end before */
+        got /= 2;
+    for (size_t i = 0; i < got / sizeof stack[0]; i++) {
+        const struct map *map = map_at(stack[i]);
+        if (map && !is_library(map) && follows_call(stack[i])) {
+            place(stack[i] - 1, text, bytes);
+            return;
+        }
+    }
+}
+
+/* --- threads --------------------------------------------------------------------------------------------------------- */
+
+static void identity(uintptr_t thread, char *text, size_t bytes)
+{
+    uintptr_t local = pointer(thread + at("psthread.local")), team;
+    bool root = byte(thread + at("psthread.flags")) & at("flag.root");
+    text[0] = '\0';
+    if (d.num_openmp && local && (team = pointer(local + openmp("ort_thread.team"))) != 0)
+        snprintf(text, bytes, "OpenMP thread %u of %u, level %u%s", word(local + openmp("ort_thread.id")),
+                 word(team + openmp("ort_team.n")), word(team + openmp("ort_team.level")),
+                 root ? ", on a root's stack" : "");
+    else
+        snprintf(text, bytes, root ? "root" : "level %u", (unsigned)read_number(thread + at("psthread.level"), 2));
+}
+
+static const char *wait_name(uint32_t kind)
+{
+    static const struct {
+        const char *field, *name;
+    } names[] = {{"wait.join", "the end of thread"},
+                 {"wait.children", "the end of the threads made by"},
+                 {"wait.mutex", "mutex"},
+                 {"wait.cond", "condition variable"},
+                 {"wait.barrier", "barrier"},
+                 {"wait.workqueue", "work queue"},
+                 {"wait.word", "OpenMP's word (lock, critical, ordered, task)"},
+                 {"wait.team_barrier", "the barrier of team"},
+                 {"wait.team_end", "the members of team"}};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (at(names[i].field) == kind)
+            return names[i].name;
+    return "something";
+}
+
+static bool is_ready(uintptr_t thread) { return pointer(thread + at("ps_item.link") + at("ps_list.next")) != 0; }
+
+/* The thread whose context is saved on uth, if it waits. */
+static void say_waiting(uintptr_t uth, uintptr_t pinned)
+{
+    uintptr_t wait = uth + at("uth.wait"), thread = pointer(wait + at("uth_wait.thread"));
+    char who[120], place_text[200];
+    if (!thread || word(uth + at("uth.running")) || is_ready(thread) || thread == pinned)
+        return;
+    d.waiting++;
+    identity(thread, who, sizeof who);
+    where(uth, place_text, sizeof place_text);
+    say("thread %#lx (%s): waits for %s %#lx at %s", (unsigned long)thread, who,
+        wait_name(word(wait + at("uth_wait.kind"))), (unsigned long)pointer(wait + at("uth_wait.object")), place_text);
+}
+
+static uintptr_t vp_at(unsigned i) { return pointer(at("&ps_rt") + at("ps_runtime.vp") + i * sizeof(uintptr_t)); }
+
+static unsigned for_each_stack(void (*each)(uintptr_t uth, uintptr_t pinned))
+{
+    unsigned stacks = 0, steps = 0, slots = (unsigned)at("uth_chunk.slots");
+    for (unsigned i = 0, n = word(at("&ps_rt") + at("ps_runtime.num_slots")); i < n && i < MOST; i++)
+        if (vp_at(i) && word(vp_at(i) + at("vp.attached")))
+            each(vp_at(i) + at("vp.native"), pointer(vp_at(i) + at("vp.pinned")));
+    for (uintptr_t chunk = at("&uth_registry"); chunk && steps++ < MOST; chunk = pointer(chunk + at("uth_chunk.next")))
+        for (unsigned i = 0; i < slots; i++) {
+            uintptr_t uth = pointer(chunk + at("uth_chunk.slot") + i * sizeof(uintptr_t));
+            if (uth) {
+                stacks++;
+                each(uth, 0);
+            }
+        }
+    return stacks;
+}
+
+static void say_queue(const char *whose, uintptr_t queue)
+{
+    uintptr_t head = queue + at("ps_queue.items"), node = pointer(head);
+    for (unsigned steps = 0; node && node != head && steps < MOST; steps++, node = pointer(node + at("ps_list.next"))) {
+        uintptr_t item = node - at("ps_item.link");
+        char who[120];
+        if (byte(item + at("ps_item.kind")) == at("kind.team")) {
+            uint32_t n = word(item + at("ps_team.n")), next = word(item + at("ps_team.next"));
+            say("  %s team %#lx: %u of %u members not begun", whose, (unsigned long)item, next < n ? n - next : 0, n);
+        } else {
+            identity(item, who, sizeof who);
+            say("  %s thread %#lx (%s): ready%s", whose, (unsigned long)item, who,
+                pointer(item + at("psthread.uth")) ? "" : ", not begun");
+        }
+    }
+}
+
+static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
+{
+    uintptr_t current = pointer(vp + at("vp.current"));
+    uint32_t tid = word(vp + at("vp.tid"));
+    bool parked = read_number(at("&ps_idle") + at("ps_idle.bits") + i / 64 * 8, 8) >> i % 64 & 1;
+    uint64_t mail = read_number(vp + at("vp.mail"), 8);
+    const char *kind = byte(vp + at("vp.is_spare")) ? "spare" : byte(vp + at("vp.is_guest")) ? "guest" : "regular";
+    char who[120] = "";
+    if (!word(vp + at("vp.attached"))) {
+        if (word(vp + at("vp.queue") + at("ps_queue.count")))
+            say("vp %u (%s): no kernel thread; %u ready", i, kind, word(vp + at("vp.queue") + at("ps_queue.count")));
+    } else if (current) {
+        identity(current, who, sizeof who);
+        say("vp %u (%s, LWP %u): runs thread %#lx (%s)%s; %u ready", i, kind, tid, (unsigned long)current, who,
+            read_number(vp + at("vp.ticks"), 8) == ticks ? ", no scheduling point in the last 20 ms" : "",
+            word(vp + at("vp.queue") + at("ps_queue.count")));
+    } else {
+        say("vp %u (%s, LWP %u): %s; %u ready%s", i, kind, tid, parked ? "sleeps" : "looks for work",
+            word(vp + at("vp.queue") + at("ps_queue.count")), mail > 1 ? "; mail waits" : "");
+    }
+    if (pointer(vp + at("vp.pinned")))
+        say("  its root is ready");
+    say_queue("in its queue:", vp + at("vp.queue"));
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------------- */
+
+static int begin(const struct dump_process *process, dump_line_fn *line, void *context)
+{
+    d.process = process;
+    d.line = line;
+    d.context = context;
+    d.num_openmp = d.waiting = 0;
+    int err = load_table(process->layout, d.field, &d.num_fields);
+    if (err)
+        return err;
+    if (process->openmp)
+        load_table(process->openmp, d.openmp, &d.num_openmp);
+    load_maps();
+    /* The runtime's code: the executable mapping next below its data. */
+    d.runtime_start = d.runtime_end = 0;
+    for (unsigned i = 0; i < d.num_maps; i++)
+        if (d.map[i].start < process->layout && d.map[i].start > d.runtime_start) {
+            d.runtime_start = d.map[i].start;
+            d.runtime_end = d.map[i].end;
+        }
+    return 0;
+}
+
+unsigned dump_waiting(const struct dump_process *process, dump_line_fn *line, void *context)
+{
+    if (begin(process, line, context) == 0)
+        for_each_stack(say_waiting);
+    return d.waiting;
+}
+
+int dump_state(const struct dump_process *process, dump_line_fn *line, void *context)
+{
+    static uint64_t ticks[4096];
+    int err = begin(process, line, context);
+    if (err)
+        return err;
+    unsigned slots = word(at("&ps_rt") + at("ps_runtime.num_slots"));
+    slots = slots < 4096 ? slots : 4096;
+    for (unsigned i = 0; i < slots; i++)
+        ticks[i] = vp_at(i) ? read_number(vp_at(i) + at("vp.ticks"), 8) : 0;
+    usleep(20000);
+    uint64_t idle = read_number(at("&ps_idle") + at("ps_idle.word"), 8);
+    say("psthreads: process %d: %u virtual processors, %u slots in use; %u search for work, %u sleep or were never "
+        "needed; %u spares%s",
+        process->pid, word(at("&ps_rt") + at("ps_runtime.num_vps")), slots, (unsigned)(uint32_t)idle,
+        (unsigned)(idle >> 32), word(at("&ps_progress") + at("ps_progress.spares")),
+        word(at("&ps_progress") + at("ps_progress.starving")) ? ", something starves" : "");
+    for (unsigned i = 0; i < slots; i++)
+        if (vp_at(i))
+            say_vp(i, vp_at(i), ticks[i]);
+    if (byte(at("&ps_rt") + at("ps_runtime.has_global")))
+        say_queue("in the global queue:", at("&ps_rt") + at("ps_runtime.global"));
+    unsigned stacks = for_each_stack(say_waiting);
+    say("%u threads wait; %u stacks", d.waiting, stacks);
+    return 0;
+}

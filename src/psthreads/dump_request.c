@@ -1,0 +1,122 @@
+/* PSTHREADS_DUMP=PATH: the state of every vp and thread (dump.c) is written to PATH
+ *   - when somebody creates PATH.request (touch PATH.request); it is removed when PATH is whole;
+ *   - by a deadlock report (deadlock.c).
+ * PATH may contain %p, the process's number, for programs of several processes; a file that is there is replaced, at once (rename).
+ * No signal is used: a kernel thread of its own, made only where the variable is set, sleeps in inotify on the folder. psrun dump PID
+ * shows the same of any process, without the variable and without that thread, where the system lets one read another's memory.
+ *
+ * States: `path` is set once, before the thread is made, and constant then. `writing` is held (compare-and-swap) by who writes. A child of a
+ * fork has no such thread: there, only the deadlock report writes.
+ * Failures: no folder, no inotify, no thread: one line, and no dumps on request. */
+#include "dump_request.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "debug_layout.h"
+#include "os.h"
+#include "vp.h"
+
+#define STACK_BYTES ((size_t)128 * 1024)
+
+static char path[PATH_MAX - 32]; /* with %p; empty: not asked for */
+static int watch = -1;
+static _Atomic uint32_t running, writing;
+
+static void real_path(char *to, size_t bytes, const char *suffix)
+{
+    const char *mark = strstr(path, "%p");
+    if (mark)
+        snprintf(to, bytes, "%.*s%d%s%s", (int)(mark - path), path, getpid(), mark + 2, suffix);
+    else
+        snprintf(to, bytes, "%s%s", path, suffix);
+}
+
+static void write_line(void *context, const char *line)
+{
+    char text[600];
+    int n = snprintf(text, sizeof text, "%s\n", line);
+    ssize_t written = write(*(int *)context, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
+    (void)written; /* a full disk: the dump ends early */
+}
+
+void dump_request_write(void)
+{
+    static char whole[PATH_MAX], part[PATH_MAX];
+    uint32_t no = 0;
+    if (!path[0] || !ps_cas_acquire(&writing, &no, 1))
+        return;
+    real_path(whole, sizeof whole, "");
+    real_path(part, sizeof part, ".part");
+    int file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) {
+        ps_warn("PSTHREADS_DUMP: %s cannot be written (%s): no dump", part, strerror(errno));
+    } else {
+        const struct dump_process here = dump_this_process();
+        int err = dump_state(&here, write_line, &file);
+        if (err)
+            ps_warn("PSTHREADS_DUMP: the state cannot be read (%s): no dump", strerror(err));
+        close(file);
+        if (rename(part, whole) != 0)
+            ps_warn("PSTHREADS_DUMP: %s cannot be written (%s): no dump", whole, strerror(errno));
+    }
+    ps_store_release(&writing, 0);
+}
+
+static void *wait_for_requests(void *arg)
+{
+    char events[4096], request[PATH_MAX];
+    (void)arg;
+    os_thread_name("psthreads-dump");
+    real_path(request, sizeof request, ".request");
+    do {
+        if (access(request, F_OK) != 0)
+            continue;
+        dump_request_write();
+        unlink(request);
+    } while (read(watch, events, sizeof events) > 0 || errno == EINTR);
+    return NULL;
+}
+
+void dump_request_start(void)
+{
+    const char *wish = os_env("PSTHREADS_DUMP");
+    char folder[PATH_MAX];
+    os_thread thread;
+    if (!wish || !*wish || path[0])
+        return;
+    if (strlen(wish) >= sizeof path - 32) {
+        ps_warn("PSTHREADS_DUMP: a path of %zu bytes is too long: no dumps", strlen(wish));
+        return;
+    }
+    strcpy(path, wish);
+    real_path(folder, sizeof folder, "");
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    watch = inotify_init1(IN_CLOEXEC);
+    int err = watch < 0 || inotify_add_watch(watch, slash ? folder : ".", IN_CREATE | IN_MOVED_TO) < 0 ? errno : 0;
+    if (!err)
+        err = os_thread_start(&thread, wait_for_requests, NULL, STACK_BYTES, true);
+    if (err) {
+        ps_warn("PSTHREADS_DUMP=%s: requests cannot be watched for (%s); a deadlock will be written there", path,
+                strerror(err));
+        return;
+    }
+    os_thread_detach(thread);
+    ps_store_release(&running, 1);
+}
+
+unsigned dump_request_runs(void) { return ps_load_acquire(&running); }
+
+void dump_request_after_fork_in_child(void)
+{
+    ps_store_relaxed(&running, 0);
+    ps_store_relaxed(&writing, 0);
+}

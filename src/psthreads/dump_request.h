@@ -1,0 +1,19 @@
+/* PSTHREADS_DUMP: a state dump of this process into a file. See dump_request.c. */
+#ifndef PS_DUMP_REQUEST_H
+#define PS_DUMP_REQUEST_H
+
+#include "dump.h"
+
+/* This process, for dump.h. */
+struct dump_process dump_this_process(void);
+
+/* Reads PSTHREADS_DUMP and begins to wait for requests. Once, when the library starts. */
+void dump_request_start(void);
+/* Writes a dump into the file, if one is asked for. Anybody; one at a time: who comes second does nothing. */
+void dump_request_write(void);
+/* Kernel threads that wait for requests: 0 or 1. */
+unsigned dump_request_runs(void);
+/* In a forked child: nobody waits there. */
+void dump_request_after_fork_in_child(void);
+
+#endif

@@ -1,0 +1,44 @@
+/* Nothing of the runtime can go on for a while, but somebody foreign comes: a kernel thread that the runtime knows nothing of fulfills a
+ * detached task's event after half a second; then a member sleeps in the kernel while the others wait. No deadlock. Prints "done";
+ * with an argument, prints "ready" and never ends its sleep. */
+#include <omp.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static void *foreign(void *event)
+{
+    usleep(500000);
+    omp_fulfill_event((omp_event_handle_t)(uintptr_t)event);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    (void)argv;
+#pragma omp parallel num_threads(3)
+#pragma omp single
+    {
+        omp_event_handle_t event;
+#pragma omp task detach(event)
+        pthread_create(&thread, NULL, foreign, (void *)(uintptr_t)event);
+#pragma omp taskwait
+    }
+    pthread_join(thread, NULL);
+#pragma omp parallel num_threads(3)
+    {
+        if (omp_get_thread_num() == 1) {
+            if (argc > 1) {
+                puts("ready");
+                fflush(stdout);
+                sleep(1000);
+            }
+            usleep(300000);
+        }
+#pragma omp barrier
+    }
+    puts("done");
+    return 0;
+}
