@@ -39,6 +39,7 @@
 #define INLINE_SUCCESSORS 4
 
 struct ort_depend_node {
+    struct ort_depend_successor *shown; /* first: the snapshot that ort_depend_successors has given out; NULL: none */
     struct ps_spin lock;
     _Atomic uint32_t finished;
     _Atomic uint32_t refs;
@@ -80,6 +81,7 @@ static void *get(size_t bytes)
 static struct ort_depend_node *new_node(struct ort_team *team, struct ort_task *task)
 {
     struct ort_depend_node *node = get(sizeof *node);
+    node->shown = NULL;
     ps_spin_init(&node->lock);
     ps_store_relaxed(&node->finished, 0);
     ps_store_relaxed(&node->refs, 1);
@@ -104,7 +106,23 @@ static void drop(struct ort_depend_node *node)
         return;
     if (node->successors != node->few)
         ps_race_free(node->successors);
+    free(node->shown);
     ps_race_free(node);
+}
+
+struct ort_depend_successor *ort_depend_successors(struct ort_task *t)
+{
+    struct ort_depend_node *node = t->node;
+    if (node == NULL)
+        return NULL;
+    ps_spin_lock(&node->lock);
+    struct ort_depend_successor *list = node->n == 0 ? NULL : realloc(node->shown, node->n * sizeof *list);
+    if (list != NULL)
+        node->shown = list;
+    for (unsigned i = 0; list != NULL && i < node->n; i++)
+        list[i] = (struct ort_depend_successor){node->successors[i], i + 1 < node->n ? &list[i + 1] : NULL};
+    ps_spin_unlock(&node->lock);
+    return list;
 }
 
 static bool is_finished(struct ort_depend_node *node) { return ps_load_acquire(&node->finished); }

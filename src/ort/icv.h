@@ -89,6 +89,7 @@ enum ort_wait_policy { ORT_POLICY_UNSET, ORT_POLICY_ACTIVE, ORT_POLICY_PASSIVE }
 struct ort_settings {
     struct ort_icv initial; /* of every root */
     bool cancellation;
+    bool unbounded_tasks; /* a member with many tasks in its deque defers the next one too */
     bool static_is_plain; /* OMP_SCHEDULE says static without a modifier, which implies monotonic */
     bool display_affinity;
     bool debug;

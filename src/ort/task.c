@@ -289,7 +289,7 @@ static bool deque_full(struct ps_deque *d)
     if (PS_LIKELY(bottom - d->top_seen < DEQUE_FULL))
         return false;
     d->top_seen = ps_load_acquire(&d->top);
-    return bottom - d->top_seen >= DEQUE_FULL;
+    return bottom - d->top_seen >= DEQUE_FULL && !ort_settings.unbounded_tasks;
 }
 
 bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags)

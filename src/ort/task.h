@@ -181,6 +181,14 @@ struct ort_task_args {
     void **event; /* with ORT_TASK_DETACH: gets the handle; so does the first pointer of data */
 };
 
+/* The tasks that wait for t, as a list that lives as long as t's node; a snapshot, made anew by each call. A node's first word points to it. For whoever
+ * looks at the graph of a task that has not begun. */
+struct ort_depend_successor {
+    struct ort_depend_node *node;
+    struct ort_depend_successor *next;
+};
+struct ort_depend_successor *ort_depend_successors(struct ort_task *t);
+
 /* Makes a task and queues it, or runs it at once. [switches] */
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args);
 

@@ -1,7 +1,7 @@
 /* The KMP_ variables: libomp's own, beside OpenMP's (which the core reads).
  *
  * Honoured: KMP_STACKSIZE, KMP_BLOCKTIME, KMP_LIBRARY, KMP_WARNINGS, KMP_SETTINGS, KMP_DETERMINISTIC_REDUCTION, KMP_FORCE_REDUCTION,
- * KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. OpenMP's own variable is stronger where both say something.
+ * KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. OpenMP's own variable is stronger where both say something.
  * Of no meaning here, in silence: KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at every
  * level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE.
  * KMP_AFFINITY and KMP_HW_SUBSET: affinity.c.
@@ -63,7 +63,11 @@ static void apply_blocktime(int32_t ms)
 
 static void read_blocktime(void)
 {
-    const char *text = os_env("KMP_BLOCKTIME");
+    const char *text = os_env("KMP_BLOCKTIME"), *policy = os_env("OMP_WAIT_POLICY");
+    if (text == NULL && policy != NULL) /* what kmp_get_blocktime answers */
+        kmpc_settings.blocktime_ms = strcasecmp(policy, "active") == 0    ? KMPC_BLOCKTIME_INFINITE
+                                     : strcasecmp(policy, "passive") == 0 ? 0
+                                                                          : kmpc_settings.blocktime_ms;
     if (text == NULL)
         return;
     if (parse_blocktime(text, &kmpc_settings.blocktime_ms))
@@ -120,9 +124,30 @@ static void read_limits(void)
         ort_settings.teams_thread_limit = (unsigned)limit;
 }
 
+/* libomp takes what it does not know as default, in silence. */
+static bool set_offload(const char *value)
+{
+    ort_settings.offload = strcasecmp(value, "mandatory") == 0  ? ORT_OFFLOAD_MANDATORY
+                           : strcasecmp(value, "disabled") == 0 ? ORT_OFFLOAD_DISABLED
+                                                                : ORT_OFFLOAD_DEFAULT;
+    return true;
+}
+
+bool kmpc_set_default(const char *name, const char *value)
+{
+    if (strcmp(name, "OMP_TARGET_OFFLOAD") == 0)
+        return set_offload(value);
+    if (strcmp(name, "KMP_BLOCKTIME") == 0)
+        return parse_blocktime(value, &kmpc_settings.blocktime_ms);
+    if (strcmp(name, "KMP_WARNINGS") != 0)
+        return false;
+    kmpc_settings.quiet = strcasecmp(value, "off") == 0 || strcasecmp(value, "false") == 0 || strcmp(value, "0") == 0;
+    return true;
+}
+
 __attribute__((constructor)) static void load(void)
 {
-    bool warnings = true, settings = false;
+    bool warnings = true, settings = false, throttle = true;
     /* KMP_WARNINGS=off is also spelled 0 and false, as other switches. */
     os_env_bool("KMP_WARNINGS", &warnings, "true");
     kmpc_settings.quiet = !warnings;
@@ -132,6 +157,8 @@ __attribute__((constructor)) static void load(void)
     read_blocktime();
     read_reduction();
     read_limits();
+    os_env_bool("KMP_ENABLE_TASK_THROTTLING", &throttle, "true");
+    ort_settings.unbounded_tasks = !throttle;
     kmpc_affinity_env_read();
     os_env_bool("KMP_SETTINGS", &settings, "false");
     if (settings)

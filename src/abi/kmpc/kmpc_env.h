@@ -14,6 +14,9 @@ struct kmpc_settings {
 };
 extern struct kmpc_settings kmpc_settings;
 
+/* One setting by its variable's name, after the loader too; false: not one that can be changed then, or unreadable. */
+bool kmpc_set_default(const char *name, const char *value);
+
 /* KMP_AFFINITY; KMP_HW_SUBSET is read when processors are counted first. In the loader. */
 void kmpc_affinity_env_read(void);
 

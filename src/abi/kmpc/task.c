@@ -334,3 +334,18 @@ PS_EXPORT uint64_t __kmpc_get_parent_taskid(void)
 {
     return (uint64_t)(uintptr_t)ps_load_relaxed(&ort_self()->task->parent);
 }
+
+/* --- the graph, for libraries that look at it; and for libomptarget ------------------------------------------------------------------- */
+
+PS_EXPORT void *__kmpc_task_get_depnode(struct kmpc_task *task)
+{
+    ort_depend_successors(kmpc_head(task)->core);
+    return kmpc_head(task)->core->node;
+}
+PS_EXPORT void *__kmpc_task_get_successors(struct kmpc_task *task)
+{
+    return ort_depend_successors(kmpc_head(task)->core);
+}
+
+/* Where a target task keeps its stream: there is none, so that libomptarget waits for the device in the task itself. */
+PS_EXPORT void **__kmpc_omp_get_target_async_handle_ptr(PS_UNUSED int32_t gtid) { return NULL; }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kmpc.h"
 #include "kmpc_env.h"
@@ -70,11 +71,19 @@ PS_EXPORT void kmp_set_warnings_on_(void) { kmpc_settings.quiet = false; }
 PS_EXPORT void kmp_set_warnings_off(void) { kmpc_settings.quiet = true; }
 PS_EXPORT void kmp_set_warnings_off_(void) { kmpc_settings.quiet = true; }
 
-/* Settings as text ("KMP_BLOCKTIME=1|..."): the environment is read when the library is loaded, so these come too late. */
+/* Settings as text ("KMP_BLOCKTIME=1|..."): the environment is read when the library is loaded, so that most come too late. */
 static void set_defaults(const char *text)
 {
-    if (!kmpc_settings.quiet)
-        ps_warn("kmp_set_defaults(\"%s\") is not supported; using the environment instead", text);
+    char *copy = text == NULL ? NULL : strdup(text), *rest = copy;
+    for (char *one; copy != NULL && (one = strsep(&rest, "|")) != NULL;) {
+        char *value = strchr(one, '=');
+        if (value != NULL)
+            *value++ = '\0';
+        if (*one != '\0' && (value == NULL || !kmpc_set_default(one, value)) && !kmpc_settings.quiet)
+            ps_warn("kmp_set_defaults(\"%s%s%s\") cannot be set now; using the environment instead", one,
+                    value == NULL ? "" : "=", value == NULL ? "" : value);
+    }
+    free(copy);
 }
 PS_EXPORT void kmp_set_defaults(const char *text) { set_defaults(text); }
 PS_EXPORT void kmp_set_defaults_(const char *text, PS_UNUSED size_t length) { set_defaults(text); }
@@ -155,6 +164,12 @@ PS_EXPORT int kmp_get_affinity(void **mask) { return get_mask(mask); }
 PS_EXPORT int kmp_get_affinity_(void **mask) { return get_mask(mask); }
 PS_EXPORT int kmp_set_affinity(PS_UNUSED void **mask) { return -1; }
 PS_EXPORT int kmp_set_affinity_(PS_UNUSED void **mask) { return -1; }
+PS_EXPORT void kmp_set_thread_affinity_mask_initial(void)
+{
+    struct os_cpuset all;
+    os_affinity_at_start(&all);
+    os_affinity_set(&all);
+}
 PS_EXPORT int kmp_get_affinity_max_proc(void) { return OS_MAX_CPUS; }
 PS_EXPORT int kmp_get_affinity_max_proc_(void) { return OS_MAX_CPUS; }
 

@@ -50,6 +50,10 @@ kmpc_versioned_\name:
     versioned omp_get_default_allocator
     versioned omp_get_default_allocator_
     versioned omp_get_default_device
+    versioned omp_get_device_from_uid
+    versioned omp_get_device_from_uid_
+    versioned omp_get_uid_from_device
+    versioned omp_get_uid_from_device_
     versioned omp_get_default_device_
     versioned omp_get_device_num
     versioned omp_get_device_num_
