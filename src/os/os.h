@@ -57,6 +57,9 @@ int os_interrupt(int tid, os_interrupt_fn *fn);
  * there, neither the runtime nor the C library is in the middle of anything. */
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes);
 
+/* Whether address is code of the program's, as far as the last os_interrupt knew: neither the C library's nor the runtime's. */
+bool os_program_code(uintptr_t address);
+
 /* --- loaded objects ---------------------------------------------------------------------------------------------- */
 
 /* dl_iterate_phdr, never in the middle of a fork; false: not done, for in this forked child it would hang (objects.c). visit must not ask again. Whoever visits with a lock in hand that its own

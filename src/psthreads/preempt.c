@@ -19,8 +19,67 @@
  * Rejected: roots that sleep while their vp is carried on by another kernel thread (two system calls for each wait of a root, which is
  * the first thread of every outermost team); running the root elsewhere (its kernel thread's storage, number and mask are
  * part of its identity). */
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* dladdr */
+#endif
 #include "race.h"
 #include "vp.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#else
+#define backtrace(addresses, n) 0
+#endif
+
+#define DEPTH 32
+#define SAMPLE_TRIES 50
+
+/* What the interrupted thread was doing. Written in the handler, then `taken` (release); read by the monitor. */
+static struct {
+    void *at[DEPTH];
+    int n;
+    _Atomic uint32_t taken;
+} sample;
+
+static bool take_sample(void *frame)
+{
+    (void)frame;
+    if (!ps_load_relaxed(&sample.taken)) {
+        sample.n = backtrace(sample.at, DEPTH);
+        ps_store_release(&sample.taken, 1);
+        os_wake(&sample.taken, 1);
+    }
+    return false;
+}
+
+void progress_where(struct vp *vp, char *buf, size_t bytes)
+{
+#if !defined(__SANITIZE_THREAD__)
+    sample.n = backtrace(sample.at, DEPTH); /* not in the handler for the first time: it loads an object */
+    ps_store_relaxed(&sample.taken, 0);
+    if (os_interrupt(ps_load_relaxed(&vp->tid), take_sample) != 0)
+        return;
+    for (int i = 0; i < SAMPLE_TRIES && !ps_load_acquire(&sample.taken); i++)
+        os_park(&sample.taken, 0, INT64_C(1000000));
+    if (!ps_load_acquire(&sample.taken))
+        return;
+    for (int i = 0; i < sample.n; i++) {
+        Dl_info of;
+        if (!os_program_code((uintptr_t)sample.at[i]) || !dladdr(sample.at[i], &of) || !of.dli_fname)
+            continue;
+        const char *name = strrchr(of.dli_fname, '/');
+        snprintf(buf, bytes, "%s+0x%lx (%s)", name ? name + 1 : of.dli_fname,
+                 (unsigned long)((uintptr_t)sample.at[i] - (uintptr_t)of.dli_fbase),
+                 of.dli_sname ? of.dli_sname : "no symbol");
+        return;
+    }
+#else
+    (void)vp, (void)buf, (void)bytes, (void)take_sample;
+#endif
+}
 
 static bool give_way(void *frame)
 {

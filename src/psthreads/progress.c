@@ -9,6 +9,11 @@
 #define PROGRESS_TICK_NS INT64_C(5000000)
 #define PROGRESS_STALL_NS INT64_C(20000000)
 #define STALL_TICKS (PROGRESS_STALL_NS / PROGRESS_TICK_NS)
+/* Where stalls repeat, the next one is noticed sooner: the monitor's ticks are shorter until there has been none for QUICK_FOR_NS. */
+#define QUICK_TICK_NS INT64_C(1000000)
+#define QUICK_STALL_TICKS 2
+#define QUICK_CALM_TICKS 10 /* the system counts used time by its own clock's ticks, which may be 4 ms and more */
+#define QUICK_FOR_NS INT64_C(1000000000)
 #define QUIET_TICKS 20 /* ticks with nothing pending before the monitor sleeps */
 #define BURST_MAX 64
 #define MONITOR_TRIES 3
@@ -26,11 +31,23 @@ static struct {
     unsigned still; /* ticks of the monitor without one of the vp's */
 } seen[PS_MAX_VPS];
 
+/* The monitor's own: its pace, until when it stays quick, and how many spares the last stalls took. */
+static struct {
+    bool quick;
+    uint64_t quick_until_ns;
+    unsigned usual, most;
+} pace;
+
+static int64_t tick_ns(void) { return pace.quick ? QUICK_TICK_NS : PROGRESS_TICK_NS; }
+static unsigned stall_ticks(void) { return pace.quick ? QUICK_STALL_TICKS : STALL_TICKS; }
+static unsigned calm_ticks(void) { return pace.quick ? QUICK_CALM_TICKS : STALL_TICKS + 1; }
+
 struct survey {
-    unsigned pending; /* entries ready in all queues */
-    unsigned roots;   /* ready, each bound to its vp */
-    unsigned stuck;   /* vps that hold some of them up */
-    unsigned bound;   /* such vps whose places' queues are not empty */
+    struct vp *holder; /* one of the stuck, with a kernel thread */
+    unsigned pending;  /* entries ready in all queues */
+    unsigned roots;    /* ready, each bound to its vp */
+    unsigned stuck;    /* vps that hold some of them up */
+    unsigned bound;    /* such vps whose places' queues are not empty */
 };
 
 /* Has vp's kernel thread, which passed no scheduling point for a while, used the processor or gone to sleep in the kernel? */
@@ -40,7 +57,7 @@ static bool really_stuck(struct vp *vp, unsigned id)
     bool sleeping = false;
     if (os_thread_usage(ps_load_relaxed(&vp->tid), &cpu_ns, &sleeping) != 0)
         return false;
-    bool used = cpu_ns - seen[id].cpu_ns > (uint64_t)PROGRESS_TICK_NS;
+    bool used = cpu_ns - seen[id].cpu_ns > (uint64_t)tick_ns() * stall_ticks() / 4;
     return used || sleeping;
 }
 
@@ -62,9 +79,11 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
     }
     /* Of a kernel thread that is gone: what last ran there is put there when it is readied, and others may never come to steal it. */
     bool orphan = !ps_load_relaxed(&vp->attached);
-    if (seen[id].still <= STALL_TICKS || !(orphan || really_stuck(vp, id)))
+    if (seen[id].still <= stall_ticks() || !(orphan || really_stuck(vp, id)))
         return;
     s->stuck += ready != 0;
+    if (ready && !orphan)
+        s->holder = vp;
     s->bound += bound != 0;
     if (root && !orphan)
         progress_preempt(vp); /* again at each tick: what it interrupts may not be ready to go */
@@ -89,7 +108,7 @@ static void forget_stalls(void)
         seen[id].still = 0;
 }
 
-static void start_spares(unsigned n)
+static void start_spares(unsigned n, struct vp *holder)
 {
     static _Atomic uint32_t said, refusal_said;
     while (n-- > 0 && ps_load_relaxed(&ps_progress.spares) < ps_rt.max_spares)
@@ -100,10 +119,31 @@ static void start_spares(unsigned n)
                         "they wait (said once)");
             return;
         }
-    if (ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
-        ps_warn("a thread has held its processor for %d ms while others were ready: spare kernel threads carry those "
+    unsigned spares = ps_load_relaxed(&ps_progress.spares);
+    pace.most = spares > pace.most ? spares : pace.most;
+    if (ps_rt.verbose && !ps_xchg_acq_rel(&said, 1)) {
+        char where[256] = "unknown code";
+        if (holder)
+            progress_where(holder, where, sizeof where);
+        ps_warn("a thread has held its processor for %d ms, in %s, while others were ready: spare kernel threads carry "
+                "those "
                 "(said once)",
-                (int)(PROGRESS_STALL_NS / 1000000));
+                (int)(PROGRESS_STALL_NS / 1000000), where);
+    }
+}
+
+/* A stall ended, or none was seen for a while. */
+static void calm_down(void)
+{
+    pace.usual = pace.most;
+    pace.most = 0;
+    if (pace.quick && os_now_ns() > pace.quick_until_ns) {
+        pace.quick = false;
+        pace.usual = 0;
+    }
+    ps_store_relaxed(&ps_progress.starving, 0);
+    if (ps_places_on())
+        ps_bind_starving(false);
 }
 
 /* Watches until nothing has been pending for a while. */
@@ -111,21 +151,24 @@ static void watch(void)
 {
     unsigned quiet = 0, burst = 1, calm = 0;
     while (quiet < QUIET_TICKS && !ps_load_acquire(&stop_word)) {
-        os_park(&stop_word, 0, PROGRESS_TICK_NS);
+        os_park(&stop_word, 0, tick_ns());
         struct survey s = look();
         quiet = s.pending || s.roots || ps_load_relaxed(&ps_progress.spares) ? 0 : quiet + 1;
         calm = s.stuck ? 0 : calm + 1;
-        if (calm > STALL_TICKS + 1) { /* longer than it takes to see the next stall */
+        if (calm > calm_ticks()) { /* longer than it takes to see the next stall */
             burst = 1;
-            ps_store_relaxed(&ps_progress.starving, 0);
-            if (ps_places_on())
-                ps_bind_starving(false);
+            if (pace.most || pace.quick)
+                calm_down();
         }
         if (s.bound)
             ps_bind_starving(true);
         if (s.stuck && !idle_any()) {
             ps_store_relaxed(&ps_progress.starving, 1);
-            start_spares(burst); /* an entry may be a whole team; who finds nothing retires at once */
+            if (burst < pace.usual)
+                burst = pace.usual < BURST_MAX ? pace.usual : BURST_MAX;
+            pace.quick = true;
+            pace.quick_until_ns = os_now_ns() + QUICK_FOR_NS;
+            start_spares(burst, s.holder); /* an entry may be a whole team; who finds nothing retires at once */
             burst = burst < BURST_MAX ? burst * 2 : BURST_MAX;
             forget_stalls();
         }

@@ -14,6 +14,9 @@
  * sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind it, and no vp is idle.
  * Then 1, 2, 4 ... spares are started with each further stall, up to 64 at once, until the stall ends.
  *
+ * A program whose threads spin for one another does so again and again: after a stall the monitor looks every millisecond, takes two for
+ * a stall, and begins with as many spares as the last ones took, until it has seen none for a second.
+ *
  * A root is bound to its kernel thread, and no spare can run it: where it is ready while its kernel thread is held so, that kernel thread
  * is interrupted, and what runs there goes back to a queue (preempt.c). That a root became ready is published as its vp's `pinned`
  * (seq_cst) before `armed` is read (seq_cst); the monitor disarms, then looks at every `pinned` (seq_cst both): one sees the other.
@@ -55,6 +58,10 @@ void progress_preempt(struct vp *vp);
 
 /* Kernel threads of the monitor: 0 or 1. */
 unsigned progress_runs(void);
+/* Writes which code of the program's vp's kernel thread runs, "object+0xoffset (function)", into buf; leaves buf alone where that cannot be
+ * told. Caller: the monitor. */
+void progress_where(struct vp *vp, char *buf, size_t bytes);
+
 /* Stops the monitor's kernel thread, if there is one. Caller: workers are gone, so nobody arms it meanwhile. */
 void progress_stop(void);
 /* As before the first arming: at the start, and in a forked child. */

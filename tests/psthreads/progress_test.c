@@ -97,12 +97,51 @@ static void spares_retire(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
+static _Atomic bool go;
+static void *spins_until_told(void *arg)
+{
+    while (!ps_load_acquire(&go))
+        cpu_pause();
+    return arg;
+}
+
+/* However many threads starve: no more spares than are allowed; and when nothing starves any more, none. */
+static void spares_are_bounded_and_shrink(void **state)
+{
+    (void)state;
+    enum { MOST = 3, THREADS = 20 };
+    psthread_config_t config = {.num_vps = 1, .max_spares = MOST};
+    CHECK(psthread_init(&config) == 0);
+    for (int round = 0; round < 3; round++) { /* the later ones find a monitor that is quick */
+        ps_store_relaxed(&go, false);
+        for (unsigned i = 0; i < THREADS; i++) {
+            psthread_t t;
+            CHECK(psthread_create(&t, NULL, spins_until_told, NULL) == 0);
+            CHECK(psthread_enqueue(t, 0) == 0);
+        }
+        unsigned most = 0;
+        for (int i = 0; i < 20 || (most < MOST && i < 5000); i++) {
+            unsigned now = ps_load_relaxed(&ps_progress.spares);
+            most = now > most ? now : most;
+            usleep(2000);
+        }
+        assert_int_equal(most, MOST);
+        ps_store_release(&go, true);
+        psthread_waitall();
+        for (int i = 0; i < 5000 && ps_load_relaxed(&ps_progress.spares); i++)
+            usleep(1000);
+        assert_int_equal(ps_load_relaxed(&ps_progress.spares), 0);
+    }
+    CHECK(psthread_finalize() == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hand_made_barriers_open),
         cmocka_unit_test(blocking_reads_do_not_hold_writers_up),
         cmocka_unit_test(spares_retire),
+        cmocka_unit_test(spares_are_bounded_and_shrink),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,8 @@ static enum code code_at(uintptr_t address)
     return CODE_NONE;
 }
 
+bool os_program_code(uintptr_t address) { return code_at(address) == CODE_PROGRAM; }
+
 /* --- what was interrupted ----------------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
