@@ -334,12 +334,16 @@ static unsigned num_different(const struct ort_places *list)
     return os_cpuset_count(&all);
 }
 
-/* Read once: programs ask often, and reading it takes files. Two threads that come first read the same. */
-static unsigned quota_at_first(void)
+/* Programs ask often, and reading it takes files; but it may change while the program runs. Whoever finds it old and says so first reads
+ * it; others take what was known. */
+#define QUOTA_AGE_NS UINT64_C(1000000000)
+static unsigned quota_lately(void)
 {
     static _Atomic unsigned known; /* 1 + the quota */
+    static _Atomic uint64_t read_at;
     unsigned q = ps_load_relaxed(&known);
-    if (q == 0) {
+    uint64_t at = ps_load_relaxed(&read_at), now = os_now_ns();
+    if (q == 0 || (now - at > QUOTA_AGE_NS && ps_cas_relaxed(&read_at, &at, now))) {
         q = os_cpu_quota() + 1;
         ps_store_relaxed(&known, q);
     }
@@ -357,7 +361,7 @@ unsigned ort_num_procs(const struct ort_thread *t)
         os_affinity_at_start(&mask);
     else if (os_affinity_get(&mask) != 0)
         return os_num_procs();
-    unsigned n = os_cpuset_count(&mask), quota = quota_at_first();
+    unsigned n = os_cpuset_count(&mask), quota = quota_lately();
     if (quota != 0 && quota < n)
         n = quota;
     return n == 0 ? 1 : n;
