@@ -95,7 +95,7 @@ static inline struct ps_member *ps_team_member(const struct ps_team *team, unsig
 
 /* Before a fork, with no region open: member m belongs to place `place` (from 0; PS_NO_PLACE: to none); then ps_team_bind, with the place
  * that all members of the next regions have, or PS_NO_PLACE and whether they have different ones. Member 0's is the caller's place. */
-#define PS_NO_PLACE (-1)
+#define PS_NO_PLACE (-1) /* also EE_NO_PLACE */
 void ps_member_bind(struct ps_member *m, int place);
 void ps_team_bind(struct ps_team *team, int place, bool scattered);
 /* Opens a region of n >= 2 members; the caller is member 0 from here on. Does not switch. */

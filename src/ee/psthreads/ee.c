@@ -135,7 +135,6 @@ unsigned ee_team_reserve(struct ee_team *team, unsigned n)
                 uth_default_stack_bytes() / 1024, fit);
     return (unsigned)fit;
 }
-_Static_assert(EE_NO_PLACE == PS_NO_PLACE, "no place is the same");
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
 {
     ps_start();
