@@ -38,6 +38,8 @@ struct ee_config {
 void ee_init(const struct ee_config *config);
 /* Carriers that can run at once (vps; for kernel threads: processors). */
 unsigned ee_num_vps(void);
+/* A member's native thread-local variables are its own wherever it runs; false: they are its carrier's. Starts what ee_num_vps starts. */
+bool ee_private_storage(void);
 /* "psthreads" or "pthreads". */
 const char *ee_name(void);
 /* Kernel threads that the runtime itself has at this moment. */

@@ -58,11 +58,7 @@ static void body(struct ee_member *member)
     ort_icv_drop(m->task->icv, m->task);
 }
 
-static void assist(struct ee_member *member)
-{
-    if (PS_LIKELY(!ort_tool_on())) /* to a tool the member's task has ended */
-        ort_task_assist(PS_CONTAINER_OF(member, struct ort_thread, member));
-}
+static void assist(struct ee_member *member) { ort_task_assist(PS_CONTAINER_OF(member, struct ort_thread, member)); }
 
 static const struct ee_team_ops ops = {.body = body, .assist = assist};
 

@@ -4,8 +4,8 @@
  * it comes on its own stack, with its own thread-local variables. A block whose parent's kernel thread is ending has no such region any more: its
  * members' threads end without the event. When the program ends inside of a region, the threads of that region are still at work:
  * no event for them either; the tool's own finalizer comes in any case.
- * An implicit task ends when its member has arrived at the region's end and the explicit tasks below it are complete: it does nothing
- * after that but be counted. With a tool, members that have ended run no more tasks of others (ee_team_ops.assist). */
+ * With a tool the end of a region is a barrier, which it is not otherwise (members that are done return, and are lent to run tasks of others in
+ * ee_team_ops.assist): so a member's implicit task ends on its own stack, after the last explicit task that the member runs. */
 #include "tool.h"
 
 #include "ort.h"
@@ -71,13 +71,6 @@ PS_NOINLINE void ort_tool_run(void (*fn)(void *), void *data)
 
 struct ort_tool_task *ort_tool_task(struct ort_task *task) { return (struct ort_tool_task *)(void *)(task + 1); }
 
-struct ort_thread *ort_tool_native(struct ort_thread *t)
-{
-    while (t->id == 0 && t->team->parent != NULL)
-        t = t->team->parent;
-    return t;
-}
-
 struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_thread **in)
 {
     struct ort_task *task = t->task;
@@ -111,11 +104,46 @@ int ort_tool_state(const struct ort_thread *t)
 
 /* --- threads -------------------------------------------------------------------------------------------------------------------- */
 
+/* The carrier is the native thread; decided with the first region, before which there are roots only. */
+static _Atomic bool by_carrier;
+/* Of the kernel thread; looked at only where it is the native thread, and for roots. Not kept over a callback. */
+static __thread union ort_tool_data own_data;
+static __thread union ort_tool_data *carrier_data;
+
+static PS_NOINLINE union ort_tool_data **carrier(void) { return &carrier_data; }
+
+static PS_NOINLINE void carrier_begins(void)
+{
+    carrier_data = &own_data;
+    __auto_type begin = ps_load_relaxed(&ort_tool_events.thread_begin);
+    if (begin != NULL)
+        begin(ORT_TOOL_WORKER_THREAD, carrier_data);
+}
+
+void ort_tool_native_begins(void)
+{
+    if (ps_load_relaxed(&by_carrier) && *carrier() == NULL)
+        carrier_begins();
+}
+
+ort_tool_ptr ort_tool_thread_data(struct ort_thread *t)
+{
+    if (ps_load_relaxed(&by_carrier)) {
+        ort_tool_native_begins();
+        return *carrier();
+    }
+    while (t->id == 0 && t->team->parent != NULL)
+        t = t->team->parent;
+    return &t->tool.data;
+}
+
 static void thread_begins(struct ort_thread *t, int kind)
 {
     t->tool.begun = true;
     t->tool.data.value = 0;
     t->tool.state = ORT_STATE_OVERHEAD;
+    if (kind == ORT_TOOL_INITIAL_THREAD)
+        *carrier() = &t->tool.data;
     ORT_RAISE(thread_begin, kind, &t->tool.data);
     t->tool.state = 0;
 }
@@ -190,6 +218,8 @@ void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, co
 {
     struct ort_tool_task *task = ort_tool_task(parent->task);
     unsigned n = region->num_threads != 0 ? region->num_threads : ort_icv(parent)->nthreads;
+    if (!ps_load_relaxed(&by_carrier) && !ee_private_storage())
+        ps_store_relaxed(&by_carrier, true);
     ort_tool_enter(parent, region->caller, region->frame);
     team->tool.data.value = 0;
     team->tool.caller = region->caller;
@@ -212,7 +242,7 @@ void ort_tool_member_begins(struct ort_thread *m)
         says_farewell(m);
         return;
     }
-    if (m->id != 0 && !m->tool.begun)
+    if (m->id != 0 && !m->tool.begun && !ps_load_relaxed(&by_carrier))
         thread_begins(m, ORT_TOOL_WORKER_THREAD);
     *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_IMPLICIT};
     m->tool.state = 0;
@@ -247,6 +277,8 @@ void ort_tool_member_ends(struct ort_thread *m)
         ORT_RAISE(sync_region_wait, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, caller);
     }
     m->tool.state = ORT_STATE_WAIT_BARRIER_PARALLEL;
+    if (barrier)
+        ort_task_barrier(m);
     ort_task_member_end(m);
     m->tool.state = ORT_STATE_OVERHEAD;
     if (barrier) {

@@ -17,7 +17,9 @@
  * What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data: a root, or a member other
  * than 0 of a team block, from the first region that it takes part in until the block is freed; member 0 is its parent's thread. So thread
  * data follows the member wherever it runs; the kernel thread below may change in every wait and has no data here. A tool's
- * own thread-local variables are the member's as well (src/uth/tls.h). Rejected: the virtual processor as native thread: events of one
+ * own thread-local variables are the member's as well (src/uth/tls.h). Where they cannot be (ee_private_storage: under a sanitizer, with kernel-thread
+ * entities), tools would find another member's, or none made by a thread_begin: there the native thread is the carrier. Its thread_begin comes
+ * before its first event, its thread_end never, but for a root's. Rejected, elsewhere: the virtual processor as native thread: events of one
  * task would come from several threads, and begin/end pairs would not match on any of them.
  *
  * Fields                       who writes                          who reads
@@ -222,9 +224,13 @@ extern ORT_HIDDEN struct ort_tool_events ort_tool_events;
 #define ORT_RAISE(name, ...)                                         \
     do {                                                             \
         __auto_type raise_ = ps_load_relaxed(&ort_tool_events.name); \
-        if (raise_ != NULL)                                          \
+        if (raise_ != NULL) {                                        \
+            ort_tool_native_begins();                                \
             raise_(__VA_ARGS__);                                     \
+        }                                                            \
     } while (0)
+/* Where the carrier is the native thread: its thread_begin, if it has not been. */
+void ort_tool_native_begins(void);
 
 /* Not an atomic object, since compilers do not compare those in place: two instructions in every entry point would be four. It is a
  * byte that changes once; a reader that is early or late takes the long way, and finds nothing there. */
@@ -299,8 +305,8 @@ void ort_tool_caller(struct ort_thread *t, const void *caller);
 
 /* --- inquiries, by the tool --------------------------------------------------------------------------------------------------------- */
 
-/* The OpenMP thread to which a member belongs: see above. */
-struct ort_thread *ort_tool_native(struct ort_thread *t);
+/* Of the native thread on which t runs: see above. */
+ort_tool_ptr ort_tool_thread_data(struct ort_thread *t);
 struct ort_tool_task *ort_tool_task(struct ort_task *task);
 /* Walks outwards from the thread's task; NULL: there is none. *in: the thread that runs it. */
 struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_thread **in);

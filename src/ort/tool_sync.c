@@ -278,10 +278,7 @@ void ort_tool_position(struct ort_thread *t, bool source, const uint64_t *positi
 
 /* --- the rest ------------------------------------------------------------------------------------------------------------------- */
 
-void ort_tool_flush(struct ort_thread *t, const void *caller)
-{
-    ORT_RAISE(flush, &ort_tool_native(t)->tool.data, caller);
-}
+void ort_tool_flush(struct ort_thread *t, const void *caller) { ORT_RAISE(flush, ort_tool_thread_data(t), caller); }
 
 void ort_tool_cancel(struct ort_thread *t, unsigned which, int what, const void *caller)
 {

@@ -83,6 +83,7 @@ static struct uth_tls *free_list, *all; /* under `lock` */
 static unsigned free_count;
 
 bool uth_tls_enabled(void) { return ps_load_acquire(&status) == ON; }
+bool uth_tls_possible(void) { return ps_load_acquire(&status) >= AVAILABLE; }
 
 /* --- making blocks --- */
 

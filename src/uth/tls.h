@@ -35,6 +35,8 @@ enum uth_tls_mode { UTH_TLS_AUTO, UTH_TLS_ALWAYS, UTH_TLS_NEVER };
  * (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call decides. Returns uth_tls_enabled(). */
 bool uth_tls_init(enum uth_tls_mode mode, bool verbose);
 bool uth_tls_enabled(void);
+/* Blocks are on, or would be if a loaded object had thread-local variables. After uth_tls_init. */
+bool uth_tls_possible(void);
 /* Looks again where objects were loaded since the last look: existing blocks get the initial values of segments in the static
  * part; in mode auto, may turn blocks on (never off). Nothing loaded: some tens of ns. Returns uth_tls_enabled(). */
 bool uth_tls_recheck(void);

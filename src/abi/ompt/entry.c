@@ -109,7 +109,7 @@ static int enumerate_mutex_impls(int current, int *next, const char **name)
 static ompt_data_t *get_thread_data(void)
 {
     struct ort_thread *t = self();
-    return t != NULL ? data_of(&ort_tool_native(t)->tool.data) : NULL;
+    return t != NULL ? data_of(ort_tool_thread_data(t)) : NULL;
 }
 
 static int get_state(uint64_t *wait_id)

@@ -2,8 +2,8 @@
  *
  * As OpenMP 5.1 section 4.2.2 has it: OMP_TOOL; a function ompt_start_tool in the process (the program's own, or a library's that it is linked
  * with or that is preloaded); else one in each library of OMP_TOOL_LIBRARIES, in order. The first that returns a result is the
- * tool. Last, where the process runs under ThreadSanitizer, libarcher.so, if the dynamic linker finds it: libomp does so, and a
- * race detector that does not know the barriers reports races that are none.
+ * tool. libomp then tries Archer in programs under ThreadSanitizer; not so here: the runtime tells the sanitizer itself what orders threads
+ * (src/base/race.h). Archer attaches where it is named.
  * OMP_TOOL_VERBOSE_INIT: disabled, stdout, stderr or a file: how the search went, in libomp's words (its users' scripts read them).
  *
  * When: before the first OpenMP thread exists, on its kernel thread. The end: exit's handlers, or ompt_finalize_tool.
@@ -113,11 +113,8 @@ static ompt_start_tool_result_t *find(void)
     ompt_start_tool_result_t *found = in_process();
     if (found == NULL)
         found = in_libraries();
-    if (found == NULL) {
+    if (found == NULL)
         SAY("...searching tool libraries failed.\n");
-        if (dlsym(RTLD_DEFAULT, "__tsan_init") != NULL)
-            found = in_library("libarcher.so");
-    }
     SAY(found != NULL ? "Tool was started and is using the OMPT interface.\n" : "No OMP tool loaded.\n");
     SAY("----- END LOGGING OF TOOL REGISTRATION -----\n");
     return found;

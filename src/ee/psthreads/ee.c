@@ -5,6 +5,7 @@
 
 #include "address_wait.h"
 #include "check.h"
+#include "tls.h"
 #include "vp.h"
 
 #include <stdio.h>
@@ -65,6 +66,11 @@ unsigned ee_num_vps(void)
 {
     ps_start();
     return ps_rt.num_vps;
+}
+bool ee_private_storage(void)
+{
+    ps_start();
+    return uth_tls_possible();
 }
 const char *ee_name(void) { return "psthreads"; }
 unsigned ee_num_kernel_threads(void) { return ps_started() ? ps_load_relaxed(&ps_rt.num_kernel_threads) : 0; }

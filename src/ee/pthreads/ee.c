@@ -150,6 +150,7 @@ void ee_init(const struct ee_config *wanted)
 }
 
 unsigned ee_num_vps(void) { return num_procs; }
+bool ee_private_storage(void) { return false; }
 const char *ee_name(void) { return "pthreads"; }
 unsigned ee_num_kernel_threads(void) { return ps_load_relaxed(&num_workers); }
 
