@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-__attribute__((noinline)) static int inner_use(volatile int *p) { return p[2]; }
+__attribute__((noipa)) static int inner_use(volatile int *p) { return p[2]; }
 
 int main(void)
 {
