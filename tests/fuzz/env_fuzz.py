@@ -155,8 +155,9 @@ GRAMMAR = {
     "KMP_BLOCKTIME": "time", "KMP_LIBRARY": "word", "KMP_WARNINGS": "boolean", "KMP_SETTINGS": "boolean", "KMP_AFFINITY": "word",
     "KMP_DETERMINISTIC_REDUCTION": "boolean", "KMP_FORCE_REDUCTION": "word", "KMP_DEVICE_THREAD_LIMIT": "number", "KMP_ALL_THREADS": "number",
     "KMP_TEAMS_THREAD_LIMIT": "number", "KMP_HW_SUBSET": "word", "PSTHREADS_NUM_VPS": "number", "PSTHREADS_TLS": "word",
-    "PSTHREADS_VERBOSE": "boolean",
+    "PSTHREADS_VERBOSE": "boolean", "OMP_TOOL": "word",
 }
+NOT_GCCS = ("OMP_TOOL",)
 # Not values to be judged: they make the runtime write, or name files.
 WRITES = ("OMP_DISPLAY_ENV", "OMP_DISPLAY_AFFINITY", "KMP_SETTINGS", "PSTHREADS_VERBOSE", "GOMP_DEBUG")
 FILES = ("PSTHREADS_DUMP", "OMP_TOOL_LIBRARIES", "OMP_TOOL_VERBOSE_INIT")
@@ -199,6 +200,8 @@ def judge_alone(settings, status, out, err):
     named = {}
     for line in err.splitlines():
         name = re.search(r"\b((?:OMP|GOMP|KMP|PSTHREADS)_[A-Z_]*[A-Z])\b", line)
+        if line.startswith("psthreads: the system refuses"):
+            continue  # other processes have taken the kernel threads that there may be
         if not line.startswith("psthreads: ") or not (name or "affinity format" in line or "memory for a stack" in line):
             faults.append(f"a line that names no variable: {line!r}")
         elif name:
@@ -268,7 +271,7 @@ def main():
         settings = {name: grammar.value(name) for name in chosen}
         status, out, err = run(args.program, args.dropin, settings, args.seconds)
         faults = judge_alone(settings, status, out, err)
-        if args.beside and not faults and len(chosen) == 1 and chosen[0].startswith(("OMP_", "GOMP_")):
+        if args.beside and not faults and len(chosen) == 1 and chosen[0].startswith(("OMP_", "GOMP_")) and chosen[0] in GRAMMAR and chosen[0] not in NOT_GCCS:
             name, value = next(iter(settings.items()))
             faults = run_beside(args, name, value, values_of(out), err)
         if faults:
