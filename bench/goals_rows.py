@@ -3,8 +3,6 @@
 A job runs under each of its peers once a round and gives {measure: value}. A row names a measure and its conditions: against a peer,
 how many times better ours must be; or a function of everything measured."""
 
-import json
-import os
 import statistics
 import subprocess
 import time

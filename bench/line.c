@@ -56,7 +56,9 @@ int main(void)
     sched_setaffinity(0, sizeof here, &here);
     double us[SAMPLES];
     unsigned long until = 2ul * TRIPS;
-    for (int i = 0; i < SAMPLES; i++) {
+    unsigned num = 0;
+    /* where the processors are busy with something else, a sample takes seconds, and three must do */
+    for (double begin = sample_now(); num < SAMPLES && (num < 3 || sample_now() - begin < 2); num++) {
         pthread_t t;
         atomic_store(&counter, 0);
         if (pthread_create(&t, &attr, partner, &until)) {
@@ -66,9 +68,9 @@ int main(void)
         play(0, until / 10 * 2); /* the partner is there */
         double start = sample_now();
         play(until / 10 * 2, until);
-        us[i] = (sample_now() - start) / (TRIPS * 0.8) * 1e6;
+        us[num] = (sample_now() - start) / (TRIPS * 0.8) * 1e6;
         pthread_join(t, NULL);
     }
-    sample_print("line round trip", "us", us, SAMPLES);
+    sample_print("line round trip", "us", us, num);
     return 0;
 }
