@@ -5,6 +5,7 @@
 #include "vp.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct ps_places *places(void) { return ps_load_acquire(&ps_rt.places); }
 
@@ -128,6 +129,11 @@ static unsigned place_of(const struct ps_item *item)
     return PS_CONTAINER_OF(item, struct ps_member, thread.item)->place;
 }
 
+static const struct os_cpuset *mask_of(const struct vp *vp, unsigned place)
+{
+    return place != 0 ? &places()->place[place - 1].mask : &vp->own_mask;
+}
+
 PS_NOINLINE void vp_follow_slow(struct vp *vp, const struct psthread *t)
 {
     unsigned place = t->item.bound ? place_of(&t->item) : 0;
@@ -135,7 +141,9 @@ PS_NOINLINE void vp_follow_slow(struct vp *vp, const struct psthread *t)
         return;
     if (vp->place == 0 && os_affinity_get(&vp->own_mask) != 0)
         os_affinity_at_start(&vp->own_mask);
-    move_to(place != 0 ? &places()->place[place - 1].mask : &vp->own_mask);
+    const struct os_cpuset *from = mask_of(vp, vp->place), *to = mask_of(vp, place);
+    if (memcmp(from, to, sizeof *to) != 0) /* a process that was started on one place only need not move */
+        move_to(to);
     vp->place = place;
 }
 

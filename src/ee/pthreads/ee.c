@@ -212,16 +212,20 @@ static void place_mask(uint32_t place, struct os_cpuset *mask)
 /* The calling kernel thread goes to that place; 0: its own mask again. */
 static void follow(uint32_t place)
 {
-    struct os_cpuset mask;
+    struct os_cpuset from, to;
     if (PS_LIKELY(place == here))
         return;
     if (!own_mask && (own_mask = malloc(sizeof *own_mask)) == NULL)
         return;
     if (!here && os_affinity_get(own_mask))
         os_affinity_at_start(own_mask);
+    from = to = *own_mask;
+    if (here)
+        place_mask(here, &from);
     if (place)
-        place_mask(place, &mask);
-    move_to(place ? &mask : own_mask);
+        place_mask(place, &to);
+    if (memcmp(&from, &to, sizeof to) != 0)
+        move_to(&to);
     here = place;
 }
 
