@@ -15,6 +15,7 @@ enum { LESS_OR_EQUAL, GREATER_OR_EQUAL, NOT_EQUAL, LESS, GREATER, INT32 = 5, UIN
 
 uint64_t __kmpc_process_loop_nest_rectang(void *, int32_t, struct bounds *, int32_t);
 void __kmpc_calc_original_ivs_rectang(void *, uint64_t, const struct bounds *, uint64_t *, int32_t);
+int32_t __kmpc_global_thread_num(void *);
 int32_t __kmpc_for_collapsed_init(void *, int32_t, struct bounds *, struct bounds *, int32_t, int32_t *);
 
 /* for (int i = -3; i < 4; i += 2) for (uint64_t j = 9; j > 1; j -= 3) */
@@ -47,7 +48,7 @@ static void triangle(void)
              {.type = INT32, .iv_type = INT32, .comparison = LESS_OR_EQUAL, .lb1 = 1, .ub0 = 1, .ub1 = 2, .step = 1}},
                       chunk[2];
         int32_t last = 0;
-        if (__kmpc_for_collapsed_init(NULL, 0, nest, chunk, 2, &last))
+        if (__kmpc_for_collapsed_init(NULL, __kmpc_global_thread_num(NULL), nest, chunk, 2, &last))
             for (int i = (int)chunk[0].lb0; i <= (int)chunk[0].ub0; i++)
                 for (int j = i == (int)chunk[0].lb0 ? (int)chunk[1].lb0 : i;
                      j <= (i == (int)chunk[0].ub0 ? (int)chunk[1].ub0 : 2 * i + 1); j++)

@@ -158,6 +158,8 @@ static bool next(struct ort_thread *t)
     PS_EXPORT int32_t __kmpc_dispatch_next_##suffix(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid,      \
                                                     int32_t *last, T *lower, T *upper, S *stride)                    \
     {                                                                                                                \
+        if (PS_UNLIKELY((lower == NULL) | (upper == NULL)))                                                          \
+            kmpc_fatal(at, "__kmpc_dispatch_next_" #suffix, "a bound is a null pointer");                            \
         struct ort_thread *t = ort_self();                                                                           \
         if (t->loop.ws == NULL && t->loop.desc != &t->loop.own)                                                      \
             return 0;                                                                                                \

@@ -140,6 +140,13 @@ void kmpc_taskgroup_end(struct ort_thread *t);
 /* Aborts with a line that names the entry point and the source. */
 PS_NORETURN PS_COLD void kmpc_fatal(const struct kmpc_location *where, const char *entry, const char *what);
 
+/* In an entry point: a pointer that the ABI promises. */
+#define KMPC_NOT_NULL(at, p, what)                               \
+    do {                                                         \
+        if (PS_UNLIKELY((p) == NULL))                            \
+            kmpc_fatal(at, __func__, what " is a null pointer"); \
+    } while (0)
+
 /* Schedules (enum sched_type) as the core has them. */
 struct kmpc_schedule {
     unsigned sched; /* enum ort_sched */

@@ -93,8 +93,9 @@ static PS_ALWAYS_INLINE void with_arguments(int argc, kmpc_microtask fn, va_list
         free(r.args);
 }
 
-PS_EXPORT void __kmpc_fork_call(PS_UNUSED struct kmpc_location *where, int32_t argc, kmpc_microtask fn, ...)
+PS_EXPORT void __kmpc_fork_call(struct kmpc_location *where, int32_t argc, kmpc_microtask fn, ...)
 {
+    KMPC_NOT_NULL(where, fn, "the region's function");
     va_list list;
     va_start(list, fn);
     with_arguments(argc, fn, list, open_region);
@@ -102,9 +103,10 @@ PS_EXPORT void __kmpc_fork_call(PS_UNUSED struct kmpc_location *where, int32_t a
 }
 
 /* if clause: one argument, or none (NULL). */
-PS_EXPORT void __kmpc_fork_call_if(PS_UNUSED struct kmpc_location *where, int32_t argc, kmpc_microtask fn,
-                                   int32_t condition, void *argument)
+PS_EXPORT void __kmpc_fork_call_if(struct kmpc_location *where, int32_t argc, kmpc_microtask fn, int32_t condition,
+                                   void *argument)
 {
+    KMPC_NOT_NULL(where, fn, "the region's function");
     struct region r = {
         .fn = fn, .argc = argument == NULL ? 0 : argc, .args = &argument, .caller = ORT_CALLER, .frame = ORT_FRAME};
     if (!condition)
@@ -112,8 +114,9 @@ PS_EXPORT void __kmpc_fork_call_if(PS_UNUSED struct kmpc_location *where, int32_
     open_region(&r);
 }
 
-PS_EXPORT void __kmpc_fork_teams(PS_UNUSED struct kmpc_location *where, int32_t argc, kmpc_microtask fn, ...)
+PS_EXPORT void __kmpc_fork_teams(struct kmpc_location *where, int32_t argc, kmpc_microtask fn, ...)
 {
+    KMPC_NOT_NULL(where, fn, "the region's function");
     va_list list;
     va_start(list, fn);
     ORT_TOOL_CALL(ort_self(), with_arguments(argc, fn, list, teams));

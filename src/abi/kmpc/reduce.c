@@ -46,6 +46,7 @@ static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *
                                     PS_UNUSED size_t bytes, PS_UNUSED void *data,                           \
                                     PS_UNUSED void (*combine)(void *into, void *from), kmpc_critical *lock) \
     {                                                                                                       \
+        KMPC_NOT_NULL(at, lock, "the construct's lock");                                                    \
         return begin(at, lock);                                                                             \
     }
 REDUCE(reduce)

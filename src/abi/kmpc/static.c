@@ -102,6 +102,8 @@ static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribu
     {                                                                                                                  \
         int32_t kind = static_kind(at, "__kmpc_for_static_init_" #suffix, schedule);                                   \
         const struct ort_thread *t = ort_self();                                                                       \
+        if (PS_UNLIKELY((lower == NULL) | (upper == NULL) | (stride == NULL)))                                         \
+            kmpc_fatal(at, "__kmpc_for_static_init_" #suffix, "a bound or the stride is a null pointer");              \
         if (incr == 0)                                                                                                 \
             kmpc_fatal(at, "__kmpc_for_static_init_" #suffix, "the increment is 0");                                   \
         struct range r = RANGE(T, U, *lower, *upper, incr);                                                            \

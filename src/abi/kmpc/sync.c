@@ -110,6 +110,7 @@ PS_EXPORT void __kmpc_end_scope(W, G, PS_UNUSED void *reserved)
 PS_EXPORT void __kmpc_copyprivate(W, G, PS_UNUSED size_t bytes, void *data, void (*copy)(void *to, void *from),
                                   int32_t didit)
 {
+    KMPC_NOT_NULL(at, copy, "the copying function");
     struct ort_thread *t = ort_self();
     if (didit)
         t->team->copyprivate = data;
@@ -133,14 +134,17 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 
 PS_EXPORT void __kmpc_critical(W, G, kmpc_critical *name)
 {
+    KMPC_NOT_NULL(at, name, "the construct's lock");
     ORT_TOLD(ort_tool_lock(name, ORT_MUTEX_CRITICAL, 0, ORT_CALLER), ort_lock(name));
 }
 PS_EXPORT void __kmpc_critical_with_hint(W, G, kmpc_critical *name, uint32_t hint)
 {
+    KMPC_NOT_NULL(at, name, "the construct's lock");
     ORT_TOLD(ort_tool_lock(name, ORT_MUTEX_CRITICAL, hint, ORT_CALLER), ort_lock(name));
 }
 PS_EXPORT void __kmpc_end_critical(W, G, kmpc_critical *name)
 {
+    KMPC_NOT_NULL(at, name, "the construct's lock");
     ORT_TOLD(ort_tool_unlock(name, ORT_MUTEX_CRITICAL, ORT_CALLER), ort_unlock(name));
 }
 

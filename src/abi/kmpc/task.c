@@ -136,11 +136,13 @@ static PS_ALWAYS_INLINE void submit(struct kmpc_task *task, const struct ort_dep
 /* 0: the task has been queued, or run: nothing is left to the caller. */
 PS_EXPORT int32_t __kmpc_omp_task(HEAD, struct kmpc_task *task)
 {
+    KMPC_NOT_NULL(at, task, "the task");
     submit(task, NULL);
     return 0;
 }
 PS_EXPORT int32_t __kmpc_omp_task_parts(HEAD, struct kmpc_task *task)
 {
+    KMPC_NOT_NULL(at, task, "the task");
     submit(task, NULL);
     return 0;
 }
@@ -157,6 +159,7 @@ static PS_NOINLINE void runs_itself(struct ort_thread *t, void *frame)
 #pragma GCC diagnostic ignored "-Wframe-address" /* the program's, if it keeps one */
 PS_EXPORT void __kmpc_omp_task_begin_if0(HEAD, struct kmpc_task *task)
 {
+    KMPC_NOT_NULL(at, task, "the task");
     struct kmpc_task_head *head = kmpc_head(task);
     struct ort_thread *t = ort_self();
     struct ort_task_args args = kmpc_task_args(t, head);
@@ -173,6 +176,7 @@ PS_EXPORT void __kmpc_omp_task_begin_if0(HEAD, struct kmpc_task *task)
 
 PS_EXPORT void __kmpc_omp_task_complete_if0(PS_UNUSED struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
 {
+    KMPC_NOT_NULL(at, task, "the task");
     struct kmpc_task_head *head = kmpc_head(task);
     while (PS_UNLIKELY(head->again)) {
         head->again = false;
@@ -276,6 +280,9 @@ static void drop(struct dependences *d)
 
 PS_EXPORT int32_t __kmpc_omp_task_with_deps(HEAD, struct kmpc_task *task, LISTS)
 {
+    if (PS_UNLIKELY((n > 0 && list == NULL) || (m > 0 && noalias == NULL)))
+        kmpc_fatal(at, __func__, "a list of dependences is a null pointer");
+    KMPC_NOT_NULL(at, task, "the task");
     struct dependences d = {.all = d.few};
     submit(task, gather(&d, n, list, m, noalias));
     drop(&d);
@@ -297,8 +304,18 @@ static PS_ALWAYS_INLINE void wait_for(bool nowait, LISTS)
     drop(&d);
 }
 
-PS_EXPORT void __kmpc_omp_wait_deps(HEAD, LISTS) { wait_for(false, n, list, m, noalias); }
-PS_EXPORT void __kmpc_omp_taskwait_deps_51(HEAD, LISTS, int32_t nowait) { wait_for(nowait != 0, n, list, m, noalias); }
+PS_EXPORT void __kmpc_omp_wait_deps(HEAD, LISTS)
+{
+    if (PS_UNLIKELY((n > 0 && list == NULL) || (m > 0 && noalias == NULL)))
+        kmpc_fatal(at, __func__, "a list of dependences is a null pointer");
+    wait_for(false, n, list, m, noalias);
+}
+PS_EXPORT void __kmpc_omp_taskwait_deps_51(HEAD, LISTS, int32_t nowait)
+{
+    if (PS_UNLIKELY((n > 0 && list == NULL) || (m > 0 && noalias == NULL)))
+        kmpc_fatal(at, __func__, "a list of dependences is a null pointer");
+    wait_for(nowait != 0, n, list, m, noalias);
+}
 
 /* --- waiting ------------------------------------------------------------------------------------------------------------------ */
 

@@ -47,6 +47,8 @@ static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, struct kmp
                                       uint64_t *lower, uint64_t *upper, int64_t step, bool nogroup, int32_t by,
                                       uint64_t size, bool strict, void *dup)
 {
+    if (task == NULL || lower == NULL || upper == NULL)
+        kmpc_fatal(at, "__kmpc_taskloop", "the task or a bound is a null pointer");
     struct ort_thread *t = ort_self();
     struct kmpc_task_head *head = kmpc_head(task);
     if (step == 0)
