@@ -1,9 +1,9 @@
 /* LLVM entry points: loops and sections whose chunks are asked for one by one.
  *
- * Bounds are inclusive. The core numbers a loop's iterations from 0; values are made of the numbers of the chunk that it keeps for the
- * thread (t->loop.lo, hi). When none is left the thread leaves the loop; that it is left early is told by dispatch_deinit (clang 19),
- * or seen at the next barrier or loop (kmpc_leave_cancelled_loop). Schedules of multiples of a vector's length hand out vectors (`unit`). An ordered loop's turn goes from chunk to chunk in the core, so that
- * dispatch_fini, called after each iteration, has nothing to do. */
+ * Bounds are inclusive. The core hands out a chunk as its first value and the one behind its last, 64 bits wide. When none is left the thread
+ * leaves the loop; that it is left early is told by dispatch_deinit (clang 19), or seen at the next barrier or loop
+ * (kmpc_leave_cancelled_loop). Schedules of multiples of a vector's length hand out vectors (`unit` iterations each). An ordered loop's turn
+ * goes from chunk to chunk in the core, so that dispatch_fini, called after each iteration, has nothing to do. */
 #include "kmpc.h"
 
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
@@ -90,16 +90,18 @@ static PS_ALWAYS_INLINE void start(const struct kmpc_location *at, const char *e
     struct ort_thread *t = ort_self();
     kmpc_leave_cancelled_loop(t);
     /* What the ICVs begin with is static for libomp's programs. */
-    if (PS_UNLIKELY(s.runtime) && ort_icv(t)->sched == ORT_SCHED_UNSET)
+    if (PS_UNLIKELY(s.runtime) && ort_icv(t)->sched == ORT_SCHED_UNSET) {
         s.runtime = false;
+        chunk = s.vectors ? chunk : 0;
+    }
     uint64_t unit = 1, of_unit = 0;
     if (PS_UNLIKELY(s.vectors) && !s.ordered)
         unit = vectors(t, &s, chunk, &of_unit);
     struct ort_loop_desc d =
         ort_loop_desc_ull(true, 0, unit == 1 ? trip : trip / unit + (trip % unit != 0), 1, s.sched, of_unit);
     d.start = first;
-    d.step = step;
-    d.end = trip;
+    d.step = step * unit;
+    d.end = first + trip * step;
     d.ordered = s.ordered;
     if (chunk > 0 && !s.vectors && has_chunk(number) && s.sched != ORT_SCHED_AUTO)
         d.chunk = (uint64_t)chunk;
@@ -108,19 +110,10 @@ static PS_ALWAYS_INLINE void start(const struct kmpc_location *at, const char *e
     ort_loop_start(t, &d, s.runtime, NULL, NULL, NULL);
 }
 
-/* A chunk of a loop that is handed out in vectors' lengths, as iterations. */
-static PS_NOINLINE void widen(struct ort_loop *loop)
+/* The next chunk's values, *hi beyond the last; false: the loop has been left. */
+static bool next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
-    const struct ort_loop_desc *d = loop->desc;
-    loop->hi = loop->hi == d->n ? d->end : loop->hi * loop->unit;
-    loop->lo *= loop->unit;
-}
-
-/* The next chunk: its numbers are in t->loop; false: the loop has been left. */
-static bool next(struct ort_thread *t)
-{
-    uint64_t lo, hi;
-    if (ort_loop_next(t, &lo, &hi))
+    if (ort_loop_next(t, lo, hi))
         return true;
     ort_loop_leave(t);
     return false;
@@ -164,17 +157,17 @@ static bool next(struct ort_thread *t)
         if (t->loop.ws == NULL && t->loop.desc != &t->loop.own)                                                      \
             return 0;                                                                                                \
         const struct ort_loop_desc *d = t->loop.desc;                                                                \
-        uint64_t first = d->start, step = d->step, n = d->end;                                                       \
-        if (!next(t))                                                                                                \
-            return 0;                                                                                                \
+        uint64_t step = d->step, end = d->end, lo, hi;                                                               \
         if (PS_UNLIKELY(t->loop.unit != 1))                                                                          \
-            widen(&t->loop);                                                                                         \
-        *lower = (T)(first + t->loop.lo * step);                                                                     \
-        *upper = (T)(first + (t->loop.hi - 1) * step);                                                               \
+            step = (uint64_t)((int64_t)step / (int64_t)t->loop.unit);                                                \
+        if (!next(t, &lo, &hi))                                                                                      \
+            return 0;                                                                                                \
+        *lower = (T)lo;                                                                                              \
+        *upper = (T)(hi - step);                                                                                     \
         if (stride != NULL)                                                                                          \
             *stride = (S)step;                                                                                       \
         if (last != NULL)                                                                                            \
-            *last = t->loop.hi == n;                                                                                 \
+            *last = hi == end;                                                                                       \
         return 1;                                                                                                    \
     }                                                                                                                \
     PS_EXPORT void __kmpc_dispatch_fini_##suffix(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid) {}
