@@ -60,8 +60,8 @@ int main(void)
                 inner += i;
         }
     }
-    printf("result dot %.12g\nresult visits %ld\nresult tree %ld\nresult ordered %ld\nresult inner %ld\n", dot, visits, tree,
-           ordered, inner);
+    printf("result dot %.12g\nresult visits %ld\nresult tree %ld\nresult ordered %ld\nresult inner %ld\n", dot, visits,
+           tree, ordered, inner);
     printf("time %.6f\n", omp_get_wtime() - start);
     free(a);
     free(b);
