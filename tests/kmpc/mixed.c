@@ -1,4 +1,4 @@
-/* A program whose parts were built by clang and by GCC has one runtime: regions of either nest in the other's as parent and child, and what one
+/* A program whose parts were built by clang, GCC and gfortran has one runtime: regions of either nest in the other's as parent and child, and what one
  * sets the other sees. Under libomp and libgomp side by side there would be two of everything. */
 #include "mixed.h"
 
@@ -25,6 +25,28 @@ static int middle(int level, int argument)
     return sum;
 }
 
+#ifdef FORTRAN
+/* Called in gfortran's region, which stands in one of clang's: opens one of clang's, in that one of GCC's. */
+static int from_fortran(int level, int argument)
+{
+    CHECK(level == argument && omp_get_level() == level);
+    int sum = 0;
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+    sum += by_gcc(2, leaf, level + 2);
+    return sum;
+}
+
+static void three_compilers(void)
+{
+    int sum = 0;
+#pragma omp parallel num_threads(3) reduction(+ : sum)
+    sum += by_fortran(2, from_fortran, 2);
+    CHECK(sum == 3 * 2 * (1 + 2 * (2 + 2 * 4)));
+}
+#else
+static void three_compilers(void) {}
+#endif
+
 int main(void)
 {
     omp_set_max_active_levels(8);
@@ -42,6 +64,7 @@ int main(void)
         }
         CHECK(sum == 2 * (3 * of_middle + 3 * 4));
         CHECK(gcc_sees_threads() == 5);
+        three_compilers();
     }
     return 0;
 }
