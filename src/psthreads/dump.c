@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,6 +41,7 @@ static struct {
     struct map map[MAPS_MAX];
     uintptr_t runtime_start, runtime_end; /* of the object that the table is in */
     unsigned waiting;
+    char text[512]; /* the line */
 } d;
 
 /* --- reading --------------------------------------------------------------------------------------------------------- */
@@ -90,16 +90,7 @@ static int load_table(uintptr_t address, struct ps_debug_field *field, unsigned 
 
 /* --- writing --------------------------------------------------------------------------------------------------------- */
 
-static void say(const char *format, ...) PS_PRINTF(1, 2);
-static void say(const char *format, ...)
-{
-    char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    d.line(d.context, line);
-}
+#define say(...) (snprintf(d.text, sizeof d.text, __VA_ARGS__), d.line(d.context, d.text))
 
 /* --- where ----------------------------------------------------------------------------------------------------------- */
 
