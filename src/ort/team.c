@@ -156,6 +156,8 @@ static PS_COLD void shrunk(unsigned wanted, unsigned got, const char *why)
         ps_warn("a parallel region of %u threads gets %u: %s", wanted, got, why);
 }
 
+#define PATIENCE 1000 /* tries, of a thread that has no block at all */
+
 /* A block for the region of *n members that t opens, in t->hot; *n becomes less where there is no memory. */
 static struct ort_team *block(struct ort_thread *t, unsigned *n)
 {
@@ -166,6 +168,16 @@ static struct ort_team *block(struct ort_thread *t, unsigned *n)
     struct ort_team *larger = NULL;
     while (*n > most && (larger = ort_team_alloc(*n)) == NULL)
         *n /= 2;
+    if (PS_UNLIKELY(larger != NULL && wanted > *n && most < *n / 2)) {
+        /* There is hardly more than this: half of it is left to others, who may be about to ask for a region of one. */
+        ort_team_free(larger);
+        *n /= 2;
+        larger = ort_team_alloc(*n);
+    }
+    for (int i = 0; PS_UNLIKELY(larger == NULL && team == NULL) && i < PATIENCE; i++) {
+        ee_yield(); /* whoever has taken all of it just now gives half back */
+        larger = ort_team_alloc(*n = 1);
+    }
     if (larger != NULL) {
         if (team != NULL)
             ort_team_free(team);
