@@ -81,6 +81,12 @@ static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int6
     }
 }
 
+/* Where a barrier orders: another address than the next one's, which who wakes late from this one must not be ordered behind. */
+static const void *barrier_at(const struct ort_team *team, uint32_t phase)
+{
+    return (const char *)&team->tasks + 8 + 8 * (phase & 1);
+}
+
 /* What the program's thread sanitizer is told (race.h): a task begins behind its creation (t) and its predecessors; who waits for
  * it - its parent, a taskgroup, a barrier of the team or the region's end - goes on behind its end, and behind its fulfilment. A
  * descriptor is used again behind the end of the task before. */
@@ -93,6 +99,8 @@ static void tell_end(struct ort_task *t)
     if (t->group != NULL)
         ps_race_release(t->group);
     ps_race_release(&t->team->tasks);
+    if (t->team->n > 1)
+        ps_race_release(barrier_at(t->team, ee_barrier_phase(&t->team->ee)));
 }
 static void tell_begin(struct ort_task *t)
 {
@@ -497,14 +505,14 @@ void ort_task_barrier(struct ort_thread *thread)
         return;
     }
     uint32_t phase = ee_barrier_phase(&team->ee);
-    ps_race_release(&team->tasks);
+    ps_race_release(barrier_at(team, phase));
     if (ee_barrier_arrive(&team->ee)) {
         if (PS_UNLIKELY(ort_settings.cancellation))
             ps_store_relaxed(&team->tasks.loop_cancelled, 0);
         ee_barrier_release(&team->ee);
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wake_barrier(team);
-        ps_race_acquire(&team->tasks);
+        ps_race_acquire(barrier_at(team, phase));
         return;
     }
     /* With tasks about, members wait in the sleepers' list; then await only orders what the others did before what follows. */
@@ -512,5 +520,5 @@ void ort_task_barrier(struct ort_thread *thread)
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER, .phase = phase});
     } while (ee_barrier_await(&team->ee, thread->id, phase) != EE_RELEASED);
-    ps_race_acquire(&team->tasks);
+    ps_race_acquire(barrier_at(team, phase));
 }
