@@ -159,9 +159,12 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
     return true;
 }
 
+static bool schedule_given;
+
 static void read_schedule(struct ort_icv *icv)
 {
     const char *name = ORT_ENV_NAME("OMP_SCHEDULE"), *text = os_env(name);
+    schedule_given = text != NULL;
     if (text != NULL && !parse_schedule(text, &icv->sched, &icv->chunk))
         ps_warn("%s=\"%s\" is not [monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk]; using dynamic "
                 "instead",
@@ -287,6 +290,12 @@ void ort_env_read(void)
     read_offload();
     read_stack_size();
     read_numbers(icv);
+}
+
+void ort_env_read_late(void)
+{
+    if (!schedule_given)
+        read_schedule(&ort_settings.initial);
 }
 
 void ort_env_read_levels(void) { read_levels(&ort_settings.initial); }

@@ -12,4 +12,8 @@ void ort_env_finish(void);
 const char *ort_env_name(const char *name, const char *for_all);
 #define ORT_ENV_NAME(name) ort_env_name(name, name "_ALL")
 
+/* libomp reads the environment at the first OpenMP call, and programs set OMP_SCHEDULE before it: read then, where it was not there in the loader. By
+ * the first thread that asks in libomp's way, once. */
+void ort_env_read_late(void);
+
 #endif

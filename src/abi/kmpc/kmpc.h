@@ -118,6 +118,9 @@ static inline struct kmpc_thread *kmpc_thread(struct ort_thread *t)
 }
 static inline int32_t kmpc_number(struct ort_thread *t) { return kmpc_thread(t)->number; }
 
+/* A program asks in libomp's way: affinity is shown as there from now on, and OMP_SCHEDULE is read where it has come since. */
+void kmpc_asked_as_libomp(void);
+
 /* Gives back a thread's threadprivate copies. */
 void kmpc_threadprivate_free(struct kmpc_threadprivate *copies);
 

@@ -3,7 +3,6 @@
  *
  * Affinity is shown as libomp shows it from the first such call on. The schedule of who has set none is static, and OMP_SCHEDULE=static is
  * reported without the modifier that it implies. */
-#include "display.h"
 #include "kmpc.h"
 
 void omp_set_num_threads(int n);
@@ -18,7 +17,7 @@ size_t omp_get_affinity_format(char *buffer, size_t size);
 void omp_display_affinity(const char *format);
 size_t omp_capture_affinity(char *buffer, size_t size, const char *format);
 
-static void as_libomp(void) { ps_store_relaxed(&ort_display_as_libomp, true); }
+static void as_libomp(void) { kmpc_asked_as_libomp(); }
 
 PS_EXPORT void ompc_set_num_threads(int n) { omp_set_num_threads(n); }
 PS_EXPORT void ompc_set_dynamic(int on) { omp_set_dynamic(on); }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "display.h"
+#include "env.h"
 #include "kmpc.h"
 #include "lock.h"
 
@@ -44,13 +45,19 @@ static void give_back(struct ort_local *local)
     free(k);
 }
 
+void kmpc_asked_as_libomp(void)
+{
+    if (!ps_load_relaxed(&ort_display_as_libomp) && !ps_xchg_acq_rel(&ort_display_as_libomp, true))
+        ort_env_read_late();
+}
+
 PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
 {
     struct kmpc_thread *k = calloc(1, sizeof *k);
     PS_CHECK(k != NULL, "no memory for what compiled code wants of a thread");
     k->local.free = give_back;
     k->number = take_number();
-    ps_store_relaxed(&ort_display_as_libomp, true);
+    kmpc_asked_as_libomp();
     k->bind = ORT_BIND_UNSET;
     t->local = &k->local;
     return k;
