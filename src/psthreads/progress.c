@@ -11,7 +11,8 @@
 #define STALL_TICKS (PROGRESS_STALL_NS / PROGRESS_TICK_NS)
 /* Where stalls repeat, the next one is noticed sooner: the monitor's ticks are shorter until there has been none for QUICK_FOR_NS. */
 #define QUICK_TICK_NS INT64_C(1000000)
-#define QUICK_STALL_TICKS 2
+#define QUICK_AFTER 3 /* stalls; a single one may be a machine's that is busy with something else */
+#define QUICK_STALL_TICKS 5
 #define QUICK_CALM_TICKS 10 /* the system counts used time by its own clock's ticks, which may be 4 ms and more */
 #define QUICK_FOR_NS INT64_C(1000000000)
 #define QUIET_TICKS 20 /* ticks with nothing pending before the monitor sleeps */
@@ -31,11 +32,11 @@ static struct {
     unsigned still; /* ticks of the monitor without one of the vp's */
 } seen[PS_MAX_VPS];
 
-/* The monitor's own: its pace, until when it stays quick, and how many spares the last stalls took. */
+/* The monitor's own: its pace, and until when it stays quick. */
 static struct {
     bool quick;
     uint64_t quick_until_ns;
-    unsigned usual, most;
+    unsigned stalls; /* one soon after the other */
 } pace;
 
 static int64_t tick_ns(void) { return pace.quick ? QUICK_TICK_NS : PROGRESS_TICK_NS; }
@@ -57,7 +58,7 @@ static bool really_stuck(struct vp *vp, unsigned id)
     bool sleeping = false;
     if (os_thread_usage(ps_load_relaxed(&vp->tid), &cpu_ns, &sleeping) != 0)
         return false;
-    bool used = cpu_ns - seen[id].cpu_ns > (uint64_t)tick_ns() * stall_ticks() / 4;
+    bool used = cpu_ns - seen[id].cpu_ns > (uint64_t)PROGRESS_TICK_NS; /* more than the system's clock may be late */
     return used || sleeping;
 }
 
@@ -119,8 +120,6 @@ static void start_spares(unsigned n, struct vp *holder)
                         "they wait (said once)");
             return;
         }
-    unsigned spares = ps_load_relaxed(&ps_progress.spares);
-    pace.most = spares > pace.most ? spares : pace.most;
     if (ps_rt.verbose && !ps_xchg_acq_rel(&said, 1)) {
         char where[256] = "unknown code";
         if (holder)
@@ -135,11 +134,9 @@ static void start_spares(unsigned n, struct vp *holder)
 /* A stall ended, or none was seen for a while. */
 static void calm_down(void)
 {
-    pace.usual = pace.most;
-    pace.most = 0;
-    if (pace.quick && os_now_ns() > pace.quick_until_ns) {
+    if (os_now_ns() > pace.quick_until_ns) {
         pace.quick = false;
-        pace.usual = 0;
+        pace.stalls = 0;
     }
     ps_store_relaxed(&ps_progress.starving, 0);
     if (ps_places_on())
@@ -157,16 +154,14 @@ static void watch(void)
         calm = s.stuck ? 0 : calm + 1;
         if (calm > calm_ticks()) { /* longer than it takes to see the next stall */
             burst = 1;
-            if (pace.most || pace.quick)
+            if (pace.stalls)
                 calm_down();
         }
         if (s.bound)
             ps_bind_starving(true);
         if (s.stuck && !idle_any()) {
             ps_store_relaxed(&ps_progress.starving, 1);
-            if (burst < pace.usual)
-                burst = pace.usual < BURST_MAX ? pace.usual : BURST_MAX;
-            pace.quick = true;
+            pace.quick = ++pace.stalls >= QUICK_AFTER;
             pace.quick_until_ns = os_now_ns() + QUICK_FOR_NS;
             start_spares(burst, s.holder); /* an entry may be a whole team; who finds nothing retires at once */
             burst = burst < BURST_MAX ? burst * 2 : BURST_MAX;

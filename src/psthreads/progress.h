@@ -14,8 +14,9 @@
  * sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind it, and no vp is idle.
  * Then 1, 2, 4 ... spares are started with each further stall, up to 64 at once, until the stall ends.
  *
- * A program whose threads spin for one another does so again and again: after a stall the monitor looks every millisecond, takes two for
- * a stall, and begins with as many spares as the last ones took, until it has seen none for a second.
+ * A program whose threads spin for one another does so again and again: after three stalls the monitor looks every millisecond and takes five for
+ * a stall, until it has seen none for a second. Sooner would not do: the used time that the system tells lags by a tick of its clock,
+ * and on a loaded machine vps that were merely late would look stuck.
  *
  * A root is bound to its kernel thread, and no spare can run it: where it is ready while its kernel thread is held so, that kernel thread
  * is interrupted, and what runs there goes back to a queue (preempt.c). That a root became ready is published as its vp's `pinned`
