@@ -9,11 +9,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.manifold import TSNE
 from sklearn.metrics import pairwise_distances_argmin_min
 
-points, _ = make_blobs(40000, 16, centers=20, random_state=3)
-x, y = make_classification(30000, 20, n_informative=8, random_state=3)
+points, _ = make_blobs(20000, 16, centers=20, random_state=3)
+x, y = make_classification(15000, 20, n_informative=8, random_state=3)
 start = time.perf_counter()
-means = KMeans(20, n_init=3, max_iter=60, random_state=0).fit(points)
-boost = HistGradientBoostingClassifier(max_iter=60, random_state=0).fit(x, y)
+means = KMeans(20, n_init=1, max_iter=40, random_state=0).fit(points)
+boost = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(x, y)
 nearest, distance = pairwise_distances_argmin_min(points[:8000], points[8000:16000])
 flat = TSNE(n_iter_without_progress=50, max_iter=260, random_state=0, init="pca").fit_transform(points[:600])
 print("time", time.perf_counter() - start)
