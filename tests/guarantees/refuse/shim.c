@@ -23,17 +23,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAMES(X)                                                                                                     \
-    X(mmap)                                                                                                          \
-    X(mprotect)                                                                                                      \
-    X(munmap)                                                                                                        \
-    X(madvise)                                                                                                       \
-    X(pthread_create)                                                                                                \
-    X(pthread_getattr_np) X(pthread_key_create) X(sigaction) X(sigaltstack) X(pthread_sigmask) X(prctl) X(getrlimit) \
-        X(open) X(read) X(fopen) X(dlopen) X(malloc) X(calloc) X(realloc) X(aligned_alloc) X(posix_memalign)         \
-            X(_dl_allocate_tls) X(sched_getcpu) X(clock_getres) X(open_memstream) X(gethostname) X(futex_wait)       \
-                X(sched_yield) X(tgkill) X(sched_getaffinity) X(sched_setaffinity) X(rseq) X(get_robust_list)        \
-                    X(other_syscall)
+/* clang-format off */
+#define NAMES(X) \
+    X(mmap) X(mprotect) X(munmap) X(madvise) X(pthread_create) X(pthread_getattr_np) \
+    X(pthread_key_create) X(sigaction) X(sigaltstack) X(pthread_sigmask) X(prctl) X(getrlimit) \
+    X(open) X(read) X(fopen) X(dlopen) X(malloc) X(calloc) X(realloc) X(aligned_alloc) \
+    X(posix_memalign) X(_dl_allocate_tls) X(sched_getcpu) X(clock_getres) X(open_memstream) \
+    X(gethostname) X(futex_wait) X(sched_yield) X(tgkill) X(sched_getaffinity) X(sched_setaffinity) \
+    X(rseq) X(get_robust_list) X(other_syscall)
+/* clang-format on */
 
 enum {
 #define X(name) N_##name,
