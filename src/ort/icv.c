@@ -19,10 +19,9 @@ struct ort_icv *ort_icv_write(struct ort_thread *t)
         ps_warn("no memory to change an internal control variable; it stays as it was");
         return NULL;
     }
-    *copy = *icv;
+    ort_icv_copy(copy, icv);
     copy->owner = task;
     copy->older = mine ? icv : NULL;
-    ps_store_relaxed(&copy->shared, false);
     task->icv = copy;
     return copy;
 }

@@ -44,7 +44,6 @@ enum ort_sched {
 struct ort_icv {
     struct ort_task *owner; /* whose copy this is; NULL: the process's, a team's */
     struct ort_icv *older;  /* former copies of the same task, which others may still use */
-    _Atomic bool shared;    /* a task that runs beside the owner has inherited it */
     bool dynamic;
     uint8_t bind; /* enum ort_bind */
     uint8_t max_active_levels;
@@ -58,7 +57,15 @@ struct ort_icv {
     unsigned thread_limit;
     int default_device;
     uintptr_t default_allocator; /* omp_allocator_handle_t */
+    /* A task that runs beside the owner has inherited it. Last: it is set while others copy what stands before. */
+    _Atomic bool shared;
 };
+
+static inline void ort_icv_copy(struct ort_icv *to, const struct ort_icv *from)
+{
+    __builtin_memcpy(to, from, offsetof(struct ort_icv, shared));
+    ps_store_relaxed(&to->shared, false);
+}
 
 static inline unsigned ort_icv_sched(const struct ort_icv *icv)
 {

@@ -199,7 +199,7 @@ static struct ort_icv *inherit(struct ort_team *team, struct ort_icv *icv)
     if (PS_LIKELY((icv->nthreads_rest | icv->bind_rest) == 0 && icv->bind == (uint8_t)team->bind))
         return icv;
     struct ort_icv *own = &team->icv_store;
-    *own = *icv;
+    ort_icv_copy(own, icv);
     own->owner = NULL;
     own->older = NULL;
     if (own->nthreads_rest > 0) {

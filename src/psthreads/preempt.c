@@ -8,8 +8,8 @@
  * returns from there to what it did.
  *
  * When this is safe: only in code of the program's own, or in a system call in which the C library waits for the program
- * (os_interrupted_program). Then no spin lock of the runtime's is held, nothing is half switched, and no function of the C
- * library has an address of the kernel thread's storage in hand. Anywhere else the interrupt does nothing, and comes again at the monitor's next
+ * that the program called (os_interrupted_program). Then no spin lock of the runtime's is held, nothing is half switched, no function of the
+ * runtime will go on with what was this kernel thread's vp, and none of the C library has an address of the kernel thread's storage in hand. Anywhere else the interrupt does nothing, and comes again at the monitor's next
  * tick. A signal that is late finds another state: everything is looked at anew in the handler.
  *
  * Limits: a root's kernel thread on which the program has blocked every signal cannot be interrupted. System calls that no restart
@@ -90,7 +90,7 @@ static bool give_way(void *frame)
         return false;
     vp = ps_vp();
     self = vp->current;
-    if (!self || self->uth != stack || stack->vp || self->flags & PS_T_NOSTACK)
+    if (!self || vp->held || self->uth != stack || stack->vp || self->flags & PS_T_NOSTACK)
         return false;
     if (!vp_give_way_to_root(vp, self))
         return false;

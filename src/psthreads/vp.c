@@ -69,7 +69,11 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
 struct uth_tls *vp_new_tls(struct vp *vp)
 {
     static _Atomic uint32_t said;
+    vp->held = true;
+    __asm__ volatile("" ::: "memory"); /* read by a handler on this kernel thread */
     struct uth_tls *tls = uth_tls_get();
+    __asm__ volatile("" ::: "memory");
+    vp->held = false;
     if (tls)
         uth_tls_set_stack(tls, vp->uth->stack, vp->uth->stack_bytes);
     else if (!ps_xchg_acq_rel(&said, 1))

@@ -65,7 +65,8 @@ struct vp {
     bool is_guest;
     bool is_spare;        /* carried by a kernel thread of the monitor's */
     uint64_t patience_ns; /* how long it searches before it parks (patience.h); owner only */
-    bool searching;       /* counted in idle's searching; owner only (the waker counts for a parked one) */
+    bool held;      /* the runtime goes on with this vp after calling what the program may have replaced (malloc) */
+    bool searching; /* counted in idle's searching; owner only (the waker counts for a parked one) */
     unsigned id;
     unsigned place;         /* that its kernel thread is bound to, from 1; 0: none */
     struct ps_work handoff; /* for the loop that starts next */

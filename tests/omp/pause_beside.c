@@ -7,7 +7,7 @@ static int regions_run;
 
 static void *opens_regions(void *arg)
 {
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 800; i++) {
         int sum = 0;
 #pragma omp parallel reduction(+ : sum)
         {
@@ -25,7 +25,7 @@ int main(void)
     pthread_t other;
     CHECK(pthread_create(&other, NULL, opens_regions, NULL) == 0);
     int pauses = 0;
-    while (__atomic_load_n(&regions_run, __ATOMIC_SEQ_CST) < 3000) {
+    while (__atomic_load_n(&regions_run, __ATOMIC_SEQ_CST) < 800) {
         CHECK(omp_pause_resource(omp_pause_soft, omp_get_initial_device()) == 0);
         pauses++;
         int sum = 0;

@@ -12,21 +12,26 @@
  * What was interrupted is told by the instruction's address alone, from a list of executable segments that os_interrupt reads anew when
  * objects have been loaded. Two lists are used in turn; a handler that is late by two loads may misjudge, and then only refuses or
  * takes an address of code unloaded meanwhile for what it was.
+ * A wait in the C library is the program's only if the program called it: see for_the_program.
  * Failures: ENOTSUP on other processors, EBUSY where no signal is free, ESRCH. */
 #include "atomic.h"
 #include "os.h"
 
 #include <errno.h>
 #include <link.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#else
+#define backtrace(addresses, n) 0 /* then nothing that waits in the C library is interrupted */
+#endif
+
 #define MAX_RANGES 1024
-#define DIRECT_BYTES 96 /* of code, of one such function */
+#define UNWIND_DEPTH 24
 
 enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_RUNTIME };
 struct range {
@@ -42,7 +47,8 @@ static struct ranges lists[2];
 static _Atomic(const struct ranges *) current; /* written by os_interrupt, read in handlers */
 static unsigned long long objects_seen;        /* os_interrupt's own */
 static os_interrupt_fn *_Atomic function;
-static int signal_number; /* os_interrupt's own; 0: none yet */
+static int signal_number;           /* os_interrupt's own; 0: none yet */
+static _Atomic uint32_t can_unwind; /* written by os_interrupt: the unwinder is loaded, so that a handler may use it */
 
 /* --- whose code -------------------------------------------------------------------------------------------------------- */
 
@@ -114,7 +120,6 @@ bool os_program_code(uintptr_t address) { return code_at(address) == CODE_PROGRA
 #if defined(__x86_64__)
 #define PC(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
 #define SP(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RSP])
-#define LINK(uc) ((uintptr_t)0)
 /* The instruction itself, or what follows it, where the kernel does not restart the call. */
 static bool in_system_call(uintptr_t pc)
 {
@@ -123,7 +128,6 @@ static bool in_system_call(uintptr_t pc)
 #elif defined(__aarch64__)
 #define PC(uc) ((uintptr_t)(uc)->uc_mcontext.pc)
 #define SP(uc) ((uintptr_t)(uc)->uc_mcontext.sp)
-#define LINK(uc) ((uintptr_t)(uc)->uc_mcontext.regs[30])
 static bool in_system_call(uintptr_t pc)
 {
     return !memcmp((void *)pc, "\x01\0\0\xd4", 4) || !memcmp((void *)(pc - 4), "\x01\0\0\xd4", 4);
@@ -131,7 +135,6 @@ static bool in_system_call(uintptr_t pc)
 #elif defined(__riscv)
 #define PC(uc) ((uintptr_t)(uc)->uc_mcontext.__gregs[REG_PC])
 #define SP(uc) ((uintptr_t)(uc)->uc_mcontext.__gregs[REG_SP])
-#define LINK(uc) ((uintptr_t)(uc)->uc_mcontext.__gregs[1])
 static bool in_system_call(uintptr_t pc)
 {
     return !memcmp((void *)pc, "\x73\0\0\0", 4) || !memcmp((void *)(pc - 4), "\x73\0\0\0", 4);
@@ -139,17 +142,19 @@ static bool in_system_call(uintptr_t pc)
 #endif
 
 #ifdef PC
-/* The system calls that the runtime makes on a thread's stack, perhaps with a spin lock in hand, are made by functions that have no
- * frame: who called is certain. Elsewhere (read, a mutex's futex below malloc) it waits without one. */
-static bool for_the_runtime(const ucontext_t *uc)
+/* The C library waits: for the program, or for the runtime, which may have a lock in hand, or a vp that it goes on with afterwards. Who
+ * called is found by unwinding, up to the first code that is not the C library's. */
+static bool for_the_program(const ucontext_t *uc)
 {
-    const uintptr_t direct[] = {(uintptr_t)sched_yield, (uintptr_t)syscall, (uintptr_t)mmap,
-                                (uintptr_t)munmap,      (uintptr_t)madvise, (uintptr_t)mprotect};
-    uintptr_t caller = LINK(uc) ? LINK(uc) : *(const uintptr_t *)SP(uc);
-    for (unsigned i = 0; i < sizeof direct / sizeof direct[0]; i++)
-        if (PC(uc) - direct[i] < DIRECT_BYTES)
-            return code_at(caller) != CODE_PROGRAM;
-    return false;
+    void *at[UNWIND_DEPTH];
+    if (!ps_load_acquire(&can_unwind))
+        return false;
+    int n = backtrace(at, UNWIND_DEPTH), i = 0;
+    while (i < n && (uintptr_t)at[i] != PC(uc)) /* this function's callers, then the signal's frame */
+        i++;
+    while (i < n && code_at((uintptr_t)at[i]) == CODE_C_LIBRARY)
+        i++;
+    return i < n && code_at((uintptr_t)at[i]) == CODE_PROGRAM;
 }
 
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes)
@@ -159,7 +164,7 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
     if (SP(uc) < start || SP(uc) >= end)
         return false;
     enum code of = code_at(pc);
-    return of == CODE_PROGRAM || (of == CODE_C_LIBRARY && in_system_call(pc) && !for_the_runtime(uc));
+    return of == CODE_PROGRAM || (of == CODE_C_LIBRARY && in_system_call(pc) && for_the_program(uc));
 }
 
 static void on_signal(int number, siginfo_t *info, void *frame)
@@ -197,8 +202,19 @@ static bool install(int number)
     return true;
 }
 
+static void load_unwinder(void)
+{
+    void *at[1];
+    if (ps_load_relaxed(&can_unwind) || !os_loading_begin())
+        return;
+    if (backtrace(at, 1) > 0)
+        ps_store_release(&can_unwind, 1);
+    os_loading_end();
+}
+
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {
+    load_unwinder();
     ps_store_release(&function, fn);
     read_ranges();
     bool ready = (signal_number && install(signal_number)) || install(SIGURG);
