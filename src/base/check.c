@@ -20,7 +20,7 @@ static int shorten(char *line, size_t body, const char *fmt, va_list ap)
     if (whole == NULL)
         return LINE_MAX_BYTES - 1;
     vsnprintf(whole, body + 1, fmt, ap);
-    memcpy(line + HEAD_BYTES, "...", 3);
+    memset(line + HEAD_BYTES, '.', 3);
     memcpy(line + HEAD_BYTES + 3, whole + body - TAIL_BYTES, TAIL_BYTES);
     free(whole);
     return LINE_MAX_BYTES - 1;
