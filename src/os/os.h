@@ -123,6 +123,8 @@ unsigned os_cpu_quota(void);
 unsigned os_num_procs(void);
 /* The processor that runs the caller now. */
 int os_current_cpu(void);
+/* How often the calling kernel thread has had to leave its processor to another one. */
+uint64_t os_times_preempted(void);
 
 /* --- topology (src/os/topology.c: hwloc when needed; src/os/synthetic: from a string, tests only) -------------------- */
 

@@ -5,6 +5,7 @@
  * thread ends (a pthread key's destructor).
  *
  * start_lock guards init, finalize, and the making of slots; a pthread mutex, since any kernel thread may come. */
+#include "apart.h"
 #include "check.h"
 #include "debug_layout.h"
 #include "dump_request.h"
@@ -152,6 +153,8 @@ void ps_recheck_tls(void)
     if (PS_LIKELY(now - vp->rechecked_at < ps_rt.recheck_cycles))
         return;
     vp->rechecked_at = now;
+    if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps))
+        ps_apart_look(vp, now);
     if (uth_tls_recheck() && !ps_tls_on())
         ps_store_relaxed(&ps_rt.tls, true);
 }

@@ -80,6 +80,8 @@ struct vp {
     unsigned deal;                     /* cyclic distribution of outer threads */
     unsigned yields;                   /* ee_yield: since the last time that it stood back for other kernel threads */
     uint64_t rechecked_at;             /* cpu_cycles at the last look for loaded objects */
+    uint64_t look_at, waits;           /* apart.h */
+    unsigned meetings;                 /* apart.h */
     _Atomic uint64_t submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
     void *slot;                        /* ee_carrier_slot */
     struct uth native;                 /* the kernel thread's own stack */
@@ -94,7 +96,9 @@ struct vp {
     /* The one context that only this vp may run and that is ready (its uth is adopted); NULL: none.
      * Written by who readies it, taken by the vp. */
     _Atomic(struct psthread *) pinned;
-    _Atomic uint64_t ticks;     /* scheduling points passed; written by the vp, read by the monitor */
+    _Atomic uint64_t ticks;   /* scheduling points passed; written by the vp, read by the monitor */
+    _Atomic uint64_t seen_at; /* its root opened an outermost region, in cpu_cycles, on processor cpu: apart.h */
+    _Atomic uint32_t cpu;
     _Atomic int tid;            /* the system's number of its kernel thread; for the monitor */
     _Atomic uint32_t wake_word; /* 1: a wake is due; taken by the vp */
     _Atomic uint32_t attached;  /* 1: a kernel thread carries it */

@@ -1,0 +1,85 @@
+/* Roots that share a processor are moved apart: see apart.h. */
+#include "apart.h"
+
+#include "vp.h"
+
+/* Times of ps_rt.recheck_cycles, 4 us each. */
+#define LOOK 500    /* between two looks */
+#define REST 5000   /* after a move */
+#define LATELY 5000 /* a root that opened a region within this is active */
+#define MEETINGS 3
+#define ROOTS_MAX 64 /* more of them are never walked over: there is hardly a processor without one */
+
+int ps_apart_pick(const struct os_cpuset *mask, const struct os_cpuset *taken, unsigned cpu)
+{
+    for (unsigned i = 1; i < OS_MAX_CPUS; i++) {
+        unsigned other = (cpu + i) % OS_MAX_CPUS;
+        if (os_cpuset_has(mask, other) && !os_cpuset_has(taken, other))
+            return (int)other;
+    }
+    return -1;
+}
+
+/* Where other roots were lately. True: on the caller's processor, too. */
+static bool meet_others(struct vp *vp, uint64_t now, unsigned cpu, struct os_cpuset *taken)
+{
+    bool met = false;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    os_cpuset_zero(taken);
+    for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
+        struct vp *other = ps_vp_at(id);
+        if (!other || other == vp || !ps_load_relaxed(&other->attached))
+            continue;
+        int64_t ago = (int64_t)(now - ps_load_relaxed(&other->seen_at));
+        unsigned there = ps_load_relaxed(&other->cpu);
+        if (ago >= (int64_t)(LATELY * ps_rt.recheck_cycles) || there >= OS_MAX_CPUS)
+            continue;
+        os_cpuset_add(taken, there);
+        met |= there == cpu;
+    }
+    return met;
+}
+
+static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *taken)
+{
+    struct os_cpuset mask, target;
+    if (os_affinity_get(&mask) != 0)
+        return;
+    int to = ps_apart_pick(&mask, taken, cpu);
+    if (to < 0)
+        return;
+    os_cpuset_zero(&target);
+    os_cpuset_add(&target, (unsigned)to);
+    ps_store_relaxed(&vp->cpu, (unsigned)to); /* first: the one that is left may look while this one moves */
+    if (os_affinity_set(&target) == 0 && os_affinity_set(&mask) != 0) {
+        os_affinity_at_start(&mask); /* its processors were taken from the process meanwhile */
+        os_affinity_set(&mask);
+    }
+}
+
+void ps_apart_look(struct vp *vp, uint64_t now)
+{
+    if (!(vp->current->flags & PS_T_ROOT) || ps_places_on())
+        return;
+    int cpu = os_current_cpu();
+    if (cpu < 0)
+        return;
+    ps_store_relaxed(&vp->cpu, (unsigned)cpu);
+    ps_store_relaxed(&vp->seen_at, now);
+    if ((int64_t)(now - vp->look_at) < 0 || ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps + ROOTS_MAX)
+        return;
+    vp->look_at = now + LOOK * ps_rt.recheck_cycles;
+    struct os_cpuset taken;
+    if (!meet_others(vp, now, (unsigned)cpu, &taken)) {
+        vp->meetings = 0;
+        return;
+    }
+    uint64_t waits = os_times_preempted();
+    vp->meetings = waits != vp->waits ? vp->meetings + 1 : 0;
+    vp->waits = waits;
+    if (vp->meetings < MEETINGS)
+        return;
+    vp->meetings = 0;
+    vp->look_at = now + REST * ps_rt.recheck_cycles;
+    move_away(vp, (unsigned)cpu, &taken);
+}
