@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo programs check test guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm asan tsan ubsan bench bench-plots install format format-check lint clean
+.PHONY: all help demo programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm asan tsan ubsan bench bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -23,6 +23,7 @@ help:
 ## make fuzz         random values of every environment variable, CASES=5000 of them
 ## make refuse       each call of the system that the runtime makes fails in turn (about half an hour)
 ## make soak         everything that programs rely on, mixed in one process for SOAK=1800 seconds: nothing hangs, nothing grows
+## make models       the protocols' Promela models, searched by spin (two minutes)
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
 ## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm: one of them)
 ## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; tools/programs/run --quick: less)
@@ -51,7 +52,12 @@ check:
 	$(MAKE) test
 
 test: all
-	cd $(BUILD) && $(CTEST)
+	cd $(BUILD) && $(CTEST) -LE '^models$$'
+
+models:
+	tools/install-deps build check
+	$(MAKE) all
+	cd $(BUILD) && $(CTEST) -L '^models$$'
 
 guarantees: all
 	cd $(BUILD) && $(CTEST) -L guarantees --repeat until-fail:$(or $(REPEAT),1)
