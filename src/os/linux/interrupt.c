@@ -12,7 +12,10 @@
  * What was interrupted is told by the instruction's address alone, from a list of executable segments that os_interrupt reads anew when
  * objects have been loaded. Two lists are used in turn; a handler that is late by two loads may misjudge, and then only refuses or
  * takes an address of code unloaded meanwhile for what it was.
- * A wait in the C library is the program's only if the program called it: see for_the_program.
+ * A wait in the C library is the program's only if the program called it, and code of the program's is not what it was about to do if it is
+ * a signal handler's: the program's handler runs in the middle of anything, the runtime's own code too, and often just when we come, since
+ * signals that are pending together are delivered one on top of the other. Both are found by unwinding. Limit: where there is no unwinder
+ * (musl; a forked child that can load nothing) handlers are not told from other code.
  * Failures: ENOTSUP on other processors, EBUSY where no signal is free, ESRCH. */
 #include "atomic.h"
 #include "os.h"
@@ -31,7 +34,7 @@
 #endif
 
 #define MAX_RANGES 1024
-#define UNWIND_DEPTH 24
+#define UNWIND_DEPTH 32
 
 enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_RUNTIME };
 struct range {
@@ -54,7 +57,9 @@ static _Atomic uint32_t can_unwind; /* written by os_interrupt: the unwinder is 
 
 static uint8_t owner(const struct dl_phdr_info *info, bool ours)
 {
-    static const char *const names[] = {"libc.so.", "ld-linux", "ld64.so", "libpthread.so.", "ld-musl", "libc.musl"};
+    static const char *const names[] = {
+        "libc.so.", "ld-linux",  "ld64.so",     "libpthread.so.",
+        "ld-musl",  "libc.musl", "libgcc_s.so."}; /* the unwinder's: it may have a lock in hand that we would take */
     const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
     name = name ? name + 1 : info->dlpi_name ? info->dlpi_name : "";
     if (ours)
@@ -142,19 +147,22 @@ static bool in_system_call(uintptr_t pc)
 #endif
 
 #ifdef PC
-/* The C library waits: for the program, or for the runtime, which may have a lock in hand, or a vp that it goes on with afterwards. Who
- * called is found by unwinding, up to the first code that is not the C library's. */
-static bool for_the_program(const ucontext_t *uc)
+/* What was interrupted is the program's own doing: nothing of the runtime's is beneath a signal handler, and a wait in the C library is
+ * for the program, not for the runtime, which may have a lock in hand, or a vp that it goes on with afterwards. */
+static bool for_the_program(const ucontext_t *uc, bool in_library)
 {
     void *at[UNWIND_DEPTH];
     if (!ps_load_acquire(&can_unwind))
-        return false;
+        return !in_library;
     int n = backtrace(at, UNWIND_DEPTH), i = 0;
     while (i < n && (uintptr_t)at[i] != PC(uc)) /* this function's callers, then the signal's frame */
         i++;
+    for (int k = i + 1; i > 0 && k < n; k++)
+        if (at[k] == at[i - 1]) /* another such frame */
+            return false;
     while (i < n && code_at((uintptr_t)at[i]) == CODE_C_LIBRARY)
         i++;
-    return i < n && code_at((uintptr_t)at[i]) == CODE_PROGRAM;
+    return !in_library || (i < n && code_at((uintptr_t)at[i]) == CODE_PROGRAM);
 }
 
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes)
@@ -164,7 +172,9 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
     if (SP(uc) < start || SP(uc) >= end)
         return false;
     enum code of = code_at(pc);
-    return of == CODE_PROGRAM || (of == CODE_C_LIBRARY && in_system_call(pc) && for_the_program(uc));
+    if (of == CODE_C_LIBRARY)
+        return in_system_call(pc) && for_the_program(uc, true);
+    return of == CODE_PROGRAM && for_the_program(uc, false);
 }
 
 static void on_signal(int number, siginfo_t *info, void *frame)
