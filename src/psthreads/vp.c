@@ -78,8 +78,7 @@ struct uth_tls *vp_new_tls(struct vp *vp)
         uth_tls_set_stack(tls, vp->uth->stack, vp->uth->stack_bytes);
     else if (!ps_xchg_acq_rel(&said, 1))
         ps_warn("no memory for a thread's own thread-local storage: it uses its kernel thread's, and regions have one "
-                "thread "
-                "from now on");
+                "thread from now on");
     return tls;
 }
 
