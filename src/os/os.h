@@ -34,6 +34,9 @@ size_t os_mappings_max(void);
  * detached. stack_bytes 0 means the system's default. */
 typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
+/* The calling kernel thread's signal mask is kept; the calling one takes what was kept. One keeper at a time, before the taker is started. */
+void os_signals_keep(void);
+void os_signals_take(void);
 void os_thread_join(os_thread t);
 void os_thread_detach(os_thread t);
 /* Number that the system knows the calling kernel thread by. Never cached across fork. */

@@ -211,6 +211,7 @@ void progress_arm_slow(void)
         for (int i = 0; err && i < MONITOR_TRIES; i++) {
             if (i)
                 os_park(&alive, STARTING, PROGRESS_TICK_NS);
+            os_signals_keep(); /* for spares, which run the program's code and begin with the monitor's mask, all blocked */
             err = os_thread_start(&thread, progress_main, NULL, (size_t)64 * 1024, true);
         }
         bind_lower();

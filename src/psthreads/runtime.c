@@ -67,6 +67,8 @@ void *vp_worker_main(void *arg)
     vp->own_errno = &errno;
     ps_store_release(&vp->attached, 1);
     vp->place = 0; /* of the kernel thread that carried it before */
+    if (vp->is_spare)
+        os_signals_take();
     vp_enter_loop(vp);
     uth_cache_drain(&vp->stacks);
     uth_release(&vp->native);

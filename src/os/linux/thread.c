@@ -73,6 +73,10 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
     return rc;
 }
 
+static sigset_t kept; /* see os.h */
+void os_signals_keep(void) { pthread_sigmask(SIG_SETMASK, NULL, &kept); }
+void os_signals_take(void) { pthread_sigmask(SIG_SETMASK, &kept, NULL); }
+
 void os_thread_join(os_thread t) { pthread_join((pthread_t)t, NULL); }
 
 void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }
