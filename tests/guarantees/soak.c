@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,6 +21,7 @@
 #define TENTHS 10
 #define WARM 3
 #define ROOTS 3
+#define WIDEST 500 /* members of a team */
 
 static __thread int own;
 static const char *library_path;
@@ -80,7 +82,7 @@ static void deep(unsigned *s)
 
 static void wide(unsigned *s)
 {
-    int n = 100 + (int)random_below(s, 400), sum = 0;
+    int n = 100 + (int)random_below(s, WIDEST - 100), sum = 0;
 #pragma omp parallel num_threads(n) reduction(+ : sum)
     {
 #pragma omp barrier
@@ -400,11 +402,11 @@ int main(int argc, char **argv)
         CHECK(runs[i] > 0 || rounds < 200);
     /* The least of the later looks against the most of the first ones. */
     CHECK(later.files <= first.files && later.kernel_threads <= first.kernel_threads);
-    CHECK(later.maps <= first.maps + first.maps / 4 + 20);
-    long filling = seconds < 300
-                       ? 16384
-                       : 2048; /* malloc's arenas, one for some of the threads, take a while to find their size */
-    CHECK(later.resident_kib <= first.resident_kib + first.resident_kib / 4 + filling);
+    /* What takes a while to find its size: malloc's arenas, one for some of the threads; stacks and thread-local blocks kept for the widest
+     * team, each with its guard, which a short run may only meet towards its end. */
+    bool brief = seconds < 300;
+    CHECK(later.maps <= first.maps + first.maps / 4 + (brief ? 2 * WIDEST : 20));
+    CHECK(later.resident_kib <= first.resident_kib + first.resident_kib / 4 + (brief ? 16384 : 2048));
     printf("soak: nothing grew in %ld rounds\n", rounds);
     return 0;
 }
