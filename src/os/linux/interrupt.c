@@ -58,8 +58,9 @@ static _Atomic uint32_t can_unwind; /* written by os_interrupt: the unwinder is 
 static uint8_t owner(const struct dl_phdr_info *info, bool ours)
 {
     static const char *const names[] = {
-        "libc.so.", "ld-linux",  "ld64.so",     "libpthread.so.",
-        "ld-musl",  "libc.musl", "libgcc_s.so."}; /* the unwinder's: it may have a lock in hand that we would take */
+        "libc.so.", "ld-linux",  "ld64.so",      "libpthread.so.",
+        "ld-musl",  "libc.musl", "libgcc_s.so.", /* the unwinder's: it may have a lock in hand that we would take */
+        "libasan.", "liblsan.",  "libtsan.",     "libclang_rt."}; /* they stand before the C library's functions */
     const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
     name = name ? name + 1 : info->dlpi_name ? info->dlpi_name : "";
     if (ours)

@@ -1,0 +1,36 @@
+/* See interrupt_program.h. Nothing here is a tail call: the unwinder is to find each function. */
+#include "interrupt_program.h"
+
+#include <unistd.h>
+
+struct place *program_handler_at;
+void (*program_handler_does)(struct place *at);
+
+void program_spins(struct place *at)
+{
+    at->there = 1;
+    while (!at->go)
+        continue;
+}
+
+void program_waits(struct place *at)
+{
+    char c;
+    at->there = 1;
+    while (read(at->fd, &c, 1) != 1)
+        continue;
+    at->go = 1;
+}
+
+void program_calls(void (*fn)(struct place *at), struct place *at)
+{
+    fn(at);
+    at->go = 1;
+}
+
+void program_handler(int number)
+{
+    (void)number;
+    program_handler_does(program_handler_at);
+    program_handler_at->go = 1;
+}

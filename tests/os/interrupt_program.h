@@ -1,0 +1,19 @@
+/* What os.interrupt's test calls as code of the program's: an object of its own, while the test itself holds the runtime's. */
+#ifndef PS_INTERRUPT_PROGRAM_H
+#define PS_INTERRUPT_PROGRAM_H
+
+struct place {
+    volatile int there, go; /* the code has arrived; it may go on */
+    int fd;                 /* that the waits read a byte from */
+};
+
+void program_spins(struct place *at);
+void program_waits(struct place *at);
+/* Calls fn(at) in its own name. */
+void program_calls(void (*fn)(struct place *at), struct place *at);
+/* A signal handler that does one of these. */
+extern struct place *program_handler_at;
+extern void (*program_handler_does)(struct place *at);
+void program_handler(int number);
+
+#endif

@@ -1,0 +1,162 @@
+/* An interrupt tells whose code it met: only the program's own, or its own wait in the C library, may be left for a while. The test is linked with the
+ * runtime's objects, so its own functions count as the runtime's; the program's stand in a shared object. */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include "atomic.h"
+#include "interrupt_program.h"
+#include "os.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* --- the code that is interrupted ------------------------------------------------------------------------------------------ */
+
+static PS_NOINLINE void runtime_spins(struct place *at)
+{
+    at->there = 1;
+    while (!at->go)
+        continue;
+}
+
+static PS_NOINLINE void runtime_waits(struct place *at)
+{
+    char c;
+    at->there = 1;
+    while (read(at->fd, &c, 1) != 1)
+        continue;
+    at->go = 1;
+}
+
+static PS_NOINLINE void program_calls_runtime(struct place *at) { program_calls(runtime_waits, at); }
+
+static PS_NOINLINE void with_handler(struct place *at, void (*does)(struct place *at),
+                                     void (*beneath)(struct place *at))
+{
+    struct place below = {.go = 1, .fd = at->fd};
+    program_handler_at = at;
+    program_handler_does = does;
+    signal(SIGUSR1, program_handler);
+    raise(SIGUSR1);
+    beneath(&below);
+}
+static void handler_spins(struct place *at) { with_handler(at, program_spins, runtime_spins); }
+static void handler_waits(struct place *at) { with_handler(at, program_waits, runtime_spins); }
+
+/* --- asking ------------------------------------------------------------------------------------------------------------------ */
+
+static char *stack_low;
+static size_t stack_bytes;
+static _Atomic int answer;
+
+static bool ask(void *frame)
+{
+    ps_store_release(&answer, 1 + os_interrupted_program(frame, stack_low, stack_bytes));
+    return false;
+}
+
+struct run {
+    void (*fn)(struct place *at);
+    struct place at;
+    _Atomic int tid;
+};
+
+static void *run_main(void *arg)
+{
+    struct run *run = arg;
+    pthread_attr_t attr;
+    void *low;
+    pthread_getattr_np(pthread_self(), &attr);
+    pthread_attr_getstack(&attr, &low, &stack_bytes);
+    pthread_attr_destroy(&attr);
+    stack_low = low;
+    ps_store_release(&run->tid, os_thread_id());
+    run->fn(&run->at);
+    return NULL;
+}
+
+/* Whether an interrupt of fn, once it is where it stays (in_kernel: in a system call), says that it met the program. */
+static bool meets_program(void (*fn)(struct place *at), bool in_kernel)
+{
+    int channel[2], tid;
+    pthread_t thread;
+    assert_int_equal(pipe(channel), 0);
+    struct run run = {.fn = fn, .at = {.fd = channel[0]}};
+    assert_int_equal(pthread_create(&thread, NULL, run_main, &run), 0);
+    while (!run.at.there)
+        usleep(1000);
+    tid = ps_load_acquire(&run.tid);
+    for (bool sleeping = false; in_kernel && !sleeping;) {
+        uint64_t cpu_ns;
+        usleep(1000);
+        assert_int_equal(os_thread_usage(tid, &cpu_ns, &sleeping), 0);
+    }
+    ps_store_relaxed(&answer, 0);
+    assert_int_equal(os_interrupt(tid, ask), 0);
+    while (!ps_load_acquire(&answer))
+        usleep(1000);
+    run.at.go = 1;
+    assert_int_equal(write(channel[1], "x", 1), 1);
+    pthread_join(thread, NULL);
+    close(channel[0]);
+    close(channel[1]);
+    return ps_load_relaxed(&answer) == 2;
+}
+
+static void the_programs_own_is_its_own(void **state)
+{
+    (void)state;
+    assert_true(meets_program(program_spins, false));
+    assert_true(meets_program(program_waits, true));
+}
+
+static void the_runtimes_is_not(void **state)
+{
+    (void)state;
+    assert_false(meets_program(runtime_spins, false));
+    assert_false(meets_program(runtime_waits, true));
+    assert_false(meets_program(program_calls_runtime, true));
+}
+
+/* What such a handler stands on is unknown: the runtime may have a lock in hand there. */
+static void nor_what_a_handler_does(void **state)
+{
+    (void)state;
+    assert_false(meets_program(handler_spins, false));
+    assert_false(meets_program(handler_waits, true));
+}
+
+static bool ask_of_another_stack(void *frame)
+{
+    ps_store_release(&answer, 1 + os_interrupted_program(frame, stack_low, 4096));
+    return false;
+}
+
+static void nor_what_runs_on_another_stack(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    struct run run = {.fn = program_spins};
+    assert_int_equal(pthread_create(&thread, NULL, run_main, &run), 0);
+    while (!run.at.there)
+        usleep(1000);
+    ps_store_relaxed(&answer, 0);
+    assert_int_equal(os_interrupt(ps_load_acquire(&run.tid), ask_of_another_stack), 0);
+    while (!ps_load_acquire(&answer))
+        usleep(1000);
+    run.at.go = 1;
+    pthread_join(thread, NULL);
+    assert_int_equal(ps_load_relaxed(&answer), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_programs_own_is_its_own),
+        cmocka_unit_test(the_runtimes_is_not),
+        cmocka_unit_test(nor_what_a_handler_does),
+        cmocka_unit_test(nor_what_runs_on_another_stack),
+    };
+    return PS_TSAN ? 77 : cmocka_run_group_tests(tests, NULL, NULL); /* it delivers signals when it likes */
+}
