@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -60,6 +61,11 @@ def reason_of(status, text):
     else:
         kind = f"exit code {status}"
     return f"{kind}: {last}" if last else kind
+
+
+def keep_log(test, runtime, number):
+    """The log of a run that failed, kept from the runs that follow."""
+    shutil.copyfile(os.path.join(test.work, f"{runtime.name}.log"), os.path.join(test.work, f"{runtime.name}.failed-{number}.log"))
 
 
 def run(test, runtime, limit_s):
