@@ -99,6 +99,19 @@ static inline bool ps_deque_push(struct ps_deque *d, void *item)
     return true;
 }
 
+/* Owner only, in two steps: whether it certainly holds less than PS_DEQUE_INITIAL items, and then the push of one more. */
+static inline bool ps_deque_has_room_owner(struct ps_deque *d)
+{
+    return ps_load_relaxed(&d->bottom) - d->top_seen < PS_DEQUE_INITIAL && ps_load_relaxed(&d->buffer) != NULL;
+}
+static inline void ps_deque_push_room_owner(struct ps_deque *d, void *item)
+{
+    int64_t bottom = ps_load_relaxed(&d->bottom);
+    struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
+    ps_store_relaxed(&buffer->slot[bottom & buffer->mask], item);
+    ps_store_release(&d->bottom, bottom + 1);
+}
+
 /* Owner only. The item pushed last, or NULL where there is none. */
 static inline void *ps_deque_pop(struct ps_deque *d)
 {

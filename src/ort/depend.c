@@ -300,6 +300,7 @@ static struct ort_depend_table *table_of(struct ort_task *parent)
 {
     if (!parent->depends) {
         parent->depends = get(sizeof *parent->depends);
+        parent->flags |= ORT_TASK_SPECIAL;
         new_entries(parent->depends, 16);
         parent->depends->all = NULL;
     }
@@ -396,6 +397,7 @@ bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const stru
     struct ort_depend_table *table = table_of(thread->task);
     struct ort_depend_node *node = new_node(thread->team, t);
     t->node = node;
+    t->flags |= ORT_TASK_SPECIAL;
     for (size_t i = 0; i < list->n; i++) {
         struct ort_depend d = list->get(list->list, i);
         insert_one(table, &d, node);

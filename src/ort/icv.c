@@ -23,6 +23,7 @@ struct ort_icv *ort_icv_write(struct ort_thread *t)
     copy->owner = task;
     copy->older = mine ? icv : NULL;
     task->icv = copy;
+    task->flags |= ORT_TASK_OWN_ICV | ORT_TASK_SPECIAL;
     return copy;
 }
 

@@ -27,6 +27,7 @@ void ort_target(void (*fn)(void *), void *data, unsigned thread_limit)
     struct ort_thread *t = &team->threads[0];
     ee_set_local(t);
     ort_member_begin(t);
+    t->task->flags |= ORT_TASK_INCLUDES;
     fn(data);
     ort_task_member_end(t);
     ee_set_local(caller);

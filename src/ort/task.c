@@ -122,6 +122,7 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
         all = own + ps_load_acquire(&t->count.others) == 0;
         if (!all) {
             t->merged = 1;
+            t->flags |= ORT_TASK_SPECIAL;
             all = ps_add_acq_rel(&t->count.others, own) == -own;
         }
     } else {
@@ -138,6 +139,7 @@ static bool event_has_come(struct ort_task *t)
 {
     int64_t own = t->count.own;
     t->merged = 1;
+    t->flags |= ORT_TASK_SPECIAL;
     ps_add_relaxed(&t->count.others, own + ORT_COUNT_LIVE);
     return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) & ORT_EVENT_FULFILLED;
 }
@@ -176,8 +178,10 @@ static inline int64_t enter(struct ort_thread *thread, struct ort_task *t)
 static inline void leave(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base,
                          unsigned detach, bool told)
 {
-    if (PS_UNLIKELY(t->depends != NULL))
+    if (PS_UNLIKELY(t->depends != NULL)) {
         ort_depend_table_free(t->depends);
+        t->depends = NULL;
+    }
     if (PS_UNLIKELY(detach) && (t->flags & ORT_TASK_UNDEFERRED)) {
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_EVENT, .object = t, .within = t});
         detach = 0;
@@ -189,6 +193,11 @@ static inline void leave(struct ort_thread *thread, struct ort_task *t, struct o
     if (PS_UNLIKELY(detach) && !event_has_come(t))
         return;
     ort_task_complete(thread, t);
+}
+
+PS_NOINLINE void ort_task_leave_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base)
+{
+    leave(thread, t, below, base, t->flags & ORT_TASK_DETACH, false);
 }
 
 static PS_NOINLINE void run_told(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base)
@@ -205,7 +214,7 @@ static PS_NOINLINE void run_told(struct ort_thread *thread, struct ort_task *t, 
     leave(thread, t, below, base, detach, true);
 }
 
-void ort_task_run(struct ort_thread *thread, struct ort_task *t)
+void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;
     int64_t base = enter(thread, t);
@@ -255,18 +264,16 @@ static inline void adopt(struct ort_thread *thread, struct ort_task *t, const st
     t->team = thread->team;
     t->group = parent->group;
     t->icv = ort_icv_share(parent->icv);
-    t->node = NULL;
-    t->flags |= (uint16_t)(args->flags | (parent->flags & ORT_TASK_FINAL));
+    t->flags |= (uint16_t)(args->flags | (parent->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)));
     t->owner = NULL;
     t->count.own = 0;
     ps_store_relaxed(&t->count.others, 0);
-    t->depends = NULL;
     t->priority = args->priority < ort_settings.max_task_priority ? args->priority : ort_settings.max_task_priority;
-    t->merged = 0;
-    ps_store_relaxed(&t->event, 0);
+    if (PS_UNLIKELY(args->flags & ORT_TASK_DETACH) || PS_UNLIKELY(t->priority != 0))
+        t->flags |= ORT_TASK_SPECIAL;
     parent->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
     if (PS_UNLIKELY(t->group != NULL) && t->group->task == parent) {
-        t->flags |= ORT_TASK_IN_GROUP;
+        t->flags |= ORT_TASK_IN_GROUP | ORT_TASK_SPECIAL;
         t->group->count.own += 1;
     }
     if (PS_UNLIKELY(ort_tool_on()))
@@ -381,7 +388,7 @@ void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base)
     leave(thread, t, ps_load_relaxed(&t->parent), base, t->flags & ORT_TASK_DETACH, ort_tool_on());
 }
 
-void ort_taskwait(struct ort_thread *thread)
+void ort_taskwait_watched(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
     if ((uint32_t)ort_count_total(&self->count) != 0)

@@ -1,7 +1,7 @@
 /* Explicit tasks: what the rest of the core must know of them.
  *
  * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take part.
- * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_queue.c (find work, sleep, wake),
+ * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_plain.c (the same the short way), task_queue.c (find work, sleep, wake),
  * task_memory.c (descriptors), depend.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
@@ -25,6 +25,11 @@
  *   count.others           anybody (read-modify-write)                  the owner (acquire)
  *   event                  the owner and who fulfills it (rmw)
  *   depends                the owner                                    the owner
+ *   flags                  the creator; then the owner                  who runs or finishes it
+ *
+ * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. Who gives it something of the kind sets the flag; without it the task ends
+ * the short way (task_plain.c), which asks for nothing else. A free descriptor's node, depends, merged, event and priority are zero, and data points behind it:
+ * whoever changed one of them has put it back.
  *
  * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen all of
  * it); taskwait's load is its acquire.
@@ -66,7 +71,11 @@ enum ort_task_flags {
     ORT_TASK_COPIED = 1 << 9, /* its data has been constructed: it must run even where cancelled */
     ORT_TASK_IN_GROUP =
         1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
+    ORT_TASK_SPECIAL =
+        1 << 11, /* event, dependences, a table of them, ICVs of its own, poured count, far data, priority or group */
     ORT_TASK_FAR_DATA = 1 << 12, /* its data is a malloc block of its own */
+    ORT_TASK_INCLUDES = 1 << 13, /* outside of every region: its children run at once */
+    ORT_TASK_OWN_ICV = 1 << 14,  /* it has changed an ICV */
 };
 
 /* event: bits of a task with a detach clause */
@@ -201,6 +210,10 @@ void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct
 /* An undeferred task whose body the caller runs between the two; leave gets what enter gave. [leave switches] */
 int64_t ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base);
+
+/* The same of a task without any clause but untied and mergeable (flags), its data copied by memcpy. False: it has to be created the long way. */
+bool ort_task_create_plain(struct ort_thread *thread, void (*fn)(void *), const void *data, size_t size, size_t align,
+                           unsigned flags);
 
 void ort_taskwait(struct ort_thread *thread);
 void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend);

@@ -8,9 +8,24 @@
 
 /* --- task_memory.c ------------------------------------------------------------------------------------------------------- */
 
-/* A descriptor with room for data; flags, data and size_class are set, everything else is undefined. NULL: no memory. */
+/* A descriptor with room for data; flags, data and size_class are set, what task.h says of a free one is so, everything else is undefined. NULL:
+ * no memory. */
 struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align);
-void ort_task_free(struct ort_task_cache *cache, struct ort_task *t);
+#define ORT_TASK_BATCH 32
+/* What is special about t, or its data's block, is put back. */
+void ort_task_tidy(struct ort_task *t);
+/* Gives the first ORT_TASK_BATCH blocks of a full cache to all. */
+void ort_task_spill(struct ort_task_cache *cache, unsigned class);
+static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *t)
+{
+    unsigned class = t->size_class;
+    if (PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL))
+        ort_task_tidy(t);
+    t->next = cache->free[class];
+    cache->free[class] = t;
+    if (PS_UNLIKELY(++cache->count[class] >= 2 * ORT_TASK_BATCH))
+        ort_task_spill(cache, class);
+}
 /* By a thread that has no cache. */
 void ort_task_free_shared(struct ort_task *t);
 void ort_task_cache_drain(struct ort_task_cache *cache);
@@ -48,6 +63,8 @@ void ort_task_run_all(struct ort_thread *thread);
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
 /* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: anybody. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
+/* The same for one that the caller has put into its deque: the part that comes after. */
+void ort_task_pushed(struct ort_thread *thread, struct ort_task *t);
 /* Something about `object` has changed: wakes those of the team who wait for it. The change was sequentially consistent. */
 void ort_task_wake_object(struct ort_team *team, const void *object);
 /* Wakes whoever waits in a barrier. */
@@ -61,6 +78,11 @@ struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_
 bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
 /* Runs t as a call and finishes it. [switches] */
 void ort_task_run(struct ort_thread *thread, struct ort_task *t);
+/* The same where tasks are watched; the caller has looked. [switches] */
+void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t);
+/* The body of t, which ran in `below`, is done; base: of before. [switches] */
+void ort_task_leave_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
+void ort_taskwait_watched(struct ort_thread *thread);
 /* Body and event of t are done. thread: see ort_task_enqueue. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
 

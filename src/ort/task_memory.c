@@ -18,7 +18,7 @@
 
 #include "race.h"
 
-#define BATCH 32
+#define BATCH ORT_TASK_BATCH
 #define SLAB_BYTES (32 * 1024)
 
 static const uint16_t class_bytes[ORT_TASK_CLASSES] = {192, 256, 512};
@@ -56,6 +56,8 @@ static void give_batch(unsigned class, struct ort_task *first)
     ps_spin_unlock(&s->lock);
 }
 
+static void *near_data(struct ort_task *t) { return (char *)(t + 1) + ort_tool_task_bytes; }
+
 static struct ort_task *carve_slab(unsigned class, unsigned *count)
 {
     size_t bytes = class_bytes[class];
@@ -73,6 +75,12 @@ static struct ort_task *carve_slab(unsigned class, unsigned *count)
         ps_store_relaxed(&t->parent, NULL);
         ps_store_relaxed(&t->depth, 0);
         t->size_class = (uint16_t) class;
+        t->data = near_data(t);
+        t->node = NULL;
+        t->depends = NULL;
+        t->priority = 0;
+        t->merged = 0;
+        ps_store_relaxed(&t->event, 0);
         t->next = list;
         list = t;
     }
@@ -121,13 +129,15 @@ struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes,
             return NULL;
         }
     }
-    t->flags = far ? ORT_TASK_FAR_DATA : 0;
-    t->data = far ? far : (void *)((char *)(t + 1) + ort_tool_task_bytes);
+    t->flags = 0;
+    if (PS_UNLIKELY(far != NULL)) {
+        t->flags = ORT_TASK_FAR_DATA | ORT_TASK_SPECIAL;
+        t->data = far;
+    }
     return t;
 }
 
-/* Gives the first BATCH blocks of a full cache to all. */
-PS_NOINLINE static void spill(struct ort_task_cache *cache, unsigned class)
+PS_NOINLINE void ort_task_spill(struct ort_task_cache *cache, unsigned class)
 {
     struct ort_task *first = cache->free[class], *last = first;
     for (unsigned i = 1; i < BATCH; i++)
@@ -138,22 +148,22 @@ PS_NOINLINE static void spill(struct ort_task_cache *cache, unsigned class)
     give_batch(class, first);
 }
 
-void ort_task_free(struct ort_task_cache *cache, struct ort_task *t)
+PS_NOINLINE void ort_task_tidy(struct ort_task *t)
 {
-    unsigned class = t->size_class;
-    if (PS_UNLIKELY(t->flags & ORT_TASK_FAR_DATA))
+    if (t->flags & ORT_TASK_FAR_DATA) {
         ps_race_free(t->data);
-    t->next = cache->free[class];
-    cache->free[class] = t;
-    if (PS_UNLIKELY(++cache->count[class] >= 2 * BATCH))
-        spill(cache, class);
+        t->data = near_data(t);
+    }
+    t->priority = 0;
+    t->merged = 0;
+    ps_store_relaxed(&t->event, 0);
 }
 
 void ort_task_cache_drain(struct ort_task_cache *cache)
 {
     for (unsigned class = 0; class < ORT_TASK_CLASSES; class ++) {
         while (cache->count[class] >= BATCH)
-            spill(cache, class);
+            ort_task_spill(cache, class);
         /* A rest shorter than a batch goes where batches are gathered. */
         struct ort_task *rest = cache->free[class];
         cache->free[class] = NULL;

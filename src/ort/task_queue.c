@@ -271,11 +271,9 @@ PS_NOINLINE static void first_task(struct ort_team *team)
         ee_team_interrupt(&team->ee);
 }
 
-void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t)
+/* t may be taken by anybody by now, and gone: but for its address it is not looked at where it stands in a deque. */
+static inline void tell(struct ort_thread *thread, struct ort_team *team, struct ort_task *t)
 {
-    struct ort_team *team = t->team;
-    if (PS_UNLIKELY(!thread || t->priority > 0) || PS_UNLIKELY(!ps_deque_push(&thread->tasks.deque, t)))
-        side_insert(team, t);
     if (team->n == 1 && thread)
         return;
     if (PS_UNLIKELY(!ps_load_relaxed(&team->tasks.used)) && team->n > 1)
@@ -287,3 +285,13 @@ void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t)
     if (thread)
         ee_team_assist(&team->ee);
 }
+
+void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t)
+{
+    struct ort_team *team = t->team;
+    if (PS_UNLIKELY(!thread || t->priority > 0) || PS_UNLIKELY(!ps_deque_push(&thread->tasks.deque, t)))
+        side_insert(team, t);
+    tell(thread, team, t);
+}
+
+void ort_task_pushed(struct ort_thread *thread, struct ort_task *t) { tell(thread, thread->team, t); }

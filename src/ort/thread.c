@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "env.h"
+#include "race.h"
 #include "team.h"
 
 extern const struct ps_debug_layout ort_debug_layout; /* debug_layout.c */
@@ -77,7 +78,9 @@ static void start_tool(void)
 {
     if (ort_tool_start != NULL)
         ort_tool_start();
-    __atomic_store_n(&ort_tool_wanted, ort_tool_attached(), __ATOMIC_RELAXED);
+    bool tool = ort_tool_attached();
+    __atomic_store_n(&ort_tool_wanted, tool, __ATOMIC_RELAXED);
+    __atomic_store_n(&ort_tasks_wanted, tool || ps_race_watched() || ort_settings.cancellation, __ATOMIC_RELAXED);
 }
 
 /* The first root starts the tool, which may call OpenMP routines meanwhile: then it becomes a root there and then. */
@@ -114,6 +117,7 @@ struct ort_thread *ort_thread_make_root(void)
     struct ort_thread *t = &team->threads[0];
     ee_set_local(t);
     ort_member_begin(t);
+    t->task->flags |= ORT_TASK_INCLUDES;
     return t;
 }
 

@@ -12,6 +12,7 @@
 
 struct ort_tool_events ort_tool_events;
 bool ort_tool_wanted = true;
+bool ort_tasks_wanted = true;
 size_t ort_tool_task_bytes;
 void (*ort_tool_start)(void);
 static _Atomic bool attached, detached;

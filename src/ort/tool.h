@@ -244,6 +244,16 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
+/* The same for whatever wants to hear of every task: a tool, the program's thread sanitizer, cancellation. Likewise written once. */
+extern ORT_HIDDEN bool ort_tasks_wanted;
+static inline bool ort_tasks_watched(void)
+{
+#if PS_TSAN
+    return __atomic_load_n(&ort_tasks_wanted, __ATOMIC_RELAXED);
+#else
+    return ort_tasks_wanted;
+#endif
+}
 /* 0, or what a task's descriptor has behind it. */
 extern ORT_HIDDEN size_t ort_tool_task_bytes;
 /* Looks for a tool and starts it; set when this library is loaded, called once, before the first root is made. NULL: nobody looks. */

@@ -56,6 +56,10 @@ _Static_assert(SAME_FLAGS == (GOMP_TASK_FLAG_UNTIED | GOMP_TASK_FLAG_FINAL | GOM
 PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                          bool if_clause, unsigned flags, void **depend, int priority, void *detach)
 {
+    struct ort_thread *t = ort_self();
+    if (PS_LIKELY((flags & ~SAME_FLAGS) == 0 && if_clause && cpyfn == NULL) &&
+        PS_LIKELY(ort_task_create_plain(t, fn, data, (size_t)arg_size, (size_t)arg_align, flags)))
+        return;
     struct ort_task_args args = {.fn = fn,
                                  .data = data,
                                  .copy = cpyfn,
@@ -75,7 +79,7 @@ PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, v
         list = gomp_depend_list(depend);
         args.depend = &list;
     }
-    ort_task_create(ort_self(), &args);
+    ort_task_create(t, &args);
 }
 
 PS_EXPORT void GOMP_taskwait(void)
