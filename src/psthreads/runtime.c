@@ -567,6 +567,8 @@ void ps_after_fork_in_child(void)
     ps_bind_after_fork_in_child();
     idle_init(1, ps_rt.num_vps);
     if (self)
+        ps_team_after_fork_in_child(self);
+    if (self)
         self->is_spare = false; /* nothing starves here, and the monitor knows nothing of it: a carrier as any other */
     if (self && !self->is_guest &&
         self->id != 0) /* a member forked on a worker: this kernel thread carries it already */

@@ -196,6 +196,19 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     become_member(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
 }
 
+void ps_team_after_fork_in_child(struct vp *self)
+{
+    for (struct psthread *t = self->current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
+        struct ps_team *team = PS_CONTAINER_OF(t, struct ps_member, thread)->team;
+        if (!team->home)
+            continue;
+        team->item.link.next = NULL; /* the list that it was in is gone */
+        team->home = &self->queue;
+        if (!ps_team_exhausted(team)) /* innermost first: nobody takes the lock yet */
+            ps_queue_push_back_locked(team->home, &team->item);
+    }
+}
+
 /* --- running members ------------------------------------------------------------------------------------------------- */
 
 static void enter_member_tls(struct vp *vp, struct ps_member *m)

@@ -121,6 +121,9 @@ static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_rela
 /* Member id, which was mailed to a vp that does not run, becomes a thread in vp's queue. Caller: has taken the message. */
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
 
+/* In a forked child, on vp self, when all queues are empty anew: what nobody has claimed of the teams around the caller is published there. */
+void ps_team_after_fork_in_child(struct vp *self);
+
 /* The assistant that ran in the name of member t has ended (ps_thread_end calls it). */
 void ps_member_assistant_ended(struct psthread *t);
 /* Runs member id and every further one it can claim, each on the uth that runs now; a vp's loop calls it. */
