@@ -1,8 +1,8 @@
-/* Memory allocators: traits, pools, fallbacks, on malloc.
+/* Memory allocators: traits, pools, fallbacks, on malloc and on pages of their own (alloc_pages.c).
  *
- * Does: what the traits alignment, pool_size, fallback and fb_data ask for. Takes note of sync_hint, access and partition, which change nothing
- * here: every allocator may be used by all threads. Does not: pin memory, know kinds of memory; allocators that ask for pinned or
- * high-bandwidth memory are refused (the null handle), as libgomp does without memkind.
+ * Does: what the traits alignment, pool_size, fallback, fb_data, pinned and partition ask for (blocked is as the system has it). Takes note of
+ * sync_hint and access, which change nothing here: every allocator may be used by all threads. Does not: know kinds of memory;
+ * allocators that ask for high-bandwidth memory are refused (the null handle), as libgomp does without memkind.
  * Callers: any thread of the program, at any time. A predefined allocator is malloc with a header.
  *
  * Each piece has a header right before it, so that free knows all it needs whatever handle the program passes.
@@ -13,42 +13,14 @@
  * OpenMP 5.2 chapter 6, sections 18.13. */
 #include "allocator.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "alloc_pages.h"
 #include "atomic.h"
 #include "check.h"
 #include "ort.h"
 #include "os.h"
-
-/* omp_alloctrait_key_t and omp_alloctrait_value_t. */
-enum {
-    KEY_SYNC_HINT = 1,
-    KEY_ALIGNMENT,
-    KEY_ACCESS,
-    KEY_POOL_SIZE,
-    KEY_FALLBACK,
-    KEY_FB_DATA,
-    KEY_PINNED,
-    KEY_PARTITION
-};
-enum {
-    FALSE_VALUE = 0,
-    TRUE_VALUE = 1,
-    CONTENDED = 3,
-    PRIVATE = 6,
-    ALL = 7,
-    CGROUP = 10,
-    DEFAULT_FB = 11,
-    NULL_FB,
-    ABORT_FB,
-    ALLOCATOR_FB,
-    ENVIRONMENT = 15,
-    INTERLEAVED = 18
-};
-#define DEFAULT_VALUE UINTPTR_MAX
 
 struct allocator {
     uintptr_t memspace;
@@ -57,53 +29,59 @@ struct allocator {
     _Atomic uintptr_t used;
     uintptr_t fb_data;
     uint8_t fallback;
+    bool pinned;
+    enum ort_pages partition;
 };
 
 struct header {
     void *base;          /* what malloc gave */
     size_t bytes;        /* of all, as the pool counts them */
-    size_t usable;       /* that the program asked for */
+    size_t usable : 62;  /* that the program asked for */
+    size_t pages : 2;    /* enum ort_pages: where base comes from */
     uintptr_t allocator; /* that gave it */
 };
 
 /* value, or fallback where it is the default; stays within [min, max], else *good is cleared. */
 static uintptr_t among(uintptr_t value, uintptr_t min, uintptr_t max, uintptr_t fallback, bool *good)
 {
-    if (value == DEFAULT_VALUE)
+    if (value == ORT_TRAIT_DEFAULT)
         return fallback;
     *good &= value >= min && value <= max;
     return value;
 }
 
-static bool set_trait(struct allocator *a, const struct ort_alloctrait *trait, bool *pinned)
+static bool set_trait(struct allocator *a, const struct ort_alloctrait *trait)
 {
     bool good = true;
     uintptr_t value = trait->value;
     switch (trait->key) {
-    case KEY_SYNC_HINT:
-        among(value, CONTENDED, PRIVATE, CONTENDED, &good);
+    case ORT_TRAIT_SYNC_HINT:
+        among(value, ORT_TRAIT_CONTENDED, ORT_TRAIT_PRIVATE, ORT_TRAIT_CONTENDED, &good);
         break;
-    case KEY_ALIGNMENT:
-        a->alignment = value == DEFAULT_VALUE ? 1 : value;
+    case ORT_TRAIT_ALIGNMENT:
+        a->alignment = value == ORT_TRAIT_DEFAULT ? 1 : value;
         good = a->alignment != 0 && (a->alignment & (a->alignment - 1)) == 0;
         break;
-    case KEY_ACCESS:
-        among(value, ALL, CGROUP, ALL, &good);
+    case ORT_TRAIT_ACCESS:
+        among(value, ORT_TRAIT_ALL, ORT_TRAIT_CGROUP, ORT_TRAIT_ALL, &good);
         break;
-    case KEY_POOL_SIZE:
+    case ORT_TRAIT_POOL_SIZE:
         a->pool_bytes = value; /* the default value is no limit */
         break;
-    case KEY_FALLBACK:
-        a->fallback = (uint8_t)among(value, DEFAULT_FB, ALLOCATOR_FB, DEFAULT_FB, &good);
+    case ORT_TRAIT_FALLBACK:
+        a->fallback = (uint8_t)among(value, ORT_TRAIT_DEFAULT_FB, ORT_TRAIT_ALLOCATOR_FB, ORT_TRAIT_DEFAULT_FB, &good);
         break;
-    case KEY_FB_DATA:
+    case ORT_TRAIT_FB_DATA:
         a->fb_data = value;
         break;
-    case KEY_PINNED:
-        *pinned = among(value, FALSE_VALUE, TRUE_VALUE, FALSE_VALUE, &good) == TRUE_VALUE;
+    case ORT_TRAIT_PINNED:
+        a->pinned = among(value, ORT_TRAIT_FALSE, ORT_TRAIT_TRUE, ORT_TRAIT_FALSE, &good) == ORT_TRAIT_TRUE;
         break;
-    case KEY_PARTITION:
-        among(value, ENVIRONMENT, INTERLEAVED, ENVIRONMENT, &good);
+    case ORT_TRAIT_PARTITION:
+        value = among(value, ORT_TRAIT_ENVIRONMENT, ORT_TRAIT_INTERLEAVED, ORT_TRAIT_ENVIRONMENT, &good);
+        a->partition = value == ORT_TRAIT_INTERLEAVED ? ORT_PAGES_INTERLEAVED
+                       : value == ORT_TRAIT_NEAREST   ? ORT_PAGES_NEAREST
+                                                      : ORT_PAGES_NONE;
         break;
     default:
         good = false;
@@ -113,17 +91,17 @@ static bool set_trait(struct allocator *a, const struct ort_alloctrait *trait, b
 
 uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct ort_alloctrait *traits)
 {
-    bool pinned = false;
-    if (memspace > ORT_MEMSPACE_LOW_LAT)
+    if (memspace > ORT_MEMSPACE_LOW_LAT && memspace != ORT_MEMSPACE_MANAGED)
         return ORT_ALLOCATOR_NULL;
     struct allocator *a = malloc(sizeof *a);
     if (a == NULL)
         return ORT_ALLOCATOR_NULL;
-    *a = (struct allocator){.memspace = memspace, .alignment = 1, .pool_bytes = UINTPTR_MAX, .fallback = DEFAULT_FB};
+    *a = (struct allocator){
+        .memspace = memspace, .alignment = 1, .pool_bytes = UINTPTR_MAX, .fallback = ORT_TRAIT_DEFAULT_FB};
     bool good = true;
     for (int i = 0; i < num_traits; i++)
-        good &= set_trait(a, &traits[i], &pinned);
-    if (good && !pinned && memspace != ORT_MEMSPACE_HIGH_BW)
+        good &= set_trait(a, &traits[i]);
+    if (good && memspace != ORT_MEMSPACE_HIGH_BW)
         return (uintptr_t)a;
     free(a);
     return ORT_ALLOCATOR_NULL;
@@ -132,7 +110,7 @@ uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct or
 /* NULL for the predefined ones. */
 static struct allocator *allocator_of(uintptr_t handle)
 {
-    return handle > ORT_ALLOCATOR_PREDEFINED_MAX ? (struct allocator *)handle : NULL;
+    return handle > ORT_ALLOCATOR_RESERVED_MAX ? (struct allocator *)handle : NULL;
 }
 
 void ort_allocator_destroy(uintptr_t allocator) { free(allocator_of(allocator)); }
@@ -167,6 +145,25 @@ static void pool_give(struct allocator *a, size_t bytes)
         ps_sub_relaxed(&a->used, bytes);
 }
 
+/* Pieces below a page lie on one node in any case. */
+static enum ort_pages pages_of(const struct allocator *a, uintptr_t handle, size_t bytes)
+{
+    if (handle == ORT_ALLOCATOR_PINNED || (a != NULL && a->pinned))
+        return ORT_PAGES_PINNED;
+    return a != NULL && a->partition != ORT_PAGES_NONE && bytes >= os_page_size() ? a->partition : ORT_PAGES_NONE;
+}
+
+static void *take_base(enum ort_pages pages, size_t bytes, bool zeroed)
+{
+    if (PS_LIKELY(pages == ORT_PAGES_NONE))
+        return zeroed ? calloc(1, bytes) : malloc(bytes);
+    bool fresh;
+    void *p = ort_pages_take(pages, bytes, &fresh);
+    if (p != NULL && zeroed && !fresh)
+        memset(p, 0, bytes);
+    return p;
+}
+
 /* One try from one allocator; NULL: it cannot. */
 static void *take(size_t alignment, size_t bytes, uintptr_t handle, bool zeroed)
 {
@@ -174,7 +171,8 @@ static void *take(size_t alignment, size_t bytes, uintptr_t handle, bool zeroed)
     size_t all = sizeof(struct header) + (alignment > sizeof(void *) ? alignment - sizeof(void *) : 0);
     if (__builtin_add_overflow(all, bytes, &all) || !pool_take(a, all))
         return NULL;
-    char *base = zeroed ? calloc(1, all) : malloc(all);
+    enum ort_pages pages = pages_of(a, handle, all);
+    char *base = take_base(pages, all, zeroed);
     if (base == NULL) {
         pool_give(a, all);
         return NULL;
@@ -182,7 +180,7 @@ static void *take(size_t alignment, size_t bytes, uintptr_t handle, bool zeroed)
     uintptr_t at = (uintptr_t)base + sizeof(struct header);
     at = (at + alignment - 1) & ~(uintptr_t)(alignment - 1);
     struct header *h = (struct header *)at - 1;
-    *h = (struct header){.base = base, .bytes = all, .usable = bytes, .allocator = handle};
+    *h = (struct header){.base = base, .bytes = all, .usable = bytes, .pages = pages, .allocator = handle};
     return (void *)at;
 }
 
@@ -201,15 +199,15 @@ void *ort_alloc(size_t alignment, size_t bytes, uintptr_t allocator, bool zeroed
         if (p != NULL || a == NULL)
             return p;
         switch (a->fallback) {
-        case DEFAULT_FB:
+        case ORT_TRAIT_DEFAULT_FB:
             allocator = ORT_ALLOCATOR_DEFAULT;
             break;
-        case ALLOCATOR_FB:
+        case ORT_TRAIT_ALLOCATOR_FB:
             allocator = a->fb_data;
             if (allocator == ORT_ALLOCATOR_NULL)
                 return NULL;
             break;
-        case NULL_FB:
+        case ORT_TRAIT_NULL_FB:
             return NULL;
         default:
             ps_fatal("no memory: an allocator with the abort_fb trait cannot give %zu bytes", bytes);
@@ -223,7 +221,10 @@ void ort_free(void *p)
         return;
     struct header *h = (struct header *)p - 1;
     pool_give(allocator_of(h->allocator), h->bytes);
-    free(h->base);
+    if (PS_UNLIKELY(h->pages != ORT_PAGES_NONE))
+        ort_pages_give(h->pages, h->base, h->bytes);
+    else
+        free(h->base);
 }
 
 /* In place of a move: malloc may be able to extend what it has. NULL: not possible. */
@@ -232,7 +233,8 @@ static void *try_extend(struct header *h, size_t bytes)
     struct allocator *a = allocator_of(h->allocator);
     size_t before = h->bytes, all;
     /* realloc keeps malloc's alignment only */
-    if ((char *)(h + 1) != (char *)h->base + sizeof *h || (a != NULL && a->alignment > sizeof(void *)))
+    if (h->pages != ORT_PAGES_NONE || (char *)(h + 1) != (char *)h->base + sizeof *h ||
+        (a != NULL && a->alignment > sizeof(void *)))
         return NULL;
     if (__builtin_add_overflow(bytes, sizeof *h, &all) || !pool_take(a, all > before ? all - before : 0))
         return NULL;
@@ -268,41 +270,4 @@ void *ort_realloc(void *p, size_t bytes, uintptr_t allocator)
     memcpy(q, p, bytes < h->usable ? bytes : h->usable);
     ort_free(p);
     return q;
-}
-
-/* --- OMP_ALLOCATOR --------------------------------------------------------------------------------------------------------- */
-
-static const char *const names[] = {NULL,
-                                    "omp_default_mem_alloc",
-                                    "omp_large_cap_mem_alloc",
-                                    "omp_const_mem_alloc",
-                                    "omp_high_bw_mem_alloc",
-                                    "omp_low_lat_mem_alloc",
-                                    "omp_cgroup_mem_alloc",
-                                    "omp_pteam_mem_alloc",
-                                    "omp_thread_mem_alloc"};
-
-const char *ort_allocator_name(uintptr_t allocator)
-{
-    return allocator <= ORT_ALLOCATOR_PREDEFINED_MAX ? names[allocator] : NULL;
-}
-
-void ort_allocator_env_read(void)
-{
-    const char *text = os_env("OMP_ALLOCATOR");
-    if (text == NULL)
-        return;
-    const char *at = text;
-    while (isspace((unsigned char)*at))
-        at++;
-    size_t length = strlen(at);
-    while (length > 0 && isspace((unsigned char)at[length - 1]))
-        length--;
-    for (uintptr_t i = ORT_ALLOCATOR_DEFAULT; i <= ORT_ALLOCATOR_PREDEFINED_MAX; i++)
-        if (strlen(names[i]) == length && strncasecmp(at, names[i], length) == 0) {
-            ort_settings.initial.default_allocator = i;
-            return;
-        }
-    ps_warn("OMP_ALLOCATOR=\"%s\" is not a predefined allocator's name; using %s instead", text,
-            names[ORT_ALLOCATOR_DEFAULT]);
 }

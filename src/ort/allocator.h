@@ -9,14 +9,49 @@ enum {
     ORT_ALLOCATOR_NULL = 0,
     ORT_ALLOCATOR_DEFAULT = 1,
     ORT_ALLOCATOR_PREDEFINED_MAX = 8, /* default, large_cap, const, high_bw, low_lat, cgroup, pteam, thread */
+    ORT_ALLOCATOR_PINNED = 200,       /* GCC's ompx_gnu_pinned_mem_alloc */
+    ORT_ALLOCATOR_MANAGED,            /* ompx_gnu_managed_mem_alloc: devices', here as the default one */
+    ORT_ALLOCATOR_RESERVED_MAX = 4095 /* no address; numbers that nobody has said yet are as the default one */
 };
 enum { ORT_MEMSPACE_DEFAULT, ORT_MEMSPACE_LARGE_CAP, ORT_MEMSPACE_CONST, ORT_MEMSPACE_HIGH_BW, ORT_MEMSPACE_LOW_LAT };
+enum { ORT_MEMSPACE_MANAGED = 200 }; /* GCC's ompx_gnu_managed_mem_space */
 
-/* omp_alloctrait_t, as it lies in memory. */
+/* omp_alloctrait_t, as it lies in memory, with omp_alloctrait_key_t and omp_alloctrait_value_t. */
 struct ort_alloctrait {
     int key;
     uintptr_t value;
 };
+enum {
+    ORT_TRAIT_SYNC_HINT = 1,
+    ORT_TRAIT_ALIGNMENT,
+    ORT_TRAIT_ACCESS,
+    ORT_TRAIT_POOL_SIZE,
+    ORT_TRAIT_FALLBACK,
+    ORT_TRAIT_FB_DATA,
+    ORT_TRAIT_PINNED,
+    ORT_TRAIT_PARTITION
+};
+enum {
+    ORT_TRAIT_FALSE = 0,
+    ORT_TRAIT_TRUE = 1,
+    ORT_TRAIT_CONTENDED = 3,
+    ORT_TRAIT_UNCONTENDED,
+    ORT_TRAIT_SERIALIZED,
+    ORT_TRAIT_PRIVATE,
+    ORT_TRAIT_ALL,
+    ORT_TRAIT_THREAD,
+    ORT_TRAIT_PTEAM,
+    ORT_TRAIT_CGROUP,
+    ORT_TRAIT_DEFAULT_FB,
+    ORT_TRAIT_NULL_FB,
+    ORT_TRAIT_ABORT_FB,
+    ORT_TRAIT_ALLOCATOR_FB,
+    ORT_TRAIT_ENVIRONMENT,
+    ORT_TRAIT_NEAREST,
+    ORT_TRAIT_BLOCKED,
+    ORT_TRAIT_INTERLEAVED
+};
+#define ORT_TRAIT_DEFAULT UINTPTR_MAX
 
 /* A new allocator; ORT_ALLOCATOR_NULL: the traits cannot be had. */
 uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct ort_alloctrait *traits);
@@ -27,7 +62,7 @@ uintptr_t ort_allocator_default(void);
 void ort_allocator_set_default(uintptr_t allocator);
 /* Name of a predefined one, as OMP_ALLOCATOR has it; NULL for others. */
 const char *ort_allocator_name(uintptr_t allocator);
-/* OMP_ALLOCATOR, into the initial ICVs. Once, in the loader. */
+/* OMP_ALLOCATOR, into the initial ICVs; how it stood in the environment, where it has traits. Once, in the loader. See allocator_env.c. */
 void ort_allocator_env_read(void);
 
 /* `bytes` aligned to `alignment` (0 or a power of two) and the allocator's own alignment; NULL: as the fallback trait says, or bytes == 0. */

@@ -1,9 +1,11 @@
 /* OMP_DISPLAY_ENV: the values that the environment has led to.
  *
- * Does: the lines of libgomp 12, in its order and spelling, since people's scripts read them. Callers: the loader, or any thread.
+ * Does: the lines of libgomp's newest versions, in its order and spelling, since people's scripts read them: each with the devices it is for. The host's
+ * values are those in force; what the environment says for all devices, for those other than the host, and for single ones is shown as it
+ * was given, in capitals. libgomp 12 has the same host's lines without "[host] ". Callers: the loader, or any thread.
  * The whole is put together first and written at once. Failures: no memory: nothing is shown.
- * Deviations: OMP_STACKSIZE is '0' where the default holds, as in libgomp; GOMP_SPINCOUNT is empty where it was not given, since
- * waiting is not counted in such rounds then.
+ * Deviations: OMP_STACKSIZE is '0' where the default holds, as in libgomp. GOMP_SPINCOUNT is what libgomp would take for its own where it was not
+ * given: here waiting is not counted in rounds then.
  * OpenMP 5.2 sections 18.15, 21.7. */
 #include "display.h"
 
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "allocator.h"
 #include "check.h"
@@ -21,9 +24,69 @@
 #include "os.h"
 #include "place.h"
 
+/* Whom a value is for. */
+#define HOST "host"
+#define ALL "all"
+
+static void show_text(FILE *f, const char *whom, const char *name, const char *value)
+{
+    fprintf(f, "  [%s] %s = '%s'\n", whom, name, value);
+}
+static void show_bool(FILE *f, const char *whom, const char *name, bool value)
+{
+    show_text(f, whom, name, value ? "TRUE" : "FALSE");
+}
+static void show_number(FILE *f, const char *whom, const char *name, uint64_t value)
+{
+    fprintf(f, "  [%s] %s = '%" PRIu64 "'\n", whom, name, value);
+}
+
+/* --- what is given for other devices --------------------------------------------------------------------------------------- */
+
+static void show_given(FILE *f, const char *whom, const char *name, const char *value)
+{
+    while (isspace((unsigned char)*value))
+        value++;
+    size_t length = strlen(value);
+    while (length > 0 && isspace((unsigned char)value[length - 1]))
+        length--;
+    fprintf(f, "  [%s] %s = '", whom, name);
+    for (size_t i = 0; i < length; i++)
+        fputc(toupper((unsigned char)value[i]), f);
+    fputs("'\n", f);
+}
+
+/* OMP_X_ALL, OMP_X_DEV and every OMP_X_DEV_n. */
+static void show_devices(FILE *f, const char *name)
+{
+    char suffixed[64];
+    snprintf(suffixed, sizeof suffixed, "%s_ALL", name);
+    const char *all = os_env(suffixed);
+    if (all != NULL)
+        show_given(f, ALL, name, all);
+    size_t length = (size_t)snprintf(suffixed, sizeof suffixed, "%s_DEV", name);
+    const char *devices = os_env(suffixed);
+    if (devices != NULL)
+        show_given(f, "device", name, devices);
+    for (char **variable = environ; *variable != NULL; variable++) {
+        const char *number = *variable + length + 1, *end = number;
+        if (strncmp(*variable, suffixed, length) != 0 || (*variable)[length] != '_')
+            continue;
+        while (isdigit((unsigned char)*end))
+            end++;
+        char device[16];
+        if (end > number && *end == '=' && (size_t)(end - number) < sizeof device) {
+            snprintf(device, sizeof device, "%.*s", (int)(end - number), number);
+            show_given(f, device, name, end + 1);
+        }
+    }
+}
+
+/* --- the host's values ------------------------------------------------------------------------------------------------------- */
+
 static void show_num_threads(FILE *f, const struct ort_icv *icv)
 {
-    fprintf(f, "  OMP_NUM_THREADS = '%u", icv->nthreads);
+    fprintf(f, "  [" HOST "] OMP_NUM_THREADS = '%u", icv->nthreads);
     for (unsigned i = 0; i < icv->nthreads_rest; i++)
         fprintf(f, ",%u", icv->nthreads_list[i]);
     fputs("'\n", f);
@@ -44,7 +107,7 @@ static void show_schedule(FILE *f, const struct ort_icv *icv)
         modifier = "MONOTONIC:";
     else if (!monotonic && kind == ORT_SCHED_STATIC)
         modifier = "NONMONOTONIC:";
-    fprintf(f, "  OMP_SCHEDULE = '%s%s", modifier, names[kind]);
+    fprintf(f, "  [" HOST "] OMP_SCHEDULE = '%s%s", modifier, names[kind]);
     if (kind != ORT_SCHED_AUTO && icv->chunk != (kind == ORT_SCHED_STATIC ? 0 : 1))
         fprintf(f, ",%d", icv->chunk);
     fputs("'\n", f);
@@ -53,7 +116,7 @@ static void show_schedule(FILE *f, const struct ort_icv *icv)
 static void show_proc_bind(FILE *f, const struct ort_icv *icv)
 {
     static const char *const names[] = {"FALSE", "TRUE", "MASTER", "CLOSE", "SPREAD"};
-    fprintf(f, "  OMP_PROC_BIND = '%s", names[icv->bind]);
+    fprintf(f, "  [" HOST "] OMP_PROC_BIND = '%s", names[icv->bind]);
     for (unsigned i = 0; i < icv->bind_rest; i++)
         fprintf(f, ",%s", names[icv->bind_list[i]]);
     fputs("'\n", f);
@@ -74,7 +137,7 @@ static void show_place(FILE *f, const unsigned *cpu, unsigned n)
 static void show_places(FILE *f)
 {
     const struct ort_places *list = ort_places();
-    fputs("  OMP_PLACES = '", f);
+    fputs("  [" HOST "] OMP_PLACES = '", f);
     for (unsigned p = 0; list != NULL && p < list->n; p++) {
         fputs(p == 0 ? "{" : ",{", f);
         show_place(f, list->cpu + list->first[p], list->first[p + 1] - list->first[p]);
@@ -83,56 +146,77 @@ static void show_places(FILE *f)
     fputs("'\n", f);
 }
 
-static void show_text(FILE *f, const char *name, const char *value) { fprintf(f, "  %s = '%s'\n", name, value); }
-static void show_bool(FILE *f, const char *name, bool value) { show_text(f, name, value ? "TRUE" : "FALSE"); }
-static void show_number(FILE *f, const char *name, uint64_t value)
-{
-    fprintf(f, "  %s = '%" PRIu64 "'\n", name, value);
-}
-
 static void show_affinity_format(FILE *f)
 {
     size_t length = ort_affinity_format_get(NULL, 0);
     char *format = malloc(length + 1);
     if (format != NULL)
         ort_affinity_format_get(format, length + 1);
-    show_text(f, "OMP_AFFINITY_FORMAT", format == NULL ? "" : format);
+    show_text(f, HOST, "OMP_AFFINITY_FORMAT", format == NULL ? "" : format);
     free(format);
+}
+
+/* As libgomp counts where GOMP_SPINCOUNT is not given. */
+static uint64_t spin_count(void)
+{
+    if (ort_settings.spin_count != UINT64_MAX)
+        return ort_settings.spin_count == UINT64_MAX - 1 ? UINT64_MAX : ort_settings.spin_count;
+    return ort_settings.wait_policy == ORT_POLICY_ACTIVE    ? UINT64_C(30000000000)
+           : ort_settings.wait_policy == ORT_POLICY_PASSIVE ? 0
+                                                            : 300000;
+}
+
+static void show_counts(FILE *f, const struct ort_icv *icv)
+{
+    show_number(f, HOST, "OMP_STACKSIZE", ort_settings.stack_bytes);
+    show_devices(f, "OMP_STACKSIZE");
+    show_text(f, HOST, "OMP_WAIT_POLICY", ort_settings.wait_policy == ORT_POLICY_ACTIVE ? "ACTIVE" : "PASSIVE");
+    show_devices(f, "OMP_WAIT_POLICY");
+    show_number(f, HOST, "OMP_THREAD_LIMIT", icv->thread_limit);
+    show_devices(f, "OMP_THREAD_LIMIT");
+    show_number(f, HOST, "OMP_MAX_ACTIVE_LEVELS", icv->max_active_levels);
+    show_devices(f, "OMP_MAX_ACTIVE_LEVELS");
+    show_number(f, HOST, "OMP_NUM_TEAMS", ort_settings.num_teams);
+    show_devices(f, "OMP_NUM_TEAMS");
+    show_number(f, HOST, "OMP_TEAMS_THREAD_LIMIT", ort_settings.teams_thread_limit);
+    show_devices(f, "OMP_TEAMS_THREAD_LIMIT");
+}
+
+static void show_allocator(FILE *f, const struct ort_icv *icv)
+{
+    const char *name = ort_allocator_name(icv->default_allocator), *given = getenv("OMP_ALLOCATOR");
+    if (name == NULL) /* one with traits */
+        name = given != NULL ? given : "";
+    show_text(f, HOST, "OMP_ALLOCATOR", name);
 }
 
 static void show_all(FILE *f, bool verbose)
 {
     static const char *const offload[] = {"DEFAULT", "MANDATORY", "DISABLED"};
     const struct ort_icv *icv = &ort_settings.initial;
-    const char *allocator = ort_allocator_name(icv->default_allocator);
-    fputs("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n  _OPENMP = '201511'\n", f);
-    show_bool(f, "OMP_DYNAMIC", icv->dynamic);
-    show_bool(f, "OMP_NESTED", icv->max_active_levels > 1);
+    fputs("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n  _OPENMP = '202111'\n", f);
+    show_bool(f, HOST, "OMP_DYNAMIC", icv->dynamic);
+    show_devices(f, "OMP_DYNAMIC");
+    show_bool(f, HOST, "OMP_NESTED", icv->max_active_levels > 1);
     show_num_threads(f, icv);
+    show_devices(f, "OMP_NUM_THREADS");
     show_schedule(f, icv);
+    show_devices(f, "OMP_SCHEDULE");
     show_proc_bind(f, icv);
+    show_devices(f, "OMP_PROC_BIND");
     show_places(f);
-    show_number(f, "OMP_STACKSIZE", ort_settings.stack_bytes);
-    show_text(f, "OMP_WAIT_POLICY", ort_settings.wait_policy == ORT_POLICY_ACTIVE ? "ACTIVE" : "PASSIVE");
-    show_number(f, "OMP_THREAD_LIMIT", icv->thread_limit);
-    show_number(f, "OMP_MAX_ACTIVE_LEVELS", icv->max_active_levels);
-    show_number(f, "OMP_NUM_TEAMS", ort_settings.num_teams);
-    show_number(f, "OMP_TEAMS_THREAD_LIMIT", ort_settings.teams_thread_limit);
-    show_bool(f, "OMP_CANCELLATION", ort_settings.cancellation);
-    fprintf(f, "  OMP_DEFAULT_DEVICE = '%d'\n", icv->default_device);
-    fprintf(f, "  OMP_MAX_TASK_PRIORITY = '%d'\n", ort_settings.max_task_priority);
-    show_bool(f, "OMP_DISPLAY_AFFINITY", ort_settings.display_affinity);
+    show_counts(f, icv);
+    show_bool(f, ALL, "OMP_CANCELLATION", ort_settings.cancellation);
+    fprintf(f, "  [" ALL "] OMP_DEFAULT_DEVICE = '%d'\n", icv->default_device);
+    fprintf(f, "  [" ALL "] OMP_MAX_TASK_PRIORITY = '%d'\n", ort_settings.max_task_priority);
+    show_bool(f, ALL, "OMP_DISPLAY_AFFINITY", ort_settings.display_affinity);
     show_affinity_format(f);
-    show_text(f, "OMP_ALLOCATOR", allocator == NULL ? "" : allocator);
-    show_text(f, "OMP_TARGET_OFFLOAD", offload[ort_settings.offload]);
+    show_allocator(f, icv);
+    show_text(f, ALL, "OMP_TARGET_OFFLOAD", offload[ort_settings.offload]);
     if (verbose) {
-        show_text(f, "GOMP_CPU_AFFINITY", "");
-        show_number(f, "GOMP_STACKSIZE", ort_settings.stack_bytes);
-        if (ort_settings.spin_count == UINT64_MAX)
-            show_text(f, "GOMP_SPINCOUNT", "");
-        else
-            show_number(f, "GOMP_SPINCOUNT",
-                        ort_settings.spin_count == UINT64_MAX - 1 ? UINT64_MAX : ort_settings.spin_count);
+        show_text(f, HOST, "GOMP_CPU_AFFINITY", "");
+        show_number(f, HOST, "GOMP_STACKSIZE", ort_settings.stack_bytes);
+        show_number(f, HOST, "GOMP_SPINCOUNT", spin_count());
     }
     fputs("OPENMP DISPLAY ENVIRONMENT END\n", f);
 }

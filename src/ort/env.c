@@ -254,7 +254,9 @@ static void read_stack_size(void)
 
 static void read_numbers(struct ort_icv *icv)
 {
-    long limit = LONG_MAX, device = 0, priority = 0, teams = 0, teams_limit = 0, debug = 0;
+    /* mandatory, and no device but the host: none is the default (OpenMP 5.2 section 21.2.7) */
+    long limit = LONG_MAX, device = ort_settings.offload == ORT_OFFLOAD_MANDATORY ? ORT_DEVICE_INVALID : 0,
+         priority = 0, teams = 0, teams_limit = 0, debug = 0;
     read_int(ORT_ENV_NAME("OMP_THREAD_LIMIT"), 1, LONG_MAX, &limit, "no limit");
     icv->thread_limit = limit > INT_MAX ? UINT_MAX : (unsigned)limit;
     read_int(ORT_ENV_NAME("OMP_DEFAULT_DEVICE"), 0, INT_MAX, &device, "0");

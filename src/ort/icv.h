@@ -90,6 +90,7 @@ static inline struct ort_icv *ort_icv_share(struct ort_icv *icv)
 }
 
 enum ort_offload { ORT_OFFLOAD_DEFAULT, ORT_OFFLOAD_MANDATORY, ORT_OFFLOAD_DISABLED };
+#define ORT_DEVICE_INVALID (-4) /* omp_invalid_device */
 enum ort_wait_policy { ORT_POLICY_UNSET, ORT_POLICY_ACTIVE, ORT_POLICY_PASSIVE };
 
 /* What holds for the process. Written while the library is loaded, and by the few routines that change them, then read only. */

@@ -14,6 +14,11 @@ size_t os_page_size(void); /* bytes */
 /* Fresh zeroed memory straight from the system, page-aligned; NULL where none is to be had. Never malloc. */
 void *os_map(size_t bytes);
 void os_unmap(void *p, size_t bytes);
+/* Pages that os_map gave stay in main memory until they are unmapped. ENOMEM, EPERM, EAGAIN: as much may not be locked. */
+int os_memory_lock(void *p, size_t bytes);
+/* Pages that os_map gave and nobody has touched go round the memory nodes that the process may use, or to the node of whoever touches
+ * them first. A wish: nothing happens where the system does not have it. */
+void os_memory_place(void *p, size_t bytes, bool interleaved);
 
 /* A stack of at least `bytes` usable bytes (rounded up to pages) with one inaccessible guard page below it.
  * *usable gets the usable size. Returns the lowest usable byte, or NULL. Not touched: no page is resident yet. */

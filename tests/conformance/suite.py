@@ -1,4 +1,4 @@
-"""libgomp's own test suite from Debian's gcc-12-source: unpacked, listed, compiled. Nothing of it is kept in the project."""
+"""libgomp's own test suite from Debian's gcc-N-source: unpacked, listed, compiled by GCC N. Nothing of it is kept in the project."""
 
 import glob
 import hashlib
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import directives
 
-TARBALLS = "/usr/src/gcc-12/gcc-12.*.tar.*"
+TARBALLS = "/usr/src/gcc-{0}/gcc-{0}.*.tar.*"
 COMPILE_SECONDS = 300
 FORTRAN = (".f", ".f90", ".f95", ".f03", ".f08", ".F", ".F90", ".F95", ".F03", ".F08")
 
@@ -34,11 +34,12 @@ class Test:
     problem: str = ""
 
 
-def unpack(folder):
+def unpack(folder, gcc):
     """Unpacks the two directories of the tarball that the tests need; returns libgomp's."""
-    tarballs = sorted(glob.glob(TARBALLS))
+    pattern = TARBALLS.format(gcc)
+    tarballs = sorted(glob.glob(pattern))
     if not tarballs:
-        raise SuiteError(f"no {TARBALLS}: install Debian's package gcc-12-source (tools/install-deps conformance)")
+        raise SuiteError(f"no {pattern}: install Debian's package gcc-{gcc}-source (tools/install-deps conformance)")
     stamp, source = os.path.join(folder, "unpacked"), os.path.join(folder, "source")
     if not os.path.exists(stamp):
         os.makedirs(source, exist_ok=True)
@@ -58,7 +59,7 @@ def files(folder, endings):
                   if name.endswith(endings))
 
 
-def listed(libgomp, folder, target):
+def listed(libgomp, folder, target, gcc):
     """Every test of the suite for the host, the common ones once as C and once as C++."""
     base = os.path.join(libgomp, "testsuite")
     include = [f"-I{os.path.join(folder, 'configured')}", f"-I{os.path.join(libgomp, '..', 'include')}", f"-I{libgomp}"]
@@ -83,11 +84,11 @@ def listed(libgomp, folder, target):
             work = os.path.join(folder, "work", name.replace("/", "~"))
             program = os.path.join(work, "program")
             yield Test(name, group, language, source, plan, work, program,
-                       compile_command(language, option, source, plan, include, program))
+                       compile_command(gcc, language, option, source, plan, include, program))
 
 
-def compile_command(language, option, source, plan, include, program):
-    compiler = {"c": ["gcc"], "c++": ["g++", "-x", "c++"], "fortran": ["gfortran"]}[language]
+def compile_command(gcc, language, option, source, plan, include, program):
+    compiler = {"c": [f"gcc-{gcc}"], "c++": [f"g++-{gcc}", "-x", "c++"], "fortran": [f"gfortran-{gcc}"]}[language]
     if language == "fortran":
         options = [option] + (plan.options or [])
     else:

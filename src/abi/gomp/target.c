@@ -1,7 +1,8 @@
 /* GNU entry points: target constructs, on the host.
  *
  * Mapped data is the data itself. What is left to do: firstprivate copies (map kind 12 of the low byte; the high byte is the alignment's
- * logarithm), dependences, nowait as a task, and OMP_TARGET_OFFLOAD=mandatory, which ends the program as libgomp does. */
+ * logarithm), dependences, nowait as a task, and OMP_TARGET_OFFLOAD=mandatory and
+ * omp_invalid_device, which end the program as libgomp does. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +17,22 @@
 #define DEVICE_ICV (-1)
 #define DEVICE_HOST (-2)
 
-static void check_mandatory(int device)
+PS_NORETURN static void no_device(const char *why)
 {
-    if (ort_settings.offload != ORT_OFFLOAD_MANDATORY)
-        return;
+    fprintf(stderr, "\nlibgomp: %s\n", why);
+    exit(EXIT_FAILURE);
+}
+
+static void check_device(int device)
+{
     if (device == DEVICE_ICV)
         device = ort_icv(ort_self())->default_device;
-    if (device == DEVICE_HOST || device == 0)
+    if (PS_LIKELY(device == DEVICE_HOST || device == 0))
         return;
-    fputs("\nlibgomp: OMP_TARGET_OFFLOAD is set to MANDATORY, but device not found\n", stderr);
-    exit(EXIT_FAILURE);
+    if (ort_settings.offload == ORT_OFFLOAD_MANDATORY)
+        no_device("OMP_TARGET_OFFLOAD is set to MANDATORY, but device not found");
+    if (device == ORT_DEVICE_INVALID)
+        no_device("omp_invalid_device encountered");
 }
 
 /* The thread limit among a region's arguments (GCC's GOMP_TARGET_ARG_*); 0: none. */
@@ -115,7 +122,7 @@ static void defer(struct ort_thread *t, const struct deferred_source *s, const s
 PS_EXPORT void GOMP_target_ext(int device, void (*fn)(void *), size_t n, void **addresses, size_t *sizes,
                                unsigned short *kinds, unsigned flags, void **depend, void **args)
 {
-    check_mandatory(device);
+    check_device(device);
     struct ort_thread *t = ort_self();
     struct ort_depend_list list;
     if (depend != NULL)
@@ -140,7 +147,7 @@ PS_EXPORT void GOMP_target(int device, void (*fn)(void *), const void *unused, s
                            size_t *sizes, unsigned char *kinds)
 {
     (void)unused, (void)n, (void)sizes, (void)kinds;
-    check_mandatory(device);
+    check_device(device);
     ort_target(fn, addresses, 0);
 }
 
@@ -164,13 +171,13 @@ PS_EXPORT void GOMP_target_data(int device, const void *unused, size_t n, void *
                                 unsigned char *kinds)
 {
     (void)unused, (void)n, (void)addresses, (void)sizes, (void)kinds;
-    check_mandatory(device);
+    check_device(device);
 }
 
 PS_EXPORT void GOMP_target_data_ext(int device, size_t n, void **addresses, size_t *sizes, unsigned short *kinds)
 {
     (void)n, (void)addresses, (void)sizes, (void)kinds;
-    check_mandatory(device);
+    check_device(device);
 }
 
 PS_EXPORT void GOMP_target_end_data(void) {}
@@ -179,14 +186,14 @@ PS_EXPORT void GOMP_target_update(int device, const void *unused, size_t n, void
                                   unsigned char *kinds)
 {
     (void)unused, (void)n, (void)addresses, (void)sizes, (void)kinds;
-    check_mandatory(device);
+    check_device(device);
 }
 
 PS_EXPORT void GOMP_target_update_ext(int device, size_t n, void **addresses, size_t *sizes, unsigned short *kinds,
                                       unsigned flags, void **depend)
 {
     (void)n, (void)addresses, (void)sizes, (void)kinds;
-    check_mandatory(device);
+    check_device(device);
     order(flags, depend);
 }
 
@@ -194,7 +201,7 @@ PS_EXPORT void GOMP_target_enter_exit_data(int device, size_t n, void **addresse
                                            unsigned flags, void **depend)
 {
     (void)n, (void)addresses, (void)sizes, (void)kinds;
-    check_mandatory(device);
+    check_device(device);
     order(flags, depend);
 }
 

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20) /* the least of any supported processor's */
@@ -60,6 +61,31 @@ void os_unmap(void *p, size_t bytes)
 {
     int saved_errno = errno;
     munmap(p, round_to_pages(bytes));
+    errno = saved_errno;
+}
+
+int os_memory_lock(void *p, size_t bytes)
+{
+    int saved_errno = errno;
+    int error = mlock(p, round_to_pages(bytes)) == 0 ? 0 : errno;
+    errno = saved_errno;
+    return error;
+}
+
+/* The C library has no wrappers for these; the numbers are the kernel's <linux/mempolicy.h>. */
+#define MODE_INTERLEAVE 3
+#define MODE_LOCAL 4
+#define MEMS_ALLOWED 4ul
+#define NODES_MAX 1024u
+
+void os_memory_place(void *p, size_t bytes, bool interleaved)
+{
+    unsigned long nodes[NODES_MAX / (8 * sizeof(unsigned long))] = {0};
+    int saved_errno = errno;
+    if (!interleaved)
+        syscall(SYS_mbind, p, round_to_pages(bytes), MODE_LOCAL, NULL, 0ul, 0u);
+    else if (syscall(SYS_get_mempolicy, NULL, nodes, (unsigned long)NODES_MAX, NULL, MEMS_ALLOWED) == 0)
+        syscall(SYS_mbind, p, round_to_pages(bytes), MODE_INTERLEAVE, nodes, (unsigned long)NODES_MAX, 0u);
     errno = saved_errno;
 }
 
