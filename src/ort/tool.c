@@ -313,3 +313,21 @@ void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void 
     t->team->tool = outer;
     ORT_RAISE(parallel_end, &league, &task->data, flags, caller);
 }
+
+void ort_tool_team_region(struct ort_thread *t, void (*fn)(void *), void *data)
+{
+    struct ort_tool_task *task = ort_tool_task(t->task), initial = *task;
+    struct ort_tool_team league = t->team->tool;
+    const void *caller = t->tool.caller;
+    int flags = ORT_TOOL_INVOKED_BY_RUNTIME | ORT_TOOL_TEAM;
+    t->team->tool.data.value = 0;
+    ORT_RAISE(parallel_begin, &initial.data, &initial.frame, &t->team->tool.data, 1, flags, caller);
+    *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_IMPLICIT};
+    ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &t->team->tool.data, &task->data, 1, 0, ORT_TOOL_TASK_IMPLICIT);
+    ort_tool_run(fn, data);
+    ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &task->data, 1, 0, ORT_TOOL_TASK_IMPLICIT);
+    union ort_tool_data region = t->team->tool.data;
+    *task = initial;
+    t->team->tool = league;
+    ORT_RAISE(parallel_end, &region, &task->data, flags, caller);
+}

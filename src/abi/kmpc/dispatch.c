@@ -50,8 +50,8 @@ bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
         out->vectors = true;
         out->runtime = true;
         return true;
-    case 38:
-        out->sched = ORT_SCHED_AUTO;
+    case 38: /* auto: what clang's users have of it elsewhere */
+        out->sched = ORT_SCHED_GUIDED;
         return true;
     default:
         return false;
@@ -62,7 +62,7 @@ bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
 static bool has_chunk(int32_t number)
 {
     number &= 0x1f; /* without modifiers, nomerge and ordered */
-    return number != (34 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
+    return number != (34 & 0x1f) && number != (38 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
 }
 
 /* Iterations in a vector of the loop's, or in a chunk of vectors where OMP_SCHEDULE has a chunk size; *chunk: of the loop over them. */
@@ -94,6 +94,10 @@ static PS_ALWAYS_INLINE void start(const struct kmpc_location *at, const char *e
         s.runtime = false;
         chunk = s.vectors ? chunk : 0;
     }
+    if (s.sched == ORT_SCHED_GUIDED && t->team->n == 1 && !s.ordered && !s.vectors) {
+        s.sched = ORT_SCHED_STATIC; /* one chunk: nobody else would take what is left */
+        chunk = 0;
+    }
     uint64_t unit = 1, of_unit = 0;
     if (PS_UNLIKELY(s.vectors) && !s.ordered)
         unit = vectors(t, &s, chunk, &of_unit);
@@ -103,7 +107,7 @@ static PS_ALWAYS_INLINE void start(const struct kmpc_location *at, const char *e
     d.step = step * unit;
     d.end = first + trip * step;
     d.ordered = s.ordered;
-    if (chunk > 0 && !s.vectors && has_chunk(number) && s.sched != ORT_SCHED_AUTO)
+    if (chunk > 0 && !s.vectors && has_chunk(number))
         d.chunk = (uint64_t)chunk;
     t->loop.unit = unit;
     ORT_TOOL_CALLER(t);
