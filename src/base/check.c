@@ -26,13 +26,15 @@ static int shorten(char *line, size_t body, const char *fmt, va_list ap)
     return LINE_MAX_BYTES - 1;
 }
 
-static void write_line(const char *fmt, va_list ap)
+const char *ps_warn_mark = "";
+
+static void write_line(const char *mark, const char *fmt, va_list ap)
 {
     char line[LINE_MAX_BYTES];
     int saved_errno = errno;
     va_list again;
     va_copy(again, ap);
-    int used = snprintf(line, sizeof line, "psthreads: ");
+    int used = snprintf(line, sizeof line, "%spsthreads: ", mark);
     int body = vsnprintf(line + used, sizeof line - (size_t)used, fmt, ap);
     if (body > 0)
         used += body;
@@ -52,7 +54,7 @@ void ps_warn(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    write_line(fmt, ap);
+    write_line(ps_warn_mark, fmt, ap);
     va_end(ap);
 }
 
@@ -60,7 +62,7 @@ void ps_fatal(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    write_line(fmt, ap);
+    write_line("", fmt, ap);
     va_end(ap);
     abort();
 }

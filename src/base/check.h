@@ -3,13 +3,15 @@
  * ps_fatal: a broken invariant or a wrong use that cannot go on: one line on standard error, then abort().
  * ps_warn: something was not as asked, the program goes on: one line on standard error.
  * Both write the line with one write(2), allocate nothing, keep errno, and may be called on any stack and from a
- * signal handler. Lines begin with "psthreads: ". */
+ * signal handler. Lines begin with "psthreads: ", warnings with ps_warn_mark before that. */
 #ifndef PS_CHECK_H
 #define PS_CHECK_H
 
 #include "compiler.h"
 
 PS_NORETURN PS_COLD void ps_fatal(const char *fmt, ...) PS_PRINTF(1, 2);
+/* "", or what tools of a peer's users look for in a warning. Written in the loader. */
+extern const char *ps_warn_mark;
 PS_COLD void ps_warn(const char *fmt, ...) PS_PRINTF(1, 2);
 
 /* Always on: an invariant whose check is cheap where it stands. */

@@ -221,17 +221,26 @@ static void show_all(FILE *f, bool verbose)
     fputs("OPENMP DISPLAY ENVIRONMENT END\n", f);
 }
 
-void ort_display_env(bool verbose)
+char *ort_display_env_text(bool verbose)
 {
     char *text = NULL;
     size_t bytes = 0;
     ort_env_finish();
     FILE *f = open_memstream(&text, &bytes);
     if (f == NULL)
-        return;
+        return NULL;
     show_all(f, verbose);
     if (fclose(f) == 0)
-        fwrite(text, 1, bytes, stderr);
+        return text;
+    free(text);
+    return NULL;
+}
+
+void ort_display_env(bool verbose)
+{
+    char *text = ort_display_env_text(verbose);
+    if (text != NULL)
+        fputs(text, stderr);
     free(text);
 }
 

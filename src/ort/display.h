@@ -9,6 +9,8 @@ struct ort_thread;
 
 /* The initial ICVs on standard error, in libgomp's form; verbose: also what libgomp alone has. */
 void ort_display_env(bool verbose);
+/* The same as text, to be freed; NULL: no memory. */
+char *ort_display_env_text(bool verbose);
 /* OMP_DISPLAY_ENV, OMP_AFFINITY_FORMAT. Once, in the loader, when all other variables have been read. */
 void ort_display_env_read(void);
 

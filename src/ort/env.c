@@ -159,6 +159,7 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
     return true;
 }
 
+bool ort_env_as_libomp;
 static bool schedule_given;
 
 static void read_schedule(struct ort_icv *icv)

@@ -2,6 +2,8 @@
 #ifndef PS_ORT_ENV_H
 #define PS_ORT_ENV_H
 
+#include <stdbool.h>
+
 /* Once, while the library is loaded, in this order: variables of their own; then (OMP_PROC_BIND known) the number of active levels. */
 void ort_env_read(void);
 void ort_env_read_levels(void);
@@ -10,6 +12,9 @@ void ort_env_read_levels(void);
 void ort_env_finish(void);
 /* The name under which a variable is given for the host: its own, or the one for all devices (OMP_X_ALL) where that alone is given. */
 const char *ort_env_name(const char *name, const char *for_all);
+/* The process has loaded this library by libomp's name: what stands in the place of an unreadable value is libomp's choice. Set in the loader,
+ * before the rest. */
+extern bool ort_env_as_libomp;
 #define ORT_ENV_NAME(name) ort_env_name(name, name "_ALL")
 
 /* libomp reads the environment at the first OpenMP call, and programs set OMP_SCHEDULE before it: read then, where it was not there in the loader. By

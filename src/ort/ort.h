@@ -53,6 +53,7 @@ struct ort_thread {
     struct ort_team *hot;    /* block of the last region that this thread opened; NULL: none */
     struct ort_team *open;   /* == hot while that region is open */
     struct ort_local *local; /* NULL: nothing */
+    void *offered;           /* to member 0 of the team, between two barriers: what it combines (entry points' own) */
     struct ort_loop loop;
     struct ort_task_member tasks;
     struct ort_tool_thread tool;

@@ -131,7 +131,12 @@ static bool read_places(const char *name, const char *text, bool ignore)
         fault = place_parse_cpus(text, &asked_list);
     else
         fault = place_parse(text, &asked_kind, &asked_count, &asked_list);
-    if (fault != NULL) {
+    if (fault != NULL && ort_env_as_libomp && !of_gomp) {
+        if (asked_kind == PLACE_LIST)
+            asked_kind = PLACE_CORES;
+        asked_count = 0;
+        ps_warn("%s=\"%s\": %s; using %s instead", name, text, fault, place_names[asked_kind]);
+    } else if (fault != NULL) {
         ps_warn("%s=\"%s\": %s; using no places instead", name, text, fault);
         return false;
     }
@@ -159,6 +164,13 @@ void ort_place_env_read(void)
         asked_kind = PLACE_THREADS;
     else if (icv->bind == ORT_BIND_FALSE)
         icv->bind = ORT_BIND_TRUE;
+}
+
+const char *ort_places_name(void)
+{
+    if (ort_settings.initial.bind == ORT_BIND_FALSE || asked_make != NULL || asked_kind == PLACE_LIST)
+        return NULL;
+    return place_names[asked_kind];
 }
 
 /* --- the list -------------------------------------------------------------------------------------------------------------- */

@@ -40,6 +40,9 @@ void ort_processors_restrict(void);
 /* The places of the process; NULL: none (threads are not to be bound). */
 const struct ort_places *ort_places(void);
 
+/* Their name, where they were asked for by one (or are of themselves); NULL: a list, or there are none. */
+const char *ort_places_name(void);
+
 /* What a thread has: its place, and the partition [first, first + n) that its regions divide. */
 struct ort_place {
     unsigned place, first, n;
@@ -67,6 +70,7 @@ void place_free(struct ort_places *list);
 #define PLACE_MAX 65536u
 
 enum place_kind { PLACE_THREADS, PLACE_CORES, PLACE_LL_CACHES, PLACE_NUMA_DOMAINS, PLACE_SOCKETS, PLACE_LIST };
+extern const char *const place_names[PLACE_LIST];
 /* What OMP_PLACES says, in `list` where it is a list; NULL, or why it cannot be read. count: of an abstract name; 0: all. */
 const char *place_parse(const char *text, enum place_kind *kind, unsigned *count, struct ort_places *list);
 /* GOMP_CPU_AFFINITY; likewise. */

@@ -217,18 +217,19 @@ static bool read_place(struct cursor *c, struct place_builder *b)
     return true;
 }
 
+const char *const place_names[PLACE_LIST] = {[PLACE_THREADS] = "threads",
+                                             [PLACE_CORES] = "cores",
+                                             [PLACE_LL_CACHES] = "ll_caches",
+                                             [PLACE_NUMA_DOMAINS] = "numa_domains",
+                                             [PLACE_SOCKETS] = "sockets"};
+
 /* true: the text begins with a name, which is then read. */
 static bool read_name(struct cursor *c, enum place_kind *kind, unsigned *count)
 {
-    static const char *const names[] = {[PLACE_THREADS] = "threads",
-                                        [PLACE_CORES] = "cores",
-                                        [PLACE_LL_CACHES] = "ll_caches",
-                                        [PLACE_NUMA_DOMAINS] = "numa_domains",
-                                        [PLACE_SOCKETS] = "sockets"};
     long n = 0;
     for (unsigned k = 0; k < PLACE_LIST; k++) {
-        size_t length = strlen(names[k]);
-        if (strncasecmp(c->at, names[k], length) != 0)
+        size_t length = strlen(place_names[k]);
+        if (strncasecmp(c->at, place_names[k], length) != 0)
             continue;
         c->at += length;
         *kind = (enum place_kind)k;

@@ -113,6 +113,12 @@ static void names(void)
           text[0] == '\0');
 }
 
+#ifdef __clang__
+#define UNREADABLE "some" /* libomp's programs get cores, or what the text begins with */
+#else
+#define UNREADABLE "none"
+#endif
+
 static void unreadable(void)
 {
     static char *const bad[] = {
@@ -121,7 +127,7 @@ static void unreadable(void)
         "OMP_PLACES=threads 2", "GOMP_CPU_AFFINITY=0-", "GOMP_CPU_AFFINITY=one"};
     char text[4096];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        int status = respawn(text, sizeof text, "none", bad[i], NULL);
+        int status = respawn(text, sizeof text, bad[i][0] == 'O' ? UNREADABLE : "none", bad[i], NULL);
         /* a line that names the variable */
         if (status != 0 || strstr(text, bad[i][0] == 'O' ? "OMP_PLACES" : "GOMP_CPU_AFFINITY") == NULL)
             fprintf(stderr, "%s: %d, \"%s\"\n", bad[i], status, text);

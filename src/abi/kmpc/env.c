@@ -2,22 +2,27 @@
  *
  * Honoured: KMP_STACKSIZE, KMP_BLOCKTIME, KMP_LIBRARY, KMP_WARNINGS, KMP_SETTINGS, KMP_DETERMINISTIC_REDUCTION, KMP_FORCE_REDUCTION,
  * KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. OpenMP's own variable is stronger where both say something.
+ * KMP_DISP_NUM_BUFFERS is looked at, and changes nothing.
  * Of no meaning here, in silence: KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at every
  * level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE.
  * KMP_AFFINITY and KMP_HW_SUBSET: affinity.c.
  * The order in which this and the core's own constructor run does not matter: each sets only what its variables say, and what is
- * set is used when the first OpenMP thread appears. */
+ * set is used when the first OpenMP thread appears. By which name the library was loaded is found out before both: in libomp's place, warnings begin as
+ * libomp's do ("OMP: Warning #N: "; people's scripts look for that), and unreadable places are what libomp takes them for. */
 #include <ctype.h>
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "display.h"
+#include "env.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "os.h"
 
+#define MOST_BUFFERS 4096
+_Static_assert(ORT_WS_RING == 8, "the lines below say so");
 #define NS_PER_SPIN 15 /* what ee counts an iteration of a waiting loop as */
 
 struct kmpc_settings kmpc_settings = {.library = KMPC_THROUGHPUT, .blocktime_ms = 200};
@@ -95,21 +100,39 @@ static void read_library(void)
 
 static void read_reduction(void)
 {
-    bool deterministic = false;
-    os_env_bool("KMP_DETERMINISTIC_REDUCTION", &deterministic, "false");
+    os_env_bool("KMP_DETERMINISTIC_REDUCTION", &kmpc_settings.deterministic, "false");
     const char *text = os_env("KMP_FORCE_REDUCTION");
-    if (text == NULL)
-        text = os_env("KMP_DETERMINISTIC_REDUCTION") == NULL ? NULL : deterministic ? "critical" : NULL;
+    if (kmpc_settings.deterministic)
+        kmpc_settings.reduce = KMPC_REDUCE_IN_ORDER;
     if (text == NULL)
         return;
-    if (strcasecmp(text, "critical") == 0 || strcasecmp(text, "tree") == 0)
-        kmpc_settings.reduce_by_lock = true;
-    else if (strcasecmp(text, "atomic") != 0)
+    enum kmpc_reduce asked = strcasecmp(text, "critical") == 0 ? KMPC_REDUCE_LOCK
+                             : strcasecmp(text, "tree") == 0   ? KMPC_REDUCE_IN_ORDER
+                             : strcasecmp(text, "atomic") == 0 ? KMPC_REDUCE_ATOMIC
+                                                               : KMPC_REDUCE_ANY;
+    if (asked == KMPC_REDUCE_ANY)
         complain("KMP_FORCE_REDUCTION", text, "is not critical, atomic or tree; using atomic");
-    if (deterministic && !kmpc_settings.quiet)
-        ps_warn("KMP_DETERMINISTIC_REDUCTION=\"true\" is not supported: the order in which threads combine is not "
-                "fixed; using critical "
-                "instead");
+    else if (kmpc_settings.deterministic && asked != KMPC_REDUCE_IN_ORDER)
+        complain("KMP_FORCE_REDUCTION", text,
+                 "has no fixed order, which KMP_DETERMINISTIC_REDUCTION asks for; using tree");
+    else
+        kmpc_settings.reduce = asked;
+}
+
+/* How many loops the threads may be apart: the ring has its size, but what libomp's users are told of a number is said. */
+static void read_buffers(void)
+{
+    const char *text = os_env("KMP_DISP_NUM_BUFFERS");
+    if (text == NULL)
+        return;
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (end == text || *end != '\0')
+        complain("KMP_DISP_NUM_BUFFERS", text, "is not a number; using 8");
+    else if (n < 1)
+        complain("KMP_DISP_NUM_BUFFERS", text, "is too small; using 8");
+    else if (n > MOST_BUFFERS)
+        complain("KMP_DISP_NUM_BUFFERS", text, "is too large; using 8");
 }
 
 static void read_limits(void)
@@ -145,9 +168,22 @@ bool kmpc_set_default(const char *name, const char *value)
     return true;
 }
 
+/* Before the other constructors of this library, which have no number. */
+__attribute__((constructor(101))) static void see_name(void)
+{
+    Dl_info of;
+    if (!dladdr(&kmpc_settings, &of) || of.dli_fname == NULL)
+        return;
+    const char *slash = strrchr(of.dli_fname, '/'), *name = slash != NULL ? slash + 1 : of.dli_fname;
+    if (strncmp(name, "libomp.", 7) != 0 && strncmp(name, "libiomp5.", 9) != 0)
+        return;
+    ort_env_as_libomp = true;
+    ps_warn_mark = "OMP: Warning #1: ";
+}
+
 __attribute__((constructor)) static void load(void)
 {
-    bool warnings = true, settings = false, throttle = true;
+    bool warnings = true, throttle = true;
     /* KMP_WARNINGS=off is also spelled 0 and false, as other switches. */
     os_env_bool("KMP_WARNINGS", &warnings, "true");
     kmpc_settings.quiet = !warnings;
@@ -156,11 +192,10 @@ __attribute__((constructor)) static void load(void)
     read_library();
     read_blocktime();
     read_reduction();
+    read_buffers();
     read_limits();
     os_env_bool("KMP_ENABLE_TASK_THROTTLING", &throttle, "true");
     ort_settings.unbounded_tasks = !throttle;
     kmpc_affinity_env_read();
-    os_env_bool("KMP_SETTINGS", &settings, "false");
-    if (settings)
-        ort_display_env(true);
+    os_env_bool("KMP_SETTINGS", &kmpc_settings.show, "false");
 }

@@ -6,9 +6,13 @@
 
 enum kmpc_library { KMPC_SERIAL = 1, KMPC_TURNAROUND = 2, KMPC_THROUGHPUT = 3 };
 #define KMPC_BLOCKTIME_INFINITE INT32_MAX
+/* Those that want no atomic operations come last. */
+enum kmpc_reduce { KMPC_REDUCE_ANY, KMPC_REDUCE_ATOMIC, KMPC_REDUCE_LOCK, KMPC_REDUCE_IN_ORDER };
 struct kmpc_settings {
-    bool reduce_by_lock; /* KMP_DETERMINISTIC_REDUCTION, KMP_FORCE_REDUCTION */
-    bool quiet;          /* KMP_WARNINGS */
+    enum kmpc_reduce reduce; /* KMP_FORCE_REDUCTION, KMP_DETERMINISTIC_REDUCTION */
+    bool deterministic;
+    bool quiet; /* KMP_WARNINGS */
+    bool show;  /* KMP_SETTINGS: shown at the first need */
     enum kmpc_library library;
     int32_t blocktime_ms;
 };
@@ -16,6 +20,9 @@ extern struct kmpc_settings kmpc_settings;
 
 /* One setting by its variable's name, after the loader too; false: not one that can be changed then, or unreadable. */
 bool kmpc_set_default(const char *name, const char *value);
+
+/* KMP_SETTINGS: what is set. */
+void kmpc_settings_show(void);
 
 /* KMP_AFFINITY; KMP_HW_SUBSET is read when processors are counted first. In the loader. */
 void kmpc_affinity_env_read(void);

@@ -3,61 +3,95 @@
  * Compiled code offers up to three ways and is told which: 1 - combine one after the other, between reduce and end_reduce; 2 - combine
  * with atomic operations; 0 - nothing left to do. A team of one has nothing to exclude (1, no lock). Where the compiler can do it with
  * atomics it is told to; else the construct's lock excludes. end_reduce knows by the same rule what reduce said: nothing is stored.
- * Rejected: combining in a tree with `combine` (libomp's choice for more than four threads): whoever hands its copy up must wait until it has
- * been read, and a wait costs a switch where threads share processors; the lock's critical section is some additions.
- * KMP_FORCE_REDUCTION=critical and KMP_DETERMINISTIC_REDUCTION take the atomics away. */
+ *
+ * KMP_FORCE_REDUCTION=critical takes the atomics away. KMP_DETERMINISTIC_REDUCTION, and KMP_FORCE_REDUCTION=tree: in order. Every member offers its copies,
+ * then member 0 alone combines them into its own, by number, and gives that to the original (1); the others are done (0). The
+ * same result from run to run, as long as the members' shares are the same.
+ *   all          offered = copies; barrier A
+ *   member 0     combines; answers 1; [compiled code combines with the original]; barrier B: in end_reduce, or, nowait, before it answers
+ *   the others   barrier B; answer 0
+ * Shared field: offered - its member before A, member 0 between A and B; the copies may go away behind B. The barriers order both.
+ *
+ * Rejected: combining in a tree always (libomp's choice for more than four threads): whoever hands its copy up must wait until it has
+ * been read, and a wait costs a switch where threads share processors; the lock's critical section is some additions. A tree in the ordered way:
+ * a barrier for each level, where one member's additions are as many as the lock's were. */
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "lock.h"
 
 enum { NOTHING, ONE_BY_ONE, ATOMIC };
+typedef void (*combine_function)(void *into, void *from);
 
 static bool alone(const struct ort_thread *t) { return t->team->n == 1; }
+
+static bool in_order(void) { return PS_UNLIKELY(kmpc_settings.reduce == KMPC_REDUCE_IN_ORDER); }
 
 static bool atomic(const struct kmpc_location *at)
 {
     /* One by one, the tool is told where it ends. */
     return !PS_UNLIKELY(ort_tool_on()) && at != NULL && (at->flags & KMPC_LOCATION_ATOMIC_REDUCE) &&
-           !kmpc_settings.reduce_by_lock;
+           kmpc_settings.reduce < KMPC_REDUCE_LOCK;
 }
 
-static PS_ALWAYS_INLINE int32_t begin(const struct kmpc_location *at, kmpc_critical *lock)
+static void barrier(struct ort_thread *t)
 {
+    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
+}
+
+static PS_COLD PS_NOINLINE int32_t combine_in_order(struct ort_thread *t, void *data, combine_function combine,
+                                                    bool nowait)
+{
+    t->offered = data;
+    barrier(t);
+    bool first = t->id == 0;
+    for (uint32_t i = 1; first && i < t->team->n; i++)
+        combine(data, t->team->threads[i].offered);
+    if (!first || nowait)
+        barrier(t);
+    if (!first && PS_UNLIKELY(ort_tool_on()))
+        ort_tool_reduction(t, ORT_SCOPE_END, ORT_CALLER);
+    return first ? ONE_BY_ONE : NOTHING;
+}
+
+static PS_ALWAYS_INLINE int32_t begin(const struct kmpc_location *at, kmpc_critical *lock, void *data,
+                                      combine_function combine, bool nowait)
+{
+    struct ort_thread *t = ort_self();
     if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_reduction(ort_self(), ORT_SCOPE_BEGIN, ORT_CALLER);
-    if (alone(ort_self()))
+        ort_tool_reduction(t, ORT_SCOPE_BEGIN, ORT_CALLER);
+    if (alone(t))
         return ONE_BY_ONE;
     if (atomic(at))
         return ATOMIC;
+    if (in_order())
+        return combine_in_order(t, data, combine, nowait);
     ort_lock(lock);
     return ONE_BY_ONE;
 }
 
 static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *lock)
 {
-    if (!alone(ort_self()) && !atomic(at))
+    if (!alone(ort_self()) && !atomic(at) && !in_order())
         ort_unlock(lock);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_reduction(ort_self(), ORT_SCOPE_END, ORT_CALLER);
 }
 
-#define REDUCE(name)                                                                                        \
-    PS_EXPORT int32_t __kmpc_##name(struct kmpc_location *at, PS_UNUSED int32_t gtid, PS_UNUSED int32_t n,  \
-                                    PS_UNUSED size_t bytes, PS_UNUSED void *data,                           \
-                                    PS_UNUSED void (*combine)(void *into, void *from), kmpc_critical *lock) \
-    {                                                                                                       \
-        KMPC_NOT_NULL(at, lock, "the construct's lock");                                                    \
-        return begin(at, lock);                                                                             \
+#define REDUCE(name, nowait)                                                                                           \
+    PS_EXPORT int32_t __kmpc_##name(struct kmpc_location *at, PS_UNUSED int32_t gtid, PS_UNUSED int32_t n,             \
+                                    PS_UNUSED size_t bytes, void *data, combine_function combine, kmpc_critical *lock) \
+    {                                                                                                                  \
+        KMPC_NOT_NULL(at, lock, "the construct's lock");                                                               \
+        return begin(at, lock, data, combine, nowait);                                                                 \
     }
-REDUCE(reduce)
-REDUCE(reduce_nowait)
+REDUCE(reduce, false)
+REDUCE(reduce_nowait, true)
 
 /* Called after way 1, and after way 2 by reduce (which is not nowait) alone; the barrier is reduce's. */
 PS_EXPORT void __kmpc_end_reduce(struct kmpc_location *at, PS_UNUSED int32_t gtid, kmpc_critical *lock)
 {
     end(at, lock);
-    struct ort_thread *t = ort_self();
-    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
+    barrier(ort_self());
 }
 
 PS_EXPORT void __kmpc_end_reduce_nowait(struct kmpc_location *at, PS_UNUSED int32_t gtid, kmpc_critical *lock)

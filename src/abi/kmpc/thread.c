@@ -9,6 +9,7 @@
 #include "display.h"
 #include "env.h"
 #include "kmpc.h"
+#include "kmpc_env.h"
 #include "lock.h"
 
 static _Atomic uint32_t numbers_lock;
@@ -47,8 +48,11 @@ static void give_back(struct ort_local *local)
 
 void kmpc_asked_as_libomp(void)
 {
-    if (!ps_load_relaxed(&ort_display_as_libomp) && !ps_xchg_acq_rel(&ort_display_as_libomp, true))
-        ort_env_read_late();
+    if (ps_load_relaxed(&ort_display_as_libomp) || ps_xchg_acq_rel(&ort_display_as_libomp, true))
+        return;
+    ort_env_read_late();
+    if (kmpc_settings.show)
+        kmpc_settings_show();
 }
 
 PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
