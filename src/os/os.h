@@ -48,6 +48,8 @@ void os_thread_detach(os_thread t);
 int os_thread_id(void);
 /* Processor time that kernel thread `tid` of this process has used, and whether it sleeps in the kernel now. ESRCH, ENOSYS. */
 int os_thread_usage(int tid, uint64_t *cpu_ns, bool *sleeping);
+/* The processor time alone, up to this moment and without /proc. ESRCH, ENOSYS. */
+int os_thread_cpu_ns(int tid, uint64_t *cpu_ns);
 /* Where the calling kernel thread's own stack begins (its highest address) and how far down it may grow; false: unknown. */
 bool os_thread_stack(uintptr_t *top, size_t *bytes);
 /* Copies memory of process `pid` (this one too), without a lock and without a fault: EFAULT, EPERM, ESRCH. */
@@ -64,6 +66,9 @@ int os_interrupt(int tid, os_interrupt_fn *fn);
 /* For fn: whether the program's own code was interrupted on that stack, or a system call in which the C library waits on its behalf:
  * there, neither the runtime nor the C library is in the middle of anything. */
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes);
+
+/* For fn: the program's own code was interrupted, on whatever stack: there, the C library has no lock in hand. */
+bool os_interrupted_own_code(const void *frame);
 
 /* Whether address is code of the program's, as far as the last os_interrupt knew: neither the C library's nor the runtime's. */
 bool os_program_code(uintptr_t address);

@@ -2,6 +2,7 @@
 #include "progress.h"
 
 #include "check.h"
+#include "turns.h"
 #include "vp.h"
 
 #include <errno.h>
@@ -147,10 +148,17 @@ static void calm_down(void)
 static void watch(void)
 {
     unsigned quiet = 0, burst = 1, calm = 0;
+    bool turns = false, pending = false;
+    uint64_t next_ns = 0;
     while (quiet < QUIET_TICKS && !ps_load_acquire(&stop_word)) {
-        os_park(&stop_word, 0, tick_ns());
+        os_park(&stop_word, 0, turns ? QUICK_TICK_NS : tick_ns());
+        turns = turns_look(pending);
+        if (turns && os_now_ns() < next_ns)
+            continue;
+        next_ns = os_now_ns() + (uint64_t)tick_ns();
         struct survey s = look();
-        quiet = s.pending || s.roots || ps_load_relaxed(&ps_progress.spares) ? 0 : quiet + 1;
+        pending = s.pending != 0;
+        quiet = s.pending || s.roots || turns || ps_load_relaxed(&ps_progress.spares) ? 0 : quiet + 1;
         calm = s.stuck ? 0 : calm + 1;
         if (calm > calm_ticks()) { /* longer than it takes to see the next stall */
             burst = 1;
@@ -168,6 +176,7 @@ static void watch(void)
             forget_stalls();
         }
     }
+    turns_end();
 }
 
 static bool some_root_ready(void)
@@ -245,4 +254,5 @@ void progress_reset(void)
     ps_store_relaxed(&ps_progress.armed, ps_rt.max_spares == 0); /* armed for good: nobody starts it */
     ps_store_relaxed(&ps_progress.starving, 0);
     ps_store_relaxed(&ps_progress.spares, 0);
+    turns_reset();
 }

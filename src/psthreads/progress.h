@@ -36,7 +36,7 @@ struct ps_progress {
     _Atomic uint32_t starving;                 /* the monitor writes; spares read */
     _Atomic uint32_t spares;                   /* alive */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
-    _Atomic uint32_t preempted;                /* the same */
+    _Atomic uint32_t preempted, turns;         /* the same */
 };
 extern struct ps_progress ps_progress;
 

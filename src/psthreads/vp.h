@@ -101,6 +101,7 @@ struct vp {
     _Atomic uint32_t cpu;
     _Atomic int tid;            /* the system's number of its kernel thread; for the monitor */
     _Atomic uint32_t wake_word; /* 1: a wake is due; taken by the vp */
+    _Atomic uint32_t turn;      /* turns.h */
     _Atomic uint32_t attached;  /* 1: a kernel thread carries it */
     /* Workers: PS_WORKER_...; written by who has taken the bit of one that is NONE (idle.c), and by quiesce. */
     _Atomic uint32_t started;

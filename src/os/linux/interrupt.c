@@ -178,6 +178,12 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
     return of == CODE_PROGRAM && for_the_program(uc, false);
 }
 
+bool os_interrupted_own_code(const void *frame)
+{
+    const ucontext_t *uc = frame;
+    return code_at(PC(uc)) == CODE_PROGRAM;
+}
+
 static void on_signal(int number, siginfo_t *info, void *frame)
 {
     (void)number;
@@ -241,6 +247,12 @@ int os_interrupt(int tid, os_interrupt_fn *fn)
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes)
 {
     (void)frame, (void)stack, (void)stack_bytes;
+    return false;
+}
+
+bool os_interrupted_own_code(const void *frame)
+{
+    (void)frame;
     return false;
 }
 

@@ -132,16 +132,21 @@ static size_t read_task_file(int tid, const char *file, char *text, size_t bytes
     return got > 0 ? (size_t)got : 0;
 }
 
-/* Without /proc, or without a file to spare: the clock of a thread's processor time, which the kernel numbers after the thread. Whether it
- * sleeps is not known then; it is said to, and who asks has seen no progress. */
-static int usage_by_clock(int tid, uint64_t *cpu_ns, bool *sleeping)
+int os_thread_cpu_ns(int tid, uint64_t *cpu_ns)
 {
     struct timespec used;
-    if (clock_gettime((clockid_t)(~(unsigned)tid << 3 | 6), &used) != 0) /* CPUCLOCK_SCHED of one thread */
+    if (clock_gettime((clockid_t)(~(unsigned)tid << 3 | 6), &used) !=
+        0) /* CPUCLOCK_SCHED of one thread, which the kernel numbers so */
         return errno == EINVAL ? ESRCH : ENOSYS;
     *cpu_ns = (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
-    *sleeping = true;
     return 0;
+}
+
+/* Without /proc, or without a file to spare. Whether it sleeps is not known then; it is said to, and who asks has seen no progress. */
+static int usage_by_clock(int tid, uint64_t *cpu_ns, bool *sleeping)
+{
+    *sleeping = true;
+    return os_thread_cpu_ns(tid, cpu_ns);
 }
 
 int os_thread_usage(int tid, uint64_t *cpu_ns, bool *sleeping)

@@ -1,0 +1,191 @@
+/* Roots take turns: see turns.h. Everything but hold_here runs on the monitor's kernel thread. */
+#include "turns.h"
+
+#include "progress.h"
+#include "race.h"
+#include "vp.h"
+
+#define TURN_NS UINT64_C(20000000)
+#define REST_NS UINT64_C(5000000)
+#define LOOK_NS UINT64_C(4000000)
+#define LOOK_QUICK_NS UINT64_C(1000000)
+#define WANTS_PART 10 /* who used this part of the time wants a processor: one of many spinners gets little of it */
+#define SPARE_LOOKS 2 /* one may fall between two regions */
+#define ROOTS_MAX 64  /* more of them are not held: nobody would see each often enough */
+
+/* Of vp.turn: see turns.h. */
+enum { FREE, ASKED, HELD, INSIDE };
+
+/* Of each vp, at the last look. */
+static struct {
+    uint64_t ticks, cpu_ns;
+    uint64_t until_ns; /* HELD: when it ends; else: not held again before */
+    uint64_t soon_ns;  /* the same, where it has passed a scheduling point since */
+    int tid;           /* that cpu_ns is of */
+} seen[PS_MAX_VPS];
+static uint64_t looked_ns;
+static bool quick;                     /* somebody is held, or should be */
+static unsigned first;                 /* who is asked first, in turns */
+static unsigned num_held, spare_looks; /* looks, one after the other, that found a processor to spare */
+
+struct crowd {
+    unsigned wanting; /* kernel threads that want a processor and are not held */
+    unsigned held;
+    bool teams; /* members run, or could */
+    unsigned n; /* candidates */
+    struct vp *candidate[ROOTS_MAX];
+};
+
+/* In the handler, on the root's kernel thread. */
+static bool hold_here(void *frame)
+{
+    struct vp *vp = ps_vp();
+    uint32_t asked = ASKED;
+    if (!vp || ps_load_acquire(&vp->turn) != ASKED)
+        return false;
+    if (vp->current != &vp->root) {
+        ps_cas_acq_rel(&vp->turn, &asked, INSIDE);
+        return false;
+    }
+    if (vp->held || !os_interrupted_own_code(frame) || !ps_cas_acq_rel(&vp->turn, &asked, HELD))
+        return false;
+    uint64_t end = os_now_ns() + TURN_NS, now;
+    while (ps_load_acquire(&vp->turn) == HELD && (now = os_now_ns()) < end)
+        os_park(&vp->turn, HELD, (int64_t)(end - now));
+    uint32_t held = HELD;
+    ps_cas_acq_rel(&vp->turn, &held, FREE);
+    return false;
+}
+
+static bool let_go(struct vp *vp, uint64_t now)
+{
+    uint32_t held = HELD;
+    seen[vp->id].until_ns = now + TURN_NS;
+    seen[vp->id].soon_ns = now + REST_NS;
+    if (!ps_cas_acq_rel(&vp->turn, &held, FREE))
+        return false;
+    os_wake(&vp->turn, 1);
+    return true;
+}
+
+static bool is_root(const struct vp *vp) { return !vp->is_spare && (vp->is_guest || vp->id == 0); }
+
+/* One of many spinners gets little of a processor, or none in one window: then it is asked whether it sleeps. */
+static bool wants_processor(int tid, uint64_t used_ns, uint64_t window)
+{
+    uint64_t cpu_ns;
+    bool sleeping = true;
+    return used_ns * WANTS_PART > window || (os_thread_usage(tid, &cpu_ns, &sleeping) == 0 && !sleeping);
+}
+
+/* Counts vp, whose kernel thread is not held. */
+static void count(struct vp *vp, uint64_t window, uint64_t now, struct crowd *c)
+{
+    unsigned id = vp->id;
+    uint64_t cpu_ns = 0, ticks = ps_load_relaxed(&vp->ticks);
+    int tid = ps_load_relaxed(&vp->tid);
+    if (os_thread_cpu_ns(tid, &cpu_ns) != 0)
+        return;
+    bool known = seen[id].tid == tid, moved = ticks != seen[id].ticks;
+    bool wants = known && wants_processor(tid, cpu_ns - seen[id].cpu_ns, window);
+    seen[id].tid = tid;
+    seen[id].cpu_ns = cpu_ns;
+    seen[id].ticks = ticks;
+    uint32_t inside = INSIDE;
+    if (moved) {
+        ps_cas_acq_rel(&vp->turn, &inside, FREE);
+        seen[id].until_ns = seen[id].soon_ns;
+    }
+    if (!wants)
+        return;
+    c->wanting++;
+    c->teams |= moved || !is_root(vp) || ps_load_relaxed(&vp->turn) == INSIDE;
+    if (is_root(vp) && ps_load_relaxed(&vp->turn) == FREE && now >= seen[id].until_ns && c->n < ROOTS_MAX)
+        c->candidate[c->n++] = vp;
+}
+
+static void look_at(struct vp *vp, uint64_t window, uint64_t now, struct crowd *c)
+{
+    uint32_t turn = ps_load_relaxed(&vp->turn);
+    if (turn == HELD) {
+        if (now < seen[vp->id].until_ns)
+            c->held++;
+        else
+            let_go(vp, now);
+        return;
+    }
+    if (turn == ASKED) /* the signal is late, or met what must not be held */
+        ps_cas_acq_rel(&vp->turn, &turn, FREE);
+    count(vp, window, now, c);
+}
+
+static void let_one_go(uint64_t now, unsigned slots)
+{
+    struct vp *longest = NULL;
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && ps_load_relaxed(&vp->turn) == HELD && (!longest || seen[id].until_ns < seen[longest->id].until_ns))
+            longest = vp;
+    }
+    if (longest)
+        let_go(longest, now);
+}
+
+bool turns_look(bool pending)
+{
+    uint64_t now = os_now_ns(), window = now - looked_ns;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    if (slots <= ps_rt.num_vps || PS_TSAN || ps_race_watched())
+        return false;
+    if (window < (quick ? LOOK_QUICK_NS : LOOK_NS) / 2)
+        return quick;
+    looked_ns = now;
+    struct crowd c = {.teams = pending};
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && ps_load_relaxed(&vp->attached))
+            look_at(vp, window, now, &c);
+    }
+    unsigned procs = os_num_procs();
+    bool crowded = c.teams && c.n && c.wanting > procs;
+    first++;
+    for (unsigned i = 0; crowded && i < c.n && c.wanting > procs; i++, c.wanting--) {
+        struct vp *vp = c.candidate[(first + i) % c.n];
+        seen[vp->id].until_ns = now + TURN_NS;
+        ps_store_release(&vp->turn, ASKED);
+        if (os_interrupt(ps_load_relaxed(&vp->tid), hold_here) != 0)
+            break;
+        c.held++;
+        if (ps_add_relaxed(&ps_progress.turns, 1) == 0 && ps_rt.verbose)
+            ps_warn("more threads want a processor than there are, and some run regions: those outside of regions take "
+                    "turns (said once)");
+    }
+    spare_looks = c.wanting < procs ? spare_looks + 1 : 0;
+    if (c.held && spare_looks >= SPARE_LOOKS)
+        let_one_go(now, slots);
+    num_held = c.held;
+    return quick = c.held || crowded;
+}
+
+void turns_end(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; num_held && id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        uint32_t asked = ASKED;
+        if (vp && !ps_cas_acq_rel(&vp->turn, &asked, FREE))
+            let_go(vp, 0);
+    }
+    num_held = 0;
+}
+
+void turns_reset(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp)
+            ps_store_relaxed(&vp->turn, FREE);
+    }
+    num_held = 0;
+}
