@@ -102,6 +102,13 @@ static double reference(const struct epcc_construct *c, double seconds)
     return least;
 }
 
+/* What a repetition's work must take on the processors that there are, with `teams` teams at a time. */
+static double least_time(const struct epcc_construct *c, double ref, unsigned teams, unsigned inner)
+{
+    unsigned procs = (unsigned)omp_get_num_procs(), at_once = teams * (c->each ? inner : 1);
+    return ref * fmax(1.0, (double)at_once / (double)procs);
+}
+
 static unsigned team_size(unsigned threads)
 {
     unsigned size = 0;
@@ -140,9 +147,9 @@ bool epcc_measure(const struct epcc_construct *c, unsigned outer, unsigned inner
     }
     unsigned num = measurers * o->samples;
     for (unsigned i = 0; i < num; i++)
-        m.seconds[i] -= ref;
+        m.seconds[i] -= outer ? ref : least_time(c, ref, 1, inner);
     struct sample_summary s = sample_summarize(m.seconds, num);
-    double wall = (m.end - m.begin) / (double)(o->samples * m.reps) - ref;
+    double wall = (m.end - m.begin) / (double)(o->samples * m.reps) - least_time(c, ref, outer ? measurers : 1, inner);
     printf(
         "{\"mode\": \"%s\", \"outer\": %u, \"inner\": %u, \"measurers\": %u, \"threads\": %u, \"construct\": \"%s\", "
         "\"reference_us\": %.5f, \"overhead_us\": %.5f, \"sd_us\": %.5f, \"ci95_us\": %.5f, \"median_us\": %.5f, "

@@ -6,11 +6,15 @@
  *
  * A sample repeats the construct until it takes long enough for the clock; the number of repetitions is found by all measurers
  * together, because a construct costs something else when its neighbours are quiet.
+ *
+ * The suite has a processor for each thread, so that the reference is what the work must take. With more threads than processors the work
+ * itself takes threads / processors times as long, under any runtime; that is what is taken off where all threads are timed together: from a flat team's
+ * samples, and from wall_us. From a measurer's own samples in a nest, whose share of the machine is not known, one reference is.
  * A user-level runtime may run the measurers one after another and a kernel slice them: each then sees a different share of the
  * machine. Therefore the line also has wall_us: the sampling's length for all measurers together, by the number of
- * repetitions, less one reference. It cannot be won by order.
- * Deviations from the suite: the work inside a construct is short (10 ns by default, 100 there), for with more threads than
- * processors it counts P x T / processors times and would hide the runtime; the clock is the system's, not the runtime's. */
+ * repetitions, less what the work must take. It cannot be won by order.
+ * Deviations from the suite: what is taken off where threads outnumber processors; the work inside a construct is short (10 ns by default, 100
+ * there), or it would hide the runtime there; the clock is the system's, not the runtime's. */
 #ifndef EPCC_H
 #define EPCC_H
 
@@ -29,6 +33,7 @@ struct epcc_construct {
     const char *name;
     epcc_body *body;
     unsigned delays;     /* epcc_delay calls that a repetition would take sequentially */
+    bool each;           /* by each thread of the team, not by one */
     unsigned least_reps; /* where the region is opened once a sample: so many that it does not count */
 };
 

@@ -125,18 +125,18 @@ static void do_task(unsigned long reps, unsigned threads, unsigned measurer)
 }
 
 static const struct epcc_construct constructs[] = {
-    {"parallel", do_parallel, 1, 1},
-    {"for", do_for, 1, 100},
-    {"parallel for", do_parallel_for, 1, 1},
-    {"barrier", do_barrier, 1, 100},
-    {"single", do_single, 1, 100},
-    {"critical", do_critical, 1, 100},
-    {"lock", do_lock, 1, 100},
-    {"reduction", do_reduction, 1, 1},
-    {"static", do_static, ITERATIONS_PER_THREAD, 20},
-    {"dynamic", do_dynamic, ITERATIONS_PER_THREAD, 20},
-    {"guided", do_guided, ITERATIONS_PER_THREAD, 20},
-    {"task", do_task, 1, 100},
+    {"parallel", do_parallel, 1, true, 1},
+    {"for", do_for, 1, true, 100},
+    {"parallel for", do_parallel_for, 1, true, 1},
+    {"barrier", do_barrier, 1, true, 100},
+    {"single", do_single, 1, false, 100},
+    {"critical", do_critical, 1, false, 100},
+    {"lock", do_lock, 1, false, 100},
+    {"reduction", do_reduction, 1, true, 1},
+    {"static", do_static, ITERATIONS_PER_THREAD, true, 20},
+    {"dynamic", do_dynamic, ITERATIONS_PER_THREAD, true, 20},
+    {"guided", do_guided, ITERATIONS_PER_THREAD, true, 20},
+    {"task", do_task, 1, true, 100},
 };
 #define NUM_CONSTRUCTS (sizeof constructs / sizeof constructs[0])
 
