@@ -2,12 +2,14 @@
 #   PS_CLANG          the compiler, empty where there is none; clang++ is ${PS_CLANGXX}
 #   PS_CLANG_FLAGS    for compiling and linking: -fopenmp=libomp and where omp.h and libomp.so are
 #   PS_CLANG_VERSION  the compiler's
+#   PS_FLANG          LLVM's Fortran compiler with its omp_lib, empty where there is none
 #   PS_CLANG_LIBOMP   the folder with libomp.so.5 itself, for LD_LIBRARY_PATH
 # -DPS_LIBOMP=FOLDER: an unpacked libomp5-N with libomp-N-dev. Where it is not given: what tools/get-libomp has left in the source tree's
 # .cache/peers (Debian's libomp packages exclude one another, so they are unpacked and not installed), else the installed one.
 set(PS_LIBOMP "" CACHE PATH "folder with an unpacked LLVM OpenMP runtime; empty: tools/get-libomp's, else the installed one")
-block(PROPAGATE PS_CLANG PS_CLANGXX PS_CLANG_FLAGS PS_CLANG_VERSION PS_CLANG_LIBOMP)
+block(PROPAGATE PS_CLANG PS_CLANGXX PS_CLANG_FLAGS PS_CLANG_VERSION PS_CLANG_LIBOMP PS_FLANG)
 set(PS_CLANG)
+set(PS_FLANG)
 set(PS_CLANGXX)
 set(PS_CLANG_VERSION)
 set(PS_CLANG_LIBOMP)
@@ -50,5 +52,17 @@ if(PS_CLANG)
   message(STATUS "programs built by clang: ${PS_CLANG} ${PS_CLANG_VERSION}, libomp in ${PS_CLANG_LIBOMP}")
 else()
   message(STATUS "programs built by clang: skipped, no clang >= 17 with an OpenMP runtime (tools/install-deps check; tools/get-libomp)")
+endif()
+file(WRITE ${try}.f90 "program p\nuse omp_lib\n!$omp parallel\nprint *, omp_get_thread_num()\n!$omp end parallel\nend program\n")
+if(PS_CLANG STREQUAL "clang-19")
+  execute_process(COMMAND flang-new-19 -fopenmp -L${PS_CLANG_LIBOMP} ${try}.f90 -o ${try}-fortran RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+  if(result EQUAL 0)
+    set(PS_FLANG flang-new-19)
+  endif()
+endif()
+if(PS_FLANG)
+  message(STATUS "programs built by flang: ${PS_FLANG}")
+else()
+  message(STATUS "programs built by flang: skipped, no flang-new-19 (tools/install-deps conformance)")
 endif()
 endblock()
