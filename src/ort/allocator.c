@@ -91,6 +91,8 @@ static bool set_trait(struct allocator *a, const struct ort_alloctrait *trait)
 
 uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct ort_alloctrait *traits)
 {
+    if (memspace == ORT_MEMSPACE_LLVM_DEFAULT || memspace == ORT_MEMSPACE_CGROUP)
+        memspace = ORT_MEMSPACE_DEFAULT;
     if (memspace > ORT_MEMSPACE_LOW_LAT && memspace != ORT_MEMSPACE_MANAGED)
         return ORT_ALLOCATOR_NULL;
     struct allocator *a = malloc(sizeof *a);

@@ -14,7 +14,11 @@ enum {
     ORT_ALLOCATOR_RESERVED_MAX = 4095 /* no address; numbers that nobody has said yet are as the default one */
 };
 enum { ORT_MEMSPACE_DEFAULT, ORT_MEMSPACE_LARGE_CAP, ORT_MEMSPACE_CONST, ORT_MEMSPACE_HIGH_BW, ORT_MEMSPACE_LOW_LAT };
-enum { ORT_MEMSPACE_MANAGED = 200 }; /* GCC's ompx_gnu_managed_mem_space */
+enum {
+    ORT_MEMSPACE_CGROUP = 5, /* LLVM's from release 21 on, as is 99 */
+    ORT_MEMSPACE_LLVM_DEFAULT = 99,
+    ORT_MEMSPACE_MANAGED = 200 /* GCC's ompx_gnu_managed_mem_space */
+};
 
 /* omp_alloctrait_t, as it lies in memory, with omp_alloctrait_key_t and omp_alloctrait_value_t. */
 struct ort_alloctrait {

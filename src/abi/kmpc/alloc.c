@@ -41,6 +41,7 @@ HANDLE(omp_low_lat_mem_alloc, 5);
 HANDLE(omp_cgroup_mem_alloc, 6);
 HANDLE(omp_pteam_mem_alloc, 7);
 HANDLE(omp_thread_mem_alloc, 8);
+HANDLE(omp_null_mem_space, 0); /* newer than the default space's 0 */
 HANDLE(omp_default_mem_space, ORT_MEMSPACE_DEFAULT);
 HANDLE(omp_large_cap_mem_space, ORT_MEMSPACE_LARGE_CAP);
 HANDLE(omp_const_mem_space, ORT_MEMSPACE_CONST);

@@ -342,6 +342,19 @@ PS_EXPORT void __kmpc_end_taskgroup(HEAD)
     ORT_TOOL_TWIN(t, ort_tool_taskgroup_end(t, kmpc_taskgroup_end), kmpc_taskgroup_end(t));
 }
 
+/* A graph of tasks that is recorded once and run again: here its tasks are made anew each time (1: run the code), in a taskgroup. */
+PS_EXPORT int32_t __kmpc_start_record_task(struct kmpc_location *at, int32_t gtid, PS_UNUSED int32_t flags,
+                                           PS_UNUSED int32_t graph)
+{
+    __kmpc_taskgroup(at, gtid);
+    return 1;
+}
+PS_EXPORT void __kmpc_end_record_task(struct kmpc_location *at, int32_t gtid, PS_UNUSED int32_t flags,
+                                      PS_UNUSED int32_t graph)
+{
+    __kmpc_end_taskgroup(at, gtid);
+}
+
 PS_EXPORT int32_t __kmpc_omp_has_task_team(PS_UNUSED int32_t gtid) { return ort_self()->team->n > 1; }
 
 /* --- numbers of tasks, for debuggers: their addresses' ------------------------------------------------------------------------------- */
