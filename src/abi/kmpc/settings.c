@@ -63,10 +63,11 @@ static void show_own(FILE *f)
     fprintf(f, "   KMP_WARNINGS=%s\n", word(!s->quiet));
 }
 
-/* A line of OMP_DISPLAY_ENV's ("  NAME = 'VALUE'") as libomp has it: numbers and switches without quotes, the latter in small letters. */
+/* A line of OMP_DISPLAY_ENV's ("  [host] NAME = 'VALUE'") as libomp has it: numbers and switches without quotes, the latter in small letters. */
 static void show_line(FILE *f, char *line)
 {
-    char *name = line + strspn(line, " "), *value = strstr(name, " = '");
+    char *behind = strstr(line, "] "), *name = behind != NULL ? behind + 2 : line + strspn(line, " "),
+         *value = strstr(name, " = '");
     size_t length = strlen(line);
     if (value == NULL || length == 0 || line[length - 1] != '\'')
         return;
