@@ -54,9 +54,11 @@ struct ps_team {
     uint8_t unread;   /* how often mail was not read in time, at most PS_UNREAD_MOST; parent only */
     uint8_t unmailed; /* outermost regions still to come whose members are not offered by mail; parent only */
     bool bound;       /* its members are (bind.h) */
-    bool scattered;   /* members have places of their own: each is queued by itself, none is claimed */
-    uint32_t n;       /* members of the open region, the parent's own (0) counted */
-    uint32_t region;  /* number of the region, never 0; counts up with each fork */
+    uint8_t
+        roomy; /* a region of so many members was found to have room for their stacks; the entity layer's, parent only */
+    bool scattered;  /* members have places of their own: each is queued by itself, none is claimed */
+    uint32_t n;      /* members of the open region, the parent's own (0) counted */
+    uint32_t region; /* number of the region, never 0; counts up with each fork */
     const struct ps_team_ops *ops;
     char *members;
     uint32_t stride; /* bytes from member to member */

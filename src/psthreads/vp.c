@@ -162,10 +162,28 @@ static bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
     return true;
 }
 
+/* There is no stack for vp's loop: it takes part in nothing until there is one. What was counted on it for goes to others. */
+static void stand_aside(struct vp *vp)
+{
+    if (vp->searching)
+        idle_search_end(vp);
+    uint64_t mail = ps_xchg_acq_rel(&vp->mail, MAIL_BUSY);
+    if (mail > MAIL_IDLE)
+        ps_team_enqueue_late(ps_mail_team(mail), ps_mail_id(mail), vp);
+    if (!ps_queue_seems_empty(&vp->queue))
+        idle_notify(NULL);
+}
+
+#define ASIDE_NS INT64_C(1000000)
+
 void vp_enter_loop(struct vp *vp)
 {
-    while (!vp_start_loop(vp, &vp->native, false))
-        os_yield();
+    while (!vp_start_loop(vp, &vp->native, false)) {
+        stand_aside(vp);
+        if (vp->is_spare || ps_load_acquire(&ps_rt.stopping))
+            return;
+        os_park(&ps_rt.stopping, 0, ASIDE_NS);
+    }
 }
 
 /* --- taking work ------------------------------------------------------------------------------------------------------- */

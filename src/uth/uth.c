@@ -280,6 +280,47 @@ void uth_put(struct uth_cache *cache, struct uth *u)
         spill(cache, false);
 }
 
+/* Small batches, so that several vps find one; what the list does not take stays in the cache. */
+static void share(struct uth_cache *all, struct uth_cache *cache, unsigned batch)
+{
+    while (all->count > 0) {
+        struct uth *first = NULL;
+        unsigned count = 0;
+        for (; all->count > 0 && count < batch; count++) {
+            struct uth *u = pop(all);
+            u->next = first;
+            first = u;
+        }
+        if (shared_put(first, count))
+            continue;
+        for (struct uth *u = first, *next; u != NULL; u = next) {
+            next = u->next;
+            push(cache, u);
+        }
+    }
+}
+
+unsigned uth_reserve(struct uth_cache *cache, unsigned n, size_t most_new)
+{
+    struct uth_cache all = {.stack_bytes = cache->stack_bytes};
+    while (all.count < n) {
+        struct uth *u;
+        if (cache->count > 0) {
+            push(&all, pop(cache));
+        } else if ((u = shared_take()) != NULL) {
+            cache->count = u->batch_count;
+            cache->free = u;
+        } else if (most_new-- > 0 && (u = make(cache->stack_bytes)) != NULL) {
+            push(&all, u);
+        } else {
+            break;
+        }
+    }
+    unsigned count = all.count;
+    share(&all, cache, count * 2 / UTH_SLOTS + 1);
+    return count;
+}
+
 void uth_cache_trim(struct uth_cache *cache, unsigned keep)
 {
     struct uth_cache rest = {.stack_bytes = cache->stack_bytes};

@@ -83,6 +83,12 @@ void uth_cache_drain(struct uth_cache *cache);
 /* Keeps at most `keep` stacks, the rest go to the shared list or to the system. Called by a vp about to park. */
 void uth_cache_trim(struct uth_cache *cache, unsigned keep);
 
+/* Sees to it that up to n stacks of the default size are at hand, at most most_new of them from the system; returns how many there are. They stand in the
+ * shared list, where every vp finds them, until they are used. Owner of cache only. */
+unsigned uth_reserve(struct uth_cache *cache, unsigned n, size_t most_new);
+/* As many can be reserved: what the shared list keeps. */
+#define UTH_RESERVE_MOST 1024
+
 /* A uth with the default stack size, from the cache, the shared list or the system. NULL: no memory. Owner of cache only. */
 struct uth *uth_get(struct uth_cache *cache);
 /* One of its own size (not cached: unmapped by uth_put). NULL: no memory. */

@@ -219,6 +219,27 @@ static void who_has_a_stack_runs_where_there_is_none(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
+/* A worker whose loop gets no stack leaves its work to others, and ends when it is told to. */
+static void a_worker_without_a_stack_stands_aside(void **state)
+{
+    (void)state;
+    with_vps(2);
+    psthread_t t = submit(wants_a_stack, NULL, PSTHREAD_BACK); /* leaves one in this vp's cache */
+    while (ps_vp()->stacks.count == 0)
+        psthread_yield();
+    CHECK(psthread_join(t, NULL) == 0);
+    fault_arm(FAULT_STACK_MAP, 0, FAULT_ALL_FOLLOWING);
+    for (int i = 0; i < 20; i++) {
+        CHECK(psthread_create(&t, NULL, wants_a_stack, NULL) == 0);
+        CHECK(psthread_enqueue(t, 1) == 0);
+        CHECK(psthread_join(t, NULL) == 0);
+    }
+    while (!ps_load_acquire(&ps_vp_at(1)->attached) || fault_failures(FAULT_STACK_MAP) == 0)
+        usleep(1000);
+    CHECK(psthread_finalize() == 0);
+    fault_disarm_all();
+}
+
 /* --- fork on a spare --------------------------------------------------------------------------------------------------- */
 
 static _Atomic bool reaped;
@@ -274,6 +295,7 @@ int main(void)
         cmocka_unit_test(destructors_of_keys_find_the_threads_storage),
         cmocka_unit_test(members_leave_nothing_behind),
         cmocka_unit_test(who_has_a_stack_runs_where_there_is_none),
+        cmocka_unit_test(a_worker_without_a_stack_stands_aside),
         cmocka_unit_test(a_child_of_a_spare_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,16 +102,23 @@ void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *mem
 }
 void ee_team_fini(struct ee_team *team) { ps_team_fini(team_of(team)); }
 
-/* Members that wait need a stack each, and a team that is open cannot shrink any more. A limit is asked for only where it may matter;
- * small teams find smaller stacks at the worst (uth.c). */
+/* Members that wait need a stack each, and a team that is open cannot shrink any more. So where the address space is limited, stacks for all of
+ * them are mapped before it opens: members take memory too (the C library's arenas, 64 MiB each), and would leave none for those that begin after
+ * them. The other half is the program's. Whether there is a limit is asked when a team first has so many members. */
 #define MANY_MEMBERS 64
 #define MANY_STACKS 4096 /* so many fit under any kernel's limit of mappings */
 
-/* How many stacks' address space there is; the other half is the program's. */
-static size_t stacks_that_fit(void)
+/* How many stacks, of n, there is address space for. */
+static size_t stacks_that_fit(unsigned n)
 {
     size_t left = os_memory_left();
-    return left == SIZE_MAX ? SIZE_MAX : left / 2 / uth_default_stack_bytes();
+    if (left == SIZE_MAX)
+        return SIZE_MAX;
+    size_t fit = left / 2 / uth_default_stack_bytes();
+    unsigned loops = 1 + (ps_rt.num_vps < n ? ps_rt.num_vps : n); /* each vp's, and a spare's */
+    if (n + loops <= UTH_RESERVE_MOST)
+        fit = uth_reserve(&ps_vp_attach()->stacks, n + loops, fit);
+    return fit > loops ? fit - loops : 1;
 }
 
 /* How many stacks, of two mappings each, the system maps for a process; a quarter of the mappings is the program's. */
@@ -121,18 +128,15 @@ static size_t stacks_that_map(void)
     return most == SIZE_MAX ? SIZE_MAX : most / 8 * 3;
 }
 
-unsigned ee_team_reserve(struct ee_team *team, unsigned n)
+static PS_NOINLINE unsigned reserve(struct ps_team *team, unsigned n)
 {
     static _Atomic uint32_t said;
-    (void)team;
-    if (PS_UNLIKELY(
-            ps_load_relaxed(&uth_tls_missing))) /* two members on one kernel thread would see one another's variables */
-        return 1;
-    if (PS_LIKELY(n <= MANY_MEMBERS))
+    size_t fit = stacks_that_fit(n), map = n > MANY_STACKS ? stacks_that_map() : SIZE_MAX;
+    if (fit >= n && map >= n) {
+        if (n <= MANY_MEMBERS)
+            team->roomy = (uint8_t)n;
         return n;
-    size_t fit = stacks_that_fit(), map = n > MANY_STACKS ? stacks_that_map() : SIZE_MAX;
-    if (fit >= n && map >= n)
-        return n;
+    }
     const char *what = fit < map ? "memory" : "room in the system's table of mappings (vm.max_map_count)";
     fit = fit < map ? fit : map;
     fit = fit > 1 ? fit : 1;
@@ -140,6 +144,14 @@ unsigned ee_team_reserve(struct ee_team *team, unsigned n)
         ps_warn("no %s for the stacks of %u threads (%zu KiB each): going on with %zu (said once)", what, n,
                 uth_default_stack_bytes() / 1024, fit);
     return (unsigned)fit;
+}
+
+unsigned ee_team_reserve(struct ee_team *team, unsigned n)
+{
+    if (PS_UNLIKELY(
+            ps_load_relaxed(&uth_tls_missing))) /* two members on one kernel thread would see one another's variables */
+        return 1;
+    return PS_LIKELY(n <= team_of(team)->roomy) ? n : reserve(team_of(team), n);
 }
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
 {
