@@ -167,7 +167,8 @@ static void watch(void)
         }
         if (s.bound)
             ps_bind_starving(true);
-        if (s.stuck && !idle_any()) {
+        /* Where those started last have not run yet the system is late, and more of them would only be late too. */
+        if (s.stuck && !idle_any() && !ps_load_acquire(&ps_progress.coming)) {
             ps_store_relaxed(&ps_progress.starving, 1);
             pace.quick = ++pace.stalls >= QUICK_AFTER;
             pace.quick_until_ns = os_now_ns() + QUICK_FOR_NS;

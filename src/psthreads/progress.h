@@ -12,7 +12,8 @@
  *
  * Starving: some vp has passed no scheduling point for PROGRESS_STALL_NS although its kernel thread has used the processor or
  * sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind it, and no vp is idle.
- * Then 1, 2, 4 ... spares are started with each further stall, up to 64 at once, until the stall ends.
+ * Then 1, 2, 4 ... spares are started with each further stall, up to 64 at once, until the stall ends; none while some have not run yet: on a loaded
+ * machine they would pile up by the hundred.
  *
  * A program whose threads spin for one another does so again and again: after three stalls the monitor looks every millisecond and takes five for
  * a stall, until it has seen none for a second. Sooner would not do: the used time that the system tells lags by a tick of its clock,
@@ -32,9 +33,10 @@
 struct vp;
 
 struct ps_progress {
-    PS_LINE_ALIGNED _Atomic uint32_t armed;    /* anyone sets 1, the monitor sets 0 */
-    _Atomic uint32_t starving;                 /* the monitor writes; spares read */
-    _Atomic uint32_t spares;                   /* alive */
+    PS_LINE_ALIGNED _Atomic uint32_t armed; /* anyone sets 1, the monitor sets 0 */
+    _Atomic uint32_t starving;              /* the monitor writes; spares read */
+    _Atomic uint32_t spares;                /* alive */
+    _Atomic uint32_t coming; /* of these: started, and not run yet; the monitor adds, each takes itself off */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
     _Atomic uint32_t preempted, turns;         /* the same */
 };

@@ -67,8 +67,10 @@ void *vp_worker_main(void *arg)
     vp->own_errno = &errno;
     ps_store_release(&vp->attached, 1);
     vp->place = 0; /* of the kernel thread that carried it before */
-    if (vp->is_spare)
+    if (vp->is_spare) {
         os_signals_take();
+        ps_sub_release(&ps_progress.coming, 1);
+    }
     vp_enter_loop(vp);
     uth_cache_drain(&vp->stacks);
     uth_release(&vp->native);
@@ -333,9 +335,11 @@ int vp_start_spare(void)
     ps_store_relaxed(&vp->mail, MAIL_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     uint32_t alive = ps_add_seq(&ps_progress.spares, 1) + 1;
+    ps_add_relaxed(&ps_progress.coming, 1);
     os_thread thread;
     int err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
     if (err) {
+        ps_sub_relaxed(&ps_progress.coming, 1);
         spare_ended(vp);
         return err;
     }
