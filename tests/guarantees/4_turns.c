@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -51,10 +52,24 @@ static void *spins(void *arg)
     return arg;
 }
 
+/* So that there are too many of them on any machine. */
+static void take_two_processors(void)
+{
+    cpu_set_t all, two;
+    CPU_ZERO(&two);
+    CHECK(sched_getaffinity(0, sizeof all, &all) == 0);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; cpu++)
+        if (CPU_ISSET(cpu, &all))
+            CPU_SET(cpu, &two);
+    CHECK(sched_setaffinity(0, sizeof two, &two) == 0);
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread[SPINNERS];
     held_wanted = argc > 1 && !strcmp(argv[1], "held");
+    if (held_wanted)
+        take_two_processors();
     for (int i = 0; i < SPINNERS; i++)
         CHECK(pthread_create(&thread[i], NULL, spins, NULL) == 0);
     for (int round = 0; round < 300 || (held_wanted && atomic_load(&were_held) < SPINNERS); round++) {
