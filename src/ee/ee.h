@@ -121,6 +121,11 @@ void ee_team_join(struct ee_team *team);
  * somebody to run a task. [does not switch] */
 void ee_team_assist(struct ee_team *team);
 
+/* ee_team_assist would ask nobody: all are in their bodies, or assist already, or one is on its way. Whoever that ceases to hold for calls ops->assist
+ * between: each call of this counts as a request for assistance, which one that found no task sees before it waits or ends, and looks
+ * again. False is always right. Caller: an unfinished member, behind a fence (seq_cst); not for every task: may look at each member. */
+bool ee_team_nobody_to_ask(struct ee_team *team);
+
 /* --- barrier: of the team's members, counting other work as well ------------------------------------------------------ */
 /*
  * The barrier opens when `left` reaches zero: n arrivals, plus one unit for each ee_barrier_hold not yet dropped (a member

@@ -1,7 +1,10 @@
-/* Buffers of the work-stealing deque: the first, growth, reclamation; see deque.h. */
+/* The work-stealing deque's buffers (the first, growth, reclamation), and how it becomes quiet and watched; see deque.h. */
 #include "deque.h"
 
 #include <stdlib.h>
+
+#include "cpu.h"
+#include "os.h"
 
 _Static_assert(PS_DEQUE_INITIAL > 0 && (PS_DEQUE_INITIAL & (PS_DEQUE_INITIAL - 1)) == 0, "indices are masked");
 
@@ -11,6 +14,10 @@ void ps_deque_init(struct ps_deque *d)
     ps_store_relaxed(&d->bottom, 0);
     ps_store_relaxed(&d->buffer, NULL);
     d->top_seen = 0;
+    ps_store_relaxed(&d->watch, PS_DEQUE_WATCHED);
+    d->own_tops = 0;
+    d->thefts = 0;
+    d->calm = 0;
 }
 
 static void free_chain(struct ps_deque_buffer *buffer)
@@ -51,4 +58,57 @@ bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)
         ps_store_relaxed(&buffer->slot[i & buffer->mask], ps_load_relaxed(&older->slot[i & older->mask]));
     ps_store_release(&d->buffer, buffer);
     return true;
+}
+
+/* --- quiet and watched ------------------------------------------------------------------------------------------------------- */
+
+/* An owner whose tasks are short answers within these; else a system call is the lesser evil. */
+#define ANSWER_PAUSES 32
+
+bool ps_deque_calm_owner(struct ps_deque *d)
+{
+    if (++d->calm < PS_DEQUE_CALM)
+        return false;
+    d->calm = 0;
+    int64_t before = d->thefts;
+    d->thefts = ps_load_relaxed(&d->top) - d->own_tops;
+    return d->thefts == before && os_fence_all_ready();
+}
+
+void ps_deque_quieten_owner(struct ps_deque *d)
+{
+    /* From WATCHED nobody else leads anywhere. */
+    ps_store_relaxed(&d->watch, ps_load_relaxed(&d->watch) + PS_DEQUE_TURN + PS_DEQUE_QUIET);
+    ps_fence_seq();
+}
+
+static bool become(struct ps_deque *d, uint64_t from, uint64_t state)
+{
+    return ps_cas_seq(&d->watch, &from, (from & ~(uint64_t)PS_DEQUE_STATE) | state);
+}
+
+PS_NOINLINE void ps_deque_watch_owner(struct ps_deque *d)
+{
+    ps_fence_seq();
+    for (uint64_t w; ((w = ps_load_acquire(&d->watch)) & PS_DEQUE_STATE) != PS_DEQUE_WATCHED;)
+        become(d, w, PS_DEQUE_WATCHED);
+}
+
+PS_NOINLINE void ps_deque_watch(struct ps_deque *d)
+{
+    for (uint64_t w; ((w = ps_load_acquire(&d->watch)) & PS_DEQUE_STATE) != PS_DEQUE_WATCHED;) {
+        if ((w & PS_DEQUE_STATE) == PS_DEQUE_QUIET) {
+            become(d, w, PS_DEQUE_ANNOUNCED);
+            continue;
+        }
+        unsigned pauses = 0;
+        while (ps_load_acquire(&d->watch) == w && pauses++ < ANSWER_PAUSES)
+            cpu_pause();
+        if (ps_load_acquire(&d->watch) != w)
+            continue;
+        if (os_fence_all())
+            become(d, w, PS_DEQUE_WATCHED);
+        else
+            os_yield();
+    }
 }

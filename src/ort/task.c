@@ -474,6 +474,10 @@ void ort_task_team_end(struct ort_team *team)
         ee_yield();
     if (PS_LIKELY(!ps_load_relaxed(&q->used) && !ort_settings.cancellation))
         return;
+    if (ps_load_relaxed(&q->quiet)) /* in the next region nobody will have said that it makes tasks */
+        for (unsigned i = 0; i < team->n; i++)
+            ps_deque_watch_owner(&team->threads[i].tasks.deque);
+    ps_store_relaxed(&q->quiet, 0);
     ps_store_relaxed(&q->used, 0);
     ps_store_relaxed(&q->cancelled, 0);
     ps_store_relaxed(&q->loop_cancelled, 0);

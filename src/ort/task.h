@@ -129,6 +129,7 @@ struct ort_task_team {
     PS_LINE_ALIGNED _Atomic uint32_t sleepers; /* members in `sleeping`; read after every push */
     _Atomic uint32_t side_count;               /* tasks in `side` */
     _Atomic uint32_t used;                     /* a deferred task has been made in this region */
+    _Atomic uint32_t quiet;                    /* some member's deque was quiet in this region (deque.h) */
     _Atomic uint32_t cancelled;                /* cancel parallel */
     _Atomic uint32_t loop_cancelled;           /* cancel for or sections */
     PS_LINE_ALIGNED struct ps_spin lock;       /* of the two lists: both are empty but in rare cases */

@@ -64,7 +64,12 @@ struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *withi
 /* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: anybody. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
 /* The same for one that the caller has put into its deque: the part that comes after. */
-void ort_task_pushed(struct ort_thread *thread, struct ort_task *t);
+void ort_task_pushed_watched(struct ort_thread *thread, struct ort_task *t);
+static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t)
+{
+    if (PS_UNLIKELY(!ps_deque_is_quiet_owner(&thread->tasks.deque)))
+        ort_task_pushed_watched(thread, t);
+}
 /* Something about `object` has changed: wakes those of the team who wait for it. The change was sequentially consistent. */
 void ort_task_wake_object(struct ort_team *team, const void *object);
 /* Wakes whoever waits in a barrier. */

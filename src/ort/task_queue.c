@@ -22,15 +22,17 @@
  * to run children only (the waiter of a stolen task idles while it could help its thief).
  *
  * Sleeping. A member that finds nothing says so (the list `sleeping` and the count `sleepers`), looks once more, then waits on a
- * word of its own. Who makes a task ready pushes it, then reads `sleepers`; who completes what somebody may wait for changes the count,
+ * word of its own. Who makes a task ready pushes it, fences, then reads `sleepers`; who completes what somebody may wait for changes the count,
  * then reads `sleepers`. All four accesses are sequentially consistent (the push by the fence behind it): either the reader sees the
- * sleeper, or the sleeper's second look sees the change. A sleeper is woken for a task only where it may run it, and for a change only
+ * sleeper, or the sleeper's second look sees the change. Where a deque is quiet (deque.h) its owner does not read `sleepers`, nor whether somebody
+ * wants to assist: whoever takes a second look, or a last one before it leaves, makes every deque watched first (find_last), and an owner that
+ * becomes quiet looks for both behind a fence, and is watched again where there is anybody (become_quiet). A sleeper is woken for a task only where it may run it, and for a change only
  * where it then finds its wish fulfilled; a waker takes it off the list, so that it is woken once.
  *
  * Shared: tasks.lock guards sleeping, side and the list fields of ort_wait; sleepers and side_count are written under it and read
  * without. ort_wait.word: the waker, under the lock; the sleeper reads it.
  * A sleeping member's count.own is read by wakers under the lock, which the member took after its last change.
- * Failures: none. Cost: push: a store, a fence and two loads; own pop: an exchange; a failed search: two loads a member. */
+ * Failures: none. Cost: push: a store; watched, also a fence and some loads; own pop: watched, a fence; a failed search: three loads a member. */
 #include "cpu.h"
 #include "task_internal.h"
 
@@ -95,7 +97,7 @@ PS_NOINLINE static struct ort_task *steal(struct ort_thread *thread, struct ort_
         struct ort_thread *other = &team->threads[victim];
         struct ps_deque *d = &other->tasks.deque;
         if (other != thread) {
-            struct ort_task *t = within ? ps_deque_steal_if(d, accept_descendant, within) : ps_deque_steal(d);
+            struct ort_task *t = ps_deque_steal_if(d, within ? accept_descendant : NULL, within);
             if (t) {
                 thread->tasks.seed = victim;
                 return t;
@@ -123,6 +125,19 @@ struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *withi
     return team->n > 1 ? steal(thread, within) : NULL;
 }
 
+/* The last look before the caller sleeps or leaves: what is pushed from here on is told (`tell`). */
+static struct ort_task *find_last(struct ort_thread *thread, struct ort_task *within)
+{
+    struct ort_team *team = thread->team;
+    ps_fence_seq();
+    for (unsigned i = 0; team->n > 1 && i < team->n; i++) {
+        struct ps_deque *d = &team->threads[i].tasks.deque;
+        if (PS_UNLIKELY(!ps_deque_is_watched(d)) && &team->threads[i] != thread)
+            ps_deque_watch(d);
+    }
+    return ort_task_find(thread, within);
+}
+
 bool ort_task_any(struct ort_team *team)
 {
     if (!ps_load_relaxed(&team->tasks.used))
@@ -135,8 +150,13 @@ bool ort_task_any(struct ort_team *team)
 
 void ort_task_run_all(struct ort_thread *thread)
 {
-    for (struct ort_task *t; (t = ort_task_find(thread, NULL)) != NULL;)
+    /* First as if it were the last time: who makes a task from now on asks for the next one to help. */
+    for (struct ort_task *t = find_last(thread, NULL); t != NULL;) {
         ort_task_run(thread, t);
+        t = ort_task_find(thread, NULL);
+        if (t == NULL)
+            t = find_last(thread, NULL);
+    }
 }
 
 /* --- sleeping -------------------------------------------------------------------------------------------------------------- */
@@ -224,9 +244,8 @@ static struct ort_task *sleep_for(struct ort_thread *thread, struct ort_wait *w)
     ps_list_push_back(&team->tasks.sleeping, &w->link);
     ps_add_seq(&team->tasks.sleepers, 1);
     ps_spin_unlock(&team->tasks.lock);
-    ps_fence_seq();
     struct ort_task *t = NULL;
-    if (satisfied(team, w) || (t = ort_task_find(thread, w->within)) != NULL) {
+    if (satisfied(team, w) || (t = find_last(thread, w->within)) != NULL) {
         ps_spin_lock(&team->tasks.lock);
         if (ps_load_relaxed(&w->word) == 0) {
             ps_list_remove(&w->link);
@@ -271,11 +290,23 @@ PS_NOINLINE static void first_task(struct ort_team *team)
         ee_team_interrupt(&team->ee);
 }
 
-/* t may be taken by anybody by now, and gone: but for its address it is not looked at where it stands in a deque. */
-static inline void tell(struct ort_thread *thread, struct ort_team *team, struct ort_task *t)
+/* Nobody has robbed thread's deque lately: then nobody needs to be told, unless somebody sleeps, or is about to leave. */
+static void become_quiet(struct ort_thread *thread, struct ort_team *team)
 {
-    if (team->n == 1 && thread)
+    struct ps_deque *d = &thread->tasks.deque;
+    bool alone = team->n == 1;
+    if (!alone && ps_load_relaxed(&team->tasks.sleepers) != 0)
         return;
+    ps_store_relaxed(&team->tasks.quiet, 1);
+    ps_store_relaxed(&team->tasks.used, 1);
+    ps_deque_quieten_owner(d);
+    if (!alone && (ps_load_seq(&team->tasks.sleepers) != 0 || !ee_team_nobody_to_ask(&team->ee)))
+        ps_deque_watch_owner(d);
+}
+
+/* t may be taken by anybody by now, and gone: its memory is a task's still. */
+static void tell(struct ort_thread *thread, struct ort_team *team, struct ort_task *t)
+{
     if (PS_UNLIKELY(!ps_load_relaxed(&team->tasks.used)) && team->n > 1)
         first_task(team);
     ps_fence_seq();
@@ -286,12 +317,26 @@ static inline void tell(struct ort_thread *thread, struct ort_team *team, struct
         ee_team_assist(&team->ee);
 }
 
+PS_NOINLINE void ort_task_pushed_watched(struct ort_thread *thread, struct ort_task *t)
+{
+    struct ort_team *team = thread->team;
+    struct ps_deque *d = &thread->tasks.deque;
+    if (PS_UNLIKELY(!ps_deque_is_watched(d)))
+        ps_deque_watch_owner(d);
+    if (team->n > 1)
+        tell(thread, team, t);
+    if (PS_UNLIKELY(ps_deque_calm_owner(d)))
+        become_quiet(thread, team);
+}
+
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_team *team = t->team;
-    if (PS_UNLIKELY(!thread || t->priority > 0) || PS_UNLIKELY(!ps_deque_push(&thread->tasks.deque, t)))
+    if (PS_UNLIKELY(!thread || t->priority > 0) || PS_UNLIKELY(!ps_deque_push(&thread->tasks.deque, t))) {
         side_insert(team, t);
-    tell(thread, team, t);
+        if (team->n > 1 || !thread)
+            tell(thread, team, t);
+        return;
+    }
+    ort_task_pushed(thread, t);
 }
-
-void ort_task_pushed(struct ort_thread *thread, struct ort_task *t) { tell(thread, thread->team, t); }

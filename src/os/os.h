@@ -98,6 +98,15 @@ int os_wake(_Atomic uint32_t *word, int n);
 /* Lets another kernel thread run on this processor. */
 void os_yield(void);
 
+/* --- a fence for everybody ------------------------------------------------------------------------------------------ */
+
+/* A sequentially consistent fence in the middle of what each kernel thread of the process does just now. With it one side of a pair needs a
+ * compiler barrier only. False: refused, no fence was made. About 2 us; interrupts the others. */
+bool os_fence_all(void);
+/* Whether that is to be had. Cheap; where the library was loaded into a process with several kernel threads one of the first some hundred calls that say no
+ * takes some milliseconds to arrange it. */
+bool os_fence_all_ready(void);
+
 /* --- time ----------------------------------------------------------------------------------------------------------- */
 
 uint64_t os_now_ns(void); /* monotonic */

@@ -256,19 +256,19 @@ static void leave_member_tls(struct uth_tls *before)
         vp_enter_tls(ps_vp(), before);
 }
 
-/* The body of m has returned in a region with tasks: one that is made ready in this moment must not be left to nobody. The member's unit in
- * `left` counts as ending from here on. */
+/* The body of m has returned in a region with tasks, and its identity is its own again: one that is made ready in this moment must not be left to
+ * nobody. The member's unit in `left` counts as ending from here on. */
 static PS_NOINLINE void last_look(struct ps_team *team, struct ps_member *m, struct uth_tls *before)
 {
     ps_add_seq(&team->left, PS_TEAM_ENDING);
     for (;;) {
         uint32_t calls = ps_load_seq(&team->calls);
+        if (ps_tls_on())
+            enter_member_tls(ps_vp(), m);
         call_as(m, ps_vp(), team->ops->assist);
         leave_member_tls(before); /* an assistant would enter the same block */
         if (offer_identity(team, m, calls))
             return;
-        if (ps_tls_on())
-            enter_member_tls(ps_vp(), m);
     }
 }
 
@@ -281,12 +281,14 @@ static uint64_t run_member(struct vp *vp, struct ps_team *team, unsigned id, uns
     if (ps_tls_on())
         enter_member_tls(vp, m);
     call_as(m, vp, team->ops->body);
-    if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
+    leave_member_tls(before);
+    ps_store_release(&m->done_in, team->region);
+    /* Behind the offer: a region's first task that comes between finds the identity, else is seen here. */
+    uint32_t region = team->region;
+    if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && ps_cas_acq_rel(&m->done_in, &region, 0)) {
         last_look(team, m, before);
         return 1 + PS_TEAM_ENDING;
     }
-    leave_member_tls(before);
-    ps_store_release(&m->done_in, team->region);
     return 1;
 }
 
@@ -694,11 +696,33 @@ static bool wake_from_barrier(struct ps_team *team)
     return false;
 }
 
+/* All are in their bodies, and wait for tasks where the core knows. A member that ends changes `left` first, then looks for tasks. */
+static bool all_in_bodies(struct ps_team *team)
+{
+    return PS_LIKELY(ps_load_relaxed(&team->left) == team->n) && PS_LIKELY(ps_load_relaxed(&team->all_busy));
+}
+
+/* Numbers as at the head of this file: the call (c) comes before the looks (d). An assistant on its way takes `assisting` back before it looks. */
+bool ps_team_nobody_to_ask(struct ps_team *team)
+{
+    if (all_in_bodies(team))
+        return true;
+    ps_add_seq(&team->calls, 1);
+    if (ps_load_seq(&team->blocked) != 0 || (ps_load_seq(&team->left) & PS_TEAM_WAITING))
+        return false;
+    if (ps_load_seq(&team->assisting))
+        return true;
+    for (unsigned id = ps_tls_on() ? 1 : 0; id < team->n; id++)
+        if (ps_load_seq(&ps_team_member(team, id)->done_in) == team->region)
+            return false;
+    return true;
+}
+
 void ps_team_assist(struct ps_team *team)
 {
-    /* The caller's push, then this look, with a fence between: a member that ends changes `left` first, then looks for tasks. */
-    if (PS_LIKELY(ps_load_relaxed(&team->left) == team->n) && PS_LIKELY(ps_load_relaxed(&team->all_busy)))
-        return; /* all are in their bodies, and wait for tasks where the core knows */
+    /* The caller's push, then this look, with a fence between. */
+    if (all_in_bodies(team))
+        return;
     ps_add_seq(&team->calls, 1);
     if (wake_from_barrier(team))
         return;

@@ -106,6 +106,8 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost);
 void ps_team_join(struct ps_team *team);
 /* See ee_team_assist. */
 void ps_team_assist(struct ps_team *team);
+/* See ee_team_nobody_to_ask. */
+bool ps_team_nobody_to_ask(struct ps_team *team);
 /* See ee_team_interrupt. */
 void ps_team_interrupt(struct ps_team *team);
 

@@ -164,6 +164,7 @@ void ee_team_bind(struct ee_team *team, int place, bool scattered) { ps_team_bin
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost) { ps_team_fork(team_of(team), n, outermost); }
 void ee_team_join(struct ee_team *team) { ps_team_join(team_of(team)); }
 void ee_team_assist(struct ee_team *team) { ps_team_assist(team_of(team)); }
+bool ee_team_nobody_to_ask(struct ee_team *team) { return ps_team_nobody_to_ask(team_of(team)); }
 void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(team_of(team)); }
 
 /* --- barrier -------------------------------------------------------------------------------------------------------------- */

@@ -521,6 +521,18 @@ void ee_team_interrupt(struct ee_team *t)
     signal_members(team, INT32_MAX);
 }
 
+bool ee_team_nobody_to_ask(struct ee_team *t)
+{
+    struct team *team = team_of(t);
+    ps_add_seq(&team->calls, 1);
+    if (ps_load_seq(&team->sleepers) != 0 || (ps_load_seq(&team->left) & PARENT_ASLEEP))
+        return false;
+    for (unsigned id = 1; id < team->n; id++)
+        if (ps_load_seq(&member_at(team, id)->done_in) == team->region)
+            return false;
+    return true;
+}
+
 void ee_team_assist(struct ee_team *t)
 {
     struct team *team = team_of(t);

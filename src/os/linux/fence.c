@@ -1,0 +1,45 @@
+/* A fence for all kernel threads of the process: membarrier, the private expedited kind.
+ *
+ * The system wants to know beforehand that a process means to use it. To one kernel thread alone that costs nothing, so it is told when this library is loaded;
+ * to several some milliseconds, which only a program that asks often is made to pay. A forked child has its parent's arrangement.
+ * States of `arranged`: UNKNOWN -> ARRANGED or REFUSED, once; written by whoever arranges, read by all (relaxed: nothing hangs on it).
+ * Failures: an old system, a sandbox: never ready, and who asks goes on with fences of its own. Callers: anybody. */
+#include "os.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#else
+static const char __libc_single_threaded; /* not told: several */
+#endif
+
+#include "atomic.h"
+
+/* linux/membarrier.h's; the header is newer than some systems this is built on. */
+enum { FENCE_ALL = 1 << 3, ARRANGE = 1 << 4 };
+enum { UNKNOWN, ARRANGED, REFUSED };
+#define ENOUGH_WISHES 500
+
+static _Atomic uint32_t arranged, wishes;
+
+static void arrange(void)
+{
+    ps_store_relaxed(&arranged, syscall(SYS_membarrier, ARRANGE, 0, 0) == 0 ? ARRANGED : REFUSED);
+}
+
+__attribute__((constructor)) static void arrange_early(void)
+{
+    if (__libc_single_threaded)
+        arrange();
+}
+
+bool os_fence_all_ready(void)
+{
+    uint32_t now = ps_load_relaxed(&arranged);
+    if (PS_UNLIKELY(now == UNKNOWN) && ps_add_relaxed(&wishes, 1) == ENOUGH_WISHES)
+        arrange();
+    return now == ARRANGED;
+}
+
+bool os_fence_all(void) { return syscall(SYS_membarrier, FENCE_ALL, 0, 0) == 0; }
