@@ -169,7 +169,7 @@ struct ps_queue *ps_bind_queue(const struct ps_item *item)
     return place->num_homes > 0 ? &place->queue : NULL;
 }
 
-/* Wakes a vp that looks there, if one is parked. */
+/* Wakes a vp that looks there, if one is parked; anybody, while everybody looks everywhere. */
 static void wake_for(const struct ps_place *place)
 {
     for (unsigned i = 0; i < place->num_homes; i++)
@@ -181,6 +181,8 @@ static void wake_for(const struct ps_place *place)
         if (guest != NULL && idle_wake_this(guest))
             return;
     }
+    if (ps_load_seq(&places()->open)) /* a home that was refused cannot be waited for */
+        idle_wake_one(NULL);
     progress_arm();
 }
 

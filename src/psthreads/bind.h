@@ -19,9 +19,22 @@
  *
  * Shared fields: the table is written once, before any team is bound, and published with release. A place's queue: under its
  * lock. vp->place, own_mask: the vp's own. A member's place: the parent, while no region is open; ordered by the fork.
- * No wake-up is lost: as in idle.h, with the place's queue for q: a home vp that parks looks at its places' queues under their locks after
- * it has set its bit; who inserts does so under the lock, and then takes the bit of a home vp that is parked, else of a guest. One that
- * searches looks again before it parks. Who finds nobody to wake arms the monitor.
+ * Protocol (vp = a vp that found nothing; ins = who makes something of place p ready; mon = the monitor):
+ *   vp   1. sets its bit                                                                                                      [P]
+ *        2. reads `open`; looks at the queues of the places it looks into (all, if open), each under its lock                 [L]
+ *        3. nothing: sleeps. Something: takes its bit back, searches
+ *   ins  1. inserts under p's lock                                                                                            [I]
+ *        2. takes the bit of a parked home of p, else of a guest, and wakes it; else, if `open`, of any parked vp             [W]
+ *        3. found nobody: arms the monitor                                                                                    [A]
+ *   mon  sees p's queue not empty behind a home that holds its processor, or was refused one: sets `open`, then wakes any parked vp;
+ *        where nobody is idle a spare is started, which looks everywhere. Clears `open` (but for a refused home) when nothing starves.
+ * No wake-up is lost: for a home, [L] and [I] exclude each other by p's lock. If [I] came first, [L] sees the entry. If [L] came first, [P] is before [I]
+ * through the lock, and [W] finds the bit, unless somebody took it since: then the home is awake and looks again before it sleeps. A
+ * home that runs something looks when that ends or passes a scheduling point; if it does neither, [A] has armed the monitor, which comes again as
+ * long as something is ready. For the vps of other places, the monitor's setting of `open` and its reading of the bits, and the vp's setting of its bit
+ * and its reading of `open`, are sequentially consistent: one of the two sees the other (Dekker).
+ * A home whose kernel thread the system refuses is found out by who wakes it: `open` is set for good, before that waker goes on to [W]'s last part.
+ * tests/models/bind.pml checks this, and that each step is needed.
  * Cost: not bound: a comparison where a thread is put into a queue, and where one begins to run. Bound: what the queue costs, and two or
  * three system calls in each outermost region for the root's kernel thread.
  * Rejected: leaving bound entries in the vps' queues and passing them over there: a vp of another place could not park while one waits.
