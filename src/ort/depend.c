@@ -26,7 +26,7 @@
  *   successors     the parent and the finisher, under the lock
  *   refs           parent and finisher (read-modify-write)
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its successor.
- * Failures: no memory: aborts with one line. Cost: one malloc a task; a lock for each predecessor that is still in the table.
+ * Failures: no memory: aborts with one line. Cost: a node from the member's cache, where whoever gives it up last has put it; a lock for each predecessor that is still in the table.
  * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet there.
  * OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
@@ -37,6 +37,7 @@
 #include "race.h"
 
 #define INLINE_SUCCESSORS 4
+#define NODES_KEPT 256 /* by a member */
 
 struct ort_depend_node {
     struct ort_depend_successor *shown; /* first: the snapshot that ort_depend_successors has given out; NULL: none */
@@ -44,7 +45,10 @@ struct ort_depend_node {
     _Atomic uint32_t finished;
     _Atomic uint32_t refs;
     _Atomic uint32_t missing;
-    struct ort_task *task; /* NULL: somebody waits in place */
+    union {
+        struct ort_task *task;        /* NULL: somebody waits in place */
+        struct ort_depend_node *next; /* in a cache */
+    };
     struct ort_team *team;
     unsigned n, capacity;
     struct ort_depend_node **successors;
@@ -78,16 +82,23 @@ static void *get(size_t bytes)
 
 /* --- nodes --------------------------------------------------------------------------------------------------------------- */
 
-static struct ort_depend_node *new_node(struct ort_team *team, struct ort_task *task)
+static struct ort_depend_node *new_node(struct ort_thread *thread, struct ort_task *task)
 {
-    struct ort_depend_node *node = get(sizeof *node);
+    struct ort_depend_cache *cache = &thread->tasks.nodes;
+    struct ort_depend_node *node = cache->free;
+    if (PS_LIKELY(node != NULL)) {
+        cache->free = node->next;
+        cache->n--;
+    } else {
+        node = get(sizeof *node);
+    }
     node->shown = NULL;
     ps_spin_init(&node->lock);
     ps_store_relaxed(&node->finished, 0);
     ps_store_relaxed(&node->refs, 1);
     ps_store_relaxed(&node->missing, 1);
     node->task = task;
-    node->team = team;
+    node->team = thread->team;
     node->n = 0;
     node->capacity = INLINE_SUCCESSORS;
     node->successors = node->few;
@@ -102,12 +113,29 @@ static struct ort_depend_node *hold(struct ort_depend_node *node)
 
 static void drop(struct ort_depend_node *node)
 {
-    if (!node || ps_sub_acq_rel(&node->refs, 1) != 1)
+    if (!node || (ps_load_acquire(&node->refs) != 1 && ps_sub_acq_rel(&node->refs, 1) != 1))
         return;
     if (node->successors != node->few)
         ps_race_free(node->successors);
     free(node->shown);
-    ps_race_free(node);
+    struct ort_thread *self = ee_local();
+    if (PS_UNLIKELY(!self) || self->tasks.nodes.n >= NODES_KEPT) {
+        ps_race_free(node);
+        return;
+    }
+    node->next = self->tasks.nodes.free;
+    self->tasks.nodes.free = node;
+    self->tasks.nodes.n++;
+}
+
+void ort_depend_cache_drain(struct ort_depend_cache *cache)
+{
+    while (cache->free) {
+        struct ort_depend_node *node = cache->free;
+        cache->free = node->next;
+        ps_race_free(node);
+    }
+    cache->n = 0;
 }
 
 struct ort_depend_successor *ort_depend_successors(struct ort_task *t)
@@ -199,6 +227,12 @@ static void set_clear(struct node_set *set)
 {
     for (unsigned i = 0; i < set->n; i++)
         drop(set->v[i]);
+    set->n = 0;
+}
+
+static void set_free(struct node_set *set)
+{
+    set_clear(set);
     free(set->v);
     *set = (struct node_set){.n = 0};
 }
@@ -250,6 +284,14 @@ static void entry_clear(struct entry *e)
     e->out = NULL;
 }
 
+static void entry_free(struct entry *e)
+{
+    set_free(&e->last);
+    set_free(&e->before);
+    drop(e->out);
+    *e = (struct entry){.address = NULL};
+}
+
 static struct entry *place_of(struct ort_depend_table *table, void *address)
 {
     uint64_t hash = (uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
@@ -281,8 +323,7 @@ static void make_room(struct ort_depend_table *table)
     unsigned old_size = table->mask + 1, live = 0;
     for (unsigned i = 0; i < old_size; i++) {
         if (old[i].address && entry_is_over(&old[i])) {
-            entry_clear(&old[i]);
-            old[i].address = NULL;
+            entry_free(&old[i]);
         }
         live += old[i].address != NULL;
     }
@@ -326,8 +367,7 @@ static void forget_entries(struct ort_depend_table *table)
 {
     for (unsigned i = 0; i <= table->mask; i++) {
         if (table->entries[i].address)
-            entry_clear(&table->entries[i]);
-        table->entries[i].address = NULL;
+            entry_free(&table->entries[i]);
     }
     table->n = 0;
 }
@@ -384,9 +424,10 @@ static void insert_one(struct ort_depend_table *table, const struct ort_depend *
         return;
     }
     if (e->last.n && e->kind != d->kind) {
-        set_clear(&e->before);
+        struct node_set memory = e->before;
+        set_clear(&memory);
         e->before = e->last;
-        e->last = (struct node_set){.n = 0};
+        e->last = memory;
     }
     e->kind = d->kind;
     set_add(&e->last, node);
@@ -395,7 +436,7 @@ static void insert_one(struct ort_depend_table *table, const struct ort_depend *
 bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list)
 {
     struct ort_depend_table *table = table_of(thread->task);
-    struct ort_depend_node *node = new_node(thread->team, t);
+    struct ort_depend_node *node = new_node(thread, t);
     t->node = node;
     t->flags |= ORT_TASK_SPECIAL;
     for (size_t i = 0; i < list->n; i++) {
@@ -410,7 +451,7 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
     struct ort_depend_table *table = thread->task->depends;
     if (!table)
         return;
-    struct ort_depend_node *node = new_node(thread->team, NULL);
+    struct ort_depend_node *node = new_node(thread, NULL);
     for (size_t i = 0; i < list->n; i++) {
         struct ort_depend d = list->get(list->list, i);
         struct entry *e = place_of(table, d.address);

@@ -438,6 +438,7 @@ void ort_task_thread_fini(struct ort_thread *thread)
 {
     ps_deque_fini(&thread->tasks.deque);
     ort_task_cache_drain(&thread->tasks.cache);
+    ort_depend_cache_drain(&thread->tasks.nodes);
 }
 
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)

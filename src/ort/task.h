@@ -114,12 +114,19 @@ struct ort_task_cache {
     unsigned count[ORT_TASK_CLASSES];
 };
 
+/* Nodes of tasks with dependences that are over (depend.c). */
+struct ort_depend_cache {
+    struct ort_depend_node *free;
+    unsigned n;
+};
+
 /* In each ort_thread. Zeroed memory is its initial state; it lasts from region to region. */
 struct ort_task_member {
     struct ps_deque deque; /* owner: the member, or who runs tasks in its name after its body (ee_team_ops.assist) */
     int64_t base;          /* items of the deque from here on are descendants of the task that runs */
     uint32_t seed;         /* where the next search for a victim begins */
     struct ort_task_cache cache;
+    struct ort_depend_cache nodes;
     struct ort_task implicit;
     struct ort_tool_task tool; /* implicit's: behind it, as for every task */
 };

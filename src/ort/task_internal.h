@@ -106,6 +106,7 @@ void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
 bool ort_depend_node_satisfied(struct ort_depend_node *node);
 /* A task with predecessors begins: for the program's thread sanitizer (race.h). */
 void ort_depend_begin(struct ort_depend_node *node);
+void ort_depend_cache_drain(struct ort_depend_cache *cache);
 /* The task makes no more children. */
 void ort_depend_table_free(struct ort_depend_table *table);
 
