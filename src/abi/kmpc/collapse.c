@@ -79,6 +79,8 @@ PS_EXPORT uint64_t __kmpc_process_loop_nest_rectang(struct kmpc_location *at, PS
 PS_EXPORT void __kmpc_calc_original_ivs_rectang(PS_UNUSED struct kmpc_location *at, uint64_t number,
                                                 const struct bounds *nest, uint64_t *ivs, int32_t n)
 {
+    KMPC_NOT_NULL(at, nest, "the nest");
+    KMPC_NOT_NULL(at, ivs, "the list of variables");
     for (int32_t i = n - 1; i >= 0; i--) {
         uint64_t trip = nest[i].trip != 0 ? nest[i].trip : 1;
         ivs[i] = cut(nest[i].iv_type, nest[i].lb0 + number % trip * (uint64_t)nest[i].step);

@@ -71,6 +71,7 @@ static struct nest *meet(struct ort_thread *t, uint64_t iterations)
 PS_EXPORT void __kmpc_doacross_init(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t n,
                                     const struct kmpc_dim *dims)
 {
+    KMPC_NOT_NULL(at, dims, "the list of loops");
     struct ort_thread *t = ort_self();
     kmpc_leave_cancelled_loop(t);
     struct kmpc_doacross *d = malloc(sizeof *d + (size_t)n * sizeof d->dim[0]);
@@ -111,6 +112,7 @@ static bool number_of(const struct kmpc_doacross *d, const int64_t *position, ui
 
 PS_EXPORT void __kmpc_doacross_wait(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, const int64_t *position)
 {
+    KMPC_NOT_NULL(at, position, "the position");
     const struct kmpc_doacross *d = kmpc_thread(ort_self())->doacross;
     uint64_t number;
     if (d == NULL || d->nest == NULL || !number_of(d, position, &number))
@@ -126,6 +128,7 @@ PS_EXPORT void __kmpc_doacross_wait(PS_UNUSED struct kmpc_location *at, PS_UNUSE
 
 PS_EXPORT void __kmpc_doacross_post(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, const int64_t *position)
 {
+    KMPC_NOT_NULL(at, position, "the position");
     const struct kmpc_doacross *d = kmpc_thread(ort_self())->doacross;
     uint64_t number;
     if (d == NULL || d->nest == NULL || !number_of(d, position, &number))

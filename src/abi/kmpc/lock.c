@@ -67,18 +67,68 @@ LOCK int32_t test_nest(nest **lock)
                                       : ort_nest_lock_try(*lock, owner);
 }
 
-PS_EXPORT void __kmpc_init_lock(HEAD word *lock) { init(lock, 0); }
-PS_EXPORT void __kmpc_init_lock_with_hint(HEAD word *lock, uintptr_t hint) { init(lock, hint); }
-PS_EXPORT void __kmpc_destroy_lock(HEAD word *lock) { destroy(lock); }
-PS_EXPORT void __kmpc_set_lock(HEAD word *lock) { set(lock); }
-PS_EXPORT void __kmpc_unset_lock(HEAD word *lock) { unset(lock); }
-PS_EXPORT int32_t __kmpc_test_lock(HEAD word *lock) { return test(lock); }
-PS_EXPORT void __kmpc_init_nest_lock(HEAD nest **lock) { init_nest(lock, 0); }
-PS_EXPORT void __kmpc_init_nest_lock_with_hint(HEAD nest **lock, uintptr_t hint) { init_nest(lock, hint); }
-PS_EXPORT void __kmpc_destroy_nest_lock(HEAD nest **lock) { destroy_nest(lock); }
-PS_EXPORT void __kmpc_set_nest_lock(HEAD nest **lock) { set_nest(lock); }
-PS_EXPORT void __kmpc_unset_nest_lock(HEAD nest **lock) { unset_nest(lock); }
-PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock) { return test_nest(lock); }
+#define GIVEN(lock) KMPC_NOT_NULL(at, lock, "the lock")
+
+PS_EXPORT void __kmpc_init_lock(HEAD word *lock)
+{
+    GIVEN(lock);
+    init(lock, 0);
+}
+PS_EXPORT void __kmpc_init_lock_with_hint(HEAD word *lock, uintptr_t hint)
+{
+    GIVEN(lock);
+    init(lock, hint);
+}
+PS_EXPORT void __kmpc_destroy_lock(HEAD word *lock)
+{
+    GIVEN(lock);
+    destroy(lock);
+}
+PS_EXPORT void __kmpc_set_lock(HEAD word *lock)
+{
+    GIVEN(lock);
+    set(lock);
+}
+PS_EXPORT void __kmpc_unset_lock(HEAD word *lock)
+{
+    GIVEN(lock);
+    unset(lock);
+}
+PS_EXPORT int32_t __kmpc_test_lock(HEAD word *lock)
+{
+    GIVEN(lock);
+    return test(lock);
+}
+PS_EXPORT void __kmpc_init_nest_lock(HEAD nest **lock)
+{
+    GIVEN(lock);
+    init_nest(lock, 0);
+}
+PS_EXPORT void __kmpc_init_nest_lock_with_hint(HEAD nest **lock, uintptr_t hint)
+{
+    GIVEN(lock);
+    init_nest(lock, hint);
+}
+PS_EXPORT void __kmpc_destroy_nest_lock(HEAD nest **lock)
+{
+    GIVEN(lock);
+    destroy_nest(lock);
+}
+PS_EXPORT void __kmpc_set_nest_lock(HEAD nest **lock)
+{
+    GIVEN(lock);
+    set_nest(lock);
+}
+PS_EXPORT void __kmpc_unset_nest_lock(HEAD nest **lock)
+{
+    GIVEN(lock);
+    unset_nest(lock);
+}
+PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock)
+{
+    GIVEN(lock);
+    return test_nest(lock);
+}
 
 /* --- omp_..._lock@VERSION; Fortran's with an underscore ---------------------------------------------------------------------------- */
 

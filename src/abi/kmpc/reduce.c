@@ -90,11 +90,13 @@ REDUCE(reduce_nowait, true)
 /* Called after way 1, and after way 2 by reduce (which is not nowait) alone; the barrier is reduce's. */
 PS_EXPORT void __kmpc_end_reduce(struct kmpc_location *at, PS_UNUSED int32_t gtid, kmpc_critical *lock)
 {
+    KMPC_NOT_NULL(at, lock, "the construct's lock");
     end(at, lock);
     barrier(ort_self());
 }
 
 PS_EXPORT void __kmpc_end_reduce_nowait(struct kmpc_location *at, PS_UNUSED int32_t gtid, kmpc_critical *lock)
 {
+    KMPC_NOT_NULL(at, lock, "the construct's lock");
     end(at, lock);
 }

@@ -96,6 +96,8 @@ static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribu
                                   ? 0                                                                                \
                                   : (uint64_t)(U)((U)(lower) - (U)(upper)) / (0 - (uint64_t)(int64_t)(incr)) + 1)})
 
+static const char null_bound[] = "a bound or the stride is a null pointer";
+
 #define FOR_STATIC(suffix, T, U, S)                                                                                    \
     PS_EXPORT void __kmpc_for_static_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t schedule, \
                                                    int32_t *last, T *lower, T *upper, S *stride, S incr, S chunk)      \
@@ -103,7 +105,7 @@ static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribu
         int32_t kind = static_kind(at, "__kmpc_for_static_init_" #suffix, schedule);                                   \
         const struct ort_thread *t = ort_self();                                                                       \
         if (PS_UNLIKELY((lower == NULL) | (upper == NULL) | (stride == NULL)))                                         \
-            kmpc_fatal(at, "__kmpc_for_static_init_" #suffix, "a bound or the stride is a null pointer");              \
+            kmpc_fatal(at, "__kmpc_for_static_init_" #suffix, null_bound);                                             \
         if (incr == 0)                                                                                                 \
             kmpc_fatal(at, "__kmpc_for_static_init_" #suffix, "the increment is 0");                                   \
         struct range r = RANGE(T, U, *lower, *upper, incr);                                                            \
@@ -154,6 +156,8 @@ PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNU
                                                         T *upper_of_team, S *stride, S incr, S chunk)        \
     {                                                                                                        \
         int32_t kind = static_kind(at, "__kmpc_dist_for_static_init_" #suffix, schedule);                    \
+        if (PS_UNLIKELY((lower == NULL) | (upper == NULL) | (upper_of_team == NULL) | (stride == NULL)))     \
+            kmpc_fatal(at, "__kmpc_dist_for_static_init_" #suffix, null_bound);                              \
         const struct ort_thread *t = ort_self();                                                             \
         const struct ort_group *league = t->team->contention;                                                \
         if (incr == 0)                                                                                       \
@@ -192,6 +196,8 @@ DIST_FOR_STATIC(8u, uint64_t, uint64_t, int64_t)
                                                     T *lower, T *upper, S *stride, S incr, S chunk)                  \
     {                                                                                                                \
         const struct ort_group *league = ort_self()->team->contention;                                               \
+        if (PS_UNLIKELY((lower == NULL) | (upper == NULL) | (stride == NULL)))                                       \
+            kmpc_fatal(at, "__kmpc_team_static_init_" #suffix, null_bound);                                          \
         if (incr == 0)                                                                                               \
             kmpc_fatal(at, "__kmpc_team_static_init_" #suffix, "the increment is 0");                                \
         T end = *upper;                                                                                              \

@@ -62,6 +62,7 @@ PS_EXPORT int32_t __kmpc_omp_reg_task_with_affinity(HEAD, PS_UNUSED struct kmpc_
 
 PS_EXPORT void *__kmpc_task_allow_completion_event(HEAD, struct kmpc_task *task)
 {
+    KMPC_NOT_NULL(at, task, "the task");
     struct kmpc_task_head *head = kmpc_head(task);
     head->detach = true;
     return head->core;
@@ -118,7 +119,7 @@ struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmp
     return args;
 }
 
-static PS_ALWAYS_INLINE void submit(struct kmpc_task *task, const struct ort_depend_list *depend)
+static PS_ALWAYS_INLINE void submit_as(struct kmpc_task *task, const struct ort_depend_list *depend, unsigned flags)
 {
     struct kmpc_task_head *head = kmpc_head(task);
     if (PS_UNLIKELY(head->running)) {
@@ -128,9 +129,14 @@ static PS_ALWAYS_INLINE void submit(struct kmpc_task *task, const struct ort_dep
     struct ort_thread *t = ort_self();
     struct ort_task_args args = kmpc_task_args(t, head);
     args.depend = depend;
+    args.flags |= flags;
     args.caller = ORT_CALLER;
     args.frame = ORT_FRAME;
     ort_task_submit(t, head->core, &args);
+}
+static PS_ALWAYS_INLINE void submit(struct kmpc_task *task, const struct ort_depend_list *depend)
+{
+    submit_as(task, depend, 0);
 }
 
 /* 0: the task has been queued, or run: nothing is left to the caller. */
@@ -187,15 +193,24 @@ PS_EXPORT void __kmpc_omp_task_complete_if0(PS_UNUSED struct kmpc_location *at, 
     ort_task_leave(ort_self(), head->core, head->base);
 }
 
-PS_EXPORT void __kmpc_invoke_task_func(PS_UNUSED int32_t gtid, struct kmpc_task *task) { submit(task, NULL); }
+PS_EXPORT void __kmpc_invoke_task_func(PS_UNUSED int32_t gtid, struct kmpc_task *task)
+{
+    KMPC_NOT_NULL(NULL, task, "the task");
+    submit(task, NULL);
+}
 
 /* --- proxy tasks: whoever does the work says when it is done ------------------------------------------------------------------------ */
 
 PS_EXPORT void __kmpc_proxy_task_completed(PS_UNUSED int32_t gtid, struct kmpc_task *task)
 {
+    KMPC_NOT_NULL(NULL, task, "the task");
     ort_task_fulfill(kmpc_head(task)->core);
 }
-PS_EXPORT void __kmpc_proxy_task_completed_ooo(struct kmpc_task *task) { ort_task_fulfill(kmpc_head(task)->core); }
+PS_EXPORT void __kmpc_proxy_task_completed_ooo(struct kmpc_task *task)
+{
+    KMPC_NOT_NULL(NULL, task, "the task");
+    ort_task_fulfill(kmpc_head(task)->core);
+}
 
 /* --- dependences -------------------------------------------------------------------------------------------------------------- */
 
@@ -276,6 +291,13 @@ static void drop(struct dependences *d)
         free(d->all);
 }
 
+/* In a team of one whose task has no child that is not complete every dependence is fulfilled: the task runs at once, and nobody will ask for it. */
+static bool nothing_to_depend_on(const struct ort_thread *t, const struct kmpc_task_head *head)
+{
+    return t->team->n == 1 && !PS_UNLIKELY(ort_tool_on()) && !head->detach && !(head->flags & KMPC_TASK_PROXY) &&
+           t->task->count.own + ps_load_acquire(&t->task->count.others) == 0;
+}
+
 #define LISTS int32_t n, const struct kmpc_depend *list, int32_t m, const struct kmpc_depend *noalias
 
 PS_EXPORT int32_t __kmpc_omp_task_with_deps(HEAD, struct kmpc_task *task, LISTS)
@@ -283,6 +305,10 @@ PS_EXPORT int32_t __kmpc_omp_task_with_deps(HEAD, struct kmpc_task *task, LISTS)
     if (PS_UNLIKELY((n > 0 && list == NULL) || (m > 0 && noalias == NULL)))
         kmpc_fatal(at, __func__, "a list of dependences is a null pointer");
     KMPC_NOT_NULL(at, task, "the task");
+    if (nothing_to_depend_on(ort_self(), kmpc_head(task))) {
+        submit_as(task, NULL, ORT_TASK_UNDEFERRED);
+        return 0;
+    }
     struct dependences d = {.all = d.few};
     submit(task, gather(&d, n, list, m, noalias));
     drop(&d);

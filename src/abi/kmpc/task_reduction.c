@@ -141,20 +141,24 @@ static void *init_old(int32_t n, const struct old_input *in, void *(*go)(struct 
 
 PS_EXPORT void *__kmpc_taskred_init(PS_UNUSED int32_t gtid, int32_t n, const struct input *in)
 {
+    KMPC_NOT_NULL(NULL, in, "the list of reductions");
     return init_group(make(n, in, false));
 }
 PS_EXPORT void *__kmpc_task_reduction_init(PS_UNUSED int32_t gtid, int32_t n, const struct old_input *in)
 {
+    KMPC_NOT_NULL(NULL, in, "the list of reductions");
     return init_old(n, in, init_group);
 }
 PS_EXPORT void *__kmpc_taskred_modifier_init(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid,
                                              PS_UNUSED int32_t workshare, int32_t n, const struct input *in)
 {
+    KMPC_NOT_NULL(at, in, "the list of reductions");
     return init_shared(make(n, in, false));
 }
 PS_EXPORT void *__kmpc_task_reduction_modifier_init(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid,
                                                     PS_UNUSED int32_t workshare, int32_t n, const struct old_input *in)
 {
+    KMPC_NOT_NULL(at, in, "the list of reductions");
     return init_old(n, in, init_shared);
 }
 

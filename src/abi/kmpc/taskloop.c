@@ -43,16 +43,16 @@ static void submit(struct ort_thread *t, const struct ort_taskloop *loop, uint64
 
 enum { BY_DEFAULT, BY_GRAINSIZE, BY_NUM_TASKS };
 
-static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, struct kmpc_task *task, bool deferred,
-                                      uint64_t *lower, uint64_t *upper, int64_t step, bool nogroup, int32_t by,
-                                      uint64_t size, bool strict, void *dup)
+static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, const char *entry, struct kmpc_task *task,
+                                      bool deferred, uint64_t *lower, uint64_t *upper, int64_t step, bool nogroup,
+                                      int32_t by, uint64_t size, bool strict, void *dup)
 {
     if (task == NULL || lower == NULL || upper == NULL)
-        kmpc_fatal(at, "__kmpc_taskloop", "the task or a bound is a null pointer");
+        kmpc_fatal(at, entry, "the task or a bound is a null pointer");
     struct ort_thread *t = ort_self();
     struct kmpc_task_head *head = kmpc_head(task);
     if (step == 0)
-        kmpc_fatal(at, "__kmpc_taskloop", "the increment is 0");
+        kmpc_fatal(at, entry, "the increment is 0");
     int64_t from = (int64_t)*lower, to = (int64_t)*upper;
     uint64_t distance = step > 0 ? *upper - *lower : *lower - *upper,
              stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
@@ -89,12 +89,12 @@ PS_EXPORT void __kmpc_taskloop(struct kmpc_location *at, PS_UNUSED int32_t gtid,
                                int32_t deferred, uint64_t *lower, uint64_t *upper, int64_t step, int32_t nogroup,
                                int32_t by, uint64_t size, void *dup)
 {
-    taskloop(at, task, deferred != 0, lower, upper, step, nogroup != 0, by, size, false, dup);
+    taskloop(at, __func__, task, deferred != 0, lower, upper, step, nogroup != 0, by, size, false, dup);
 }
 
 PS_EXPORT void __kmpc_taskloop_5(struct kmpc_location *at, PS_UNUSED int32_t gtid, struct kmpc_task *task,
                                  int32_t deferred, uint64_t *lower, uint64_t *upper, int64_t step, int32_t nogroup,
                                  int32_t by, uint64_t size, int32_t strict, void *dup)
 {
-    taskloop(at, task, deferred != 0, lower, upper, step, nogroup != 0, by, size, strict != 0, dup);
+    taskloop(at, __func__, task, deferred != 0, lower, upper, step, nogroup != 0, by, size, strict != 0, dup);
 }

@@ -154,6 +154,8 @@ PS_EXPORT void __kmpc_push_num_threads_list(struct kmpc_location *where, PS_UNUS
 PS_EXPORT void __kmpc_push_num_threads_list_strict(struct kmpc_location *where, int32_t gtid, uint32_t length,
                                                    const int32_t *list, int severity, const char *message)
 {
+    if (length > 0)
+        KMPC_NOT_NULL(where, list, "the list");
     __kmpc_push_num_threads_list(where, gtid, length, list);
     if (length > 0)
         __kmpc_push_num_threads_strict(where, gtid, list[0], severity, message);

@@ -58,6 +58,7 @@ PS_EXPORT void __kmpc_threadprivate_register(PS_UNUSED struct kmpc_location *at,
                                              void *(*construct)(void *), void *(*copy)(void *, void *),
                                              void (*destroy)(void *))
 {
+    KMPC_NOT_NULL(at, address, "the variable");
     ort_lock(&lock);
     struct variable *v = find_locked(address);
     v->construct = construct;
@@ -71,6 +72,7 @@ PS_EXPORT void __kmpc_threadprivate_register_vec(PS_UNUSED struct kmpc_location 
                                                  void *(*copy)(void *, void *, size_t), void (*destroy)(void *, size_t),
                                                  size_t elements)
 {
+    KMPC_NOT_NULL(at, address, "the variable");
     ort_lock(&lock);
     struct variable *v = find_locked(address);
     v->elements = elements;
@@ -131,11 +133,13 @@ static void *own(void *address, size_t bytes)
 PS_EXPORT void *__kmpc_threadprivate_cached(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, void *address,
                                             size_t bytes, PS_UNUSED void ***cache)
 {
+    KMPC_NOT_NULL(at, address, "the variable");
     return own(address, bytes);
 }
 PS_EXPORT void *__kmpc_threadprivate(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, void *address,
                                      size_t bytes)
 {
+    KMPC_NOT_NULL(at, address, "the variable");
     return own(address, bytes);
 }
 
