@@ -10,7 +10,7 @@
 #define LOOK_NS UINT64_C(4000000)
 #define LOOK_QUICK_NS UINT64_C(1000000)
 #define WANTS_PART 10 /* who used this part of the time wants a processor: one of many spinners gets little of it */
-#define SPARE_LOOKS 2 /* one may fall between two regions */
+#define VAIN_LOOKS 2  /* one may fall between two regions */
 #define ROOTS_MAX 64  /* more of them are not held: nobody would see each often enough */
 
 /* Of vp.turn: see turns.h. */
@@ -24,9 +24,9 @@ static struct {
     int tid;           /* that cpu_ns is of */
 } seen[PS_MAX_VPS];
 static uint64_t looked_ns;
-static bool quick;                     /* somebody is held, or should be */
-static unsigned first;                 /* who is asked first, in turns */
-static unsigned num_held, spare_looks; /* looks, one after the other, that found a processor to spare */
+static bool quick;                    /* somebody is held, or should be */
+static unsigned first;                /* who is asked first, in turns */
+static unsigned num_held, vain_looks; /* looks, one after the other, that found no use in it */
 
 struct crowd {
     unsigned wanting; /* kernel threads that want a processor and are not held */
@@ -160,8 +160,8 @@ bool turns_look(bool pending)
             ps_warn("more threads want a processor than there are, and some run regions: those outside of regions take "
                     "turns (said once)");
     }
-    spare_looks = c.wanting < procs ? spare_looks + 1 : 0;
-    if (c.held && spare_looks >= SPARE_LOOKS)
+    vain_looks = c.wanting < procs || !c.teams ? vain_looks + 1 : 0;
+    if (c.held && vain_looks >= VAIN_LOOKS)
         let_one_go(now, slots);
     num_held = c.held;
     return quick = c.held || crowded;

@@ -8,7 +8,8 @@
  * in the program's own code outside of regions, in a signal handler, for TURN_NS at most. Afterwards a root is left alone for as long, or, if it has
  * passed a scheduling point since (it opens regions as well, so it gains what it loses), for REST_NS. That is what the system does to a thread that it
  * preempts, in longer slices. Does not: hold a root in a region, in the C library or in the runtime, where it may have a lock in hand; leave
- * a processor unused: once fewer threads want one than there are, those held go on, one at each look.
+ * a processor unused: once fewer threads want one than there are, or nobody runs members (who is held may have what the others spin for), those held go on, one at
+ * each look.
  *
  * Caller: the monitor. A root that opens an outermost region arms it where there is more than one root.
  * States (vp.turn): FREE -> ASKED (monitor, before the signal) -> HELD (the handler) -> FREE (monitor, with a wake-up, or the handler when its time
