@@ -5,8 +5,8 @@
 #include "race.h"
 #include "vp.h"
 
-#define TURN_NS UINT64_C(20000000)
-#define REST_NS UINT64_C(5000000)
+#define TURN_NS UINT64_C(20000000) /* that a root runs before it is held, and is held at least where another can be */
+#define HELD_NS UINT64_C(64000000) /* and is held at most */
 #define LOOK_NS UINT64_C(4000000)
 #define LOOK_QUICK_NS UINT64_C(1000000)
 #define WANTS_PART 10 /* who used this part of the time wants a processor: one of many spinners gets little of it */
@@ -19,8 +19,7 @@ enum { FREE, ASKED, HELD, INSIDE };
 /* Of each vp, at the last look. */
 static struct {
     uint64_t ticks, cpu_ns;
-    uint64_t until_ns; /* HELD: when it ends; else: not held again before */
-    uint64_t soon_ns;  /* the same, where it has passed a scheduling point since */
+    uint64_t since_ns; /* HELD: since when; else: when it was let go */
     int tid;           /* that cpu_ns is of */
 } seen[PS_MAX_VPS];
 static uint64_t looked_ns;
@@ -30,10 +29,12 @@ static unsigned num_held, vain_looks; /* looks, one after the other, that found 
 
 struct crowd {
     unsigned wanting; /* kernel threads that want a processor and are not held */
+    unsigned roots;   /* of these */
     unsigned held;
     bool teams; /* members run, or could */
-    unsigned n; /* candidates */
+    unsigned n; /* candidates: roots whose turn is over */
     struct vp *candidate[ROOTS_MAX];
+    unsigned waiting; /* held roots whose turn it is */
 };
 
 /* In the handler, on the root's kernel thread. */
@@ -49,7 +50,7 @@ static bool hold_here(void *frame)
     }
     if (vp->held || !os_interrupted_own_code(frame) || !ps_cas_acq_rel(&vp->turn, &asked, HELD))
         return false;
-    uint64_t end = os_now_ns() + TURN_NS, now;
+    uint64_t end = os_now_ns() + HELD_NS, now;
     while (ps_load_acquire(&vp->turn) == HELD && (now = os_now_ns()) < end)
         os_park(&vp->turn, HELD, (int64_t)(end - now));
     uint32_t held = HELD;
@@ -57,15 +58,12 @@ static bool hold_here(void *frame)
     return false;
 }
 
-static bool let_go(struct vp *vp, uint64_t now)
+static void let_go(struct vp *vp, uint64_t now)
 {
     uint32_t held = HELD;
-    seen[vp->id].until_ns = now + TURN_NS;
-    seen[vp->id].soon_ns = now + REST_NS;
-    if (!ps_cas_acq_rel(&vp->turn, &held, FREE))
-        return false;
-    os_wake(&vp->turn, 1);
-    return true;
+    seen[vp->id].since_ns = now;
+    if (ps_cas_acq_rel(&vp->turn, &held, FREE))
+        os_wake(&vp->turn, 1);
 }
 
 static bool is_root(const struct vp *vp) { return !vp->is_spare && (vp->is_guest || vp->id == 0); }
@@ -92,15 +90,14 @@ static void count(struct vp *vp, uint64_t window, uint64_t now, struct crowd *c)
     seen[id].cpu_ns = cpu_ns;
     seen[id].ticks = ticks;
     uint32_t inside = INSIDE;
-    if (moved) {
-        ps_cas_acq_rel(&vp->turn, &inside, FREE);
-        seen[id].until_ns = seen[id].soon_ns;
-    }
+    if (moved && ps_cas_acq_rel(&vp->turn, &inside, FREE))
+        seen[id].since_ns = 0;
     if (!wants)
         return;
     c->wanting++;
+    c->roots += is_root(vp);
     c->teams |= moved || !is_root(vp) || ps_load_relaxed(&vp->turn) == INSIDE;
-    if (is_root(vp) && ps_load_relaxed(&vp->turn) == FREE && now >= seen[id].until_ns && c->n < ROOTS_MAX)
+    if (is_root(vp) && ps_load_relaxed(&vp->turn) == FREE && now - seen[id].since_ns >= TURN_NS && c->n < ROOTS_MAX)
         c->candidate[c->n++] = vp;
 }
 
@@ -108,14 +105,12 @@ static void look_at(struct vp *vp, uint64_t window, uint64_t now, struct crowd *
 {
     uint32_t turn = ps_load_relaxed(&vp->turn);
     if (turn == HELD) {
-        if (now < seen[vp->id].until_ns)
-            c->held++;
-        else
-            let_go(vp, now);
+        c->held++;
+        c->waiting += now - seen[vp->id].since_ns >= TURN_NS;
         return;
     }
-    if (turn == ASKED) /* the signal is late, or met what must not be held */
-        ps_cas_acq_rel(&vp->turn, &turn, FREE);
+    if (turn == ASKED && ps_cas_acq_rel(&vp->turn, &turn, FREE)) /* the signal is late, or met what must not be held */
+        seen[vp->id].since_ns = 0;
     count(vp, window, now, c);
 }
 
@@ -124,11 +119,40 @@ static void let_one_go(uint64_t now, unsigned slots)
     struct vp *longest = NULL;
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (vp && ps_load_relaxed(&vp->turn) == HELD && (!longest || seen[id].until_ns < seen[longest->id].until_ns))
+        if (vp && ps_load_relaxed(&vp->turn) == HELD && (!longest || seen[id].since_ns < seen[longest->id].since_ns))
             longest = vp;
     }
     if (longest)
         let_go(longest, now);
+}
+
+static bool ask(struct vp *vp, uint64_t now)
+{
+    seen[vp->id].since_ns = now;
+    ps_store_release(&vp->turn, ASKED);
+    if (os_interrupt(ps_load_relaxed(&vp->tid), hold_here) != 0)
+        return false;
+    if (ps_add_relaxed(&ps_progress.turns, 1) == 0 && ps_rt.verbose)
+        ps_warn("more threads want a processor than there are, and some run regions: those outside of regions take "
+                "turns (said once)");
+    return true;
+}
+
+/* Holds as many candidates as are too many, and one for each whose turn it is. */
+static void give_turns(struct crowd *c, unsigned procs, uint64_t now, unsigned slots)
+{
+    first++;
+    for (unsigned i = 0; i < c->n && (c->wanting > procs || c->waiting); i++) {
+        if (!ask(c->candidate[(first + i) % c->n], now))
+            return;
+        c->held++;
+        if (c->wanting > procs) {
+            c->wanting--;
+            continue;
+        }
+        c->waiting--;
+        let_one_go(now, slots);
+    }
 }
 
 bool turns_look(bool pending)
@@ -146,21 +170,13 @@ bool turns_look(bool pending)
         if (vp && ps_load_relaxed(&vp->attached))
             look_at(vp, window, now, &c);
     }
-    unsigned procs = os_num_procs();
-    bool crowded = c.teams && c.n && c.wanting > procs;
-    first++;
-    for (unsigned i = 0; crowded && i < c.n && c.wanting > procs; i++, c.wanting--) {
-        struct vp *vp = c.candidate[(first + i) % c.n];
-        seen[vp->id].until_ns = now + TURN_NS;
-        ps_store_release(&vp->turn, ASKED);
-        if (os_interrupt(ps_load_relaxed(&vp->tid), hold_here) != 0)
-            break;
-        c.held++;
-        if (ps_add_relaxed(&ps_progress.turns, 1) == 0 && ps_rt.verbose)
-            ps_warn("more threads want a processor than there are, and some run regions: those outside of regions take "
-                    "turns (said once)");
-    }
-    vain_looks = c.wanting < procs || !c.teams ? vain_looks + 1 : 0;
+    unsigned procs = os_num_procs(), wanting = c.wanting;
+    if (c.teams && c.roots > 1 && c.wanting < c.roots - 1 + procs)
+        c.wanting = c.roots - 1 + procs; /* the team of one could use them all */
+    bool crowded = c.teams && c.n && c.wanting + c.waiting > procs;
+    if (crowded)
+        give_turns(&c, procs, now, slots);
+    vain_looks = wanting < procs || !c.teams ? vain_looks + 1 : 0;
     if (c.held && vain_looks >= VAIN_LOOKS)
         let_one_go(now, slots);
     num_held = c.held;

@@ -4,12 +4,12 @@
  * them takes a time slice after the other from the members they wait for, and the more of them there are, the slower the one that
  * works. Nobody tells the system who waits; what can be seen is that roots outside any region burn the processors that a team could use.
  *
- * Does: while more kernel threads of ours want a processor than there are, and somebody runs members, as many roots as are too many are held,
- * in the program's own code outside of regions, in a signal handler, for TURN_NS at most. Afterwards a root is left alone for as long, or, if it has
- * passed a scheduling point since (it opens regions as well, so it gains what it loses), for REST_NS. That is what the system does to a thread that it
- * preempts, in longer slices. Does not: hold a root in a region, in the C library or in the runtime, where it may have a lock in hand; leave
- * a processor unused: once fewer threads want one than there are, or nobody runs members (who is held may have what the others spin for), those held go on, one at
- * each look.
+ * Does: while several roots want a processor and one of them runs members, all but one of the others are too many (its team could use every
+ * processor): they are held, in the program's own code outside of regions, in a signal handler. A root runs for TURN_NS before it is
+ * held; one that has been held for as long takes the place of one whose turn is over, and nobody is held for more than HELD_NS. That is
+ * what the system does to threads that it preempts, in longer slices. Does not: hold a root in a region, in the C library or in the runtime, where it may have a
+ * lock in hand; leave a processor unused: once fewer threads want one than there are, or nobody runs members (who is held may have what the
+ * others spin for), those held go on, one at each look.
  *
  * Caller: the monitor. A root that opens an outermost region arms it where there is more than one root.
  * States (vp.turn): FREE -> ASKED (monitor, before the signal) -> HELD (the handler) -> FREE (monitor, with a wake-up, or the handler when its time
@@ -18,7 +18,7 @@
  * author; a handler that is late for its ASKED does nothing. No wake-up is needed for progress: who is held has a deadline of its own.
  * Orderings: relaxed but for the release of ASKED, which the handler acquires: nothing else is handed over.
  *
- * A root that has a lock of the program's own in hand when it is held keeps it for TURN_NS at most, and only while the processors are in use.
+ * A root that has a lock of the program's own in hand when it is held keeps it for HELD_NS at most, and only while the processors are in use.
  * Failures: a kernel thread with all signals blocked, or no signal free: nobody is held. Not under ThreadSanitizer (see preempt.c).
  * Cost: with one root none. With more, while regions are opened: a clock of each vp's kernel thread each 5 ms (each ms where there are too many),
  * and of those that seem to rest a look into /proc.
