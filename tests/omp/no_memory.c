@@ -31,7 +31,7 @@ int main(void)
 #pragma omp parallel num_threads(2) reduction(+ : members)
 #pragma omp parallel num_threads(500000) reduction(+ : members)
         members++;
-        CHECK(members >= size + 2);
+        CHECK(members > size); /* the outer team may have one member, too */
     }
     return 0;
 }
