@@ -27,6 +27,7 @@ help:
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
 ## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm: one of them)
 ## make conformance-repeat   libgomp's suite RUNS=20 times whole under each of nine settings (half a minute a run)
+## make conformance-flang   libgomp's Fortran programs, built by flang, under libomp and under us
 ## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; tools/programs/run --quick: less)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
@@ -92,6 +93,11 @@ conformance-llvm:
 	tools/install-deps build conformance
 	$(MAKE) all
 	tests/conformance/run-llvm --build $(BUILD)
+
+conformance-flang:
+	tools/install-deps build conformance
+	$(MAKE) all
+	tests/conformance/run-flang --build $(BUILD)
 
 programs:
 	tools/install-deps build programs
