@@ -35,6 +35,14 @@ static void barrier(unsigned long n)
     }
 }
 
+static void barrier_of_8(unsigned long n)
+{
+#pragma omp parallel num_threads(8)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp barrier
+    }
+}
+
 static void single(unsigned long n)
 {
 #pragma omp parallel num_threads(2)
@@ -117,6 +125,7 @@ static const struct {
 } kinds[] = {{"flat_region", flat_region},
              {"nested_region", nested_region},
              {"barrier", barrier},
+             {"barrier_of_8", barrier_of_8},
              {"single", single},
              {"dynamic_chunk", dynamic_chunk},
              {"dynamic_loop", dynamic_loop},

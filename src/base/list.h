@@ -36,6 +36,23 @@ static inline void ps_list_remove(struct ps_list *node)
     node->next->prev = node->prev;
     node->next = NULL;
 }
+/* All nodes leave at once, as a ring without a head; returns its first. The list is not empty. */
+static inline struct ps_list *ps_list_take_ring(struct ps_list *head)
+{
+    struct ps_list *first = head->next;
+    first->prev = head->prev;
+    head->prev->next = first;
+    ps_list_init(head);
+    return first;
+}
+static inline void ps_list_push_ring_back(struct ps_list *head, struct ps_list *first)
+{
+    struct ps_list *last = first->prev;
+    first->prev = head->prev;
+    head->prev->next = first;
+    last->next = head;
+    head->prev = last;
+}
 /* First or last node, taken out; NULL where the list is empty. */
 static inline struct ps_list *ps_list_pop_front(struct ps_list *head)
 {

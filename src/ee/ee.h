@@ -131,10 +131,14 @@ bool ee_team_nobody_to_ask(struct ee_team *team);
  * The barrier opens when `left` reaches zero: n arrivals, plus one unit for each ee_barrier_hold not yet dropped (a member
  * whose explicit tasks are not finished holds its own arrival instead: see src/ort/task).
  *   simple use:  ee_barrier_wait(team, id)
- *   with tasks:  if (ee_barrier_arrive(team)) ee_barrier_release(team);
+ *   with tasks:  switch (ee_barrier_meet(team, id, phase)) {
+ *                case EE_LAST: ee_barrier_release(team); break;
+ *                case EE_INTERRUPTED: do run_tasks(); while (ee_barrier_await(team, id, phase) == EE_INTERRUPTED); break;
+ *                case EE_RELEASED: break; }
+ *   in steps:    if (ee_barrier_arrive(team)) ee_barrier_release(team);
  *                else while (ee_barrier_await(team, id, phase) == EE_INTERRUPTED) run_tasks();
  */
-enum ee_await { EE_RELEASED, EE_INTERRUPTED };
+enum ee_await { EE_RELEASED, EE_INTERRUPTED, EE_LAST };
 
 /* The number of the phase that the next arrival belongs to: read by a member before it arrives. */
 uint32_t ee_barrier_phase(struct ee_team *team);
@@ -143,6 +147,9 @@ uint32_t ee_barrier_phase(struct ee_team *team);
 bool ee_barrier_arrive(struct ee_team *team);
 /* Opens the barrier: next phase, everybody in ee_barrier_await of this phase returns EE_RELEASED. */
 void ee_barrier_release(struct ee_team *team);
+/* Member id arrives and waits: as ee_barrier_arrive, and where it was not the last (EE_LAST: ee_barrier_release is the caller's), as
+ * ee_barrier_await. Cheaper than both, since who will wait anyway need not be counted at once. [switches] */
+enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase);
 /* Member id waits until `phase` is over, or until ee_team_assist wants it (EE_INTERRUPTED). Spins only where each member runs on
  * a carrier of its own, and not for long; else blocks. [switches] */
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);

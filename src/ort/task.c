@@ -518,19 +518,19 @@ void ort_task_barrier(struct ort_thread *thread)
     }
     uint32_t phase = ee_barrier_phase(&team->ee);
     ps_race_release(barrier_at(team, phase));
-    if (ee_barrier_arrive(&team->ee)) {
+    enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase);
+    if (met == EE_LAST) {
         if (PS_UNLIKELY(ort_settings.cancellation))
             ps_store_relaxed(&team->tasks.loop_cancelled, 0);
         ee_barrier_release(&team->ee);
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wake_barrier(team);
-        ps_race_acquire(barrier_at(team, phase));
-        return;
     }
     /* With tasks about, members wait in the sleepers' list; then await only orders what the others did before what follows. */
-    do {
+    while (met == EE_INTERRUPTED) {
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER, .phase = phase});
-    } while (ee_barrier_await(&team->ee, thread->id, phase) != EE_RELEASED);
+        met = ee_barrier_await(&team->ee, thread->id, phase);
+    }
     ps_race_acquire(barrier_at(team, phase));
 }

@@ -310,14 +310,22 @@ static const char *wait_name(uint32_t kind)
     return "something";
 }
 
-static bool is_ready(uintptr_t thread) { return pointer(thread + at("ps_item.link") + at("ps_list.next")) != 0; }
+/* A member is linked to others while it waits in its team's barrier, too: until the phase is over. */
+static bool is_ready(uintptr_t thread, uintptr_t wait)
+{
+    if (word(wait + at("uth_wait.kind")) == at("wait.team_barrier")) {
+        uint64_t barrier = read_number(pointer(wait + at("uth_wait.object")) + at("ps_team.barrier"), 8);
+        return (uint32_t)(barrier >> at("barrier.phase_shift")) != word(wait + at("uth_wait.turn"));
+    }
+    return pointer(thread + at("ps_item.link") + at("ps_list.next")) != 0;
+}
 
 /* The thread whose context is saved on uth, if it waits. */
 static void say_waiting(uintptr_t uth, uintptr_t pinned)
 {
     uintptr_t wait = uth + at("uth.wait"), thread = pointer(wait + at("uth_wait.thread"));
     char who[120], place_text[200];
-    if (!thread || word(uth + at("uth.running")) || is_ready(thread) || thread == pinned)
+    if (!thread || word(uth + at("uth.running")) || is_ready(thread, wait) || thread == pinned)
         return;
     d.waiting++;
     identity(thread, who, sizeof who);

@@ -112,6 +112,7 @@ static struct vp *vp_new(unsigned id, bool is_guest)
     vp->id = id;
     vp->is_guest = is_guest;
     ps_queue_init(&vp->queue);
+    ps_list_init(&vp->waiters.list);
     uth_cache_init(&vp->stacks);
     ps_store_relaxed(&vp->mail, is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
     vp->deal = id;
@@ -542,6 +543,10 @@ void ps_after_fork_in_child(void)
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         ps_queue_init(&vp->queue);
+        vp->waiters.root = NULL;
+        vp->waiters.uncounted = 0;
+        ps_list_init(&vp->waiters.list);
+        ps_store_relaxed(&vp->waiters.count, 0);
         ps_store_relaxed(&vp->pinned, NULL);
         ps_store_relaxed(&vp->wake_word, 0);
         ps_store_relaxed(&vp->started, PS_WORKER_NONE);

@@ -1,4 +1,4 @@
-/* Teams: fork, claims, join, barrier, assistance. See team.h for states and lifetime.
+/* Teams: fork, claims, join, assistance. The barrier: team_barrier.c. See team.h for states and lifetime.
  *
  * Assistance. An explicit task that is ready finds somebody to run it as long as some member of the team has nothing else to do: one
  * that waits in the barrier is called from there, a parent that waits in the join is readied and acts as member 0 (nobody else does, where
@@ -17,12 +17,6 @@
  *    compare-and-swap (release) and its taking (acquire). Claims themselves are relaxed: who claims has come that way, or is the
  *    parent, or has claimed before.
  *  - member -> join: `left` is counted down with release (acq_rel), the parent reads 0 with acquire.
- *  - barrier: arrivals are acq_rel on arrivals_left, the phase is stored seq_cst and read acquire.
- *  - barrier, blocking: a member adds to team->blocked, sets its `blocked`, then reads the phase (seq_cst all); who opens stores the
- *    phase, then reads team->blocked, then each `blocked` (seq_cst all). One of the two sees the other, so no member sleeps
- *    through an opening (Dekker). The count goes first: it is then never below the number of those set, whoever takes them how
- *    early; were it last, a member taken before it has counted itself would hide another that sleeps. Who wins the compare-and-swap
- *    of member.blocked decides whether it blocks or goes on.
  *
  * Cost: fork: one lock and unlock of the parent's own queue (outermost: one compare-and-swap per idle vp instead). Member: one
  * fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one lock and unlock, one fetch-and-sub.
@@ -167,7 +161,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     team->region = team->region + 1 ? team->region + 1 : 1;
     team->home = NULL;
     ps_store_relaxed(&team->left, n);
-    ps_store_relaxed(&team->arrivals_left, n);
+    ps_team_barrier_fork(team, n);
     ps_store_relaxed(&team->interrupted, 0);
     ps_store_relaxed(&team->all_busy, 0);
     /* Nothing to claim while the mail goes out: a vp that gets some must not claim a number that is mailed next. */
@@ -535,86 +529,7 @@ void ps_team_join(struct ps_team *team)
     vp_set_errno(ps_vp(), error);
 }
 
-/* --- barrier --------------------------------------------------------------------------------------------------------- */
-
-uint32_t ps_team_barrier_phase(struct ps_team *team) { return ps_load_relaxed(&team->phase); }
-
-bool ps_team_barrier_arrive(struct ps_team *team) { return ps_sub_acq_rel(&team->arrivals_left, 1) == 1; }
-
-/* Takes the wish of member m to be readied; true: it is the caller's to ready. */
-static bool take_blocked(struct ps_team *team, struct ps_member *m)
-{
-    uint32_t one = 1;
-    if (!ps_load_seq(&m->blocked) || !ps_cas_acq_rel(&m->blocked, &one, 0))
-        return false;
-    ps_sub_relaxed(&team->blocked, 1);
-    return true;
-}
-
-void ps_team_barrier_release(struct ps_team *team)
-{
-    unsigned n = team->n;
-    ps_store_relaxed(&team->arrivals_left, n);
-    ps_store_seq(&team->phase, ps_load_relaxed(&team->phase) + 1);
-    if (ps_load_seq(&team->blocked) == 0)
-        return;
-    for (unsigned id = 0; id < n; id++) {
-        struct ps_member *m = ps_team_member(team, id);
-        if (take_blocked(team, m))
-            ps_ready(&m->thread, PS_BACK);
-    }
-}
-
-/* Spins for the phase to end. 1: ended, -1: the member is called away, 0: the limit was reached. */
-static int spin_for_phase(struct ps_team *team, uint32_t phase, uint32_t calls, bool interruptible, unsigned limit)
-{
-    for (unsigned i = 0; i < limit; i++) {
-        if (ps_load_acquire(&team->phase) != phase)
-            return 1;
-        if (interruptible && (ps_load_relaxed(&team->calls) != calls || ps_load_relaxed(&team->interrupted)))
-            return -1;
-        if (!(i % 16) && !ps_spin_useful())
-            return 0;
-        cpu_pause();
-    }
-    return 0;
-}
-
-#define BARRIER_PATIENCE 64 /* times ps_spin_limit, where every member has a vp of its own */
-
-static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
-{
-    if (ps_load_acquire(&team->phase) != phase)
-        return true;
-    uint32_t calls = ps_load_relaxed(&team->calls);
-    int spun = spin_for_phase(team, phase, calls, interruptible,
-                              ps_spin_limit() * (ps_load_relaxed(&team->spread) ? BARRIER_PATIENCE : 1));
-    if (spun)
-        return spun > 0;
-    struct ps_member *m = ps_team_member(team, id);
-    ps_add_seq(&team->blocked, 1);
-    ps_store_seq(&m->blocked, 1);
-    bool over = ps_load_seq(&team->phase) != phase;
-    bool called = interruptible && (ps_load_seq(&team->calls) != calls || ps_load_seq(&team->interrupted));
-    if ((over || called) && take_blocked(team, m))
-        return over;
-    ps_block(&m->thread, PS_WAIT_TEAM_BARRIER, team);
-    /* Not over: assistance is wanted, or whoever opened the phase before was late and readied a member of this one. */
-    return ps_load_acquire(&team->phase) != phase;
-}
-
-bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase) { return await(team, id, phase, true); }
-
-void ps_team_barrier_wait(struct ps_team *team, unsigned id)
-{
-    uint32_t phase = ps_load_relaxed(&team->phase);
-    if (ps_team_barrier_arrive(team)) {
-        ps_team_barrier_release(team);
-        return;
-    }
-    while (!await(team, id, phase, false))
-        continue;
-}
+/* --- assistance ------------------------------------------------------------------------------------------------------- */
 
 void ps_team_interrupt(struct ps_team *team)
 {
@@ -624,16 +539,9 @@ void ps_team_interrupt(struct ps_team *team)
     ps_store_seq(&team->all_busy, 1);
     if (ps_load_seq(&team->joined_in) == team->region)
         ps_store_seq(&team->all_busy, 0);
-    if (ps_load_seq(&team->blocked) == 0)
-        return;
-    for (unsigned id = 0; id < team->n; id++) {
-        struct ps_member *m = ps_team_member(team, id);
-        if (take_blocked(team, m))
-            ps_ready(&m->thread, PS_BACK);
-    }
+    ps_team_barrier_call_back(team);
+    ps_store_release(&team->batched, 0); /* nobody joins a vp's waiters any more */
 }
-
-/* --- assistance ------------------------------------------------------------------------------------------------------- */
 
 /* Runs as a thread: the identity of a member that has returned from its body, lent to run explicit tasks. */
 static void *assist_main(void *arg)
@@ -682,20 +590,6 @@ static bool lend_identity(struct ps_team *team)
     return false;
 }
 
-static bool wake_from_barrier(struct ps_team *team)
-{
-    if (ps_load_seq(&team->blocked) == 0)
-        return false;
-    for (unsigned id = 0; id < team->n; id++) {
-        struct ps_member *m = ps_team_member(team, id);
-        if (take_blocked(team, m)) {
-            ps_ready(&m->thread, PS_BACK);
-            return true;
-        }
-    }
-    return false;
-}
-
 /* All are in their bodies, and wait for tasks where the core knows. A member that ends changes `left` first, then looks for tasks. */
 static bool all_in_bodies(struct ps_team *team)
 {
@@ -708,7 +602,7 @@ bool ps_team_nobody_to_ask(struct ps_team *team)
     if (all_in_bodies(team))
         return true;
     ps_add_seq(&team->calls, 1);
-    if (ps_load_seq(&team->blocked) != 0 || (ps_load_seq(&team->left) & PS_TEAM_WAITING))
+    if (ps_team_barrier_anybody(team) || (ps_load_seq(&team->left) & PS_TEAM_WAITING))
         return false;
     if (ps_load_seq(&team->assisting))
         return true;
@@ -724,7 +618,7 @@ void ps_team_assist(struct ps_team *team)
     if (all_in_bodies(team))
         return;
     ps_add_seq(&team->calls, 1);
-    if (wake_from_barrier(team))
+    if (ps_team_barrier_call_back(team))
         return;
     if (take_waiting(team)) {
         ps_ready(team->parent, PS_BACK);

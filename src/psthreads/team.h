@@ -30,9 +30,9 @@ struct ps_member {
      * yet; never for member 0, which is the parent itself. Written by the vp that runs the member. */
     struct uth_tls *tls;
     void *fiber; /* the program's thread sanitizer's, kept likewise; NULL: none */
-    /* (shared) the member waits in the barrier, its context blocked: set by the member, taken (compare-and-swap to 0) by who
-     * readies it, or by the member itself when the phase has ended meanwhile. */
-    _Atomic uint32_t blocked;
+    /* The first member of a batch that waits in the barrier: how many it has, and the batch behind it in the team's list. Written by who
+     * publishes the batch, read by who has taken it. */
+    uint32_t batch, next_batch;
     /* (shared) the region's number when the body has returned: then the identity may be lent to an assistant, or taken back by the
      * member itself; who does sets 0 (compare-and-swap). */
     _Atomic uint32_t done_in;
@@ -44,6 +44,8 @@ struct ps_member {
 #define PS_TEAM_ENDING (UINT64_C(1) << 32)
 #define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
 #define PS_UNREAD_MOST 6
+
+#define PS_BARRIER_PHASE_SHIFT 42 /* in the word `barrier` */
 
 struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
@@ -76,10 +78,9 @@ struct ps_team {
     _Atomic bool had_tasks; /* (shared) some region of this block was interrupted: see join */
     /* line 2: (shared) members and assistants not ended yet + those among them that look a last time * PS_TEAM_ENDING | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint64_t left;
-    /* line 3: the barrier */
-    PS_LINE_ALIGNED _Atomic uint32_t arrivals_left; /* (shared) units until it opens; reset by who took it to 0 */
-    _Atomic uint32_t phase;                         /* (shared) number of openings; written by who opens */
-    _Atomic uint32_t blocked;                       /* (shared) members whose `blocked` may be set */
+    /* line 3: the barrier (team_barrier.c) */
+    PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
+    _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */
     _Atomic uint32_t calls; /* (shared) counts calls for assistance: members that spin in the barrier look up */
     _Atomic uint32_t
         interrupted; /* (shared) 1: nobody waits in ps_team_barrier_await any more in this region; 0 at the fork */
@@ -137,7 +138,17 @@ void ps_team_run(struct ps_team *team, unsigned id);
 uint32_t ps_team_barrier_phase(struct ps_team *team);
 bool ps_team_barrier_arrive(struct ps_team *team);
 void ps_team_barrier_release(struct ps_team *team);
+enum ps_met { PS_MET_RELEASED, PS_MET_CALLED, PS_MET_LAST };
+enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase);
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase); /* true: released */
 void ps_team_barrier_wait(struct ps_team *team, unsigned id);
+/* For team.c: the next region's members are to arrive; no region is open. */
+void ps_team_barrier_fork(struct ps_team *team, unsigned n);
+/* Everybody who waits in it comes back; false: nobody did. Caller: has changed `calls` or `interrupted` (seq_cst). */
+bool ps_team_barrier_call_back(struct ps_team *team);
+/* Whether call_back might find somebody. Caller: as there. */
+bool ps_team_barrier_anybody(struct ps_team *team);
+/* vp goes on with what is none of its waiters' team: they are counted and published. */
+void ps_team_barrier_leave(struct vp *vp);
 
 #endif

@@ -186,6 +186,13 @@ void vp_enter_loop(struct vp *vp)
     }
 }
 
+/* vp is about to go on with something that it has not chosen for its waiters' sake. */
+static inline void leave_waiters(struct vp *vp)
+{
+    if (PS_UNLIKELY(vp_has_waiters(vp)))
+        ps_team_barrier_leave(vp);
+}
+
 /* --- taking work ------------------------------------------------------------------------------------------------------- */
 
 /* What the entry at one end of q gives; the lock is held. A team stays in the queue until its last member is claimed. */
@@ -505,8 +512,10 @@ void vp_loop(struct vp *vp, struct uth *self)
     struct ps_work w = vp->handoff;
     vp->handoff = PS_NO_WORK;
     for (;;) {
-        if (!ps_work_some(w))
+        if (!ps_work_some(w)) {
+            leave_waiters(vp);
             w = find_work(vp);
+        }
         struct psthread *t = ps_work_thread(w);
         if (ps_work_team(w)) {
             ps_team_run(ps_work_team(w), (unsigned)w.id);
@@ -559,6 +568,7 @@ static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, st
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
             ps_warn("no memory for another stack: waiting until one is free (said once)");
         os_yield();
+        leave_waiters(vp);
         struct ps_work other = vp_take_own(vp);
         struct psthread *t = ps_work_thread(other);
         if (!t || !t->uth) {
@@ -597,10 +607,76 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     wait->object = object;
     wait->kind = kind;
     struct vp *vp = ps_vp();
+    leave_waiters(vp);
     struct ps_work w = take_own(vp);
     if (PS_LIKELY(ps_work_thread(w) != self)) /* else: readied before it left */
         vp_switch_away(vp, self, w, true);
     wait->thread = NULL;
+}
+
+static inline bool is_teammate(const struct psthread *t, const struct ps_team *team)
+{
+    return t->flags & PS_T_MEMBER && ((const struct ps_member *)(const void *)t)->team == team;
+}
+
+/* The team's next member that this vp would run, taken; the queue's lock is held. */
+static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team *team)
+{
+    struct psthread *pinned = ps_load_acquire(&vp->pinned);
+    if (PS_UNLIKELY(pinned != NULL))
+        return is_teammate(pinned, team) ? ps_work_of(take_pinned(vp)) : PS_NO_WORK;
+    struct ps_queue *q = &vp->queue;
+    if (ps_list_empty(&q->items))
+        return PS_NO_WORK;
+    struct ps_item *front = ps_queue_item(q->items.next);
+    if (front->kind != PS_KIND_THREAD)
+        return front == &team->item ? take_item_locked(q, front) : PS_NO_WORK;
+    struct psthread *t = PS_CONTAINER_OF(front, struct psthread, item);
+    if (!is_teammate(t, team))
+        return PS_NO_WORK;
+    ps_queue_remove_locked(q, front);
+    return ps_work_of(t);
+}
+
+bool vp_wait_in_batch(struct vp *vp, struct ps_member *m, uint32_t phase, uint32_t calls)
+{
+    struct ps_team *team = m->team;
+    struct psthread *self = &m->thread;
+    struct ps_waiters *among = &vp->waiters;
+    struct ps_work w = PS_NO_WORK;
+    if (ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned))
+        return false;
+    if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))
+        ps_store_seq(&team->batched, 1);
+    ps_spin_lock(&vp->queue.lock);
+    uint32_t count = ps_load_relaxed(&among->count);
+    if (PS_LIKELY(ps_load_seq(&team->calls) == calls && !ps_load_seq(&team->interrupted) &&
+                  (count == 0 || among->calls == calls)))
+        w = take_teammate_locked(vp, team);
+    if (!ps_work_some(w)) {
+        ps_spin_unlock(&vp->queue.lock);
+        return false;
+    }
+    if (count == 0) {
+        among->team = team;
+        among->phase = phase;
+        among->calls = calls;
+    }
+    if (PS_LIKELY(!self->uth->vp))
+        ps_list_push_back(&among->list, &self->item.link);
+    else
+        among->root = self;
+    among->uncounted++;
+    ps_store_relaxed(&among->count, count + 1);
+    struct uth_wait *wait = &self->uth->wait; /* while nobody can ready it */
+    wait->thread = self;
+    wait->object = team;
+    wait->kind = PS_WAIT_TEAM_BARRIER;
+    wait->turn = phase;
+    ps_spin_unlock(&vp->queue.lock);
+    vp_switch_away(vp, self, w, false);
+    wait->thread = NULL;
+    return true;
 }
 
 bool ps_may_block(void)
@@ -644,6 +720,7 @@ static inline bool yield(void)
     if (!vp || !vp->current || (vp->current->flags & PS_T_NOSTACK))
         return false;
     struct psthread *self = vp->current;
+    leave_waiters(vp);
     if (vp->uth == &vp->native) { /* on its kernel thread's own stack: it may not enter the queue */
         struct ps_work w = take_front(&vp->queue);
         if (ps_places_on() && !ps_work_some(w))
@@ -699,6 +776,7 @@ bool vp_give_way_to_root(struct vp *vp, struct psthread *self)
     struct psthread *root = take_pinned(vp);
     if (!root)
         return false;
+    leave_waiters(vp);
     vp_enqueue(vp, &self->item, PS_BACK);
     vp_switch_away(vp, self, ps_work_of(root), true);
     return true;
@@ -731,6 +809,16 @@ void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
         return;
     }
     push(&target->queue, item, end);
+    idle_notify(target);
+}
+
+void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n)
+{
+    struct ps_queue *q = &target->queue;
+    ps_spin_lock(&q->lock);
+    ps_list_push_ring_back(&q->items, first);
+    ps_queue_count_locked(q, (int)n);
+    ps_spin_unlock(&q->lock);
     idle_notify(target);
 }
 

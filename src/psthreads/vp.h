@@ -50,6 +50,16 @@ static inline struct ps_team *ps_mail_team(uint64_t mail)
 }
 static inline unsigned ps_mail_id(uint64_t mail) { return (unsigned)(mail & (PS_MAIL_MAX_ID - 1)); }
 
+/* Members of one team that have arrived at its barrier on this vp, while others of the team run there: team_barrier.c. */
+struct ps_waiters {
+    _Atomic uint32_t count; /* in list, and root */
+    uint32_t uncounted;     /* of them, whose arrival the team does not know yet */
+    struct ps_team *team;
+    struct ps_list list;   /* of thread.item.link */
+    uint32_t phase, calls; /* for which they wait, and team->calls when the first one joined */
+    struct psthread *root; /* the one on the kernel thread's own stack; NULL: it is not among them */
+};
+
 /* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. */
 enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 
@@ -90,6 +100,7 @@ struct vp {
     struct os_cpuset own_mask;         /* with place: its kernel thread's mask of before */
 
     PS_LINE_ALIGNED struct ps_queue queue;
+    struct ps_waiters waiters; /* guarded by the queue's lock; count is looked at without it */
 
     PS_LINE_ALIGNED _Atomic uint64_t mail;
 
@@ -169,8 +180,15 @@ bool vp_give_way_to_root(struct vp *vp, struct psthread *self);
  * parent's next region finds the mailbox open. */
 void vp_offer(struct vp *vp);
 
+/* The member joins vp's waiters, and the thread that vp would run next runs, which is of the same team; true: it did, and was readied again.
+ * False: there is no such thread, or `calls` has changed; nothing was done. May switch. */
+bool vp_wait_in_batch(struct vp *vp, struct ps_member *m, uint32_t phase, uint32_t calls);
+static inline bool vp_has_waiters(struct vp *vp) { return ps_load_acquire(&vp->waiters.count) != 0; }
+
 /* Inserts and wakes somebody if that helps. */
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
+/* The same with n threads at once, a ring of their links that begins with `first`: none of them bound. At the back. */
+void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n);
 void vp_enqueue_global(struct ps_item *item, enum ps_end end);
 
 /* Runs the destructors of t's keys: while it is still in its thread-local block. May switch; returns the vp. */

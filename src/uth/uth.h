@@ -27,7 +27,7 @@ struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
 struct uth_wait {
     struct psthread *thread;
     const volatile void *object;
-    uint32_t kind; /* the upper room's */
+    uint32_t kind, turn; /* the upper room's; turn: where an object is waited for again and again, which time */
 };
 
 struct uth {

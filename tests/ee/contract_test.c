@@ -168,18 +168,32 @@ static void test_barrier(void **state)
     crew_free(c);
 }
 
-/* The same in the steps that the core takes when there are tasks. */
+/* Arrives and waits, by one way or the other; does `meanwhile`, if any, as often as it is called away. */
+static void pass(struct hand *h, uint32_t phase, bool steps, void (*meanwhile)(struct hand *h))
+{
+    struct crew *c = h->crew;
+    enum ee_await met;
+    if (!steps)
+        met = ee_barrier_meet(&c->team, h->id, phase);
+    else
+        met = ee_barrier_arrive(&c->team) ? EE_LAST : ee_barrier_await(&c->team, h->id, phase);
+    if (met == EE_LAST)
+        ee_barrier_release(&c->team);
+    while (met == EE_INTERRUPTED) {
+        if (meanwhile)
+            meanwhile(h);
+        met = ee_barrier_await(&c->team, h->id, phase);
+    }
+}
+
+/* The same in the steps that the core takes, of which each member has the choice. */
 static void meet_in_steps(struct hand *h)
 {
     struct crew *c = h->crew;
     for (unsigned round = 1; round <= 50; round++) {
         uint32_t phase = ee_barrier_phase(&c->team);
         ps_store_relaxed(&c->stage[h->id], round);
-        if (ee_barrier_arrive(&c->team))
-            ee_barrier_release(&c->team);
-        else
-            while (ee_barrier_await(&c->team, h->id, phase) == EE_INTERRUPTED)
-                continue;
+        pass(h, phase, (h->id + round) % 3 == 0, NULL);
         for (unsigned i = 0; i < c->n; i++)
             PS_CHECK(ps_load_relaxed(&c->stage[i]) >= round, "member %u is behind", i);
         ee_barrier_wait(&c->team, h->id);
@@ -246,11 +260,7 @@ static void interrupted(struct hand *h)
                 ee_yield();
         }
     work_off(h);
-    if (ee_barrier_arrive(&c->team))
-        ee_barrier_release(&c->team);
-    else
-        while (ee_barrier_await(&c->team, h->id, phase) == EE_INTERRUPTED)
-            work_off(h);
+    pass(h, phase, h->id % 3 == 1, work_off);
     PS_CHECK(ps_load_relaxed(&c->counter) == 0, "work is left behind the barrier");
 }
 

@@ -1,121 +1,342 @@
-/* The team's barrier (src/psthreads/team.c): nobody passes early, nobody sleeps through an opening.
+/* The team's barrier (src/psthreads/team_barrier.c): nobody passes early, nobody sleeps through an opening or a call, nobody is readied twice.
  *
- * MEMBERS members go through PHASES phases; each spins, or counts itself, says that it blocks, looks again, blocks. Who opens the barrier looks at the
- * count and, unless it is zero, at everybody. Left out: interruption and assistance, which ready a member as a late opener does.
- *   BROKEN_COUNT     a member counts itself after it has said that it blocks
- *   BROKEN_LOOK      it does not look at the phase again before it blocks
- *   BROKEN_WITHDRAW  one whose second look says that the phase is over goes on without taking back that it blocks
- *   BROKEN_ORDER     who opens looks for those who block before it ends the phase
- *   BROKEN_RESET     who opens sets the arrivals anew after it has ended the phase */
+ * MEMBERS members go through PHASES phases on VPS vps; member m begins on vp m % VPS. A vp runs one member at a time and, when that
+ * waits, one that is ready there. A member that arrives joins its vp's waiters if a teammate is ready there (whether it is the next one is the
+ * queue's business: any), else it counts all, looks whether it is the last, spins or not, publishes itself, and its vp publishes the waiters.
+ * The word (left, head, phase) is changed in atomic steps, as is what happens under a queue's lock. head is the set of published members.
+ * With CALL member 0 calls for assistance before it arrives, and does not until somebody has come; a member that is called back waits again.
+ * Left out: that who joins the waiters looks for a call under the lock; in the model the teammate that runs next sees it. STEAL: ready
+ * members change the vp.
+ *   BROKEN_PHASE     who publishes does not look at the phase
+ *   BROKEN_OPEN      who opens reads the published batches before it ends the phase, and does not take them in the same step
+ *   BROKEN_LEAVE     a vp that goes on with nothing, or something else, does not count its waiters
+ *   BROKEN_OWN       who opens forgets its own vp's waiters
+ *   BROKEN_SPIN      whose spin ends forgets its vp's waiters
+ *   BROKEN_RECHECK   who publishes does not look for a call afterwards (CALL)
+ *   BROKEN_COUNT     who calls waiters back does not count them (CALL) */
 #ifndef MEMBERS
-#define MEMBERS 3
+#define MEMBERS 4
+#endif
+#ifndef VPS
+#define VPS 2
 #endif
 #ifndef PHASES
 #define PHASES 2
 #endif
 
-byte arrivals_left = MEMBERS, phase, count;
-bool blocks[MEMBERS], token[MEMBERS];
-byte came[PHASES];
+#define ALL ((1 << MEMBERS) - 1)
 
-/* compare-and-swap of member.blocked; the count follows */
-inline take(m)
+byte left = MEMBERS, phase;
+byte head;              /* published: a bit for each member */
+byte ready[VPS];        /* in the vp's queue: a bit for each member */
+byte waiters[VPS];      /* of the vp: likewise */
+byte uncounted[VPS];
+byte calls, w_calls[VPS], w_phase[VPS];
+byte running[VPS];      /* the member that runs there + 1; 0: nobody */
+byte vp_of[MEMBERS];
+byte came[PHASES];
+bool served;            /* somebody has looked for what the call was for */
+
+/* Makes the members of set ready, each on the vp that ran it last. */
+inline make_ready(set)
+{
+    for (k : 0 .. MEMBERS - 1) {
+        if
+        :: (set) & (1 << k) ->
+            assert(!(ready[vp_of[k]] & (1 << k))); /* it may still run, about to leave */
+            ready[vp_of[k]] = ready[vp_of[k]] | (1 << k)
+        :: else
+        fi
+    }
+}
+
+inline take_published()
 {
     atomic {
-        taken = blocks[m];
-        blocks[m] = false
-    };
-    if
-    :: taken -> count--
-    :: else
-    fi
+        set = head;
+        head = 0;
+        make_ready(set);
+        set = 0
+    }
 }
 
-inline wake_the_blocked()
-{
-    if
-    :: count != 0 ->
-        for (i : 0 .. MEMBERS - 1) {
-            take(i);
-            if
-            :: taken -> atomic { assert(!token[i]); token[i] = true }
-            :: else
-            fi
-        }
-    :: else
-    fi
-}
-
+/* With the exchange of the word; the caller is in an atomic step. */
 inline open_barrier()
 {
-#ifndef BROKEN_RESET
-    arrivals_left = MEMBERS;
-#endif
-#ifdef BROKEN_ORDER
-    wake_the_blocked();
-    phase = p + 1;
-#else
-    phase = p + 1;
-#ifdef BROKEN_RESET
-    arrivals_left = MEMBERS;
-#endif
-    wake_the_blocked();
-#endif
+    set = head;
+    head = 0;
+    left = MEMBERS;
+    phase++;
+    make_ready(set);
+    set = 0
 }
 
-inline await_phase()
+/* The caller's vp has waiters, and goes on with something else. */
+inline leave(v)
 {
-    do
-    :: phase != p -> break
-    :: else ->
-#ifdef BROKEN_COUNT
-        blocks[me] = true;
-        count++;
-#else
-        count++;
-        blocks[me] = true;
+    atomic { /* under the lock */
+        mine = waiters[v]; units = uncounted[v]; seen = w_calls[v]; turn = w_phase[v];
+        waiters[v] = 0;
+        uncounted[v] = 0
+    }
+    if
+    :: mine ->
+        atomic {
+            if
+#ifndef BROKEN_PHASE
+            :: turn != phase -> make_ready(mine); mine = 0
 #endif
-#ifdef BROKEN_LOOK
-        over = false;
+            :: else ->
+                head = head | mine;
+#ifndef BROKEN_LEAVE
+                left = left - units;
+#ifdef CALL /* one that was called back, and is counted, ran on this vp */
+                if
+                :: units && !left -> open_barrier()
+                :: else
+                fi
 #else
-        over = phase != p;
+                assert(!units || left)
 #endif
-        taken = false;
+#endif
+            fi
+        }
+#ifndef BROKEN_RECHECK
         if
-#ifdef BROKEN_WITHDRAW
-        :: over -> break
-#else
-        :: over -> take(me)
-#endif
+        :: mine && calls != seen -> take_published()
         :: else
-        fi;
-        if
-        :: taken -> break
-        :: else -> atomic { token[me] -> token[me] = false } /* perhaps of an opener of the phase before: looks again */
         fi
-    od
+#endif
+    :: else
+    fi;
+    mine = 0; units = 0; seen = 0; turn = 0
+}
+
+/* The vp's counted waiters become ready there. */
+inline ready_waiters(v)
+{
+    atomic {
+        assert(!uncounted[v]);
+        mine = waiters[v];
+        waiters[v] = 0;
+        make_ready(mine);
+        mine = 0
+    }
+}
+
+/* Member 0, for assistance. */
+inline call()
+{
+    calls++;
+    for (i : 0 .. VPS - 1) {
+        atomic { /* under the lock */
+#ifndef BROKEN_COUNT
+            left = left - uncounted[i];
+            if
+            :: uncounted[i] && !left -> open_barrier()
+            :: else
+            fi;
+#endif
+            uncounted[i] = 0;
+            set = waiters[i];
+            waiters[i] = 0;
+            make_ready(set);
+            set = 0
+        }
+    }
+    take_published()
+}
+
+/* Member me runs: chosen by who waits on its vp, or taken by a vp that nobody runs on. */
+inline be_run()
+{
+    atomic {
+        if
+        :: running[vp_of[me]] == me + 1 -> v = vp_of[me]
+        :: running[vp_of[me]] == 0 && (ready[vp_of[me]] & (1 << me)) ->
+            v = vp_of[me];
+            ready[v] = ready[v] & ~(1 << me);
+            running[v] = me + 1
+        fi
+    }
 }
 
 proctype member(byte me)
 {
-    byte p, i, turn;
-    bool over, taken, last;
-    for (turn : 0 .. PHASES - 1) {
-        came[turn]++;
-        p = phase;
-        atomic { arrivals_left--; last = arrivals_left == 0 };
-        if
-        :: last -> open_barrier()
-        :: else -> await_phase()
+    byte p, i, k, set, mine, units, seen, turn, v, c;
+    bool gone, joined;
+
+    be_run();
+    do
+    :: p < PHASES ->
+        if /* waits for something else, or yields, before it arrives */
+        :: true ->
+            leave(v);
+            atomic { ready[v] = ready[v] | (1 << me); running[v] = 0 }
+            be_run()
+        :: true
         fi;
-        assert(came[turn] == MEMBERS && !token[me])
-    }
+#ifdef CALL
+        if
+        :: me == 0 && p == 0 -> call(); served
+        :: else
+        fi;
+#endif
+        came[p]++;
+        c = calls;
+        if
+        :: c -> served = true
+        :: else
+        fi;
+        joined = false;
+        atomic { /* under the lock */
+            if
+            :: ready[v] && calls == c && (!waiters[v] || w_calls[v] == c) ->
+                if
+                :: !waiters[v] -> w_calls[v] = c; w_phase[v] = p
+                :: else -> assert(w_phase[v] == p)
+                fi;
+                waiters[v] = waiters[v] | (1 << me);
+                uncounted[v]++;
+                joined = true;
+                select (k : 0 .. MEMBERS - 1);
+                do
+                :: ready[v] & (1 << k) -> break
+                :: else -> k = (k + 1) % MEMBERS
+                od;
+                ready[v] = ready[v] & ~(1 << k);
+                running[v] = k + 1
+            :: else
+            fi
+        }
+        if
+        :: joined -> skip
+        :: else ->
+            atomic { units = 1 + uncounted[v]; uncounted[v] = 0 }
+            atomic { left = left - units; units = 0; gone = left == 0 }
+            if
+            :: gone ->
+                gone = false;
+#ifdef BROKEN_OPEN
+                set = head;
+                atomic { left = MEMBERS; phase++; head = 0; make_ready(set); set = 0 }
+#else
+                atomic { open_barrier() }
+#endif
+#ifndef BROKEN_OWN
+                ready_waiters(v);
+#endif
+                goto passed
+            :: else
+            fi;
+            if /* spins as long as it likes */
+            :: phase != p ->
+#ifndef BROKEN_SPIN
+                ready_waiters(v);
+#endif
+                goto passed
+            :: calls != c -> ready_waiters(v); goto again
+            :: true
+            fi;
+            goto block
+        fi;
+sleep:
+        /* its context is saved; whoever has readied it, its vp's next member comes to run when nobody does */
+        be_run();
+        if
+        :: phase != p -> goto passed
+        :: else
+        fi;
+again:  /* called back: it has looked for tasks, and waits anew */
+        leave(v);
+        c = calls;
+        if
+        :: c -> served = true
+        :: else
+        fi;
+        if
+        :: phase != p -> goto passed
+        :: else
+        fi;
+block:
+        atomic {
+            if
+            :: phase == p -> head = head | (1 << me); gone = false
+            :: else -> gone = true
+            fi
+        }
+        if
+        :: gone ->
+            gone = false;
+            ready_waiters(v);
+            goto passed
+        :: else
+        fi;
+#ifndef BROKEN_RECHECK
+        if
+        :: calls != c ->
+            atomic {
+                set = head;
+                head = 0;
+                gone = (set & (1 << me)) != 0;
+                set = set & ~(1 << me);
+                make_ready(set);
+                set = 0
+            }
+            if
+            :: gone ->
+                gone = false;
+                ready_waiters(v);
+                if
+                :: phase != p -> goto passed
+                :: else -> goto again
+                fi
+            :: else
+            fi
+        :: else
+        fi;
+#endif
+        leave(v);
+        running[v] = 0;
+        goto sleep;
+passed:
+        assert(came[p] == MEMBERS);
+        assert(!waiters[v] || w_phase[v] != p); /* nobody of this phase is left to the next */
+        p++
+    :: else -> break
+    od;
+    leave(v);
+    running[v] = 0
 }
+
+#ifdef STEAL
+active proctype thief()
+{
+    byte m;
+    do
+    :: atomic {
+        select (m : 0 .. MEMBERS - 1);
+        if
+        :: ready[vp_of[m]] & (1 << m) ->
+            ready[vp_of[m]] = ready[vp_of[m]] & ~(1 << m);
+            vp_of[m] = 1 - vp_of[m];
+            ready[vp_of[m]] = ready[vp_of[m]] | (1 << m)
+        :: else
+        fi
+       }
+       break
+    od
+}
+#endif
 
 init
 {
     byte n;
     atomic {
+        for (n : 0 .. MEMBERS - 1) {
+            vp_of[n] = n % VPS;
+            ready[n % VPS] = ready[n % VPS] | (1 << n)
+        }
         for (n : 0 .. MEMBERS - 1) {
             run member(n)
         }

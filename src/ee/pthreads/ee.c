@@ -498,6 +498,12 @@ static enum ee_await await(struct team *team, uint32_t phase, bool interruptible
     }
 }
 
+enum ee_await ee_barrier_meet(struct ee_team *t, unsigned id, uint32_t phase)
+{
+    (void)id;
+    return ee_barrier_arrive(t) ? EE_LAST : await(team_of(t), phase, true);
+}
+
 enum ee_await ee_barrier_await(struct ee_team *t, unsigned id, uint32_t phase)
 {
     (void)id;

@@ -1,0 +1,408 @@
+/* The barrier of a team's members.
+ *
+ * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks (the core waits for those before, and keeps sleepers of
+ * its own once there are any: ps_team_interrupt), or serve anybody but members (barrier.c does).
+ *
+ * Who may call: an unfinished member of an open region, in its own name.
+ *
+ * Where there are more members than processors a barrier is a walk through the members of one vp after the other, so it should cost a
+ * switch each and nothing more. Hence a member that arrives first looks what its vp would run next. Is that a member of the same team, it
+ * joins the vp's list of *waiters* and that one runs at once: one section of the queue's lock, no shared line. Neither is it counted
+ * yet: the next one has to arrive as well before the barrier can open. Who finds no teammate behind it counts all, itself included, with one
+ * subtraction. The last member of a vp spins for about as long as its fellows took; if the barrier opens meanwhile, the vp's list
+ * becomes ready in its own queue as a whole. Otherwise it is *published* as a batch, together with the member that blocks, and who opens
+ * the barrier puts it back into its vp's queue under one lock.
+ *
+ * The word `barrier`: arrivals to come (left) | first published batch (head, its first member's number + 1) | number of the phase. One
+ * word, so that no state has to be looked at twice:
+ *   arrive   subtracts from left; who takes it to 0 is the opener
+ *   publish  compare-and-swap of head, which fails where the phase has moved on: then the batch is ready, and nobody waits
+ *   open     exchange by {n, none, phase + 1}: gets every batch published in the phase that ends
+ *   call     compare-and-swap of head to none: gets the batches that wait; the opener cannot get the same ones
+ * No member sleeps through an opening: a batch enters the word in its own phase only, and the exchange that ends the phase takes it.
+ * Each batch is readied once: it leaves the word by one successful exchange or compare-and-swap.
+ * A number that comes back (A-B-A) does no harm: next_batch is written before, and read after, the successful operation.
+ *
+ * A vp's waiters (vp->waiters), guarded by its queue's lock:
+ *   empty -> uncounted: a member joins, a teammate that has not arrived runs on this vp
+ *   uncounted -> counted: the vp's running member has arrived and found no teammate, and spins
+ *   uncounted -> published, by leave: the vp goes on with something else (the running teammate blocks, yields ...). vp.c sees to that
+ *   counted -> ready (the phase has ended) or published (it blocks)
+ *   uncounted or counted -> ready, by call_back from any vp: uncounted ones are counted before the lock is let go
+ * So arrivals that are not counted belong to a vp whose running member has not arrived: they cannot hold the barrier up, and counting them does
+ * not open it. The exception is a running member that was called back and is counted already; who counts then opens.
+ *
+ * Assistance. Who calls (ps_team_interrupt, ps_team_assist) changes `interrupted` or `calls` (seq_cst), then looks at `batched` (seq_cst), at
+ * each vp's waiters under their lock, then takes what is published. A member looks at both words when it comes (1); says `batched` (seq_cst);
+ * looks again under the lock in which it joins (2). Either section comes first: the caller's, then (2) sees the change, and the
+ * member goes the lonely way; or the member's, then the caller finds it. Without the lock the caller is only if it has read `batched` as 0,
+ * before the member's store, so that (2) sees the change. Who publishes looks again afterwards (3) and takes everything back if there was a
+ * call: the caller's compare-and-swap came either after the publishing, and has taken it, or before, and then (3) sees the change.
+ * Being called back without need is allowed, and is what happens to all where one would do.
+ *
+ * Orderings. Arrivals are acq_rel on the word, the exchange seq_cst, the phase is read acquire: what was done before any arrival is seen behind
+ * the barrier. Arrivals that are not counted yet pass through the vp that counts them. Batches: their links are written before the
+ * publishing compare-and-swap (release) and read after the taking (acquire). A member's context may still be about to be saved when it is readied;
+ * uth.running orders that, as ever (sched.h).
+ *
+ * Who stands on a kernel thread's own stack (a root) is in no queue: it waits in waiters.root and is readied by itself. Teams
+ * whose members have a vp each, and members bound to places, do not use the lists: they spin, then block as batches of one.
+ *
+ * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look at it.
+ * tests/models/team_barrier.pml has the protocol, and what happens where a step is missing.
+ *
+ * Rejected: a word `blocked` in each member and a count of them (before: five atomic operations a member, and a look at each member by who
+ * opens); readied members at the front of the queue (a team that only goes through barriers would keep its vp for ever).
+ * nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
+#include "check.h"
+#include "vp.h"
+
+#define COUNT_BITS 21 /* members: up to 2^20, their number + 1 */
+#define HEAD_SHIFT COUNT_BITS
+#define PHASE_SHIFT (2 * COUNT_BITS)
+#define COUNT_MASK ((UINT64_C(1) << COUNT_BITS) - 1)
+#define PHASE_MASK (UINT64_MAX >> PHASE_SHIFT)
+
+_Static_assert(PHASE_SHIFT == PS_BARRIER_PHASE_SHIFT, "reports read it");
+
+static inline uint32_t left_of(uint64_t word) { return (uint32_t)(word & COUNT_MASK); }
+static inline uint32_t head_of(uint64_t word) { return (uint32_t)(word >> HEAD_SHIFT & COUNT_MASK); }
+static inline uint32_t phase_of(uint64_t word) { return (uint32_t)(word >> PHASE_SHIFT); }
+static inline uint64_t with_head(uint64_t word, uint64_t head)
+{
+    return (word & ~(COUNT_MASK << HEAD_SHIFT)) | head << HEAD_SHIFT;
+}
+
+uint32_t ps_team_barrier_phase(struct ps_team *team) { return phase_of(ps_load_relaxed(&team->barrier)); }
+
+static bool over(struct ps_team *team, uint32_t phase) { return phase_of(ps_load_acquire(&team->barrier)) != phase; }
+
+static bool called(struct ps_team *team, uint32_t calls)
+{
+    return ps_load_seq(&team->calls) != calls || ps_load_seq(&team->interrupted);
+}
+
+void ps_team_barrier_fork(struct ps_team *team, unsigned n)
+{
+    uint64_t phase = phase_of(ps_load_relaxed(&team->barrier));
+    ps_store_relaxed(&team->barrier, phase << PHASE_SHIFT | n);
+    ps_store_relaxed(&team->batched, 0);
+}
+
+/* --- batches ------------------------------------------------------------------------------------------------------------ */
+
+static struct ps_member *member_of(struct ps_list *link)
+{
+    return PS_CONTAINER_OF(link, struct ps_member, thread.item.link);
+}
+
+static uint64_t number_of(const struct ps_team *team, const struct ps_member *m)
+{
+    return (uint64_t)((const char *)m - team->members) / team->stride + 1;
+}
+
+/* m begins a batch, of which no member is looked at afterwards. */
+static void ready_batch(struct ps_member *m)
+{
+    struct vp *target = m->thread.vp, *here;
+    if (m->batch == 1) {
+        ps_ready(&m->thread, PS_BACK);
+        return;
+    }
+    if (PS_UNLIKELY(!ps_load_relaxed(&target->attached)) && (here = ps_vp()) != NULL)
+        target = here;
+    vp_enqueue_ring(target, &m->thread.item.link, m->batch);
+}
+
+/* Readies the batches from number `head` on, but for the one that is `keep` alone; true: that was among them. */
+static bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_member *keep)
+{
+    bool kept = false;
+    while (head) {
+        struct ps_member *m = ps_team_member(team, head - 1);
+        head = m->next_batch;
+        if (m == keep)
+            kept = true;
+        else
+            ready_batch(m);
+    }
+    return kept;
+}
+
+/* The published batches are the caller's. */
+static uint32_t take_published(struct ps_team *team)
+{
+    uint64_t word = ps_load_seq(&team->barrier);
+    while (head_of(word) && !ps_cas_seq(&team->barrier, &word, with_head(word, 0)))
+        continue;
+    return head_of(word);
+}
+
+/* Publishes the batches from first to last, and counts `units` arrivals. False: the phase is over. */
+static bool publish(struct ps_team *team, struct ps_member *first, struct ps_member *last, uint32_t phase,
+                    uint32_t units, bool *opens)
+{
+    uint64_t number = number_of(team, first), word = ps_load_relaxed(&team->barrier);
+    do {
+        if (phase_of(word) != phase)
+            return false;
+        last->next_batch = head_of(word);
+    } while (!ps_cas_seq(&team->barrier, &word, with_head(word - units, number)));
+    *opens = units && left_of(word) == units;
+    return true;
+}
+
+/* --- a vp's waiters --------------------------------------------------------------------------------------------------------- */
+
+/* What was in w, a copy; the list, if any, is a ring that begins with first. */
+struct taken {
+    struct ps_waiters w;
+    struct ps_list *first;
+};
+
+static struct taken take_waiters_locked(struct ps_waiters *w)
+{
+    struct taken t = {.w = *w, .first = ps_list_empty(&w->list) ? NULL : ps_list_take_ring(&w->list)};
+    w->root = NULL;
+    w->uncounted = 0;
+    ps_store_release(&w->count, 0);
+    return t;
+}
+
+/* They go to the back of vp's queue, whose lock is held; it is let go here. */
+static void ready_and_unlock(struct vp *vp, const struct taken *t)
+{
+    uint32_t n = ps_load_relaxed(&t->w.count) - (t->w.root != NULL);
+    if (n) {
+        ps_list_push_ring_back(&vp->queue.items, t->first);
+        ps_queue_count_locked(&vp->queue, (int)n);
+    }
+    ps_spin_unlock(&vp->queue.lock);
+    if (n)
+        idle_notify(vp);
+    if (t->w.root)
+        ps_ready(t->w.root, PS_BACK);
+}
+
+/* The caller runs on vp, and its waiters have been counted. */
+static void ready_waiters(struct vp *vp)
+{
+    ps_spin_lock(&vp->queue.lock);
+    struct taken t = take_waiters_locked(&vp->waiters);
+    PS_ASSERT(t.w.uncounted == 0);
+    ready_and_unlock(vp, &t);
+}
+
+static inline void ready_if_any(struct vp *vp)
+{
+    if (vp_has_waiters(vp))
+        ready_waiters(vp);
+}
+
+static inline void leave_if_any(struct vp *vp)
+{
+    if (PS_UNLIKELY(vp_has_waiters(vp)))
+        ps_team_barrier_leave(vp);
+}
+
+PS_NOINLINE void ps_team_barrier_leave(struct vp *vp)
+{
+    ps_spin_lock(&vp->queue.lock);
+    if (!vp_has_waiters(vp)) { /* they were called back */
+        ps_spin_unlock(&vp->queue.lock);
+        return;
+    }
+    struct taken t = take_waiters_locked(&vp->waiters);
+    struct ps_team *team = t.w.team;
+    if (!t.w.uncounted && over(team, t.w.phase)) {
+        ready_and_unlock(vp, &t);
+        return;
+    }
+    ps_spin_unlock(&vp->queue.lock);
+    struct ps_member *first = t.first ? member_of(t.first) : NULL, *last = first;
+    if (first)
+        first->batch = ps_load_relaxed(&t.w.count) - (t.w.root != NULL);
+    if (t.w.root) {
+        struct ps_member *root = PS_CONTAINER_OF(t.w.root, struct ps_member, thread);
+        root->batch = 1;
+        root->next_batch = first ? (uint32_t)number_of(team, first) : 0;
+        first = root;
+        last = last ? last : root;
+    }
+    bool opens;
+    if (!publish(team, first, last, t.w.phase, t.w.uncounted, &opens)) {
+        last->next_batch = 0;
+        ready_batches(team, (uint32_t)number_of(team, first), NULL);
+    } else if (PS_UNLIKELY(opens)) {
+        ps_team_barrier_release(team);
+    } else if (called(team, t.w.calls)) {
+        ready_batches(team, take_published(team), NULL);
+    }
+}
+
+static bool call_back_from(struct vp *vp, struct ps_team *team)
+{
+    struct ps_waiters *w = &vp->waiters;
+    ps_spin_lock(&vp->queue.lock);
+    if (ps_load_relaxed(&w->count) == 0 || w->team != team) {
+        ps_spin_unlock(&vp->queue.lock);
+        return false;
+    }
+    bool opens = w->uncounted && left_of(ps_sub_acq_rel(&team->barrier, w->uncounted)) == w->uncounted;
+    struct taken t = take_waiters_locked(w);
+    ready_and_unlock(vp, &t);
+    if (PS_UNLIKELY(opens))
+        ps_team_barrier_release(team);
+    return true;
+}
+
+bool ps_team_barrier_anybody(struct ps_team *team)
+{
+    return ps_load_seq(&team->batched) || head_of(ps_load_seq(&team->barrier));
+}
+
+bool ps_team_barrier_call_back(struct ps_team *team)
+{
+    bool any = false;
+    if (ps_load_seq(&team->batched)) {
+        unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+        for (unsigned i = 0; i < slots; i++) {
+            struct vp *vp = ps_vp_at(i);
+            if (vp && call_back_from(vp, team))
+                any = true;
+        }
+    }
+    uint32_t head = take_published(team);
+    ready_batches(team, head, NULL);
+    return any || head;
+}
+
+/* --- the barrier ------------------------------------------------------------------------------------------------------------ */
+
+bool ps_team_barrier_arrive(struct ps_team *team)
+{
+    if (PS_UNLIKELY(ps_load_acquire(&team->batched)))
+        leave_if_any(ps_vp());
+    return left_of(ps_sub_acq_rel(&team->barrier, 1)) == 1;
+}
+
+void ps_team_barrier_release(struct ps_team *team)
+{
+    uint64_t phase = (phase_of(ps_load_relaxed(&team->barrier)) + 1) & PHASE_MASK;
+    uint64_t word = ps_xchg_seq(&team->barrier, phase << PHASE_SHIFT | team->n);
+    PS_ASSERT(left_of(word) == 0);
+    ready_batches(team, head_of(word), NULL);
+    struct vp *vp = ps_vp();
+    if (vp_has_waiters(vp) && vp->waiters.team == team)
+        ready_waiters(vp);
+}
+
+/* Spins for the phase to end. 1: ended, -1: the member is called away, 0: the limit was reached. */
+static int spin_for_phase(struct ps_team *team, uint32_t phase, uint32_t calls, bool interruptible, unsigned limit)
+{
+    for (unsigned i = 0; i < limit; i++) {
+        if (over(team, phase))
+            return 1;
+        if (interruptible && (ps_load_relaxed(&team->calls) != calls || ps_load_relaxed(&team->interrupted)))
+            return -1;
+        if (!(i % 16) && !ps_spin_useful())
+            return 0;
+        cpu_pause();
+    }
+    return 0;
+}
+
+/* Member m, which has arrived, waits as a batch of one. True: the phase is over. */
+static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls, bool interruptible)
+{
+    bool opens;
+    m->batch = 1;
+    if (!publish(team, m, m, phase, 0, &opens)) {
+        ready_if_any(ps_vp());
+        return true;
+    }
+    if (interruptible && called(team, calls) && ready_batches(team, take_published(team), m)) {
+        ready_if_any(ps_vp());
+        return over(team, phase);
+    }
+    m->thread.uth->wait.turn = phase;
+    ps_block(&m->thread, PS_WAIT_TEAM_BARRIER, team); /* and leaves the vp's waiters */
+    /* Not over: assistance is wanted. */
+    return over(team, phase);
+}
+
+#define BARRIER_PATIENCE 64 /* times ps_spin_limit, where every member has a vp of its own */
+#define BATCH_PATIENCE 16   /* the same at most, where the vp's members have waited already */
+
+static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
+{
+    if (over(team, phase))
+        return true;
+    uint32_t calls = ps_load_seq(&team->calls);
+    int spun = spin_for_phase(team, phase, calls, interruptible,
+                              ps_spin_limit() * (ps_load_relaxed(&team->spread) ? BARRIER_PATIENCE : 1));
+    return spun ? spun > 0 : block(team, ps_team_member(team, id), phase, calls, interruptible);
+}
+
+/* Its vp's waiters, if any, are another member's fellows: they must not wait for it. */
+static bool await_alone(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
+{
+    leave_if_any(ps_vp());
+    return await(team, id, phase, interruptible);
+}
+
+bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
+{
+    return await_alone(team, id, phase, true);
+}
+
+/* The member found no teammate behind it: it is the last one of its vp. */
+static enum ps_met count_and_wait(struct ps_team *team, struct ps_member *m, struct vp *vp, uint32_t phase,
+                                  uint32_t calls)
+{
+    struct ps_waiters *w = &vp->waiters;
+    uint32_t units = 1, fellows = 0;
+    if (vp_has_waiters(vp)) {
+        ps_spin_lock(&vp->queue.lock);
+        fellows = ps_load_relaxed(&w->count);
+        units += w->uncounted;
+        w->uncounted = 0;
+        ps_spin_unlock(&vp->queue.lock);
+    }
+    if (left_of(ps_sub_acq_rel(&team->barrier, units)) == units)
+        return PS_MET_LAST;
+    unsigned patience = fellows < BATCH_PATIENCE ? fellows + 1 : BATCH_PATIENCE;
+    int spun = spin_for_phase(team, phase, calls, true, ps_spin_limit() * patience);
+    if (!spun)
+        return block(team, m, phase, calls, true) ? PS_MET_RELEASED : PS_MET_CALLED;
+    ready_if_any(vp);
+    return spun > 0 ? PS_MET_RELEASED : PS_MET_CALLED;
+}
+
+enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase)
+{
+    uint32_t calls = ps_load_seq(&team->calls);
+    if (ps_load_relaxed(&team->spread) || ps_places_on() || ps_load_seq(&team->interrupted)) {
+        if (ps_team_barrier_arrive(team))
+            return PS_MET_LAST;
+        return await(team, id, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
+    }
+    struct vp *vp = ps_vp();
+    struct ps_member *m = ps_team_member(team, id);
+    if (vp_has_waiters(vp) && vp->waiters.team != team)
+        ps_team_barrier_leave(vp);
+    if (vp_wait_in_batch(vp, m, phase, calls))
+        return over(team, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
+    return count_and_wait(team, m, vp, phase, calls);
+}
+
+void ps_team_barrier_wait(struct ps_team *team, unsigned id)
+{
+    uint32_t phase = ps_team_barrier_phase(team);
+    enum ps_met met = ps_team_barrier_meet(team, id, phase);
+    if (met == PS_MET_LAST)
+        ps_team_barrier_release(team);
+    else if (met == PS_MET_CALLED)
+        while (!await_alone(team, id, phase, false))
+            continue;
+}
