@@ -116,6 +116,7 @@ def jobs(build, quick, processors, libraries, blas):
         result.append(Job("pool", ["/usr/bin/python3", harness.ROOT / "bench" / "pool_gemm.py", "--samples", "2" if quick else "3"],
                           by_name, environment={"LD_LIBRARY_PATH": str(blas)}))
     result.append(program("idle", "30" if quick else "60"))
+    result.append(program("monitor", "1" if quick else "2"))
     result.append(Job("process", lambda peer: [p / "whole_process", "20" if quick else "60", *peer.prefix, p / "hello"], by_name,
                       peers=[GOMP, OMP, BOLT, OURS, DIRECT], bare=True))
     result.append(Job("resident", [p / "hello", "--rss"], by_name))
@@ -220,6 +221,14 @@ def whole_rows():
         if not ours:
             return None
         return f"{statistics.median(ours):.0f} us in 500 ms", verdict.MET if statistics.median(ours) < 500 else verdict.MISSED
+    def below(measure, limit, unit):
+        def own(values):
+            ours = values.get(measure, {}).get(OURS)
+            if not ours:
+                return None
+            median = statistics.median(ours)
+            return f"{median:.2g} {unit}", verdict.MET if median <= limit else verdict.MISSED
+        return own
     rows = [Row("flat loops", n, n, "ms", "not 2% slower than libgomp, libomp", against(GOMP, 1 / 1.02, OMP, 1 / 1.02))
             for n in ("triad", "cg", "loop stencil")]
     rows += [Row("oversubscription", "4 processes x 4 threads", "processes", "passes/s", "1.5x libgomp's throughput",
@@ -227,6 +236,10 @@ def whole_rows():
              Row("oversubscription", "Python pool over OpenBLAS", "pool", "ms", "1.5x libgomp's throughput", against(GOMP, 1.5)),
              Row("idle", "CPU burnt after a region", "burn", "us", "below libomp's", against(OMP, 1)),
              Row("idle", "a process at rest", "rest", "us", "none (0.1%)", own=at_rest),
+             Row("idle", "the monitor, flat regions", "monitor, flat", "%", "below 0.5% of the CPU time", own=below("monitor, flat", 0.5, "%")),
+             Row("idle", "the monitor, nested regions", "monitor, nested", "%", "below 0.5% of the CPU time",
+                 own=below("monitor, nested", 0.5, "%")),
+             Row("idle", "wake-ups at rest", "wakes", "in 1 s", "none", own=below("wakes", 0, "in 1 s")),
              Row("start-up", "hello world, the runtime", "process", "ms", "within 1 ms of libgomp's",
                  own=lambda v: within(v, "process", DIRECT, 1.0, "ms")),
              Row("start-up", "hello world, by psrun", "process", "ms", "within 1 ms of libgomp's",
