@@ -222,6 +222,8 @@ void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base)
 /* The same of a task without any clause but untied and mergeable (flags), its data copied by memcpy. False: it has to be created the long way. */
 bool ort_task_create_plain(struct ort_thread *thread, void (*fn)(void *), const void *data, size_t size, size_t align,
                            unsigned flags);
+/* ort_task_submit likewise. */
+bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 
 void ort_taskwait(struct ort_thread *thread);
 void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend);

@@ -1,6 +1,6 @@
 /* The short way of tasks that have nothing special: made, taken by the member that waits for them, run, gone.
  *
- * Does: ort_task_create for a task without clauses, ort_task_run, taskwait. Does not: anything that most tasks have no need of; what it meets of
+ * Does: ort_task_create and ort_task_submit for a task without clauses, ort_task_run, taskwait. Does not: anything that most tasks have no need of; what it meets of
  * that kind it hands to the long way (task.c), before it has changed anything. Where a tool, a thread sanitizer or cancellation wants to hear of
  * tasks (ort_tasks_watched) every task goes the long way, so that nothing here asks for them one by one.
  * Callers: a member on its own behalf. States and fields: task.h; ORT_TASK_SPECIAL says which tasks end the long way.
@@ -31,20 +31,17 @@ static inline void copy_words(void *to, const void *from, size_t bytes)
     }
 }
 
-bool ort_task_create_plain(struct ort_thread *thread, void (*fn)(void *), const void *data, size_t size, size_t align,
-                           unsigned flags)
+/* A task made here and now may go the short way. */
+static inline bool short_way(struct ort_thread *thread)
+{
+    return !PS_UNLIKELY(ort_tasks_watched()) && PS_LIKELY(ps_deque_has_room_owner(&thread->tasks.deque)) &&
+           !PS_UNLIKELY(thread->task->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV));
+}
+
+/* t, whose data is in place, becomes a child of the current task and is queued. */
+static inline void publish(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
 {
     struct ort_task *parent = thread->task;
-    struct ort_task_cache *cache = &thread->tasks.cache;
-    struct ps_deque *d = &thread->tasks.deque;
-    struct ort_task *t = cache->free[0];
-    if (PS_UNLIKELY(ort_tasks_watched()) || PS_UNLIKELY(size > PLAIN_DATA_BYTES) ||
-        PS_UNLIKELY(align > PS_CACHE_LINE) || PS_UNLIKELY(t == NULL) || PS_UNLIKELY(!ps_deque_has_room_owner(d)) ||
-        PS_UNLIKELY(parent->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV)))
-        return false;
-    cache->free[0] = t->next;
-    cache->count[0]--;
-    copy_words(t->data, data, size);
     t->fn = fn;
     ps_store_relaxed(&t->parent, parent);
     ps_store_relaxed(&t->depth, ps_load_relaxed(&parent->depth) + 1);
@@ -60,8 +57,30 @@ bool ort_task_create_plain(struct ort_thread *thread, void (*fn)(void *), const 
         t->flags |= ORT_TASK_IN_GROUP | ORT_TASK_SPECIAL;
         group->count.own += 1;
     }
-    ps_deque_push_room_owner(d, t);
+    ps_deque_push_room_owner(&thread->tasks.deque, t);
     ort_task_pushed(thread, t);
+}
+
+bool ort_task_create_plain(struct ort_thread *thread, void (*fn)(void *), const void *data, size_t size, size_t align,
+                           unsigned flags)
+{
+    struct ort_task_cache *cache = &thread->tasks.cache;
+    struct ort_task *t = cache->free[0];
+    if (!short_way(thread) || PS_UNLIKELY(size > PLAIN_DATA_BYTES) || PS_UNLIKELY(align > PS_CACHE_LINE) ||
+        PS_UNLIKELY(t == NULL))
+        return false;
+    cache->free[0] = t->next;
+    cache->count[0]--;
+    copy_words(t->data, data, size);
+    publish(thread, t, fn, flags);
+    return true;
+}
+
+bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
+{
+    if (!short_way(thread))
+        return false;
+    publish(thread, t, fn, t->flags | flags);
     return true;
 }
 

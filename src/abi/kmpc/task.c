@@ -127,6 +127,11 @@ static PS_ALWAYS_INLINE void submit_as(struct kmpc_task *task, const struct ort_
         return;
     }
     struct ort_thread *t = ort_self();
+    const int32_t special = KMPC_TASK_FINAL | KMPC_TASK_DESTRUCTORS | KMPC_TASK_PROXY | KMPC_TASK_PRIORITY;
+    if (PS_LIKELY(flags == 0 && depend == NULL && !(head->flags & special) && !head->detach) &&
+        PS_LIKELY(
+            ort_task_submit_plain(t, head->core, kmpc_task_body, head->flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED)))
+        return;
     struct ort_task_args args = kmpc_task_args(t, head);
     args.depend = depend;
     args.flags |= flags;
