@@ -28,7 +28,7 @@ static int shorten(char *line, size_t body, const char *fmt, va_list ap)
 
 const char *ps_warn_mark = "";
 
-static void write_line(const char *mark, const char *fmt, va_list ap)
+static void write_line(const char *fmt, va_list ap, const char *mark)
 {
     char line[LINE_MAX_BYTES];
     int saved_errno = errno;
@@ -54,7 +54,7 @@ void ps_warn(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    write_line(ps_warn_mark, fmt, ap);
+    write_line(fmt, ap, ps_warn_mark);
     va_end(ap);
 }
 
@@ -62,7 +62,7 @@ void ps_fatal(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    write_line("", fmt, ap);
+    write_line(fmt, ap, "");
     va_end(ap);
     abort();
 }
