@@ -332,7 +332,8 @@ static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, uin
 }
 
 #define BARRIER_PATIENCE 64 /* times ps_spin_limit, where every member has a vp of its own */
-#define BATCH_PATIENCE 16   /* the same at most, where the vp's members have waited already */
+/* The same at most, where the vp has waiters: should the system take its processor meanwhile, nobody else can run them. */
+#define BATCH_PATIENCE 4
 
 static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
 {
