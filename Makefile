@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-repeat asan tsan ubsan bench bench-plots install format format-check lint clean
+.PHONY: all help demo programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat asan tsan ubsan bench bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -26,6 +26,7 @@ help:
 ## make models       the protocols' Promela models, searched by spin (two minutes)
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
 ## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm: one of them)
+## make conformance-newer    the suite of a GCC that is newer than the system's (GCC=16), built and run in a Debian of its own (needs root)
 ## make conformance-repeat   libgomp's suite RUNS=20 times whole under each of nine settings (half a minute a run)
 ## make conformance-flang   libgomp's Fortran programs, built by flang, under libomp and under us
 ## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; tools/programs/run --quick: less)
@@ -83,6 +84,11 @@ conformance-gnu:
 	tools/install-deps build conformance
 	$(MAKE) all
 	tests/conformance/run --build $(BUILD)
+
+conformance-newer:
+	tools/install-deps build newer
+	$(MAKE) all
+	tests/conformance/newer --build $(BUILD) --gcc $(or $(GCC),16)
 
 conformance-repeat:
 	tools/install-deps build conformance

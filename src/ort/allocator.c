@@ -1,8 +1,8 @@
 /* Memory allocators: traits, pools, fallbacks, on malloc and on pages of their own (alloc_pages.c).
  *
  * Does: what the traits alignment, pool_size, fallback, fb_data, pinned and partition ask for (blocked is as the system has it). Takes note of
- * sync_hint and access, which change nothing here: every allocator may be used by all threads. Does not: know kinds of memory;
- * allocators that ask for high-bandwidth memory are refused (the null handle), as libgomp does without memkind.
+ * sync_hint and access, which change nothing here: every allocator may be used by all threads. Does not: know kinds of memory; all spaces are
+ * the system's memory (libgomp 12 refused high-bandwidth memory without memkind, newer ones do not).
  * Callers: any thread of the program, at any time. A predefined allocator is malloc with a header.
  *
  * Each piece has a header right before it, so that free knows all it needs whatever handle the program passes.
@@ -103,7 +103,7 @@ uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct or
     bool good = true;
     for (int i = 0; i < num_traits; i++)
         good &= set_trait(a, &traits[i]);
-    if (good && memspace != ORT_MEMSPACE_HIGH_BW)
+    if (good)
         return (uintptr_t)a;
     free(a);
     return ORT_ALLOCATOR_NULL;

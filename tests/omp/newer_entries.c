@@ -130,6 +130,15 @@ static void device_copies(void)
     CHECK(omp_get_mapped_ptr(from, host) == from && omp_get_mapped_ptr(from, -1) == from);
     CHECK(omp_get_mapped_ptr(from, host + 1) == NULL);
     CHECK(omp_target_is_accessible(from, sizeof from, host) && !omp_target_is_accessible(from, 4, host + 1));
+    CHECK(!omp_target_is_accessible(NULL, 4, host) && !omp_target_is_accessible(from, 0, host) &&
+          !omp_target_is_present(NULL, host));
+    omp_set_default_device(-1);
+    CHECK(omp_get_default_device() == -1 && omp_target_is_present(from, -5)); /* omp_default_device */
+    omp_set_default_device(-5);
+    CHECK(omp_get_default_device() == -1);
+    omp_set_default_device(-4);
+    CHECK(omp_get_default_device() == -4 && !omp_target_is_present(from, -5) && !omp_target_is_present(from, -4));
+    omp_set_default_device(0);
     for (int i = 0; i < 64; i++)
         from[i] = i;
     CHECK(omp_target_memset(to, 0x11, sizeof to, host) == to && to[0] == 0x11111111 && to[63] == 0x11111111);

@@ -13,9 +13,12 @@
 #include "gomp_task.h"
 
 #define KIND_FIRSTPRIVATE 12
+#define KIND_ATTACH 0x50
 #define FLAG_NOWAIT 1u
 #define DEVICE_ICV (-1)
 #define DEVICE_HOST (-2)
+#define DEVICE_INITIAL (-1) /* as the program says it, in the ICV */
+#define DEVICE_DEFAULT (-5)
 
 PS_NORETURN static void no_device(const char *why)
 {
@@ -25,12 +28,16 @@ PS_NORETURN static void no_device(const char *why)
 
 static void check_device(int device)
 {
-    if (device == DEVICE_ICV)
+    if (device == DEVICE_ICV || device == DEVICE_DEFAULT) {
         device = ort_icv(ort_self())->default_device;
+        if (device == DEVICE_INITIAL)
+            return;
+    }
     if (PS_LIKELY(device == DEVICE_HOST || device == 0))
         return;
     if (ort_settings.offload == ORT_OFFLOAD_MANDATORY)
-        no_device("OMP_TARGET_OFFLOAD is set to MANDATORY, but device not found");
+        no_device(device < 0 ? "OMP_TARGET_OFFLOAD is set to MANDATORY, but only the host device is available"
+                             : "OMP_TARGET_OFFLOAD is set to MANDATORY, but device not found");
     if (device == ORT_DEVICE_INVALID)
         no_device("omp_invalid_device encountered");
 }
@@ -59,7 +66,8 @@ static size_t copies_bytes(size_t n, const size_t *sizes, const unsigned short *
     return bytes;
 }
 
-/* Makes the addresses of firstprivate data point to copies in `room`. */
+/* Makes the addresses of firstprivate data point to copies in `room`; so does an array's descriptor, which a following "attach" names: the
+ * address of where it is, and the word in it that is to hold the data's address. */
 static void make_copies(char *room, size_t n, void **addresses, const size_t *sizes, const unsigned short *kinds)
 {
     for (size_t i = 0; i < n; i++) {
@@ -70,6 +78,8 @@ static void make_copies(char *room, size_t n, void **addresses, const size_t *si
         memcpy(room, addresses[i], sizes[i]);
         addresses[i] = room;
         room += sizes[i];
+        if (i + 1 < n && (kinds[i + 1] & 0xff) == KIND_ATTACH)
+            (*(uintptr_t **)addresses[i + 1])[sizes[i + 1]] = (uintptr_t)addresses[i];
     }
 }
 

@@ -12,11 +12,12 @@
 #define INVALID (-4) /* omp_invalid_device */
 #define DEFAULT (-5) /* omp_default_device */
 
+/* As newer libgomps keep it: libgomp 12 made 0 of a negative number. */
 static void set_default_device(int device)
 {
-    struct ort_icv *icv = ort_icv_write(ort_self());
+    struct ort_icv *icv = device != DEFAULT ? ort_icv_write(ort_self()) : NULL;
     if (icv != NULL)
-        icv->default_device = device >= 0 ? device : HOST;
+        icv->default_device = device;
 }
 
 USER_SET(omp_set_default_device, set_default_device)
@@ -29,7 +30,9 @@ USER_GET(omp_is_initial_device, 1)
 /* Whether the number means the host, wherever a device is asked for. */
 static bool is_host(int device)
 {
-    return device == HOST || device == INITIAL || (device == DEFAULT && ort_icv(ort_self())->default_device == HOST);
+    if (device == DEFAULT)
+        device = ort_icv(ort_self())->default_device;
+    return device == HOST || device == INITIAL;
 }
 
 static int pause_host(int kind) { return ort_pause(kind == 2) == 0 ? 0 : -1; }
@@ -53,7 +56,7 @@ PS_EXPORT void omp_target_free(void *p, int device)
         free(p);
 }
 
-PS_EXPORT int omp_target_is_present(const void *p, int device) { return p == NULL || is_host(device); }
+PS_EXPORT int omp_target_is_present(const void *p, int device) { return p != NULL && is_host(device); }
 
 PS_EXPORT int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset,
                                 int to_device, int from_device)
@@ -121,9 +124,9 @@ PS_EXPORT int omp_target_associate_ptr(PS_UNUSED const void *host, PS_UNUSED con
 PS_EXPORT int omp_target_disassociate_ptr(PS_UNUSED const void *p, PS_UNUSED int device) { return EINVAL; }
 
 PS_EXPORT void *omp_get_mapped_ptr(const void *p, int device) { return is_host(device) ? (void *)(uintptr_t)p : NULL; }
-PS_EXPORT int omp_target_is_accessible(PS_UNUSED const void *p, PS_UNUSED size_t bytes, int device)
+PS_EXPORT int omp_target_is_accessible(const void *p, size_t bytes, int device)
 {
-    return is_host(device);
+    return p != NULL && bytes > 0 && is_host(device);
 }
 
 PS_EXPORT void *omp_target_memset(void *p, int value, size_t bytes, int device)
