@@ -6,7 +6,8 @@
  * shows the same of any process, without the variable and without that thread, where the system lets one read another's memory.
  *
  * States: `path` is set once, before the thread is made, and constant then. `writing` is held (compare-and-swap) by who writes. A child of a
- * fork has no such thread: there, only the deadlock report writes.
+ * fork has no such thread. Where PATH has a %p, so that the child has a file of its own, one is made at its first outermost region (`owed`, set in the
+ * child's fork handler and taken by exchange); else only the deadlock report writes there.
  * Failures: no folder, no inotify, no thread: one line, and no dumps on request. */
 #include "dump_request.h"
 
@@ -28,6 +29,7 @@
 static char path[PATH_MAX - 32]; /* with %p; empty: not asked for */
 static int watch = -1;
 static _Atomic uint32_t running, writing;
+_Atomic uint32_t dump_request_owed;
 
 static void real_path(char *to, size_t bytes, const char *suffix)
 {
@@ -84,18 +86,11 @@ static void *wait_for_requests(void *arg)
     return NULL;
 }
 
-void dump_request_start(void)
+/* In the folder of the file; one line where that fails. */
+static void watch_requests(void)
 {
-    const char *wish = os_env("PSTHREADS_DUMP");
     char folder[PATH_MAX];
     os_thread thread;
-    if (!wish || !*wish || path[0])
-        return;
-    if (strlen(wish) >= sizeof path - 32) {
-        ps_warn("PSTHREADS_DUMP: a path of %zu bytes is too long: no dumps", strlen(wish));
-        return;
-    }
-    strcpy(path, wish);
     real_path(folder, sizeof folder, "");
     char *slash = strrchr(folder, '/');
     if (slash)
@@ -113,10 +108,33 @@ void dump_request_start(void)
     ps_store_release(&running, 1);
 }
 
+void dump_request_start(void)
+{
+    const char *wish = os_env("PSTHREADS_DUMP");
+    if (!wish || !*wish || path[0])
+        return;
+    if (strlen(wish) >= sizeof path - 32) {
+        ps_warn("PSTHREADS_DUMP: a path of %zu bytes is too long: no dumps", strlen(wish));
+        return;
+    }
+    strcpy(path, wish);
+    watch_requests();
+}
+
+void dump_request_pay(void)
+{
+    if (ps_xchg_acq_rel(&dump_request_owed, 0))
+        watch_requests();
+}
+
 unsigned dump_request_runs(void) { return ps_load_acquire(&running); }
 
 void dump_request_after_fork_in_child(void)
 {
+    ps_store_relaxed(&dump_request_owed, ps_load_relaxed(&running) && strstr(path, "%p") != NULL);
+    if (watch >= 0)
+        close(watch); /* the parent's: a look there would take its events */
+    watch = -1;
     ps_store_relaxed(&running, 0);
     ps_store_relaxed(&writing, 0);
 }

@@ -2,6 +2,7 @@
 #ifndef PS_DUMP_REQUEST_H
 #define PS_DUMP_REQUEST_H
 
+#include "atomic.h"
 #include "dump.h"
 
 /* This process, for dump.h. */
@@ -13,7 +14,15 @@ void dump_request_start(void);
 void dump_request_write(void);
 /* Kernel threads that wait for requests: 0 or 1. */
 unsigned dump_request_runs(void);
-/* In a forked child: nobody waits there. */
+/* In a forked child: nobody waits there until it uses threads. */
 void dump_request_after_fork_in_child(void);
+/* Now and then, by a root about to open an outermost region: makes what a child is owed. */
+extern _Atomic uint32_t dump_request_owed;
+void dump_request_pay(void);
+static inline void dump_request_look(void)
+{
+    if (PS_UNLIKELY(ps_load_relaxed(&dump_request_owed)))
+        dump_request_pay();
+}
 
 #endif

@@ -158,6 +158,7 @@ void ps_recheck_tls(void)
     if (PS_LIKELY(now - vp->rechecked_at < ps_rt.recheck_cycles))
         return;
     vp->rechecked_at = now;
+    dump_request_look();
     if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps)) {
         ps_apart_look(vp, now);
         progress_arm(); /* turns.h */

@@ -403,7 +403,7 @@ static const char *find_out(bool *refused)
     bool sanitized = PS_ASAN;
     sanitized |= PS_TSAN; /* this build's, or the program's: */
     if (sanitized || uth_tls_symbol("__asan_init") != NULL || uth_tls_symbol("__tsan_init") != NULL)
-        return "a sanitizer keeps its own state in the kernel thread's";
+        return "a sanitizer keeps its own state in the kernel thread's (psrun --ee pthreads gives each thread its own)";
     *refused = true;
     const char *why = uth_tls_find_layout(&layout);
     return why != NULL ? why : try_block();

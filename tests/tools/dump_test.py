@@ -3,7 +3,7 @@
 
 DEADLOCK (deadlock.c) can never go on: one report names its six threads, with what each waits for and where; the process stays. LATE
 (late.c) is woken by a kernel thread that the runtime does not know, or sleeps in a system call: no report; a request for a dump is
-answered, and shows who holds the processor."""
+answered, and shows who holds the processor; a forked child answers too."""
 
 import os
 import re
@@ -91,6 +91,20 @@ def request(program, dropin, work):
     expect("deadlock" not in errors, "a member that sleeps in the kernel is taken for a deadlock", errors)
 
 
+def request_of_child(program, dropin, work):
+    dump = os.path.join(work, "family.%p")
+    process = start(program, dropin, dump, "fork")
+    lines = sorted((process.stdout.readline(), process.stdout.readline())) # the child's number, and its "ready"
+    path = dump.replace("%p", lines[0].strip())
+    with open(path + ".request", "w", encoding="utf-8"):
+        pass
+    wait_for(lambda: os.path.exists(path))
+    text = content(path) if os.path.exists(path) else ""
+    expect(re.search(rf"process {lines[0].strip()}: ", text), "a forked child answers no request", text)
+    os.kill(int(lines[0]), 9)
+    process.communicate()
+
+
 def main():
     deadlock_program, late_program, dropin, psrun, work = sys.argv[1:]
     shutil.rmtree(work, ignore_errors=True)
@@ -98,6 +112,7 @@ def main():
     deadlock(deadlock_program, dropin, psrun, work)
     late(late_program, dropin, work)
     request(late_program, dropin, work)
+    request_of_child(late_program, dropin, work)
     for arguments in (["dump"], ["dump", "x"], ["dump", str(os.getpid())]):
         expect(subprocess.run([psrun, *arguments], capture_output=True).returncode, f"psrun {arguments} is not refused")
     shutil.rmtree(work)

@@ -1,10 +1,12 @@
 /* Nothing of the runtime can go on for a while, but somebody foreign comes: a kernel thread that the runtime knows nothing of fulfills a
  * detached task's event after half a second; then a member sleeps in the kernel while the others wait. No deadlock. Prints "done";
- * with an argument, prints "ready" and never ends its sleep. */
+ * with an argument, prints "ready" and never ends its sleep; with "fork" a child does that, whose number is printed first. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void *foreign(void *event)
@@ -17,7 +19,6 @@ static void *foreign(void *event)
 int main(int argc, char **argv)
 {
     pthread_t thread;
-    (void)argv;
 #pragma omp parallel num_threads(3)
 #pragma omp single
     {
@@ -27,6 +28,15 @@ int main(int argc, char **argv)
 #pragma omp taskwait
     }
     pthread_join(thread, NULL);
+    if (argc > 1 && !strcmp(argv[1], "fork")) {
+        pid_t child = fork();
+        if (child) {
+            printf("%d\n", child);
+            fflush(stdout);
+            waitpid(child, NULL, 0);
+            return 0;
+        }
+    }
 #pragma omp parallel num_threads(3)
     {
         if (omp_get_thread_num() == 1) {
