@@ -131,6 +131,29 @@ check "doctor: missing" 1 'missing *GOMP_never_heard_of@GOMP_9.9, wanted by want
 check "doctor: static" 1 'verdict *no: ./static is linked statically' "$psrun" doctor ./static
 check "doctor: library" 0 'a program that loads it' "$psrun" doctor wheel/plugin.so
 check "doctor: nothing yet" 0 'none; ours is preloaded' "$psrun" doctor ./host
+cp plain unexecutable && chmod -x unexecutable
+check "doctor: not executable" 1 'verdict *no: ./unexecutable: Permission denied' "$psrun" doctor ./unexecutable
+$cc -shared -fPIC -o libgone.so -x c - <serial.c -Wl,-soname,libgone.so && $cc -o loses program.o -fopenmp -Wl,--no-as-needed -L. -lgone && rm libgone.so
+check "doctor: a library that is not there" 1 'verdict *no: libgone.so is not found' "$psrun" doctor ./loses
+printf '#!/no/such/interpreter\n' >orphan && chmod +x orphan
+check "doctor: interpreter that is not there" 1 'verdict *no: /no/such/interpreter: No such file' "$psrun" doctor ./orphan
+check "doctor: script" 0 'a script, run by /bin/sh' "$psrun" doctor ./script
+check "doctor: no first line" 1 'neither an ELF program nor a script' "$psrun" doctor ./bare
+: >empty && chmod +x empty
+check "doctor: empty file" 1 'verdict *no: ./empty' "$psrun" doctor ./empty
+printf '\177ELF\001\001\001\000\000\000\000\000\000\000\000\000\002\000\003\000%060d' 0 >of_32_bits && chmod +x of_32_bits
+check "doctor: 32 bits" 1 'is a program for 32-bit x86' "$psrun" doctor ./of_32_bits
+if command -v musl-gcc >/dev/null; then
+    musl-gcc -o of_musl serial.c && check "doctor: musl" 1 'is linked to musl' "$psrun" doctor ./of_musl
+fi
+if [ "$(id -u)" = 0 ]; then # another user's program, for whom root is another user
+    cp plain of_another && chown 65534 of_another && chmod u+s of_another
+    check "doctor: set-user-id" 1 "another user's rights" "$psrun" doctor ./of_another
+fi
+if command -v python3 >/dev/null; then # as a virtual environment has it
+    mkdir -p venv/bin && ln -s "$(command -v python3)" venv/bin/python
+    check "doctor: an environment's Python" 0 'verdict *yes' "$psrun" doctor venv/bin/python
+fi
 check "a program called doctor" 127 'doctor: no such program in PATH' env PATH=/nowhere "$psrun" -- doctor
 
 echo "$checks checks, $failed failed"

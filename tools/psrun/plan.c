@@ -164,6 +164,12 @@ static int look_at_elf(struct plan *p, struct elf *e, bool allow_library)
     return 0;
 }
 
+/* A library asked about needs no such right. */
+static int check_executable(struct plan *p)
+{
+    return !p->library && access(p->file, X_OK) != 0 ? fail(p, EXIT_CANNOT_RUN, "%s: %s", p->file, strerror(errno)) : 0;
+}
+
 /* For such programs the loader drops LD_LIBRARY_PATH, and LD_PRELOAD of names with a slash. */
 static int check_privileges(struct plan *p)
 {
@@ -265,7 +271,7 @@ int plan_make(struct plan *p, const char *program, const char *entities, const c
     if (!allow_library && access(p->file, X_OK) != 0)
         return fail(p, EXIT_CANNOT_RUN, "%s: %s", p->file, strerror(errno));
     struct elf e = {0};
-    if (look_at_elf(p, &e, allow_library) || check_privileges(p)) {
+    if (look_at_elf(p, &e, allow_library) || check_executable(p) || check_privileges(p)) {
         elf_close(&e);
         return p->status;
     }
