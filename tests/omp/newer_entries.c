@@ -11,6 +11,10 @@
 
 #include "check.h"
 
+#ifdef __clang__ /* the libomp that it links with has this in another library, of offloading */
+#pragma weak omp_target_is_present
+#endif
+
 static void *find(const char *name, const char *node)
 {
     void *p = dlvsym(RTLD_DEFAULT, name, node);
