@@ -116,7 +116,7 @@ static bool read_value(const char **p, struct ort_alloctrait *trait)
     errno = 0;
     trait->value = strtoul(at, &end, 10);
     *p = skip_blanks(end);
-    return errno == 0;
+    return errno == 0 && trait->value != ORT_TRAIT_DEFAULT; /* which is a number, too */
 }
 
 /* "key=value,key=value" to the end; how many, or -1. */
