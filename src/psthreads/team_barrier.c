@@ -138,11 +138,11 @@ static uint32_t take_published(struct ps_team *team)
     return head_of(word);
 }
 
-/* Publishes the batches from first to last, and counts `units` arrivals. False: the phase is over. */
+/* Publishes the batches from first to last, and counts `units` arrivals. False: the phase is over, and the caller behind it. */
 static bool publish(struct ps_team *team, struct ps_member *first, struct ps_member *last, uint32_t phase,
                     uint32_t units, bool *opens)
 {
-    uint64_t number = number_of(team, first), word = ps_load_relaxed(&team->barrier);
+    uint64_t number = number_of(team, first), word = ps_load_acquire(&team->barrier);
     do {
         if (phase_of(word) != phase)
             return false;
