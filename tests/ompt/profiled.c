@@ -4,7 +4,8 @@
 
 int main(void)
 {
-    volatile int sum = 0, by_tasks = 0; /* a task may run beside a member that has not been in the critical section yet */
+    volatile int sum = 0,
+                 by_tasks = 0; /* a task may run beside a member that has not been in the critical section yet */
     for (int i = 0; i < 5; i++) {
 #pragma omp parallel num_threads(3)
         {
@@ -18,7 +19,8 @@ int main(void)
         }
     }
     sum += by_tasks;
-    usleep(300000); /* EZTrace writes a broken trace where a kernel thread (the monitor) comes to life in the middle of its end */
+    usleep(
+        300000); /* EZTrace writes a broken trace where a kernel thread (the monitor) comes to life in the middle of its end */
     printf("%d\n", sum);
     return sum != 515;
 }
