@@ -14,8 +14,10 @@
  * Caller: the monitor. A root that opens an outermost region arms it where there is more than one root.
  * States (vp.turn): FREE -> ASKED (monitor, before the signal) -> HELD (the handler) -> FREE (monitor, with a wake-up, or the handler when its time
  * is over); ASKED -> INSIDE (the handler: the root is in a region or waits in its vp's loop) -> FREE (monitor, once the vp has passed a
- * scheduling point); ASKED -> FREE (monitor: the signal is late, or the code was not the program's). All by compare-and-swap, so each change has one
- * author; a handler that is late for its ASKED does nothing. No wake-up is needed for progress: who is held has a deadline of its own.
+ * scheduling point); ASKED -> FREE (monitor: the signal is late, or the code was not the program's). ASKED is stored by
+ * the monitor, which alone leaves FREE; all else is by compare-and-swap, so each change has one author, and a handler that is late for its ASKED does nothing.
+ * Limit: INSIDE is as old as the vp's last scheduling point. A root that has left its region since is not held, and counts as a team, until it opens
+ * another one. No wake-up is needed for progress: who is held has a deadline of its own.
  * Orderings: relaxed but for the release of ASKED, which the handler acquires: nothing else is handed over.
  *
  * A root that has a lock of the program's own in hand when it is held keeps it for HELD_NS at most, and only while the processors are in use.
