@@ -27,6 +27,7 @@ static int shorten(char *line, size_t body, const char *fmt, va_list ap)
 }
 
 const char *ps_warn_mark = "";
+bool ps_warn_quiet;
 
 static void write_line(const char *fmt, va_list ap, const char *mark)
 {
@@ -53,6 +54,8 @@ static void write_line(const char *fmt, va_list ap, const char *mark)
 void ps_warn(const char *fmt, ...)
 {
     va_list ap;
+    if (ps_warn_quiet)
+        return;
     va_start(ap, fmt);
     write_line(fmt, ap, ps_warn_mark);
     va_end(ap);

@@ -12,6 +12,8 @@
 PS_NORETURN PS_COLD void ps_fatal(const char *fmt, ...) PS_PRINTF(1, 2);
 /* "", or what tools of a peer's users look for in a warning. Written in the loader. */
 extern const char *ps_warn_mark;
+/* Nothing is warned of: somebody asked for that (KMP_WARNINGS). Written in the loader, or by who asks later. */
+extern bool ps_warn_quiet;
 PS_COLD void ps_warn(const char *fmt, ...) PS_PRINTF(1, 2);
 
 /* Always on: an invariant whose check is cheap where it stands. */

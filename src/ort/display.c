@@ -5,7 +5,7 @@
  * was given, in capitals. libgomp 12 has the same host's lines without "[host] ". Callers: the loader, or any thread.
  * The whole is put together first and written at once. Failures: no memory: nothing is shown.
  * Deviations: OMP_STACKSIZE is '0' where the default holds, as in libgomp. GOMP_SPINCOUNT is what libgomp would take for its own where it was not
- * given: here waiting is not counted in rounds then.
+ * given: here waiting is not counted in rounds then. Who loads the library in another's place may show them in that one's form (ort_display_env_otherwise).
  * OpenMP 5.2 sections 18.15, 21.7. */
 #include "display.h"
 
@@ -236,8 +236,15 @@ char *ort_display_env_text(bool verbose)
     return NULL;
 }
 
+void (*ort_display_env_otherwise)(bool verbose);
+enum ort_display_wish ort_display_env_wish;
+
 void ort_display_env(bool verbose)
 {
+    if (ort_display_env_otherwise != NULL) {
+        ort_display_env_otherwise(verbose);
+        return;
+    }
     char *text = ort_display_env_text(verbose);
     if (text != NULL)
         fputs(text, stderr);
@@ -260,7 +267,8 @@ void ort_display_env_read(void)
         length--;
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i]) == length && strncasecmp(at, words[i], length) == 0) {
-            if (i > 0)
+            ort_display_env_wish = (enum ort_display_wish)i;
+            if (i > 0 && ort_display_env_otherwise == NULL)
                 ort_display_env(i == 2);
             return;
         }

@@ -9,6 +9,10 @@ struct ort_thread;
 
 /* The initial ICVs on standard error, in libgomp's form; verbose: also what libgomp alone has. */
 void ort_display_env(bool verbose);
+/* Shows them in another form instead, from the first OpenMP call on; NULL: none does. Set in the loader, before the rest. */
+extern void (*ort_display_env_otherwise)(bool verbose);
+/* OMP_DISPLAY_ENV. */
+extern enum ort_display_wish { ORT_DISPLAY_NOTHING, ORT_DISPLAY_SOME, ORT_DISPLAY_VERBOSE } ort_display_env_wish;
 /* The same as text, to be freed; NULL: no memory. */
 char *ort_display_env_text(bool verbose);
 /* OMP_DISPLAY_ENV, OMP_AFFINITY_FORMAT. Once, in the loader, when all other variables have been read. */

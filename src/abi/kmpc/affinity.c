@@ -110,8 +110,7 @@ static bool read_number(const char **p, unsigned *out)
 
 static void complain(const char *name, const char *text, const char *what)
 {
-    if (!kmpc_settings.quiet)
-        ps_warn("%s=\"%s\" %s instead", name, text, what);
+    ps_warn("%s=\"%s\" %s instead", name, text, what);
 }
 
 /* --- KMP_HW_SUBSET ---------------------------------------------------------------------------------------------------------- */

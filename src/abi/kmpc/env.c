@@ -7,8 +7,9 @@
  * level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE.
  * KMP_AFFINITY and KMP_HW_SUBSET: affinity.c.
  * The order in which this and the core's own constructor run does not matter: each sets only what its variables say, and what is
- * set is used when the first OpenMP thread appears. By which name the library was loaded is found out before both: in libomp's place, warnings begin as
- * libomp's do ("OMP: Warning #N: "; people's scripts look for that), and unreadable places are what libomp takes them for. */
+ * set is used when the first OpenMP thread appears. Before both it is found out whether anything is warned of (KMP_WARNINGS holds for the whole runtime), and by
+ * which name the library was loaded: in libomp's place, warnings begin as libomp's do ("OMP: Warning #N: "; people's scripts look for that), OMP_DISPLAY_ENV
+ * has libomp's form, and unreadable places are what libomp takes them for. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "display.h"
 #include "env.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
@@ -29,8 +31,7 @@ struct kmpc_settings kmpc_settings = {.library = KMPC_THROUGHPUT, .blocktime_ms 
 
 static void complain(const char *name, const char *value, const char *what)
 {
-    if (!kmpc_settings.quiet)
-        ps_warn("%s=\"%s\" %s instead", name, value, what);
+    ps_warn("%s=\"%s\" %s instead", name, value, what);
 }
 
 /* "infinite", or a number of ms (default), us or s. */
@@ -83,9 +84,12 @@ static void read_blocktime(void)
 
 static void read_library(void)
 {
-    const char *text = os_env("KMP_LIBRARY");
-    if (text == NULL)
+    const char *text = os_env("KMP_LIBRARY"), *policy = os_env("OMP_WAIT_POLICY");
+    if (text == NULL) {
+        if (policy != NULL && strcasecmp(policy, "active") == 0)
+            kmpc_settings.library = KMPC_TURNAROUND; /* what kmp_get_library answers */
         return;
+    }
     if (strcasecmp(text, "serial") == 0) {
         kmpc_settings.library = KMPC_SERIAL;
         ort_settings.initial.thread_limit = 1;
@@ -164,29 +168,30 @@ bool kmpc_set_default(const char *name, const char *value)
         return parse_blocktime(value, &kmpc_settings.blocktime_ms);
     if (strcmp(name, "KMP_WARNINGS") != 0)
         return false;
-    kmpc_settings.quiet = strcasecmp(value, "off") == 0 || strcasecmp(value, "false") == 0 || strcmp(value, "0") == 0;
+    ps_warn_quiet = strcasecmp(value, "off") == 0 || strcasecmp(value, "false") == 0 || strcmp(value, "0") == 0;
     return true;
 }
 
 /* Before the other constructors of this library, which have no number. */
-__attribute__((constructor(101))) static void see_name(void)
+__attribute__((constructor(101))) static void see_first(void)
 {
     Dl_info of;
+    bool warnings = true;
+    os_env_bool("KMP_WARNINGS", &warnings, "true");
+    ps_warn_quiet = !warnings;
     if (!dladdr(&kmpc_settings, &of) || of.dli_fname == NULL)
         return;
     const char *slash = strrchr(of.dli_fname, '/'), *name = slash != NULL ? slash + 1 : of.dli_fname;
     if (strncmp(name, "libomp.", 7) != 0 && strncmp(name, "libiomp5.", 9) != 0)
         return;
     ort_env_as_libomp = true;
+    ort_display_env_otherwise = kmpc_display_env;
     ps_warn_mark = "OMP: Warning #1: ";
 }
 
 __attribute__((constructor)) static void load(void)
 {
-    bool warnings = true, throttle = true;
-    /* KMP_WARNINGS=off is also spelled 0 and false, as other switches. */
-    os_env_bool("KMP_WARNINGS", &warnings, "true");
-    kmpc_settings.quiet = !warnings;
+    bool throttle = true;
     if (os_env("OMP_STACKSIZE") == NULL)
         os_env_size("KMP_STACKSIZE", 1, &ort_settings.stack_bytes, "the default size");
     read_library();

@@ -2,6 +2,8 @@
 #ifndef PS_ABI_KMPC_ENV_H
 #define PS_ABI_KMPC_ENV_H
 
+#include <stddef.h>
+
 #include "compiler.h"
 
 enum kmpc_library { KMPC_SERIAL = 1, KMPC_TURNAROUND = 2, KMPC_THROUGHPUT = 3 };
@@ -11,8 +13,7 @@ enum kmpc_reduce { KMPC_REDUCE_ANY, KMPC_REDUCE_ATOMIC, KMPC_REDUCE_LOCK, KMPC_R
 struct kmpc_settings {
     enum kmpc_reduce reduce; /* KMP_FORCE_REDUCTION, KMP_DETERMINISTIC_REDUCTION */
     bool deterministic;
-    bool quiet; /* KMP_WARNINGS */
-    bool show;  /* KMP_SETTINGS: shown at the first need */
+    bool show; /* KMP_SETTINGS: shown at the first need */
     enum kmpc_library library;
     int32_t blocktime_ms;
 };
@@ -23,6 +24,10 @@ bool kmpc_set_default(const char *name, const char *value);
 
 /* KMP_SETTINGS: what is set. */
 void kmpc_settings_show(void);
+/* OMP_DISPLAY_ENV and omp_display_env in libomp's form. */
+void kmpc_display_env(bool verbose);
+/* Of a thread, where nothing was said: libomp's default. */
+size_t kmpc_stack_bytes(void);
 
 /* KMP_AFFINITY; KMP_HW_SUBSET is read when processors are counted first. In the loader. */
 void kmpc_affinity_env_read(void);

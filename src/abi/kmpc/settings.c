@@ -1,8 +1,12 @@
-/* KMP_SETTINGS: what the environment asks for and what has come of it, on standard error, in libomp's form.
+/* KMP_SETTINGS, and OMP_DISPLAY_ENV of programs that come with libomp: what the environment asks for and what has come of it, on standard
+ * error, in libomp's forms.
  *
- * Shown when a thread first asks in libomp's way, once; programs that never do (GCC's) do not see it, as under libgomp. Of the variables
- * only those are listed as effective which have an effect here: libomp's list is longer by its own internals.
- * The whole is put together first and written at once. Failures: no memory: nothing is shown. */
+ * KMP_SETTINGS is shown when a thread first asks in libomp's way, once; programs that never do (GCC's) do not see it, as under libgomp. So is
+ * OMP_DISPLAY_ENV where the library was loaded by libomp's name; loaded by libgomp's, the core shows it in libgomp's form. Of the variables only those are
+ * listed as effective which have an effect here: libomp's list is longer by its own internals.
+ * The values are the core's (ort_display_env_text), read line by line, and our own; sorted by name. The whole is put together first and
+ * written at once. Failures: no memory: nothing, or less, is shown.
+ * Deviations: OMP_PROC_BIND=true is shown as such, libomp shows its spread; OMP_NUM_TEAMS and levels as they hold here. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +14,10 @@
 #include <unistd.h> /* environ */
 
 #include "display.h"
+#include "env.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
+#include "os.h"
 #include "place.h"
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -35,9 +41,64 @@ static void show_given(FILE *f)
     free(given);
 }
 
-static const char *word(bool on) { return on ? "true" : "false"; }
+/* --- what is effective ------------------------------------------------------------------------------------------------------- */
 
-static void show_own(FILE *f)
+/* How a value is written: KMP_SETTINGS has quotes around texts and small letters in switches, OMP_DISPLAY_ENV quotes around all but bare words, and
+ * capitals. */
+enum form { TEXT, PLAIN, SWITCH, WORD, AFTER_NAME };
+
+struct row {
+    const char *name;
+    char *value; /* NULL: not defined */
+    enum form form;
+};
+
+#define ROWS 48
+struct rows {
+    struct row row[ROWS];
+    unsigned n;
+};
+
+static void PS_PRINTF(4, 5) add(struct rows *rows, const char *name, enum form form, const char *fmt, ...)
+{
+    if (rows->n == ROWS)
+        return;
+    struct row *row = &rows->row[rows->n++];
+    *row = (struct row){.name = name, .form = form};
+    va_list ap;
+    va_start(ap, fmt);
+    if (vasprintf(&row->value, fmt, ap) < 0)
+        row->value = NULL;
+    va_end(ap);
+}
+static void add_undefined(struct rows *rows, const char *name)
+{
+    if (rows->n < ROWS)
+        rows->row[rows->n++] = (struct row){.name = name};
+}
+static void add_switch(struct rows *rows, const char *name, bool on) { add(rows, name, SWITCH, "%d", on); }
+static void add_given(struct rows *rows, const char *name, const char *otherwise)
+{
+    const char *given = os_env(name);
+    if (given == NULL && otherwise == NULL)
+        add_undefined(rows, name);
+    else
+        add(rows, name, PLAIN, "%s", given != NULL ? given : otherwise);
+}
+
+/* With the largest unit that divides it. */
+static void add_size(struct rows *rows, const char *name, size_t bytes)
+{
+    static const char units[] = "\0kMGT";
+    unsigned unit = 0;
+    while (unit < 4 && bytes != 0 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    add(rows, name, PLAIN, "%zu%.1s", bytes, units + unit);
+}
+
+static void add_own(struct rows *rows)
 {
     static const char *const libraries[] = {
         [KMPC_SERIAL] = "serial", [KMPC_TURNAROUND] = "turnaround", [KMPC_THROUGHPUT] = "throughput"};
@@ -46,25 +107,57 @@ static void show_own(FILE *f)
                                           [KMPC_REDUCE_LOCK] = "critical",
                                           [KMPC_REDUCE_IN_ORDER] = "tree"};
     const struct kmpc_settings *s = &kmpc_settings;
-    if (s->blocktime_ms == KMPC_BLOCKTIME_INFINITE)
-        fputs("   KMP_BLOCKTIME=infinite\n", f);
-    else
-        fprintf(f, "   KMP_BLOCKTIME=%dms\n", s->blocktime_ms);
-    fprintf(f, "   KMP_DETERMINISTIC_REDUCTION=%s\n", word(s->deterministic));
-    fprintf(f, "   KMP_DISP_NUM_BUFFERS=%d\n", ORT_WS_RING);
-    fprintf(f, "   KMP_ENABLE_TASK_THROTTLING=%s\n", word(!ort_settings.unbounded_tasks));
+    bool forever = s->blocktime_ms == KMPC_BLOCKTIME_INFINITE; /* libomp counts microseconds */
+    add(rows, "KMP_BLOCKTIME", PLAIN, "%dms", forever ? INT32_MAX / 1000 : s->blocktime_ms);
+    add_switch(rows, "KMP_DETERMINISTIC_REDUCTION", s->deterministic);
+    add(rows, "KMP_DISP_NUM_BUFFERS", PLAIN, "%d", ORT_WS_RING);
+    add_switch(rows, "KMP_ENABLE_TASK_THROTTLING", !ort_settings.unbounded_tasks);
     if (methods[s->reduce] == NULL)
-        fputs("   KMP_FORCE_REDUCTION: value is not defined\n", f);
+        add_undefined(rows, "KMP_FORCE_REDUCTION");
     else
-        fprintf(f, "   KMP_FORCE_REDUCTION=%s\n", methods[s->reduce]);
-    fprintf(f, "   KMP_LIBRARY=%s\n", libraries[s->library]);
-    fputs("   KMP_SETTINGS=true\n", f);
-    fprintf(f, "   KMP_STACKSIZE=%zu\n", ort_settings.stack_bytes);
-    fprintf(f, "   KMP_WARNINGS=%s\n", word(!s->quiet));
+        add(rows, "KMP_FORCE_REDUCTION", PLAIN, "%s", methods[s->reduce]);
+    add(rows, "KMP_LIBRARY", PLAIN, "%s", libraries[s->library]);
+    add_switch(rows, "KMP_SETTINGS", s->show);
+    add_size(rows, "KMP_STACKSIZE", kmpc_stack_bytes());
+    add_switch(rows, "KMP_WARNINGS", !ps_warn_quiet);
 }
 
-/* A line of OMP_DISPLAY_ENV's ("  [host] NAME = 'VALUE'") as libomp has it: numbers and switches without quotes, the latter in small letters. */
-static void show_line(FILE *f, char *line)
+/* What the core does not show, or otherwise than libomp. */
+static void add_otherwise(struct rows *rows)
+{
+    const struct ort_icv *icv = &ort_settings.initial;
+    add(rows, "OMP_NESTED", AFTER_NAME, ": deprecated; max-active-levels-var=%d", icv->max_active_levels);
+    if (os_env("OMP_NUM_THREADS") == NULL)
+        add_undefined(rows, "OMP_NUM_THREADS");
+    add_size(rows, "OMP_STACKSIZE", kmpc_stack_bytes());
+    add(rows, "OMP_THREAD_LIMIT", PLAIN, "%u", icv->thread_limit > INT32_MAX ? INT32_MAX : icv->thread_limit);
+    if (icv->sched == ORT_SCHED_UNSET)
+        add(rows, "OMP_SCHEDULE", TEXT, "static"); /* libgomp's programs have another default */
+    if (ort_places_name() != NULL)
+        add(rows, "OMP_PLACES", TEXT, "%s", ort_places_name());
+    static const char *const displays[] = {"FALSE", "TRUE", "VERBOSE"};
+    add(rows, "OMP_DISPLAY_ENV", PLAIN, "%s", displays[ort_display_env_wish]);
+    add_given(rows, "OMP_TOOL", "enabled");
+    add_given(rows, "OMP_TOOL_LIBRARIES", NULL);
+    add_given(rows, "OMP_TOOL_VERBOSE_INIT", NULL);
+}
+
+static bool has(const struct rows *rows, const char *name)
+{
+    for (unsigned i = 0; i < rows->n; i++)
+        if (strcmp(rows->row[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void lower(char *text)
+{
+    for (; *text != '\0'; text++)
+        *text = (char)tolower((unsigned char)*text);
+}
+
+/* A line of the core's: "  [host] NAME = 'VALUE'"; it must stay where it is. */
+static void add_line(struct rows *rows, char *line)
 {
     char *behind = strstr(line, "] "), *name = behind != NULL ? behind + 2 : line + strspn(line, " "),
          *value = strstr(name, " = '");
@@ -74,43 +167,87 @@ static void show_line(FILE *f, char *line)
     *value = '\0';
     value += 4;
     line[length - 1] = '\0';
-    if (name[0] == '_' || strncmp(name, "GOMP", 4) == 0)
+    if (name[0] == '_' || strncmp(name, "GOMP", 4) == 0 || has(rows, name))
         return;
-    if (strcmp(name, "OMP_PLACES") == 0 && ort_places_name() != NULL)
-        fprintf(f, "   %s='%s'\n", name, ort_places_name());
-    else if (strcmp(name, "OMP_SCHEDULE") == 0 && ort_settings.initial.sched == ORT_SCHED_UNSET)
-        fprintf(f, "   %s='static'\n", name); /* libgomp's programs have another default */
-    else if (*value == '\0')
-        fprintf(f, "   %s: value is not defined\n", name);
-    else if (strcmp(value, "TRUE") == 0 || strcmp(value, "FALSE") == 0)
-        fprintf(f, "   %s=%s\n", name, word(*value == 'T'));
-    else if (value[strspn(value, "0123456789")] == '\0')
-        fprintf(f, "   %s=%s\n", name, value);
+    bool words = strcmp(name, "OMP_PROC_BIND") == 0 || strcmp(name, "OMP_SCHEDULE") == 0;
+    if (words)
+        lower(value);
+    if (*value == '\0')
+        add_undefined(rows, name);
+    else if (!words && (strcmp(value, "TRUE") == 0 || strcmp(value, "FALSE") == 0))
+        add_switch(rows, name, *value == 'T');
+    else if (words || strcmp(name, "OMP_NUM_THREADS") == 0 || strcmp(name, "OMP_PLACES") == 0 ||
+             strcmp(name, "OMP_AFFINITY_FORMAT") == 0)
+        add(rows, name, TEXT, "%s", value);
     else
-        fprintf(f, "   %s='%s'\n", name, value);
+        add(rows, name, strcmp(name, "OMP_TARGET_OFFLOAD") == 0 ? WORD : PLAIN, "%s", value);
 }
 
-static void show_core(FILE *f)
+static int by_row(const void *a, const void *b)
 {
+    return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
+}
+
+/* All rows, sorted, in one of the two forms. */
+static void show_rows(FILE *f, bool own, bool display)
+{
+    struct rows rows = {.n = 0};
+    if (own)
+        add_own(&rows);
+    add_otherwise(&rows);
     char *text = ort_display_env_text(false), *rest = text;
     for (char *line; (line = strsep(&rest, "\n")) != NULL;)
-        show_line(f, line);
+        add_line(&rows, line);
+    qsort(rows.row, rows.n, sizeof *rows.row, by_row);
+    const char *before = display ? "  [host] " : "   ";
+    for (unsigned i = 0; i < rows.n; i++) {
+        const struct row *r = &rows.row[i];
+        bool quoted = r->form == TEXT || (display && (r->form == PLAIN || r->form == SWITCH));
+        const char *quote = quoted ? "'" : "", *value = r->value;
+        if (r->form == SWITCH && value != NULL)
+            value = *value == '1' ? (display ? "TRUE" : "true") : (display ? "FALSE" : "false");
+        else if (!display && r->form == PLAIN && value != NULL && strcmp(r->name, "OMP_DISPLAY_ENV") == 0)
+            lower(r->value);
+        if (value == NULL)
+            fprintf(f, "%s%s: value is not defined\n", before, r->name);
+        else if (r->form == AFTER_NAME)
+            fprintf(f, "%s%s%s\n", before, r->name, value);
+        else
+            fprintf(f, "%s%s=%s%s%s\n", before, r->name, quote, value, quote);
+        free(r->value);
+    }
     free(text);
 }
 
-void kmpc_settings_show(void)
+/* --- the two displays --------------------------------------------------------------------------------------------------------- */
+
+static void write_whole(void (*write_to)(FILE *f, bool verbose), bool verbose)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *f = open_memstream(&text, &bytes);
     if (f == NULL)
         return;
-    show_given(f);
-    fputs("\nEffective settings:\n\n", f);
-    show_own(f);
-    show_core(f);
-    fputc('\n', f);
+    write_to(f, verbose);
     if (fclose(f) == 0)
         fputs(text, stderr);
     free(text);
 }
+
+static void settings(FILE *f, PS_UNUSED bool verbose)
+{
+    show_given(f);
+    fputs("\nEffective settings:\n\n", f);
+    show_rows(f, true, false);
+    fputc('\n', f);
+}
+
+static void environment(FILE *f, bool verbose)
+{
+    fputs("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n   _OPENMP='201611'\n", f);
+    show_rows(f, verbose, true);
+    fputs("OPENMP DISPLAY ENVIRONMENT END\n\n\n", f);
+}
+
+void kmpc_settings_show(void) { write_whole(settings, false); }
+void kmpc_display_env(bool verbose) { write_whole(environment, verbose); }

@@ -53,6 +53,8 @@ void kmpc_asked_as_libomp(void)
     ort_env_read_late();
     if (kmpc_settings.show)
         kmpc_settings_show();
+    if (ort_display_env_otherwise != NULL && ort_display_env_wish != ORT_DISPLAY_NOTHING)
+        kmpc_display_env(ort_display_env_wish == ORT_DISPLAY_VERBOSE);
 }
 
 PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)

@@ -16,21 +16,18 @@
 
 #define DEFAULT_STACK_BYTES ((size_t)8 << 20)
 
-static size_t stack_bytes(void)
-{
-    return ort_settings.stack_bytes != 0 ? ort_settings.stack_bytes : DEFAULT_STACK_BYTES;
-}
+size_t kmpc_stack_bytes(void) { return ort_settings.stack_bytes != 0 ? ort_settings.stack_bytes : DEFAULT_STACK_BYTES; }
 static void set_stack_bytes(size_t bytes)
 {
     if (bytes != 0)
         ort_settings.stack_bytes = bytes;
 }
-static int stack_bytes_int(void) { return stack_bytes() > INT_MAX ? INT_MAX : (int)stack_bytes(); }
+static int stack_bytes_int(void) { return kmpc_stack_bytes() > INT_MAX ? INT_MAX : (int)kmpc_stack_bytes(); }
 
 PS_EXPORT int kmp_get_stacksize(void) { return stack_bytes_int(); }
 PS_EXPORT int32_t kmp_get_stacksize_(void) { return stack_bytes_int(); }
-PS_EXPORT size_t kmp_get_stacksize_s(void) { return stack_bytes(); }
-PS_EXPORT size_t kmp_get_stacksize_s_(void) { return stack_bytes(); }
+PS_EXPORT size_t kmp_get_stacksize_s(void) { return kmpc_stack_bytes(); }
+PS_EXPORT size_t kmp_get_stacksize_s_(void) { return kmpc_stack_bytes(); }
 PS_EXPORT void kmp_set_stacksize(int bytes) { set_stack_bytes(bytes > 0 ? (size_t)bytes : 0); }
 PS_EXPORT void kmp_set_stacksize_(const int32_t *bytes) { set_stack_bytes(*bytes > 0 ? (size_t)*bytes : 0); }
 PS_EXPORT void kmp_set_stacksize_s(size_t bytes) { set_stack_bytes(bytes); }
@@ -66,10 +63,10 @@ PS_EXPORT void kmp_set_library_turnaround_(void) { set_library(KMPC_TURNAROUND);
 PS_EXPORT void kmp_set_library_throughput(void) { set_library(KMPC_THROUGHPUT); }
 PS_EXPORT void kmp_set_library_throughput_(void) { set_library(KMPC_THROUGHPUT); }
 
-PS_EXPORT void kmp_set_warnings_on(void) { kmpc_settings.quiet = false; }
-PS_EXPORT void kmp_set_warnings_on_(void) { kmpc_settings.quiet = false; }
-PS_EXPORT void kmp_set_warnings_off(void) { kmpc_settings.quiet = true; }
-PS_EXPORT void kmp_set_warnings_off_(void) { kmpc_settings.quiet = true; }
+PS_EXPORT void kmp_set_warnings_on(void) { ps_warn_quiet = false; }
+PS_EXPORT void kmp_set_warnings_on_(void) { ps_warn_quiet = false; }
+PS_EXPORT void kmp_set_warnings_off(void) { ps_warn_quiet = true; }
+PS_EXPORT void kmp_set_warnings_off_(void) { ps_warn_quiet = true; }
 
 /* Settings as text ("KMP_BLOCKTIME=1|..."): the environment is read when the library is loaded, so that most come too late. */
 static void set_defaults(const char *text)
@@ -79,7 +76,7 @@ static void set_defaults(const char *text)
         char *value = strchr(one, '=');
         if (value != NULL)
             *value++ = '\0';
-        if (*one != '\0' && (value == NULL || !kmpc_set_default(one, value)) && !kmpc_settings.quiet)
+        if (*one != '\0' && (value == NULL || !kmpc_set_default(one, value)) && !ps_warn_quiet)
             ps_warn("kmp_set_defaults(\"%s%s%s\") cannot be set now; using the environment instead", one,
                     value == NULL ? "" : "=", value == NULL ? "" : value);
     }
