@@ -145,8 +145,9 @@ uint32_t ee_barrier_phase(struct ee_team *team);
 /* Takes one unit; true: it was the last, the caller must call ee_barrier_release. May be called for a member by somebody
  * else of the team (the last of its tasks). */
 bool ee_barrier_arrive(struct ee_team *team);
-/* Opens the barrier: next phase, everybody in ee_barrier_await of this phase returns EE_RELEASED. */
-void ee_barrier_release(struct ee_team *team);
+/* Opens the barrier: next phase, everybody in ee_barrier_await of this phase returns EE_RELEASED. True: others want the caller's carrier
+ * first; ee_yield as soon as it may switch. */
+bool ee_barrier_release(struct ee_team *team);
 /* Member id arrives and waits: as ee_barrier_arrive, and where it was not the last (EE_LAST: ee_barrier_release is the caller's), as
  * ee_barrier_await. Cheaper than both, since who will wait anyway need not be counted at once. [switches] */
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase);

@@ -522,9 +522,11 @@ void ort_task_barrier(struct ort_thread *thread)
     if (met == EE_LAST) {
         if (PS_UNLIKELY(ort_settings.cancellation))
             ps_store_relaxed(&team->tasks.loop_cancelled, 0);
-        ee_barrier_release(&team->ee);
+        bool polite = ee_barrier_release(&team->ee);
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wake_barrier(team);
+        if (PS_UNLIKELY(polite))
+            ee_yield();
     }
     /* With tasks about, members wait in the sleepers' list; then await only orders what the others did before what follows. */
     while (met == EE_INTERRUPTED) {

@@ -87,8 +87,10 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
     if (ready && !orphan)
         s->holder = vp;
     s->bound += bound != 0;
-    if (root && !orphan)
-        progress_preempt(vp); /* again at each tick: what it interrupts may not be ready to go */
+    if (root && !orphan) {
+        ps_store_relaxed(&vp->root_first, 1); /* the next such stall is avoided */
+        progress_preempt(vp);                 /* again at each tick: what it interrupts may not be ready to go */
+    }
 }
 
 static struct survey look(void)

@@ -137,7 +137,8 @@ void ps_team_run(struct ps_team *team, unsigned id);
 /* The barrier of the team's members: see ee.h for the contract. */
 uint32_t ps_team_barrier_phase(struct ps_team *team);
 bool ps_team_barrier_arrive(struct ps_team *team);
-void ps_team_barrier_release(struct ps_team *team);
+/* True: the caller should yield when it can: its vp's root waits behind it. */
+bool ps_team_barrier_release(struct ps_team *team);
 enum ps_met { PS_MET_RELEASED, PS_MET_CALLED, PS_MET_LAST };
 enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase);
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase); /* true: released */

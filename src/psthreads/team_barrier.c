@@ -45,6 +45,10 @@
  * publishing compare-and-swap (release) and read after the taking (acquire). A member's context may still be about to be saved when it is readied;
  * uth.running orders that, as ever (sched.h).
  *
+ * Who opens the barrier goes on at once, and a root that waited on its vp stands behind it. A program whose members spin for what the first of them does
+ * behind the barrier would stall there each time until the monitor comes; so where that has happened (vp.root_first) the opener lets the
+ * root go first. Elsewhere it would be a switch more a barrier.
+ *
  * Who stands on a kernel thread's own stack (a root) is in no queue: it waits in waiters.root and is readied by itself. Teams
  * whose members have a vp each, and members bound to places, do not use the lists: they spin, then block as batches of one.
  *
@@ -286,7 +290,7 @@ bool ps_team_barrier_arrive(struct ps_team *team)
     return left_of(ps_sub_acq_rel(&team->barrier, 1)) == 1;
 }
 
-void ps_team_barrier_release(struct ps_team *team)
+bool ps_team_barrier_release(struct ps_team *team)
 {
     uint64_t phase = (phase_of(ps_load_relaxed(&team->barrier)) + 1) & PHASE_MASK;
     uint64_t word = ps_xchg_seq(&team->barrier, phase << PHASE_SHIFT | team->n);
@@ -295,6 +299,7 @@ void ps_team_barrier_release(struct ps_team *team)
     struct vp *vp = ps_vp();
     if (vp_has_waiters(vp) && vp->waiters.team == team)
         ready_waiters(vp);
+    return PS_UNLIKELY(ps_load_relaxed(&vp->root_first)) && ps_load_relaxed(&vp->pinned);
 }
 
 /* Spins for the phase to end. 1: ended, -1: the member is called away, 0: the limit was reached. */
@@ -401,8 +406,8 @@ void ps_team_barrier_wait(struct ps_team *team, unsigned id)
 {
     uint32_t phase = ps_team_barrier_phase(team);
     enum ps_met met = ps_team_barrier_meet(team, id, phase);
-    if (met == PS_MET_LAST)
-        ps_team_barrier_release(team);
+    if (met == PS_MET_LAST && ps_team_barrier_release(team))
+        ps_yield();
     else if (met == PS_MET_CALLED)
         while (!await_alone(team, id, phase, false))
             continue;

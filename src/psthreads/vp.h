@@ -113,7 +113,9 @@ struct vp {
     _Atomic int tid;            /* the system's number of its kernel thread; for the monitor */
     _Atomic uint32_t wake_word; /* 1: a wake is due; taken by the vp */
     _Atomic uint32_t turn;      /* turns.h */
-    _Atomic uint32_t attached;  /* 1: a kernel thread carries it */
+    _Atomic uint32_t
+        root_first; /* 1: its root was stuck behind a thread here; the monitor sets it for good, who opens a barrier here reads it */
+    _Atomic uint32_t attached; /* 1: a kernel thread carries it */
     /* Workers: PS_WORKER_...; written by who has taken the bit of one that is NONE (idle.c), and by quiesce. */
     _Atomic uint32_t started;
 };

@@ -171,7 +171,7 @@ void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(team_of(team));
 
 uint32_t ee_barrier_phase(struct ee_team *team) { return ps_team_barrier_phase(team_of(team)); }
 bool ee_barrier_arrive(struct ee_team *team) { return ps_team_barrier_arrive(team_of(team)); }
-void ee_barrier_release(struct ee_team *team) { ps_team_barrier_release(team_of(team)); }
+bool ee_barrier_release(struct ee_team *team) { return ps_team_barrier_release(team_of(team)); }
 _Static_assert((int)PS_MET_RELEASED == EE_RELEASED && (int)PS_MET_CALLED == EE_INTERRUPTED &&
                    (int)PS_MET_LAST == EE_LAST,
                "ps_met is ee_await by another name");

@@ -465,12 +465,13 @@ static void signal_members(struct team *team, int how_many)
         os_wake(&team->signal, how_many);
 }
 
-void ee_barrier_release(struct ee_team *t)
+bool ee_barrier_release(struct ee_team *t)
 {
     struct team *team = team_of(t);
     ps_store_relaxed(&team->arrivals_left, team->n);
     ps_store_seq(&team->phase, ps_load_relaxed(&team->phase) + 1);
     signal_members(team, INT32_MAX);
+    return false;
 }
 
 static bool called_away(struct team *team, bool interruptible, uint32_t calls)
