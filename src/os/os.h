@@ -141,6 +141,8 @@ int os_affinity_narrow(const struct os_cpuset *set);
 /* CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors rounded up;
  * 0 where there is no limit. Read anew at each call. */
 unsigned os_cpu_quota(void);
+/* What the first call of os_num_procs or of this found. */
+unsigned os_cpu_quota_at_start(void);
 /* Processors worth using at once: affinity mask and quota, at least 1. Cheap: no topology is read. */
 unsigned os_num_procs(void);
 /* The processor that runs the caller now. */

@@ -96,9 +96,22 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu)
     if (places() != NULL || n == 0)
         return places() != NULL;
     struct ps_places *all = ps_places_make(ps_rt.num_vps, n, first, cpu), *none = NULL;
-    if (all != NULL && !ps_cas_acq_rel(&ps_rt.places, &none, all))
+    if (all != NULL && !ps_cas_seq(&ps_rt.places, &none, all))
         ps_places_free(all);
+    ps_bind_resting();
     return places() != NULL;
+}
+
+/* The table is published before the limit is read here, the limit stored before the table is read by who changes it: one sees the other. */
+void ps_bind_resting(void)
+{
+    struct ps_places *all = ps_load_seq(&ps_rt.places);
+    if (all == NULL)
+        return;
+    if (ps_load_seq(&ps_rt.limit) < ps_rt.num_vps)
+        ps_or_seq(&all->open, PS_BIND_RESTING);
+    else
+        ps_and_seq(&all->open, ~(uint32_t)PS_BIND_RESTING);
 }
 
 void ps_bind_after_fork_in_child(void)
@@ -275,7 +288,7 @@ bool ps_bind_mail(struct vp *self, struct ps_member *m, unsigned id)
 void ps_bind_starving(bool starving)
 {
     struct ps_places *all = places();
-    if (starving && !ps_load_relaxed(&all->open))
+    if (starving && !(ps_load_relaxed(&all->open) & PS_BIND_STARVING))
         ps_or_seq(&all->open, PS_BIND_STARVING);
     else if (!starving && ps_load_relaxed(&all->open) & PS_BIND_STARVING)
         ps_and_seq(&all->open, ~(uint32_t)PS_BIND_STARVING);

@@ -63,10 +63,11 @@ struct ps_places {
     struct ps_place *place; /* [n] */
     unsigned *first;        /* [num_vps + 1]: vp v is at home in the places at[first[v]] .. at[first[v + 1] - 1] */
     unsigned *at;
-    /* not 0: every vp looks into every place's queue. STARVING: the monitor's. FOR_GOOD: a home's kernel thread was refused. */
+    /* not 0: every vp looks into every place's queue. STARVING: the monitor's. FOR_GOOD: a home's kernel thread was refused. RESTING: some
+     * vps rest, which may be all homes of a place (rest.h). */
     PS_LINE_ALIGNED _Atomic uint32_t open;
 };
-enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2 };
+enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_RESTING = 4 };
 /* Makes the table: place p has processors cpu[first[p]] .. cpu[first[p + 1] - 1]. NULL: no memory. */
 struct ps_places *ps_places_make(unsigned num_vps, unsigned n, const unsigned *first, const unsigned *cpu);
 void ps_places_free(struct ps_places *all);
@@ -89,6 +90,8 @@ unsigned ps_bind_pending(struct vp *vp);
 void ps_bind_starving(bool starving);
 /* A worker cannot run: whoever looks for work does its places' as well. */
 void ps_bind_home_lost(void);
+/* The limit below which vps do not rest has changed. */
+void ps_bind_resting(void);
 /* By mail to a home vp of the member's place that has nothing to do; false: there is none. */
 bool ps_bind_mail(struct vp *self, struct ps_member *m, unsigned id);
 void ps_bind_after_fork_in_child(void);

@@ -9,7 +9,7 @@
  *   3. As 1, and ps_idle.parks is what it was before 1.
  * A bit is cleared by who wakes its vp and set only by a vp that parks, which counts in parks before. So between 1 and 3 no bit was clear, and
  * during 2 no vp ran anything but this look. Roots are among them: a root's bit is set while it waits in the runtime and its vp found nothing.
- *   4. The process has no kernel thread but those that carry attached vps, and the monitor, which readies nothing.
+ *   4. The process has no kernel thread but those that carry attached vps, those that rest, and the monitor, which readies nothing.
  * So nobody is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a signal that comes
  * later, which may call next to nothing of OpenMP; a debugger. Hence the report is a report: the vps go on to sleep as they would.
  *
@@ -82,7 +82,8 @@ int64_t deadlock_look(struct vp *vp, unsigned looks)
     if (!all_parked(&carried) || ps_load_relaxed(&said) || ps_load_seq(&ps_rt.stopping) || something_ready() ||
         !all_parked(&again) || again != carried || ps_load_seq(&ps_idle.parks) != parks)
         return -1;
-    unsigned kernel_threads = os_count_kernel_threads(), ours = carried + progress_runs() + dump_request_runs();
+    unsigned kernel_threads = os_count_kernel_threads(),
+             ours = carried + rest_count() + progress_runs() + dump_request_runs();
     if (kernel_threads != ours) {
         int64_t wait_ns = FIRST_RETRY_NS;
         for (unsigned i = 0; i < looks; i++)

@@ -18,7 +18,7 @@ const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field 
     M(ps_runtime, num_vps), M(ps_runtime, num_slots), M(ps_runtime, vp), M(ps_runtime, has_global), M(ps_runtime, global),
     M(ps_runtime, tls), M(ps_idle, word), M(ps_idle, bits), M(ps_progress, spares), M(ps_progress, starving),
     M(vp, current), M(vp, uth), M(vp, is_guest), M(vp, is_spare), M(vp, id), M(vp, queue), M(vp, mail), M(vp, pinned),
-    M(vp, ticks), M(vp, tid), M(vp, attached), M(vp, started), M(vp, native), M(vp, root),
+    M(vp, ticks), M(vp, tid), M(vp, attached), M(vp, rest), M(vp, started), M(vp, native), M(vp, root),
     M(ps_queue, count), M(ps_queue, items), M(ps_list, next), M(ps_item, link), M(ps_item, kind),
     M(psthread, flags), M(psthread, state), M(psthread, level), M(psthread, team_id), M(psthread, uth), M(psthread, vp),
     M(psthread, local), M(psthread, fn), M(psthread, arg), M(psthread, parent), M(ps_member, team),

@@ -10,6 +10,7 @@
  * instruction, as OBJECT+OFFSET for addr2line, with the function's name where the object has one. That is a search, not an unwinding; gdb
  * shows the whole stack (tools/gdb). Rejected: the unwinder of libgcc_s (takes the dynamic linker's lock, and only sees this process). */
 #include "dump.h"
+#include "rest.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -379,7 +380,10 @@ static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
     const char *kind = byte(vp + at("vp.is_spare")) ? "spare" : byte(vp + at("vp.is_guest")) ? "guest" : "regular";
     char who[120] = "";
     if (!word(vp + at("vp.attached"))) {
-        if (word(vp + at("vp.queue") + at("ps_queue.count")))
+        if (word(vp + at("vp.rest")) == PS_RESTS)
+            say("vp %u (%s, LWP %u): rests, above what the system allows; %u ready", i, kind, tid,
+                word(vp + at("vp.queue") + at("ps_queue.count")));
+        else if (word(vp + at("vp.queue") + at("ps_queue.count")))
             say("vp %u (%s): no kernel thread; %u ready", i, kind, word(vp + at("vp.queue") + at("ps_queue.count")));
     } else if (current) {
         identity(current, who, sizeof who);
@@ -390,7 +394,7 @@ static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
         say("vp %u (%s, LWP %u): %s; %u ready%s", i, kind, tid, parked ? "sleeps" : "looks for work",
             word(vp + at("vp.queue") + at("ps_queue.count")), mail > 1 ? "; mail waits" : "");
     }
-    if (pointer(vp + at("vp.pinned")))
+    if (pointer(vp + at("vp.pinned")) && word(vp + at("vp.rest")) == PS_REST_NO)
         say("  its root is ready");
     say_queue("in its queue:", vp + at("vp.queue"));
 }

@@ -35,6 +35,20 @@ void idle_never_start(struct vp *vp)
         ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
 }
 
+bool idle_take_unstarted(struct vp *vp)
+{
+    if (ps_load_acquire(&vp->started) != PS_WORKER_NONE || !bit_take(vp->id))
+        return false;
+    ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
+    return true;
+}
+
+void idle_give_unstarted(struct vp *vp)
+{
+    ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED); /* before the bit, which lets a waker take it off again */
+    bit_set(vp->id);
+}
+
 bool idle_anything_ready(void)
 {
     unsigned n = ps_load_acquire(&ps_rt.num_slots);
@@ -95,6 +109,7 @@ static bool start_taken(struct vp *vp)
     ps_store_release(&vp->started, PS_WORKER_REFUSED);
     ps_bind_home_lost();
     ps_sub_seq(&ps_idle.word, 1);
+    ps_store_relaxed(&vp->pinned, NULL);                   /* a request to rest */
     uint64_t mail = ps_xchg_acq_rel(&vp->mail, MAIL_BUSY); /* no more of it, and what came must be run elsewhere */
     if (mail > MAIL_IDLE) {
         struct vp *here = ps_vp();

@@ -57,6 +57,10 @@ void idle_init(unsigned num_workers_first, unsigned num_vps);
 /* Worker vp, counted as parked by idle_init, is carried by the caller: nobody starts a kernel thread for it. */
 void idle_never_start(struct vp *vp);
 
+/* Worker vp, which has no kernel thread, no longer counts as parked and cannot be started; false: it has one, or is about to. And back. */
+bool idle_take_unstarted(struct vp *vp);
+void idle_give_unstarted(struct vp *vp);
+
 /* vp begins and ends a search; search_end does the last searcher's duty. */
 void idle_search_begin(struct vp *vp);
 void idle_search_end(struct vp *vp);

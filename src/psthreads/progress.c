@@ -27,6 +27,8 @@ static os_thread thread;
 enum { NONE, STARTING, RUNNING, REFUSED };
 static _Atomic uint32_t alive;
 static _Atomic uint32_t stop_word;
+/* Of ps_progress.armed. Who finds it set does nothing: the monitor looks what is ready after each. */
+enum { WATCH = 1, GLANCE };
 /* What was seen of each vp at the last change; the monitor's own. */
 static struct {
     uint64_t ticks, cpu_ns;
@@ -63,10 +65,13 @@ static bool really_stuck(struct vp *vp, unsigned id)
     return used || sleeping;
 }
 
+/* What is pinned to a worker's vp is its request to rest (rest.h). */
+static bool root_ready(struct vp *vp) { return ps_load_seq(&vp->pinned) && (vp->is_guest || vp->id == 0); }
+
 static void look_at(struct vp *vp, unsigned id, struct survey *s)
 {
     unsigned bound = ps_places_on() ? ps_bind_pending(vp) : 0, ready = ps_load_relaxed(&vp->queue.count) + bound;
-    bool root = ps_load_relaxed(&vp->pinned) != NULL;
+    bool root = root_ready(vp);
     s->pending += ready;
     s->roots += root;
     uint64_t ticks = ps_load_relaxed(&vp->ticks);
@@ -154,6 +159,7 @@ static void watch(void)
     uint64_t next_ns = 0;
     while (quiet < QUIET_TICKS && !ps_load_acquire(&stop_word)) {
         os_park(&stop_word, 0, turns ? QUICK_TICK_NS : tick_ns());
+        rest_look();
         turns = turns_look(pending);
         if (turns && os_now_ns() < next_ns)
             continue;
@@ -187,7 +193,7 @@ static bool some_root_ready(void)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (vp && ps_load_seq(&vp->pinned))
+        if (vp && root_ready(vp))
             return true;
     }
     return false;
@@ -202,19 +208,21 @@ static void *progress_main(void *arg)
             os_park(&ps_progress.armed, 0, OS_FOREVER);
             continue;
         }
-        watch();
+        if (ps_load_acquire(&ps_progress.armed) == WATCH)
+            watch();
+        else
+            rest_look();
         ps_store_seq(&ps_progress.armed, 0);
         if (!ps_load_acquire(&stop_word) &&
             (idle_anything_ready() || some_root_ready() || (ps_places_on() && ps_bind_anything(NULL))))
-            ps_store_seq(&ps_progress.armed, 1);
+            ps_store_seq(&ps_progress.armed, WATCH);
     }
     return NULL;
 }
 
-void progress_arm_slow(void)
+/* `armed` has been set: its kernel thread sees that. */
+static void wake_monitor(void)
 {
-    if (ps_xchg_seq(&ps_progress.armed, 1))
-        return;
     uint32_t none = NONE;
     if (PS_UNLIKELY(ps_cas_acq_rel(&alive, &none, STARTING))) {
         /* No signal is ever handled on it. Refused, some times: no monitor; what never starves runs all the same. */
@@ -234,6 +242,19 @@ void progress_arm_slow(void)
         return;
     }
     os_wake(&ps_progress.armed, 1);
+}
+
+void progress_arm_slow(void)
+{
+    if (!ps_xchg_seq(&ps_progress.armed, WATCH))
+        wake_monitor();
+}
+
+void progress_glance(void)
+{
+    uint32_t no = 0;
+    if (ps_cas_seq(&ps_progress.armed, &no, GLANCE))
+        wake_monitor();
 }
 
 unsigned progress_runs(void) { return ps_load_acquire(&alive) == RUNNING; }

@@ -8,7 +8,7 @@
  * -> looks every PROGRESS_TICK_NS until nothing has been pending for a while -> disarmed.
  * No starvation is overlooked: it disarms (exchange, seq_cst), then looks at every queue under its lock, and arms itself again if
  * something is there; an insertion that comes after that look reads `armed` after the lock that the look released (the
- * same argument as in idle.h).
+ * same argument as in idle.h). The same after a single look at what the system allows (rest.h), during which insertions find it armed.
  *
  * Starving: some vp has passed no scheduling point for PROGRESS_STALL_NS although its kernel thread has used the processor or
  * sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind it, and no vp is idle.
@@ -33,7 +33,7 @@
 struct vp;
 
 struct ps_progress {
-    PS_LINE_ALIGNED _Atomic uint32_t armed; /* anyone sets 1, the monitor sets 0 */
+    PS_LINE_ALIGNED _Atomic uint32_t armed; /* anyone sets 1 (watch) or 2 (one look: rest.h), the monitor sets 0 */
     _Atomic uint32_t starving;              /* the monitor writes; spares read */
     _Atomic uint32_t spares;                /* alive */
     _Atomic uint32_t coming; /* of these: started, and not run yet; the monitor adds, each takes itself off */
@@ -48,6 +48,9 @@ static inline void progress_arm(void)
     if (PS_UNLIKELY(!ps_load_relaxed(&ps_progress.armed)))
         progress_arm_slow();
 }
+
+/* The monitor looks once at what the system allows. */
+void progress_glance(void);
 
 /* After a root was made ready. */
 static inline void progress_arm_for_root(void)

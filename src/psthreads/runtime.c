@@ -67,8 +67,9 @@ void *vp_worker_main(void *arg)
     vp->own_errno = &errno;
     ps_store_release(&vp->attached, 1);
     vp->place = 0; /* of the kernel thread that carried it before */
-    if (vp->is_spare) {
+    if (vp->is_spare || vp->by_monitor)
         os_signals_take();
+    if (vp->is_spare) {
         ps_sub_release(&ps_progress.coming, 1);
     }
     vp_enter_loop(vp);
@@ -87,6 +88,7 @@ int vp_start_worker(struct vp *vp)
 {
     static _Atomic uint32_t said;
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    vp->by_monitor = ps_vp() == NULL;
     bind_lift();
     int err = os_thread_start(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
     bind_lower();
@@ -123,7 +125,6 @@ static struct vp *vp_new(unsigned id, bool is_guest)
 
 /* Pauses that take about as long as blocking and being resumed: two switches, two queue operations (balder-threads-2004
  * section 2 measures the same at start-up). */
-#define RECHECK_NS 4000
 static unsigned measure_spin_limit(void)
 {
     enum { PAUSES = 64, TARGET_NS = 400 };
@@ -131,7 +132,7 @@ static unsigned measure_spin_limit(void)
     for (int i = 0; i < PAUSES; i++)
         cpu_pause();
     uint64_t cycles = cpu_cycles() - c0, ns = os_now_ns() - t0;
-    ps_rt.recheck_cycles = cycles * RECHECK_NS / (ns ? ns : 1);
+    ps_rt.recheck_cycles = cycles * PS_RECHECK_NS / (ns ? ns : 1);
     uint64_t limit = TARGET_NS * PAUSES / (ns ? ns : 1);
     return limit < 4 ? 4 : limit > 400 ? 400 : (unsigned)limit;
 }
@@ -159,6 +160,7 @@ void ps_recheck_tls(void)
         return;
     vp->rechecked_at = now;
     dump_request_look();
+    rest_remind(now);
     if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps)) {
         ps_apart_look(vp, now);
         progress_arm(); /* turns.h */
@@ -204,7 +206,7 @@ static int start_locked(const psthread_config_t *config)
         if (!vp_new(id, false))
             return ENOMEM;
     ps_store_release(&ps_rt.num_slots, (uint32_t)n);
-    idle_init(1, (unsigned)n);
+    rest_init();
     int err = pthread_key_create(&root_key, root_ended);
     if (err)
         return err;
@@ -424,6 +426,7 @@ static void root_ended(void *arg)
 static void stop_workers(void)
 {
     ps_store_seq(&ps_rt.stopping, 1);
+    rest_end();
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
         idle_wake_this(vp); /* one that was never started is refused from now on */
@@ -457,10 +460,9 @@ static void restart_workers(void)
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
         ps_store_relaxed(&vp->started, PS_WORKER_NONE);
-        ps_store_relaxed(&vp->mail, MAIL_IDLE);
         vp->searching = false;
     }
-    idle_init(1, ps_rt.num_vps);
+    rest_restart();
     ps_store_seq(&ps_rt.stopping, 0);
 }
 
@@ -577,7 +579,7 @@ void ps_after_fork_in_child(void)
         ps_store_relaxed(&self->tid, os_thread_id());
     ps_queue_init(&ps_rt.global);
     ps_bind_after_fork_in_child();
-    idle_init(1, ps_rt.num_vps);
+    rest_restart();
     if (self)
         ps_team_after_fork_in_child(self);
     if (self)

@@ -235,7 +235,7 @@ int psthread_enqueue_at(psthread_t t, int where, int end)
         target = ps_vp_at((unsigned)where);
     } else if (where == PSTHREAD_VP_ANY) {
         if (t->flags & PS_T_OUTER)
-            target = ps_vp_at(vp->deal++ % ps_rt.num_vps);
+            target = ps_vp_at(vp->deal++ % ps_load_relaxed(&ps_rt.limit));
     } else if (where != PSTHREAD_VP_GLOBAL) {
         return EINVAL;
     }

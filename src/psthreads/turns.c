@@ -170,7 +170,7 @@ bool turns_look(bool pending)
         if (vp && ps_load_relaxed(&vp->attached))
             look_at(vp, window, now, &c);
     }
-    unsigned procs = os_num_procs(), wanting = c.wanting;
+    unsigned procs = rest_processors(), wanting = c.wanting;
     if (c.teams && c.roots > 1 && c.wanting < c.roots - 1 + procs)
         c.wanting = c.roots - 1 + procs; /* the team of one could use them all */
     bool crowded = c.teams && c.n && c.wanting + c.waiting > procs;

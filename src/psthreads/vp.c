@@ -348,6 +348,8 @@ static void put_back(struct vp *vp, struct ps_work w)
 {
     if (ps_work_team(w))
         ps_team_enqueue_late(ps_work_team(w), (unsigned)w.id, vp);
+    else if (ps_work_some(w) && rest_is(ps_work_thread(w)))
+        rest_refused(vp);
     else if (ps_work_some(w))
         vp_enqueue(vp, &ps_work_thread(w)->item, PS_BACK);
 }
@@ -507,6 +509,18 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
     __builtin_unreachable();
 }
 
+/* True: t was not for this stack, and is done with. */
+static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t)
+{
+    if (rest_is(t))
+        rest_run(vp);
+    else if (self->stack_bytes >= t->stack_size)
+        return false;
+    else
+        move_to_sized(vp, self, t);
+    return true;
+}
+
 void vp_loop(struct vp *vp, struct uth *self)
 {
     struct ps_work w = vp->handoff;
@@ -525,9 +539,7 @@ void vp_loop(struct vp *vp, struct uth *self)
         } else if (t->uth) {
             vp_resume(vp, self, t, true);
             __builtin_unreachable();
-        } else if (PS_UNLIKELY(t->flags & PS_T_SIZED) && self->stack_bytes < t->stack_size) {
-            move_to_sized(vp, self, t);
-        } else {
+        } else if (!(PS_UNLIKELY(t->flags & PS_T_SIZED) && run_elsewhere(vp, self, t))) {
             vp_run_fresh(vp, t);
         }
         vp = ps_vp(); /* what ran may have come back on another vp */

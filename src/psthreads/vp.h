@@ -14,6 +14,7 @@
 #include "idle.h"
 #include "os.h"
 #include "queue.h"
+#include "rest.h"
 #include "sched.h"
 #include "team.h"
 #include "thread.h"
@@ -74,6 +75,7 @@ struct vp {
     bool left_dies;
     bool is_guest;
     bool is_spare;        /* carried by a kernel thread of the monitor's */
+    bool by_monitor;      /* the monitor has started its kernel thread; written before that begins */
     uint64_t patience_ns; /* how long it searches before it parks (patience.h); owner only */
     bool held;      /* the runtime goes on with this vp after calling what the program may have replaced (malloc) */
     bool searching; /* counted in idle's searching; owner only (the waker counts for a parked one) */
@@ -95,7 +97,7 @@ struct vp {
     _Atomic uint64_t submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
     void *slot;                        /* ee_carrier_slot */
     struct uth native;                 /* the kernel thread's own stack */
-    struct psthread root;              /* its thread, where the kernel thread is a root's */
+    struct psthread root;              /* its thread, where the kernel thread is a root's; a worker's request to rest */
     os_thread kernel_thread;           /* workers */
     struct os_cpuset own_mask;         /* with place: its kernel thread's mask of before */
 
@@ -113,6 +115,7 @@ struct vp {
     _Atomic int tid;            /* the system's number of its kernel thread; for the monitor */
     _Atomic uint32_t wake_word; /* 1: a wake is due; taken by the vp */
     _Atomic uint32_t turn;      /* turns.h */
+    _Atomic uint32_t rest;      /* rest.h */
     _Atomic uint32_t
         root_first; /* 1: its root was stuck behind a thread here; the monitor sets it for good, who opens a barrier here reads it */
     _Atomic uint32_t attached; /* 1: a kernel thread carries it */
@@ -131,10 +134,11 @@ static inline void vp_count_ended(struct vp *vp) { ps_store_release(&vp->ended, 
 #define PS_MAX_VPS IDLE_MAX
 
 struct ps_runtime {
-    unsigned num_vps; /* regular ones; constant after init */
+    unsigned num_vps;       /* regular ones; constant after init */
+    _Atomic uint32_t limit; /* of these, 0 .. limit-1 may carry work (rest.h) */
     size_t stack_size;
     unsigned spin_limit;     /* pauses worth about two context switches */
-    uint64_t recheck_cycles; /* RECHECK_NS in cpu_cycles */
+    uint64_t recheck_cycles; /* PS_RECHECK_NS in cpu_cycles */
     uint64_t search_ns;      /* how long an idle vp searches before it parks, at most */
     bool search_learns;      /* patience.h */
     bool block_on_idle;      /* passive: never spin for another thread */
@@ -201,9 +205,10 @@ void ps_thread_end_member(struct psthread *t);
  * descriptor that is the user's); returns the vp. */
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
 /* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last looked less
- * than RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads meanwhile is not ordered
+ * than PS_RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads meanwhile is not ordered
  * with the region anyway. */
 void ps_recheck_tls(void);
+#define PS_RECHECK_NS 4000
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
 /* The root's kernel thread ends: its descriptor is given up. */
 void ps_thread_end_root(struct psthread *t);

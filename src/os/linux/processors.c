@@ -2,7 +2,8 @@
  *
  * Does: affinity masks by the kernel's own call, with masks of any size; the number worth using from mask and quota
  * (quota.c). Does not: read the topology (topology.c).
- * Callers: anybody, on any stack. The only shared state is the mask at start, written once before main() and read only since.
+ * Callers: anybody, on any stack. Shared state: the mask at start, written once before main() and read only since; the first quota, a number by itself,
+ * by compare-and-swap.
  * Failures: positive errno values; os_num_procs falls back to 1. Cost: one system call; os_num_procs also reads the files
  * of quota.c, some tens of microseconds: callers on a hot path keep its result.
  *
@@ -87,11 +88,28 @@ int os_affinity_narrow(const struct os_cpuset *set)
     return error;
 }
 
+static _Atomic uint32_t first_quota; /* + 1 */
+
+static unsigned quota_now(void)
+{
+    unsigned quota = os_cpu_quota();
+    uint32_t none = 0;
+    ps_cas_relaxed(&first_quota, &none, quota + 1);
+    return quota;
+}
+
+unsigned os_cpu_quota_at_start(void)
+{
+    if (ps_load_relaxed(&first_quota) == 0)
+        quota_now();
+    return ps_load_relaxed(&first_quota) - 1;
+}
+
 unsigned os_num_procs(void)
 {
     struct os_cpuset mask;
     unsigned n = os_affinity_get(&mask) == 0 ? os_cpuset_count(&mask) : 1;
-    unsigned quota = os_cpu_quota();
+    unsigned quota = quota_now();
     if (quota != 0 && quota < n)
         n = quota;
     return n == 0 ? 1 : n;

@@ -1,0 +1,235 @@
+/* Vps at rest: see rest.h. */
+#include "rest.h"
+
+#include "check.h"
+#include "progress.h"
+#include "vp.h"
+
+#include <limits.h>
+
+#define LOOK_NS UINT64_C(100000000)
+
+static struct ps_spin lock; /* around rest_allow: the monitor's looks, and who stops the library */
+static PS_LINE_ALIGNED _Atomic uint32_t changes;
+static _Atomic uint32_t resting;    /* vps in PS_RESTS; each adds and takes off itself */
+static _Atomic uint32_t processors; /* of the last look; 0: none yet */
+static _Atomic uint64_t due;        /* cpu_cycles: the next reminder */
+/* The monitor's own: the most seen so far, and when it looked last. */
+static unsigned most_quota, most_in_mask;
+static unsigned allowed; /* under the lock: the last limit that is not rest_end's */
+static uint64_t looked_ns;
+
+static unsigned quota(void)
+{
+    unsigned n = os_cpu_quota();
+    return n ? n : UINT_MAX;
+}
+
+static unsigned quota_at_start(void)
+{
+    unsigned n = os_cpu_quota_at_start();
+    return n ? n : UINT_MAX;
+}
+
+/* Workers from the limit on that have no kernel thread do not count as parked: nobody starts them. */
+static void begin(void)
+{
+    for (unsigned id = 1; id < ps_rt.num_vps; id++) {
+        struct vp *vp = ps_vp_at(id);
+        vp->root.flags = PS_T_SIZED; /* so that a loop looks twice before it calls it (vp.c) */
+        vp->root.stack_size = UINT32_MAX;
+        vp->root.vp = vp;
+        ps_store_relaxed(&vp->pinned, NULL);
+        bool carried = ps_load_relaxed(&vp->attached); /* by who forked */
+        ps_store_relaxed(&vp->rest, id < allowed || carried ? PS_REST_NO : PS_REST_UNSTARTED);
+        if (!carried)
+            ps_store_relaxed(&vp->mail, id < allowed ? MAIL_IDLE : MAIL_BUSY);
+    }
+    ps_store_relaxed(&ps_rt.limit, allowed);
+    idle_init(1, allowed);
+}
+
+void rest_init(void)
+{
+    ps_spin_init(&lock);
+    allowed = ps_rt.num_vps;
+    ps_store_relaxed(&resting, 0);
+    ps_store_relaxed(&processors, 0);
+    ps_store_relaxed(&due, cpu_cycles());
+    most_quota = quota_at_start();
+    most_in_mask = 0;
+    looked_ns = os_now_ns();
+    begin();
+}
+
+void rest_restart(void)
+{
+    ps_spin_init(&lock);
+    ps_store_relaxed(&resting, 0);
+    begin();
+}
+
+bool rest_is(const struct psthread *t) { return t->stack_size == UINT32_MAX && t == &t->vp->root; }
+
+/* --- the vp's side ------------------------------------------------------------------------------------------------------- */
+
+/* Threads in vp's queue go to vps that do not rest, one each in turn. */
+static void empty_queue(struct vp *vp)
+{
+    struct ps_queue *q = &vp->queue;
+    struct ps_list threads;
+    ps_list_init(&threads);
+    ps_spin_lock(&q->lock);
+    for (struct ps_list *at = q->items.next, *next; at != &q->items; at = next) {
+        next = at->next;
+        if (ps_queue_item(at)->kind != PS_KIND_THREAD)
+            continue;
+        ps_queue_remove_locked(q, ps_queue_item(at));
+        ps_list_push_back(&threads, at);
+    }
+    ps_spin_unlock(&q->lock);
+    for (unsigned to = 0; !ps_list_empty(&threads); to++) {
+        struct ps_item *item = ps_queue_item(ps_list_pop_front(&threads));
+        vp_enqueue(ps_vp_at(to % ps_load_relaxed(&ps_rt.limit)), item, PS_BACK);
+    }
+}
+
+static bool must_rest(const struct vp *vp)
+{
+    return vp->id >= ps_load_seq(&ps_rt.limit) && !ps_load_seq(&ps_rt.stopping);
+}
+
+void rest_run(struct vp *vp)
+{
+    uint32_t seen = ps_load_seq(&changes);
+    if (must_rest(vp)) {
+        ps_store_release(&vp->rest, PS_RESTS);
+        ps_store_release(&vp->attached, 0);
+        ps_add_seq(&resting, 1);
+        empty_queue(vp);
+        if (!ps_queue_seems_empty(&vp->queue))
+            idle_notify(NULL);
+        uth_cache_trim(&vp->stacks, 2);
+        for (; must_rest(vp); seen = ps_load_seq(&changes))
+            os_park(&changes, seen, OS_FOREVER);
+        ps_sub_seq(&resting, 1);
+        ps_store_release(&vp->attached, 1);
+    }
+    ps_store_release(&vp->rest, PS_REST_NO);
+}
+
+void rest_refused(struct vp *vp) { ps_store_release(&vp->rest, PS_REST_NO); }
+
+unsigned rest_count(void) { return ps_load_seq(&resting); }
+
+/* --- the other side ------------------------------------------------------------------------------------------------------ */
+
+static void send_to_rest(struct vp *vp)
+{
+    if (ps_load_acquire(&vp->rest) != PS_REST_NO || ps_load_acquire(&vp->started) == PS_WORKER_REFUSED)
+        return;
+    if (idle_take_unstarted(vp)) {
+        ps_store_relaxed(&vp->rest, PS_REST_UNSTARTED);
+        uint64_t mail = ps_xchg_acq_rel(&vp->mail, MAIL_BUSY);
+        if (mail > MAIL_IDLE)
+            ps_team_enqueue_late(ps_mail_team(mail), ps_mail_id(mail), vp);
+        return;
+    }
+    ps_store_release(&vp->rest, PS_REST_ASKED);
+    ps_store_seq(&vp->pinned, &vp->root);
+    idle_wake_this(vp);
+}
+
+static void call_back(struct vp *vp)
+{
+    if (ps_load_relaxed(&vp->rest) != PS_REST_UNSTARTED)
+        return; /* those that rest see the limit themselves */
+    ps_store_relaxed(&vp->rest, PS_REST_NO);
+    ps_store_seq(&vp->mail, MAIL_IDLE);
+    idle_give_unstarted(vp);
+}
+
+static void set_limit_locked(unsigned limit)
+{
+    unsigned before = ps_load_relaxed(&ps_rt.limit);
+    ps_store_seq(&ps_rt.limit, limit);
+    ps_bind_resting();
+    for (unsigned id = 1; id < ps_rt.num_vps; id++)
+        if (id < limit)
+            call_back(ps_vp_at(id));
+        else
+            send_to_rest(ps_vp_at(id));
+    ps_add_seq(&changes, 1);
+    if (limit > before)
+        os_wake(&changes, -1);
+}
+
+void rest_allow(unsigned limit)
+{
+    bool grown = false;
+    ps_spin_lock(&lock);
+    if (!ps_load_seq(&ps_rt.stopping)) {
+        grown = limit > allowed;
+        set_limit_locked(allowed = limit);
+    }
+    ps_spin_unlock(&lock);
+    if (grown && idle_anything_ready())
+        idle_notify(NULL);
+}
+
+void rest_end(void)
+{
+    ps_spin_lock(&lock);
+    set_limit_locked(ps_rt.num_vps);
+    ps_spin_unlock(&lock);
+}
+
+/* --- what is allowed ----------------------------------------------------------------------------------------------------- */
+
+/* n where it is less than the most so far, which it may become. */
+static unsigned if_fewer(unsigned n, unsigned *most)
+{
+    if (n < *most)
+        return n;
+    *most = n;
+    return UINT_MAX;
+}
+
+void rest_look(void)
+{
+    static _Atomic uint32_t said;
+    uint64_t now = os_now_ns();
+    if (now - looked_ns < LOOK_NS || ps_rt.num_vps == 1)
+        return;
+    looked_ns = now;
+    struct os_cpuset mask;
+    unsigned in_mask = os_affinity_get(&mask) == 0 ? os_cpuset_count(&mask) : 1, by_quota = quota();
+    unsigned all = by_quota < in_mask ? by_quota : in_mask;
+    ps_store_relaxed(&processors, all ? all : 1);
+    unsigned a = if_fewer(in_mask, &most_in_mask), b = if_fewer(by_quota, &most_quota);
+    unsigned limit = a < b ? a : b;
+    if (limit > ps_rt.num_vps)
+        limit = ps_rt.num_vps;
+    if (limit == 0)
+        limit = 1;
+    if (limit < ps_rt.num_vps || ps_load_relaxed(&ps_rt.limit) < ps_rt.num_vps)
+        rest_allow(limit); /* the same limit too: who was refused, or has started since, is asked again */
+    if (limit < ps_rt.num_vps && ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
+        ps_warn("the system allows %u processors now: %u of %u virtual processors rest (said once)", limit,
+                ps_rt.num_vps - limit, ps_rt.num_vps);
+}
+
+void rest_remind(uint64_t now)
+{
+    if (PS_LIKELY((int64_t)(now - ps_load_relaxed(&due)) < 0))
+        return;
+    ps_store_relaxed(&due, now + ps_rt.recheck_cycles * (LOOK_NS / PS_RECHECK_NS));
+    if (ps_rt.num_vps > 1)
+        progress_glance();
+}
+
+unsigned rest_processors(void)
+{
+    unsigned n = ps_load_relaxed(&processors);
+    return n ? n : os_num_procs();
+}
