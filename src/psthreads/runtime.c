@@ -14,6 +14,7 @@
 #include "vp.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -197,6 +198,7 @@ static int start_locked(const psthread_config_t *config)
     ps_rt.search_ns = settings.search_ns == UINT64_MAX ? DEFAULT_SEARCH_NS : settings.search_ns;
     ps_rt.search_learns = settings.search_ns == UINT64_MAX;
     ps_rt.block_on_idle = settings.passive;
+    ps_rt.crumbs_above = n == 1 || settings.passive ? UINT_MAX : (unsigned)n;
     ps_rt.max_spares = config ? config->max_spares : settings.max_spares;
     progress_reset();
     ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;

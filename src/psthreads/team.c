@@ -72,6 +72,8 @@ void ps_team_fini(struct ps_team *team)
 
 /* --- fork -------------------------------------------------------------------------------------------------------- */
 
+#define CRUMBS_A_RECHECK 16 /* members that take a quarter of a microsecond each and more are no crumbs */
+
 /* Offers members to idle vps, in the order of their numbers; returns the first number that was not taken. */
 static unsigned post_mail(struct vp *self, struct ps_team *team, unsigned n)
 {
@@ -89,6 +91,34 @@ static unsigned post_mail(struct vp *self, struct ps_team *team, unsigned n)
         idle_wake_this(vp);
     }
     return next;
+}
+
+/* Whether the parent keeps an outermost region of n members to itself; tells the thieves. */
+static PS_NOINLINE bool keep(struct vp *vp, struct ps_team *team, unsigned n)
+{
+    uint32_t keeps = ps_load_relaxed(&vp->keeps);
+    bool kept = false;
+    if (n > ps_rt.crumbs_above && n <= PS_CRUMBS_MOST_MEMBERS) {
+        kept = ps_crumbs_begin(&team->crumbs, n, keeps == PS_KEEPS_CALLED_OFF);
+        team->crumbs.began = cpu_cycles();
+    }
+    if (kept)
+        ps_store_relaxed(&vp->kept_regions, ps_load_relaxed(&vp->kept_regions) + 1);
+    if (keeps != (kept ? PS_KEEPS_ALL : PS_KEEPS_NOTHING))
+        ps_store_relaxed(&vp->keeps, kept ? PS_KEEPS_ALL : PS_KEEPS_NOTHING);
+    return kept;
+}
+
+static inline bool may_keep(struct vp *vp, struct ps_team *team, unsigned n)
+{
+    return PS_UNLIKELY(n > ps_rt.crumbs_above || ps_load_relaxed(&vp->keeps) != PS_KEEPS_NOTHING) && keep(vp, team, n);
+}
+
+static PS_NOINLINE void kept_or_not(struct ps_team *team)
+{
+    uint64_t cycles = cpu_cycles() - team->crumbs.began;
+    team->crumbs.began = 0;
+    ps_crumbs_end(&team->crumbs, cycles, team->n * (ps_rt.recheck_cycles / CRUMBS_A_RECHECK));
 }
 
 static void be_member(struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
@@ -178,7 +208,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     }
     if (PS_UNLIKELY(team->unmailed > 0))
         team->unmailed--;
-    else if (outermost)
+    else if (outermost && !may_keep(vp, team, n))
         next = post_mail(vp, team, n);
     ps_store_relaxed(&team->spread, next == n);
     team->mailed = next > 1;
@@ -526,6 +556,8 @@ void ps_team_join(struct ps_team *team)
 {
     int error = vp_errno(ps_vp()); /* members that are run as calls may share it */
     join(team);
+    if (PS_UNLIKELY(team->crumbs.began != 0))
+        kept_or_not(team);
     vp_set_errno(ps_vp(), error);
 }
 

@@ -13,6 +13,7 @@
 #ifndef PS_TEAM_H
 #define PS_TEAM_H
 
+#include "crumbs.h"
 #include "thread.h"
 
 struct ps_member;
@@ -75,7 +76,8 @@ struct ps_team {
     /* (shared) 1: the region is interrupted, and its parent has not begun to join: nobody of those that `left` counts could be asked for
      * assistance. Set by who interrupts, 0 by the parent. */
     _Atomic uint32_t all_busy;
-    _Atomic bool had_tasks; /* (shared) some region of this block was interrupted: see join */
+    _Atomic bool had_tasks;  /* (shared) some region of this block was interrupted: see join */
+    struct ps_crumbs crumbs; /* parent only */
     /* line 2: (shared) members and assistants not ended yet + those among them that look a last time * PS_TEAM_ENDING | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint64_t left;
     /* line 3: the barrier (team_barrier.c) */

@@ -290,21 +290,45 @@ static struct ps_work steal_from(struct vp *vp, struct ps_queue *q)
     return w;
 }
 
+/* Whether vp may take from a queue that its vp's root keeps: not before a second peek finds the same region open. */
+static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
+{
+    uint32_t region = ps_load_relaxed(&victim->kept_regions);
+    if (ps_queue_seems_empty(&victim->queue))
+        return false;
+    if (vp->peeked != victim || vp->peeked_region != region) {
+        vp->peeked = victim;
+        vp->peeked_region = region;
+        return false;
+    }
+    ps_store_relaxed(&victim->keeps, PS_KEEPS_CALLED_OFF);
+    return true;
+}
+
+/* Whether vp looks into victim's queue. */
+static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
+{
+    return PS_LIKELY(ps_load_relaxed(&victim->keeps) != PS_KEEPS_ALL) || vp->is_spare || (peek && peek_at(vp, victim));
+}
+
 /* Every other queue once: the regular vps in the hierarchical order (psthreads-2009 figure 2), then guests, then the global queue. */
-static struct ps_work steal_round(struct vp *vp)
+static struct ps_work steal_round(struct vp *vp, bool peek)
 {
     struct ps_work w = PS_NO_WORK;
     unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
     const uint16_t *victims = ps_load_acquire(&vp->victims);
     for (unsigned i = 0, n = regular - (vp->id < regular); i < n; i++) {
         unsigned id = victims ? victims[i] : (vp->id + 1 + i) % regular;
-        w = steal_from(vp, &ps_vp_at(id)->queue);
+        struct vp *victim = ps_vp_at(id);
+        if (!open_to(vp, victim, peek))
+            continue;
+        w = steal_from(vp, &victim->queue);
         if (ps_work_some(w))
             return w;
     }
     for (unsigned id = regular; id < slots; id++) {
         struct vp *guest = ps_vp_at(id);
-        if (!guest || guest == vp)
+        if (!guest || guest == vp || !open_to(vp, guest, peek))
             continue;
         w = steal_from(vp, &guest->queue);
         if (ps_work_some(w))
@@ -318,12 +342,13 @@ static bool own_seem_empty(struct vp *vp)
     return ps_queue_seems_empty(&vp->queue) && (!ps_places_on() || ps_bind_seems_empty(vp));
 }
 
-static bool others_seem_empty(struct vp *vp)
+static bool others_seem_empty(struct vp *vp, bool peek)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *other = ps_vp_at(id);
-        if (other && other != vp && !ps_queue_seems_empty(&other->queue))
+        if (other && other != vp && (peek || ps_load_relaxed(&other->keeps) != PS_KEEPS_ALL) &&
+            !ps_queue_seems_empty(&other->queue))
             return false;
     }
     return !ps_rt.has_global || ps_queue_seems_empty(&ps_rt.global);
@@ -332,6 +357,7 @@ static bool others_seem_empty(struct vp *vp)
 /* --- searching -------------------------------------------------------------------------------------------------------- */
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
+#define SEARCH_PEEK_PERIOD 256 /* rounds between peeks into queues that are kept: some microseconds */
 #define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
 
 /* The message in the vp's mailbox, taken; or none. */
@@ -355,7 +381,7 @@ static void put_back(struct vp *vp, struct ps_work w)
 }
 
 /* One look at everything, from the state IDLE; on success the mailbox is BUSY. */
-static struct ps_work search_once(struct vp *vp)
+static struct ps_work search_once(struct vp *vp, bool peek)
 {
     struct ps_work w = take_mail(vp);
     if (ps_work_some(w)) {
@@ -365,14 +391,14 @@ static struct ps_work search_once(struct vp *vp)
         put_back(vp, w);
         return ps_work_of(root);
     }
-    if (!ps_load_relaxed(&vp->pinned) && own_seem_empty(vp) && others_seem_empty(vp))
+    if (!ps_load_relaxed(&vp->pinned) && own_seem_empty(vp) && others_seem_empty(vp, peek))
         return w;
     uint64_t idle = MAIL_IDLE;
     if (!ps_cas_acquire(&vp->mail, &idle, MAIL_BUSY))
         return take_mail(vp);
     w = take_own(vp);
     if (!ps_work_some(w))
-        w = steal_round(vp);
+        w = steal_round(vp, peek);
     if (!ps_work_some(w))
         ps_store_seq(&vp->mail, MAIL_IDLE);
     return w;
@@ -383,7 +409,7 @@ static struct ps_work search(struct vp *vp)
 {
     uint64_t start = 0;
     for (unsigned round = 1;; round++) {
-        struct ps_work w = search_once(vp);
+        struct ps_work w = search_once(vp, round % SEARCH_PEEK_PERIOD == 0);
         if (ps_work_some(w) || ps_load_relaxed(&ps_rt.stopping))
             return w;
         cpu_pause();
@@ -411,7 +437,7 @@ static struct ps_work find_work_spare(struct vp *vp)
     if (!ps_load_relaxed(&ps_progress.starving))
         return PS_NO_WORK;
     struct ps_work w = take_own(vp);
-    return ps_work_some(w) ? w : steal_round(vp);
+    return ps_work_some(w) ? w : steal_round(vp, false);
 }
 
 static void sleep_and_learn(struct vp *vp)
@@ -433,7 +459,7 @@ static struct ps_work find_work(struct vp *vp)
         if (ps_load_relaxed(&vp->mail) == MAIL_BUSY) { /* else vp_offer has found nothing at hand just now */
             w = take_own(vp);
             if (!ps_work_some(w))
-                w = steal_round(vp);
+                w = steal_round(vp, false);
         }
         if (ps_work_some(w))
             return w;

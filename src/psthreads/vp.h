@@ -61,6 +61,9 @@ struct ps_waiters {
     struct psthread *root; /* the one on the kernel thread's own stack; NULL: it is not among them */
 };
 
+/* Whether thieves are to leave a vp's queue alone, but for a peek now and then (crumbs.h). */
+enum { PS_KEEPS_NOTHING, PS_KEEPS_ALL, PS_KEEPS_CALLED_OFF };
+
 /* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. */
 enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 
@@ -89,6 +92,8 @@ struct vp {
     size_t slab_left;
     /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
     _Atomic(const uint16_t *) victims;
+    struct vp *peeked; /* the vp that kept what it has at its last peek, and that one's kept_regions; owner only */
+    uint32_t peeked_region;
     unsigned deal;                     /* cyclic distribution of outer threads */
     unsigned yields;                   /* ee_yield: since the last time that it stood back for other kernel threads */
     uint64_t rechecked_at;             /* cpu_cycles at the last look for loaded objects */
@@ -121,6 +126,11 @@ struct vp {
     _Atomic uint32_t attached; /* 1: a kernel thread carries it */
     /* Workers: PS_WORKER_...; written by who has taken the bit of one that is NONE (idle.c), and by quiesce. */
     _Atomic uint32_t started;
+    _Atomic uint32_t kept_regions; /* that its root has kept (crumbs.h): written by the vp, read by those who peek */
+
+    /* Read in every search of others, hence on a line that seldom changes: PS_KEEPS_... Set by its root, at an outermost region's start; to
+     * CALLED_OFF by a thief. Relaxed: it says where to look less often, not what is there. */
+    PS_LINE_ALIGNED _Atomic uint32_t keeps;
 };
 
 /* The vp passes a scheduling point: it is not stuck. */
@@ -137,6 +147,7 @@ struct ps_runtime {
     unsigned num_vps;       /* regular ones; constant after init */
     _Atomic uint32_t limit; /* of these, 0 .. limit-1 may carry work (rest.h) */
     size_t stack_size;
+    unsigned crumbs_above;   /* larger outermost regions may be kept to their parent (crumbs.h); constant after init */
     unsigned spin_limit;     /* pauses worth about two context switches */
     uint64_t recheck_cycles; /* PS_RECHECK_NS in cpu_cycles */
     uint64_t search_ns;      /* how long an idle vp searches before it parks, at most */

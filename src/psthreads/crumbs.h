@@ -1,0 +1,126 @@
+/* Crumbs: members so short that the parent runs them all sooner by itself than together with others.
+ *
+ * A member that another vp takes costs the lines that move there and back, some hundred nanoseconds; called by its parent it costs 20. So where
+ * the members of an outermost region, more of them than vps, take less than that each, help makes the region slower. A team learns it:
+ *   WATCHED  regions are offered as ever, and timed. After so many crumbs (`left`), the last PS_CRUMBS_TRIES of them in a row and added up:
+ *   TRIED    as many are kept to the parent. Is what help gains less than an eighth of that: KEPT, else WATCHED for twice as long as before
+ *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it off; and after a
+ *            few thousand regions in any case: WATCHED
+ * Kept means: no mail, and the parent's vp asks thieves to leave its queue alone (vp->keeps). They look all the same every few microseconds, and where
+ * they find the region of their last look still open, take members and call it off for all (vp.c): bodies that begin to have
+ * real work wait for help some ten microseconds, once. An idle vp parks only when all queues are empty, as ever, and who inserts wakes
+ * one where nobody searches: so one who looks is always there.
+ *
+ * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: two readings of the cycle counter a region.
+ * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are); an end of KEPT at the first slow region (an interrupt
+ * every millisecond); claims from both ends, so that members stay where they ran last (no gain, bench/NOTES.md). */
+#ifndef PS_CRUMBS_H
+#define PS_CRUMBS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PS_CRUMBS_TRIES 16
+#define PS_CRUMBS_DOUBLINGS 8
+#define PS_CRUMBS_PAID 256                /* kept regions that are worth a failure afterwards */
+#define PS_CRUMBS_CALM 4096               /* kept regions after which offering is looked at again */
+#define PS_CRUMBS_MOST_MEMBERS (1u << 16) /* their cycles fit into `sum` */
+
+enum { PS_CRUMBS_WATCHED, PS_CRUMBS_TRIED, PS_CRUMBS_KEPT };
+
+struct ps_crumbs {
+    uint64_t began;   /* cpu_cycles at the fork of the open region; 0: it is not timed */
+    uint32_t n;       /* members of the regions that were seen last */
+    uint32_t sum;     /* cycles: of the last regions before the state changes; KEPT: of those that were tried */
+    uint32_t offered; /* the sum where they were offered */
+    uint16_t left;    /* regions until the state changes */
+    uint8_t state : 2;
+    uint8_t slow : 1; /* KEPT: the last region was */
+    uint8_t doublings : 5;
+};
+
+static inline void ps_crumbs_watch(struct ps_crumbs *c)
+{
+    c->state = PS_CRUMBS_WATCHED;
+    c->left = (uint16_t)(2 * PS_CRUMBS_TRIES << c->doublings);
+    c->sum = 0;
+    c->slow = 0;
+}
+
+/* KEPT has ended early, or was not begun: the next try comes later than this one did, unless it has paid meanwhile. */
+static inline void ps_crumbs_failed(struct ps_crumbs *c)
+{
+    if (c->state == PS_CRUMBS_KEPT && c->left < PS_CRUMBS_CALM - PS_CRUMBS_PAID)
+        c->doublings = 0;
+    else if (c->doublings < PS_CRUMBS_DOUBLINGS)
+        c->doublings++;
+    ps_crumbs_watch(c);
+}
+
+/* A region that is no crumb, or was interrupted, while they are counted: those whose times are added up must come in a row. */
+static inline void ps_crumbs_long(struct ps_crumbs *c)
+{
+    if (c->state == PS_CRUMBS_WATCHED && c->left > PS_CRUMBS_TRIES) {
+        c->left += c->left <= 2 * PS_CRUMBS_TRIES << c->doublings ? 4 : 0;
+    } else {
+        c->state = PS_CRUMBS_WATCHED;
+        c->left = PS_CRUMBS_TRIES + 4;
+        c->sum = 0;
+    }
+}
+
+/* A region of n begins; true: it is to be kept. called_off: thieves found that the last one should not have been. */
+static inline bool ps_crumbs_begin(struct ps_crumbs *c, uint32_t n, bool called_off)
+{
+    if (c->n != n) {
+        c->n = n;
+        c->doublings = 0;
+        ps_crumbs_watch(c);
+    } else if (called_off && c->state != PS_CRUMBS_WATCHED) {
+        ps_crumbs_failed(c);
+    }
+    return c->state != PS_CRUMBS_WATCHED;
+}
+
+/* The open region was slow: KEPT ends with the second in a row, since one may have been interrupted. */
+static inline void ps_crumbs_slow(struct ps_crumbs *c)
+{
+    if (c->slow)
+        ps_crumbs_failed(c);
+    else
+        c->slow = 1;
+}
+
+/* It has taken so many cycles; with more than `most` its members are no crumbs. */
+static inline void ps_crumbs_end(struct ps_crumbs *c, uint64_t cycles, uint64_t most)
+{
+    if (c->state == PS_CRUMBS_KEPT && cycles > c->sum / (PS_CRUMBS_TRIES / 2)) {
+        ps_crumbs_slow(c);
+        return;
+    }
+    if (c->state != PS_CRUMBS_KEPT && cycles > most) {
+        ps_crumbs_long(c);
+        return;
+    }
+    c->slow = 0;
+    if (c->state != PS_CRUMBS_KEPT && c->left <= PS_CRUMBS_TRIES)
+        c->sum += (uint32_t)cycles;
+    if (--c->left > 0)
+        return;
+    if (c->state == PS_CRUMBS_WATCHED) {
+        c->state = PS_CRUMBS_TRIED;
+        c->left = PS_CRUMBS_TRIES;
+        c->offered = c->sum;
+        c->sum = 0;
+    } else if (c->state == PS_CRUMBS_KEPT) {
+        c->doublings = 0;
+        ps_crumbs_watch(c);
+    } else if (c->sum < c->offered + c->offered / 8) {
+        c->state = PS_CRUMBS_KEPT;
+        c->left = PS_CRUMBS_CALM;
+    } else {
+        ps_crumbs_failed(c);
+    }
+}
+
+#endif

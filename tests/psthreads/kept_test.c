@@ -1,0 +1,106 @@
+/* A region that is kept to its parent (crumbs.h): thieves stay away while it is short, and come where its members need them. No monitor helps. */
+#include "psthread.h"
+#include "sync_support.h"
+#include "vp.h"
+
+enum { N = 4 };
+
+static struct team {
+    struct ps_team t;
+    struct member {
+        PS_LINE_ALIGNED struct ps_member m;
+    } member[N];
+    bool together; /* member 0 waits, without yielding, until another one runs */
+    _Atomic unsigned others, elsewhere;
+} team;
+
+static void body(struct ps_member *m)
+{
+    if (m->thread.team_id == 0) {
+        while (team.together && ps_load_acquire(&team.others) == 0)
+            usleep(100);
+        return;
+    }
+    if (ps_vp()->id != 0)
+        ps_add_relaxed(&team.elsewhere, 1);
+    ps_add_acq_rel(&team.others, 1);
+}
+static void assist(struct ps_member *m) { (void)m; }
+
+static void region(unsigned n)
+{
+    ps_store_relaxed(&team.others, 0);
+    ps_store_relaxed(&team.elsewhere, 0);
+    ps_team_fork(&team.t, n, true);
+    body(&team.member[0].m);
+    ps_team_join(&team.t);
+    assert_int_equal(ps_load_relaxed(&team.others), n - 1);
+}
+
+/* What many short regions lead to; none is too slow from here on. A thief may have called the one before off, if something held the parent up. */
+static void learnt(void)
+{
+    ps_store_relaxed(&ps_vp()->keeps, PS_KEEPS_NOTHING);
+    team.t.unmailed = 0;
+    team.t.crumbs = (struct ps_crumbs){.n = N, .sum = UINT32_MAX, .left = PS_CRUMBS_CALM, .state = PS_CRUMBS_KEPT};
+}
+
+static uint32_t keeps(void) { return ps_load_relaxed(&ps_vp()->keeps); }
+
+static int begin(void **state)
+{
+    (void)state;
+    static const struct ps_team_ops ops = {body, assist};
+    psthread_config_t config = {.num_vps = 2};
+    CHECK(psthread_init(&config) == 0);
+    ps_self();
+    memset(&team, 0, sizeof team);
+    ps_team_init(&team.t, &ops, team.member, sizeof team.member[0], N);
+    return 0;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    ps_team_fini(&team.t);
+    CHECK(psthread_finalize() == 0);
+    return 0;
+}
+
+static void none_is_mailed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        learnt();
+        region(N);
+        assert_false(team.t.mailed);
+        assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
+    }
+    region(2); /* for which there are vps enough */
+    assert_int_equal(keeps(), PS_KEEPS_NOTHING);
+}
+
+static void thieves_come_to_a_long_one(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        learnt();
+        team.together = true;
+        region(N);
+        team.together = false;
+        assert_int_equal(keeps(), PS_KEEPS_CALLED_OFF);
+        assert_int_not_equal(ps_load_relaxed(&team.elsewhere), 0);
+        region(N);
+        assert_int_equal(keeps(), PS_KEEPS_NOTHING);
+        assert_int_equal(team.t.crumbs.state, PS_CRUMBS_WATCHED);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(none_is_mailed, begin, finish),
+        cmocka_unit_test_setup_teardown(thieves_come_to_a_long_one, begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
