@@ -61,6 +61,14 @@ def epcc(programs, config, constructs, samples, sample_us):
                                   "--constructs", ",".join(constructs), config], epcc_measure)
 
 
+def epcc_clang(programs, constructs, samples, sample_us):
+    """The flat constructs as clang calls them, under the runtime that its programs have and ours."""
+    def measure(rows):
+        return {f"clang {name}": value for name, value in epcc_measure(rows).items()}
+    return Job("epcc clang 2", [programs / "epcc_clang", "--samples", samples, "--sample-us", sample_us,
+                                "--constructs", ",".join(constructs), "2"], measure, peers=[OMP, OURS])
+
+
 def processes_at_once(programs, number, threads, passes):
     """Work a second of several processes together, each with more threads than its share of the machine."""
     def run(peer, seconds):
@@ -102,6 +110,8 @@ def jobs(build, quick, processors, libraries, blas):
     def program(name, *arguments, **more):
         return Job(name, [p / name, *arguments], by_name, **more)
     result = [Job("line", [p / "line"], by_name, peers=["machine"]), epcc(p, "2", FLAT, 2 * samples, us)]
+    if (p / "epcc_clang").exists():
+        result.append(epcc_clang(p, FLAT, 2 * samples, us))
     result += [epcc(p, c, ["parallel", "parallel for", *SYNC], samples, us) for c in NESTED]
     result += [epcc(p, str(n), ["parallel", "barrier"], samples, us) for n in LEVEL]
     if processors >= 16:
@@ -146,7 +156,8 @@ def flat_rows():
     rows = [Row("flat, 2 threads", "round trip of a cache line", "line round trip", "us", ""),
             Row("flat, 2 threads", "parallel: round trips", "2 parallel", "us", "at most 1.25 round trips", own=within_round_trips)]
     every = against(GOMP, 1, OMP, 1, BOLT, 1)
-    return rows + [Row("flat, 2 threads", c, f"2 {c}", "us", "faster than all", every) for c in FLAT]
+    rows += [Row("flat, 2 threads", c, f"2 {c}", "us", "faster than all", every) for c in FLAT]
+    return rows + [Row("flat, built by clang", c, f"clang 2 {c}", "us", "not slower than libomp", against(OMP, 1)) for c in FLAT]
 
 
 def nested_rows():

@@ -115,7 +115,7 @@ class Peers:
 
 
 def find_libomp(build):
-    found = sorted(Path(build).glob("peers/**/libomp.so.5")) + sorted(
+    found = sorted(Path(build).glob("peers/**/libomp.so.5")) + sorted(ROOT.glob(".cache/peers/libomp5-*/**/libomp.so.5")) + sorted(
         Path("/usr/lib").glob("llvm-*/lib/libomp.so.5"), key=lambda p: -int(re.search(r"llvm-(\d+)", str(p))[1]))
     return found[0] if found else None
 

@@ -1,4 +1,4 @@
-# A clang that builds programs with OpenMP, for the tests that want its code. Included once, by tests/CMakeLists.txt; sets
+# A clang that builds programs with OpenMP, for the tests and benchmarks that want its code. Included once, before tests and bench; sets
 #   PS_CLANG          the compiler, empty where there is none; clang++ is ${PS_CLANGXX}
 #   PS_CLANG_FLAGS    for compiling and linking: -fopenmp=libomp and where omp.h and libomp.so are
 #   PS_CLANG_VERSION  the compiler's
