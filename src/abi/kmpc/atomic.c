@@ -2,9 +2,9 @@
  *
  * One list for each kind of type, from which the functions are made: <type>_<operation> updates, .._cpt ("capture") also returns the new
  * value (flag) or the old one, .._rev has the operands the other way round, .._swp exchanges, .._rd and .._wr read and write.
- * Types of up to eight bytes are compared and swapped (acq_rel; compiled code adds the flushes that a seq_cst clause asks for); larger ones
+ * Types of up to eight bytes are compared and swapped, integers' sums added (acq_rel; compiled code adds the flushes that a seq_cst clause asks for); larger ones
  * have a lock, chosen by the address, so that all functions on a variable agree whatever its type is called.
- * Cost: a load and a compare-and-swap; the lock: two more. OpenMP 5.2 section 15.8.4. */
+ * Cost: a load and a compare-and-swap, or one addition; the lock: two more. OpenMP 5.2 section 15.8.4. */
 #include <complex.h>
 #include <string.h>
 
@@ -68,9 +68,18 @@ static _Atomic uint32_t *lock_of(const void *p) { return &locks[((uintptr_t)p >>
 
 #define U64(x) ((uint64_t)(x))
 
+/* Sums are what processors do at once; `by` is what is added. */
+#define SUM(T, I, type, op, by)                                                                                        \
+    PS_EXPORT void __kmpc_atomic_##type##_##op(HEAD, T *p, T rhs) { ps_add_acq_rel((_Atomic I *)(void *)p, (I)(by)); } \
+    PS_EXPORT T __kmpc_atomic_##type##_##op##_cpt(HEAD, T *p, T rhs, int flag)                                         \
+    {                                                                                                                  \
+        I seen = ps_add_acq_rel((_Atomic I *)(void *)p, (I)(by));                                                      \
+        return (T)(flag ? (I)(seen + (I)(by)) : seen);                                                                 \
+    }
+
 #define INTEGER(type, T, I)                                \
-    OP(CAS, T, I, type, add, U64(old) + U64(rhs))          \
-    OP(CAS, T, I, type, sub, U64(old) - U64(rhs))          \
+    SUM(T, I, type, add, U64(rhs))                         \
+    SUM(T, I, type, sub, -U64(rhs))                        \
     OP(CAS, T, I, type, mul, U64(old) * U64(rhs))          \
     OP(CAS, T, I, type, div, old / rhs)                    \
     OP(CAS, T, I, type, andb, old &rhs)                    \
