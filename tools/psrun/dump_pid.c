@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dump.h"
@@ -45,23 +46,38 @@ static uintptr_t symbol_value(int file, const char *name)
     return 0;
 }
 
+/* Opens a mapped file of number `inode`, whose name is the process's own (another mount namespace) or ours (another root folder). -1: neither. */
+static int open_mapped(int pid, const char *name, unsigned long inode)
+{
+    char theirs[4500];
+    snprintf(theirs, sizeof theirs, "/proc/%d/root%s", pid, name);
+    const char *const names[] = {theirs, name};
+    for (unsigned i = 0; i < 2; i++) {
+        struct stat st;
+        int file = open(names[i], O_RDONLY | O_CLOEXEC);
+        if (file >= 0 && fstat(file, &st) == 0 && st.st_ino == inode)
+            return file;
+        if (file >= 0)
+            close(file);
+    }
+    return -1;
+}
+
 /* The runtime in the process: false where there is none. */
 static bool find_runtime(struct dump_process *process, bool *readable)
 {
-    char path[64], line[4400], file_name[4500];
+    char path[64], line[4400];
     snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
     FILE *maps = fopen(path, "re");
     *readable = maps != NULL;
     while (maps && !process->layout && fgets(line, sizeof line, maps)) {
-        unsigned long start, offset;
+        unsigned long start, offset, inode;
         int name = 0;
         line[strcspn(line, "\n")] = '\0';
-        if (sscanf(line, "%lx-%*x %*s %lx %*s %*s %n", &start, &offset, &name) < 2 || offset != 0 || !name ||
+        if (sscanf(line, "%lx-%*x %*s %lx %*s %lu %n", &start, &offset, &inode, &name) < 3 || offset != 0 || !name ||
             line[name] != '/')
             continue;
-        snprintf(file_name, sizeof file_name, "/proc/%d/root%s", process->pid,
-                 line + name); /* as the process sees it */
-        int file = open(file_name, O_RDONLY | O_CLOEXEC);
+        int file = open_mapped(process->pid, line + name, inode);
         if (file < 0)
             continue;
         uintptr_t value = symbol_value(file, "ps_debug_layout"), openmp = symbol_value(file, "ort_debug_layout");
