@@ -107,16 +107,23 @@ static void no_change_is_missed(void **state)
 /* One waiter and one notifier, again and again at the same moment, with a plain relaxed store between them: the notifier sees
  * the waiter, or the waiter sees the store. No sleep: what would be a lost wake-up is counted. */
 #define MEETINGS 100000
+#define MEETINGS_NS UINT64_C(10000000000) /* a busy machine comes to fewer */
+#define NO_MORE UINT32_MAX
 static PS_LINE_ALIGNED struct ps_eventcount meeting;
 static PS_LINE_ALIGNED _Atomic unsigned said;
 static PS_LINE_ALIGNED _Atomic unsigned begun, ended;
 static unsigned heard; /* what the waiter saw; handed over by ended */
 
-static void wait_for(_Atomic unsigned *word, unsigned number)
+/* False: there will be no more. */
+static bool wait_for(_Atomic unsigned *word, unsigned number)
 {
-    for (unsigned looks = 1; ps_load_acquire(word) != number; looks++)
+    for (unsigned looks = 1;; looks++) {
+        unsigned now = ps_load_acquire(word);
+        if (now == number || now == NO_MORE)
+            return now == number;
         if (looks % 1024 == 0)
             os_yield();
+    }
 }
 static void dawdle(unsigned steps)
 {
@@ -127,8 +134,7 @@ static void dawdle(unsigned steps)
 static void *meet(void *arg)
 {
     (void)arg;
-    for (unsigned i = 1; i <= MEETINGS; i++) {
-        wait_for(&begun, i);
+    for (unsigned i = 1; wait_for(&begun, i); i++) {
         dawdle(i % 32);
         ps_eventcount_prepare(&meeting);
         heard = ps_load_relaxed(&said);
@@ -148,7 +154,8 @@ static void one_sees_the_other(void **state)
     unsigned lost = 0;
     ps_eventcount_init(&meeting);
     assert_int_equal(os_thread_start(&t, meet, NULL, 0, true), 0);
-    for (unsigned i = 1; i <= MEETINGS; i++) {
+    uint64_t until_ns = os_now_ns() + MEETINGS_NS;
+    for (unsigned i = 1; i <= MEETINGS && os_now_ns() < until_ns; i++) {
         (void)ps_load_relaxed(&meeting.waiters);
         ps_store_release(&begun, i);
         dawdle(i % 128);
@@ -159,6 +166,7 @@ static void one_sees_the_other(void **state)
         ps_store_release(&begun, 0);
         wait_for(&ended, 0);
     }
+    ps_store_release(&begun, NO_MORE);
     os_thread_join(t);
     assert_int_equal(lost, 0);
 }
