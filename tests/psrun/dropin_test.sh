@@ -34,6 +34,27 @@ for ee in psthreads pthreads; do
     check "$ee: signal" 143 '' sh -c '"$1" --ee "$2" ./program kill; exit $?' sh "$psrun" $ee
     check "$ee: doctor" 0 'verdict *yes' "$psrun" --ee $ee doctor ./maps
 done
+# a program that gets its runtime through a library and so names the C library first: the library's sched_yield is ours as well
+cat >waits.c <<'EOF'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+void wait_a_bit(void)
+{
+    Dl_info where;
+    dladdr((void *)sched_yield, &where);
+#pragma omp parallel num_threads(2)
+    sched_yield();
+    printf("%d threads, sched_yield of %s\n", omp_get_max_threads(), where.dli_fname);
+}
+EOF
+echo 'void wait_a_bit(void); int main(void) { wait_a_bit(); return 0; }' >waiter.c
+$cc -fopenmp -shared -fPIC -o libwaits.so waits.c && $cc -o waiter waiter.c ./libwaits.so || exit 1
+check "sched_yield of a library's library" 0 '^2 threads, sched_yield of .*dropin' "$psrun" -n 2 ./waiter
+check "doctor says that it is preloaded" 0 'LD_PRELOAD, so that sched_yield is ours' "$psrun" doctor ./waiter
+check "a program linked to libgomp needs no LD_PRELOAD" 1 '' sh -c '"$1" --verbose ./maps 2>&1 | grep LD_PRELOAD' sh "$psrun"
 # an interpreter without OpenMP that loads the runtime later, by its usual name
 python=$(command -v /usr/bin/python3)
 if [ -n "$python" ]; then

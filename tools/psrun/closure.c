@@ -52,7 +52,7 @@ static int add_object(struct closure *c, const char *name, const char *path, con
     return 0;
 }
 
-/* "	libm.so.6 => /lib/libm.so.6 (0x7f..)", "	/lib/ld.so (0x7f..)", "	libx.so => not found". */
+/* "	libm.so.6 => /lib/libm.so.6 (0x7f..)", "	/lib/ld.so (0x7f..)", "	./libx.so (0x7f..)", "	libx.so => not found". */
 static int add_line(struct closure *c, char *line, const struct elf *dropin)
 {
     line += strspn(line, " \t");
@@ -64,9 +64,9 @@ static int add_line(struct closure *c, char *line, const struct elf *dropin)
     if (arrow) {
         *arrow = '\0';
         const char *path = arrow + 4;
-        return add_object(c, line, path[0] == '/' ? path : NULL, dropin);
+        return add_object(c, line, strchr(path, '/') ? path : NULL, dropin);
     }
-    if (line[0] != '/' || !address)
+    if (!strchr(line, '/') || !address)
         return 0; /* the vdso, or a message */
     const char *base = strrchr(line, '/') + 1;
     return add_object(c, base, line, dropin);
@@ -175,6 +175,17 @@ bool closure_wants_any(const struct closure *c, const char *const names[])
             if (elf_wants(&c->object[i]->elf, names[k]))
                 return true;
     }
+    return false;
+}
+
+bool closure_misses(const struct closure *c, const char *name)
+{
+    const char *const names[] = {name, NULL};
+    if (!closure_wants_any(c, names))
+        return false;
+    for (unsigned i = 0; i < c->num && !c->object[i]->ours; i++)
+        if (is_c_library(c->object[i]))
+            return true;
     return false;
 }
 

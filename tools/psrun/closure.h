@@ -41,6 +41,8 @@ void closure_free(struct closure *c);
 unsigned closure_foreign(const struct closure *c, unsigned i);
 bool closure_has_ours(const struct closure *c);
 bool closure_has_runtime(const struct closure *c);
+/* Whether an object but the C library imports `name`, which dropin defines too, and the C library stands before ours in the order of lookup. */
+bool closure_misses(const struct closure *c, const char *name);
 /* Whether some object but the C library imports one of the names (NULL-terminated). */
 bool closure_wants_any(const struct closure *c, const char *const names[]);
 

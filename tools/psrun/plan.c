@@ -240,6 +240,8 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     }
     bool any = closure_has_runtime(&p->after);
     p->preload = p->script || !any || closure_foreign(&p->after, 0) < p->after.num;
+    p->yields = !p->preload && closure_misses(&p->after, "sched_yield");
+    p->preload = p->preload || p->yields;
     p->never = !p->script && !p->library && !any && !closure_wants_any(&p->after, loads_later) &&
                !closure_wants_any(&p->after, starts_others);
     if (p->preload) {

@@ -6,7 +6,9 @@
  *     (libgomp-a34b3233.so.1). The other file is then loaded and never called, provided that we define every entry point,
  *     in its version, that somebody wants; this is checked.
  *   - where nothing at the start needs a runtime, but something may load one later (python3, and scripts): a renamed copy then
- *     meets our symbols first.
+ *     meets our symbols first;
+ *   - where some library waits with sched_yield, which we answer for OpenMP threads, and would find the C library's: a program that is not
+ *     linked to a runtime itself names the C library before the libraries of its libraries.
  * Where names suffice LD_PRELOAD is not set: it would go into every program that the program starts.
  * Neither helps against RTLD_DEEPBIND, a runtime linked in statically, or a set-user-id program (the loader ignores both).
  *
@@ -35,6 +37,7 @@ struct plan {
     struct closure before; /* as it would be without us (only if asked for) */
     struct closure after;  /* as it will be */
     bool preload;
+    bool yields;        /* preloaded for sched_yield alone */
     bool never;         /* has no runtime, and can neither load one nor start anything */
     char *library_path; /* the values that it will get; preload_value NULL: leave as it is */
     char *preload_value;
