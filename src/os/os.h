@@ -46,8 +46,13 @@ void os_thread_join(os_thread t);
 void os_thread_detach(os_thread t);
 /* Number that the system knows the calling kernel thread by. Never cached across fork. */
 int os_thread_id(void);
-/* Processor time that kernel thread `tid` of this process has used, and whether it sleeps in the kernel now. ESRCH, ENOSYS. */
-int os_thread_usage(int tid, uint64_t *cpu_ns, bool *sleeping);
+struct os_usage {
+    uint64_t cpu_ns; /* processor time used */
+    uint64_t slices; /* how often it was given a processor; 0: not known */
+    bool sleeping;   /* in the kernel, now */
+};
+/* Of kernel thread `tid` of this process. ESRCH, ENOSYS. */
+int os_thread_usage(int tid, struct os_usage *u);
 /* The processor time alone, up to this moment and without /proc. ESRCH, ENOSYS. */
 int os_thread_cpu_ns(int tid, uint64_t *cpu_ns);
 /* Where the calling kernel thread's own stack begins (its highest address) and how far down it may grow; false: unknown. */

@@ -17,6 +17,9 @@
 #define QUICK_CALM_TICKS 10 /* the system counts used time by its own clock's ticks, which may be 4 ms and more */
 #define QUICK_FOR_NS INT64_C(1000000000)
 #define QUIET_TICKS 20 /* ticks with nothing pending before the monitor sleeps */
+/* A kernel thread that had so many slices of the processor, and so short ones, ends them itself; the kernel leaves one for longer. */
+#define GIVEN_AWAY 8
+#define GIVEN_AWAY_NS UINT64_C(50000)
 #define BURST_MAX 64
 #define MONITOR_TRIES 3
 
@@ -31,7 +34,7 @@ static _Atomic uint32_t stop_word;
 enum { WATCH = 1, GLANCE };
 /* What was seen of each vp at the last change; the monitor's own. */
 static struct {
-    uint64_t ticks, cpu_ns;
+    uint64_t ticks, cpu_ns, slices;
     unsigned still; /* ticks of the monitor without one of the vp's */
 } seen[PS_MAX_VPS];
 
@@ -54,15 +57,17 @@ struct survey {
     unsigned bound;    /* such vps whose places' queues are not empty */
 };
 
-/* Has vp's kernel thread, which passed no scheduling point for a while, used the processor or gone to sleep in the kernel? */
+/* Has vp's kernel thread, which passed no scheduling point for a while, used the processor, gone to sleep in the kernel, or given the
+ * processor away again and again (the kernel's sched_yield in a loop, beside other programs: it uses next to nothing)? */
 static bool really_stuck(struct vp *vp, unsigned id)
 {
-    uint64_t cpu_ns = 0;
-    bool sleeping = false;
-    if (os_thread_usage(ps_load_relaxed(&vp->tid), &cpu_ns, &sleeping) != 0)
+    struct os_usage u;
+    if (os_thread_usage(ps_load_relaxed(&vp->tid), &u) != 0)
         return false;
-    bool used = cpu_ns - seen[id].cpu_ns > (uint64_t)PROGRESS_TICK_NS; /* more than the system's clock may be late */
-    return used || sleeping;
+    uint64_t used_ns = u.cpu_ns - seen[id].cpu_ns, slices = u.slices - seen[id].slices;
+    bool used = used_ns > (uint64_t)PROGRESS_TICK_NS; /* more than the system's clock may be late */
+    bool given_away = slices >= GIVEN_AWAY && used_ns < slices * GIVEN_AWAY_NS;
+    return used || u.sleeping || given_away;
 }
 
 /* What is pinned to a worker's vp is its request to rest (rest.h). */
@@ -81,8 +86,10 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
         return;
     }
     if (seen[id].still++ == 0) {
-        bool sleeping;
-        os_thread_usage(ps_load_relaxed(&vp->tid), &seen[id].cpu_ns, &sleeping);
+        struct os_usage u = {0};
+        os_thread_usage(ps_load_relaxed(&vp->tid), &u);
+        seen[id].cpu_ns = u.cpu_ns;
+        seen[id].slices = u.slices;
     }
     /* Of a kernel thread that is gone: what last ran there is put there when it is readied, and others may never come to steal it. */
     bool orphan = !ps_load_relaxed(&vp->attached);

@@ -71,9 +71,8 @@ static bool is_root(const struct vp *vp) { return !vp->is_spare && (vp->is_guest
 /* One of many spinners gets little of a processor, or none in one window: then it is asked whether it sleeps. */
 static bool wants_processor(int tid, uint64_t used_ns, uint64_t window)
 {
-    uint64_t cpu_ns;
-    bool sleeping = true;
-    return used_ns * WANTS_PART > window || (os_thread_usage(tid, &cpu_ns, &sleeping) == 0 && !sleeping);
+    struct os_usage u;
+    return used_ns * WANTS_PART > window || (os_thread_usage(tid, &u) == 0 && !u.sleeping);
 }
 
 /* Counts vp, whose kernel thread is not held. */

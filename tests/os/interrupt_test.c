@@ -87,10 +87,9 @@ static bool meets_program(void (*fn)(struct place *at), bool in_kernel)
     while (!run.at.there)
         usleep(1000);
     tid = ps_load_acquire(&run.tid);
-    for (bool sleeping = false; in_kernel && !sleeping;) {
-        uint64_t cpu_ns;
+    for (struct os_usage u = {0}; in_kernel && !u.sleeping;) {
         usleep(1000);
-        assert_int_equal(os_thread_usage(tid, &cpu_ns, &sleeping), 0);
+        assert_int_equal(os_thread_usage(tid, &u), 0);
     }
     ps_store_relaxed(&answer, 0);
     assert_int_equal(os_interrupt(tid, ask), 0);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -106,12 +107,48 @@ static void detached_thread_runs(void **state)
         os_park(&word, 0, OS_FOREVER);
 }
 
+/* Two on one processor that give it to one another: both are given it again and again, and use next to nothing of it. */
+static _Atomic uint32_t partner_done;
+
+static void *give_way(void *arg)
+{
+    (void)arg;
+    while (!ps_load_acquire(&partner_done))
+        os_yield();
+    return NULL;
+}
+
+static void slices_are_counted(void **state)
+{
+    (void)state;
+    cpu_set_t one, all;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    struct os_usage before, after;
+    os_thread t;
+    ps_store_relaxed(&partner_done, 0);
+    assert_int_equal(os_thread_start(&t, give_way, NULL, 0, true), 0); /* with the caller's processors */
+    assert_int_equal(os_thread_usage(os_thread_id(), &before), 0);
+    do {
+        for (int i = 0; i < 100; i++)
+            os_yield();
+        assert_int_equal(os_thread_usage(os_thread_id(), &after), 0);
+    } while (after.slices < before.slices + 200); /* hangs where they are not counted */
+    assert_false(after.sleeping);
+    assert_true(after.cpu_ns - before.cpu_ns < 200 * UINT64_C(10000000)); /* it is no time that grows by as much */
+    ps_store_release(&partner_done, 1);
+    os_thread_join(t);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_with_id_and_name), cmocka_unit_test(signals_are_blocked_at_need_and_only_there),
         cmocka_unit_test(stack_sizes),           cmocka_unit_test(impossible_thread_is_refused),
-        cmocka_unit_test(detached_thread_runs),
+        cmocka_unit_test(detached_thread_runs),  cmocka_unit_test(slices_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,23 +143,26 @@ int os_thread_cpu_ns(int tid, uint64_t *cpu_ns)
 }
 
 /* Without /proc, or without a file to spare. Whether it sleeps is not known then; it is said to, and who asks has seen no progress. */
-static int usage_by_clock(int tid, uint64_t *cpu_ns, bool *sleeping)
+static int usage_by_clock(int tid, struct os_usage *u)
 {
-    *sleeping = true;
-    return os_thread_cpu_ns(tid, cpu_ns);
+    *u = (struct os_usage){.sleeping = true};
+    return os_thread_cpu_ns(tid, &u->cpu_ns);
 }
 
-int os_thread_usage(int tid, uint64_t *cpu_ns, bool *sleeping)
+int os_thread_usage(int tid, struct os_usage *u)
 {
     char text[512];
     if (!read_task_file(tid, "stat", text, sizeof text))
-        return usage_by_clock(tid, cpu_ns, sleeping);
+        return usage_by_clock(tid, u);
     const char *after_name = strrchr(text, ')'); /* "tid (name) S ..."; a name may hold anything */
     if (!after_name || after_name[1] != ' ')
         return ENOSYS;
-    *sleeping = after_name[2] == 'S' || after_name[2] == 'D';
+    u->sleeping = after_name[2] == 'S' || after_name[2] == 'D';
     if (!read_task_file(tid, "schedstat", text, sizeof text))
-        return usage_by_clock(tid, cpu_ns, sleeping);
-    *cpu_ns = strtoull(text, NULL, 10);
+        return usage_by_clock(tid, u);
+    char *end = text;
+    u->cpu_ns = strtoull(end, &end, 10);
+    strtoull(end, &end, 10); /* how long it waited for a processor */
+    u->slices = strtoull(end, NULL, 10);
     return 0;
 }
