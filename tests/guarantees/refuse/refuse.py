@@ -23,7 +23,8 @@ ERRORS = {
     "posix_memalign": ["ENOMEM"], "_dl_allocate_tls": ["ENOMEM"], "sched_getcpu": ["ENOSYS"], "clock_getres": ["EINVAL"],
     "open_memstream": ["ENOMEM"], "gethostname": ["EFAULT"], "futex_wait": ["EINTR", "EAGAIN", "ETIMEDOUT"], "sched_yield": ["ENOSYS"],
     "tgkill": ["ESRCH", "EPERM", "EAGAIN"], "sched_getaffinity": ["EPERM", "ENOSYS"], "sched_setaffinity": ["EPERM", "EINVAL"],
-    "rseq": ["EINVAL"], "get_robust_list": ["EPERM"], "other_syscall": ["ENOSYS"],
+    "rseq": ["EINVAL"], "get_robust_list": ["EPERM"], "mlock": ["ENOMEM", "EPERM", "EAGAIN"],
+    "mbind": ["ENOSYS", "EPERM"], "get_mempolicy": ["ENOSYS"], "other_syscall": ["ENOSYS"],
 }
 # Refused for ever, these stop what progress rests on: only single ones are refused.
 ONE_AT_A_TIME = ("futex_wait",)

@@ -30,7 +30,7 @@
     X(open) X(read) X(fopen) X(dlopen) X(malloc) X(calloc) X(realloc) X(aligned_alloc) \
     X(posix_memalign) X(_dl_allocate_tls) X(sched_getcpu) X(clock_getres) X(open_memstream) \
     X(gethostname) X(futex_wait) X(sched_yield) X(tgkill) X(sched_getaffinity) X(sched_setaffinity) \
-    X(rseq) X(get_robust_list) X(other_syscall)
+    X(rseq) X(get_robust_list) X(mlock) X(mbind) X(get_mempolicy) X(other_syscall)
 /* clang-format on */
 
 enum {
@@ -201,6 +201,12 @@ static int number_of(long call, long second)
 #endif
     case SYS_get_robust_list:
         return N_get_robust_list;
+    case SYS_mlock:
+        return N_mlock;
+    case SYS_mbind:
+        return N_mbind;
+    case SYS_get_mempolicy:
+        return N_get_mempolicy;
     case SYS_gettid:
         return -1; /* cannot fail */
     default:

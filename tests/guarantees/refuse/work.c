@@ -1,5 +1,5 @@
 /* What programs do, with results that are right whatever number of threads a region gets: regions, nested ones, loops, sections, locks,
- * tasks with dependences, threadprivate data, reductions, ordered loops, roots of the program's own, members that wait for one another.
+ * tasks with dependences, threadprivate data, reductions, ordered loops, roots of the program's own, members that wait for one another, memory of allocators.
  * Prints "right". Also an end: what a region loses is missed by who counts. */
 #include "../check.h"
 #include <pthread.h>
@@ -120,6 +120,27 @@ static void chain_of_members(void)
     CHECK(turn == -1);
 }
 
+/* Memory that is to be locked, or to lie over the memory nodes: where the system refuses that there is other memory. */
+static void allocators(void)
+{
+    static const omp_alloctrait_t traits[] = {
+        {omp_atk_pinned, omp_atv_true}, {omp_atk_partition, omp_atv_interleaved}, {omp_atk_partition, omp_atv_nearest}};
+    const char *refused =
+        getenv("REFUSE"); /* of mlock, mbind, mmap nobody may notice anything; of malloc a program may */
+    int must = refused != NULL && refused[0] == 'm' && refused[1] != 'a';
+    for (int i = 0; i < 3; i++) {
+        omp_allocator_handle_t a = omp_init_allocator(omp_default_mem_space, 1, &traits[i]);
+        for (size_t n = 40; n < 100000; n *= 2000) {
+            unsigned char *p = omp_calloc(1, n, a);
+            CHECK(p != NULL || !must);
+            for (size_t k = 0; p != NULL && k < n; k++)
+                CHECK(p[k]++ == 0);
+            omp_free(p, a);
+        }
+        omp_destroy_allocator(a);
+    }
+}
+
 static void *root(void *arg)
 {
     omp_set_max_active_levels(2);
@@ -138,6 +159,7 @@ int main(void)
         tasks();
         locks();
         chain_of_members();
+        allocators();
         for (int k = 0; k < 2; k++)
             CHECK(pthread_create(&thread[k], NULL, root, NULL) == 0);
         flat();
