@@ -29,6 +29,15 @@ ENVIRONMENTS = [
     {"OMP_DEFAULT_DEVICE": "2"}, {"OMP_MAX_TASK_PRIORITY": "10"}, {"OMP_DISPLAY_AFFINITY": "true"},
     {"OMP_AFFINITY_FORMAT": "%0.8n of %{num_threads}"}, {"OMP_AFFINITY_FORMAT": ""}, {"OMP_ALLOCATOR": "omp_large_cap_mem_alloc"},
     {"OMP_ALLOCATOR": " OMP_HIGH_BW_MEM_ALLOC "}, {"OMP_TARGET_OFFLOAD": "disabled"}, {"OMP_TARGET_OFFLOAD": "default"},
+    # two that say different things
+    {"OMP_PLACES": "{1}", "GOMP_CPU_AFFINITY": "0"}, {"OMP_PLACES": "{1}", "GOMP_CPU_AFFINITY": "0", "OMP_PROC_BIND": "true"},
+    {"OMP_PROC_BIND": "false", "GOMP_CPU_AFFINITY": "0"}, {"OMP_PROC_BIND": "spread", "GOMP_CPU_AFFINITY": "0 1"},
+    {"OMP_STACKSIZE": "1M", "GOMP_STACKSIZE": "2000"}, {"OMP_NUM_THREADS": "8", "OMP_THREAD_LIMIT": "3"},
+    {"OMP_NUM_THREADS": "2,2", "OMP_NESTED": "false"}, {"OMP_NESTED": "false", "OMP_MAX_ACTIVE_LEVELS": "3"},
+    {"OMP_NUM_THREADS": "2,2", "OMP_MAX_ACTIVE_LEVELS": "1"}, {"OMP_PROC_BIND": "close,spread", "OMP_NESTED": "false"},
+    {"OMP_PROC_BIND": "close,spread", "OMP_MAX_ACTIVE_LEVELS": "1"}, {"OMP_DYNAMIC": "true", "OMP_NUM_THREADS": "64"},
+    {"OMP_NUM_TEAMS": "5", "OMP_TEAMS_THREAD_LIMIT": "9", "OMP_THREAD_LIMIT": "2"},
+    {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "infinite"}, {"OMP_NUM_THREADS": "5", "OMP_WAIT_POLICY": "active"},
 ]
 FORMATS = ["L%L n%n N%N a%a t%t T%T A%A", "%0.4{thread_num}|%8{nesting_level}|%.6{ancestor_tnum}|%5L", "%%%{team_num}%{num_teams}",
            "%{host} %H %{thread_affinity}", "%0.10A|%20A|%.20A", "plain"]
