@@ -222,6 +222,10 @@ void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base)
 /* The same of a task without any clause but untied and mergeable (flags), its data copied by memcpy. False: it has to be created the long way. */
 bool ort_task_create_plain(struct ort_thread *thread, void (*fn)(void *), const void *data, size_t size, size_t align,
                            unsigned flags);
+/* Such a task where it is undeferred: runs it at once, on the caller's data. [switches] */
+bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
+/* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
+bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
 /* ort_task_submit likewise. */
 bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 

@@ -79,8 +79,6 @@ void ort_task_wake_barrier(struct ort_team *team);
 
 /* A task, counted by its parent and group, to be run or queued next. Its data is copied. */
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args);
-/* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
-bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
 /* Runs t as a call and finishes it. [switches] */
 void ort_task_run(struct ort_thread *thread, struct ort_task *t);
 /* The same where tasks are watched; the caller has looked. [switches] */

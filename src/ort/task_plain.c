@@ -1,13 +1,13 @@
 /* The short way of tasks that have nothing special: made, taken by the member that waits for them, run, gone.
  *
- * Does: ort_task_create and ort_task_submit for a task without clauses, ort_task_run, taskwait. Does not: anything that most tasks have no need of; what it meets of
+ * Does: ort_task_create and ort_task_submit for a task without clauses, also where it runs at once, ort_task_run, taskwait. Does not: anything that most tasks have no need of; what it meets of
  * that kind it hands to the long way (task.c), before it has changed anything. Where a tool, a thread sanitizer or cancellation wants to hear of
  * tasks (ort_tasks_watched) every task goes the long way, so that nothing here asks for them one by one.
  * Callers: a member on its own behalf. States and fields: task.h; ORT_TASK_SPECIAL says which tasks end the long way.
  *
  * Ordering: none of its own: the push publishes what create wrote (deque.h), the counts' is in task.h.
  * Failures: none; without memory the long way is taken, which says so.
- * Cost: about 60 instructions to make a task, 70 to take, run and end it; read-modify-writes: those of the deque.
+ * Cost: about 60 instructions to make a task, 70 to take, run and end it, 80 for one that runs at once; read-modify-writes: those of the deque.
  * Rejected: the same as special cases within the long way: each test costs every task an instruction or two and a branch; together they were half of a
  * task's 440 instructions. */
 #include "task_internal.h"
@@ -38,10 +38,10 @@ static inline bool short_way(struct ort_thread *thread)
            !PS_UNLIKELY(thread->task->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV));
 }
 
-/* t, whose data is in place, becomes a child of the current task and is queued. */
-static inline void publish(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
+/* t becomes a child of the current task `parent`, which counts it, or may yet. */
+static PS_ALWAYS_INLINE void adopt(struct ort_thread *thread, struct ort_task *parent, struct ort_task *t,
+                                   void (*fn)(void *), unsigned flags, int64_t count)
 {
-    struct ort_task *parent = thread->task;
     t->fn = fn;
     ps_store_relaxed(&t->parent, parent);
     ps_store_relaxed(&t->depth, ps_load_relaxed(&parent->depth) + 1);
@@ -50,13 +50,19 @@ static inline void publish(struct ort_thread *thread, struct ort_task *t, void (
     t->flags = (uint16_t)flags;
     t->count.own = 0;
     ps_store_relaxed(&t->count.others, 0);
-    parent->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
+    parent->count.own += count;
     struct ort_taskgroup *group = parent->group;
     t->group = group;
     if (PS_UNLIKELY(group != NULL) && group->task == parent) {
         t->flags |= ORT_TASK_IN_GROUP | ORT_TASK_SPECIAL;
         group->count.own += 1;
     }
+}
+
+/* t, whose data is in place, becomes a child of the current task and is queued. */
+static inline void publish(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
+{
+    adopt(thread, thread->task, t, fn, flags, ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE);
     ps_deque_push_room_owner(&thread->tasks.deque, t);
     ort_task_pushed(thread, t);
 }
@@ -84,14 +90,21 @@ bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (
     return true;
 }
 
-/* Runs t, whose body's end is its own end as a rule. [switches] */
-static inline void run(struct ort_thread *thread, struct ort_task *t)
+/* Makes t the task that thread runs; what the tasks below it may take stands in the deque from the answer on. */
+static inline int64_t enter(struct ort_thread *thread, struct ort_task *t)
 {
-    struct ort_task *below = thread->task;
     int64_t base = thread->tasks.base;
     t->owner = thread;
     thread->tasks.base = ps_deque_bottom_owner(&thread->tasks.deque);
     thread->task = t;
+    return base;
+}
+
+/* Runs t, whose body's end is its own end as a rule. [switches] */
+static inline void run(struct ort_thread *thread, struct ort_task *t)
+{
+    struct ort_task *below = thread->task;
+    int64_t base = enter(thread, t);
     t->fn(t->data);
     if (PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) ||
         PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0) ||
@@ -103,6 +116,33 @@ static inline void run(struct ort_thread *thread, struct ort_task *t)
     thread->tasks.base = base;
     ort_task_free(&thread->tasks.cache, t);
     below->count.own -= ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
+}
+
+/* Its parent counts it only where it leaves something behind: while its body runs nobody else looks for it there. */
+bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
+{
+    struct ort_task_cache *cache = &thread->tasks.cache;
+    struct ort_task *t = cache->free[0], *below = thread->task;
+    if (PS_UNLIKELY(ort_tasks_watched()) || PS_UNLIKELY(below->flags & ORT_TASK_OWN_ICV) || PS_UNLIKELY(t == NULL))
+        return false;
+    cache->free[0] = t->next;
+    cache->count[0]--;
+    adopt(thread, below, t, fn, flags | ORT_TASK_UNDEFERRED | (below->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)), 0);
+    int64_t base = enter(thread, t);
+    fn(data);
+    if (PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) ||
+        PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0)) {
+        below->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
+        ort_task_leave_run(thread, t, below, base);
+        return true;
+    }
+    thread->task = below;
+    thread->tasks.base = base;
+    t->next = cache->free[0];
+    cache->free[0] = t;
+    if (PS_UNLIKELY(++cache->count[0] >= 2 * ORT_TASK_BATCH))
+        ort_task_spill(cache, 0);
+    return true;
 }
 
 void ort_task_run(struct ort_thread *thread, struct ort_task *t)

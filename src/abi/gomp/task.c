@@ -57,9 +57,13 @@ PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, v
                          bool if_clause, unsigned flags, void **depend, int priority, void *detach)
 {
     struct ort_thread *t = ort_self();
-    if (PS_LIKELY((flags & ~SAME_FLAGS) == 0 && if_clause && cpyfn == NULL) &&
-        PS_LIKELY(ort_task_create_plain(t, fn, data, (size_t)arg_size, (size_t)arg_align, flags)))
-        return;
+    if (PS_LIKELY((flags & ~SAME_FLAGS) == 0 && cpyfn == NULL)) {
+        if (PS_LIKELY(if_clause) &&
+            PS_LIKELY(ort_task_create_plain(t, fn, data, (size_t)arg_size, (size_t)arg_align, flags)))
+            return;
+        if ((!if_clause || ort_task_is_undeferred(t, flags)) && ort_task_call_plain(t, fn, data, flags))
+            return;
+    }
     struct ort_task_args args = {.fn = fn,
                                  .data = data,
                                  .copy = cpyfn,
