@@ -7,7 +7,7 @@ static void barrier_at_the_end(int n)
 {
     int before = 0, early = 0;
 #pragma omp parallel num_threads(n) reduction(+ : early)
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 5; round++) {
 #pragma omp scope
         {
 #pragma omp atomic
@@ -76,7 +76,7 @@ int main(void)
 {
     int n = omp_get_max_threads();
     omp_set_max_active_levels(2);
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 3; round++) {
         barrier_at_the_end(n);
         reductions(n);
         nowait(n);
