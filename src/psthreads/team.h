@@ -80,6 +80,8 @@ struct ps_team {
     struct ps_crumbs crumbs; /* parent only */
     /* line 2: (shared) members and assistants not ended yet + those among them that look a last time * PS_TEAM_ENDING | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint64_t left;
+    uint32_t
+        promised; /* stacks that its open region may need; the entity layer's, parent only: that reads `left` last as well */
     /* line 3: the barrier (team_barrier.c) */
     PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
     _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */

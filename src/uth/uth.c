@@ -17,7 +17,8 @@
  *
  * Memory: what runs touched its stack. A cache keeps up to CACHE_MAX such stacks, for reuse while it is warm; a vp about to
  * park calls uth_cache_trim, which gives the pages below the topmost back to the system, on the shared list too.
- * Bounds: CACHE_MAX a vp plus SLOTS * BATCH shared; all others are unmapped.
+ * Bounds: CACHE_MAX a vp plus SLOTS * BATCH shared; all others are unmapped. Once stacks are scarce (uth_scarce) no cache keeps any: each that is not in
+ * use stands where every vp finds it.
  *
  * running: 1 from the switch to a uth until its context is saved again. Written 1 by who switches to it (relaxed: it owns
  * the uth, and nobody looks before it is published again); 0 by uth_switched (release), which the acquire in
@@ -47,12 +48,15 @@
 #define COLOUR_STEP (2 * PS_CACHE_LINE)
 /* Spins before uth_await_saved yields the processor: a switch takes tens of cycles unless its vp lost its core. */
 #define AWAIT_SPINS 200
+#define ADD_BATCH 16
 
 unsigned char uth_sanitizers;
 static _Atomic size_t default_bytes;
 static _Atomic(struct uth *) shared[UTH_SLOTS];
 static _Atomic int shared_batches;
 static _Atomic unsigned next_colour;
+static _Atomic size_t mapped;                      /* stacks of the usual size */
+static _Atomic unsigned cache_max = UTH_CACHE_MAX; /* 0 for good where stacks are scarce */
 
 void uth_init(size_t default_stack_bytes)
 {
@@ -128,6 +132,8 @@ static struct uth *make(size_t stack_bytes)
     *u = (struct uth){
         .stack = stack, .stack_bytes = usable, .call_floor = (uintptr_t)stack + usable - usable / UTH_CALL_SHARE};
     san_stack_made(u);
+    if (usable == uth_default_stack_bytes())
+        ps_add_relaxed(&mapped, 1);
     enlist(u);
     return u;
 }
@@ -135,6 +141,8 @@ static struct uth *make(size_t stack_bytes)
 static void unmake(struct uth *u)
 {
     delist(u);
+    if (u->stack_bytes == uth_default_stack_bytes())
+        ps_sub_relaxed(&mapped, 1);
     cpu_context_fini(&u->ctx);
     san_stack_gone(u);
     os_stack_unmap(u->stack, u->stack_bytes);
@@ -245,6 +253,11 @@ PS_NOINLINE static bool refill(struct uth_cache *cache)
     if (u != NULL) {
         cache->count = u->batch_count;
         cache->free = u;
+        if (PS_UNLIKELY(ps_load_relaxed(&cache_max) == 0) && cache->count > 1 &&
+            shared_put(u->next, cache->count - 1)) {
+            u->next = NULL;
+            cache->count = 1;
+        }
         return true;
     }
     u = make(cache->stack_bytes);
@@ -276,53 +289,38 @@ void uth_put(struct uth_cache *cache, struct uth *u)
         return;
     }
     push(cache, u);
-    if (PS_UNLIKELY(cache->count > UTH_CACHE_MAX))
+    if (PS_UNLIKELY(cache->count > ps_load_relaxed(&cache_max)))
         spill(cache, false);
 }
 
-/* Small batches, so that several vps find one; what the list does not take stays in the cache. */
-static void share(struct uth_cache *all, struct uth_cache *cache, unsigned batch)
+void uth_add(size_t n)
 {
-    while (all->count > 0) {
-        struct uth *first = NULL;
+    while (n > 0) {
+        struct uth *first = NULL, *u;
         unsigned count = 0;
-        for (; all->count > 0 && count < batch; count++) {
-            struct uth *u = pop(all);
+        for (; n > 0 && count < ADD_BATCH && (u = make(uth_default_stack_bytes())) != NULL; count++, n--) {
             u->next = first;
             first = u;
         }
+        if (first == NULL)
+            return;
         if (shared_put(first, count))
             continue;
-        for (struct uth *u = first, *next; u != NULL; u = next) {
-            next = u->next;
-            push(cache, u);
+        for (struct uth *next; first != NULL; first = next) {
+            next = first->next;
+            unmake(first);
         }
+        return;
     }
 }
 
-unsigned uth_reserve(struct uth_cache *cache, unsigned n, size_t most_new)
-{
-    struct uth_cache all = {.stack_bytes = cache->stack_bytes};
-    while (all.count < n) {
-        struct uth *u;
-        if (cache->count > 0) {
-            push(&all, pop(cache));
-        } else if ((u = shared_take()) != NULL) {
-            cache->count = u->batch_count;
-            cache->free = u;
-        } else if (most_new-- > 0 && (u = make(cache->stack_bytes)) != NULL) {
-            push(&all, u);
-        } else {
-            break;
-        }
-    }
-    unsigned count = all.count;
-    share(&all, cache, count * 2 / UTH_SLOTS + 1);
-    return count;
-}
+size_t uth_mapped(void) { return ps_load_relaxed(&mapped); }
+void uth_scarce(void) { ps_store_relaxed(&cache_max, 0); }
 
 void uth_cache_trim(struct uth_cache *cache, unsigned keep)
 {
+    if (ps_load_relaxed(&cache_max) == 0)
+        keep = 0;
     struct uth_cache rest = {.stack_bytes = cache->stack_bytes};
     if (cache->count > keep) {
         struct uth **last = &cache->free;

@@ -83,11 +83,12 @@ void uth_cache_drain(struct uth_cache *cache);
 /* Keeps at most `keep` stacks, the rest go to the shared list or to the system. Called by a vp about to park. */
 void uth_cache_trim(struct uth_cache *cache, unsigned keep);
 
-/* Sees to it that up to n stacks of the default size are at hand, at most most_new of them from the system; returns how many there are. They stand in the
- * shared list, where every vp finds them, until they are used. Owner of cache only. */
-unsigned uth_reserve(struct uth_cache *cache, unsigned n, size_t most_new);
-/* As many can be reserved: what the shared list keeps. */
-#define UTH_RESERVE_MOST 1024
+/* Maps up to n more stacks of the default size; they stand in the shared list, where every vp finds them. */
+void uth_add(size_t n);
+/* Stacks of the default size that exist. */
+size_t uth_mapped(void);
+/* There are hardly more to be had: from now on caches keep none. */
+void uth_scarce(void);
 
 /* A uth with the default stack size, from the cache, the shared list or the system. NULL: no memory. Owner of cache only. */
 struct uth *uth_get(struct uth_cache *cache);

@@ -104,21 +104,54 @@ void ee_team_fini(struct ee_team *team) { ps_team_fini(team_of(team)); }
 
 /* Members that wait need a stack each, and a team that is open cannot shrink any more. So where the address space is limited, stacks for all of
  * them are mapped before it opens: members take memory too (the C library's arenas, 64 MiB each), and would leave none for those that begin after
- * them. The other half is the program's. Whether there is a limit is asked when a team first has so many members. */
+ * them. All stacks together get half of the memory, the other half is the program's. Whether there is a limit is asked when a team first has so many members.
+ *
+ * Under a limit an account is kept. `promised`: of the stacks that exist, how many the open teams may need, n - 1 a team of n; taken by
+ * compare-and-swap before the fork, given back by the parent after the join. Besides, each vp may need one for its loop (LOOPS). What is promised and
+ * the loops never exceed what exists, so whoever waits for a stack waits for a loop to end. A team that finds fewer is smaller, of one at least, which
+ * needs none. From the first such team on no vp keeps idle stacks for itself. Relaxed: the account is only a number.
+ * What the account does not know: threads that the program makes with psthread_create, spares, and regions that were open when the limit was
+ * set; these take smaller stacks, or wait until one is free. */
 #define MANY_MEMBERS 64
 #define MANY_STACKS 4096 /* so many fit under any kernel's limit of mappings */
 
-/* How many stacks, of n, there is address space for. */
-static size_t stacks_that_fit(unsigned n)
+static _Atomic size_t promised;
+static _Atomic bool limited; /* a limit was seen */
+
+static size_t loops(void) { return ps_load_relaxed(&ps_rt.num_slots) + 1; }
+
+/* n - 1 more promised stacks, or as many of them as exist; returns how many that is. */
+static size_t promise(size_t wanted)
 {
-    size_t left = os_memory_left();
-    if (left == SIZE_MAX)
+    size_t before = ps_load_relaxed(&promised), granted;
+    do {
+        size_t all = uth_mapped(), used = before + loops();
+        granted = all > used ? all - used : 0;
+        granted = granted < wanted ? granted : wanted;
+    } while (!ps_cas_relaxed(&promised, &before, before + granted));
+    return granted;
+}
+
+/* How many members of n get a stack, which are promised to the team; SIZE_MAX: all, there is no limit. */
+static size_t stacks_that_fit(struct ps_team *team, unsigned n)
+{
+    size_t left = 0, bytes = uth_default_stack_bytes();
+    if (!ps_load_relaxed(&limited) && (left = os_memory_left()) == SIZE_MAX)
         return SIZE_MAX;
-    size_t fit = left / 2 / uth_default_stack_bytes();
-    unsigned loops = 1 + (ps_rt.num_vps < n ? ps_rt.num_vps : n); /* each vp's, and a spare's */
-    if (n + loops <= UTH_RESERVE_MOST)
-        fit = uth_reserve(&ps_vp_attach()->stacks, n + loops, fit);
-    return fit > loops ? fit - loops : 1;
+    ps_store_relaxed(&limited, true);
+    team->promised = (uint32_t)promise(n - 1);
+    if (team->promised == n - 1)
+        return n;
+    if ((left = os_memory_left()) == SIZE_MAX)
+        left = SIZE_MAX / 2; /* lifted: maps what it wants */
+    size_t wanted = ps_load_relaxed(&promised) + loops() + n - 1 - team->promised, all = uth_mapped();
+    size_t fresh = left > all * bytes ? (left - all * bytes) / 2 / bytes : 0;
+    if (wanted > all)
+        uth_add(wanted - all < fresh ? wanted - all : fresh);
+    team->promised += (uint32_t)promise(n - 1 - team->promised);
+    if (team->promised < n - 1)
+        uth_scarce();
+    return team->promised + 1;
 }
 
 /* How many stacks, of two mappings each, the system maps for a process; a quarter of the mappings is the program's. */
@@ -131,9 +164,9 @@ static size_t stacks_that_map(void)
 static PS_NOINLINE unsigned reserve(struct ps_team *team, unsigned n)
 {
     static _Atomic uint32_t said;
-    size_t fit = stacks_that_fit(n), map = n > MANY_STACKS ? stacks_that_map() : SIZE_MAX;
+    size_t fit = stacks_that_fit(team, n), map = n > MANY_STACKS ? stacks_that_map() : SIZE_MAX;
     if (fit >= n && map >= n) {
-        if (n <= MANY_MEMBERS)
+        if (n <= MANY_MEMBERS && fit == SIZE_MAX)
             team->roomy = (uint8_t)n;
         return n;
     }
@@ -162,7 +195,14 @@ void ee_member_bind(struct ee_member *m, int place) { ps_member_bind((struct ps_
 void ee_team_bind(struct ee_team *team, int place, bool scattered) { ps_team_bind(team_of(team), place, scattered); }
 
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost) { ps_team_fork(team_of(team), n, outermost); }
-void ee_team_join(struct ee_team *team) { ps_team_join(team_of(team)); }
+void ee_team_join(struct ee_team *team)
+{
+    ps_team_join(team_of(team));
+    if (PS_UNLIKELY(team_of(team)->promised != 0)) {
+        ps_sub_relaxed(&promised, team_of(team)->promised);
+        team_of(team)->promised = 0;
+    }
+}
 void ee_team_assist(struct ee_team *team) { ps_team_assist(team_of(team)); }
 bool ee_team_nobody_to_ask(struct ee_team *team) { return ps_team_nobody_to_ask(team_of(team)); }
 void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(team_of(team)); }
