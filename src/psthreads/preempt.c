@@ -35,7 +35,7 @@
 #endif
 
 #define DEPTH 32
-#define SAMPLE_TRIES 50
+#define SAMPLE_TRIES 1000
 
 /* What the interrupted thread was doing. Written in the handler, then `taken` (release); read by the monitor. */
 static struct {
@@ -55,17 +55,17 @@ static bool take_sample(void *frame)
     return false;
 }
 
-void progress_where(struct vp *vp, char *buf, size_t bytes)
+bool progress_where(struct vp *vp, char *buf, size_t bytes)
 {
 #if !defined(__SANITIZE_THREAD__)
     sample.n = backtrace(sample.at, DEPTH); /* not in the handler for the first time: it loads an object */
     ps_store_relaxed(&sample.taken, 0);
     if (os_interrupt(ps_load_relaxed(&vp->tid), take_sample) != 0)
-        return;
+        return false;
     for (int i = 0; i < SAMPLE_TRIES && !ps_load_acquire(&sample.taken); i++)
         os_park(&sample.taken, 0, INT64_C(1000000));
     if (!ps_load_acquire(&sample.taken))
-        return;
+        return false;
     for (int i = 0; i < sample.n; i++) {
         Dl_info of;
         if (!os_program_code((uintptr_t)sample.at[i]) || !dladdr(sample.at[i], &of) || !of.dli_fname)
@@ -74,11 +74,12 @@ void progress_where(struct vp *vp, char *buf, size_t bytes)
         snprintf(buf, bytes, "%s+0x%lx (%s)", name ? name + 1 : of.dli_fname,
                  (unsigned long)((uintptr_t)sample.at[i] - (uintptr_t)of.dli_fbase),
                  of.dli_sname ? of.dli_sname : "no symbol");
-        return;
+        return true;
     }
 #else
     (void)vp, (void)buf, (void)bytes, (void)take_sample;
 #endif
+    return false;
 }
 
 static bool give_way(void *frame)

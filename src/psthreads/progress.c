@@ -22,6 +22,7 @@
 #define GIVEN_AWAY_NS UINT64_C(50000)
 #define BURST_MAX 64
 #define MONITOR_TRIES 3
+#define WHERE_TRIES 3 /* stalls whose place could not be told, before one is reported without */
 
 struct ps_progress ps_progress;
 
@@ -127,6 +128,7 @@ static void forget_stalls(void)
 static void start_spares(unsigned n, struct vp *holder)
 {
     static _Atomic uint32_t said, refusal_said;
+    static unsigned unknown; /* times that it could not be told where */
     while (n-- > 0 && ps_load_relaxed(&ps_progress.spares) < ps_rt.max_spares)
         if (vp_start_spare() != 0) {
             if (!ps_xchg_acq_rel(&refusal_said, 1))
@@ -135,10 +137,11 @@ static void start_spares(unsigned n, struct vp *holder)
                         "they wait (said once)");
             return;
         }
-    if (ps_rt.verbose && !ps_xchg_acq_rel(&said, 1)) {
+    if (ps_rt.verbose && !ps_load_relaxed(&said)) {
         char where[256] = "unknown code";
-        if (holder)
-            progress_where(holder, where, sizeof where);
+        if (!(holder && progress_where(holder, where, sizeof where)) && unknown++ < WHERE_TRIES)
+            return;
+        ps_store_relaxed(&said, 1);
         ps_warn("a thread has held its processor for %d ms, in %s, while others were ready: spare kernel threads carry "
                 "those "
                 "(said once)",

@@ -64,9 +64,9 @@ void progress_preempt(struct vp *vp);
 
 /* Kernel threads of the monitor: 0 or 1. */
 unsigned progress_runs(void);
-/* Writes which code of the program's vp's kernel thread runs, "object+0xoffset (function)", into buf; leaves buf alone where that cannot be
- * told. Caller: the monitor. */
-void progress_where(struct vp *vp, char *buf, size_t bytes);
+/* Writes which code of the program's vp's kernel thread runs, "object+0xoffset (function)", into buf; false: that cannot be told. Caller: the
+ * monitor. */
+bool progress_where(struct vp *vp, char *buf, size_t bytes);
 
 /* Stops the monitor's kernel thread, if there is one. Caller: workers are gone, so nobody arms it meanwhile. */
 void progress_stop(void);

@@ -1,4 +1,4 @@
-/* A storm of alarms while regions run, with handlers on the thread's own stack and on an alternate one. */
+/* A storm of alarms while regions run, with handlers on the thread's own stack and on an alternate one: half a second, and until some have come. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <signal.h>
@@ -35,7 +35,7 @@ int main(void)
         sigaction(SIGALRM, &action, NULL);
         alarms = 0;
         setitimer(ITIMER_REAL, &often, NULL);
-        for (double end = now() + 0.5; now() < end;) {
+        for (double end = now() + 0.5; now() < end || alarms <= 20;) {
             int sum = 0;
 #pragma omp parallel num_threads(8) reduction(+ : sum)
             {
@@ -51,7 +51,6 @@ int main(void)
             CHECK(sum == 16);
         }
         setitimer(ITIMER_REAL, &never, NULL);
-        CHECK(alarms > 20);
     }
     return 0;
 }

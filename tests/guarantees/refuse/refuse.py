@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 ERRORS = {
     "mmap": ["ENOMEM"], "mprotect": ["ENOMEM"], "munmap": ["EINVAL"], "madvise": ["EINVAL"], "pthread_create": ["EAGAIN", "EINVAL"],
@@ -35,18 +36,36 @@ WAITS = re.compile(r"psthreads: (no memory for another stack|.*refuses the monit
 # In the region in which the memory for thread-local variables runs out, those are the kernel thread's.
 SHARES = "it uses its kernel thread's"
 MOST_LINES = 4
+WAITING_SECONDS = 3  # in which a program that has said that it waits may still go on
 
 
-def run(shim, dropin, vps, program, refusal, seconds):
+def wait_for(process, seconds, waits):
+    """Its status; None where it does not end, which a program that says what it waits for need not do."""
+    begin = time.monotonic()
+    while process.poll() is None:
+        time.sleep(0.01)
+        gone = time.monotonic() - begin
+        if gone > seconds or (gone > WAITING_SECONDS and waits()):
+            process.kill()
+            process.wait()
+            return None
+    return process.returncode
+
+
+def run(shim, dropin, vps, program, refusal, seconds, for_good=False):
     """(status, stdout, stderr, {name: (calls, refused)})"""
     with tempfile.NamedTemporaryFile("r", prefix="refuse.") as log:
         environment = dict(os.environ, LD_PRELOAD=shim, LD_LIBRARY_PATH=dropin, PSTHREADS_NUM_VPS=str(vps), REFUSE=refusal, REFUSE_LOG=log.name)
-        try:
-            done = subprocess.run(program.split(), env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds)
-        except subprocess.TimeoutExpired as late:
-            return None, "", (late.stderr or b"").decode(errors="replace"), {}
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+
+            def text(file):  # the program writes where the file is now: no seek
+                return os.pread(file.fileno(), 1 << 20, 0).decode(errors="replace")
+
+            process = subprocess.Popen(program.split(), env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            status = wait_for(process, seconds, lambda: for_good and WAITS.search(text(err)))
+            words = text(out), text(err)
         counts = {fields[0]: (int(fields[1]), int(fields[2])) for fields in map(str.split, log.read().splitlines()) if len(fields) == 3}
-    return done.returncode, done.stdout, done.stderr, counts
+    return status, *words, counts
 
 
 def judge(status, out, err, for_good):
@@ -100,7 +119,7 @@ def main():
                 for error in ERRORS[name] if numbers else []:
                     for first, count in plans:
                         refusal = f"{name}:{getattr(errno, error)}:{first}:{count}"
-                        status, out, err, _ = run(args.shim, args.dropin, vps, program, refusal, args.seconds)
+                        status, out, err, _ = run(args.shim, args.dropin, vps, program, refusal, args.seconds, count > 1)
                         fault = judge(status, out, err, count > 1)
                         runs += 1
                         if status != 0 and not fault:
