@@ -171,9 +171,8 @@ bool closure_wants_any(const struct closure *c, const char *const names[])
     for (unsigned i = 0; i < c->num; i++) {
         if (!c->object[i]->found || is_c_library(c->object[i]))
             continue;
-        for (unsigned k = 0; names[k]; k++)
-            if (elf_wants(&c->object[i]->elf, names[k]))
-                return true;
+        if (elf_wants_any(&c->object[i]->elf, names))
+            return true;
     }
     return false;
 }
@@ -193,6 +192,8 @@ static bool is_omp_name(const char *name)
 {
     static const char *const prefixes[] = {"GOMP_", "GOACC_", "omp_",  "__kmpc_", "__kmp_",
                                            "kmp_",  "kmpc_",  "ompc_", "acc_"};
+    if (!strchr("Gok_a", name[0]) || (name[0] == '_' && name[1] != '_'))
+        return false;
     for (unsigned i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -225,7 +226,7 @@ unsigned closure_lacks(const struct closure *c, const struct elf *dropin, struct
         const struct object *o = c->object[i];
         if (!o->found || o->runtime != RUNTIME_NONE)
             continue;
-        for (size_t k = 0; k < o->elf.num_sym; k++) {
+        for (size_t k = 0; k < o->elf.end_wanted; k++) {
             const char *name = elf_sym_name(&o->elf, k);
             if (!elf_sym_wanted(&o->elf, k) || !is_omp_name(name) || defined_elsewhere(c, name))
                 continue;

@@ -131,6 +131,25 @@ static size_t count_symbols(const struct elf *e, const struct tables *t)
     }
 }
 
+static void read_hash(struct elf *e, const struct tables *t)
+{
+    const uint32_t *g = t->gnu_hash ? at_address(e, t->gnu_hash, 16, 4) : NULL;
+    if (!g || g[0] == 0 || g[2] == 0 || g[1] > e->num_sym)
+        return;
+    struct elf_hash h = {.num_buckets = g[0], .first = g[1], .num_bloom = g[2], .shift = g[3] % 32};
+    ElfW(Addr) bloom = t->gnu_hash + 16, bucket = bloom + (size_t)g[2] * sizeof(ElfW(Addr));
+    ElfW(Addr) chain = bucket + (size_t)g[0] * 4;
+    h.bloom = at_address(e, bloom, (size_t)g[2] * sizeof(ElfW(Addr)), alignof(ElfW(Addr)));
+    h.bucket = at_address(e, bucket, (size_t)g[0] * 4, 4);
+    h.chain = h.first < e->num_sym ? at_address(e, chain, (e->num_sym - h.first) * 4, 4) : h.bucket;
+    if (!h.bloom || !h.bucket || !h.chain)
+        return;
+    e->hash = h;
+    if (e->type ==
+        ET_DYN) /* in a program at a fixed address a function's address may be that of its entry in the PLT, and undefined */
+        e->end_wanted = h.first;
+}
+
 static void set_version(struct elf *e, unsigned index, const char *name, const char *file)
 {
     index &= ~HIDDEN;
@@ -195,6 +214,8 @@ static enum elf_status read_dynamic(struct elf *e, const ElfW(Phdr) * p)
     e->sym = at_address(e, t.sym, e->num_sym * sizeof *e->sym, alignof(ElfW(Sym)));
     if (!e->sym)
         e->num_sym = 0;
+    e->end_wanted = e->num_sym;
+    read_hash(e, &t);
     e->versym = t.versym ? at_address(e, t.versym, e->num_sym * sizeof *e->versym, alignof(ElfW(Half))) : NULL;
     read_versions(e, &t);
     return ELF_OK;
@@ -288,23 +309,53 @@ bool elf_sym_given(const struct elf *e, size_t i)
            (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
 }
 
+static bool is_definition(const struct elf *e, size_t i, const char *name, const char *version)
+{
+    if (!elf_sym_given(e, i) || strcmp(elf_sym_name(e, i), name) != 0)
+        return false;
+    const struct elf_version *v = elf_sym_version(e, i);
+    return !version || !v || strcmp(v->name, version) == 0;
+}
+
 bool elf_defines(const struct elf *e, const char *name, const char *version)
 {
-    for (size_t i = 0; i < e->num_sym; i++) {
-        if (!elf_sym_given(e, i) || strcmp(elf_sym_name(e, i), name) != 0)
-            continue;
-        const struct elf_version *v = elf_sym_version(e, i);
-        if (!version || !v || strcmp(v->name, version) == 0)
+    const struct elf_hash *t = &e->hash;
+    if (!t->bucket) {
+        for (size_t i = 0; i < e->num_sym; i++)
+            if (is_definition(e, i, name, version))
+                return true;
+        return false;
+    }
+    uint32_t hash = 5381;
+    for (const char *c = name; *c; c++)
+        hash = hash * 33 + (unsigned char)*c;
+    const unsigned bits = sizeof(ElfW(Addr)) * 8;
+    ElfW(Addr) word = t->bloom[hash / bits % t->num_bloom];
+    if (!(word >> hash % bits & word >> (hash >> t->shift) % bits & 1))
+        return false;
+    size_t i = t->bucket[hash % t->num_buckets];
+    if (i < t->first)
+        return false;
+    for (; i < e->num_sym; i++) {
+        uint32_t link = t->chain[i - t->first];
+        if ((link | 1) == (hash | 1) && is_definition(e, i, name, version))
             return true;
+        if (link & 1)
+            break;
     }
     return false;
 }
 
-bool elf_wants(const struct elf *e, const char *name)
+bool elf_wants_any(const struct elf *e, const char *const names[])
 {
-    for (size_t i = 0; i < e->num_sym; i++)
-        if (e->sym[i].st_shndx == SHN_UNDEF && strcmp(elf_sym_name(e, i), name) == 0)
-            return true;
+    for (size_t i = 0; i < e->end_wanted; i++) {
+        if (e->sym[i].st_shndx != SHN_UNDEF)
+            continue;
+        const char *wanted = elf_sym_name(e, i);
+        for (unsigned k = 0; names[k]; k++)
+            if (wanted[0] == names[k][0] && strcmp(wanted, names[k]) == 0)
+                return true;
+    }
     return false;
 }
 

@@ -3,13 +3,14 @@
  * Does not resolve names to files (closure.h asks the dynamic loader itself for that) and does not look into code.
  * Only files of psrun's own class and byte order are read. Every offset is checked against the file, for the file may be
  * anything: a broken one gives ELF_BROKEN, never a fault. An open elf is constant; strings live as long as it is open.
- * Cost: one mmap, no copy of the symbol table. */
+ * Cost: one mmap, no copy of the symbol table; a definition is found by the file's own hash table, what it wants by a pass over the undefined. */
 #ifndef PSRUN_ELF_FILE_H
 #define PSRUN_ELF_FILE_H
 
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 enum elf_status { ELF_OK, ELF_UNREADABLE, ELF_NOT, ELF_FOREIGN, ELF_BROKEN };
@@ -20,6 +21,13 @@ enum elf_status { ELF_OK, ELF_UNREADABLE, ELF_NOT, ELF_FOREIGN, ELF_BROKEN };
 struct elf_version {
     const char *name; /* "GOMP_4.0" */
     const char *file; /* needed versions: the library that must define it; defined ones: NULL */
+};
+
+/* DT_GNU_HASH, as far as it lies in the file; bucket NULL: there is none. */
+struct elf_hash {
+    uint32_t num_buckets, num_bloom, shift, first; /* symbols before the first are not in it */
+    const ElfW(Addr) * bloom;
+    const uint32_t *bucket, *chain; /* chain[i]: of symbol first + i, for all symbols */
 };
 
 struct elf {
@@ -40,6 +48,8 @@ struct elf {
     struct elf_version version[ELF_VERSIONS_MAX]; /* by version index; name NULL: none */
     const ElfW(Sym) * sym;
     size_t num_sym;
+    size_t end_wanted; /* what it leaves undefined stands before this symbol */
+    struct elf_hash hash;
     const ElfW(Half) * versym; /* NULL: no versions */
     const char *str;
     size_t str_size;
@@ -58,8 +68,8 @@ bool elf_sym_given(const struct elf *e, size_t i);
 
 /* Does e define `name`, in this version (NULL: any)? Follows the loader's rule: an unversioned definition serves any. */
 bool elf_defines(const struct elf *e, const char *name, const char *version);
-/* Does e leave `name` undefined? */
-bool elf_wants(const struct elf *e, const char *name);
+/* Does e leave one of the names (NULL-terminated) undefined? */
+bool elf_wants_any(const struct elf *e, const char *const names[]);
 /* Does e define the version node `version`? */
 bool elf_has_version(const struct elf *e, const char *version);
 /* Is `name` a function in the unstripped symbol table (so also where it is not exported)? */

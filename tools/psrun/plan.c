@@ -248,7 +248,7 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
         char *link = print("%s/" DROPIN_LINK, p->dropin_dir);
         p->preload_value = put_first(link, cleaned, ": ", true);
         free(link);
-        if (any) { /* what is loaded now depends on ours being there first */
+        if (any && !p->yields) { /* what is loaded now depends on ours being there first */
             closure_free(&p->after);
             error = closure_trace(&p->after, interp, p->elf, p->library_path, p->preload_value, &p->dropin);
         }
