@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "eventcount.h"
-#include "os.h"
+#include "meeting.h"
 
 static void notify_tells_whether_somebody_waits(void **state)
 {
@@ -106,25 +106,11 @@ static void no_change_is_missed(void **state)
 
 /* One waiter and one notifier, again and again at the same moment, with a plain relaxed store between them: the notifier sees
  * the waiter, or the waiter sees the store. No sleep: what would be a lost wake-up is counted. */
-#define MEETINGS 100000
-#define MEETINGS_NS UINT64_C(10000000000) /* a busy machine comes to fewer */
-#define NO_MORE UINT32_MAX
 static PS_LINE_ALIGNED struct ps_eventcount meeting;
 static PS_LINE_ALIGNED _Atomic unsigned said;
 static PS_LINE_ALIGNED _Atomic unsigned begun, ended;
 static unsigned heard; /* what the waiter saw; handed over by ended */
 
-/* False: there will be no more. */
-static bool wait_for(_Atomic unsigned *word, unsigned number)
-{
-    for (unsigned looks = 1;; looks++) {
-        unsigned now = ps_load_acquire(word);
-        if (now == number || now == NO_MORE)
-            return now == number;
-        if (looks % 1024 == 0)
-            os_yield();
-    }
-}
 static void dawdle(unsigned steps)
 {
     for (volatile unsigned i = 0; i < steps; i++)

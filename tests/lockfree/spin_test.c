@@ -1,7 +1,7 @@
 /* The spin lock: exclusion, also where the holder is preempted, and visibility of what was written under it. */
 #include "test.h"
 
-#include "os.h"
+#include "meeting.h"
 #include "spin.h"
 
 #define THREADS 4
@@ -73,23 +73,14 @@ static void one_at_a_time(void **state)
 }
 
 /* Two at once for a free lock, again and again: never do both get it. */
-#define MEETINGS 100000
 static PS_LINE_ALIGNED struct ps_spin prize;
 static PS_LINE_ALIGNED _Atomic unsigned begun, ended;
 static bool other_won; /* handed over by ended */
 
-static void wait_for(_Atomic unsigned *word, unsigned number)
-{
-    for (unsigned looks = 1; ps_load_acquire(word) != number; looks++)
-        if (looks % 1024 == 0)
-            os_yield();
-}
-
 static void *meet(void *arg)
 {
     (void)arg;
-    for (unsigned i = 1; i <= MEETINGS; i++) {
-        wait_for(&begun, i);
+    for (unsigned i = 1; wait_for(&begun, i); i++) {
         other_won = ps_spin_try_lock(&prize);
         ps_store_release(&ended, i);
     }
@@ -102,7 +93,8 @@ static void never_two_winners(void **state)
     os_thread t;
     unsigned both = 0, neither = 0;
     assert_int_equal(os_thread_start(&t, meet, NULL, 0, true), 0);
-    for (unsigned i = 1; i <= MEETINGS; i++) {
+    uint64_t until_ns = os_now_ns() + MEETINGS_NS;
+    for (unsigned i = 1; i <= MEETINGS && os_now_ns() < until_ns; i++) {
         ps_store_release(&begun, i);
         for (volatile unsigned delay = 0; delay < i % 128; delay++)
             ;
@@ -112,6 +104,7 @@ static void never_two_winners(void **state)
         neither += !won && !other_won;
         ps_spin_unlock(&prize);
     }
+    ps_store_release(&begun, NO_MORE);
     os_thread_join(t);
     assert_int_equal(both, 0);
     assert_int_equal(neither, 0);
