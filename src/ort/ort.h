@@ -34,7 +34,9 @@
 /* What the members of one contention group share: the threads under one root. */
 struct ort_group {
     _Atomic uint32_t busy;        /* threads in open regions, the root counted; kept only while a thread limit is set */
-    unsigned num_teams, team_num; /* of the teams construct on the host, run one after the other */
+    unsigned num_teams, team_num; /* of the teams construct on the host */
+    bool at_once;                 /* one of a league's, which run at once */
+    uint32_t level;               /* then: its initial thread's */
 };
 
 /* What entry points keep for a thread from region to region: `free` gives it back, with the thread's block. */
@@ -118,6 +120,7 @@ struct ort_parallel {
         *loop;          /* combined work-sharing construct: every member is in it from the start; NULL: none */
     const void *caller; /* for a tool: ORT_CALLER and ORT_FRAME of the entry point */
     void *frame;
+    bool league; /* for a tool: the members are the initial threads of teams */
 };
 
 /* Runs the whole region; returns how many threads it had. [switches] */
@@ -130,6 +133,14 @@ unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads);
 
 /* teams on the host, and the same within a target region: the caller runs the region's body as long as `next` says true. */
 void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit);
+/* The same for num_threads teams at once, as far as there are threads for them; one after the other where OMP_DISPLAY_AFFINITY shows them. */
+void ort_league(const struct ort_parallel *teams, unsigned thread_limit);
+/* t is the initial thread of one of several teams that run at once: what it shares with the others is not its own. */
+static inline bool ort_beside_teams(const struct ort_thread *t)
+{
+    const struct ort_group *group = t->team->contention;
+    return PS_UNLIKELY(group->at_once) && t->team->level == group->level;
+}
 bool ort_teams_next(unsigned num_teams, unsigned thread_limit, bool first);
 
 /* Runs fn(data) as a target region on the host; thread_limit 0: none. [switches] */

@@ -1,6 +1,12 @@
-/* The teams construct on the host: its teams run one after the other, each the initial thread's.
+/* The teams construct on the host.
  *
  * The number and count stand in the contention group, which all threads below share. thread_limit holds for the time of the construct.
+ * ort_teams: one after the other, each the initial thread's, as libgomp's programs have it.
+ * ort_league: at once, as libomp's have it. The league is a region that nobody sees: each of its members opens a block of one, which is made an
+ * initial thread with a contention group of its own (at the level, and with the settings, that the caller has), and runs a team there; where there are fewer
+ * members than teams, one after the other. The caller does nothing else meanwhile, so that its settings may be read by all. What belongs to a team is its
+ * member's until it ends; the join orders all of it before what follows.
+ * Rejected: threads of a league that are known as such to the whole core (its levels, ancestors and numbers would each ask).
  * OpenMP 5.2 section 10.2: the number of teams is at most what is asked for; libgomp makes three where nothing is, and so do we, so
  * that programs that print it agree. */
 #include <limits.h>
@@ -38,6 +44,68 @@ void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thre
     group->team_num = 0;
     if (thread_limit != 0)
         set_limit(ort_self(), before);
+}
+
+struct league {
+    const struct ort_parallel *region;
+    unsigned num_teams, thread_limit;
+    const struct ort_team *outer;
+    struct ort_icv *icv;
+};
+
+static void one_team(const struct league *l, unsigned num)
+{
+    struct ort_group group = {.num_teams = l->num_teams, .team_num = num, .at_once = true, .level = l->outer->level};
+    struct ort_parallel region = *l->region;
+    struct ort_thread *m = ort_self();
+    region.num_threads = 1;
+    atomic_init(&group.busy, 1);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_league_team_begins(m, l->num_teams, num);
+    ort_parallel_start(&region);
+    struct ort_thread *t = ort_self();
+    struct ort_team *team = t->team;
+    team->contention = &group;
+    team->level = l->outer->level;
+    team->active_level = l->outer->active_level;
+    t->task->icv = l->icv;
+    if (l->thread_limit != 0)
+        set_limit(t, l->thread_limit);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_run(region.fn, region.data);
+    else
+        region.fn(region.data);
+    ort_parallel_end();
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_league_team_ends(m, num);
+}
+
+static void run_teams(void *data)
+{
+    const struct league *l = data;
+    const struct ort_thread *t = ort_self();
+    for (unsigned num = t->id, step = t->team->n; num < l->num_teams; num += step)
+        one_team(l, num);
+}
+
+void ort_league(const struct ort_parallel *teams, unsigned thread_limit)
+{
+    struct ort_thread *t = ort_self();
+    unsigned num_teams = teams->num_threads;
+    if (!ort_tool_on() && (num_teams < 2 || ort_settings.display_affinity)) {
+        ort_teams(teams->fn, teams->data, num_teams, thread_limit);
+        return;
+    }
+    struct league l = {.region = teams,
+                       .num_teams = num_teams,
+                       .thread_limit = thread_limit != 0 ? thread_limit : ort_settings.teams_thread_limit,
+                       .outer = t->team,
+                       .icv = t->task->icv};
+    struct ort_parallel league = *teams;
+    league.fn = run_teams;
+    league.data = &l;
+    league.league = true;
+    ort_parallel(&league);
 }
 
 bool ort_teams_next(unsigned num_teams, unsigned thread_limit, bool first)

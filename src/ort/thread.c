@@ -133,8 +133,8 @@ struct ort_thread *ort_ancestor(struct ort_thread *t, int level)
 int ort_pause(bool hard)
 {
     struct ort_thread *t = ort_self();
-    (void)hard; /* threadprivate data of members lives as long as its kernel thread either way */
-    if (t->team->level != 0)
+    (void)hard;                  /* threadprivate data of members lives as long as its kernel thread either way */
+    if (t->team->parent != NULL) /* in a region, or beside other teams */
         return -1;
     if (t->hot != NULL) {
         ort_team_free(t->hot);

@@ -224,7 +224,8 @@ void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, co
     ort_tool_enter(parent, region->caller, region->frame);
     team->tool.data.value = 0;
     team->tool.caller = region->caller;
-    team->tool.flags = (team->fn != NULL ? ORT_TOOL_INVOKED_BY_RUNTIME : ORT_TOOL_INVOKED_BY_PROGRAM) | ORT_TOOL_TEAM;
+    team->tool.flags = (team->fn != NULL ? ORT_TOOL_INVOKED_BY_RUNTIME : ORT_TOOL_INVOKED_BY_PROGRAM) |
+                       (region->league ? ORT_TOOL_LEAGUE : ORT_TOOL_TEAM);
     ORT_RAISE(parallel_begin, &task->data, &task->frame, &team->tool.data, n, team->tool.flags, team->tool.caller);
 }
 
@@ -249,6 +250,8 @@ void ort_tool_member_begins(struct ort_thread *m)
     m->tool.state = 0;
     m->tool.work = 0;
     m->tool.caller = team->tool.caller;
+    if (team->tool.flags & ORT_TOOL_LEAGUE) /* its teams' initial tasks are told of one by one */
+        return;
     ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, team->n, m->id, ORT_TOOL_TASK_IMPLICIT);
     if (m->id ==
         0) { /* unless the runtime calls it (ort_tool_run), the region's code runs where the entry point was called */
@@ -267,7 +270,7 @@ void ort_tool_member_ends(struct ort_thread *m)
     struct ort_tool_task *task = ort_tool_task(m->task);
     const void *caller = m->id == 0 ? team->tool.caller : NULL;
     bool barrier = team->n > 1;
-    if (PS_UNLIKELY(team->tool.farewell)) {
+    if (PS_UNLIKELY(team->tool.farewell) || (team->tool.flags & ORT_TOOL_LEAGUE)) {
         ort_task_member_end(m);
         return;
     }
@@ -314,20 +317,15 @@ void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void 
     ORT_RAISE(parallel_end, &league, &task->data, flags, caller);
 }
 
-void ort_tool_team_region(struct ort_thread *t, void (*fn)(void *), void *data)
+void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num)
 {
-    struct ort_tool_task *task = ort_tool_task(t->task), initial = *task;
-    struct ort_tool_team league = t->team->tool;
-    const void *caller = t->tool.caller;
-    int flags = ORT_TOOL_INVOKED_BY_RUNTIME | ORT_TOOL_TEAM;
-    t->team->tool.data.value = 0;
-    ORT_RAISE(parallel_begin, &initial.data, &initial.frame, &t->team->tool.data, 1, flags, caller);
-    *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_IMPLICIT};
-    ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &t->team->tool.data, &task->data, 1, 0, ORT_TOOL_TASK_IMPLICIT);
-    ort_tool_run(fn, data);
-    ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &task->data, 1, 0, ORT_TOOL_TASK_IMPLICIT);
-    union ort_tool_data region = t->team->tool.data;
-    *task = initial;
-    t->team->tool = league;
-    ORT_RAISE(parallel_end, &region, &task->data, flags, caller);
+    struct ort_tool_task *task = ort_tool_task(m->task);
+    *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_INITIAL};
+    ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &m->team->tool.data, &task->data, n, num, ORT_TOOL_TASK_INITIAL);
+}
+
+void ort_tool_league_team_ends(struct ort_thread *m, unsigned num)
+{
+    struct ort_tool_task *task = ort_tool_task(m->task);
+    ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &task->data, 0, num, ORT_TOOL_TASK_INITIAL);
 }

@@ -341,8 +341,10 @@ void ort_tool_member_ends(struct ort_thread *m);
 void ort_tool_run(void (*fn)(void *), void *data);
 /* The teams construct: a league of n initial tasks, one after the other; begin(i): the i-th is next. */
 void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void *data);
-/* One of its teams runs fn in a region of one thread, as far as a tool sees: tools for libomp's programs know leagues so. */
-void ort_tool_team_region(struct ort_thread *t, void (*fn)(void *), void *data);
+/* A league whose teams run at once: member m of the region that it is runs the team numbered num, of n; in a region of one thread, since
+ * tools for libomp's programs know leagues so. */
+void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num);
+void ort_tool_league_team_ends(struct ort_thread *m, unsigned num);
 
 /* --- events: explicit tasks (tool_task.c) ------------------------------------------------------------------------------------------- */
 

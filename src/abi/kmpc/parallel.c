@@ -67,8 +67,6 @@ static void open_region(struct region *r)
         ort_parallel(&p);
 }
 
-static void run_told(void *data) { ort_tool_team_region(ort_self(), run, data); }
-
 static void teams(struct region *r)
 {
     struct kmpc_thread *k = kmpc_thread(ort_self());
@@ -77,7 +75,9 @@ static void teams(struct region *r)
     k->thread_limit = 0;
     if (n == 0)
         n = ort_settings.num_teams != 0 ? ort_settings.num_teams : 1;
-    ort_teams(PS_UNLIKELY(ort_tool_on()) ? run_told : run, r, n, limit);
+    struct ort_parallel p = {
+        .fn = run, .data = r, .num_threads = n, .bind = ORT_BIND_UNSET, .caller = r->caller, .frame = r->frame};
+    ort_league(&p, limit);
 }
 
 static PS_ALWAYS_INLINE void with_arguments(int argc, kmpc_microtask fn, va_list list, void (*go)(struct region *))

@@ -2,7 +2,7 @@
  *
  * Compiled code offers up to three ways and is told which: 1 - combine one after the other, between reduce and end_reduce; 2 - combine
  * with atomic operations; 0 - nothing left to do. A team of one has nothing to exclude (1, no lock). Where the compiler can do it with
- * atomics it is told to; else the construct's lock excludes. end_reduce knows by the same rule what reduce said: nothing is stored.
+ * atomics it is told to; else the construct's lock excludes, as it does between the teams of a league that run at once. end_reduce knows by the same rule what reduce said: nothing is stored.
  *
  * KMP_FORCE_REDUCTION=critical takes the atomics away. KMP_DETERMINISTIC_REDUCTION, and KMP_FORCE_REDUCTION=tree: in order. Every member offers its copies,
  * then member 0 alone combines them into its own, by number, and gives that to the original (1); the others are done (0). The
@@ -22,9 +22,12 @@
 enum { NOTHING, ONE_BY_ONE, ATOMIC };
 typedef void (*combine_function)(void *into, void *from);
 
-static bool alone(const struct ort_thread *t) { return t->team->n == 1; }
+static bool alone(const struct ort_thread *t) { return t->team->n == 1 && !ort_beside_teams(t); }
 
-static bool in_order(void) { return PS_UNLIKELY(kmpc_settings.reduce == KMPC_REDUCE_IN_ORDER); }
+static bool in_order(const struct ort_thread *t)
+{
+    return PS_UNLIKELY(kmpc_settings.reduce == KMPC_REDUCE_IN_ORDER) && t->team->n > 1;
+}
 
 static bool atomic(const struct kmpc_location *at)
 {
@@ -63,7 +66,7 @@ static PS_ALWAYS_INLINE int32_t begin(const struct kmpc_location *at, kmpc_criti
         return ONE_BY_ONE;
     if (atomic(at))
         return ATOMIC;
-    if (in_order())
+    if (in_order(t))
         return combine_in_order(t, data, combine, nowait);
     ort_lock(lock);
     return ONE_BY_ONE;
@@ -71,10 +74,11 @@ static PS_ALWAYS_INLINE int32_t begin(const struct kmpc_location *at, kmpc_criti
 
 static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *lock)
 {
-    if (!alone(ort_self()) && !atomic(at) && !in_order())
+    struct ort_thread *t = ort_self();
+    if (!alone(t) && !atomic(at) && !in_order(t))
         ort_unlock(lock);
     if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_reduction(ort_self(), ORT_SCOPE_END, ORT_CALLER);
+        ort_tool_reduction(t, ORT_SCOPE_END, ORT_CALLER);
 }
 
 #define REDUCE(name, nowait)                                                                                           \
