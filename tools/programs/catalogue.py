@@ -34,7 +34,7 @@ class Program:
     doctor: object = lambda place: []  # of a Place: [(file, name of the runtime it must report, how it is replaced)]
     quick: bool = False
     not_own: str = ""  # why it is not run under its own runtime; its command then has only our two columns
-    seconds: int = 120
+    seconds: int = 240
 
 
 class Place:
