@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat asan tsan ubsan bench bench-plots install format format-check lint clean
+.PHONY: all help demo programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan bench bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -28,8 +28,10 @@ help:
 ## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm: one of them)
 ## make conformance-newer    the suite of a GCC that is newer than the system's (GCC=16), built and run in a Debian of its own (needs root)
 ## make conformance-repeat   libgomp's suite RUNS=20 times whole under each of nine settings (half a minute a run)
+## make conformance-speed    libgomp's own programs with tasks, timed under libgomp and under us (a few minutes, on a quiet machine)
 ## make conformance-flang   libgomp's Fortran programs, built by flang, under libomp and under us
-## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; tools/programs/run --quick: less)
+## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; at most a quarter of an hour;
+##                   KEEP=1: the table goes into docs/programs.md; tools/programs/run --quick: less)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
 ##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
@@ -95,6 +97,9 @@ conformance-repeat:
 	$(MAKE) all
 	tests/conformance/repeat --build $(BUILD) --runs $(or $(RUNS),20)
 
+conformance-speed: conformance-gnu
+	tests/conformance/task-speed --build $(BUILD)
+
 conformance-llvm:
 	tools/install-deps build conformance
 	$(MAKE) all
@@ -108,7 +113,7 @@ conformance-flang:
 programs:
 	tools/install-deps build programs
 	$(MAKE) all
-	tools/programs/run --build $(BUILD)
+	tools/programs/run --build $(BUILD) $(if $(KEEP),--keep-table docs/programs.md)
 
 asan tsan ubsan:
 	tools/install-deps build check
