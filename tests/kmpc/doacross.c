@@ -1,37 +1,6 @@
 /* doacross nests whose sinks stay inside at the upper edge: clang counts one iteration too many for each loop, so that a sink just beyond
  * the edge waits for ever under any runtime. Below the lower edge nothing is waited for. */
-#include "../omp/check.h"
-
-#define N 24
-static long a[N][N], b[N][N];
-
-#define WAVE(type, ...)                                                                                         \
-    do {                                                                                                        \
-        for (int i = 0; i < N; i++)                                                                             \
-            for (int j = 0; j < N; j++)                                                                         \
-                a[i][j] = b[i][j] = i == 0 || j == 0 ? i + 2 * j : 0;                                           \
-        for (int i = 1; i < N; i++)                                                                             \
-            for (int j = 1; j < N; j++)                                                                         \
-                b[i][j] = (b[i - 1][j] + 3 * b[i][j - 1] + b[i - 1][j - 1]) % 1000003;                          \
-        PRAGMA(omp parallel for ordered(2) __VA_ARGS__) for (type i = 1; i < N; i++)                            \
-        {                                                                                                       \
-            for (type j = 1; j < N; j++) {                                                                      \
-                PRAGMA(omp ordered depend(sink : i - 1, j) depend(sink : i, j - 1) depend(sink : i - 1, j - 1)) \
-                a[i][j] = (a[i - 1][j] + 3 * a[i][j - 1] + a[i - 1][j - 1]) % 1000003;                          \
-                PRAGMA(omp ordered depend(source))                                                              \
-            }                                                                                                   \
-        }                                                                                                       \
-        CHECK(memcmp(a, b, sizeof a) == 0);                                                                     \
-    } while (0)
-
-#define ALL(type)                     \
-    WAVE(type, schedule(static));     \
-    WAVE(type, schedule(static, 1));  \
-    WAVE(type, schedule(static, 5));  \
-    WAVE(type, schedule(dynamic));    \
-    WAVE(type, schedule(dynamic, 3)); \
-    WAVE(type, schedule(guided));     \
-    WAVE(type, schedule(runtime))
+#include "../omp/wavefront.h"
 
 /* Downwards, with a stride, and nests one after the other without a barrier. */
 static void strides(void)
@@ -56,8 +25,8 @@ static void strides(void)
 int main(void)
 {
     for (int round = 0; round < 10; round++) {
-        ALL(int);
-        ALL(unsigned long long);
+        WAVES(int);
+        WAVES(unsigned long long);
         strides();
     }
     return 0;

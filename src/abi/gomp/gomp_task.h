@@ -29,6 +29,26 @@ struct ort_depend_list gomp_depend_list(void **words);
 /* n omp_depend_t objects in a row. */
 struct ort_depend_list gomp_depend_objects(const void *objects, size_t n);
 
+/* The flags that the core has under the same numbers. */
+#define GOMP_TASK_SAME_FLAGS (ORT_TASK_UNTIED | ORT_TASK_FINAL | ORT_TASK_MERGEABLE)
+_Static_assert(GOMP_TASK_SAME_FLAGS == (GOMP_TASK_FLAG_UNTIED | GOMP_TASK_FLAG_FINAL | GOMP_TASK_FLAG_MERGEABLE),
+               "flags are copied");
+
+/* What GOMP_task and GOMP_taskloop have in common; inlined for ORT_CALLER. */
+static PS_ALWAYS_INLINE struct ort_task_args gomp_task_args(void (*fn)(void *), void *data,
+                                                            void (*cpyfn)(void *, void *), long arg_size,
+                                                            long arg_align, bool if_clause, unsigned flags)
+{
+    return (struct ort_task_args){.fn = fn,
+                                  .data = data,
+                                  .copy = cpyfn,
+                                  .size = (size_t)arg_size,
+                                  .align = (size_t)arg_align,
+                                  .flags = (flags & GOMP_TASK_SAME_FLAGS) | (if_clause ? 0 : ORT_TASK_UNDEFERRED),
+                                  .caller = ORT_CALLER,
+                                  .frame = ORT_FRAME};
+}
+
 void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                bool if_clause, unsigned flags, void **depend, int priority, void *detach);
 void GOMP_taskwait(void);

@@ -48,30 +48,18 @@ struct ort_depend_list gomp_depend_list(void **words)
     return (struct ort_depend_list){.n = (uintptr_t)(words[0] ? words[0] : words[1]), .get = get, .list = words};
 }
 
-/* The flags that the core has under the same numbers. */
-#define SAME_FLAGS (ORT_TASK_UNTIED | ORT_TASK_FINAL | ORT_TASK_MERGEABLE)
-_Static_assert(SAME_FLAGS == (GOMP_TASK_FLAG_UNTIED | GOMP_TASK_FLAG_FINAL | GOMP_TASK_FLAG_MERGEABLE),
-               "flags are copied");
-
 PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                          bool if_clause, unsigned flags, void **depend, int priority, void *detach)
 {
     struct ort_thread *t = ort_self();
-    if (PS_LIKELY((flags & ~SAME_FLAGS) == 0 && cpyfn == NULL)) {
+    if (PS_LIKELY((flags & ~GOMP_TASK_SAME_FLAGS) == 0 && cpyfn == NULL)) {
         if (PS_LIKELY(if_clause) &&
             PS_LIKELY(ort_task_create_plain(t, fn, data, (size_t)arg_size, (size_t)arg_align, flags)))
             return;
         if ((!if_clause || ort_task_is_undeferred(t, flags)) && ort_task_call_plain(t, fn, data, flags))
             return;
     }
-    struct ort_task_args args = {.fn = fn,
-                                 .data = data,
-                                 .copy = cpyfn,
-                                 .size = (size_t)arg_size,
-                                 .align = (size_t)arg_align,
-                                 .caller = ORT_CALLER,
-                                 .frame = ORT_FRAME};
-    args.flags = (flags & SAME_FLAGS) | (if_clause ? 0 : ORT_TASK_UNDEFERRED);
+    struct ort_task_args args = gomp_task_args(fn, data, cpyfn, arg_size, arg_align, if_clause, flags);
     if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_PRIORITY))
         args.priority = priority;
     if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_DETACH)) {

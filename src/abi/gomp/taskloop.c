@@ -22,15 +22,7 @@ static PS_ALWAYS_INLINE struct call call_of(void (*fn)(void *), void *data, void
                                             int priority)
 {
     struct call c = {.flags = flags, .num_tasks = num_tasks};
-    c.task = (struct ort_task_args){.fn = fn,
-                                    .data = data,
-                                    .copy = cpyfn,
-                                    .size = (size_t)arg_size,
-                                    .align = (size_t)arg_align,
-                                    .caller = ORT_CALLER,
-                                    .frame = ORT_FRAME};
-    c.task.flags = (flags & (ORT_TASK_UNTIED | ORT_TASK_FINAL | ORT_TASK_MERGEABLE)) |
-                   (flags & GOMP_TASK_FLAG_IF ? 0 : ORT_TASK_UNDEFERRED);
+    c.task = gomp_task_args(fn, data, cpyfn, arg_size, arg_align, flags & GOMP_TASK_FLAG_IF, flags);
     c.task.priority = priority;
     return c;
 }

@@ -5,11 +5,8 @@
  * lock variables have 8 bytes, so they are pointers in both versions.
  * Failures: no memory for a nest lock behind a pointer: aborts with one line (the routine has no way to say so).
  * OpenMP 5.2 section 18.9. */
-#include "lock.h"
+#include "lock_routines.h"
 
-#include <stdlib.h>
-
-#include "check.h"
 #include "user.h"
 
 /* The function user_<name>_<its version> under its public name. */
@@ -25,83 +22,34 @@
 
 typedef _Atomic uint32_t word;
 
-/* What the routines do, with the caller's address for a tool: so they are inlined. */
-#define LOCK static PS_ALWAYS_INLINE
+BOTH(void, init_lock, word *lock, { ort_routine_init(lock, 0); });
+BOTH(void, destroy_lock, word *lock, { ort_routine_destroy(lock); });
+BOTH(void, set_lock, word *lock, { ort_routine_set(lock); });
+BOTH(void, unset_lock, word *lock, { ort_routine_unset(lock); });
+BOTH(int, test_lock, word *lock, { return ort_routine_test(lock); });
 
-LOCK void init(word *lock)
-{
-    ps_store_relaxed(lock, 0);
-    if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_lock_made(lock, ORT_MUTEX_LOCK, 0, ORT_CALLER);
-}
-LOCK void destroy(word *lock)
-{
-    if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_lock_gone(lock, ORT_MUTEX_LOCK, ORT_CALLER);
-}
-LOCK void set(word *lock) { ORT_TOLD(ort_tool_lock(lock, ORT_MUTEX_LOCK, 0, ORT_CALLER), ort_lock(lock)); }
-LOCK void unset(word *lock) { ORT_TOLD(ort_tool_unlock(lock, ORT_MUTEX_LOCK, ORT_CALLER), ort_unlock(lock)); }
-LOCK int test(word *lock)
-{
-    return PS_UNLIKELY(ort_tool_on()) ? ort_tool_lock_try(lock, ORT_CALLER) : ort_lock_try(lock);
-}
-
-BOTH(void, init_lock, word *lock, { init(lock); });
-BOTH(void, destroy_lock, word *lock, { destroy(lock); });
-BOTH(void, set_lock, word *lock, { set(lock); });
-BOTH(void, unset_lock, word *lock, { unset(lock); });
-BOTH(int, test_lock, word *lock, { return test(lock); });
-
-BOTH(void, init_lock_, word *lock, { init(lock); });
-BOTH(void, destroy_lock_, word *lock, { destroy(lock); });
-BOTH(void, set_lock_, word *lock, { set(lock); });
-BOTH(void, unset_lock_, word *lock, { unset(lock); });
-BOTH(int32_t, test_lock_, word *lock, { return test(lock); });
+BOTH(void, init_lock_, word *lock, { ort_routine_init(lock, 0); });
+BOTH(void, destroy_lock_, word *lock, { ort_routine_destroy(lock); });
+BOTH(void, set_lock_, word *lock, { ort_routine_set(lock); });
+BOTH(void, unset_lock_, word *lock, { ort_routine_unset(lock); });
+BOTH(int32_t, test_lock_, word *lock, { return ort_routine_test(lock); });
 
 /* --- nestable locks -------------------------------------------------------------------------------------------------------- */
 
 typedef struct ort_nest_lock nest;
 
-static nest *make_nest(void)
-{
-    nest *lock = calloc(1, sizeof *lock);
-    PS_CHECK(lock != NULL, "no memory for a nestable lock");
-    return lock;
-}
-
 static const void *task(void) { return ort_self()->task; }
 static const void *thread(void) { return ort_self(); }
-
-LOCK void nest_made(const nest *lock)
-{
-    if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_lock_made(lock, ORT_MUTEX_NEST_LOCK, 0, ORT_CALLER);
-}
-LOCK void nest_gone(const nest *lock)
-{
-    if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_lock_gone(lock, ORT_MUTEX_NEST_LOCK, ORT_CALLER);
-}
-LOCK void set_nest(nest *lock, const void *owner)
-{
-    ORT_TOLD(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock(lock, owner));
-}
-LOCK void unset_nest(nest *lock) { ORT_TOLD(ort_tool_nest_unlock(lock, ORT_CALLER), ort_nest_unlock(lock)); }
-LOCK int test_nest(nest *lock, const void *owner)
-{
-    return PS_UNLIKELY(ort_tool_on()) ? ort_tool_nest_lock_try(lock, owner, ORT_CALLER)
-                                      : ort_nest_lock_try(lock, owner);
-}
 
 PS_EXPORT void user_init_nest_lock_3(nest *lock)
 {
     *lock = (nest){0};
-    nest_made(lock);
+    ort_routine_nest_made(lock, 0);
 }
-PS_EXPORT void user_destroy_nest_lock_3(nest *lock) { nest_gone(lock); }
-PS_EXPORT void user_set_nest_lock_3(nest *lock) { set_nest(lock, task()); }
-PS_EXPORT void user_unset_nest_lock_3(nest *lock) { unset_nest(lock); }
-PS_EXPORT int user_test_nest_lock_3(nest *lock) { return test_nest(lock, task()); }
+PS_EXPORT void user_destroy_nest_lock_3(nest *lock) { ort_routine_nest_gone(lock); }
+PS_EXPORT void user_set_nest_lock_3(nest *lock) { ort_routine_set_nest(lock, task()); }
+PS_EXPORT void user_unset_nest_lock_3(nest *lock) { ort_routine_unset_nest(lock); }
+PS_EXPORT int user_test_nest_lock_3(nest *lock) { return ort_routine_test_nest(lock, task()); }
 OF_3_0(init_nest_lock);
 OF_3_0(destroy_nest_lock);
 OF_3_0(set_nest_lock);
@@ -109,25 +57,16 @@ OF_3_0(unset_nest_lock);
 OF_3_0(test_nest_lock);
 
 /* Behind a pointer. */
-#define NEST_POINTER(name, version, owner)                                                                 \
-    PS_EXPORT void user_init_nest_lock##name##_##version(nest **lock)                                      \
-    {                                                                                                      \
-        *lock = make_nest();                                                                               \
-        nest_made(*lock);                                                                                  \
-    }                                                                                                      \
-    PS_EXPORT void user_destroy_nest_lock##name##_##version(nest **lock)                                   \
-    {                                                                                                      \
-        nest_gone(*lock);                                                                                  \
-        free(*lock);                                                                                       \
-        *lock = NULL;                                                                                      \
-    }                                                                                                      \
-    PS_EXPORT void user_set_nest_lock##name##_##version(nest **lock) { set_nest(*lock, owner()); }         \
-    PS_EXPORT void user_unset_nest_lock##name##_##version(nest **lock) { unset_nest(*lock); }              \
-    PS_EXPORT int user_test_nest_lock##name##_##version(nest **lock) { return test_nest(*lock, owner()); } \
-    OF_##version##_0(init_nest_lock##name);                                                                \
-    OF_##version##_0(destroy_nest_lock##name);                                                             \
-    OF_##version##_0(set_nest_lock##name);                                                                 \
-    OF_##version##_0(unset_nest_lock##name);                                                               \
+#define NEST_POINTER(name, version, owner)                                                                             \
+    PS_EXPORT void user_init_nest_lock##name##_##version(nest **lock) { ort_routine_init_nest(lock, 0); }              \
+    PS_EXPORT void user_destroy_nest_lock##name##_##version(nest **lock) { ort_routine_destroy_nest(lock); }           \
+    PS_EXPORT void user_set_nest_lock##name##_##version(nest **lock) { ort_routine_set_nest(*lock, owner()); }         \
+    PS_EXPORT void user_unset_nest_lock##name##_##version(nest **lock) { ort_routine_unset_nest(*lock); }              \
+    PS_EXPORT int user_test_nest_lock##name##_##version(nest **lock) { return ort_routine_test_nest(*lock, owner()); } \
+    OF_##version##_0(init_nest_lock##name);                                                                            \
+    OF_##version##_0(destroy_nest_lock##name);                                                                         \
+    OF_##version##_0(set_nest_lock##name);                                                                             \
+    OF_##version##_0(unset_nest_lock##name);                                                                           \
     OF_##version##_0(test_nest_lock##name)
 
 NEST_POINTER(, 1, thread);

@@ -1,0 +1,86 @@
+/* What a lock routine of either ABI does: the lock itself (lock.h), and what a tool is told of it.
+ *
+ * Inlined into the entry points, so that ORT_CALLER is the program's address. Callers: the entry points alone, on a thread of the program's.
+ * Failures: no memory for a nestable lock: aborts with one line (the routines have no way to say so). */
+#ifndef PS_ORT_LOCK_ROUTINES_H
+#define PS_ORT_LOCK_ROUTINES_H
+
+#include <stdlib.h>
+
+#include "check.h"
+#include "lock.h"
+#include "ort.h"
+
+#define ORT_ROUTINE static PS_ALWAYS_INLINE
+
+/* --- simple locks ---------------------------------------------------------------------------------------------------------- */
+
+ORT_ROUTINE void ort_routine_init(_Atomic uint32_t *lock, uintptr_t hint)
+{
+    ps_store_relaxed(lock, 0);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_lock_made(lock, ORT_MUTEX_LOCK, (unsigned)hint, ORT_CALLER);
+}
+ORT_ROUTINE void ort_routine_destroy(_Atomic uint32_t *lock)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_lock_gone(lock, ORT_MUTEX_LOCK, ORT_CALLER);
+}
+ORT_ROUTINE void ort_routine_set(_Atomic uint32_t *lock)
+{
+    ORT_TOLD(ort_tool_lock(lock, ORT_MUTEX_LOCK, 0, ORT_CALLER), ort_lock(lock));
+}
+ORT_ROUTINE void ort_routine_unset(_Atomic uint32_t *lock)
+{
+    ORT_TOLD(ort_tool_unlock(lock, ORT_MUTEX_LOCK, ORT_CALLER), ort_unlock(lock));
+}
+ORT_ROUTINE int ort_routine_test(_Atomic uint32_t *lock)
+{
+    return PS_UNLIKELY(ort_tool_on()) ? ort_tool_lock_try(lock, ORT_CALLER) : ort_lock_try(lock);
+}
+
+/* --- nestable locks, behind a pointer or not --------------------------------------------------------------------------------- */
+
+static inline struct ort_nest_lock *ort_routine_new_nest(void)
+{
+    struct ort_nest_lock *lock = calloc(1, sizeof *lock);
+    PS_CHECK(lock != NULL, "no memory for a nestable lock");
+    return lock;
+}
+ORT_ROUTINE void ort_routine_nest_made(const struct ort_nest_lock *lock, uintptr_t hint)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_lock_made(lock, ORT_MUTEX_NEST_LOCK, (unsigned)hint, ORT_CALLER);
+}
+ORT_ROUTINE void ort_routine_nest_gone(const struct ort_nest_lock *lock)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_lock_gone(lock, ORT_MUTEX_NEST_LOCK, ORT_CALLER);
+}
+ORT_ROUTINE void ort_routine_init_nest(struct ort_nest_lock **lock, uintptr_t hint)
+{
+    *lock = ort_routine_new_nest();
+    ort_routine_nest_made(*lock, hint);
+}
+ORT_ROUTINE void ort_routine_destroy_nest(struct ort_nest_lock **lock)
+{
+    ort_routine_nest_gone(*lock);
+    free(*lock);
+    *lock = NULL;
+}
+/* owner: lock.h */
+ORT_ROUTINE void ort_routine_set_nest(struct ort_nest_lock *lock, const void *owner)
+{
+    ORT_TOLD(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock(lock, owner));
+}
+ORT_ROUTINE void ort_routine_unset_nest(struct ort_nest_lock *lock)
+{
+    ORT_TOLD(ort_tool_nest_unlock(lock, ORT_CALLER), ort_nest_unlock(lock));
+}
+ORT_ROUTINE int ort_routine_test_nest(struct ort_nest_lock *lock, const void *owner)
+{
+    return PS_UNLIKELY(ort_tool_on()) ? ort_tool_nest_lock_try(lock, owner, ORT_CALLER)
+                                      : ort_nest_lock_try(lock, owner);
+}
+
+#endif
