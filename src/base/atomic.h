@@ -10,6 +10,9 @@
 #define ps_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)
 #define ps_load_seq(p) atomic_load_explicit((p), memory_order_seq_cst)
 #define ps_store_relaxed(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
+/* Stores what is not there already: the cache line stays with those who read it. Caller: nobody else writes the place. */
+#define ps_update(place, v) ((place) == (v) ? (void)0 : (void)((place) = (v)))
+#define ps_update_relaxed(p, v) (ps_load_relaxed(p) == (v) ? (void)0 : ps_store_relaxed(p, v))
 #define ps_store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
 #if defined(__aarch64__)
 /* stlr would do on the processor. qemu-user on x86 lets a later ldar overtake it, which every Dekker-like pair of ours forbids; an

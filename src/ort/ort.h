@@ -63,23 +63,24 @@ struct ort_thread {
 
 struct ort_team {
     struct ee_team ee;
-    /* Written by the parent while no region is open. */
+    /* Written by the parent while no region is open. What each member reads when it begins has a line of its own, which stays with them in a loop of
+     * regions that are alike (ps_update). */
     void (*fn)(void *);
     void *data;
     struct ort_thread *parent;   /* NULL: a root's */
     struct ort_icv *icv;         /* what implicit tasks begin with */
     struct ort_taskgroup *group; /* of the implicit tasks (task reductions); NULL: none */
-    struct ort_group *contention;
     uint32_t n;
     uint32_t n_max;
-    uint32_t level, active_level;
     uint32_t ws_base, single_base; /* what the members' ws_seq and single_seq begin with */
     bool begins_in_loop;           /* combined construct: slot ws_base was prepared by the parent */
-    bool enclosed;                 /* an active region encloses it on this entity */
     bool ee_ready;                 /* ee_team_init has been called */
-    bool counted;                  /* its members are counted in contention->busy */
-    int8_t bind;                   /* enum ort_bind: how its members have their places (place.h) */
-    struct ort_bound {             /* what its members were bound for last (ort_place_bind); n 0: never */
+    PS_LINE_ALIGNED struct ort_group *contention;
+    uint32_t level, active_level;
+    bool enclosed;     /* an active region encloses it on this entity */
+    bool counted;      /* its members are counted in contention->busy */
+    int8_t bind;       /* enum ort_bind: how its members have their places (place.h) */
+    struct ort_bound { /* what its members were bound for last (ort_place_bind); n 0: never */
         unsigned n, place, first, places;
         int8_t bind;
     } bound;

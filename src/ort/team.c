@@ -249,22 +249,23 @@ unsigned ort_parallel_start(const struct ort_parallel *region)
     unsigned n = ort_parallel_size(t, region->num_threads);
     bool counted;
     struct ort_team *team = admit(t, &n, &counted);
-    team->fn = region->fn;
-    team->data = region->data;
+    ps_update(team->fn, region->fn);
+    ps_update(team->data, region->data);
+    ps_update(team->n, n);
     team->contention = outer->contention;
     team->counted = counted;
-    team->n = n;
     team->level = outer->level + 1;
     team->active_level = outer->active_level + (n > 1);
     team->enclosed = outer->enclosed || n > 1;
     team->bind = (int8_t)(icv->bind == ORT_BIND_FALSE || region->bind == ORT_BIND_UNSET ? icv->bind : region->bind);
-    team->icv = inherit(team, icv);
-    team->group = NULL;
+    struct ort_icv *inherited = inherit(team, icv);
+    ps_update(team->icv, inherited);
+    ps_update(team->group, NULL);
     if (PS_UNLIKELY(region->reductions != NULL)) {
         team->group = &team->group_store;
         ort_parallel_reduction_start(team->group, region->reductions, n);
     }
-    team->begins_in_loop = region->loop != NULL;
+    ps_update(team->begins_in_loop, region->loop != NULL);
     if (region->loop != NULL)
         ort_ws_prepare(team, region->loop);
     t->open = team;
@@ -302,8 +303,8 @@ void ort_parallel_end(void)
     if (PS_UNLIKELY(ort_cancelled_parallel(team)))
         ort_ws_reset(team, 0);
     else
-        team->ws_base = m->ws_seq;
-    team->single_base = ps_load_relaxed(&team->single);
+        ps_update(team->ws_base, m->ws_seq);
+    ps_update(team->single_base, ps_load_relaxed(&team->single));
     ort_task_team_end(team);
     if (PS_UNLIKELY(team->counted))
         ps_sub_relaxed(&team->contention->busy, team->n - 1);

@@ -82,8 +82,8 @@ static unsigned post_mail(struct vp *self, struct ps_team *team, unsigned n)
         return next;
     for (unsigned i = 0; i < slots && next < n; i++) {
         struct vp *vp = ps_vp_at(i);
-        if (!vp || vp == self || ps_load_relaxed(&vp->mail) != MAIL_IDLE)
-            continue;
+        if (!vp || vp == self || (!team->mailed && ps_load_relaxed(&vp->mail) != MAIL_IDLE))
+            continue; /* who idled at the last region's start likely does so again: no look, the line moves once */
         uint64_t idle = MAIL_IDLE;
         if (!ps_cas_seq(&vp->mail, &idle, ps_mail(team, next)))
             continue;
@@ -186,16 +186,16 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     struct vp *vp = ps_vp();
     struct psthread *parent = vp->current;
     PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
-    team->parent = parent;
-    team->n = n;
-    team->region = team->region + 1 ? team->region + 1 : 1;
+    ps_update(team->parent, parent);
+    ps_update(team->n, n);
     team->home = NULL;
+    team->region = team->region + 1 ? team->region + 1 : 1;
     ps_store_relaxed(&team->left, n);
+    ps_store_relaxed(&team->all_busy, 0);
     ps_team_barrier_fork(team, n);
     ps_store_relaxed(&team->interrupted, 0);
-    ps_store_relaxed(&team->all_busy, 0);
     /* Nothing to claim while the mail goes out: a vp that gets some must not claim a number that is mailed next. */
-    ps_store_relaxed(&team->next, n);
+    ps_update_relaxed(&team->next, n);
     if (san_any())
         make_fibers(team, n);
     unsigned next = 1;

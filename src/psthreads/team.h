@@ -48,46 +48,48 @@ struct ps_member {
 
 #define PS_BARRIER_PHASE_SHIFT 42 /* in the word `barrier` */
 
+/* In a region whose members go by mail and meet in no barrier two lines move: the mailbox's and line 2. Into those that a member reads on its
+ * way the parent stores nothing that is there already (ps_update), so that they stay with all who read them. */
 struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
     struct ps_item item;
-    _Atomic bool
-        spread; /* (shared: mailed members may look while the parent writes) every member has a vp of its own: it can pay to spin */
-    bool mailed;      /* some member was offered by mail */
     uint8_t unread;   /* how often mail was not read in time, at most PS_UNREAD_MOST; parent only */
     uint8_t unmailed; /* outermost regions still to come whose members are not offered by mail; parent only */
     bool bound;       /* its members are (bind.h) */
     uint8_t
         roomy; /* a region of so many members was found to have room for their stacks; the entity layer's, parent only */
-    bool scattered;  /* members have places of their own: each is queued by itself, none is claimed */
-    uint32_t n;      /* members of the open region, the parent's own (0) counted */
-    uint32_t region; /* number of the region, never 0; counts up with each fork */
+    bool scattered; /* members have places of their own: each is queued by itself, none is claimed */
+    uint32_t n;     /* members of the open region, the parent's own (0) counted */
     const struct ps_team_ops *ops;
     char *members;
     uint32_t stride; /* bytes from member to member */
     uint32_t n_max;
     PS_LINE_ALIGNED struct psthread *parent; /* who forked */
-    struct ps_queue *home;                   /* the queue that the entry stands in; parent only */
-    /* line 1 (with parent, home): (shared) next member number to be claimed; fetch-and-add by anyone who may look */
+    /* line 1 (with parent): (shared) next member number to be claimed; fetch-and-add by anyone who may look */
     _Atomic uint32_t next;
     uint32_t place;             /* with item.bound: all members' place, from 1; parent only */
     _Atomic uint32_t assisting; /* (shared) an assistant is on its way: at most one at a time */
+    _Atomic bool had_tasks;     /* (shared) some region of this block was interrupted: see join */
+    struct ps_crumbs crumbs;    /* parent only */
+    /* line 2: (shared) members and assistants not ended yet + those among them that look a last time * PS_TEAM_ENDING | PS_TEAM_WAITING */
+    PS_LINE_ALIGNED _Atomic uint64_t left;
+    struct ps_queue *home;      /* the queue that the entry stands in; parent only */
+    uint32_t region;            /* number of the region, never 0; counts up with each fork */
     _Atomic uint32_t joined_in; /* (shared) the region whose join the parent has begun; parent only */
     /* (shared) 1: the region is interrupted, and its parent has not begun to join: nobody of those that `left` counts could be asked for
      * assistance. Set by who interrupts, 0 by the parent. */
     _Atomic uint32_t all_busy;
-    _Atomic bool had_tasks;  /* (shared) some region of this block was interrupted: see join */
-    struct ps_crumbs crumbs; /* parent only */
-    /* line 2: (shared) members and assistants not ended yet + those among them that look a last time * PS_TEAM_ENDING | PS_TEAM_WAITING */
-    PS_LINE_ALIGNED _Atomic uint64_t left;
+    _Atomic uint32_t
+        interrupted; /* (shared) 1: nobody waits in ps_team_barrier_await any more in this region; 0 at the fork */
+    _Atomic bool
+        spread; /* (shared: mailed members may look while the parent writes) every member has a vp of its own: it can pay to spin */
+    bool mailed; /* some member was offered by mail */
     uint32_t
         promised; /* stacks that its open region may need; the entity layer's, parent only: that reads `left` last as well */
     /* line 3: the barrier (team_barrier.c) */
     PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
     _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */
     _Atomic uint32_t calls; /* (shared) counts calls for assistance: members that spin in the barrier look up */
-    _Atomic uint32_t
-        interrupted; /* (shared) 1: nobody waits in ps_team_barrier_await any more in this region; 0 at the fork */
 };
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
