@@ -5,6 +5,7 @@ output, or what `results` takes out of it; numbers are compared with `tolerance`
 SECONDS" replaces the whole process's time, so that a Python import does not hide the work."""
 
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -141,6 +142,32 @@ def thermo(out, _):
     return [" ".join(line.split()) for line in table[1].splitlines()] if table else []
 
 
+def prepare_page(place):
+    """A page of text as a picture: 25 lines of words, the same each time."""
+    words = "the quick brown fox jumps over lazy dogs while parallel programs share their processors with nested regions".split()
+    lines = [" ".join(words[(i * i + 3 * k * (i + 1)) % len(words)] for k in range(9)) for i in range(25)]
+    place.make(system("convert-im6.q16"), "-size", "1300x950", "xc:white", "-font", "DejaVu-Sans", "-pointsize", "28", "-annotate", "+30+50",
+               "\n".join(lines), "page.png")
+
+
+def read_page(times):
+    return lambda place: ["/bin/sh", "-c", "for i in $(seq " + str(times) + "); do " + system("tesseract") + f" '{place.inputs}/page.png' text$i"
+                          " 2>&1 & done; wait; cat text*.txt | sed 's/^/result /'"]
+
+
+def prepare_proteins(place):
+    """Six families of sequences with changes in them."""
+    source = random.Random(1)
+    acids = "ACDEFGHIKLMNPQRSTVWY"
+    families = ["".join(source.choice(acids) for _ in range(150)) for _ in range(6)]
+    with open(place.inputs / "proteins.fa", "w", encoding="ascii") as file:
+        for i in range(120):
+            file.write(f">p{i}\n" + "".join(source.choice(acids) if source.random() < 0.15 else c for c in families[i % 6]) + "\n")
+
+
+OCTAVE = ('rand("seed", 1); a = rand(600); tic; for i = 1:20, b = a * a; c = a \\ b; end; '
+          'printf("time %f\\nresult product %.8g\\nresult solved %.6g\\n", toc, sum(b(:)), sum(c(:)))')
+
 DEBIAN = [
     Program("ImageMagick", "Debian", image_command, apt=["imagemagick"], prepare=prepare_image, results=file_bytes("out.ppm"), tolerance=0,
             doctor=lambda place: [(system("convert-im6.q16"), "libgomp.so.1", "by name")], quick=True),
@@ -168,6 +195,16 @@ DEBIAN = [
     Program("Quantum ESPRESSO", "Debian", silicon_command, apt=["quantum-espresso"], environment=MPI_AS_ROOT, prepare=prepare_silicon,
             results=lambda out, _: re.findall(r"^!?\s+(?:total energy|estimated scf accuracy|highest occupied.*)\s+[=:<].*", out, re.M),
             tolerance=1e-5, doctor=lambda place: [(system("pw.x"), "libgomp.so.1", "by name")]),
+    Program("Tesseract", "Debian", read_page(1), apt=["tesseract-ocr", "imagemagick", "fonts-dejavu-core"], prepare=prepare_page, quick=True,
+            doctor=lambda place: [(system("tesseract"), "libgomp.so.1", "by name")]),
+    Program("Tesseract, four at once", "Debian", read_page(4), apt=["tesseract-ocr", "imagemagick", "fonts-dejavu-core"], prepare=prepare_page),
+    Program("Clustal Omega", "Debian", lambda place: [system("clustalo"), "-i", place.inputs / "proteins.fa", "-o", "aligned.fa", "--threads=2"],
+            apt=["clustalo"], prepare=prepare_proteins, results=file_bytes("aligned.fa"), tolerance=0),
+    Program("Octave on OpenBLAS", "Debian", lambda place: [system("octave-cli"), "--quiet", "--no-init-file", "--eval", OCTAVE],
+            apt=["octave", "libopenblas0-openmp"], doctor=lambda place: [(system("octave-cli"), "libgomp.so.1", "by name")]),
+    Program("SoX, eight channels", "Debian", lambda place: [system("sox"), "--multi-threaded", "-R", "-n", "-r", "44100", "-c", "8", "out.wav", "synth",
+            "60", "sine", "300:3000", "reverb", "flanger", "chorus", "0.5", "0.9", "50", "0.4", "0.25", "2", "-t"], apt=["sox"],
+            results=file_bytes("out.wav"), tolerance=0),
     Program("PyTorch, with a forked DataLoader", "Debian", lambda place: [SYSTEM_PYTHON, WORK / "torch_work.py"], apt=["python3-torch"],
             tolerance=1e-3),
 ]
