@@ -27,7 +27,7 @@ help:
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
 ## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm: one of them)
 ## make conformance-newer    the suite of a GCC that is newer than the system's (GCC=16), built and run in a Debian of its own (needs root)
-## make conformance-repeat   libgomp's suite RUNS=20 times whole under each of nine settings (half a minute a run)
+## make conformance-repeat   libgomp's suite RUNS=20 times whole under each of nine settings (half a minute a run; SETTINGS="nested threads-8": these)
 ## make conformance-speed    libgomp's own programs with tasks, timed under libgomp and under us (a few minutes, on a quiet machine)
 ## make conformance-flang   libgomp's Fortran programs, built by flang, under libomp and under us
 ## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; at most a quarter of an hour;
@@ -95,7 +95,7 @@ conformance-newer:
 conformance-repeat:
 	tools/install-deps build conformance
 	$(MAKE) all
-	tests/conformance/repeat --build $(BUILD) --runs $(or $(RUNS),20)
+	tests/conformance/repeat --build $(BUILD) --runs $(or $(RUNS),20) $(addprefix --setting ,$(SETTINGS))
 
 conformance-speed: conformance-gnu
 	tests/conformance/task-speed --build $(BUILD)
