@@ -223,10 +223,11 @@ static void who_has_a_stack_runs_where_there_is_none(void **state)
 static bool a_worker_has_stood_aside(void)
 {
     with_vps(2);
-    psthread_t t = submit(wants_a_stack, NULL, PSTHREAD_BACK); /* leaves one in this vp's cache */
-    while (ps_vp()->stacks.count == 0)
-        psthread_yield();
-    CHECK(psthread_join(t, NULL) == 0);
+    psthread_t t;
+    while (ps_vp()->stacks.count == 0) { /* one leaves its stack in this vp's cache, unless the worker runs it */
+        t = submit(wants_a_stack, NULL, PSTHREAD_BACK);
+        CHECK(psthread_join(t, NULL) == 0);
+    }
     fault_arm(FAULT_STACK_MAP, 0, FAULT_ALL_FOLLOWING);
     for (int i = 0; i < 20; i++) {
         CHECK(psthread_create(&t, NULL, wants_a_stack, NULL) == 0);
