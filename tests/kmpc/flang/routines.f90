@@ -41,12 +41,5 @@ program routines
   call omp_destroy_nest_lock(nest)
   call check(omp_get_wtime() >= begins, 42)
 contains
-  subroutine check(good, line)
-    logical, intent(in) :: good
-    integer, intent(in) :: line
-    if (.not. good) then
-      print *, 'not so: line', line
-      stop 1
-    end if
-  end subroutine check
+  include 'check.inc'
 end program routines

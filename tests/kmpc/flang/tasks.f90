@@ -32,14 +32,7 @@ contains
     !$omp taskwait
   end subroutine deposit
 
-  subroutine check(good, line)
-    logical, intent(in) :: good
-    integer, intent(in) :: line
-    if (.not. good) then
-      print *, 'not so: line', line
-      stop 1
-    end if
-  end subroutine check
+  include 'check.inc'
 end module own
 
 program tasks
@@ -53,7 +46,7 @@ program tasks
   call fib(16, result)
   !$omp end single
   !$omp end parallel
-  call check(result == 987, 56)
+  call check(result == 987, 49)
 
   seen = 0
   groups = 0
@@ -69,7 +62,7 @@ program tasks
   groups = seen(1)
   !$omp end single
   !$omp end parallel
-  call check(groups == 200, 72)
+  call check(groups == 200, 65)
 
   chain = 1
   !$omp parallel shared(chain)
@@ -85,7 +78,7 @@ program tasks
   do i = 1, 20
     result = mod(result * 3 + 1, 1000)
   end do
-  call check(chain == result, 88)
+  call check(chain == result, 81)
 
   call omp_set_max_active_levels(3)
   wrong = 0
@@ -100,5 +93,5 @@ program tasks
   inner = inner + 1
   !$omp end parallel
   !$omp end parallel
-  call check(wrong == 0 .and. inner == 6, 103)
+  call check(wrong == 0 .and. inner == 6, 96)
 end program tasks

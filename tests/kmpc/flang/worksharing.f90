@@ -4,14 +4,7 @@ module own
   integer, save :: mine = 7
   !$omp threadprivate(mine)
 contains
-  subroutine check(good, line)
-    logical, intent(in) :: good
-    integer, intent(in) :: line
-    if (.not. good) then
-      print *, 'not so: line', line
-      stop 1
-    end if
-  end subroutine check
+  include 'check.inc'
 end module own
 
 program worksharing
@@ -31,27 +24,27 @@ program worksharing
     hits(i) = hits(i) + 1
     total = total + i
   end do
-  call check(all(hits == 1) .and. total == n * (n + 1) / 2, 34)
+  call check(all(hits == 1) .and. total == n * (n + 1) / 2, 27)
 
   !$omp parallel do schedule(dynamic, 3) lastprivate(last)
   do i = n, 1, -1
     hits(i) = hits(i) + 1
     last = i
   end do
-  call check(all(hits == 2) .and. last == 1, 41)
+  call check(all(hits == 2) .and. last == 1, 34)
 
   !$omp parallel do schedule(guided, 2)
   do i = 1, n, 7
     hits(i) = hits(i) + 1
   end do
-  call check(sum(hits) == 2 * n + (n + 6) / 7, 47)
+  call check(sum(hits) == 2 * n + (n + 6) / 7, 40)
 
   wide = 0
   !$omp parallel do schedule(runtime) reduction(+:wide)
   do i = 1, n
     wide = wide + int(i, 8) * 4294967296_8
   end do
-  call check(wide == int(n, 8) * (n + 1) / 2 * 4294967296_8, 54)
+  call check(wide == int(n, 8) * (n + 1) / 2 * 4294967296_8, 47)
 
   sum_of = 0
   most = -1
@@ -62,7 +55,7 @@ program worksharing
     most = max(most, dble(mod(i * 37, n)))
     all_of = all_of .and. i > 0
   end do
-  call check(sum_of == 500 .and. most == n - 1 .and. all_of, 65)
+  call check(sum_of == 500 .and. most == n - 1 .and. all_of, 58)
 
   at = 0
   !$omp parallel do ordered schedule(dynamic)
@@ -72,7 +65,7 @@ program worksharing
     order(at) = i
     !$omp end ordered
   end do
-  call check(at == n .and. all(order == [(i, i = 1, n)]), 75)
+  call check(at == n .and. all(order == [(i, i = 1, n)]), 68)
 
   parts = 0
   !$omp parallel sections
@@ -83,7 +76,7 @@ program worksharing
   !$omp section
   parts(3) = 3
   !$omp end parallel sections
-  call check(sum(parts) == 6, 86)
+  call check(sum(parts) == 6, 79)
 
   total = 0
   at = 0
@@ -109,7 +102,7 @@ program worksharing
   last = omp_get_num_threads()
   !$omp end master
   !$omp end parallel
-  call check(total == 100 * last .and. at == 100 * last .and. copies == 0, 112)
+  call check(total == 100 * last .and. at == 100 * last .and. copies == 0, 105)
 
   hits = 0
   !$omp parallel
@@ -121,5 +114,5 @@ program worksharing
   end do
   !$omp end do nowait
   !$omp end parallel
-  call check(all(hits == 1), 124)
+  call check(all(hits == 1), 117)
 end program worksharing
