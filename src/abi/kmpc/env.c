@@ -4,7 +4,8 @@
  * KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. OpenMP's own variable is stronger where both say something.
  * KMP_DISP_NUM_BUFFERS is looked at, and changes nothing.
  * Of no meaning here, in silence: KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at every
- * level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE.
+ * level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS and KMP_HIDDEN_HELPER_AFFINITY (a
+ * target task is run by any thread of its team; libomp keeps kernel threads for them, but a program may not count on that).
  * KMP_AFFINITY and KMP_HW_SUBSET: affinity.c.
  * The order in which this and the core's own constructor run does not matter: each sets only what its variables say, and what is
  * set is used when the first OpenMP thread appears. Before both it is found out whether anything is warned of (KMP_WARNINGS holds for the whole runtime), and by
