@@ -6,9 +6,10 @@
  *   TRIED    as many are kept to the parent. Is what help gains less than an eighth of that: KEPT, else WATCHED for twice as long as before
  *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it off; and after a
  *            few thousand regions in any case: WATCHED
- * Kept means: no mail, and the parent's vp asks thieves to leave its queue alone (vp->keeps). They look all the same every few microseconds, and where
+ * Kept means: no mail, and the parent's vp asks thieves to leave its queue alone (vp->keeps). They look all the same every ten microseconds or so, and where
  * they find the region of their last look still open, take members and call it off for all (vp.c): bodies that begin to have
- * real work wait for help some ten microseconds, once. An idle vp parks only when all queues are empty, as ever, and who inserts wakes
+ * real work wait for help some twenty microseconds, once. While regions are kept one after the other they neither park nor
+ * stand back for other kernel threads, as little as if they had work. An idle vp parks only when all queues are empty, as ever, and who inserts wakes
  * one where nobody searches: so one who looks is always there.
  *
  * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: two readings of the cycle counter a region.

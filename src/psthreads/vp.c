@@ -357,7 +357,7 @@ static bool others_seem_empty(struct vp *vp, bool peek)
 /* --- searching -------------------------------------------------------------------------------------------------------- */
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
-#define SEARCH_PEEK_PERIOD 256 /* rounds between peeks into queues that are kept: some microseconds */
+#define SEARCH_PEEK_PERIOD 512 /* rounds between peeks into queues that are kept: some ten microseconds */
 #define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
 
 /* The message in the vp's mailbox, taken; or none. */
@@ -408,6 +408,7 @@ static struct ps_work search_once(struct vp *vp, bool peek)
 static struct ps_work search(struct vp *vp)
 {
     uint64_t start = 0;
+    uint32_t region = vp->peeked_region;
     for (unsigned round = 1;; round++) {
         struct ps_work w = search_once(vp, round % SEARCH_PEEK_PERIOD == 0);
         if (ps_work_some(w) || ps_load_relaxed(&ps_rt.stopping))
@@ -416,8 +417,10 @@ static struct ps_work search(struct vp *vp)
         if (round % SEARCH_CLOCK_PERIOD)
             continue;
         uint64_t now = os_now_ns();
-        if (!start)
+        if (!start || region != vp->peeked_region) { /* where regions are kept it may soon be wanted */
             start = now;
+            region = vp->peeked_region;
+        }
         if (now - start > vp->patience_ns)
             return w;
         if (now - start > SEARCH_POLITE_NS)
