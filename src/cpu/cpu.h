@@ -51,5 +51,9 @@ void *cpu_switch(struct cpu_context *save, struct cpu_context *to, void *transfe
 bool cpu_tp_settable(void);
 void *cpu_get_tp(void);
 void cpu_set_tp(void *tp);
+/* The same in a switch's path, after cpu_tp_settable: without a call where the port has one instruction for it. */
+#if !defined(CPU_HAS_SET_TP_SOON) && !defined(__cplusplus)
+static inline void cpu_set_tp_soon(void *tp) { cpu_set_tp(tp); }
+#endif
 
 #endif

@@ -45,15 +45,6 @@
 #endif
 #endif
 
-struct uth_tls {
-    void *tp;
-    int *tid;
-    bool fresh; /* character tables are still to be set, which takes the block's thread pointer */
-    bool used;
-    struct uth_tls *next;
-    struct uth_tls *next_of_all, **link_of_all;
-};
-
 /* The vector of a thread's TLS blocks lies where __tls_get_addr finds it: part of the processor's ABI. */
 #if defined(__x86_64__)
 #define DTV_FROM_TP 8
@@ -167,6 +158,7 @@ static void renew(struct uth_tls *tls)
     layout.initialise(tls->tp, true);
     memcpy(libc_tls, libc_state, layout.libc_bytes);
     write_descriptor(tls);
+    tls->carrier = NULL;
     tls->fresh = true;
     tls->used = false;
 }
@@ -253,9 +245,11 @@ void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes)
     *(size_t *)(void *)(descriptor_of(tls) + layout.stack_size) = bytes;
 }
 
-void uth_tls_enter(struct uth_tls *tls, int tid)
+void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
 {
     *tls->tid = tid;
+    tls->carrier = carrier;
+    tls->carrier_tid = tid;
     cpu_set_tp(tls->tp);
     if (PS_UNLIKELY(tls->fresh)) {
         tls->fresh = false;
@@ -263,8 +257,6 @@ void uth_tls_enter(struct uth_tls *tls, int tid)
         layout.ctype_init();
     }
 }
-
-void uth_tls_leave(void *own) { cpu_set_tp(own); }
 
 /* Values of POSIX keys are destroyed in rounds, as at a kernel thread's end: a destructor may set others. */
 static void destroy_keys(struct uth_tls *tls)
@@ -384,7 +376,7 @@ static const char *try_block(void)
         return "no memory for a block";
     void *own = cpu_get_tp();
     uth_tls_set_stack(tls, here, sizeof here);
-    uth_tls_enter(tls, os_thread_id());
+    uth_tls_enter(tls, tls, os_thread_id());
     const char *why = try_inside(tls, here, sizeof here);
     uth_tls_end(tls);
     uth_tls_leave(own);

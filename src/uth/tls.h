@@ -12,20 +12,33 @@
  *
  * What the caller must know:
  * - Native thread-local variables of the runtime itself are switched as well: after uth_tls_enter and uth_tls_leave the current
- *   vp (and the like) must be written anew, and no address of such a variable kept across them.
+ *   vp (and the like) must be written anew, and no address of such a variable kept across them. A block that the same carrier enters again
+ *   still has what was written then.
  * - Between enter and leave the C library takes the carrier's thread id for the thread's. A recursive or error-checking mutex
  *   that a thread holds while it changes carriers is thereby lost; every other lock of the C library is by address.
  * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64 any):
  *   blocks that exist get its initial values at the next uth_tls_recheck, so one belongs at the start of every region.
  * - The C library does not list blocks: gdb's "info threads" and setxid see kernel threads alone, as they should.
  *
- * Cost: enter and leave, the thread pointer's write and one store; get from the cache, the copy of the initial values. */
+ * Cost: enter again and leave, the thread pointer's write; enter, two stores more; get from the cache, the copy of the initial values. */
 #ifndef PS_UTH_TLS_H
 #define PS_UTH_TLS_H
 
 #include "compiler.h"
+#include "cpu.h"
 
-struct uth_tls;
+/* tls.c's, but for the first line, which uth_tls_enter_again reads. */
+struct uth_tls {
+    void *tp;
+    const void *
+        carrier; /* of the last uth_tls_enter; NULL: it may have been entered, but not since it has its initial values */
+    int *tid;
+    int carrier_tid;
+    bool fresh; /* character tables are still to be set, which takes the block's thread pointer */
+    bool used;
+    struct uth_tls *next;
+    struct uth_tls *next_of_all, **link_of_all;
+};
 
 /* auto: where a loaded object other than the C library and the runtime itself has a TLS segment. */
 enum uth_tls_mode { UTH_TLS_AUTO, UTH_TLS_ALWAYS, UTH_TLS_NEVER };
@@ -47,10 +60,23 @@ void uth_tls_put(struct uth_tls *tls);
 /* The stack that pthread_getattr_np tells: of the uth that the thread runs on. Any time; cheap. */
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
 
-/* The calling kernel thread, whose number is tid, takes the block's thread pointer. */
-void uth_tls_enter(struct uth_tls *tls, int tid);
+/* The calling kernel thread, whose number is tid, takes the block's thread pointer. carrier: not NULL, what the caller writes into a native variable of the
+ * runtime's after this. */
+void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);
+#ifndef __cplusplus
+/* The same where the block was last entered by the same carrier: all that is in it is right as it is, nothing need be written anew. False: call uth_tls_enter. */
+static inline bool uth_tls_enter_again(struct uth_tls *tls, const void *carrier, int tid)
+{
+    if (tls->carrier != carrier || tls->carrier_tid != tid)
+        return false;
+    cpu_set_tp_soon(tls->tp);
+    return true;
+}
 /* Back to the kernel thread's own thread pointer (cpu_get_tp before the first enter). */
-void uth_tls_leave(void *own);
+static inline void uth_tls_leave(void *own) { cpu_set_tp_soon(own); }
+#else
+inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
+#endif
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the program's code] */
 void uth_tls_end(struct uth_tls *tls);
 

@@ -41,7 +41,7 @@ static thread_local object mine;
 // Not inlined: nothing of the thread pointer is kept across a switch.
 PS_NOINLINE static void go(side *from, side *to)
 {
-    uth_tls_enter(to->tls, os_thread_id());
+    uth_tls_enter(to->tls, to, os_thread_id());
     cpu_switch(&from->context, &to->context, nullptr);
 }
 
@@ -94,7 +94,7 @@ static void test_two_sides(void **)
         assert_non_null(s->tls);
         assert_int_equal(cpu_context_init(&s->context, s->stack, stack_bytes, run, s), 0);
     }
-    uth_tls_enter(first_side.tls, os_thread_id());
+    uth_tls_enter(first_side.tls, &first_side, os_thread_id());
     cpu_switch(&main_context, &first_side.context, nullptr);
     for (int i = 1; i <= 2; i++) {
         assert_int_equal(rethrown[i], i);

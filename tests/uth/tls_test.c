@@ -36,7 +36,7 @@ static unsigned wrong;
 PS_NOINLINE static void run_in(struct uth_tls *tls, inside_fn *fn, void *arg)
 {
     void *own = cpu_get_tp();
-    uth_tls_enter(tls, os_thread_id());
+    uth_tls_enter(tls, tls, os_thread_id());
     fn(arg);
     uth_tls_leave(own);
 }

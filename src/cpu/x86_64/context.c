@@ -44,6 +44,7 @@ int cpu_context_adopt(struct cpu_context *ctx)
 void cpu_context_fini(struct cpu_context *ctx) { (void)ctx; }
 
 enum { UNKNOWN, USER_MODE, BY_KERNEL };
+_Atomic int cpu_x86_user_tp;
 static _Atomic int how; /* relaxed: every writer writes the same value */
 
 static bool user_mode(void)
@@ -52,6 +53,7 @@ static bool user_mode(void)
     if (PS_UNLIKELY(known == UNKNOWN)) {
         known = getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE ? USER_MODE : BY_KERNEL;
         ps_store_relaxed(&how, known);
+        ps_store_relaxed(&cpu_x86_user_tp, known == USER_MODE);
     }
     return known == USER_MODE;
 }

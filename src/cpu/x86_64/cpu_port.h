@@ -21,6 +21,10 @@
 
 #include "compiler.h"
 
+#ifndef __cplusplus
+#include "atomic.h"
+#endif
+
 #define CPU_PORT_NAME "x86_64"
 #define CPU_CARRIES_TLS 0
 #define CPU_STACK_MIN 16384
@@ -35,6 +39,20 @@
 struct cpu_context {
     void *sp;
 };
+
+#ifndef __cplusplus
+/* 1: the kernel allows wrfsbase. Relaxed: a constant, once cpu_tp_settable was called. */
+extern _Atomic int cpu_x86_user_tp;
+void cpu_set_tp(void *tp);
+#define CPU_HAS_SET_TP_SOON 1
+static inline void cpu_set_tp_soon(void *tp)
+{
+    if (PS_LIKELY(ps_load_relaxed(&cpu_x86_user_tp)))
+        __asm__ volatile("wrfsbase %0" : : "r"(tp) : "memory");
+    else
+        cpu_set_tp(tp);
+}
+#endif
 
 static inline void cpu_pause(void) { __builtin_ia32_pause(); }
 static inline uint64_t cpu_cycles(void) { return __builtin_ia32_rdtsc(); }
