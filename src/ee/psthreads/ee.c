@@ -135,8 +135,8 @@ static size_t promise(size_t wanted)
 /* How many members of n get a stack, which are promised to the team; SIZE_MAX: all, there is no limit. */
 static size_t stacks_that_fit(struct ps_team *team, unsigned n)
 {
-    size_t left = 0, bytes = uth_default_stack_bytes();
-    if (!ps_load_relaxed(&limited) && (left = os_memory_left()) == SIZE_MAX)
+    size_t left, bytes = uth_default_stack_bytes();
+    if (!ps_load_relaxed(&limited) && os_memory_left() == SIZE_MAX)
         return SIZE_MAX;
     ps_store_relaxed(&limited, true);
     team->promised = (uint32_t)promise(n - 1);
