@@ -2,7 +2,8 @@
  *
  * Does: ort_task_create and ort_task_submit for a task without clauses, also where it runs at once, ort_task_run, taskwait. Does not: anything that most tasks have no need of; what it meets of
  * that kind it hands to the long way (task.c), before it has changed anything. Where a tool, a thread sanitizer or cancellation wants to hear of
- * tasks (ort_tasks_watched) every task goes the long way, so that nothing here asks for them one by one.
+ * tasks (ort_tasks_watched) every task goes the long way, so that nothing here asks for them one by one
+ * (but for one that runs at once: that is dropped, or run, as cancellation has it).
  * Callers: a member on its own behalf. States and fields: task.h; ORT_TASK_SPECIAL says which tasks end the long way.
  *
  * Ordering: none of its own: the push publishes what create wrote (deque.h), the counts' is in task.h.
@@ -123,8 +124,14 @@ bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *da
 {
     struct ort_task_cache *cache = &thread->tasks.cache;
     struct ort_task *t = cache->free[0], *below = thread->task;
-    if (PS_UNLIKELY(ort_tasks_watched()) || PS_UNLIKELY(below->flags & ORT_TASK_OWN_ICV) || PS_UNLIKELY(t == NULL))
+    if (PS_UNLIKELY(below->flags & ORT_TASK_OWN_ICV) || PS_UNLIKELY(t == NULL))
         return false;
+    if (PS_UNLIKELY(ort_tasks_watched())) {
+        if (ort_tool_on() || ps_race_watched())
+            return false;
+        if (ort_settings.cancellation && ort_task_is_cancelled(thread->team, below->group))
+            return true;
+    }
     cache->free[0] = t->next;
     cache->count[0]--;
     adopt(thread, below, t, fn, flags | ORT_TASK_UNDEFERRED | (below->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)), 0);
