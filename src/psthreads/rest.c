@@ -147,6 +147,8 @@ static void call_back(struct vp *vp)
     ps_store_relaxed(&vp->rest, PS_REST_NO);
     ps_store_seq(&vp->mail, MAIL_IDLE);
     idle_give_unstarted(vp);
+    if (ps_load_seq(&vp->mail) > MAIL_IDLE) /* who sent it may have found no bit yet */
+        idle_wake_this(vp);
 }
 
 static void set_limit_locked(unsigned limit)

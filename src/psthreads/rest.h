@@ -28,7 +28,8 @@
  * Places all of whose homes might rest are everybody's (PS_BIND_RESTING).
  * No wake-up is lost: the vp reads `changes`, then limit and stopping, and sleeps on changes; rest_allow stores limit (and who stops the library
  * stopping), then adds to changes and wakes, all seq_cst. The request itself: pinned is stored before the idle bit is read, and the vp sets its bit before it
- * reads pinned (idle.h, mailbox and pinned slot).
+ * reads pinned (idle.h, mailbox and pinned slot). Who opens the mailbox of one without a kernel thread again sets its bit behind that, then looks into the mailbox.
+ * tests/models/rest.pml checks this, and that each step is needed.
  *
  * Cost: none on any path; a look reads the control group's files each LOOK_NS, some 60 us on the monitor's kernel thread.
  * Rejected: a test of the limit in each search and each switch; a signal (it would end the program's system calls early);

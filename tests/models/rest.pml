@@ -1,0 +1,197 @@
+/* A worker's vp that is sent to rest and called back (src/psthreads/rest.h, rest.c), while a parent sends it mail.
+ *
+ * The limit changes CHANGES times, each time to any of two values: the vp may carry work (1) or not (0). One parent posts a member by mail. Checked, when
+ * nothing can move any more: the member was run by the vp or queued for others; no request to rest lies unread; the vp does not rest where the
+ * limit allows it to run; and who has no kernel thread counts as parked, with an open mailbox, exactly where it may run.
+ *
+ * Sequentially consistent, as the operations on limit, changes, pinned slot and bit are in the source. The vp's search is one look at its slot and its mailbox;
+ * other work, and that a look misses a vp which is just getting up (the next look asks it again), are left out.
+ *   RUNS           the vp has a kernel thread from the beginning
+ *   BROKEN_SEEN    who is about to rest reads `changes` behind the limit
+ *   BROKEN_ASK     the bit is looked at before the request is in the slot
+ *   BROKEN_MAIL    the mailbox of one without a kernel thread is shut without a look at what is in it
+ *   BROKEN_LATE    its mailbox is opened again without a look into it behind that
+ *   BROKEN_BIT     such a one stays startable: its bit is not taken */
+#ifndef CHANGES
+#define CHANGES 4
+#endif
+#define BUSY 0
+#define IDLE 1
+#define LETTER 2
+mtype = { NO, ASKED, RESTS, UNSTARTED };
+
+#ifdef RUNS
+bool started = true, idle_bit = false;
+#else
+bool started = false, idle_bit = true;
+#endif
+bool wake_word, pinned;
+byte mail = IDLE, limit = 1, changes, ran, queued, posted;
+mtype rest = NO;
+
+/* Who has taken the idle_bit. */
+inline wake()
+{
+    if
+    :: started -> wake_word = true
+    :: else -> started = true
+    fi
+}
+
+inline sleep_here()
+{
+    idle_bit = true;
+    if
+    :: (pinned || mail == LETTER) ->
+        if
+        :: atomic { idle_bit -> idle_bit = false }
+        :: atomic { wake_word -> wake_word = false }
+        fi
+    :: !(pinned || mail == LETTER) ->
+end_asleep:
+        atomic { wake_word -> wake_word = false }
+    fi
+}
+
+inline rest_here()
+{
+#ifdef BROKEN_SEEN
+    if
+    :: limit == 0 -> seen = changes; rest = RESTS
+    :: else
+    fi;
+#else
+    seen = changes;
+    if
+    :: limit == 0 -> rest = RESTS
+    :: else
+    fi;
+#endif
+    do
+    :: rest == RESTS ->
+end_at_rest:
+        changes != seen; /* the system's wait on a word */
+        seen = changes;
+        if
+        :: limit == 1 -> break
+        :: else
+        fi
+    :: else -> break
+    od;
+    rest = NO
+}
+
+active proctype vp()
+{
+    byte seen;
+end_unstarted:
+    started;
+    do
+    :: mail == LETTER && !pinned -> atomic { mail == LETTER -> mail = BUSY }; ran++; mail = IDLE
+    :: pinned ->
+        atomic {
+            if
+            :: mail == LETTER -> queued++
+            :: else
+            fi;
+            mail = BUSY
+        };
+        pinned = false;
+        rest_here();
+        mail = IDLE
+    :: mail != LETTER && !pinned -> sleep_here()
+    od
+}
+
+active proctype monitor()
+{
+    byte n;
+    bool got;
+    do
+    :: n < CHANGES ->
+        n++;
+        if
+        :: limit = 1;
+            if
+            :: rest == UNSTARTED -> rest = NO; mail = IDLE; idle_bit = true;
+#ifndef BROKEN_LATE
+                if
+                :: mail == LETTER ->
+                    atomic { got = idle_bit; idle_bit = false };
+                    if
+                    :: got -> wake()
+                    :: else
+                    fi
+                :: else
+                fi
+#endif
+            :: else
+            fi
+        :: limit = 0;
+            got = false;
+            if
+            :: rest == NO ->
+                if
+#ifdef BROKEN_BIT
+                :: atomic { !started && idle_bit -> got = true }
+#else
+                :: atomic { !started && idle_bit -> idle_bit = false; got = true }
+#endif
+                :: atomic { !(!started && idle_bit) -> skip }
+                fi;
+                if
+                :: got ->
+                    rest = UNSTARTED;
+                    atomic {
+#ifndef BROKEN_MAIL
+                        if
+                        :: mail == LETTER -> queued++
+                        :: else
+                        fi;
+#endif
+                        mail = BUSY
+                    }
+                :: else ->
+                    rest = ASKED;
+#ifdef BROKEN_ASK
+                    atomic { got = idle_bit; idle_bit = false };
+                    pinned = true;
+#else
+                    pinned = true;
+                    atomic { got = idle_bit; idle_bit = false };
+#endif
+                    if
+                    :: got -> wake()
+                    :: else
+                    fi
+                fi
+            :: else
+            fi
+        fi;
+        changes++
+    :: else -> break
+    od
+}
+
+active proctype parent()
+{
+    bool mine;
+    if
+    :: atomic { mail == IDLE -> mail = LETTER; posted = 1 };
+        atomic { mine = idle_bit; idle_bit = false };
+        if
+        :: mine -> wake()
+        :: else
+        fi
+    :: true
+    fi
+}
+
+active proctype judge()
+{
+    timeout;
+    assert(mail != LETTER && ran + queued == posted);
+    assert(!pinned);
+    assert(!(rest == RESTS && limit == 1));
+    assert(started || (idle_bit == (limit == 1) && (mail == IDLE) == (limit == 1)))
+}
