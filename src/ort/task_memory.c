@@ -9,7 +9,7 @@
  * Type stability: blocks are carved out of slabs that are never given back, so that thieves may read parent and depth of a
  * task that is gone (task_queue.c). Data that does not fit into the largest size lives in a malloc block.
  *
- * Shared: `shared[class]` (lock): a stack of batches; a batch is linked by `next`, batches by `link.prev` of their first block.
+ * Shared: `shared[class]` (lock): what was begun of the reserve (reserve.h), and a stack of batches; a batch is linked by `next`, batches by `link.prev` of their first block.
  * Failures: out of memory is told by NULL; the caller runs the task at once, on its stack.
  * Cost: a load and a store each way; a lock per BATCH blocks that flow between members. */
 #include "task_internal.h"
@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "race.h"
+#include "reserve.h"
 
 #define BATCH ORT_TASK_BATCH
 #define SLAB_BYTES (32 * 1024)
@@ -26,6 +27,8 @@ static const uint16_t class_bytes[ORT_TASK_CLASSES] = {192, 256, 512};
 struct shared_list {
     PS_LINE_ALIGNED struct ps_spin lock;
     struct ort_task *batches;
+    char *reserve; /* what is left of a cell of the reserve, reserve_left blocks */
+    unsigned reserve_left;
 };
 static struct shared_list shared[ORT_TASK_CLASSES];
 
@@ -58,6 +61,23 @@ static void give_batch(unsigned class, struct ort_task *first)
 
 static void *near_data(struct ort_task *t) { return (char *)(t + 1) + ort_tool_task_bytes; }
 
+/* One block; NULL: there is none. Half of the reserve is for regions. */
+static char *carve_reserve(unsigned class)
+{
+    struct shared_list *s = &shared[class];
+    char *block = NULL;
+    ps_spin_lock(&s->lock);
+    if (s->reserve_left == 0 && (s->reserve = ort_reserve_take(ORT_RESERVE_CELL, ORT_RESERVE_CELLS / 2)) != NULL)
+        s->reserve_left = ORT_RESERVE_CELL / class_bytes[class];
+    if (s->reserve_left > 0) {
+        block = s->reserve;
+        s->reserve += class_bytes[class];
+        s->reserve_left--;
+    }
+    ps_spin_unlock(&s->lock);
+    return block;
+}
+
 static struct ort_task *carve_slab(unsigned class, unsigned *count)
 {
     size_t bytes = class_bytes[class];
@@ -66,6 +86,8 @@ static struct ort_task *carve_slab(unsigned class, unsigned *count)
     if (PS_UNLIKELY(!slab)) { /* there may be room for one */
         slab = aligned_alloc(PS_CACHE_LINE, bytes);
         *count = 1;
+        if (!slab)
+            slab = carve_reserve(class);
     }
     if (!slab)
         return NULL;

@@ -18,6 +18,7 @@
 #include "display.h"
 #include "place.h"
 #include "race.h"
+#include "reserve.h"
 
 /* Under a thread sanitizer no member begins before all others have: members that run one after the other on one stack would be
  * ordered by its reuse, and their races hidden. */
@@ -66,7 +67,8 @@ struct ort_team *ort_team_alloc(unsigned n_max)
 {
     size_t bytes = sizeof(struct ort_team) + (size_t)n_max * sizeof(struct ort_thread);
     void *p;
-    if (posix_memalign(&p, PS_CACHE_LINE, bytes) != 0)
+    if (posix_memalign(&p, PS_CACHE_LINE, bytes) != 0 &&
+        (n_max > 1 || !(p = ort_reserve_take(bytes, ORT_RESERVE_CELLS))))
         return NULL;
     memset(p, 0, bytes);
     struct ort_team *team = p;
@@ -98,7 +100,8 @@ void ort_team_free(struct ort_team *team)
         ee_team_fini(&team->ee);
     ort_task_team_fini(team);
     ort_ws_fini(team);
-    free(team);
+    if (PS_LIKELY(!ort_reserve_give(team)))
+        free(team);
 }
 
 static PS_NOINLINE void watched_member_begins(struct ort_thread *m)

@@ -72,6 +72,7 @@ static struct uth_tls_segment segments[UTH_TLS_MAX_SEGMENTS];
 static unsigned num_segments;
 static struct uth_tls *free_list, *all; /* under `lock` */
 static unsigned free_count;
+static _Atomic unsigned made;
 
 bool uth_tls_enabled(void) { return ps_load_acquire(&status) == ON; }
 bool uth_tls_possible(void) { return ps_load_acquire(&status) >= AVAILABLE; }
@@ -131,6 +132,7 @@ static struct uth_tls *make(void)
         all->link_of_all = &tls->next_of_all;
     all = tls;
     ps_spin_unlock(&lock);
+    ps_add_relaxed(&made, 1);
     return tls;
 }
 
@@ -179,6 +181,7 @@ static void unmake(struct uth_tls *tls)
     if (tls->next_of_all != NULL)
         tls->next_of_all->link_of_all = tls->link_of_all;
     ps_spin_unlock(&lock);
+    ps_sub_relaxed(&made, 1);
     free_key_arrays(tls);
     if (pthread_create(&thread, NULL, take_libc_state, tls) == 0)
         pthread_join(thread, NULL);
@@ -218,6 +221,15 @@ void uth_tls_put(struct uth_tls *tls)
     free_list = tls;
     free_count++;
     ps_spin_unlock(&lock);
+}
+
+unsigned uth_tls_made(void) { return ps_load_relaxed(&made); }
+
+void uth_tls_add(size_t all_wanted)
+{
+    struct uth_tls *tls;
+    while (uth_tls_made() < all_wanted && (tls = make()) != NULL)
+        uth_tls_put(tls);
 }
 
 void uth_tls_trim(unsigned keep)

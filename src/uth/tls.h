@@ -80,6 +80,9 @@ inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the program's code] */
 void uth_tls_end(struct uth_tls *tls);
 
+/* Blocks that exist, in use or not; and more of them, until there are `all` or the memory is at its end. */
+unsigned uth_tls_made(void);
+void uth_tls_add(size_t all);
 /* Gives cached blocks back, those beyond `keep`. On a kernel thread's own thread pointer. */
 void uth_tls_trim(unsigned keep);
 /* Some object has thread-local storage that wants blocks, and there are none, or no more: said when it is found out. Stays true. */

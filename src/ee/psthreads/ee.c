@@ -106,7 +106,7 @@ void ee_team_fini(struct ee_team *team) { ps_team_fini(team_of(team)); }
  * them are mapped before it opens: members take memory too (the C library's arenas, 64 MiB each), and would leave none for those that begin after
  * them. All stacks together get half of the memory, the other half is the program's. Whether there is a limit is asked when a team first has so many members.
  *
- * Under a limit an account is kept. `promised`: of the stacks that exist, how many the open teams may need, n - 1 a team of n; taken by
+ * Under a limit an account is kept. `promised`: of the stacks that exist, and of the thread-local blocks made for them, how many the open teams may need, n - 1 a team of n; taken by
  * compare-and-swap before the fork, given back by the parent after the join. Besides, each vp may need one for its loop (LOOPS). What is promised and
  * the loops never exceed what exists, so whoever waits for a stack waits for a loop to end. A team that finds fewer is smaller, of one at least, which
  * needs none. From the first such team on no vp keeps idle stacks for itself. Relaxed: the account is only a number.
@@ -120,12 +120,19 @@ static _Atomic bool limited; /* a limit was seen */
 
 static size_t loops(void) { return ps_load_relaxed(&ps_rt.num_slots) + 1; }
 
+/* What exists: stacks, each with a thread-local block where there are such. */
+static size_t existing(void)
+{
+    size_t stacks = uth_mapped(), blocks = uth_tls_enabled() ? uth_tls_made() : SIZE_MAX;
+    return stacks < blocks ? stacks : blocks;
+}
+
 /* n - 1 more promised stacks, or as many of them as exist; returns how many that is. */
 static size_t promise(size_t wanted)
 {
     size_t before = ps_load_relaxed(&promised), granted;
     do {
-        size_t all = uth_mapped(), used = before + loops();
+        size_t all = existing(), used = before + loops();
         granted = all > used ? all - used : 0;
         granted = granted < wanted ? granted : wanted;
     } while (!ps_cas_relaxed(&promised, &before, before + granted));
@@ -148,6 +155,8 @@ static size_t stacks_that_fit(struct ps_team *team, unsigned n)
     size_t fresh = left > all * bytes ? (left - all * bytes) / 2 / bytes : 0;
     if (wanted > all)
         uth_add(wanted - all < fresh ? wanted - all : fresh);
+    if (uth_tls_enabled())
+        uth_tls_add(wanted < uth_mapped() ? wanted : uth_mapped());
     team->promised += (uint32_t)promise(n - 1 - team->promised);
     if (team->promised < n - 1)
         uth_scarce();
