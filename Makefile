@@ -17,7 +17,7 @@ help:
 	@sed -n 's/^## //p' Makefile
 
 ## make              configure and build the release build in build/
-## make demo         install what is missing, build, and show the main job (about four minutes)
+## make demo         install what is missing, build, and show the main job (about five minutes)
 ## make check        install what is missing, build, run the tests (at most five minutes)
 ## make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ## make fuzz         random values of every environment variable, CASES=5000 of them
