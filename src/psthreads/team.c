@@ -70,6 +70,16 @@ void ps_team_fini(struct ps_team *team)
     }
 }
 
+unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
+{
+    for (unsigned id = 1; id < n && uth_tls_enabled(); id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        if (!m->tls && !(m->tls = vp_try_tls(ps_vp_attach())))
+            return id;
+    }
+    return n;
+}
+
 /* --- fork -------------------------------------------------------------------------------------------------------- */
 
 #define CRUMBS_A_RECHECK 16 /* members that take a quarter of a microsecond each and more are no crumbs */

@@ -97,6 +97,9 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
 /* Ends the members' identities: waits for threads that they have made, runs the program's destructors. No region is open. May switch. */
 void ps_team_fini(struct ps_team *team);
 
+/* Before a region, where memory may end: members up to n - 1 get their thread-local blocks now, if threads have any. How many of n may begin. */
+unsigned ps_team_take_tls(struct ps_team *team, unsigned n);
+
 static inline struct ps_member *ps_team_member(const struct ps_team *team, unsigned id)
 {
     return (struct ps_member *)(void *)(team->members + (size_t)id * team->stride);

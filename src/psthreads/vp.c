@@ -74,14 +74,22 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
     enter_tls(vp, tls);
 }
 
+static struct uth_tls *while_held(struct vp *vp, struct uth_tls *(*get)(void))
+{
+    vp->held = true;
+    __asm__ volatile("" ::: "memory"); /* read by a handler on this kernel thread */
+    struct uth_tls *tls = get();
+    __asm__ volatile("" ::: "memory");
+    vp->held = false;
+    return tls;
+}
+
+struct uth_tls *vp_try_tls(struct vp *vp) { return while_held(vp, uth_tls_try_get); }
+
 struct uth_tls *vp_new_tls(struct vp *vp)
 {
     static _Atomic uint32_t said;
-    vp->held = true;
-    __asm__ volatile("" ::: "memory"); /* read by a handler on this kernel thread */
-    struct uth_tls *tls = uth_tls_get();
-    __asm__ volatile("" ::: "memory");
-    vp->held = false;
+    struct uth_tls *tls = while_held(vp, uth_tls_get);
     if (tls)
         uth_tls_set_stack(tls, vp->uth->stack, vp->uth->stack_bytes);
     else if (!ps_xchg_acq_rel(&said, 1))

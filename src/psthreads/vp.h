@@ -229,6 +229,8 @@ void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
 static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
 /* A block for a thread that begins on the uth that runs now; NULL where there is no memory for one: said once. */
 struct uth_tls *vp_new_tls(struct vp *vp);
+/* One for a thread that is to begin some time; NULL: none, and nobody is told. */
+struct uth_tls *vp_try_tls(struct vp *vp);
 /* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns the vp. */
 struct vp *vp_end_tls(struct vp *vp);
 

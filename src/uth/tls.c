@@ -192,7 +192,8 @@ static void unmake(struct uth_tls *tls)
 
 /* --- the cache --- */
 
-struct uth_tls *uth_tls_get(void)
+/* One that was given back, or a new one if the system allows that within so many tries. */
+static struct uth_tls *get(int tries)
 {
     uth_tls_recheck(); /* so that no later look finds a segment new that this block begins with */
     ps_spin_lock(&lock);
@@ -202,17 +203,25 @@ struct uth_tls *uth_tls_get(void)
         free_count--;
     }
     ps_spin_unlock(&lock);
-    for (int i = 0; tls == NULL && i < TRIES; i++) {
+    for (int i = 0; tls == NULL && i < tries; i++) {
         if (i > 0)
             wait_a_moment();
         tls = make();
     }
-    if (tls == NULL)
-        ps_store_relaxed(&uth_tls_missing, true);
-    else if (tls->used)
+    if (tls != NULL && tls->used)
         renew(tls);
     return tls;
 }
+
+struct uth_tls *uth_tls_get(void)
+{
+    struct uth_tls *tls = get(TRIES);
+    if (tls == NULL)
+        ps_store_relaxed(&uth_tls_missing, true);
+    return tls;
+}
+
+struct uth_tls *uth_tls_try_get(void) { return get(1); }
 
 void uth_tls_put(struct uth_tls *tls)
 {
@@ -224,13 +233,6 @@ void uth_tls_put(struct uth_tls *tls)
 }
 
 unsigned uth_tls_made(void) { return ps_load_relaxed(&made); }
-
-void uth_tls_add(size_t all_wanted)
-{
-    struct uth_tls *tls;
-    while (uth_tls_made() < all_wanted && (tls = make()) != NULL)
-        uth_tls_put(tls);
-}
 
 void uth_tls_trim(unsigned keep)
 {

@@ -56,6 +56,8 @@ bool uth_tls_recheck(void);
 
 /* A block as of a thread that begins; NULL: no memory. */
 struct uth_tls *uth_tls_get(void);
+/* The same, where nothing has begun that needs it: no second try, and uth_tls_missing stays as it was. */
+struct uth_tls *uth_tls_try_get(void);
 void uth_tls_put(struct uth_tls *tls);
 /* The stack that pthread_getattr_np tells: of the uth that the thread runs on. Any time; cheap. */
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
@@ -80,9 +82,8 @@ inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the program's code] */
 void uth_tls_end(struct uth_tls *tls);
 
-/* Blocks that exist, in use or not; and more of them, until there are `all` or the memory is at its end. */
+/* Blocks that exist, in use or not. */
 unsigned uth_tls_made(void);
-void uth_tls_add(size_t all);
 /* Gives cached blocks back, those beyond `keep`. On a kernel thread's own thread pointer. */
 void uth_tls_trim(unsigned keep);
 /* Some object has thread-local storage that wants blocks, and there are none, or no more: said when it is found out. Stays true. */

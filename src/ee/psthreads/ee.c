@@ -106,10 +106,10 @@ void ee_team_fini(struct ee_team *team) { ps_team_fini(team_of(team)); }
  * them are mapped before it opens: members take memory too (the C library's arenas, 64 MiB each), and would leave none for those that begin after
  * them. All stacks together get half of the memory, the other half is the program's. Whether there is a limit is asked when a team first has so many members.
  *
- * Under a limit an account is kept. `promised`: of the stacks that exist, and of the thread-local blocks made for them, how many the open teams may need, n - 1 a team of n; taken by
+ * Under a limit an account is kept. `promised`: of the stacks that exist, how many the open teams may need, n - 1 a team of n; taken by
  * compare-and-swap before the fork, given back by the parent after the join. Besides, each vp may need one for its loop (LOOPS). What is promised and
  * the loops never exceed what exists, so whoever waits for a stack waits for a loop to end. A team that finds fewer is smaller, of one at least, which
- * needs none. From the first such team on no vp keeps idle stacks for itself. Relaxed: the account is only a number.
+ * needs none. Thread-local blocks stay with a team's members from region to region, so they are no sum: each member has its own before the fork. From the first such team on no vp keeps idle stacks for itself. Relaxed: the account is only a number.
  * What the account does not know: threads that the program makes with psthread_create, spares, and regions that were open when the limit was
  * set; these take smaller stacks, or wait until one is free. */
 #define MANY_MEMBERS 64
@@ -120,23 +120,25 @@ static _Atomic bool limited; /* a limit was seen */
 
 static size_t loops(void) { return ps_load_relaxed(&ps_rt.num_slots) + 1; }
 
-/* What exists: stacks, each with a thread-local block where there are such. */
-static size_t existing(void)
-{
-    size_t stacks = uth_mapped(), blocks = uth_tls_enabled() ? uth_tls_made() : SIZE_MAX;
-    return stacks < blocks ? stacks : blocks;
-}
-
 /* n - 1 more promised stacks, or as many of them as exist; returns how many that is. */
 static size_t promise(size_t wanted)
 {
     size_t before = ps_load_relaxed(&promised), granted;
     do {
-        size_t all = existing(), used = before + loops();
+        size_t all = uth_mapped(), used = before + loops();
         granted = all > used ? all - used : 0;
         granted = granted < wanted ? granted : wanted;
     } while (!ps_cas_relaxed(&promised, &before, before + granted));
     return granted;
+}
+
+/* The stacks that are promised to the team, each with a block for its member: no more than the blocks, which stay with the members. */
+static size_t with_blocks(struct ps_team *team)
+{
+    unsigned n = ps_team_take_tls(team, team->promised + 1);
+    ps_sub_relaxed(&promised, team->promised + 1 - n);
+    team->promised = n - 1;
+    return n;
 }
 
 /* How many members of n get a stack, which are promised to the team; SIZE_MAX: all, there is no limit. */
@@ -148,19 +150,17 @@ static size_t stacks_that_fit(struct ps_team *team, unsigned n)
     ps_store_relaxed(&limited, true);
     team->promised = (uint32_t)promise(n - 1);
     if (team->promised == n - 1)
-        return n;
+        return with_blocks(team);
     if ((left = os_memory_left()) == SIZE_MAX)
         left = SIZE_MAX / 2; /* lifted: maps what it wants */
     size_t wanted = ps_load_relaxed(&promised) + loops() + n - 1 - team->promised, all = uth_mapped();
     size_t fresh = left > all * bytes ? (left - all * bytes) / 2 / bytes : 0;
     if (wanted > all)
         uth_add(wanted - all < fresh ? wanted - all : fresh);
-    if (uth_tls_enabled())
-        uth_tls_add(wanted < uth_mapped() ? wanted : uth_mapped());
     team->promised += (uint32_t)promise(n - 1 - team->promised);
     if (team->promised < n - 1)
         uth_scarce();
-    return team->promised + 1;
+    return with_blocks(team);
 }
 
 /* How many stacks, of two mappings each, the system maps for a process; a quarter of the mappings is the program's. */
