@@ -26,7 +26,7 @@
  *   successors     the parent and the finisher, under the lock
  *   refs           parent and finisher (read-modify-write)
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its successor.
- * Failures: no memory: aborts with one line. Cost: a node from the member's cache, where whoever gives it up last has put it; a lock for each predecessor that is still in the table.
+ * Failures: no memory, nor in the reserve: aborts with one line. Cost: a node from the member's cache, where whoever gives it up last has put it; a lock for each predecessor that is still in the table.
  * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet there.
  * OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "race.h"
+#include "reserve.h"
 
 #define INLINE_SUCCESSORS 4
 #define NODES_KEPT 256 /* by a member */
@@ -75,7 +76,7 @@ struct ort_depend_table {
 
 static void *get(size_t bytes)
 {
-    void *p = malloc(bytes);
+    void *p = ort_mem_get(bytes);
     PS_CHECK(p != NULL, "out of memory for task dependences");
     return p;
 }
@@ -116,11 +117,11 @@ static void drop(struct ort_depend_node *node)
     if (!node || (ps_load_acquire(&node->refs) != 1 && ps_sub_acq_rel(&node->refs, 1) != 1))
         return;
     if (node->successors != node->few)
-        ps_race_free(node->successors);
+        ort_mem_free(node->successors);
     free(node->shown);
     struct ort_thread *self = ee_local();
     if (PS_UNLIKELY(!self) || self->tasks.nodes.n >= NODES_KEPT) {
-        ps_race_free(node);
+        ort_mem_free(node);
         return;
     }
     node->next = self->tasks.nodes.free;
@@ -133,7 +134,7 @@ void ort_depend_cache_drain(struct ort_depend_cache *cache)
     while (cache->free) {
         struct ort_depend_node *node = cache->free;
         cache->free = node->next;
-        ps_race_free(node);
+        ort_mem_free(node);
     }
     cache->n = 0;
 }
@@ -161,7 +162,7 @@ static void add_successor_locked(struct ort_depend_node *node, struct ort_depend
         struct ort_depend_node **more = get(2 * node->capacity * sizeof(struct ort_depend_node *));
         memcpy(more, node->successors, node->n * sizeof(struct ort_depend_node *));
         if (node->successors != node->few)
-            ps_race_free(node->successors);
+            ort_mem_free(node->successors);
         node->successors = more;
         node->capacity *= 2;
     }
@@ -233,7 +234,7 @@ static void set_clear(struct node_set *set)
 static void set_free(struct node_set *set)
 {
     set_clear(set);
-    free(set->v);
+    ort_mem_free(set->v);
     *set = (struct node_set){.n = 0};
 }
 
@@ -260,7 +261,7 @@ static void set_add(struct node_set *set, struct ort_depend_node *node)
             struct ort_depend_node **v = get(capacity * sizeof *v);
             if (set->n)
                 memcpy(v, set->v, set->n * sizeof *v);
-            free(set->v);
+            ort_mem_free(set->v);
             set->v = v;
             set->capacity = capacity;
         }
@@ -303,7 +304,7 @@ static struct entry *place_of(struct ort_depend_table *table, void *address)
 
 static void new_entries(struct ort_depend_table *table, unsigned size)
 {
-    table->entries = calloc(size, sizeof *table->entries);
+    table->entries = ort_mem_zeroed(size * sizeof *table->entries);
     PS_CHECK(table->entries != NULL, "out of memory for task dependences");
     table->mask = size - 1;
     table->n = 0;
@@ -334,7 +335,7 @@ static void make_room(struct ort_depend_table *table)
         *place_of(table, old[i].address) = old[i];
         table->n++;
     }
-    free(old);
+    ort_mem_free(old);
 }
 
 static struct ort_depend_table *table_of(struct ort_task *parent)
@@ -376,8 +377,8 @@ void ort_depend_table_free(struct ort_depend_table *table)
 {
     forget_entries(table);
     drop(table->all);
-    free(table->entries);
-    free(table);
+    ort_mem_free(table->entries);
+    ort_mem_free(table);
 }
 
 /* --- the rules ------------------------------------------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 #include "check.h"
 #include "ort.h"
 #include "race.h"
+#include "reserve.h"
 
 struct ort_doacross {
     unsigned dims;
@@ -27,7 +28,7 @@ struct ort_doacross {
 
 void ort_doacross_free(struct ort_workshare *ws)
 {
-    ps_race_free(ws->doacross);
+    ort_mem_free(ws->doacross);
     ws->doacross = NULL;
 }
 
@@ -53,7 +54,7 @@ static struct ort_doacross *make(const struct ort_workshare *ws, unsigned dims, 
     }
     struct ort_doacross *d = NULL;
     if (cells < SIZE_MAX / 16)
-        d = calloc(1, sizeof *d + (dims + cells) * sizeof(uint64_t));
+        d = ort_mem_zeroed(sizeof *d + (dims + cells) * sizeof(uint64_t));
     PS_CHECK(d != NULL, "no memory for an ordered(%u) loop of %llu chunks", dims, (unsigned long long)cells);
     *d = head;
     d->counts = (uint64_t *)(d + 1);

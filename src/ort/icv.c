@@ -1,11 +1,10 @@
 /* ICVs of data environments: copies made on the first change. See icv.h. */
 #include "icv.h"
 
-#include <stdlib.h>
-
 #include "check.h"
 #include "ort.h"
 #include "race.h"
+#include "reserve.h"
 
 struct ort_icv *ort_icv_write(struct ort_thread *t)
 {
@@ -14,7 +13,7 @@ struct ort_icv *ort_icv_write(struct ort_thread *t)
     bool mine = icv->owner == task;
     if (mine && !ps_load_relaxed(&icv->shared))
         return icv;
-    struct ort_icv *copy = malloc(sizeof *copy);
+    struct ort_icv *copy = ort_mem_get(sizeof *copy);
     if (copy == NULL) {
         ps_warn("no memory to change an internal control variable; it stays as it was");
         return NULL;
@@ -31,7 +30,7 @@ void ort_icv_drop_slow(struct ort_icv *icv)
 {
     while (icv != NULL) {
         struct ort_icv *older = icv->older;
-        ps_race_free(icv);
+        ort_mem_free(icv);
         icv = older;
     }
 }

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "lock.h"
 #include "ort.h"
+#include "reserve.h"
 
 #define ORT_ROUTINE static PS_ALWAYS_INLINE
 
@@ -43,7 +44,7 @@ ORT_ROUTINE int ort_routine_test(_Atomic uint32_t *lock)
 
 static inline struct ort_nest_lock *ort_routine_new_nest(void)
 {
-    struct ort_nest_lock *lock = calloc(1, sizeof *lock);
+    struct ort_nest_lock *lock = ort_mem_zeroed(sizeof *lock);
     PS_CHECK(lock != NULL, "no memory for a nestable lock");
     return lock;
 }
@@ -65,7 +66,7 @@ ORT_ROUTINE void ort_routine_init_nest(struct ort_nest_lock **lock, uintptr_t hi
 ORT_ROUTINE void ort_routine_destroy_nest(struct ort_nest_lock **lock)
 {
     ort_routine_nest_gone(*lock);
-    free(*lock);
+    ort_mem_free(*lock);
     *lock = NULL;
 }
 /* owner: lock.h */

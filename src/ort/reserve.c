@@ -1,32 +1,123 @@
 /* See reserve.h. */
 #include "reserve.h"
 
-#include "atomic.h"
-#include "compiler.h"
-
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
-_Static_assert(ORT_RESERVE_CELLS == 64, "a bit of `taken` a cell");
+#include "check.h"
+#include "race.h"
+#include "spin.h"
 
-static PS_LINE_ALIGNED unsigned char cells[ORT_RESERVE_CELLS][ORT_RESERVE_CELL];
-static _Atomic uint64_t taken;
+#define UNITS (ORT_RESERVE_BYTES / ORT_RESERVE_UNIT)
+_Static_assert(ORT_RESERVE_UNIT == PS_CACHE_LINE && UNITS % 64 == 0, "whole lines, whole words of bits");
 
-void *ort_reserve_take(size_t bytes, unsigned most)
+static PS_LINE_ALIGNED unsigned char units[UNITS][ORT_RESERVE_UNIT];
+static uint64_t used[UNITS / 64], last[UNITS / 64];
+static size_t lowest, left = UNITS;
+static struct ps_spin lock;
+
+static bool get(const uint64_t *bits, size_t u) { return bits[u / 64] >> (u % 64) & 1; }
+static void set(uint64_t *bits, size_t u) { bits[u / 64] |= UINT64_C(1) << (u % 64); }
+static void clear(uint64_t *bits, size_t u) { bits[u / 64] &= ~(UINT64_C(1) << (u % 64)); }
+
+/* The first of n free units side by side; UNITS: there are none. */
+static size_t find_locked(size_t n)
 {
-    uint64_t now = ps_load_relaxed(&taken), free_bit;
-    do {
-        if (bytes > ORT_RESERVE_CELL || (unsigned)__builtin_popcountll(now) >= most || ~now == 0)
-            return NULL;
-        free_bit = ~now & (now + 1); /* the lowest that is not set */
-    } while (!ps_cas_acquire(&taken, &now, now | free_bit));
-    return cells[__builtin_ctzll(free_bit)];
+    size_t run = 0;
+    for (size_t u = lowest; u < UNITS; u++) {
+        if (used[u / 64] == UINT64_MAX) {
+            run = 0;
+            u |= 63;
+        } else if (get(used, u)) {
+            run = 0;
+        } else if (++run == n) {
+            return u + 1 - n;
+        }
+    }
+    return UNITS;
+}
+
+static void *take_locked(size_t n, size_t keep)
+{
+    size_t first = left >= keep && left - keep >= n ? find_locked(n) : UNITS;
+    if (first == UNITS)
+        return NULL;
+    for (size_t u = first; u < first + n; u++) {
+        set(used, u);
+        clear(last, u);
+    }
+    set(last, first + n - 1);
+    left -= n;
+    if (first == lowest)
+        lowest = first + n;
+    return units[first];
+}
+
+void *ort_reserve_take(size_t bytes, size_t keep)
+{
+    if (bytes > ORT_RESERVE_BYTES)
+        return NULL;
+    size_t n = bytes == 0 ? 1 : (bytes + ORT_RESERVE_UNIT - 1) / ORT_RESERVE_UNIT;
+    ps_spin_lock(&lock);
+    void *p = take_locked(n, (keep + ORT_RESERVE_UNIT - 1) / ORT_RESERVE_UNIT);
+    ps_spin_unlock(&lock);
+    return p;
 }
 
 bool ort_reserve_give(void *p)
 {
-    uintptr_t at = (uintptr_t)p - (uintptr_t)cells;
-    if (at >= sizeof cells)
+    uintptr_t at = (uintptr_t)p - (uintptr_t)units;
+    if (PS_LIKELY(at >= sizeof units))
         return false;
-    ps_and_acq_rel(&taken, ~(UINT64_C(1) << at / ORT_RESERVE_CELL));
+    size_t first = at / ORT_RESERVE_UNIT, u = first;
+    ps_spin_lock(&lock);
+    for (bool end = false; !end; u++) {
+        PS_ASSERT(u < UNITS && get(used, u));
+        end = get(last, u);
+        clear(used, u);
+    }
+    left += u - first;
+    if (first < lowest)
+        lowest = first;
+    ps_spin_unlock(&lock);
     return true;
+}
+
+size_t ort_reserve_left(void)
+{
+    ps_spin_lock(&lock);
+    size_t bytes = left * ORT_RESERVE_UNIT;
+    ps_spin_unlock(&lock);
+    return bytes;
+}
+
+void ort_reserve_after_fork_in_child(void) { ps_spin_init(&lock); }
+
+void *ort_mem_get(size_t bytes)
+{
+    void *p = malloc(bytes);
+    return PS_LIKELY(p != NULL) ? p : ort_reserve_take(bytes, ORT_RESERVE_KEEP);
+}
+
+void *ort_mem_zeroed(size_t bytes)
+{
+    void *p = calloc(1, bytes);
+    if (PS_UNLIKELY(p == NULL) && (p = ort_reserve_take(bytes, ORT_RESERVE_KEEP)) != NULL)
+        memset(p, 0, bytes);
+    return p;
+}
+
+void *ort_mem_aligned(size_t align, size_t bytes)
+{
+    void *p = aligned_alloc(align, (bytes + align - 1) & ~(align - 1));
+    if (PS_UNLIKELY(p == NULL) && align <= ORT_RESERVE_UNIT)
+        p = ort_reserve_take(bytes, ORT_RESERVE_KEEP);
+    return p;
+}
+
+void ort_mem_free(void *p)
+{
+    if (PS_LIKELY(!ort_reserve_give(p)))
+        ps_race_free(p);
 }

@@ -1,24 +1,41 @@
-/* Memory for a region or a task where the system has none left.
+/* Memory for what a program cannot go on without, where the system has none left.
  *
- * A program that meets the limit of its address space (RLIMIT_AS) may go on with less: teams shrink, tasks run at once. But a region of one thread and a
- * task that must exist need a block all the same, and the C library may have none for a thread without an arena of its own, though there is memory
- * in others. These few cells lie in the library's data; untouched, they cost no memory.
+ * A program that meets the limit of its address space (RLIMIT_AS) may go on with less: teams shrink, tasks run at once. But a region of one thread, a
+ * task, a taskgroup need a block all the same, and the C library may have none for a thread without an arena of its own, though there is memory
+ * in others. This megabyte lies in the library's data; untouched, it costs no memory.
  *
- * Does: give and take back cells of ORT_RESERVE_CELL bytes, aligned to a cache line. Does not: grow, or try the C library first (the caller has).
- * Callers: any thread. Shared: `taken`, a bit a cell; set with acquire by who takes, cleared with release by who gives back.
- * Failures: NULL, where all are taken or `most` cells are. Cost: a read-modify-write each way. */
+ * Does: gives and takes back blocks of any size, in units of a cache line, aligned to one: the first place that is long enough; and stands behind
+ * malloc and calloc for the core and the ABIs. Does not: grow, or move anything together: blocks that lie side by side are one place again when they are free.
+ * Callers: any thread, on any stack.
+ * Shared, under a spin lock: `used`, a bit a unit; `last`, set for the last unit of each block, which tells its length; `lowest`, no unit below it
+ * is free; `left`, the number of free units.
+ * Fork: what was taken stays taken in the child; a block in the middle of being taken is lost there.
+ * Failures: NULL, where no place is long enough or less than `keep` would be left. Cost: a lock and a scan, only where malloc has failed; free: a comparison.
+ * Rejected: cells of one size (regions took them all; a task is a twentieth of one), the C library's own other arenas (no interface). */
 #ifndef ORT_RESERVE_H
 #define ORT_RESERVE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ORT_RESERVE_CELL 4096
-#define ORT_RESERVE_CELLS 64
+#define ORT_RESERVE_BYTES (1024 * 1024)
+#define ORT_RESERVE_UNIT 64 /* bytes */
 
-/* A cell with at least `bytes`, unless `most` are taken already; its contents are anything. */
-void *ort_reserve_take(size_t bytes, unsigned most);
-/* True: p was a cell, and is free again. False: it is not ours. */
+/* What tasks leave to others, and all others to regions: these are fewest, and nothing can run in their place. */
+#define ORT_RESERVE_KEEP_TASK (ORT_RESERVE_BYTES / 2)
+#define ORT_RESERVE_KEEP (ORT_RESERVE_BYTES / 4)
+
+/* A block, if `keep` bytes are left after it; its contents are anything. */
+void *ort_reserve_take(size_t bytes, size_t keep);
+/* True: p was a block, and is free again. False: it is not ours. */
 bool ort_reserve_give(void *p);
+size_t ort_reserve_left(void);
+void ort_reserve_after_fork_in_child(void);
+
+/* The C library's memory, or of the reserve where that has none (down to ORT_RESERVE_KEEP); NULL: nor has this. */
+void *ort_mem_get(size_t bytes);
+void *ort_mem_zeroed(size_t bytes);
+void *ort_mem_aligned(size_t align, size_t bytes); /* of the reserve up to ORT_RESERVE_UNIT */
+void ort_mem_free(void *p);                        /* what one of these gave, or malloc */
 
 #endif

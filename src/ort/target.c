@@ -4,16 +4,16 @@
  * until it is done (OpenMP 5.2 section 13.8). Cost: two allocations a region.
  * Failures: no memory: aborts with one line. */
 #include <limits.h>
-#include <stdlib.h>
 
 #include "check.h"
+#include "reserve.h"
 #include "team.h"
 
 void ort_target(void (*fn)(void *), void *data, unsigned thread_limit)
 {
     struct ort_thread *caller = ort_self();
     struct ort_team *team = ort_team_alloc(1);
-    struct ort_group *group = calloc(1, sizeof *group);
+    struct ort_group *group = ort_mem_zeroed(sizeof *group);
     PS_CHECK(team != NULL && group != NULL, "no memory for a target region");
     atomic_init(&group->busy, 1);
     group->num_teams = 1;
@@ -32,6 +32,6 @@ void ort_target(void (*fn)(void *), void *data, unsigned thread_limit)
     ort_task_member_end(t);
     ee_set_local(caller);
     ort_task_team_end(team);
-    free(group);
+    ort_mem_free(group);
     ort_team_free(team);
 }

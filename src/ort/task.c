@@ -246,10 +246,25 @@ static inline void copy_data(void *to, const void *from, size_t bytes)
     }
 }
 
+#define PATIENCE 1000 /* tries, of a thread that has no block for a task */
+
+/* The system has no memory, and the reserve none for tasks: those that are ready run first, here, and their blocks come free. [switches] */
+static PS_COLD PS_NOINLINE struct ort_task *new_in_time(struct ort_thread *thread, size_t size, size_t align)
+{
+    struct ort_task *t = NULL;
+    for (int i = 0; t == NULL && i < PATIENCE; i++) {
+        ort_taskyield(thread);
+        t = ort_task_alloc(&thread->tasks.cache, size, align);
+    }
+    PS_CHECK(t != NULL, "out of memory for a task of %zu bytes", size);
+    return t;
+}
+
 struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align)
 {
     struct ort_task *t = ort_task_alloc(&thread->tasks.cache, size, align);
-    PS_CHECK(t != NULL, "out of memory for a task of %zu bytes", size);
+    if (PS_UNLIKELY(t == NULL))
+        t = new_in_time(thread, size, align);
     ps_race_acquire(t);
     return t;
 }

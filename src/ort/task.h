@@ -210,7 +210,7 @@ struct ort_depend_successor *ort_depend_successors(struct ort_task *t);
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args);
 
 /* The same in steps, for compiled code that writes into the task itself. A descriptor whose `data` has room for size bytes and is nobody's
- * child yet; it must be submitted, entered or discarded by the same thread. No memory: aborts with one line. */
+ * child yet; it must be submitted, entered or discarded by the same thread. Without memory for it other tasks run first; with none of those, it aborts with one line. [switches] */
 struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align);
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
 /* As ort_task_create of a task whose data is in place (args: without data, copy, size and event). ORT_TASK_COPIED may be among the flags. [switches] */

@@ -7,16 +7,16 @@
  * member makes tasks and others finish them, caches overflow into the shared list and are refilled from it, by batches.
  *
  * Type stability: blocks are carved out of slabs that are never given back, so that thieves may read parent and depth of a
- * task that is gone (task_queue.c). Data that does not fit into the largest size lives in a malloc block.
+ * task that is gone (task_queue.c). Data that does not fit into the largest size lives in a block of its own. Where the C library
+ * has no memory a block comes from the reserve (reserve.h), and stays a descriptor as well.
  *
- * Shared: `shared[class]` (lock): what was begun of the reserve (reserve.h), and a stack of batches; a batch is linked by `next`, batches by `link.prev` of their first block.
- * Failures: out of memory is told by NULL; the caller runs the task at once, on its stack.
+ * Shared: `shared[class]` (lock): a stack of batches; a batch is linked by `next`, batches by `link.prev` of their first block.
+ * Failures: out of memory is told by NULL (task.c: the caller runs others, whose blocks it gets).
  * Cost: a load and a store each way; a lock per BATCH blocks that flow between members. */
 #include "task_internal.h"
 
 #include <stdlib.h>
 
-#include "race.h"
 #include "reserve.h"
 
 #define BATCH ORT_TASK_BATCH
@@ -27,8 +27,6 @@ static const uint16_t class_bytes[ORT_TASK_CLASSES] = {192, 256, 512};
 struct shared_list {
     PS_LINE_ALIGNED struct ps_spin lock;
     struct ort_task *batches;
-    char *reserve; /* what is left of a cell of the reserve, reserve_left blocks */
-    unsigned reserve_left;
 };
 static struct shared_list shared[ORT_TASK_CLASSES];
 
@@ -61,23 +59,6 @@ static void give_batch(unsigned class, struct ort_task *first)
 
 static void *near_data(struct ort_task *t) { return (char *)(t + 1) + ort_tool_task_bytes; }
 
-/* One block; NULL: there is none. Half of the reserve is for regions. */
-static char *carve_reserve(unsigned class)
-{
-    struct shared_list *s = &shared[class];
-    char *block = NULL;
-    ps_spin_lock(&s->lock);
-    if (s->reserve_left == 0 && (s->reserve = ort_reserve_take(ORT_RESERVE_CELL, ORT_RESERVE_CELLS / 2)) != NULL)
-        s->reserve_left = ORT_RESERVE_CELL / class_bytes[class];
-    if (s->reserve_left > 0) {
-        block = s->reserve;
-        s->reserve += class_bytes[class];
-        s->reserve_left--;
-    }
-    ps_spin_unlock(&s->lock);
-    return block;
-}
-
 static struct ort_task *carve_slab(unsigned class, unsigned *count)
 {
     size_t bytes = class_bytes[class];
@@ -87,7 +68,7 @@ static struct ort_task *carve_slab(unsigned class, unsigned *count)
         slab = aligned_alloc(PS_CACHE_LINE, bytes);
         *count = 1;
         if (!slab)
-            slab = carve_reserve(class);
+            slab = ort_reserve_take(bytes, ORT_RESERVE_KEEP_TASK);
     }
     if (!slab)
         return NULL;
@@ -125,8 +106,8 @@ PS_NOINLINE static struct ort_task *refill(struct ort_task_cache *cache, unsigne
 static void *far_block(size_t bytes, size_t align)
 {
     if (align <= alignof(max_align_t))
-        return malloc(bytes);
-    return aligned_alloc(align, (bytes + align - 1) & ~(align - 1));
+        return ort_mem_get(bytes);
+    return ort_mem_aligned(align, bytes);
 }
 
 struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align)
@@ -147,7 +128,7 @@ struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes,
     } else {
         t = refill(cache, class);
         if (!t) {
-            free(far);
+            ort_mem_free(far);
             return NULL;
         }
     }
@@ -173,7 +154,7 @@ PS_NOINLINE void ort_task_spill(struct ort_task_cache *cache, unsigned class)
 PS_NOINLINE void ort_task_tidy(struct ort_task *t)
 {
     if (t->flags & ORT_TASK_FAR_DATA) {
-        ps_race_free(t->data);
+        ort_mem_free(t->data);
         t->data = near_data(t);
     }
     t->priority = 0;

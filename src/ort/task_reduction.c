@@ -16,13 +16,13 @@
  * the memory of the first one's.
  * Lookups walk the blocks from the innermost outwards: constructs have few items, so a hash table (libgomp's way) costs more to
  * build than it saves.
- * Failures: no memory: aborts with one line; an unknown address: likewise. OpenMP 5.2 section 5.5.8. */
+ * Failures: no memory, nor in the reserve: aborts with one line; an unknown address: likewise. OpenMP 5.2 section 5.5.8. */
 #include "task_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "race.h"
+#include "reserve.h"
 
 enum { ITEMS, BYTES, MEMORY, ALLOCATOR, NEXT, FIRST, END, ITEM };
 #define ITEM_WORDS 3
@@ -34,7 +34,7 @@ static void get_memory(uintptr_t *block, unsigned n)
     size_t bytes = block[BYTES] * n, align = block[MEMORY];
     if (align < sizeof(void *))
         align = sizeof(void *);
-    void *memory = aligned_alloc(align, (bytes + align - 1) / align * align + align);
+    void *memory = ort_mem_aligned(align, bytes + align);
     PS_CHECK(memory != NULL, "out of memory for a reduction of %zu bytes", bytes);
     memset(memory, 0, bytes);
     block[MEMORY] = (uintptr_t)memory;
@@ -70,7 +70,7 @@ void ort_task_reduction_register(struct ort_thread *thread, uintptr_t *block)
 void ort_task_reduction_unregister(uintptr_t *block)
 {
     do {
-        ps_race_free((void *)block[MEMORY]);
+        ort_mem_free((void *)block[MEMORY]);
         block = next_of(block);
     } while (block && !block[FIRST]);
 }

@@ -5,17 +5,16 @@
  * Only children of the task that opened the group are counted, each until the subtree below it is complete: deeper tasks of the group
  * do not touch it, so a recursion inside of a group has no shared counter.
  * Shared fields: count as in task.h (own: the member of the opening task); cancelled: anybody; the rest: that member.
- * Failures: no memory: aborts with one line. Cost: a malloc and a free. OpenMP 5.2 section 15.4. */
+ * Failures: no memory, nor in the reserve: aborts with one line. Cost: a malloc and a free. OpenMP 5.2 section 15.4. */
 #include "task_internal.h"
 
-#include <stdlib.h>
-
 #include "race.h"
+#include "reserve.h"
 
 void ort_taskgroup_start(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
-    struct ort_taskgroup *group = malloc(sizeof *group);
+    struct ort_taskgroup *group = ort_mem_get(sizeof *group);
     PS_CHECK(group != NULL, "out of memory for a taskgroup");
     *group = (struct ort_taskgroup){.prev = self->group, .task = self};
     if (self->group)
@@ -33,5 +32,5 @@ void ort_taskgroup_end(struct ort_thread *thread)
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_GROUP, .object = group, .within = self});
     ps_race_acquire(group);
     self->group = group->prev;
-    free(group);
+    ort_mem_free(group);
 }

@@ -67,8 +67,7 @@ struct ort_team *ort_team_alloc(unsigned n_max)
 {
     size_t bytes = sizeof(struct ort_team) + (size_t)n_max * sizeof(struct ort_thread);
     void *p;
-    if (posix_memalign(&p, PS_CACHE_LINE, bytes) != 0 &&
-        (n_max > 1 || !(p = ort_reserve_take(bytes, ORT_RESERVE_CELLS))))
+    if (posix_memalign(&p, PS_CACHE_LINE, bytes) != 0 && (n_max > 1 || (p = ort_reserve_take(bytes, 0)) == NULL))
         return NULL;
     memset(p, 0, bytes);
     struct ort_team *team = p;

@@ -14,6 +14,7 @@
 
 #include "env.h"
 #include "race.h"
+#include "reserve.h"
 #include "team.h"
 
 extern const struct ps_debug_layout ort_debug_layout; /* debug_layout.c */
@@ -25,7 +26,7 @@ static void root_exit(void *local)
         return; /* the kernel thread ends within a region: its members may still run */
     if (ort_tool_on())
         ort_tool_root_ends(t);
-    free(t->team->contention);
+    ort_mem_free(t->team->contention);
     ort_team_free(t->team);
 }
 
@@ -41,6 +42,7 @@ static void describe(char *buf, size_t bytes)
 static void after_fork_in_child(void)
 {
     ee_after_fork_in_child();
+    ort_reserve_after_fork_in_child();
     ort_task_after_fork_in_child(ee_local());
     for (struct ort_thread *t = ee_local(); t != NULL; t = t->team->parent)
         if (t->open == NULL)
@@ -107,7 +109,7 @@ struct ort_thread *ort_thread_make_root(void)
     if (made != NULL)
         return made;
     struct ort_team *team = ort_team_alloc(1);
-    struct ort_group *group = calloc(1, sizeof *group);
+    struct ort_group *group = ort_mem_zeroed(sizeof *group);
     PS_CHECK(team != NULL && group != NULL, "no memory for the first OpenMP thread of a kernel thread");
     atomic_init(&group->busy, 1);
     group->num_teams = 1;

@@ -9,6 +9,7 @@
 #include "doacross.h"
 #include "ort.h"
 #include "race.h"
+#include "reserve.h"
 
 enum { FREE, SETUP, READY };
 
@@ -30,7 +31,7 @@ void ort_ws_fini(struct ort_team *team)
 {
     for (unsigned i = 0; i < ORT_WS_RING; i++) {
         ort_doacross_free(&team->ring[i]);
-        ps_race_free(team->ring[i].mem);
+        ort_mem_free(team->ring[i].mem);
     }
 }
 
@@ -119,8 +120,8 @@ void ort_ws_extra(struct ort_thread *t, const struct ort_loop_extra *extra, bool
         return;
     if (first) {
         size_t bytes = (size_t)(uintptr_t)*extra->mem;
-        ps_race_free(ws->mem);
-        ws->mem = calloc(1, bytes);
+        ort_mem_free(ws->mem);
+        ws->mem = ort_mem_zeroed(bytes);
         PS_CHECK(ws->mem != NULL, "no memory for a work-sharing construct (%zu bytes)", bytes);
     }
     *extra->mem = ws->mem;

@@ -14,6 +14,7 @@
 
 #include "kmpc.h"
 #include "race.h"
+#include "reserve.h"
 
 struct nest {
     _Atomic uint32_t left;
@@ -43,7 +44,7 @@ static struct nest *make_nest(uint64_t iterations, unsigned members)
     struct nest *nest = NULL;
     uint64_t words = iterations / 32 + 1;
     if (words < SIZE_MAX / 8)
-        nest = calloc(1, sizeof *nest + words * sizeof nest->bits[0]);
+        nest = ort_mem_zeroed(sizeof *nest + words * sizeof nest->bits[0]);
     PS_CHECK(nest != NULL, "no memory for a doacross nest of %llu iterations", (unsigned long long)iterations);
     atomic_init(&nest->left, members);
     return nest;
@@ -74,7 +75,7 @@ PS_EXPORT void __kmpc_doacross_init(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     KMPC_NOT_NULL(at, dims, "the list of loops");
     struct ort_thread *t = ort_self();
     kmpc_leave_cancelled_loop(t);
-    struct kmpc_doacross *d = malloc(sizeof *d + (size_t)n * sizeof d->dim[0]);
+    struct kmpc_doacross *d = ort_mem_get(sizeof *d + (size_t)n * sizeof d->dim[0]);
     PS_CHECK(d != NULL, "no memory for a doacross nest of %d loops", n);
     uint64_t iterations = 1;
     d->dims = (unsigned)n;
@@ -149,6 +150,6 @@ PS_EXPORT void __kmpc_doacross_fini(PS_UNUSED struct kmpc_location *at, PS_UNUSE
         return;
     k->doacross = d->outer;
     if (d->nest != NULL && ps_sub_acq_rel(&d->nest->left, 1) == 1)
-        ps_race_free(d->nest);
-    ps_race_free(d);
+        ort_mem_free(d->nest);
+    ort_mem_free(d);
 }

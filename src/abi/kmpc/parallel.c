@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "kmpc.h"
+#include "reserve.h"
 
 /* More than compilers pass as a rule; above, the array is got from malloc. */
 #define ARGS_ON_STACK 64
@@ -47,7 +48,7 @@ static PS_COLD PS_NOINLINE void with_inner_threads(struct kmpc_thread *k, const 
     } else {
         ort_parallel(p);
     }
-    free(list);
+    ort_mem_free(list);
 }
 
 static void open_region(struct region *r)
@@ -85,14 +86,14 @@ static PS_ALWAYS_INLINE void with_arguments(int argc, kmpc_microtask fn, va_list
     void *few[ARGS_ON_STACK];
     struct region r = {.fn = fn, .argc = argc, .args = few, .caller = ORT_CALLER, .frame = ORT_FRAME};
     if (PS_UNLIKELY(argc > ARGS_ON_STACK)) {
-        r.args = malloc((size_t)argc * sizeof *r.args);
+        r.args = ort_mem_get((size_t)argc * sizeof *r.args);
         PS_CHECK(r.args != NULL, "no memory for the %d arguments of a region", argc);
     }
     for (int i = 0; i < argc; i++)
         r.args[i] = va_arg(list, void *);
     go(&r);
     if (r.args != few)
-        free(r.args);
+        ort_mem_free(r.args);
 }
 
 PS_EXPORT void __kmpc_fork_call(struct kmpc_location *where, int32_t argc, kmpc_microtask fn, ...)

@@ -10,6 +10,7 @@
  * Proxy tasks (their work is done elsewhere, and somebody completes them) are tasks without a body whose event that is.
  * Failures: no memory: aborts with one line. */
 #include "kmpc_task.h"
+#include "reserve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -275,7 +276,7 @@ static const struct ort_depend_list *gather(struct dependences *d, int32_t n, co
         return NULL;
     d->all = d->few;
     if (all > FEW) {
-        d->all = malloc(all * sizeof *d->all);
+        d->all = ort_mem_get(all * sizeof *d->all);
         PS_CHECK(d->all != NULL, "no memory for %zu dependences", all);
     }
     size_t at = 0;
@@ -293,7 +294,7 @@ static const struct ort_depend_list *gather(struct dependences *d, int32_t n, co
 static void drop(struct dependences *d)
 {
     if (d->all != d->few)
-        free(d->all);
+        ort_mem_free(d->all);
 }
 
 /* In a team of one whose task has no child that is not complete every dependence is fulfilled: the task runs at once, and nobody will ask for it. */

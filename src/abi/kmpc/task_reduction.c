@@ -17,6 +17,7 @@
 
 #include "kmpc_task.h"
 #include "race.h"
+#include "reserve.h"
 
 /* kmp_taskred_input_t, and kmp_task_red_input_t of clang 8 and older, which lacks `original`. */
 struct input {
@@ -68,7 +69,7 @@ struct kmpc_reduction {
 static struct kmpc_reduction *make(int32_t n, const struct input *in, bool old)
 {
     size_t words = ITEM + (size_t)n * ITEM_WORDS;
-    struct kmpc_reduction *r = calloc(1, sizeof *r + words * sizeof(uintptr_t) + (size_t)n * sizeof(struct item));
+    struct kmpc_reduction *r = ort_mem_zeroed(sizeof *r + words * sizeof(uintptr_t) + (size_t)n * sizeof(struct item));
     PS_CHECK(r != NULL, "no memory for a reduction of %d items", n);
     r->n = (unsigned)n;
     r->items = (struct item *)(void *)(r->block + words);
@@ -124,7 +125,7 @@ static void *init_shared(struct kmpc_reduction *r)
 /* The input of old compilers in the present form. */
 static struct input *renewed(int32_t n, const struct old_input *in)
 {
-    struct input *out = calloc((size_t)n, sizeof *out);
+    struct input *out = ort_mem_zeroed((size_t)n * sizeof *out);
     PS_CHECK(out != NULL, "no memory for a reduction of %d items", n);
     for (int32_t i = 0; i < n; i++)
         out[i] = (struct input){in[i].shared, NULL, in[i].bytes, in[i].init, in[i].fini, in[i].combine, in[i].flags};
@@ -135,7 +136,7 @@ static void *init_old(int32_t n, const struct old_input *in, void *(*go)(struct 
 {
     struct input *present = renewed(n, in);
     void *block = go(make(n, present, true));
-    free(present);
+    ort_mem_free(present);
     return block;
 }
 
@@ -240,8 +241,8 @@ void kmpc_taskgroup_end(struct ort_thread *t)
     k->reductions = r->outer;
     if (!r->shared) {
         combine(r, t->team->n);
-        ps_race_free((void *)r->block[MEMORY]);
-        ps_race_free(r);
+        ort_mem_free((void *)r->block[MEMORY]);
+        ort_mem_free(r);
         return;
     }
     struct common *common = (struct common *)r->block[MEMORY];
@@ -252,11 +253,11 @@ void kmpc_taskgroup_end(struct ort_thread *t)
         return;
     combine(r, t->team->n);
     r = ps_load_acquire(&common->left);
-    ps_race_free(common);
+    ort_mem_free(common);
     while (r != NULL) {
         struct kmpc_reduction *gone = r;
         r = r->outer;
-        free(gone);
+        ort_mem_free(gone);
     }
 }
 

@@ -1,9 +1,8 @@
 /* LLVM entry points: the calling thread's number, and the clauses that come in calls of their own.
  *
  * Numbers: a bit for each, under a lock, taken when a thread first needs its storage and given back with it; so that numbers stay small
- * however many threads come and go. Failures: no memory: aborts with one line. */
+ * however many threads come and go. Failures: no memory, nor in the core's reserve: aborts with one line. */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "display.h"
@@ -11,6 +10,7 @@
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "lock.h"
+#include "reserve.h"
 
 static _Atomic uint32_t numbers_lock;
 static uint64_t *taken;
@@ -24,9 +24,12 @@ static int32_t take_number(void)
         w++;
     if (w == words) {
         size_t more = words == 0 ? 16 : 2 * words;
-        taken = realloc(taken, more * sizeof *taken);
-        PS_CHECK(taken != NULL, "no memory for the numbers of %zu threads", more * 64);
-        memset(taken + words, 0, (more - words) * sizeof *taken);
+        uint64_t *larger = ort_mem_zeroed(more * sizeof *taken);
+        PS_CHECK(larger != NULL, "no memory for the numbers of %zu threads", more * 64);
+        if (words > 0)
+            memcpy(larger, taken, words * sizeof *taken);
+        ort_mem_free(taken);
+        taken = larger;
         words = more;
     }
     unsigned bit = (unsigned)__builtin_ctzll(~taken[w]);
@@ -39,11 +42,11 @@ static void give_back(struct ort_local *local)
 {
     struct kmpc_thread *k = (struct kmpc_thread *)(void *)local;
     kmpc_threadprivate_free(k->copies);
-    free(k->inner_threads);
+    ort_mem_free(k->inner_threads);
     ort_lock(&numbers_lock);
     taken[k->number / 64] &= ~(UINT64_C(1) << (k->number % 64));
     ort_unlock(&numbers_lock);
-    free(k);
+    ort_mem_free(k);
 }
 
 void kmpc_asked_as_libomp(void)
@@ -59,7 +62,7 @@ void kmpc_asked_as_libomp(void)
 
 PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
 {
-    struct kmpc_thread *k = calloc(1, sizeof *k);
+    struct kmpc_thread *k = ort_mem_zeroed(sizeof *k);
     PS_CHECK(k != NULL, "no memory for what compiled code wants of a thread");
     k->local.free = give_back;
     k->number = take_number();
@@ -134,8 +137,8 @@ PS_EXPORT void __kmpc_push_num_threads_strict(struct kmpc_location *where, PS_UN
 /* What follows the first number of a list is for the levels inside (parallel.c). */
 static void set_inner_threads(struct kmpc_thread *k, uint32_t length, const int32_t *list)
 {
-    free(k->inner_threads);
-    k->inner_threads = length > 1 ? malloc((length - 1) * sizeof *k->inner_threads) : NULL;
+    ort_mem_free(k->inner_threads);
+    k->inner_threads = length > 1 ? ort_mem_get((length - 1) * sizeof *k->inner_threads) : NULL;
     k->n_inner = length - 1;
     for (uint32_t i = 1; k->inner_threads != NULL && i < length; i++)
         k->inner_threads[i - 1] = threads(list[i]);

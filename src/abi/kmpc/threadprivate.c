@@ -12,6 +12,7 @@
 
 #include "kmpc.h"
 #include "lock.h"
+#include "reserve.h"
 
 struct variable {
     struct variable *next;
@@ -37,7 +38,7 @@ static struct variable *variables;
 
 static void *get(size_t bytes)
 {
-    void *p = calloc(1, bytes);
+    void *p = ort_mem_zeroed(bytes);
     PS_CHECK(p != NULL, "no memory for a threadprivate variable of %zu bytes", bytes);
     return p;
 }
@@ -121,7 +122,7 @@ static void *own(void *address, size_t bytes)
         return address;
     struct kmpc_threadprivate *c = get(sizeof *c);
     c->of = v;
-    void *memory = aligned_alloc(PS_CACHE_LINE, (bytes + PS_CACHE_LINE) / PS_CACHE_LINE * PS_CACHE_LINE);
+    void *memory = ort_mem_aligned(PS_CACHE_LINE, bytes + 1);
     PS_CHECK(memory != NULL, "no memory for a threadprivate variable of %zu bytes", bytes);
     c->copy = memory;
     begin(v, c->copy, bytes);
@@ -152,7 +153,7 @@ void kmpc_threadprivate_free(struct kmpc_threadprivate *copies)
             c->of->destroy_array(c->copy, c->of->elements);
         else if (c->of->destroy != NULL)
             c->of->destroy(c->copy);
-        free(c->copy);
-        free(c);
+        ort_mem_free(c->copy);
+        ort_mem_free(c);
     }
 }

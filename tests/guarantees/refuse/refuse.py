@@ -5,7 +5,7 @@ Usage: refuse.py SHIM DROPIN_FOLDER PROGRAM... [--most N] [--vps N...] [--only N
 For each function that shim.c knows and the program's run makes the runtime call: the Nth call alone fails (N = 0, 1, ... up to --most, evenly
 chosen out of all where there are more), then all from the Nth on. What must hold: the program says "right" and ends with 0; each line on stderr is
 the runtime's, there are few of them and none is there twice. Where one thing is refused for good that the program cannot go on without, it may
-end, or wait, after it has said so (LAST_WORDS, WAITS, SHARES; FIRST_WORDS at once)."""
+end, or wait, after it has said so (LAST_WORDS, WAITS, SHARES; FIRST_WORDS at once). The C library's memory is not among these: the runtime has a reserve."""
 import argparse
 import collections
 import errno
@@ -31,10 +31,12 @@ ERRORS = {
 ONE_AT_A_TIME = ("futex_wait",)
 LAST_WORDS = re.compile(r"psthreads: (no memory|out of memory|cannot start)")
 FIRST_WORDS = re.compile(r"psthreads: (no memory for the first OpenMP thread|cannot start)")
+RESERVED = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")
 # Stacks for members that wait for each other, kernel threads for members that spin for each other: the program waits until there are some.
 WAITS = re.compile(r"psthreads: (no memory for another stack|.*refuses the monitor|.*refuses them another kernel thread)", re.M)
 # In the region in which the memory for thread-local variables runs out, those are the kernel thread's.
 SHARES = "it uses its kernel thread's"
+AS_LIBOMP = re.compile(r"^OMP: \w+ #\d+: ", re.M)  # how programs built by clang are told
 MOST_LINES = 4
 WAITING_SECONDS = 3  # in which a program that has said that it waits may still go on
 
@@ -59,7 +61,7 @@ def run(shim, dropin, vps, program, refusal, seconds, for_good=False):
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
 
             def text(file):  # the program writes where the file is now: no seek
-                return os.pread(file.fileno(), 1 << 20, 0).decode(errors="replace")
+                return AS_LIBOMP.sub("", os.pread(file.fileno(), 1 << 20, 0).decode(errors="replace"))
 
             process = subprocess.Popen(program.split(), env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
             status = wait_for(process, seconds, lambda: for_good and WAITS.search(text(err)))
@@ -68,13 +70,13 @@ def run(shim, dropin, vps, program, refusal, seconds, for_good=False):
     return status, *words, counts
 
 
-def judge(status, out, err, for_good):
+def judge(name, status, out, err, for_good):
     lines = [line for line in err.splitlines() if line]
     if for_good and status is None and WAITS.search(err):
         return None
     if status is None:
         return "hangs"
-    if status == -6 and lines and (LAST_WORDS if for_good else FIRST_WORDS).match(lines[-1]) and len(lines) <= MOST_LINES:
+    if status == -6 and lines and (LAST_WORDS if for_good and name not in RESERVED else FIRST_WORDS).match(lines[-1]) and len(lines) <= MOST_LINES:
         return None
     if for_good and status == 1 and SHARES in err:
         return None
@@ -108,7 +110,7 @@ def main():
     for program in args.program:
         for vps in args.vps:
             status, out, err, counts = run(args.shim, args.dropin, vps, program, "", args.seconds)
-            fault = judge(status, out, err, False)
+            fault = judge(None, status, out, err, False)
             if fault or not counts.get("mmap", (0, 0))[0]:
                 print(f"{program}: without any refusal: {fault or 'the shim saw no call'}: {err}")
                 return 1
@@ -120,7 +122,7 @@ def main():
                     for first, count in plans:
                         refusal = f"{name}:{getattr(errno, error)}:{first}:{count}"
                         status, out, err, _ = run(args.shim, args.dropin, vps, program, refusal, args.seconds, count > 1)
-                        fault = judge(status, out, err, count > 1)
+                        fault = judge(name, status, out, err, count > 1)
                         runs += 1
                         if status != 0 and not fault:
                             last_words[err.splitlines()[-1] if status is not None and status != 1 else err.splitlines()[0]] += 1

@@ -53,7 +53,7 @@ static int find_runtime(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     (void)bytes;
     (void)arg;
-    if (!info->dlpi_name || !strstr(info->dlpi_name, "libgomp"))
+    if (!info->dlpi_name || (!strstr(info->dlpi_name, "libgomp") && !strstr(info->dlpi_name, "libomp")))
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
