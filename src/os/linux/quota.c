@@ -3,7 +3,8 @@
  * Does: finds the process's group in version 2 and in version 1's cpu hierarchy, and takes the tightest quota of the group and
  * of all its ancestors that can be seen. Does not: cache (a quota may change while the process runs), watch, or read weights,
  * which limit nothing while processors are idle.
- * Callers: anybody, on any stack of some 16 KiB. No shared state. errno is kept.
+ * Callers: anybody, on any stack of some 40 KiB. No shared state. errno is kept. No malloc: the kernel thread that asks again and again would get an
+ * arena of 64 MiB for it.
  * Failures: what cannot be read sets no limit. Cost: some tens of microseconds, a handful of files.
  *
  * Where a group is:    /proc/self/cgroup     "0::/path" (version 2)   "4:cpu,cpuacct:/path" (version 1)
@@ -16,10 +17,21 @@
 #include "os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define LINE_BYTES (PATH_MAX + 512) /* what is longer names no group that fits below either */
+
+/* A file, line by line. */
+struct lines {
+    int fd;
+    size_t at, end; /* of what is in the buffer */
+    char buffer[1024], line[LINE_BYTES];
+};
 
 struct hierarchy {
     bool version2;
@@ -36,11 +48,55 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-static FILE *open_below(const char *root, const char *path)
+static bool open_below(struct lines *f, const char *root, const char *path)
 {
     char whole[2 * PATH_MAX];
     int length = snprintf(whole, sizeof whole, "%s%s", root, path);
-    return length < 0 || (size_t)length >= sizeof whole ? NULL : fopen(whole, "re");
+    f->at = f->end = 0;
+    f->fd = length < 0 || (size_t)length >= sizeof whole ? -1 : open(whole, O_RDONLY | O_CLOEXEC);
+    return f->fd >= 0;
+}
+
+/* The next character; -1: there is none. */
+static int next_character(struct lines *f)
+{
+    if (f->at == f->end) {
+        ssize_t n;
+        do
+            n = read(f->fd, f->buffer, sizeof f->buffer);
+        while (n < 0 && errno == EINTR);
+        if (n <= 0)
+            return -1;
+        f->at = 0;
+        f->end = (size_t)n;
+    }
+    return (unsigned char)f->buffer[f->at++];
+}
+
+/* f->line is the next one, without its end; one that is too long is cut. False: there is none, and the file is closed. */
+static bool next_line(struct lines *f)
+{
+    size_t n = 0;
+    int c;
+    while ((c = next_character(f)) >= 0 && c != '\n')
+        if (n < sizeof f->line - 1)
+            f->line[n++] = (char)c;
+    f->line[n] = '\0';
+    if (c >= 0 || n > 0)
+        return true;
+    close(f->fd);
+    return false;
+}
+
+/* The file's only line; false: there is none. */
+static bool only_line(struct lines *f, const char *root, const char *path)
+{
+    if (!open_below(f, root, path))
+        return false;
+    bool has = next_line(f);
+    if (has)
+        close(f->fd);
+    return has;
 }
 
 /* The mount table escapes blanks as \ooo. */
@@ -62,13 +118,11 @@ static void unescape(char *text)
 /* Fills the process's group in both hierarchies. */
 static void read_groups(const char *root, struct hierarchy *v2, struct hierarchy *v1)
 {
-    FILE *f = open_below(root, "/proc/self/cgroup");
-    if (f == NULL)
+    struct lines f;
+    if (!open_below(&f, root, "/proc/self/cgroup"))
         return;
-    char *line = NULL;
-    size_t room = 0;
-    while (getline(&line, &room, f) > 0) {
-        line[strcspn(line, "\n")] = '\0';
+    while (next_line(&f)) {
+        char *line = f.line;
         char *controllers = strchr(line, ':');
         char *path = controllers == NULL ? NULL : strchr(controllers + 1, ':');
         if (path == NULL)
@@ -83,35 +137,38 @@ static void read_groups(const char *root, struct hierarchy *v2, struct hierarchy
         if (h != NULL && strlen(path) < sizeof h->group)
             strcpy(h->group, path);
     }
-    free(line);
-    fclose(f);
+}
+
+/* A number, and where it ends; -1: there is none ("max"). */
+static long long number_at(const char **text)
+{
+    char *end;
+    long long n = strtoll(*text, &end, 10);
+    if (end == *text)
+        return -1;
+    *text = end;
+    return n;
 }
 
 /* Processors that one folder's files allow, rounded up; UINT_MAX: no limit. */
 static unsigned quota_of_folder(const char *root, const char *folder, bool version2)
 {
+    static const char *const files[2][2] = {{"cpu.cfs_quota_us", "cpu.cfs_period_us"}, {"cpu.max", NULL}};
+    struct lines f;
     char path[PATH_MAX + 32];
-    long long quota = -1, period = -1;
-    FILE *f;
-    if (version2) {
-        snprintf(path, sizeof path, "%s/cpu.max", folder);
-        if ((f = open_below(root, path)) == NULL)
-            return UINT_MAX;
-        if (fscanf(f, "%lld %lld", &quota, &period) != 2) /* "max 100000" */
-            quota = -1;
-        fclose(f);
-    } else {
-        const char *names[] = {"cpu.cfs_quota_us", "cpu.cfs_period_us"};
-        long long *values[] = {&quota, &period};
-        for (int i = 0; i < 2; i++) {
-            snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-            if ((f = open_below(root, path)) == NULL)
+    long long number[2] = {-1, -1}; /* quota, period */
+    const char *text = "";
+    for (int i = 0; i < 2; i++) {
+        const char *file = files[version2][i];
+        if (file != NULL) {
+            snprintf(path, sizeof path, "%s/%s", folder, file);
+            if (!only_line(&f, root, path))
                 return UINT_MAX;
-            if (fscanf(f, "%lld", values[i]) != 1)
-                *values[i] = -1;
-            fclose(f);
+            text = f.line;
         }
+        number[i] = number_at(&text);
     }
+    long long quota = number[0], period = number[1];
     if (quota <= 0 || period <= 0)
         return UINT_MAX;
     long long processors = quota / period + (quota % period != 0);
@@ -150,7 +207,6 @@ static unsigned tightest(const char *root, const char *mount_root, const char *m
 /* Splits a line of mountinfo. Returns false for other file systems. */
 static bool parse_mount(char *line, char **mount_root, char **mount_point, bool *version2)
 {
-    line[strcspn(line, "\n")] = '\0';
     char *rest = strstr(line, " - ");
     if (rest == NULL)
         return false;
@@ -183,16 +239,14 @@ static unsigned quota_below(const char *root)
     read_groups(root, &v2, &v1);
     if (v2.group[0] == '\0' && v1.group[0] == '\0')
         return 0;
-    FILE *f = open_below(root, "/proc/self/mountinfo");
-    if (f == NULL)
+    struct lines f;
+    if (!open_below(&f, root, "/proc/self/mountinfo"))
         return 0;
     unsigned least = UINT_MAX;
-    char *line = NULL;
-    size_t room = 0;
-    while (getline(&line, &room, f) > 0) {
+    while (next_line(&f)) {
         char *mount_root, *mount_point;
         bool version2;
-        if (!parse_mount(line, &mount_root, &mount_point, &version2))
+        if (!parse_mount(f.line, &mount_root, &mount_point, &version2))
             continue;
         const struct hierarchy *h = version2 ? &v2 : &v1;
         if (h->group[0] == '\0')
@@ -201,8 +255,6 @@ static unsigned quota_below(const char *root)
         if (here < least)
             least = here;
     }
-    free(line);
-    fclose(f);
     return least == UINT_MAX ? 0 : least;
 }
 
