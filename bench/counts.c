@@ -84,6 +84,17 @@ static void task(unsigned long n)
     }
 }
 
+/* Undeferred, as below a cut-off. */
+static void included_task(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp task if (n == 0)
+        nothing();
+    }
+}
+
 static void depend_task(unsigned long n)
 {
     static int a, b;
@@ -130,6 +141,7 @@ static const struct {
              {"dynamic_chunk", dynamic_chunk},
              {"dynamic_loop", dynamic_loop},
              {"task", task},
+             {"included_task", included_task},
              {"depend_task", depend_task},
              {"critical", critical},
              {"lock", lock}};

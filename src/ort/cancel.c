@@ -4,8 +4,10 @@
  * Does not: jump; the compiled code asks and leaves by itself.
  * Callers: members, in their implicit or an explicit task.
  *
- * States, each a flag that is only ever set while its construct lasts: team.tasks.cancelled (cleared by member 0 after the region),
+ * States, each a flag that is only ever set while its construct lasts: team.tasks.cancelled (two, of the region and of any task group in it, so that who makes
+ * or runs a task looks at one word and not at each group around it; cleared by member 0 after the region),
  * team.tasks.loop_cancelled (cleared by the last arrival at the construct's closing barrier, of either kind), taskgroup.cancelled (gone with the group).
+ * A group's flag is set before the team's: who sees the team's (acquire, with the fetch-or) sees the group's.
  * A work-sharing construct with task reductions has a group of its own, which stands for the group around it.
  *
  * The cancellable barrier counts arrivals in barrier_arrived; the last sets it to 0 and moves barrier_phase on. Who cancels the region sets
@@ -16,18 +18,21 @@
 #include "race.h"
 #include "task_internal.h"
 
-bool ort_task_is_cancelled(struct ort_team *team, struct ort_taskgroup *group)
+bool ort_task_group_is_cancelled(struct ort_taskgroup *group)
 {
-    if (ps_load_acquire(&team->tasks.cancelled))
-        return true;
-    for (; group; group = group->prev) {
+    for (; group != NULL; group = group->prev) {
         if (ps_load_acquire(&group->cancelled))
             return true;
     }
     return false;
 }
 
-bool ort_cancelled_parallel(struct ort_team *team) { return ps_load_acquire(&team->tasks.cancelled); }
+static bool region_cancelled(struct ort_team *team)
+{
+    return ps_load_acquire(&team->tasks.cancelled) & ORT_CANCELLED_REGION;
+}
+
+bool ort_cancelled_parallel(struct ort_team *team) { return region_cancelled(team); }
 
 static bool group_cancelled(const struct ort_taskgroup *group)
 {
@@ -48,7 +53,7 @@ bool ort_cancellation_point(struct ort_thread *thread, unsigned which)
     if ((which & ORT_CANCEL_TASKGROUP) && group_cancelled(thread->task->group))
         return true;
     ps_race_acquire(q);
-    return ps_load_acquire(&q->cancelled);
+    return region_cancelled(thread->team);
 }
 
 bool ort_cancel(struct ort_thread *thread, unsigned which)
@@ -65,11 +70,13 @@ bool ort_cancel(struct ort_thread *thread, unsigned which)
         struct ort_taskgroup *group = thread->task->group;
         if (group && group->workshare && group->prev)
             group = group->prev;
-        if (group)
+        if (group && !ps_load_relaxed(&group->cancelled)) {
             ps_store_release(&group->cancelled, 1);
+            ps_or_acq_rel(&team->tasks.cancelled, ORT_CANCELLED_GROUP);
+        }
         return true;
     }
-    ps_store_seq(&team->tasks.cancelled, 1);
+    ps_or_seq(&team->tasks.cancelled, ORT_CANCELLED_REGION);
     ort_task_wake_barrier(team);
     return true;
 }
@@ -83,7 +90,7 @@ bool ort_task_barrier_cancel(struct ort_thread *thread)
     struct ort_team *team = thread->team;
     struct ort_task_team *q = &team->tasks;
     struct ort_task *self = thread->task;
-    if (ps_load_acquire(&q->cancelled))
+    if (region_cancelled(team))
         return true;
     if (ort_count_total(&self->count) != 0)
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_SUBTREE, .object = self});
@@ -97,5 +104,5 @@ bool ort_task_barrier_cancel(struct ort_thread *thread)
     } else {
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER_CANCEL, .phase = phase});
     }
-    return ps_load_acquire(&q->cancelled);
+    return region_cancelled(team);
 }

@@ -362,6 +362,37 @@ void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args
     ort_task_enqueue(thread, t);
 }
 
+struct call {
+    void (*fn)(void *);
+    void *data;
+};
+static void run_call(void *data)
+{
+    const struct call *call = data;
+    call->fn(call->data);
+}
+
+PS_NOINLINE void ort_task_call_long(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
+{
+    if (ort_task_call_plain(thread, fn, data, flags))
+        return;
+    struct call call = {fn, data};
+    ort_task_create(thread, &(struct ort_task_args){.fn = run_call,
+                                                    .data = &call,
+                                                    .size = sizeof call,
+                                                    .align = alignof(struct call),
+                                                    .flags = flags | ORT_TASK_UNDEFERRED});
+}
+
+PS_NOINLINE void ort_task_spawn_long(struct ort_thread *thread, void (*fn)(void *), void *data, size_t size,
+                                     size_t align, unsigned flags)
+{
+    if (ort_task_is_undeferred(thread, flags) && ort_task_call_plain(thread, fn, data, flags))
+        return;
+    ort_task_create(thread,
+                    &(struct ort_task_args){.fn = fn, .data = data, .size = size, .align = align, .flags = flags});
+}
+
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     if (PS_UNLIKELY(ort_settings.cancellation) && !(args->flags & ORT_TASK_COPIED) &&

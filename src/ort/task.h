@@ -100,6 +100,7 @@ struct ort_task {
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
     union {
         struct ort_task *next; /* in a free list */
+        int64_t base;          /* while it runs undeferred the short way: ort_task_member.base of the task around it */
         struct ps_list link;   /* in the team's side queue */
     };
     int32_t priority;
@@ -131,13 +132,16 @@ struct ort_task_member {
     struct ort_tool_task tool; /* implicit's: behind it, as for every task */
 };
 
+#define ORT_CANCELLED_REGION 1u
+#define ORT_CANCELLED_GROUP 2u
+
 /* In each ort_team. Zeroed memory is its initial state. */
 struct ort_task_team {
     PS_LINE_ALIGNED _Atomic uint32_t sleepers; /* members in `sleeping`; read after every push */
     _Atomic uint32_t side_count;               /* tasks in `side` */
     _Atomic uint32_t used;                     /* a deferred task has been made in this region */
     _Atomic uint32_t quiet;                    /* some member's deque was quiet in this region (deque.h) */
-    _Atomic uint32_t cancelled;                /* cancel parallel */
+    _Atomic uint32_t cancelled;                /* bits: cancel parallel; cancel taskgroup, of any group */
     _Atomic uint32_t loop_cancelled;           /* cancel for or sections */
     PS_LINE_ALIGNED struct ps_spin lock;       /* of the two lists: both are empty but in rare cases */
     struct ps_list sleeping;                   /* members that found no task while they wait for some */
@@ -219,11 +223,11 @@ void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct
 int64_t ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base);
 
-/* The same of a task without any clause but untied and mergeable (flags), its data copied by memcpy. False: it has to be created the long way. */
-bool ort_task_create_plain(struct ort_thread *thread, void (*fn)(void *), const void *data, size_t size, size_t align,
-                           unsigned flags);
+/* The same of a task of the caller's without any clause but untied, final and mergeable (flags), its data copied by memcpy. No tool is attached.
+ * [switches] */
+void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags);
 /* Such a task where it is undeferred: runs it at once, on the caller's data. [switches] */
-bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
+void ort_task_call(void (*fn)(void *), void *data, unsigned flags);
 /* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
 bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
 /* ort_task_submit likewise. */

@@ -86,6 +86,11 @@ void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t);
 /* The body of t, which ran in `below`, is done; base: of before. [switches] */
 void ort_task_leave_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
 void ort_taskwait_watched(struct ort_thread *thread);
+/* A task without clauses for which there is no short way now; one that is called runs on the caller's data. [switches] */
+bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
+void ort_task_spawn_long(struct ort_thread *thread, void (*fn)(void *), void *data, size_t size, size_t align,
+                         unsigned flags);
+void ort_task_call_long(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
 /* Body and event of t are done. thread: see ort_task_enqueue. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
 
@@ -110,7 +115,13 @@ void ort_depend_table_free(struct ort_depend_table *table);
 
 /* --- cancel.c ----------------------------------------------------------------------------------------------------------- */
 
+/* group, or one around it. */
+bool ort_task_group_is_cancelled(struct ort_taskgroup *group);
 /* A task created now by `task`, or `task` itself before it has begun, is to be dropped. */
-bool ort_task_is_cancelled(struct ort_team *team, struct ort_taskgroup *group);
+static inline bool ort_task_is_cancelled(struct ort_team *team, struct ort_taskgroup *group)
+{
+    uint32_t cancelled = ps_load_acquire(&team->tasks.cancelled);
+    return PS_UNLIKELY(cancelled != 0) && ((cancelled & ORT_CANCELLED_REGION) || ort_task_group_is_cancelled(group));
+}
 
 #endif

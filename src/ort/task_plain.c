@@ -1,14 +1,14 @@
 /* The short way of tasks that have nothing special: made, taken by the member that waits for them, run, gone.
  *
- * Does: ort_task_create and ort_task_submit for a task without clauses, also where it runs at once, ort_task_run, taskwait. Does not: anything that most tasks have no need of; what it meets of
+ * Does: ort_task_create and ort_task_submit for a task without clauses, also where it runs at once (ort_task_spawn, ort_task_call), ort_task_run, taskwait. Does not: anything that most tasks have no need of; what it meets of
  * that kind it hands to the long way (task.c), before it has changed anything. Where a tool, a thread sanitizer or cancellation wants to hear of
  * tasks (ort_tasks_watched) every task goes the long way, so that nothing here asks for them one by one
- * (but for one that runs at once: that is dropped, or run, as cancellation has it).
+ * (but for one that runs at once: where nothing of the team's is cancelled it goes the short way under cancellation too).
  * Callers: a member on its own behalf. States and fields: task.h; ORT_TASK_SPECIAL says which tasks end the long way.
  *
  * Ordering: none of its own: the push publishes what create wrote (deque.h), the counts' is in task.h.
  * Failures: none; without memory the long way is taken, which says so.
- * Cost: about 60 instructions to make a task, 70 to take, run and end it, 80 for one that runs at once; read-modify-writes: those of the deque.
+ * Cost: about 60 instructions to make a task, 70 to take, run and end it, 85 with the entry point for one that runs at once; read-modify-writes: those of the deque.
  * Rejected: the same as special cases within the long way: each test costs every task an instruction or two and a branch; together they were half of a
  * task's 440 instructions. */
 #include "task_internal.h"
@@ -68,19 +68,20 @@ static inline void publish(struct ort_thread *thread, struct ort_task *t, void (
     ort_task_pushed(thread, t);
 }
 
-bool ort_task_create_plain(struct ort_thread *thread, void (*fn)(void *), const void *data, size_t size, size_t align,
-                           unsigned flags)
+void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags)
 {
+    struct ort_thread *thread = ort_self();
     struct ort_task_cache *cache = &thread->tasks.cache;
     struct ort_task *t = cache->free[0];
     if (!short_way(thread) || PS_UNLIKELY(size > PLAIN_DATA_BYTES) || PS_UNLIKELY(align > PS_CACHE_LINE) ||
-        PS_UNLIKELY(t == NULL))
-        return false;
+        PS_UNLIKELY(t == NULL)) {
+        ort_task_spawn_long(thread, fn, data, size, align, flags);
+        return;
+    }
     cache->free[0] = t->next;
     cache->count[0]--;
     copy_words(t->data, data, size);
     publish(thread, t, fn, flags);
-    return true;
 }
 
 bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
@@ -119,37 +120,59 @@ static inline void run(struct ort_thread *thread, struct ort_task *t)
     below->count.own -= ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
 }
 
-/* Its parent counts it only where it leaves something behind: while its body runs nobody else looks for it there. */
-bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
+/* There is a descriptor at hand, and nothing that the body would have to be asked about in its own. */
+static PS_ALWAYS_INLINE bool short_call(struct ort_thread *thread)
+{
+    return !PS_UNLIKELY(thread->task->flags & ORT_TASK_OWN_ICV) && PS_LIKELY(thread->tasks.cache.free[0] != NULL);
+}
+
+/* Its parent counts it only where it leaves something behind: while its body runs nobody else looks for it there. What is wanted again behind
+ * the body stands in t, not in registers that each entry and return would save. */
+static PS_ALWAYS_INLINE void call(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
 {
     struct ort_task_cache *cache = &thread->tasks.cache;
     struct ort_task *t = cache->free[0], *below = thread->task;
-    if (PS_UNLIKELY(below->flags & ORT_TASK_OWN_ICV) || PS_UNLIKELY(t == NULL))
-        return false;
-    if (PS_UNLIKELY(ort_tasks_watched())) {
-        if (ort_tool_on() || ps_race_watched())
-            return false;
-        if (ort_settings.cancellation && ort_task_is_cancelled(thread->team, below->group))
-            return true;
-    }
     cache->free[0] = t->next;
     cache->count[0]--;
     adopt(thread, below, t, fn, flags | ORT_TASK_UNDEFERRED | (below->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)), 0);
-    int64_t base = enter(thread, t);
+    t->base = enter(thread, t);
     fn(data);
+    __asm__("" : "+r"(t)); /* else the addresses of its fields are kept over the body, each in a register to be saved */
+    below = ps_load_relaxed(&t->parent);
     if (PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) ||
         PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0)) {
         below->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
-        ort_task_leave_run(thread, t, below, base);
-        return true;
+        ort_task_leave_run(thread, t, below, t->base);
+        return;
     }
     thread->task = below;
-    thread->tasks.base = base;
+    thread->tasks.base = t->base;
+    /* It goes back where it came from: what the list has too much was there before. */
     t->next = cache->free[0];
     cache->free[0] = t;
-    if (PS_UNLIKELY(++cache->count[0] >= 2 * ORT_TASK_BATCH))
-        ort_task_spill(cache, 0);
+    cache->count[0]++;
+}
+
+PS_NOINLINE bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
+{
+    unsigned watched = ort_tasks_watched();
+    if (!short_call(thread) || (watched & ORT_TASKS_TOLD))
+        return false;
+    if (!watched || !ort_task_is_cancelled(thread->team, thread->task->group))
+        call(thread, fn, data, flags);
     return true;
+}
+
+void ort_task_call(void (*fn)(void *), void *data, unsigned flags)
+{
+    struct ort_thread *thread = ort_self();
+    unsigned watched = ort_tasks_watched();
+    if (!short_call(thread) || (PS_UNLIKELY(watched) &&
+                                ((watched & ORT_TASKS_TOLD) || ps_load_acquire(&thread->team->tasks.cancelled) != 0))) {
+        ort_task_call_long(thread, fn, data, flags);
+        return;
+    }
+    call(thread, fn, data, flags);
 }
 
 void ort_task_run(struct ort_thread *thread, struct ort_task *t)
@@ -160,15 +183,11 @@ void ort_task_run(struct ort_thread *thread, struct ort_task *t)
         run(thread, t);
 }
 
-void ort_taskwait(struct ort_thread *thread)
+/* There is something to wait for. [switches] */
+PS_NOINLINE static void wait_children(struct ort_thread *thread, struct ort_task *self)
 {
-    struct ort_task *self = thread->task;
-    if (PS_UNLIKELY(ort_tasks_watched())) {
-        ort_taskwait_watched(thread);
-        return;
-    }
     struct ps_deque *d = &thread->tasks.deque;
-    while ((uint32_t)ort_count_total(&self->count) != 0) {
+    do {
         struct ort_task *t = NULL;
         if (PS_LIKELY(ps_load_seq(&thread->team->tasks.side_count) == 0) &&
             PS_LIKELY(ps_deque_bottom_owner(d) > thread->tasks.base))
@@ -178,5 +197,15 @@ void ort_taskwait(struct ort_thread *thread)
             return;
         }
         run(thread, t);
-    }
+    } while ((uint32_t)ort_count_total(&self->count) != 0);
+}
+
+void ort_taskwait(struct ort_thread *thread)
+{
+    struct ort_task *self = thread->task;
+    bool any = (uint32_t)ort_count_total(&self->count) != 0;
+    if (PS_UNLIKELY(ort_tasks_watched()) && (any || ps_race_watched()))
+        ort_taskwait_watched(thread);
+    else if (any)
+        wait_children(thread, self);
 }

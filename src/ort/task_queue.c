@@ -177,7 +177,8 @@ static bool satisfied(struct ort_team *team, const struct ort_wait *w)
     case ORT_WAIT_BARRIER:
         return ee_barrier_phase(&team->ee) != w->phase;
     case ORT_WAIT_BARRIER_CANCEL:
-        return ps_load_seq(&team->tasks.barrier_phase) != w->phase || ps_load_seq(&team->tasks.cancelled);
+        return ps_load_seq(&team->tasks.barrier_phase) != w->phase ||
+               (ps_load_seq(&team->tasks.cancelled) & ORT_CANCELLED_REGION);
     }
     return true;
 }

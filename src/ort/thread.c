@@ -82,7 +82,9 @@ static void start_tool(void)
         ort_tool_start();
     bool tool = ort_tool_attached();
     __atomic_store_n(&ort_tool_wanted, tool, __ATOMIC_RELAXED);
-    __atomic_store_n(&ort_tasks_wanted, tool || ps_race_watched() || ort_settings.cancellation, __ATOMIC_RELAXED);
+    unsigned char tasks = (unsigned char)((tool || ps_race_watched() ? ORT_TASKS_TOLD : 0) |
+                                          (ort_settings.cancellation ? ORT_TASKS_CANCEL : 0));
+    __atomic_store_n(&ort_tasks_wanted, tasks, __ATOMIC_RELAXED);
 }
 
 /* The first root starts the tool, which may call OpenMP routines meanwhile: then it becomes a root there and then. */

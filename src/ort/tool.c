@@ -12,7 +12,7 @@
 
 struct ort_tool_events ort_tool_events;
 bool ort_tool_wanted = true;
-bool ort_tasks_wanted = true;
+unsigned char ort_tasks_wanted = ORT_TASKS_TOLD;
 size_t ort_tool_task_bytes;
 void (*ort_tool_start)(void);
 static _Atomic bool attached, detached;

@@ -244,9 +244,11 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
-/* The same for whatever wants to hear of every task: a tool, the program's thread sanitizer, cancellation. Likewise written once. */
-extern ORT_HIDDEN bool ort_tasks_wanted;
-static inline bool ort_tasks_watched(void)
+/* The same for whatever wants to hear of every task: ORT_TASKS_TOLD, a tool or the program's thread sanitizer; ORT_TASKS_CANCEL,
+ * cancellation. Likewise written once. */
+enum { ORT_TASKS_TOLD = 1, ORT_TASKS_CANCEL = 2 };
+extern ORT_HIDDEN unsigned char ort_tasks_wanted;
+static inline unsigned ort_tasks_watched(void)
 {
 #if PS_TSAN
     return __atomic_load_n(&ort_tasks_wanted, __ATOMIC_RELAXED);

@@ -48,16 +48,17 @@ struct ort_depend_list gomp_depend_list(void **words)
     return (struct ort_depend_list){.n = (uintptr_t)(words[0] ? words[0] : words[1]), .get = get, .list = words};
 }
 
+/* What a plain task does not have is volatile: it is read where it is needed, not into a register that each call would have to save first. */
 PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
-                         bool if_clause, unsigned flags, void **depend, int priority, void *detach)
+                         bool if_clause, unsigned flags, void **volatile depend, volatile int priority,
+                         void *volatile detach)
 {
-    struct ort_thread *t = ort_self();
-    if (PS_LIKELY((flags & ~GOMP_TASK_SAME_FLAGS) == 0 && cpyfn == NULL)) {
-        if (PS_LIKELY(if_clause) &&
-            PS_LIKELY(ort_task_create_plain(t, fn, data, (size_t)arg_size, (size_t)arg_align, flags)))
-            return;
-        if ((!if_clause || ort_task_is_undeferred(t, flags)) && ort_task_call_plain(t, fn, data, flags))
-            return;
+    if (PS_LIKELY((flags & ~GOMP_TASK_SAME_FLAGS) == 0) && PS_LIKELY(cpyfn == NULL) && !PS_UNLIKELY(ort_tool_on())) {
+        if (if_clause)
+            ort_task_spawn(fn, data, (size_t)arg_size, (size_t)arg_align, flags);
+        else
+            ort_task_call(fn, data, flags);
+        return;
     }
     struct ort_task_args args = gomp_task_args(fn, data, cpyfn, arg_size, arg_align, if_clause, flags);
     if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_PRIORITY))
@@ -71,7 +72,7 @@ PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, v
         list = gomp_depend_list(depend);
         args.depend = &list;
     }
-    ort_task_create(t, &args);
+    ort_task_create(ort_self(), &args);
 }
 
 PS_EXPORT void GOMP_taskwait(void)
