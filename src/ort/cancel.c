@@ -15,6 +15,7 @@
  * region, where the count is cleared. A member arrives when the tasks below its implicit task are complete.
  * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_queue.c), read with acquire or stronger.
  * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
+#include "graph.h"
 #include "race.h"
 #include "task_internal.h"
 
@@ -58,6 +59,7 @@ bool ort_cancellation_point(struct ort_thread *thread, unsigned which)
 
 bool ort_cancel(struct ort_thread *thread, unsigned which)
 {
+    ort_graph_spoil(thread);
     if (!ort_settings.cancellation)
         return false;
     struct ort_team *team = thread->team;

@@ -34,27 +34,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "depend_node.h"
 #include "race.h"
 #include "reserve.h"
 
-#define INLINE_SUCCESSORS 4
 #define NODES_KEPT 256 /* by a member */
-
-struct ort_depend_node {
-    struct ort_depend_successor *shown; /* first: the snapshot that ort_depend_successors has given out; NULL: none */
-    struct ps_spin lock;
-    _Atomic uint32_t finished;
-    _Atomic uint32_t refs;
-    _Atomic uint32_t missing;
-    union {
-        struct ort_task *task;        /* NULL: somebody waits in place */
-        struct ort_depend_node *next; /* in a cache */
-    };
-    struct ort_team *team;
-    unsigned n, capacity;
-    struct ort_depend_node **successors;
-    struct ort_depend_node *few[INLINE_SUCCESSORS];
-};
 
 struct node_set {
     struct ort_depend_node **v;
@@ -95,13 +79,14 @@ static struct ort_depend_node *new_node(struct ort_thread *thread, struct ort_ta
     }
     node->shown = NULL;
     ps_spin_init(&node->lock);
+    node->kept = false;
     ps_store_relaxed(&node->finished, 0);
     ps_store_relaxed(&node->refs, 1);
     ps_store_relaxed(&node->missing, 1);
     node->task = task;
     node->team = thread->team;
     node->n = 0;
-    node->capacity = INLINE_SUCCESSORS;
+    node->capacity = ORT_DEPEND_FEW;
     node->successors = node->few;
     return node;
 }
@@ -191,7 +176,7 @@ static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node 
     ps_spin_unlock(&predecessor->lock);
 }
 
-/* One predecessor less. */
+/* One predecessor less. What it was is known before: behind the decrement a waiter's node may be gone. */
 static void satisfy(struct ort_thread *thread, struct ort_depend_node *node)
 {
     struct ort_team *team = node->team;
@@ -205,11 +190,30 @@ static void satisfy(struct ort_thread *thread, struct ort_depend_node *node)
         ort_task_wake_object(team, node);
 }
 
+/* In a replay, whose nodes stay: nobody adds successors, and their tasks may come later, but before their maker's own decrement. */
+static PS_NOINLINE void complete_kept(struct ort_thread *thread, struct ort_depend_node *node)
+{
+    for (unsigned i = 0; i < node->n; i++) {
+        struct ort_depend_node *successor = node->successors[i];
+        ps_race_release(&successor->missing);
+        if (ps_sub_seq(&successor->missing, 1) != 1)
+            continue;
+        if (successor->task)
+            ort_task_enqueue(thread, successor->task);
+        else
+            ort_task_wake_object(successor->team, successor);
+    }
+}
+
 void ort_depend_complete(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_depend_node *node = t->node;
     t->node = NULL;
     ps_race_release(node);
+    if (PS_UNLIKELY(node->kept)) {
+        complete_kept(thread, node);
+        return;
+    }
     ps_spin_lock(&node->lock);
     ps_store_release(&node->finished, 1);
     ps_spin_unlock(&node->lock);
@@ -338,18 +342,24 @@ static void make_room(struct ort_depend_table *table)
     ort_mem_free(old);
 }
 
+static struct ort_depend_table *new_table(void)
+{
+    struct ort_depend_table *table = get(sizeof *table);
+    new_entries(table, 16);
+    table->all = NULL;
+    return table;
+}
+
 static struct ort_depend_table *table_of(struct ort_task *parent)
 {
     if (!parent->depends) {
-        parent->depends = get(sizeof *parent->depends);
+        parent->depends = new_table();
         parent->flags |= ORT_TASK_SPECIAL;
-        new_entries(parent->depends, 16);
-        parent->depends->all = NULL;
     }
     return parent->depends;
 }
 
-static struct entry *entry_of(struct ort_depend_table *table, void *address)
+static PS_ALWAYS_INLINE struct entry *entry_of(struct ort_depend_table *table, void *address)
 {
     struct entry *e = place_of(table, address);
     if (e->address)
@@ -408,7 +418,8 @@ static void link_at_all(struct ort_depend_table *table, struct ort_depend_node *
 
 static bool is_all_memory(const struct ort_depend *d) { return !d->address && !joins_set(d->kind); }
 
-static void insert_one(struct ort_depend_table *table, const struct ort_depend *d, struct ort_depend_node *node)
+static PS_ALWAYS_INLINE void insert_one(struct ort_depend_table *table, const struct ort_depend *d,
+                                        struct ort_depend_node *node)
 {
     if (is_all_memory(d)) {
         link_at_all(table, node);
@@ -468,3 +479,25 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
     ps_race_acquire(&node->missing);
     drop(node);
 }
+
+/* --- the order of a record (graph.c) ----------------------------------------------------------------------------------------- */
+
+void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists,
+                         struct ort_depend_node **nodes)
+{
+    struct ort_depend_table *table = new_table();
+    for (unsigned i = 0; i < n; i++) {
+        nodes[i] = NULL;
+        if (lists[i].n == 0)
+            continue;
+        nodes[i] = new_node(thread, NULL);
+        nodes[i]->number = i;
+        for (size_t k = 0; k < lists[i].n; k++) {
+            struct ort_depend d = lists[i].get(lists[i].list, k);
+            insert_one(table, &d, nodes[i]);
+        }
+    }
+    ort_depend_table_free(table);
+}
+
+void ort_depend_drop(struct ort_depend_node *node) { drop(node); }

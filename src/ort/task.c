@@ -24,6 +24,7 @@
 
 #include <string.h>
 
+#include "graph.h"
 #include "race.h"
 
 /* Tasks in a deque beyond which the creator runs new ones itself; what fits into the deque's first buffer. */
@@ -347,6 +348,7 @@ static void run_at_once(struct ort_thread *thread, struct ort_task *t, const str
 
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args)
 {
+    ort_graph_spoil(thread);
     if (PS_UNLIKELY(ort_settings.cancellation) && ort_task_is_cancelled(thread->team, thread->task->group))
         return;
     if (PS_UNLIKELY(ort_task_is_undeferred(thread, args->flags))) {
@@ -412,6 +414,22 @@ void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct
     if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
         return;
     ort_task_enqueue(thread, t);
+}
+
+void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args,
+                            struct ort_depend_node *node)
+{
+    bool at_once = ort_task_is_undeferred(thread, args->flags);
+    if (at_once)
+        ort_graph_wait(thread, node);
+    adopt(thread, t, args);
+    t->node = node;
+    t->flags |= ORT_TASK_SPECIAL | (at_once ? ORT_TASK_UNDEFERRED : 0);
+    ps_race_release(t);
+    if (at_once)
+        ort_task_run(thread, t);
+    else if (ort_graph_ready(node, t))
+        ort_task_enqueue(thread, t);
 }
 
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_free(&thread->tasks.cache, t); }

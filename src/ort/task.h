@@ -2,7 +2,7 @@
  *
  * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take part.
  * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_plain.c (the same the short way), task_queue.c (find work, sleep, wake),
- * task_memory.c (descriptors), depend.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
+ * task_memory.c (descriptors), depend.c, graph.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
  * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member, as a call on that member's
@@ -76,6 +76,8 @@ enum ort_task_flags {
     ORT_TASK_FAR_DATA = 1 << 12, /* its data is a malloc block of its own */
     ORT_TASK_INCLUDES = 1 << 13, /* outside of every region: its children run at once */
     ORT_TASK_OWN_ICV = 1 << 14,  /* it has changed an ICV */
+    ORT_TASK_RECORDS =
+        1 << 15, /* its children are recorded (graph.h); cleared by who does what a record cannot show again */
 };
 
 /* event: bits of a task with a detach clause */

@@ -91,6 +91,9 @@ bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *da
 void ort_task_spawn_long(struct ort_thread *thread, void (*fn)(void *), void *data, size_t size, size_t align,
                          unsigned flags);
 void ort_task_call_long(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
+/* As ort_task_submit, of a task whose node, one of a replay's, has its successors already. [switches] */
+void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args,
+                            struct ort_depend_node *node);
 /* Body and event of t are done. thread: see ort_task_enqueue. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
 
@@ -110,6 +113,11 @@ bool ort_depend_node_satisfied(struct ort_depend_node *node);
 /* A task with predecessors begins: for the program's thread sanitizer (race.h). */
 void ort_depend_begin(struct ort_depend_node *node);
 void ort_depend_cache_drain(struct ort_depend_cache *cache);
+/* Nodes (without a task) of n siblings with these lists, each linked to its successors; nodes[i]->number is i, NULL where a list is empty. */
+void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists,
+                         struct ort_depend_node **nodes);
+/* Each of them to be given back so. */
+void ort_depend_drop(struct ort_depend_node *node);
 /* The task makes no more children. */
 void ort_depend_table_free(struct ort_depend_table *table);
 

@@ -36,7 +36,8 @@ static inline void copy_words(void *to, const void *from, size_t bytes)
 static inline bool short_way(struct ort_thread *thread)
 {
     return !PS_UNLIKELY(ort_tasks_watched()) && PS_LIKELY(ps_deque_has_room_owner(&thread->tasks.deque)) &&
-           !PS_UNLIKELY(thread->task->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV));
+           !PS_UNLIKELY(thread->task->flags &
+                        (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV | ORT_TASK_RECORDS));
 }
 
 /* t becomes a child of the current task `parent`, which counts it, or may yet. */
@@ -123,7 +124,8 @@ static inline void run(struct ort_thread *thread, struct ort_task *t)
 /* There is a descriptor at hand, and nothing that the body would have to be asked about in its own. */
 static PS_ALWAYS_INLINE bool short_call(struct ort_thread *thread)
 {
-    return !PS_UNLIKELY(thread->task->flags & ORT_TASK_OWN_ICV) && PS_LIKELY(thread->tasks.cache.free[0] != NULL);
+    return !PS_UNLIKELY(thread->task->flags & (ORT_TASK_OWN_ICV | ORT_TASK_RECORDS)) &&
+           PS_LIKELY(thread->tasks.cache.free[0] != NULL);
 }
 
 /* Its parent counts it only where it leaves something behind: while its body runs nobody else looks for it there. What is wanted again behind

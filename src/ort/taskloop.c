@@ -12,6 +12,7 @@
  * Where data has to be constructed (C++), all tasks are made before the first one runs, since a body may change what is copied from; else
  * they are made and queued one by one, and once the deque is full the creator runs them.
  * Failures: as of ort_task_create. OpenMP 5.2 section 12.6. */
+#include "graph.h"
 #include "task_internal.h"
 
 struct split {
@@ -101,6 +102,8 @@ static void make_told(struct ort_thread *thread, const struct ort_taskloop *loop
 
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop)
 {
+    if (!loop->submit)
+        ort_graph_spoil(thread);
     if (ort_settings.cancellation && ort_task_is_cancelled(thread->team, thread->task->group)) {
         /* Tells the compiled code that nothing has been registered. */
         if (!loop->nogroup && loop->reductions)

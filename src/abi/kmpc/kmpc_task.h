@@ -1,7 +1,8 @@
-/* Between the LLVM entry points of tasks: what stands before a kmp_task_t. */
+/* Between the LLVM entry points of tasks: what stands before a kmp_task_t, and what they tell a record of tasks. */
 #ifndef PS_ABI_KMPC_TASK_H
 #define PS_ABI_KMPC_TASK_H
 
+#include "graph.h"
 #include "kmpc.h"
 
 /* Written by the creator until the task is submitted, then by the member that runs it. */
@@ -22,9 +23,24 @@ static inline struct kmpc_task_head *kmpc_head(struct kmpc_task *task)
 
 struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t bytes, size_t shareds,
                                      kmpc_routine routine);
+/* Another of the kind, with a copy of its data. */
+struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_task_head *model);
 /* What the core runs. */
 void kmpc_task_body(void *data);
 /* As the task's flags say, without dependences. */
 struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmpc_task_head *head);
+
+/* --- task_graph.c: what t's task does next is recorded ------------------------------------------------------------------------- */
+
+static inline bool kmpc_records(const struct ort_thread *t) { return PS_UNLIKELY(t->task->flags & ORT_TASK_RECORDS); }
+/* The task is about to be submitted (undeferred: or begun), with these dependences (NULL: none). */
+void kmpc_record_task(struct ort_thread *t, const struct kmpc_task_head *head, const struct ort_depend_list *depend,
+                      bool undeferred);
+enum kmpc_step { KMPC_STEP_TASK, KMPC_STEP_WAIT, KMPC_STEP_GROUP, KMPC_STEP_GROUP_END, KMPC_STEP_REDUCTION };
+/* reduction: of KMPC_STEP_REDUCTION; it stays from now on. */
+void kmpc_record_step(struct ort_thread *t, enum kmpc_step step, const struct kmpc_reduction *reduction);
+
+/* task_reduction.c: the same reductions once more, in the innermost taskgroup. */
+void kmpc_reduction_again(const struct kmpc_reduction *model);
 
 #endif

@@ -41,6 +41,18 @@ struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t
     return head;
 }
 
+struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_task_head *model)
+{
+    struct kmpc_task_head *head =
+        kmpc_task_new(t, model->flags, model->bytes, model->shareds_bytes, model->task.routine);
+    void *shareds = head->task.shareds;
+    memcpy(&head->task, &model->task, model->bytes);
+    head->task.shareds = shareds;
+    if (shareds != NULL)
+        memcpy(shareds, model->task.shareds, model->shareds_bytes);
+    return head;
+}
+
 PS_EXPORT struct kmpc_task *__kmpc_omp_task_alloc(HEAD, int32_t flags, size_t bytes, size_t shareds,
                                                   kmpc_routine routine)
 {
@@ -120,6 +132,20 @@ struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmp
     return args;
 }
 
+static PS_NOINLINE void submit_long(struct ort_thread *t, const struct kmpc_task_head *head,
+                                    const struct ort_depend_list *depend, unsigned flags, const void *caller,
+                                    void *frame)
+{
+    if (kmpc_records(t))
+        kmpc_record_task(t, head, depend, false);
+    struct ort_task_args args = kmpc_task_args(t, head);
+    args.depend = depend;
+    args.flags |= flags;
+    args.caller = caller;
+    args.frame = frame;
+    ort_task_submit(t, head->core, &args);
+}
+
 static PS_ALWAYS_INLINE void submit_as(struct kmpc_task *task, const struct ort_depend_list *depend, unsigned flags)
 {
     struct kmpc_task_head *head = kmpc_head(task);
@@ -133,12 +159,7 @@ static PS_ALWAYS_INLINE void submit_as(struct kmpc_task *task, const struct ort_
         PS_LIKELY(
             ort_task_submit_plain(t, head->core, kmpc_task_body, head->flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED)))
         return;
-    struct ort_task_args args = kmpc_task_args(t, head);
-    args.depend = depend;
-    args.flags |= flags;
-    args.caller = ORT_CALLER;
-    args.frame = ORT_FRAME;
-    ort_task_submit(t, head->core, &args);
+    submit_long(t, head, depend, flags, ORT_CALLER, ORT_FRAME);
 }
 static PS_ALWAYS_INLINE void submit(struct kmpc_task *task, const struct ort_depend_list *depend)
 {
@@ -174,6 +195,8 @@ PS_EXPORT void __kmpc_omp_task_begin_if0(HEAD, struct kmpc_task *task)
     KMPC_NOT_NULL(at, task, "the task");
     struct kmpc_task_head *head = kmpc_head(task);
     struct ort_thread *t = ort_self();
+    if (kmpc_records(t))
+        kmpc_record_task(t, head, NULL, true);
     struct ort_task_args args = kmpc_task_args(t, head);
     head->running = true;
     args.flags |= ORT_TASK_UNDEFERRED;
@@ -300,8 +323,8 @@ static void drop(struct dependences *d)
 /* In a team of one whose task has no child that is not complete every dependence is fulfilled: the task runs at once, and nobody will ask for it. */
 static bool nothing_to_depend_on(const struct ort_thread *t, const struct kmpc_task_head *head)
 {
-    return t->team->n == 1 && !PS_UNLIKELY(ort_tool_on()) && !head->detach && !(head->flags & KMPC_TASK_PROXY) &&
-           t->task->count.own + ps_load_acquire(&t->task->count.others) == 0;
+    return t->team->n == 1 && !kmpc_records(t) && !PS_UNLIKELY(ort_tool_on()) && !head->detach &&
+           !(head->flags & KMPC_TASK_PROXY) && t->task->count.own + ps_load_acquire(&t->task->count.others) == 0;
 }
 
 #define LISTS int32_t n, const struct kmpc_depend *list, int32_t m, const struct kmpc_depend *noalias
@@ -329,6 +352,8 @@ static PS_ALWAYS_INLINE void wait_for(bool nowait, LISTS)
     const struct ort_depend_list *all = gather(&d, n, list, m, noalias);
     struct ort_thread *t = ort_self();
     struct ort_task_args args = {.fn = nothing, .align = 1, .depend = all, .caller = ORT_CALLER, .frame = ORT_FRAME};
+    if (all != NULL && !nowait && kmpc_records(t))
+        kmpc_record_step(t, KMPC_STEP_WAIT, NULL);
     if (all != NULL && nowait)
         ort_task_create(t, &args);
     else if (all != NULL)
@@ -351,9 +376,19 @@ PS_EXPORT void __kmpc_omp_taskwait_deps_51(HEAD, LISTS, int32_t nowait)
 
 /* --- waiting ------------------------------------------------------------------------------------------------------------------ */
 
+static PS_NOINLINE void taskwait_recorded(struct ort_thread *t)
+{
+    kmpc_record_step(t, KMPC_STEP_WAIT, NULL);
+    ort_taskwait(t);
+}
 PS_EXPORT int32_t __kmpc_omp_taskwait(HEAD)
 {
-    ORT_TOLD(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(ort_self()));
+    struct ort_thread *t = ort_self();
+    if (kmpc_records(t)) { /* no tool is there */
+        taskwait_recorded(t);
+        return 0;
+    }
+    ORT_TOLD(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(t));
     return 0;
 }
 PS_EXPORT int32_t __kmpc_omp_taskyield(HEAD, PS_UNUSED int32_t end_part)
@@ -366,25 +401,16 @@ PS_EXPORT int32_t __kmpc_omp_taskyield(HEAD, PS_UNUSED int32_t end_part)
 PS_EXPORT void __kmpc_taskgroup(HEAD)
 {
     struct ort_thread *t = ort_self();
+    if (kmpc_records(t))
+        kmpc_record_step(t, KMPC_STEP_GROUP, NULL);
     ORT_TOOL_TWIN(t, ort_tool_taskgroup_start(t), ort_taskgroup_start(t));
 }
 PS_EXPORT void __kmpc_end_taskgroup(HEAD)
 {
     struct ort_thread *t = ort_self();
+    if (kmpc_records(t))
+        kmpc_record_step(t, KMPC_STEP_GROUP_END, NULL);
     ORT_TOOL_TWIN(t, ort_tool_taskgroup_end(t, kmpc_taskgroup_end), kmpc_taskgroup_end(t));
-}
-
-/* A graph of tasks that is recorded once and run again: here its tasks are made anew each time (1: run the code), in a taskgroup. */
-PS_EXPORT int32_t __kmpc_start_record_task(struct kmpc_location *at, int32_t gtid, PS_UNUSED int32_t flags,
-                                           PS_UNUSED int32_t graph)
-{
-    __kmpc_taskgroup(at, gtid);
-    return 1;
-}
-PS_EXPORT void __kmpc_end_record_task(struct kmpc_location *at, int32_t gtid, PS_UNUSED int32_t flags,
-                                      PS_UNUSED int32_t graph)
-{
-    __kmpc_end_taskgroup(at, gtid);
 }
 
 PS_EXPORT int32_t __kmpc_omp_has_task_team(PS_UNUSED int32_t gtid) { return ort_self()->team->n > 1; }

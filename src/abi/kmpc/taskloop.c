@@ -20,14 +20,7 @@ struct pattern {
 static void submit(struct ort_thread *t, const struct ort_taskloop *loop, uint64_t from, uint64_t count, bool last)
 {
     const struct pattern *p = loop->context;
-    struct kmpc_task_head *model = p->head;
-    struct kmpc_task_head *head =
-        kmpc_task_new(t, model->flags, model->bytes, model->shareds_bytes, model->task.routine);
-    void *shareds = head->task.shareds;
-    memcpy(&head->task, &model->task, model->bytes);
-    head->task.shareds = shareds;
-    if (shareds != NULL)
-        memcpy(shareds, model->task.shareds, model->shareds_bytes);
+    struct kmpc_task_head *model = p->head, *head = kmpc_task_copy(t, model);
     uint64_t to = from + (count - 1) * loop->step;
     memcpy((char *)&head->task + p->lower_at, &from, sizeof from);
     memcpy((char *)&head->task + p->upper_at, &to, sizeof to);
@@ -38,6 +31,8 @@ static void submit(struct ort_thread *t, const struct ort_taskloop *loop, uint64
     args.frame = p->frame;
     if (p->undeferred)
         args.flags |= ORT_TASK_UNDEFERRED;
+    if (kmpc_records(t))
+        kmpc_record_task(t, head, NULL, p->undeferred);
     ort_task_submit(t, head->core, &args);
 }
 
@@ -78,7 +73,11 @@ static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, const char
             .submit = submit,
             .context = &p,
         };
+        if (kmpc_records(t) && !nogroup)
+            kmpc_record_step(t, KMPC_STEP_GROUP, NULL);
         ORT_TOOL_CALL(t, ort_taskloop(t, &loop));
+        if (kmpc_records(t) && !nogroup)
+            kmpc_record_step(t, KMPC_STEP_GROUP_END, NULL);
     }
     if (head->flags & KMPC_TASK_DESTRUCTORS)
         task->data1.destructors(kmpc_number(ort_self()), task);

@@ -1,0 +1,27 @@
+/* The node of a task with dependences: states, owners and orderings are in depend.c. Seen by depend.c and graph.c only. */
+#ifndef ORT_DEPEND_NODE_H
+#define ORT_DEPEND_NODE_H
+
+#include "task_internal.h"
+
+#define ORT_DEPEND_FEW 4 /* successors in the node itself */
+
+struct ort_depend_node {
+    struct ort_depend_successor *shown; /* first: the snapshot that ort_depend_successors has given out; NULL: none */
+    struct ps_spin lock;
+    _Atomic uint32_t finished;
+    _Atomic uint32_t refs;
+    _Atomic uint32_t missing;
+    union {
+        struct ort_task *task;        /* NULL: somebody waits in place */
+        struct ort_depend_node *next; /* in a cache */
+        size_t number;                /* while a record's order is found */
+    };
+    struct ort_team *team;
+    bool kept; /* a replay's (graph.c): it stays, its successors are known, and its task comes later */
+    unsigned n, capacity;
+    struct ort_depend_node **successors;
+    struct ort_depend_node *few[ORT_DEPEND_FEW];
+};
+
+#endif
