@@ -176,7 +176,7 @@ static bool add_field(struct text *to, const struct field *f, char letter, const
         add_number(to, f, team->contention->num_teams);
         return true;
     case 'L':
-        add_number(to, f, team->level);
+        add_number(to, f, team->level - ort_is_league(team));
         return true;
     case 'n':
         add_number(to, f, t->id);
@@ -185,7 +185,7 @@ static bool add_field(struct text *to, const struct field *f, char letter, const
         add_number(to, f, team->n);
         return true;
     case 'a':
-        add_number(to, f, team->parent == NULL ? -1 : (long)team->parent->id);
+        add_number(to, f, team->parent == NULL || ort_is_league(team) ? -1 : (long)team->parent->id);
         return true;
     case 'H':
         add_host(to, f);
@@ -314,7 +314,8 @@ void ort_affinity_print(const struct ort_thread *t, const char *format)
 }
 
 /* libomp has a line for teams of one too, and again where an OpenMP thread that comes back finds itself at another level or elsewhere. What
- * a thread has shown is kept with the outermost one that it is member 0 for. */
+ * a thread has shown is kept with the outermost one that it is member 0 for. In a league the initial threads have a line each, at the level around the
+ * teams construct, as members of one team; the blocks that they run their teams in have none. */
 static void begins_as_in_libomp(struct ort_thread *m)
 {
     struct ort_thread *carrier = m;
@@ -322,7 +323,8 @@ static void begins_as_in_libomp(struct ort_thread *m)
     while (carrier->id == 0 && carrier->team->parent != NULL)
         carrier = carrier->team->parent;
     ort_place_of(m, &place);
-    uint32_t shown = m->team->n ^ m->team->level << 20 ^ (uint32_t)m->team->bind << 28 ^ place.place << 12;
+    uint32_t level = m->team->level - ort_is_league(m->team);
+    uint32_t shown = m->team->n ^ level << 20 ^ (uint32_t)m->team->bind << 28 ^ place.place << 12;
     if (carrier->shown == shown)
         return;
     carrier->shown = shown;
@@ -332,11 +334,11 @@ static void begins_as_in_libomp(struct ort_thread *m)
 void ort_affinity_member_begins(struct ort_thread *m)
 {
     if (as_libomp()) {
-        if (m->team->parent != NULL)
+        if (m->team->parent != NULL && !ort_is_league(m->team->parent->team))
             begins_as_in_libomp(m);
         return;
     }
-    if (m->team->n <= 1 || m->shown == m->team->n)
+    if (m->team->n <= 1 || m->shown == m->team->n || ort_is_league(m->team))
         return;
     m->shown = m->team->n;
     ort_affinity_print(m, NULL);

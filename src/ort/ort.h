@@ -134,8 +134,10 @@ unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads);
 
 /* teams on the host, and the same within a target region: the caller runs the region's body as long as `next` says true. */
 void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit);
-/* The same for num_threads teams at once, as far as there are threads for them; one after the other where OMP_DISPLAY_AFFINITY shows them. */
+/* The same for num_threads teams at once, as far as there are threads for them. */
 void ort_league(const struct ort_parallel *teams, unsigned thread_limit);
+/* The region that nobody sees, whose members run a league's teams. */
+bool ort_is_league(const struct ort_team *team);
 /* t is the initial thread of one of several teams that run at once: what it shares with the others is not its own. */
 static inline bool ort_beside_teams(const struct ort_thread *t)
 {

@@ -88,11 +88,13 @@ static void run_teams(void *data)
         one_team(l, num);
 }
 
+bool ort_is_league(const struct ort_team *team) { return team->fn == run_teams; }
+
 void ort_league(const struct ort_parallel *teams, unsigned thread_limit)
 {
     struct ort_thread *t = ort_self();
     unsigned num_teams = teams->num_threads;
-    if (!ort_tool_on() && (num_teams < 2 || ort_settings.display_affinity)) {
+    if (!ort_tool_on() && num_teams < 2) {
         ort_teams(teams->fn, teams->data, num_teams, thread_limit);
         return;
     }

@@ -13,7 +13,7 @@ import sys
 ENVIRONMENTS = [
     {}, {"OMP_NUM_THREADS": "3"}, {"OMP_NUM_THREADS": "4,3,2"}, {"OMP_SCHEDULE": "dynamic"}, {"OMP_SCHEDULE": "static,5"},
     {"OMP_SCHEDULE": "dynamic,4"}, {"OMP_SCHEDULE": "auto"}, {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close,spread"}, {"OMP_PLACES": "threads", "OMP_PROC_BIND": "close"},
-    {"OMP_PLACES": "{0}", "OMP_PROC_BIND": "spread"}, {"OMP_PROC_BIND": "false"}, {"OMP_WAIT_POLICY": "active"}, {"OMP_WAIT_POLICY": "passive"},
+    {"OMP_PLACES": "{0}", "OMP_PROC_BIND": "spread"}, {"OMP_PROC_BIND": "false"}, {"OMP_PROC_BIND": "TRUE", "OMP_PLACES": "cores"}, {"OMP_PROC_BIND": "true", "OMP_PLACES": "threads"}, {"OMP_PLACES": "threads"}, {"OMP_WAIT_POLICY": "active"}, {"OMP_WAIT_POLICY": "passive"},
     {"OMP_PROC_BIND": "false", "OMP_PLACES": "cores"}, {"KMP_BLOCKTIME": "infinite"}, {"OMP_DYNAMIC": "true"}, {"OMP_MAX_ACTIVE_LEVELS": "3"}, {"OMP_CANCELLATION": "1"}, {"OMP_MAX_TASK_PRIORITY": "3"}, {"OMP_THREAD_LIMIT": "5"},
     {"OMP_STACKSIZE": "1M"}, {"OMP_STACKSIZE": "300"}, {"OMP_STACKSIZE": "65536B"}, {"OMP_TARGET_OFFLOAD": "disabled"},
     {"OMP_NUM_TEAMS": "2", "OMP_TEAMS_THREAD_LIMIT": "1"}, {"OMP_TOOL": "disabled"}, {"OMP_TOOL_LIBRARIES": "/nowhere.so"},

@@ -6,7 +6,7 @@
  * listed as effective which have an effect here: libomp's list is longer by its own internals.
  * The values are the core's (ort_display_env_text), read line by line, and our own; sorted by name. The whole is put together first and
  * written at once. Failures: no memory: nothing, or less, is shown.
- * Deviations: OMP_PROC_BIND=true is shown as such, libomp shows its spread; OMP_NUM_TEAMS and levels as they hold here. */
+ * Deviations: OMP_NUM_TEAMS and levels as they hold here; the places of who binds and names none are threads, libomp's cores. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +172,8 @@ static void add_line(struct rows *rows, char *line)
     bool words = strcmp(name, "OMP_PROC_BIND") == 0 || strcmp(name, "OMP_SCHEDULE") == 0;
     if (words)
         lower(value);
+    if (strcmp(name, "OMP_PROC_BIND") == 0 && strcmp(value, "true") == 0)
+        value = "spread"; /* so libomp takes it */
     if (*value == '\0')
         add_undefined(rows, name);
     else if (!words && (strcmp(value, "TRUE") == 0 || strcmp(value, "FALSE") == 0))
