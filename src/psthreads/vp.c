@@ -106,7 +106,11 @@ struct vp *vp_end_tls(struct vp *vp)
     uth_tls_end(tls);
     vp = ps_vp();
     vp_enter_tls(vp, NULL);
+    vp->held = true; /* as above: it may start a kernel thread, and wait for its end */
+    __asm__ volatile("" ::: "memory");
     uth_tls_put(tls);
+    __asm__ volatile("" ::: "memory");
+    vp->held = false;
     return vp;
 }
 

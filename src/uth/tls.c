@@ -16,6 +16,12 @@
  * Given back: the malloc cache of a block can only be freed by the C library at a kernel thread's end. So a kernel thread is
  * started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
  *
+ * Bounds: such a cache holds up to seven blocks of memory of each of 64 sizes, 230 KiB, and fills with what threads free; where blocks go from thread to
+ * thread all of them fill up in time. So a block that is put is emptied where its cache is older than CACHE_NS - one in ONE_IN puts, so that
+ * a wide team's end does not wait for hundreds of kernel threads - and the block that has been free longest is unmade when that is IDLE_NS. The clock is
+ * read at one put in LOOK. Cost: a kernel thread's life (20 us) at one put in ONE_IN at most, at most once in CACHE_NS for a block. What threads hold that live on - a
+ * hot team's members - is theirs, as a kernel thread's would be.
+ *
  * Rejected: saving and restoring TLS segments by copying at each switch (the address of a thread-local variable would change
  * its thread); a kernel thread's own thread pointer for the first thread it carries (that thread may migrate). */
 #define _GNU_SOURCE
@@ -62,6 +68,13 @@ struct dtv_entry {
 #define MOMENT_NS 1000000
 #define KEYS_A_BLOCK 32 /* values of POSIX keys are kept in blocks of so many */
 
+#ifndef UTH_TLS_LOOK /* tests build with tiny ones */
+#define UTH_TLS_LOOK 64
+#define UTH_TLS_ONE_IN 8
+#define UTH_TLS_CACHE_NS UINT64_C(10000000000)
+#define UTH_TLS_IDLE_NS UINT64_C(30000000000)
+#endif
+
 enum { UNKNOWN, OFF, AVAILABLE, ON }; /* AVAILABLE: works here, not wanted so far */
 static _Atomic int status;            /* written under init_lock; ON is a release: the layout is written before */
 static struct ps_spin init_lock, lock;
@@ -70,8 +83,11 @@ static enum uth_tls_mode wanted;
 static _Atomic unsigned long long objects_seen; /* at the last look; written under init_lock */
 static struct uth_tls_segment segments[UTH_TLS_MAX_SEGMENTS];
 static unsigned num_segments;
-static struct uth_tls *free_list, *all; /* under `lock` */
-static unsigned free_count;
+/* Under `lock`. */
+static struct uth_tls *all;
+static struct ps_list free_list = {&free_list, &free_list}; /* put last, taken first */
+static unsigned free_count, times_put;
+static uint64_t clock_ns; /* of the last look */
 static _Atomic unsigned made;
 
 bool uth_tls_enabled(void) { return ps_load_acquire(&status) == ON; }
@@ -126,6 +142,7 @@ static struct uth_tls *make(void)
     tls->fresh = true;
     write_descriptor(tls);
     ps_spin_lock(&lock);
+    tls->since_ns = clock_ns;
     tls->next_of_all = all;
     tls->link_of_all = &all;
     if (all != NULL)
@@ -158,7 +175,9 @@ static void renew(struct uth_tls *tls)
     free_key_arrays(tls);
     memcpy(libc_state, libc_tls, layout.libc_bytes);
     layout.initialise(tls->tp, true);
-    memcpy(libc_tls, libc_state, layout.libc_bytes);
+    if (!tls->emptied)
+        memcpy(libc_tls, libc_state, layout.libc_bytes);
+    tls->emptied = false;
     write_descriptor(tls);
     tls->carrier = NULL;
     tls->fresh = true;
@@ -173,9 +192,19 @@ static void *take_libc_state(void *block)
     return NULL;
 }
 
+/* The block's malloc state goes; false: no kernel thread is to be had for that, and it stays. */
+static bool empty(struct uth_tls *tls)
+{
+    os_thread thread;
+    if (!tls->emptied && os_thread_start(&thread, take_libc_state, tls, 0, true) == 0) {
+        os_thread_join(thread);
+        tls->emptied = true;
+    }
+    return tls->emptied;
+}
+
 static void unmake(struct uth_tls *tls)
 {
-    pthread_t thread;
     ps_spin_lock(&lock);
     *tls->link_of_all = tls->next_of_all;
     if (tls->next_of_all != NULL)
@@ -183,9 +212,7 @@ static void unmake(struct uth_tls *tls)
     ps_spin_unlock(&lock);
     ps_sub_relaxed(&made, 1);
     free_key_arrays(tls);
-    if (pthread_create(&thread, NULL, take_libc_state, tls) == 0)
-        pthread_join(thread, NULL);
-    /* else: no kernel thread to be had; the malloc cache of the block, some KiB, is lost */
+    empty(tls); /* or its malloc cache, some KiB, is lost */
     layout.deallocate(tls->tp, true);
     free(tls);
 }
@@ -196,10 +223,10 @@ static void unmake(struct uth_tls *tls)
 static struct uth_tls *get(int tries)
 {
     uth_tls_recheck(); /* so that no later look finds a segment new that this block begins with */
+    struct uth_tls *tls = NULL;
     ps_spin_lock(&lock);
-    struct uth_tls *tls = free_list;
-    if (tls != NULL) {
-        free_list = tls->next;
+    if (!ps_list_empty(&free_list)) {
+        tls = PS_CONTAINER_OF(ps_list_pop_front(&free_list), struct uth_tls, in_free);
         free_count--;
     }
     ps_spin_unlock(&lock);
@@ -223,13 +250,54 @@ struct uth_tls *uth_tls_get(void)
 
 struct uth_tls *uth_tls_try_get(void) { return get(1); }
 
+/* The one that has been free longest, taken out; NULL: not that long. */
+static struct uth_tls *take_idle_locked(void)
+{
+    if (ps_list_empty(&free_list))
+        return NULL;
+    struct uth_tls *last = PS_CONTAINER_OF(free_list.prev, struct uth_tls, in_free);
+    if (clock_ns - last->put_ns <= UTH_TLS_IDLE_NS)
+        return NULL;
+    ps_list_remove(&last->in_free);
+    free_count--;
+    return last;
+}
+
+static void push_locked(struct uth_tls *tls)
+{
+    tls->put_ns = clock_ns;
+    ps_list_push_front(&free_list, &tls->in_free);
+    free_count++;
+}
+
+/* The put in ONE_IN that gives memory back. */
+static PS_NOINLINE void put_tidily(struct uth_tls *tls)
+{
+    ps_spin_lock(&lock);
+    struct uth_tls *idle = take_idle_locked();
+    uint64_t now_ns = clock_ns;
+    ps_spin_unlock(&lock);
+    if (idle != NULL)
+        unmake(idle);
+    else if (now_ns - tls->since_ns > UTH_TLS_CACHE_NS && empty(tls))
+        tls->since_ns = now_ns;
+    ps_spin_lock(&lock);
+    push_locked(tls);
+    ps_spin_unlock(&lock);
+}
+
 void uth_tls_put(struct uth_tls *tls)
 {
     ps_spin_lock(&lock);
-    tls->next = free_list;
-    free_list = tls;
-    free_count++;
+    unsigned nth = ++times_put;
+    if (PS_UNLIKELY(nth % UTH_TLS_LOOK == 0))
+        clock_ns = os_now_ns();
+    bool tidily = nth % UTH_TLS_ONE_IN == 0;
+    if (PS_LIKELY(!tidily))
+        push_locked(tls);
     ps_spin_unlock(&lock);
+    if (PS_UNLIKELY(tidily))
+        put_tidily(tls);
 }
 
 unsigned uth_tls_made(void) { return ps_load_relaxed(&made); }
@@ -240,8 +308,7 @@ void uth_tls_trim(unsigned keep)
         struct uth_tls *tls = NULL;
         ps_spin_lock(&lock);
         if (free_count > keep) {
-            tls = free_list;
-            free_list = tls->next;
+            tls = PS_CONTAINER_OF(ps_list_pop_back(&free_list), struct uth_tls, in_free);
             free_count--;
         }
         ps_spin_unlock(&lock);

@@ -26,6 +26,7 @@
 
 #include "compiler.h"
 #include "cpu.h"
+#include "list.h"
 
 /* tls.c's, but for the first line, which uth_tls_enter_again reads. */
 struct uth_tls {
@@ -36,7 +37,10 @@ struct uth_tls {
     int carrier_tid;
     bool fresh; /* character tables are still to be set, which takes the block's thread pointer */
     bool used;
-    struct uth_tls *next;
+    bool emptied;           /* its malloc state is gone: the next thread gets one of its own */
+    uint64_t since_ns;      /* since when the malloc cache has been filled */
+    uint64_t put_ns;        /* when it became free */
+    struct ps_list in_free; /* free: in the list of those */
     struct uth_tls *next_of_all, **link_of_all;
 };
 
@@ -58,6 +62,7 @@ bool uth_tls_recheck(void);
 struct uth_tls *uth_tls_get(void);
 /* The same, where nothing has begun that needs it: no second try, and uth_tls_missing stays as it was. */
 struct uth_tls *uth_tls_try_get(void);
+/* On a kernel thread's own thread pointer. Now and then it gives memory back: see tls.c. */
 void uth_tls_put(struct uth_tls *tls);
 /* The stack that pthread_getattr_np tells: of the uth that the thread runs on. Any time; cheap. */
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);

@@ -382,6 +382,45 @@ static void test_given_back(void **state)
     assert_true(after < before + 100 * 1024); /* a lost block is some KiB: 800 of them would be megabytes */
 }
 
+#if GIVES_BACK_AT_ONCE
+/* A cache as full as it gets: some 200 KiB. */
+static void fill_cache(void *arg)
+{
+    (void)arg;
+    void *p[7];
+    for (size_t bytes = 24; bytes <= 1032; bytes += 16) {
+        for (unsigned i = 0; i < 7; i++)
+            EXPECT((p[i] = malloc(bytes)) != NULL);
+        for (unsigned i = 0; i < 7; i++)
+            free(p[i]);
+    }
+}
+
+/* In this build a block that is put is emptied, unless there is one that has been free for long: then that is unmade. */
+static void test_put_gives_back(void **state)
+{
+    (void)state;
+    uth_tls_trim(0);
+    struct uth_tls *a = uth_tls_get(), *b = uth_tls_get();
+    run_in(a, fill_cache, NULL);
+    run_in(a, set_all, (void *)1);
+    run_in(a, end, a);
+    size_t full = mallinfo2().uordblks;
+    uth_tls_put(a);
+    assert_true(mallinfo2().uordblks + 200 * 1024 < full);
+    a = uth_tls_get();
+    run_in(a, expect_initial, NULL);
+    run_in(a, fill_cache, NULL);
+    run_in(a, end, a);
+    uth_tls_put(a); /* free longest now */
+    unsigned made = uth_tls_made();
+    run_in(b, end, b);
+    uth_tls_put(b);
+    assert_int_equal(uth_tls_made(), made - 1);
+    assert_int_equal(wrong, 0);
+}
+#endif
+
 /* --- fork --- */
 
 static void *child_thread(void *arg)
@@ -485,6 +524,9 @@ int main(void)
         TEST(test_library_that_comes_later),
         TEST(test_initial_exec_library),
         TEST(test_given_back),
+#if GIVES_BACK_AT_ONCE
+        TEST(test_put_gives_back),
+#endif
         TEST(test_fork),
         TEST(test_many),
     };
