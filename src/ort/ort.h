@@ -131,6 +131,8 @@ unsigned ort_parallel_start(const struct ort_parallel *region);
 void ort_parallel_end(void);
 /* Number of threads that a region would get now; the thread limit is not considered. */
 unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads);
+/* The same, with the thread limit as its account is now. */
+unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads);
 
 /* teams on the host, and the same within a target region: the caller runs the region's body as long as `next` says true. */
 void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit);

@@ -151,6 +151,16 @@ unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads)
     return n;
 }
 
+unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads)
+{
+    unsigned n = ort_parallel_size(t, num_threads), limit = ort_icv(t)->thread_limit;
+    if (limit == UINT_MAX)
+        return n;
+    uint32_t busy = ps_load_relaxed(&t->team->contention->busy);
+    unsigned left = limit > busy ? limit - busy + 1 : 1;
+    return n < left ? n : left;
+}
+
 static PS_COLD void shrunk(unsigned wanted, unsigned got, const char *why)
 {
     static _Atomic bool said;

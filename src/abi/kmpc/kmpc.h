@@ -97,7 +97,11 @@ struct kmpc_thread {
     /* Clauses of the next construct, which comes in calls of its own. */
     unsigned num_threads;
     unsigned *inner_threads, n_inner; /* of a list: what stands for the levels below; freed with its region */
-    int bind;                         /* enum ort_bind */
+    struct { /* of a strict num_threads: 0 none, 1 a warning, 2 the end, where there cannot be as many */
+        int severity;
+        const char *message, *source;
+    } strict;
+    int bind; /* enum ort_bind */
     unsigned num_teams, thread_limit;
     struct kmpc_threadprivate *copies; /* threadprivate.c */
     struct kmpc_reduction *reductions; /* open groups with task reductions, innermost first: task_reduction.c */
@@ -119,6 +123,9 @@ static inline struct kmpc_thread *kmpc_thread(struct ort_thread *t)
     return PS_LIKELY(t->local != NULL) ? (struct kmpc_thread *)(void *)t->local : kmpc_thread_make(t);
 }
 static inline int32_t kmpc_number(struct ort_thread *t) { return kmpc_thread(t)->number; }
+
+/* The region that begins has `wanted` threads by its clause: what a strict one has to say. */
+PS_COLD void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted);
 
 /* A program asks in libomp's way: affinity is shown as there from now on, and OMP_SCHEDULE is read where it has come since. */
 void kmpc_asked_as_libomp(void);

@@ -30,7 +30,7 @@ static void run(void *data)
 }
 
 /* A region whose num_threads clause has a list: the rest of the list is in the place of nthreads-var for the regions inside. */
-static PS_COLD PS_NOINLINE void with_inner_threads(struct kmpc_thread *k, const struct ort_parallel *p)
+static void with_inner_threads(struct kmpc_thread *k, const struct ort_parallel *p)
 {
     unsigned *list = k->inner_threads;
     struct ort_icv *icv = ort_icv_write(ort_self());
@@ -51,6 +51,15 @@ static PS_COLD PS_NOINLINE void with_inner_threads(struct kmpc_thread *k, const 
     ort_mem_free(list);
 }
 
+static PS_COLD PS_NOINLINE void with_rare_clauses(struct kmpc_thread *k, const struct ort_parallel *p)
+{
+    kmpc_check_strict(k, p->num_threads);
+    if (k->inner_threads != NULL)
+        with_inner_threads(k, p);
+    else
+        ort_parallel(p);
+}
+
 static void open_region(struct region *r)
 {
     struct kmpc_thread *k = kmpc_thread(ort_self());
@@ -62,8 +71,8 @@ static void open_region(struct region *r)
                              .frame = r->frame};
     k->num_threads = 0;
     k->bind = ORT_BIND_UNSET;
-    if (PS_UNLIKELY(k->inner_threads != NULL))
-        with_inner_threads(k, &p);
+    if (PS_UNLIKELY((k->inner_threads != NULL) | (k->strict.severity != 0)))
+        with_rare_clauses(k, &p);
     else
         ort_parallel(&p);
 }
@@ -112,8 +121,11 @@ PS_EXPORT void __kmpc_fork_call_if(struct kmpc_location *where, int32_t argc, km
     KMPC_NOT_NULL(where, fn, "the region's function");
     struct region r = {
         .fn = fn, .argc = argument == NULL ? 0 : argc, .args = &argument, .caller = ORT_CALLER, .frame = ORT_FRAME};
-    if (!condition)
-        kmpc_thread(ort_self())->num_threads = 1;
+    if (!condition) {
+        struct kmpc_thread *k = kmpc_thread(ort_self());
+        k->num_threads = 1;
+        k->strict.severity = 0;
+    }
     open_region(&r);
 }
 
@@ -128,14 +140,27 @@ PS_EXPORT void __kmpc_fork_teams(struct kmpc_location *where, int32_t argc, kmpc
 
 /* --- if(0): compiled code calls the region's function itself ------------------------------------------------------------------ */
 
+/* Of a num_threads clause's list: the next number, for the level inside; what stands for deeper ones is forgotten. */
+static PS_COLD PS_NOINLINE void serialized_inner_threads(struct kmpc_thread *k)
+{
+    struct ort_icv *icv = ort_icv_write(ort_self());
+    if (icv != NULL)
+        icv->nthreads = k->inner_threads[0];
+    ort_mem_free(k->inner_threads);
+    k->inner_threads = NULL;
+}
+
 PS_EXPORT void __kmpc_serialized_parallel(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid)
 {
     struct kmpc_thread *k = kmpc_thread(ort_self());
     struct ort_parallel p = {
         .num_threads = 1, .bind = (enum ort_bind)k->bind, .caller = ORT_CALLER, .frame = ORT_FRAME};
     k->num_threads = 0;
+    k->strict.severity = 0;
     k->bind = ORT_BIND_UNSET;
     ort_parallel_start(&p);
+    if (PS_UNLIKELY(k->inner_threads != NULL))
+        serialized_inner_threads(k);
 }
 
 PS_EXPORT void __kmpc_end_serialized_parallel(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid)

@@ -117,21 +117,27 @@ PS_EXPORT void __kmpc_push_num_threads(PS_UNUSED struct kmpc_location *where, PS
     kmpc_thread(ort_self())->num_threads = threads(n);
 }
 
-/* num_threads(strict: n): severity 1 warns, 2 ends the program, where there cannot be n. */
+/* num_threads(strict: n): severity 1 warns, 2 ends the program, where there cannot be n (kmpc_check_strict). */
 PS_EXPORT void __kmpc_push_num_threads_strict(struct kmpc_location *where, PS_UNUSED int32_t gtid, int32_t n,
                                               int severity, const char *message)
 {
-    struct ort_thread *t = ort_self();
-    unsigned wanted = threads(n), got = ort_parallel_size(t, wanted);
-    kmpc_thread(t)->num_threads = wanted;
-    if (got >= wanted)
+    struct kmpc_thread *k = kmpc_thread(ort_self());
+    k->num_threads = threads(n);
+    k->strict.severity = severity == 2 ? 2 : 1;
+    k->strict.message =
+        message != NULL ? message : "the region cannot have the threads that its strict num_threads clause asks for";
+    k->strict.source = where != NULL && where->source != NULL ? where->source : "unknown";
+}
+
+void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted)
+{
+    int severity = k->strict.severity;
+    k->strict.severity = 0;
+    if (severity == 0 || ort_parallel_size_now(ort_self(), wanted) >= wanted)
         return;
-    const char *source = where != NULL && where->source != NULL ? where->source : "unknown";
-    if (message == NULL)
-        message = "the region cannot have the threads that its strict num_threads clause asks for";
     if (severity == 2)
-        ps_fatal("%s (source %s)", message, source);
-    ps_warn("%s (source %s)", message, source);
+        ps_fatal("%s (source %s)", k->strict.message, k->strict.source);
+    ps_warn("%s (source %s)", k->strict.message, k->strict.source);
 }
 
 /* What follows the first number of a list is for the levels inside (parallel.c). */
