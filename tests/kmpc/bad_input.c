@@ -4,7 +4,7 @@
  * Each entry has its parameters as letters, all as wide as a register:
  *   L location   i 1   0 zero   S schedule   I increment   C kind of construct   P pointer that the ABI promises   p one that may be null   F function
  * Each promised pointer is null once, each schedule is one that there is not, each increment is 0. Those marked plain are also called with good
- * arguments and no location. */
+ * arguments and no location, a location without a source, and numbers (gtid) that no thread has. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -22,6 +22,7 @@ struct location {
     const char *source;
 };
 static struct location here = {0, 2, 0, 0, ";bad_input.c;somewhere;12;34;;"};
+static struct location nowhere = {0, 2, 0, 0, NULL};
 static int64_t block[64];
 static void nothing(void) {}
 
@@ -137,7 +138,29 @@ static const struct entry {
     {"__kmpc_push_num_teams", "Liii", 1},
     {"__kmpc_push_num_teams_51", "Liiii", 1},
     {"__kmpc_error", "Lip", 1},
+    {"__kmpc_barrier_master", "Li", 1},
+    {"__kmpc_barrier_master_nowait", "Li", 1},
+    {"__kmpc_copyprivate_light", "Lip", 1},
+    {"__kmpc_end_masked", "Li", 1},
+    {"__kmpc_scope", "Li", 1},
+    {"__kmpc_serialized_parallel", "Li", 1},
+    {"__kmpc_taskgroup", "Li", 1},
+    {"__kmpc_end_taskgroup", "Li", 1},
+    {"__kmpc_omp_task_alloc", "Liiiip", 1},
+    {"__kmpc_omp_target_task_alloc", "Liiiipi", 1},
+    {"__kmpc_dispatch_fini_4", "Li", 1},
+    {"__kmpc_dispatch_fini_8u", "Li", 1},
+    {"__kmpc_pop_num_threads", "Li", 1},
+    {"__kmpc_push_num_threads_strict", "Liiip", 1},
+    {"__kmpc_set_thread_limit", "Lii", 1},
+    {"__kmpc_start_record_task", "Liii", 1},
+    {"__kmpc_end_record_task", "Liii", 1},
+    {"__kmpc_omp_has_task_team", "i", 1},
+    {"__kmpc_omp_get_target_async_handle_ptr", "i", 1},
+    {"__kmpc_get_default_allocator", "i", 1},
 };
+/* What compiled code passes where it does not know its number, and what nobody has. */
+static const int32_t gtids[] = {-1, -2, -5, 4711, INT32_MAX};
 static const int32_t schedules[] = {0, 31, 32, 48, 63, 64, 127, 77777, -1, INT32_MIN};
 
 typedef void (*any)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
@@ -222,8 +245,14 @@ int main(void)
             for (int wrong = 5; kind == 'C' && wrong < 8; wrong++)
                 one(e, i, (uintptr_t)(wrong == 7 ? -1 : wrong), 1);
         }
-        if (e->plain)
-            one(e, 0, 0, 0);
+        if (!e->plain)
+            continue;
+        one(e, 0, 0, 0);
+        if (e->parameters[0] == 'L')
+            one(e, 0, (uintptr_t)&nowhere, 0);
+        size_t gtid = e->parameters[0] == 'L'; /* where it is not one, any number will do */
+        for (size_t k = 0; e->parameters[gtid] == 'i' && k < sizeof gtids / sizeof *gtids; k++)
+            one(e, gtid, (uintptr_t)gtids[k], 0);
     }
     return 0;
 }
