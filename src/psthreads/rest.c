@@ -11,7 +11,7 @@
 
 static struct ps_spin lock; /* around rest_allow: the monitor's looks, and who stops the library */
 static PS_LINE_ALIGNED _Atomic uint32_t changes;
-static _Atomic uint32_t resting;    /* vps in PS_RESTS; each adds and takes off itself */
+static _Atomic uint32_t resting;    /* kernel threads that sleep in rest_run; each adds and takes off itself */
 static _Atomic uint32_t processors; /* of the last look; 0: none yet */
 static _Atomic uint64_t due;        /* cpu_cycles: the next reminder */
 /* The monitor's own: the most seen so far, and when it looked last. */
@@ -105,11 +105,11 @@ void rest_run(struct vp *vp)
     if (must_rest(vp)) {
         ps_store_release(&vp->rest, PS_RESTS);
         ps_store_release(&vp->attached, 0);
-        ps_add_seq(&resting, 1);
         empty_queue(vp);
         if (!ps_queue_seems_empty(&vp->queue))
             idle_notify(NULL);
         uth_cache_trim(&vp->stacks, 2);
+        ps_add_seq(&resting, 1); /* from here on it readies nothing (deadlock.h) */
         for (; must_rest(vp); seen = ps_load_seq(&changes))
             os_park(&changes, seen, OS_FOREVER);
         ps_sub_seq(&resting, 1);

@@ -88,7 +88,8 @@ static void others_take_what_stands_with_them(void **state)
             all_vps_run();
         for (limit_now = VPS - 1; limit_now >= 1; limit_now--) {
             narrow(limit_now);
-            assert_true(rest_count() == VPS - limit_now || first == 1);
+            while (first == 0 && rest_count() != VPS - limit_now)
+                os_yield(); /* a vp at rest gives away what stands with it, and then sleeps */
             ps_store_relaxed(&ran, 0);
             ps_store_relaxed(&wrong, 0);
             for (unsigned i = 0; i < 40; i++)
