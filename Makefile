@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan bench bench-plots install format format-check lint clean
+.PHONY: all help demo programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -33,6 +33,7 @@ help:
 ## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; at most a quarter of an hour;
 ##                   KEEP=1: the table goes into docs/programs.md; tools/programs/run --quick: less)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
+## make shake        the same where atomic operations now and then wait first (src/base/shake.h; half an hour)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
 ##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
 ## make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
@@ -115,7 +116,7 @@ programs:
 	$(MAKE) all
 	tools/programs/run --build $(BUILD) $(if $(KEEP),--keep-table docs/programs.md)
 
-asan tsan ubsan:
+asan tsan ubsan shake:
 	tools/install-deps build check
 	tools/get-libomp
 	$(CMAKE) --preset $@ $(STRICT)
@@ -154,4 +155,4 @@ lint:
 	tools/lint $(BUILD)
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-ubsan build-debug build-portable
+	rm -rf $(BUILD) build-asan build-tsan build-ubsan build-shake build-debug build-portable
