@@ -53,8 +53,10 @@ bool ort_cancellation_point(struct ort_thread *thread, unsigned which)
         return ps_load_acquire(&q->loop_cancelled);
     if ((which & ORT_CANCEL_TASKGROUP) && group_cancelled(thread->task->group))
         return true;
-    ps_race_acquire(q);
-    return region_cancelled(thread->team);
+    if (!region_cancelled(thread->team))
+        return false;
+    ps_race_acquire(ort_cancelled_at(thread->team));
+    return true;
 }
 
 bool ort_cancel(struct ort_thread *thread, unsigned which)
@@ -78,6 +80,7 @@ bool ort_cancel(struct ort_thread *thread, unsigned which)
         }
         return true;
     }
+    ps_race_release(ort_cancelled_at(team));
     ps_or_seq(&team->tasks.cancelled, ORT_CANCELLED_REGION);
     ort_task_wake_barrier(team);
     return true;
@@ -97,7 +100,7 @@ bool ort_task_barrier_cancel(struct ort_thread *thread)
     if (ort_count_total(&self->count) != 0)
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_SUBTREE, .object = self});
     uint32_t phase = ps_load_relaxed(&q->barrier_phase);
-    ps_race_release(q);
+    ps_race_release(ort_cancel_barrier_at(team, phase));
     if (ps_add_acq_rel(&q->barrier_arrived, 1) + 1 == team->n) {
         ps_store_relaxed(&q->barrier_arrived, 0);
         ps_store_relaxed(&q->loop_cancelled, 0);
@@ -106,5 +109,7 @@ bool ort_task_barrier_cancel(struct ort_thread *thread)
     } else {
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER_CANCEL, .phase = phase});
     }
-    return region_cancelled(team);
+    bool cancelled = region_cancelled(team);
+    ps_race_acquire(cancelled ? ort_cancelled_at(team) : ort_cancel_barrier_at(team, phase));
+    return cancelled;
 }

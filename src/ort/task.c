@@ -100,6 +100,8 @@ static void tell_end(struct ort_task *t)
     if (t->group != NULL)
         ps_race_release(t->group);
     ps_race_release(&t->team->tasks);
+    if (ort_settings.cancellation)
+        ps_race_release(ort_cancel_barrier_at(t->team, ps_load_relaxed(&t->team->tasks.barrier_phase)));
     if (t->team->n > 1)
         ps_race_release(barrier_at(t->team, ee_barrier_phase(&t->team->ee)));
 }

@@ -97,6 +97,13 @@ void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const
 /* Body and event of t are done. thread: see ort_task_enqueue. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
 
+/* What a thread sanitizer is told of a cancellable barrier: an address for each phase and its next one, as for the others (task.c); and of a cancellation. */
+static inline const void *ort_cancel_barrier_at(const struct ort_team *team, uint32_t phase)
+{
+    return (const char *)&team->tasks + 24 + 8 * (phase & 1);
+}
+static inline const void *ort_cancelled_at(const struct ort_team *team) { return (const char *)&team->tasks + 40; }
+
 /* Of a task or group of the caller's: zero where nothing is left. */
 static inline int64_t ort_count_total(struct ort_count *c) { return c->own + ps_load_seq(&c->others); }
 

@@ -1,5 +1,6 @@
 /* A program without a race, with each way in which OpenMP orders threads: nested regions, barriers, critical, locks, ordered, doacross,
- * tasks with taskwait, taskgroup, dependences and detach, copyprivate, reductions, tasks that end in a barrier. A sanitizer must have
+ * tasks with taskwait, taskgroup, dependences and detach, copyprivate, reductions, tasks that end in a barrier, barriers of
+ * a cancellable region. A sanitizer must have
  * nothing to say, on any number of virtual processors. Prints "done". */
 #include <omp.h>
 #include <stdio.h>
@@ -113,6 +114,36 @@ static void tasks(void)
         fail("fibonacci");
 }
 
+/* Barriers of a region that may be cancelled: with OMP_CANCELLATION=true the compiled code asks behind each. */
+static void cancellable(int round)
+{
+    static int found;
+    int n = 4, wanted = 1 << 20;
+#pragma omp parallel num_threads(n)
+    {
+        int me = omp_get_thread_num(), next = (me + 1) % n;
+        plain[me] = round;
+#pragma omp cancel parallel if (round == wanted)
+#pragma omp barrier
+        if (plain[next] != round)
+            fail("cancellable barrier");
+#pragma omp barrier
+#pragma omp task firstprivate(me)
+        plain[me] += 100;
+#pragma omp barrier
+        if (plain[next] != round + 100)
+            fail("tasks before a cancellable barrier");
+#pragma omp barrier
+        if (me == round % n) {
+            found = me;
+#pragma omp cancel parallel
+        }
+#pragma omp barrier
+    }
+    if (found != round % n)
+        fail("cancelled region");
+}
+
 int main(void)
 {
     long sum = 0;
@@ -122,6 +153,7 @@ int main(void)
     omp_init_nest_lock(&nest);
     omp_set_max_active_levels(2);
     for (int round = 0; round < 5; round++) {
+        cancellable(round);
 #pragma omp parallel num_threads(4) reduction(+ : sum)
         {
             int outer = omp_get_thread_num();

@@ -1,8 +1,9 @@
 /* Races, one for each argument: members of an inner region; a member and its parent's task; two tasks without a dependence; a lock that only
- * one of two takes. A thread sanitizer must report each, on any number of virtual processors. */
+ * one of two takes; members between barriers that a cancellation may skip. A thread sanitizer must report each, on any number of virtual processors. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int racy;
 static omp_lock_t lock;
@@ -39,6 +40,23 @@ int main(int argc, char **argv)
 #pragma omp single nowait
             touch();
             touch();
+        }
+    } else if (!strcmp(
+                   kind,
+                   "cancellable")) { /* between two barriers of a region that may be cancelled: to ask orders nothing */
+#pragma omp parallel num_threads(2)
+        {
+            int first = omp_get_thread_num() == 0;
+#pragma omp cancel parallel if (argc > 5)
+#pragma omp barrier
+            if (first)
+                touch();
+            else
+                usleep(20000); /* or the order would not be the one that could be mistaken for one */
+#pragma omp cancellation point parallel
+            if (!first)
+                touch();
+#pragma omp barrier
         }
     }
     printf("%d\n", racy);
