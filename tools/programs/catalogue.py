@@ -165,6 +165,37 @@ def prepare_proteins(place):
             file.write(f">p{i}\n" + "".join(source.choice(acids) if source.random() < 0.15 else c for c in families[i % 6]) + "\n")
 
 
+def prepare_reads(place):
+    """Short reads of both strands of one random genome, with errors: pairs as a sequencer gives them."""
+    source = random.Random(7)
+    genome = "".join(source.choice("ACGT") for _ in range(120000))
+    other = str.maketrans("ACGT", "TGCA")
+    with open(place.inputs / "left.fq", "w", encoding="ascii") as left, open(place.inputs / "right.fq", "w", encoding="ascii") as right:
+        for i in range(24000):
+            at = source.randrange(len(genome) - 300)
+            first = "".join(c if source.random() > 0.003 else source.choice("ACGT") for c in genome[at:at + 100])
+            second = genome[at + 200:at + 300][::-1].translate(other)
+            left.write(f"@r{i}/1\n{first}\n+\n{'I' * 100}\n")
+            right.write(f"@r{i}/2\n{second}\n+\n{'I' * 100}\n")
+
+
+def prepare_molecules(place):
+    """Molecules of water, not quite in a lattice."""
+    source = random.Random(7)
+    lines = []
+    for x, y, z in ((x, y, z) for x in range(4) for y in range(3) for z in range(3)):
+        x, y, z = (3 * v + source.random() * 0.3 for v in (x, y, z))
+        lines += [f"O {x} {y} {z}", f"H {x + 0.96} {y} {z}", f"H {x - 0.24} {y + 0.93} {z}"]
+    (place.inputs / "water.xyz").write_text(f"{len(lines)}\n\n" + "\n".join(lines) + "\n")
+
+
+def prepare_stars(place):
+    """Where Siril has no settings it writes another picture: each run gets a home of its own."""
+    prepare_image(place)
+    place.make(system("convert-im6.q16"), "image.ppm", "+noise", "Random", "-depth", "16", "stars.tif")
+    (place.inputs / "filter.ssf").write_text("requires 1.0.0\nsetcpu 2\nload stars\nfmedian 5 1\nunsharp 2 0.7\nsavetif out\nclose\n")
+
+
 OCTAVE = ('rand("seed", 1); a = rand(600); tic; for i = 1:20, b = a * a; c = a \\ b; end; '
           'printf("time %f\\nresult product %.8g\\nresult solved %.6g\\n", toc, sum(b(:)), sum(c(:)))')
 
@@ -205,6 +236,14 @@ DEBIAN = [
     Program("SoX, eight channels", "Debian", lambda place: [system("sox"), "--multi-threaded", "-R", "-n", "-r", "44100", "-c", "8", "out.wav", "synth",
             "60", "sine", "300:3000", "reverb", "flanger", "chorus", "0.5", "0.9", "50", "0.4", "0.25", "2", "-t"], apt=["sox"],
             results=file_bytes("out.wav"), tolerance=0),
+    Program("MEGAHIT", "Debian", lambda place: [system("megahit"), "-t", "2", "-1", place.inputs / "left.fq", "-2", place.inputs / "right.fq", "-o",
+            "assembled", "--k-list", "21,41,61"], apt=["megahit"], prepare=prepare_reads, results=file_bytes("assembled/final.contigs.fa"), tolerance=0),
+    Program("xtb on OpenBLAS", "Debian", lambda place: [system("xtb"), place.inputs / "water.xyz", "--gfn", "2", "--sp", "-P", "2"],
+            apt=["xtb", "libopenblas0-openmp"], prepare=prepare_molecules, results=lambda out, _: re.findall(r"TOTAL ENERGY +\S+", out),
+            doctor=lambda place: [(system("xtb"), "libgomp.so.1", "by name")]),
+    Program("Siril", "Debian", lambda place: ["/bin/sh", "-c", f"cp '{place.inputs}/stars.tif' . && HOME=$PWD exec "
+            f"{system('siril-cli')} -s '{place.inputs}/filter.ssf'"], apt=["siril", "imagemagick"], prepare=prepare_stars, results=file_bytes("out.tif"), tolerance=0,
+            doctor=lambda place: [(system("siril-cli"), "libgomp.so.1", "by name")]),
     Program("PyTorch, with a forked DataLoader", "Debian", lambda place: [SYSTEM_PYTHON, WORK / "torch_work.py"], apt=["python3-torch"],
             tolerance=1e-3),
 ]
