@@ -74,9 +74,11 @@ bool ort_cancel(struct ort_thread *thread, unsigned which)
         struct ort_taskgroup *group = thread->task->group;
         if (group && group->workshare && group->prev)
             group = group->prev;
-        if (group && !ps_load_relaxed(&group->cancelled)) {
+        if (group) {
             ps_store_release(&group->cancelled, 1);
-            ps_or_acq_rel(&team->tasks.cancelled, ORT_CANCELLED_GROUP);
+            /* Asked for itself: who cancels a group again must not go on before its own tasks are dropped. */
+            if (!(ps_load_relaxed(&team->tasks.cancelled) & ORT_CANCELLED_GROUP))
+                ps_or_acq_rel(&team->tasks.cancelled, ORT_CANCELLED_GROUP);
         }
         return true;
     }
