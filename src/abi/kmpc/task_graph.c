@@ -19,7 +19,8 @@
  *   a graph's rest   who records, before READY                             anybody, then
  *   a run            the thread that opened it
  * Failures: no memory for a record or a replay: the body runs; for a run: aborts with one line. Cost of a replay: graph.h, and a copy of each task's data.
- * Rejected: to replay the descriptors themselves, as libomp does: see graph.h. Graphs are never freed. OpenMP 6.0 section 14.3. */
+ * Rejected: to replay the descriptors themselves, as libomp does: see graph.h. Graphs are never freed. Not here: libomp's limit on their
+ * number and its picture of them (KMP_MAX_TDGS, KMP_TDG_DOT). OpenMP 6.0 section 14.3. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ struct graph {
     struct step *steps;
     size_t n_all, capacity_all; /* dependences of all tasks */
     struct ort_depend *all;
-    struct ort_graph *order; /* of the deferred tasks that have dependences or not, in their steps' order */
+    struct ort_graph *order; /* of all tasks, as their steps come */
 };
 
 /* Between start and end. */
