@@ -576,8 +576,8 @@ void ps_after_fork_in_child(void)
     ps_store_relaxed(&ps_rt.stopping, 0);
     progress_reset();
     dump_request_after_fork_in_child();
-    if (self && ps_tls_on())
-        uth_tls_after_fork_in_child(self->own_tp);
+    if (ps_tls_on())
+        uth_tls_after_fork_in_child(self ? self->own_tp : NULL);
     if (self)
         ps_store_relaxed(&self->tid, os_thread_id());
     ps_queue_init(&ps_rt.global);

@@ -535,10 +535,15 @@ void uth_tls_after_fork(void)
 
 void uth_tls_after_fork_in_child(void *carrier)
 {
+    /* The C library counts the arenas of threads that are gone as nobody's: who went on with such a cache, or gave one back, would
+     * count one too few. They are lost to the child, as with kernel threads. */
+    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all)
+        if (tls->tp != cpu_get_tp())
+            tls->emptied = true;
 #ifdef RSEQ_SIG
     /* The kernel goes on writing the processor's number to where the carrier registered it: memory of a stack that the C
      * library counts as free from now on, where the carrier is not the initial thread. */
-    if (cpu_get_tp() != carrier && __rseq_size != 0)
+    if (carrier != NULL && cpu_get_tp() != carrier && __rseq_size != 0)
         syscall(SYS_rseq, (char *)carrier + __rseq_offset, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
 #else
     (void)carrier;

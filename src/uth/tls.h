@@ -98,7 +98,8 @@ extern _Atomic bool uth_tls_missing;
 /* Around fork(), by whoever registers handlers: no other thread is in the middle of the lists of blocks while the child is copied. */
 void uth_tls_before_fork(void);
 void uth_tls_after_fork(void);
-/* In a forked child, after that, on the only thread, whichever thread pointer it has; `carrier`: the own one of the kernel thread that forked. */
+/* In a forked child, after that, on the only thread, whichever thread pointer it has; `carrier`: the own one of the kernel thread that forked;
+ * NULL: it carries no user-level threads. */
 void uth_tls_after_fork_in_child(void *carrier);
 
 #endif

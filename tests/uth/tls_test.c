@@ -467,6 +467,36 @@ static void test_fork(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* The C library knows nothing in a child of the caches that other threads' blocks hold: neither their use nor their end may count on it. */
+static void test_fork_loses_caches(void **state)
+{
+    (void)state;
+    struct uth_tls *tls[4];
+    for (unsigned i = 0; i < 4; i++) {
+        assert_non_null(tls[i] = uth_tls_get());
+        run_in(tls[i], allocate, NULL);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        run_in(tls[i], end, tls[i]);
+        uth_tls_put(tls[i]);
+    }
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        uth_tls_after_fork_in_child(NULL);
+        struct uth_tls *again = uth_tls_get();
+        run_in(again, allocate, NULL);
+        run_in(again, end, again);
+        uth_tls_put(again);
+        uth_tls_trim(0);
+        _exit(wrong == 0 && uth_tls_made() == 0 ? 44 : 1);
+    }
+    int status = 0;
+    assert_true(waitpid(child, &status, 0) == child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 44);
+}
+
 /* --- many at once --- */
 
 #define WORKERS 4
@@ -528,6 +558,7 @@ int main(void)
         TEST(test_put_gives_back),
 #endif
         TEST(test_fork),
+        TEST(test_fork_loses_caches),
         TEST(test_many),
     };
     return cmocka_run_group_tests_name("thread-local blocks", tests, NULL, NULL);
