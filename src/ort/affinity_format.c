@@ -21,8 +21,8 @@
 #include "display.h"
 #include "ort.h"
 #include "os.h"
+#include "own_lock.h"
 #include "place.h"
-#include "spin.h"
 
 #define DEFAULT_FORMAT "level %L thread %i affinity %A"
 #define LIBOMP_FORMAT "OMP: pid %P tid %i thread %n bound to OS proc set {%A}"
@@ -31,7 +31,7 @@ _Atomic bool ort_display_as_libomp;
 static bool as_libomp(void) { return ps_load_relaxed(&ort_display_as_libomp); }
 static const char *default_format(void) { return as_libomp() ? LIBOMP_FORMAT : DEFAULT_FORMAT; }
 
-static struct ps_spin lock = PS_SPIN_INIT;
+ORT_OWN_LOCK(lock)
 
 void ort_affinity_format_set(const char *format, size_t length)
 {
@@ -42,16 +42,16 @@ void ort_affinity_format_set(const char *format, size_t length)
     }
     memcpy(copy, format, length);
     copy[length] = '\0';
-    ps_spin_lock(&lock);
+    ort_own_lock(&lock);
     char *before = ort_settings.affinity_format;
     ort_settings.affinity_format = copy;
-    ps_spin_unlock(&lock);
+    ort_own_unlock(&lock);
     free(before);
 }
 
 size_t ort_affinity_format_get(char *buffer, size_t size)
 {
-    ps_spin_lock(&lock);
+    ort_own_lock(&lock);
     const char *format = ort_settings.affinity_format != NULL ? ort_settings.affinity_format : default_format();
     size_t length = strlen(format);
     if (size > 0) {
@@ -59,7 +59,7 @@ size_t ort_affinity_format_get(char *buffer, size_t size)
         memcpy(buffer, format, n);
         buffer[n] = '\0';
     }
-    ps_spin_unlock(&lock);
+    ort_own_unlock(&lock);
     return length;
 }
 

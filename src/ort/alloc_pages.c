@@ -14,8 +14,8 @@
  * OpenMP 5.2 section 6.2, traits pinned and partition. */
 #include "alloc_pages.h"
 
-#include "lock.h"
 #include "os.h"
+#include "own_lock.h"
 
 #define SMALLEST 64u
 #define CLASSES 6u /* 64 to 2048 */
@@ -24,7 +24,7 @@ struct piece {
     struct piece *next;
 };
 static struct piece *free_pieces[CLASSES];
-static _Atomic uint32_t lock;
+ORT_OWN_LOCK(lock)
 
 static size_t size_of(unsigned class) { return (size_t)SMALLEST << class; }
 
@@ -49,7 +49,7 @@ static void *take_locked_map(size_t bytes)
 
 static void *take_small(unsigned class)
 {
-    ort_lock(&lock);
+    ort_own_lock(&lock);
     struct piece *p = free_pieces[class];
     if (p == NULL) {
         size_t page = os_page_size();
@@ -62,7 +62,7 @@ static void *take_small(unsigned class)
     }
     if (p != NULL)
         free_pieces[class] = p->next;
-    ort_unlock(&lock);
+    ort_own_unlock(&lock);
     return p;
 }
 
@@ -88,8 +88,8 @@ void ort_pages_give(enum ort_pages kind, void *p, size_t bytes)
         return;
     }
     struct piece *piece = p;
-    ort_lock(&lock);
+    ort_own_lock(&lock);
     piece->next = free_pieces[class];
     free_pieces[class] = piece;
-    ort_unlock(&lock);
+    ort_own_unlock(&lock);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "env.h"
+#include "own_lock.h"
 #include "race.h"
 #include "reserve.h"
 #include "team.h"
@@ -42,6 +43,7 @@ static void describe(char *buf, size_t bytes)
 static void after_fork_in_child(void)
 {
     ee_after_fork_in_child();
+    ort_own_after_fork_in_child();
     ort_reserve_after_fork_in_child();
     ort_task_after_fork_in_child(ee_local());
     for (struct ort_thread *t = ee_local(); t != NULL; t = t->team->parent)
@@ -74,7 +76,10 @@ static void configure(void)
 }
 
 /* From the beginning: a fork that is under way when another kernel thread opens the first region runs no handler that comes late. */
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, after_fork_in_child); }
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(ort_own_before_fork, ort_own_after_fork, after_fork_in_child);
+}
 
 static void start_tool(void)
 {

@@ -4,7 +4,7 @@
 #include "allocator.h"
 #include "check.h"
 #include "gomp.h"
-#include "lock.h"
+#include "own_lock.h"
 
 PS_EXPORT void *GOMP_alloc(size_t alignment, size_t bytes, uintptr_t allocator)
 {
@@ -23,8 +23,8 @@ struct told {
     struct told *next;
     const void *p;
 };
+ORT_OWN_LOCK(told_lock)
 static struct {
-    _Atomic uint32_t lock;
     size_t used, buckets; /* a power of two, or 0 */
     struct told **chain;
 } told;
@@ -58,20 +58,20 @@ PS_EXPORT void GOMP_add_alloc(void *p)
     struct told *t = malloc(sizeof *t);
     PS_CHECK(t != NULL, "no memory to keep the address of an allocatable variable");
     t->p = p;
-    ort_lock(&told.lock);
+    ort_own_lock(&told_lock);
     if (told.used == told.buckets)
         grow_locked();
     struct told **to = chain_of(p);
     t->next = *to;
     *to = t;
     told.used++;
-    ort_unlock(&told.lock);
+    ort_own_unlock(&told_lock);
 }
 
 PS_EXPORT bool GOMP_is_alloc(void *p)
 {
     struct told *found = NULL;
-    ort_lock(&told.lock);
+    ort_own_lock(&told_lock);
     if (told.used != 0)
         for (struct told **at = chain_of(p); *at != NULL; at = &(*at)->next)
             if ((*at)->p == p) {
@@ -80,7 +80,7 @@ PS_EXPORT bool GOMP_is_alloc(void *p)
                 told.used--;
                 break;
             }
-    ort_unlock(&told.lock);
+    ort_own_unlock(&told_lock);
     free(found);
     return found != NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "gomp.h"
 #include "lock.h"
+#include "own_lock.h"
 
 /* GCC calls it for the barriers at the end of single and static loops as well: a tool is told that all are explicit. */
 static PS_ALWAYS_INLINE void barrier(void)
@@ -16,6 +17,7 @@ PS_EXPORT void GOMP_barrier(void) { barrier(); }
 PS_EXPORT void GOMP_barrier_ext(PS_UNUSED int kind) { barrier(); }
 
 static _Atomic uint32_t unnamed, atomic_regions;
+ORT_CHILD_FREES(atomic_regions_of_a_child, &atomic_regions, 1, sizeof atomic_regions)
 
 static PS_ALWAYS_INLINE void enter(_Atomic uint32_t *word, enum ort_mutex_kind kind)
 {

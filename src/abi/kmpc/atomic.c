@@ -10,6 +10,7 @@
 
 #include "kmpc.h"
 #include "lock.h"
+#include "own_lock.h"
 
 #define HEAD PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid
 
@@ -17,6 +18,8 @@
 static struct {
     PS_LINE_ALIGNED _Atomic uint32_t word;
 } locks[LOCKS];
+
+ORT_CHILD_FREES(locks_of_a_child, locks, LOCKS, sizeof locks[0])
 
 static _Atomic uint32_t *lock_of(const void *p) { return &locks[((uintptr_t)p >> 4) % LOCKS].word; }
 
@@ -246,5 +249,6 @@ ANY_LOCKED(32)
 
 /* Around code that the compiler makes itself. */
 static _Atomic uint32_t region;
+ORT_CHILD_FREES(region_of_a_child, &region, 1, sizeof region)
 PS_EXPORT void __kmpc_atomic_start(void) { ort_lock(&region); }
 PS_EXPORT void __kmpc_atomic_end(void) { ort_unlock(&region); }

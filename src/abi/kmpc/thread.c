@@ -9,16 +9,16 @@
 #include "env.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
-#include "lock.h"
+#include "own_lock.h"
 #include "reserve.h"
 
-static _Atomic uint32_t numbers_lock;
+ORT_OWN_LOCK(numbers_lock)
 static uint64_t *taken;
 static size_t words;
 
 static int32_t take_number(void)
 {
-    ort_lock(&numbers_lock);
+    ort_own_lock(&numbers_lock);
     size_t w = 0;
     while (w < words && taken[w] == UINT64_MAX)
         w++;
@@ -34,7 +34,7 @@ static int32_t take_number(void)
     }
     unsigned bit = (unsigned)__builtin_ctzll(~taken[w]);
     taken[w] |= UINT64_C(1) << bit;
-    ort_unlock(&numbers_lock);
+    ort_own_unlock(&numbers_lock);
     return (int32_t)(w * 64 + bit);
 }
 
@@ -43,9 +43,9 @@ static void give_back(struct ort_local *local)
     struct kmpc_thread *k = (struct kmpc_thread *)(void *)local;
     kmpc_threadprivate_free(k->copies);
     ort_mem_free(k->inner_threads);
-    ort_lock(&numbers_lock);
+    ort_own_lock(&numbers_lock);
     taken[k->number / 64] &= ~(UINT64_C(1) << (k->number % 64));
-    ort_unlock(&numbers_lock);
+    ort_own_unlock(&numbers_lock);
     ort_mem_free(k);
 }
 
@@ -94,10 +94,10 @@ PS_EXPORT int32_t __kmpc_ok_to_fork(PS_UNUSED struct kmpc_location *where) { ret
 static int32_t count_numbers(void)
 {
     int32_t n = 0;
-    ort_lock(&numbers_lock);
+    ort_own_lock(&numbers_lock);
     for (size_t w = 0; w < words; w++)
         n += __builtin_popcountll(taken[w]);
-    ort_unlock(&numbers_lock);
+    ort_own_unlock(&numbers_lock);
     return n > 0 ? n : 1;
 }
 PS_EXPORT int32_t __kmpc_global_num_threads(PS_UNUSED struct kmpc_location *where) { return count_numbers(); }

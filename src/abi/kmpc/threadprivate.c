@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "kmpc.h"
-#include "lock.h"
+#include "own_lock.h"
 #include "reserve.h"
 
 struct variable {
@@ -33,7 +33,7 @@ struct kmpc_threadprivate {
     void *copy;
 };
 
-static _Atomic uint32_t lock;
+ORT_OWN_LOCK(lock)
 static struct variable *variables;
 
 static void *get(size_t bytes)
@@ -60,12 +60,12 @@ PS_EXPORT void __kmpc_threadprivate_register(PS_UNUSED struct kmpc_location *at,
                                              void (*destroy)(void *))
 {
     KMPC_NOT_NULL(at, address, "the variable");
-    ort_lock(&lock);
+    ort_own_lock(&lock);
     struct variable *v = find_locked(address);
     v->construct = construct;
     v->construct_copy = copy;
     v->destroy = destroy;
-    ort_unlock(&lock);
+    ort_own_unlock(&lock);
 }
 
 PS_EXPORT void __kmpc_threadprivate_register_vec(PS_UNUSED struct kmpc_location *at, void *address,
@@ -74,13 +74,13 @@ PS_EXPORT void __kmpc_threadprivate_register_vec(PS_UNUSED struct kmpc_location 
                                                  size_t elements)
 {
     KMPC_NOT_NULL(at, address, "the variable");
-    ort_lock(&lock);
+    ort_own_lock(&lock);
     struct variable *v = find_locked(address);
     v->elements = elements;
     v->construct_array = construct;
     v->construct_copy_array = copy;
     v->destroy_array = destroy;
-    ort_unlock(&lock);
+    ort_own_unlock(&lock);
 }
 
 static void begin(const struct variable *v, void *copy, size_t bytes)
@@ -99,13 +99,13 @@ static void begin(const struct variable *v, void *copy, size_t bytes)
 
 static struct variable *known(void *address, size_t bytes)
 {
-    ort_lock(&lock);
+    ort_own_lock(&lock);
     struct variable *v = find_locked(address);
     if (v->bytes == NULL) {
         v->bytes = get(bytes != 0 ? bytes : 1);
         memcpy(v->bytes, address, bytes);
     }
-    ort_unlock(&lock);
+    ort_own_unlock(&lock);
     return v;
 }
 
