@@ -141,6 +141,15 @@ struct ort_depend_successor *ort_depend_successors(struct ort_task *t)
 
 static bool is_finished(struct ort_depend_node *node) { return ps_load_acquire(&node->finished); }
 
+/* Finished, and dropped from the table therefore: what the caller submits from now on is behind it. */
+static inline bool is_over(struct ort_depend_node *node)
+{
+    bool over = is_finished(node);
+    if (over)
+        ps_race_acquire(node);
+    return over;
+}
+
 static void add_successor_locked(struct ort_depend_node *node, struct ort_depend_node *successor)
 {
     if (node->n == node->capacity) {
@@ -242,11 +251,11 @@ static void set_free(struct node_set *set)
     *set = (struct node_set){.n = 0};
 }
 
-static void set_prune(struct node_set *set)
+static PS_NOINLINE void set_prune(struct node_set *set)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < set->n; i++) {
-        if (is_finished(set->v[i]))
+        if (is_over(set->v[i]))
             drop(set->v[i]);
         else
             set->v[kept++] = set->v[i];
@@ -318,7 +327,7 @@ static bool entry_is_over(struct entry *e)
 {
     set_prune(&e->last);
     set_prune(&e->before);
-    return !e->last.n && !e->before.n && (!e->out || is_finished(e->out));
+    return !e->last.n && !e->before.n && (!e->out || is_over(e->out));
 }
 
 /* Drops what is over, then doubles if that was not much. */
@@ -455,6 +464,7 @@ bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const stru
         struct ort_depend d = list->get(list->list, i);
         insert_one(table, &d, node);
     }
+    ps_race_release(&node->missing); /* the caller is behind predecessors that were over */
     return ps_sub_seq(&node->missing, 1) == 1;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define N 64
 static long plain[N], counted, in_critical, locked, in_order, chain[N];
@@ -70,6 +71,34 @@ static long fibonacci(int n)
     b = fibonacci(n - 2);
 #pragma omp taskwait
     return a + b;
+}
+
+/* A task whose predecessor is over, as a rule, when it comes; and one that comes after a table's entries have been dropped. */
+static void late_tasks(void)
+{
+    long of[40] = {0}, from = 0, to = 0;
+    int done = 0;
+    for (int i = 0; i < 20; i++) {
+        __atomic_store_n(&done, 0, __ATOMIC_RELAXED);
+#pragma omp task depend(out : from) shared(from, done)
+        {
+            from++;
+            __atomic_store_n(&done, 1, __ATOMIC_RELAXED);
+        }
+        while (!__atomic_load_n(&done, __ATOMIC_RELAXED)) {
+#pragma omp taskyield
+        }
+        usleep(200);
+        for (int k = 0; i % 4 == 3 && k < 40; k++) {
+#pragma omp task depend(out : of[k]) shared(of)
+            of[k]++;
+        }
+#pragma omp task depend(in : from) depend(out : to) shared(from, to)
+        to = from;
+    }
+#pragma omp taskwait
+    if (to != 20 || of[39] != 5)
+        fail("late dependences");
 }
 
 static void tasks(void)
@@ -196,6 +225,7 @@ int main(void)
             loops();
 #pragma omp single
             tasks();
+            late_tasks();
         }
     }
     if (sum != 80 || locked != 160 || counted != 80 || in_critical != 80 || in_order != N * (N - 1) / 2 ||
