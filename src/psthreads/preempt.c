@@ -14,7 +14,8 @@
  *
  * Limits: a root's kernel thread on which the program has blocked every signal cannot be interrupted. System calls that no restart
  * is defined for (poll, nanosleep, semtimedop) return EINTR as with any handled signal. Not under ThreadSanitizer, which
- * delivers signals when it likes.
+ * delivers signals when it likes; nor under Valgrind, whose return from a handler brings the thread pointer of the kernel thread that was interrupted
+ * to the one that runs now (3.19: two kernel threads with one's storage).
  *
  * Rejected: roots that sleep while their vp is carried on by another kernel thread (two system calls for each wait of a root, which is
  * the first thread of every outermost team); running the root elsewhere (its kernel thread's storage, number and mask are
@@ -101,6 +102,6 @@ static bool give_way(void *frame)
 
 void progress_preempt(struct vp *vp)
 {
-    if (!PS_TSAN && !ps_race_watched())
+    if (!PS_TSAN && !ps_race_watched() && !san_valgrind())
         os_interrupt(ps_load_relaxed(&vp->tid), give_way);
 }
