@@ -20,7 +20,7 @@ static volatile unsigned first, second; /* equal, but while the lock is held */
 static _Atomic uint32_t words[3];
 ORT_CHILD_FREES(words_of_a_child, &words[0], 2, sizeof words[0])
 
-static _Atomic int stop;
+static _Atomic int stop, begun;
 static void *busy(void *arg)
 {
     while (!ps_load_acquire(&stop)) {
@@ -30,6 +30,7 @@ static void *busy(void *arg)
             ;
         second++;
         ort_own_unlock(&pair_lock);
+        ps_store_release(&begun, 1);
     }
     return arg;
 }
@@ -42,7 +43,7 @@ static void a_child_finds_them_free(void **state)
         assert_true(ort_lock_try(&words[i]));
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, busy, NULL), 0);
-    while (second == 0)
+    while (!ps_load_acquire(&begun))
         usleep(100);
     for (int i = 0; i < 50; i++) {
         pid_t child = fork();
