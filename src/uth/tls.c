@@ -142,6 +142,8 @@ static struct uth_tls *make(void)
     tls->fresh = true;
     write_descriptor(tls);
     ps_spin_lock(&lock);
+    if (clock_ns == 0)
+        clock_ns = os_now_ns(); /* the first of all: nothing is old yet */
     tls->since_ns = clock_ns;
     tls->next_of_all = all;
     tls->link_of_all = &all;
