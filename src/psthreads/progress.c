@@ -22,7 +22,8 @@
 #define GIVEN_AWAY_NS UINT64_C(50000)
 #define BURST_MAX 64
 #define MONITOR_TRIES 3
-#define WHERE_TRIES 3 /* stalls whose place could not be told, before one is reported without */
+#define STACK_BYTES ((size_t)256 * 1024) /* paths, for the quota; an address sanitizer doubles them */
+#define WHERE_TRIES 3                    /* stalls whose place could not be told, before one is reported without */
 
 struct ps_progress ps_progress;
 
@@ -242,7 +243,7 @@ static void wake_monitor(void)
             if (i)
                 os_park(&alive, STARTING, PROGRESS_TICK_NS);
             os_signals_keep(); /* for spares, which run the program's code and begin with the monitor's mask, all blocked */
-            err = os_thread_start(&thread, progress_main, NULL, (size_t)64 * 1024, true);
+            err = os_thread_start(&thread, progress_main, NULL, STACK_BYTES, true);
         }
         bind_lower();
         if (err)
