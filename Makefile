@@ -33,7 +33,7 @@ help:
 ## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; at most a quarter of an hour;
 ##                   KEEP=1: the table goes into docs/programs.md; tools/programs/run --quick: less)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
-## make shake        the same where atomic operations now and then wait first (src/base/shake.h; half an hour)
+## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower there)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
 ##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
 ## make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
