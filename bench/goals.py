@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import re
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -32,7 +31,7 @@ def read_arguments():
     parser.add_argument("--out", type=Path, help="results folder (default: BUILD/bench/results)")
     parser.add_argument("--quick", action="store_true", help="shorter samples, three rounds, at most about five minutes")
     parser.add_argument("--minutes", type=float, help="time after which nothing new is begun (default: 22; quick: 4.5)")
-    parser.add_argument("--rounds", type=int, help="at most so many (default: 9; quick: 3)")
+    parser.add_argument("--rounds", type=int, help="at most so many (default: 50; quick: 3)")
     parser.add_argument("--rows", default="", help="regular expression: only these rows")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=LIBRARY")
     return parser.parse_args()
@@ -70,7 +69,7 @@ class Measuring:
         measured, why = job.run(peer, self.limit)
         self.took[key] = time.monotonic() - start
         for measure, value in measured.items():
-            self.values.setdefault(measure, {}).setdefault(peer.name, []).append(value)
+            self.values.setdefault(measure, {}).setdefault(peer.name, {})[this_round] = value
         if why:
             self.failed[key], self.failures[key] = why, self.failures.get(key, 0) + 1
         say(f"[round {this_round + 1}] {job.name + ', ' + peer.label:34} {self.took[key]:5.1f} s   "
@@ -161,7 +160,7 @@ def table(rows, judged, values, peers):
             lines += ["", group]
         ours = f"{value_text(values, row, next(p for p in peers if p.name == OURS))} {j['text']}".strip()
         if row.measure == "line round trip":
-            ours = number(statistics.median(values[row.measure]["machine"])) if row.measure in values else ""
+            ours = number(verdict.median(values[row.measure]["machine"])) if row.measure in values else ""
         others = "  ".join(f"{p.name} {value_text(values, row, p)}" + (f" ({ratio_text(j['ratios'][p.name])}x)" if p.name in j["ratios"] else "")
                            for p in peers if p.name not in (OURS, "machine", g.DIRECT) and row.measure and value_text(values, row, p))
         lines.append(f"  {row.title:26} {j['verdict'] if row.goal else '':8} {row.unit:8} {ours:34} {others}".rstrip())
@@ -193,9 +192,9 @@ def make_peers(a):
     return found, libraries
 
 
-HEAD = """The time is the median of the rounds [with the 95% interval of that median]; (x): how many times better ours is. A goal is met
-where the whole interval of the ratio is on its side, not met where none of it is, noise between. Of a nest, the lesser of two ratios
-counts: that of what each measurer saw, and that of the wall clock's time for all of them.
+HEAD = """The time is the median of the rounds [with the 95% interval of that median]; (x): how many times better ours is, the median of the rounds'
+ratios. A goal is met where the whole 95% interval of the ratio is on its side, not met where none of it is, noise between. Of a nest, the
+lesser of two ratios counts: that of what each measurer saw, and that of the wall clock's time for all of them.
 """
 
 
@@ -213,7 +212,7 @@ def main():
         raise SystemExit(f"no row matches '{a.rows}'")
     machine = harness.machine_line()
     say(machine)
-    m = Measuring(jobs, peers.list, a.minutes or (4.5 if a.quick else 22), a.rounds or (3 if a.quick else 9), 15 if a.quick else 40)
+    m = Measuring(jobs, peers.list, a.minutes or (4.5 if a.quick else 22), a.rounds or (3 if a.quick else 50), 15 if a.quick else 40)
     rounds = m.run()
     judged = [judge_row(r, m.values) for r in rows]
     how = f"{machine}; {rounds} whole rounds, {(time.monotonic() - m.start) / 60:.0f} minutes, load {os.getloadavg()[0]:.1f} at the end"

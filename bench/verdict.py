@@ -1,7 +1,9 @@
-"""From the runs' values to a verdict: ratios of medians, with intervals.
+"""From the runs' values to a verdict: ratios with intervals.
 
-A value a run; its runs stand in rounds that are far apart in time. The interval is the bootstrap's: medians of the runs drawn
-again, with a fixed seed, so that the same values give the same verdict. 95% of the draws lie inside."""
+Values are {round: value}. In a round the peers run one after another, and rounds are far apart in time: the machine's state (two processors
+that are one core's or two cores', the neighbours) is the same within most rounds and another from round to round. So two peers are compared
+round by round: the ratio is the median of the rounds' ratios. The interval is the bootstrap's: medians of the rounds drawn again, with a
+fixed seed, so that the same values give the same verdict. 95% of the draws lie inside."""
 
 import random
 import statistics
@@ -16,8 +18,13 @@ def interval(draws):
     return draws[int(0.025 * len(draws))], draws[min(len(draws) - 1, int(0.975 * len(draws)))]
 
 
+def median(values):
+    return statistics.median(values.values())
+
+
 def median_interval(values):
     """(median, low, high)"""
+    values = [values[k] for k in sorted(values)]
     if len(values) == 1:
         return values[0], values[0], values[0]
     r = random.Random(1)
@@ -26,15 +33,12 @@ def median_interval(values):
 
 
 def ratio_interval(above, below, unit=""):
-    """How many times `above` is `below`: (ratio, low, high); None where both are too small to be compared."""
+    """How many times `above` is `below`: (ratio, low, high); None where both are too small to be compared, or no round has both."""
     least = RESOLUTION.get(unit, 0)
-    if statistics.median(above) <= least and statistics.median(below) <= least:
+    both = sorted(set(above) & set(below))
+    if not both or (median(above) <= least and median(below) <= least):
         return None
-    above, below = [max(v, least, 1e-9) for v in above], [max(v, least, 1e-9) for v in below]
-    r = random.Random(1)
-    draws = [statistics.median(r.choices(above, k=len(above))) / statistics.median(r.choices(below, k=len(below)))
-             for _ in range(DRAWS)]
-    return (statistics.median(above) / statistics.median(below), *interval(draws))
+    return median_interval({k: max(above[k], least, 1e-9) / max(below[k], least, 1e-9) for k in both})
 
 
 def judge(ratio, wanted):

@@ -10,21 +10,33 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import verdict as v
 
 
+def ratio(above, below):
+    return v.ratio_interval(dict(enumerate(above)), dict(enumerate(below)), "us")
+
+
 class Verdicts(unittest.TestCase):
     def test_clearly_met_missed_and_between(self):
         ours = [1.0, 1.1, 0.9, 1.0, 1.05]
-        self.assertEqual(v.judge(v.ratio_interval([x * 4 for x in ours], ours, "us"), 3), v.MET)
-        self.assertEqual(v.judge(v.ratio_interval([x * 2 for x in ours], ours, "us"), 3), v.MISSED)
-        self.assertEqual(v.judge(v.ratio_interval([2, 4, 3, 2.5, 3.5], ours, "us"), 3), v.NOISE)
+        self.assertEqual(v.judge(ratio([x * 4 for x in ours], ours), 3), v.MET)
+        self.assertEqual(v.judge(ratio([x * 2 for x in ours], ours), 3), v.MISSED)
+        self.assertEqual(v.judge(ratio([2, 4, 3, 2.5, 3.5], ours), 3), v.NOISE)
 
     def test_one_disturbed_run_does_not_decide(self):
-        self.assertEqual(v.judge(v.ratio_interval([4.0] * 7, [1.0] * 6 + [500.0], "us"), 3), v.MET)
+        self.assertEqual(v.judge(ratio([4.0] * 7, [1.0] * 6 + [500.0]), 3), v.MET)
+
+    def test_a_machine_in_two_states_is_compared_within_each(self):
+        ours, theirs = [1.0, 4.0, 1.1, 3.9, 1.0, 4.1], [2.0, 8.1, 2.2, 7.8, 2.1, 8.0]
+        self.assertEqual(v.judge(ratio(theirs, ours), 1.9), v.MET)
+
+    def test_only_rounds_that_have_both_are_compared(self):
+        self.assertAlmostEqual(v.ratio_interval({0: 9.0, 2: 4.0, 3: 4.0}, {1: 50.0, 2: 2.0, 3: 2.0})[0], 2)
+        self.assertIsNone(v.ratio_interval({0: 1.0}, {1: 1.0}))
 
     def test_too_small_to_compare(self):
-        self.assertIsNone(v.ratio_interval([0.001] * 3, [0.0005] * 3, "us"))
+        self.assertIsNone(ratio([0.001] * 3, [0.0005] * 3))
         self.assertEqual(v.judge(None, 1), v.NOISE)
         # an overhead below zero counts as the resolution, not as infinitely fast
-        self.assertAlmostEqual(v.ratio_interval([0.2] * 3, [-0.1] * 3, "us")[0], 100)
+        self.assertAlmostEqual(ratio([0.2] * 3, [-0.1] * 3)[0], 100)
 
     def test_rows_of_several_conditions(self):
         self.assertEqual(v.worst([v.MET, v.NOISE]), v.NOISE)
