@@ -55,8 +55,7 @@ static void spare_ended(struct vp *vp)
 void *vp_worker_main(void *arg)
 {
     struct vp *vp = arg;
-    char name[16] = "psthreads-vp";
-    os_thread_name(name);
+    os_thread_name(vp->is_spare ? "psthreads-spare" : "psthreads-vp");
     uth_overflow_thread_init();
     vp_carry(vp);
     if (uth_adopt(&vp->native) != 0)
