@@ -1,12 +1,9 @@
 /* However deep and wide the nesting is, the process has at most one kernel thread for each vp and one for each foreign caller,
- * and the monitor, which has its starter's name at first. Not counted are spares, where a loaded machine makes a member look
- * stuck; they have the monitor's name at first. libgomp has a kernel thread for each OpenMP thread. */
+ * and the monitor where it has just been started (see kernel_threads.h). libgomp has a kernel thread for each OpenMP thread. */
 #include "check.h"
+#include "kernel_threads.h"
 
-#include <dirent.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <string.h>
 
 #define FOREIGN 3
 #define DEPTH 6
@@ -14,36 +11,12 @@
 
 static long most;
 
-/* Not so: a kernel thread that has ended by now, too. */
-static bool is_counted(const char *thread)
-{
-    char path[300], name[32] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%s/comm", thread);
-    FILE *f = fopen(path, "r");
-    if (f == NULL || fgets(name, sizeof name, f) == NULL)
-        name[0] = '\0';
-    if (f != NULL)
-        fclose(f);
-    return name[0] != '\0' && strcmp(name, "psthreads-mon\n") != 0 && strcmp(name, "psthreads-spare\n") != 0;
-}
-
-static long count_kernel_threads(void)
-{
-    long n = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    CHECK(tasks != NULL);
-    for (struct dirent *e; (e = readdir(tasks)) != NULL;)
-        n += e->d_name[0] != '.' && is_counted(e->d_name);
-    closedir(tasks);
-    return n;
-}
-
 static void nest(int depth, long *leaves)
 {
     if (depth == 0) {
         __atomic_add_fetch(leaves, 1, __ATOMIC_RELAXED);
         if (omp_get_ancestor_thread_num(1) == 0 && omp_get_thread_num() == WIDTH - 1) {
-            long n = count_kernel_threads(), seen = __atomic_load_n(&most, __ATOMIC_RELAXED);
+            long n = count_kernel_threads(0), seen = __atomic_load_n(&most, __ATOMIC_RELAXED);
             while (n > seen && !__atomic_compare_exchange_n(&most, &seen, n, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
                 continue;
         }
