@@ -28,6 +28,7 @@ static void hand_made_barriers_open(void **state)
     for (unsigned vps = 1; vps <= 2; vps++) {
         with_vps(vps);
         enum { N = 9 };
+        ps_store_relaxed(&ps_progress.spares_most, 0);
         for (int round = 0; round < 2; round++) {
             ps_store_relaxed(&arrived, 0);
             for (unsigned i = 0; i < N; i++) {
@@ -38,8 +39,8 @@ static void hand_made_barriers_open(void **state)
             psthread_waitall();
             assert_int_equal(ps_load_relaxed(&arrived), N);
         }
-        assert_true(ps_load_relaxed(&ps_progress.spares_most) >= N - vps);
         CHECK(psthread_finalize() == 0);
+        assert_true(ps_load_relaxed(&ps_progress.spares_most) >= N - vps); /* counted once they have started */
         assert_int_equal(ps_load_relaxed(&ps_progress.spares), 0);
     }
 }
@@ -76,7 +77,7 @@ static void blocking_reads_do_not_hold_writers_up(void **state)
     close(fds[1]);
 }
 
-/* Spares go when nothing starves: their number falls back to none. */
+/* Spares go when nothing starves: their number falls back to none, or this hangs. */
 static void spares_retire(void **state)
 {
     (void)state;
@@ -88,12 +89,10 @@ static void spares_retire(void **state)
         CHECK(psthread_enqueue(t, 0) == 0);
     }
     psthread_waitall();
-    for (int i = 0; i < 2000 && ps_load_relaxed(&ps_progress.spares); i++)
+    while (ps_load_relaxed(&ps_progress.spares))
         usleep(1000);
-    assert_int_equal(ps_load_relaxed(&ps_progress.spares), 0);
-    for (int i = 0; i < 2000 && ps_load_relaxed(&ps_progress.armed); i++)
+    while (ps_load_relaxed(&ps_progress.armed)) /* a process at rest is not woken */
         usleep(1000);
-    assert_int_equal(ps_load_relaxed(&ps_progress.armed), 0); /* a process at rest is not woken */
     CHECK(psthread_finalize() == 0);
 }
 
@@ -120,7 +119,7 @@ static void spares_are_bounded_and_shrink(void **state)
             CHECK(psthread_enqueue(t, 0) == 0);
         }
         unsigned most = 0;
-        for (int i = 0; i < 20 || (most < MOST && i < 5000); i++) {
+        for (int i = 0; i < 20 || most < MOST; i++) {
             unsigned now = ps_load_relaxed(&ps_progress.spares);
             most = now > most ? now : most;
             usleep(2000);
@@ -128,9 +127,8 @@ static void spares_are_bounded_and_shrink(void **state)
         assert_int_equal(most, MOST);
         ps_store_release(&go, true);
         psthread_waitall();
-        for (int i = 0; i < 5000 && ps_load_relaxed(&ps_progress.spares); i++)
+        while (ps_load_relaxed(&ps_progress.spares))
             usleep(1000);
-        assert_int_equal(ps_load_relaxed(&ps_progress.spares), 0);
     }
     CHECK(psthread_finalize() == 0);
 }
