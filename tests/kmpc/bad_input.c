@@ -197,7 +197,6 @@ static void call(const struct entry *e, size_t which, uintptr_t value)
     memcpy(&f, &found, sizeof f);
     for (size_t i = 0; e->parameters[i] != '\0'; i++)
         a[i] = i == which ? value : good(e->parameters[i]);
-    alarm(20);
     f(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
     _exit(0);
 }

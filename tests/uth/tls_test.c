@@ -437,7 +437,6 @@ static void fork_inside(void *carrier_tp)
         pthread_t thread;
         void *result = NULL;
         uth_tls_after_fork_in_child(carrier_tp);
-        alarm(20);
         bool ok = number == 99 && getpid() == os_thread_id() &&
                   pthread_create(&thread, NULL, child_thread, &number) == 0 && pthread_join(thread, &result) == 0 &&
                   result == &number && number == 99;
@@ -483,7 +482,6 @@ static void test_fork_loses_caches(void **state)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
         uth_tls_after_fork_in_child(NULL);
         struct uth_tls *again = uth_tls_get();
         run_in(again, allocate, NULL);
