@@ -40,19 +40,12 @@ int main(int argc, char **argv)
     come_and_go(count / 4);
     struct usage before = usage_now(), after;
     come_and_go(count);
-    for (
-        int i = 0; i < 200;
-        i++) { /* pools of other runtimes end a little later, and our monitor has a file open while it reads the quota */
-        after = usage_now();
-        if (after.kernel_threads <= before.kernel_threads + 2 && after.files <= before.files)
-            break;
+    /* Pools of other runtimes end a little later, and our monitor has a file open while it reads the quota. It hangs where more is left. */
+    while (after = usage_now(), after.kernel_threads > before.kernel_threads + 2 || after.files > before.files)
         usleep(10000);
-    }
     printf("resident %ld -> %ld KiB, maps %ld -> %ld, files %ld -> %ld, kernel threads %ld -> %ld\n",
            before.resident_kib, after.resident_kib, before.maps, after.maps, before.files, after.files,
            before.kernel_threads, after.kernel_threads);
-    CHECK(after.files <= before.files);
-    CHECK(after.kernel_threads <= before.kernel_threads + 2);
     CHECK(after.maps <= before.maps + 40);
     CHECK(after.resident_kib <= before.resident_kib + 4096);
     return 0;
