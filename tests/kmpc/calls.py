@@ -22,7 +22,7 @@ def counted(program, folder, n, scratch):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_", "LD_", "PSTHREADS_"))}
     env.update(LD_LIBRARY_PATH=folder, LD_BIND_NOW="1", PSTHREADS_NUM_VPS="1", PSTHREADS_MAX_SPARES="0")
     done = subprocess.run(["valgrind", "-q", "--tool=callgrind", "--toggle-collect=measured_*", f"--callgrind-out-file={out}", program, str(n)],
-                          env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True)
+                          env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         sys.exit(f"under {folder}: exit status {done.returncode}\n{done.stdout}")
     names, costs, calls, callee = {}, {}, 0, ""

@@ -30,7 +30,7 @@ def run(program, folder, settings):
     env.update(settings, LD_LIBRARY_PATH=folder)
     asked = ["asked"] if "asked" in settings else []
     env.pop("asked", None)
-    done = subprocess.run([program, *asked], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    done = subprocess.run([program, *asked], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.stdout.decode(errors="replace").splitlines()
 
 

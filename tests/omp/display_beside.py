@@ -50,7 +50,7 @@ def run(program, mode, folder, settings):
     env.update(settings)
     if folder:
         env["LD_LIBRARY_PATH"] = folder
-    done = subprocess.run([program, mode], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    done = subprocess.run([program, mode], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return [re.sub(r"^  \[[^]]*\] ", "  ", line) for line in done.stdout.decode(errors="replace").splitlines() if " _OPENMP = " not in line]
 
 

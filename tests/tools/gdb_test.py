@@ -17,7 +17,7 @@ def gdb(arguments, commands, folder):
     command = ["gdb", "-q", "-nx", "-batch", "-iex", f"add-auto-load-safe-path {folder}", *arguments]
     for c in commands:
         command += ["-ex", c]
-    return subprocess.run(command, capture_output=True, text=True, timeout=50, env={**os.environ, "LD_LIBRARY_PATH": ""})
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LD_LIBRARY_PATH": ""})
 
 
 def problems(text, stripped):
