@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     (void)argc;
     need_env(argv, "OMP_CANCELLATION", "true");
     CHECK(omp_get_cancellation());
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 6; round++) {
 #pragma omp parallel num_threads(4)
         {
             for (int i = 0; i < 5; i++) {

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#define ROUNDS 3000
+#define ROUNDS 500
 #define MEMBERS 4
 
 static void race(void)
