@@ -20,7 +20,7 @@ def counted(program, folder, n, scratch):
     """({kind: instructions}, calls) below the functions measured_..."""
     out = os.path.join(scratch, "out")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_", "LD_", "PSTHREADS_"))}
-    env.update(LD_LIBRARY_PATH=folder, LD_BIND_NOW="1", PSTHREADS_NUM_VPS="1", PSTHREADS_MAX_SPARES="0")
+    env.update(LD_LIBRARY_PATH=folder, LD_BIND_NOW="1", PSTHREADS_NUM_VPS="1")
     done = subprocess.run(["valgrind", "-q", "--tool=callgrind", "--toggle-collect=measured_*", f"--callgrind-out-file={out}", program, str(n)],
                           env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
