@@ -140,7 +140,7 @@ static unsigned limited(struct ort_group *group, unsigned limit, unsigned n)
     return granted;
 }
 
-unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads)
+static PS_ALWAYS_INLINE unsigned size(const struct ort_thread *t, unsigned num_threads)
 {
     const struct ort_icv *icv = ort_icv(t);
     unsigned n = num_threads != 0 ? num_threads : icv->nthreads;
@@ -151,9 +151,11 @@ unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads)
     return n;
 }
 
+unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads) { return size(t, num_threads); }
+
 unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads)
 {
-    unsigned n = ort_parallel_size(t, num_threads), limit = ort_icv(t)->thread_limit;
+    unsigned n = size(t, num_threads), limit = ort_icv(t)->thread_limit;
     if (limit == UINT_MAX)
         return n;
     uint32_t busy = ps_load_relaxed(&t->team->contention->busy);
@@ -174,7 +176,7 @@ static PS_COLD void shrunk(unsigned wanted, unsigned got, const char *why)
 static struct ort_team *block(struct ort_thread *t, unsigned *n)
 {
     struct ort_team *team = t->hot;
-    if (PS_LIKELY(team != NULL && team->n_max >= *n))
+    if (team != NULL && team->n_max >= *n)
         return team;
     unsigned wanted = *n, most = team != NULL ? team->n_max : 0;
     struct ort_team *larger = NULL;
@@ -227,13 +229,13 @@ static struct ort_icv *inherit(struct ort_team *team, struct ort_icv *icv)
     return own;
 }
 
-/* The block for a region of *n members that t asks for, and how many it gets. *counted: they are in the group's account. */
-static struct ort_team *admit(struct ort_thread *t, unsigned *n, bool *counted)
+/* As admit, where the block is new or too small, or the thread limit is set. */
+static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, unsigned *n, bool *counted)
 {
     const struct ort_icv *icv = ort_icv(t);
     struct ort_group *group = t->team->contention;
     *counted = *n > 1 && icv->thread_limit != UINT_MAX;
-    if (PS_UNLIKELY(*counted))
+    if (*counted)
         *n = limited(group, icv->thread_limit, *n);
     unsigned wanted = *n;
     if (PS_UNLIKELY(*n > ORT_THREADS_MAX)) {
@@ -242,23 +244,36 @@ static struct ort_team *admit(struct ort_thread *t, unsigned *n, bool *counted)
     }
     struct ort_team *team = block(t, n);
     if (*n > 1) {
-        if (PS_UNLIKELY(!team->ee_ready)) {
+        if (!team->ee_ready) {
             ee_team_init(&team->ee, &ops, &team->threads[0].member, sizeof(struct ort_thread), team->n_max);
             team->ee_ready = true;
         }
         *n = ee_team_reserve(&team->ee, *n); /* says itself why there are fewer */
     }
-    if (PS_UNLIKELY(*counted && *n < wanted))
+    if (*counted && *n < wanted)
         ps_sub_relaxed(&group->busy, wanted - *n);
     return team;
 }
 
-unsigned ort_parallel_start(const struct ort_parallel *region)
+/* The block for a region of *n members that t asks for, and how many it gets. *counted: they are in the group's account. */
+static PS_ALWAYS_INLINE struct ort_team *admit(struct ort_thread *t, unsigned *n, bool *counted)
+{
+    struct ort_team *team = t->hot;
+    if (PS_UNLIKELY(team == NULL || !team->ee_ready || *n > team->n_max || ort_icv(t)->thread_limit != UINT_MAX))
+        return admit_slowly(t, n, counted);
+    *counted = false;
+    if (*n > 1)
+        *n = ee_team_reserve(&team->ee, *n);
+    return team;
+}
+
+/* Returns the team, whose member 0 the caller is now. Inlined, as end is: the two ways to open a region are called once a region. */
+static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region)
 {
     struct ort_thread *t = ort_self();
     struct ort_team *outer = t->team;
     struct ort_icv *icv = ort_icv(t);
-    unsigned n = ort_parallel_size(t, region->num_threads);
+    unsigned n = size(t, region->num_threads);
     bool counted;
     struct ort_team *team = admit(t, &n, &counted);
     ps_update(team->fn, region->fn);
@@ -294,13 +309,12 @@ unsigned ort_parallel_start(const struct ort_parallel *region)
     else
         ee_set_local(&team->threads[0]);
     ort_member_begin(&team->threads[0]);
-    return n;
+    return team;
 }
 
-void ort_parallel_end(void)
+static PS_ALWAYS_INLINE void end(struct ort_team *team)
 {
-    struct ort_thread *m = ort_self();
-    struct ort_team *team = m->team;
+    struct ort_thread *m = &team->threads[0];
     struct ort_thread *parent = team->parent;
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_member_ends(m);
@@ -325,13 +339,17 @@ void ort_parallel_end(void)
         ort_tool_region_ends(parent, team);
 }
 
+unsigned ort_parallel_start(const struct ort_parallel *region) { return start(region)->n; }
+void ort_parallel_end(void) { end(ort_self()->team); }
+
 unsigned ort_parallel(const struct ort_parallel *region)
 {
-    unsigned n = ort_parallel_start(region);
+    struct ort_team *team = start(region);
+    unsigned n = team->n;
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_run(region->fn, region->data);
     else
         region->fn(region->data);
-    ort_parallel_end();
+    end(team);
     return n;
 }
