@@ -1,9 +1,10 @@
 /* Crumbs: members so short that the parent runs them all sooner by itself than together with others.
  *
  * A member that another vp takes costs the lines that move there and back, some hundred nanoseconds; called by its parent it costs 20. So where
- * the members of an outermost region, more of them than vps, take less than that each, help makes the region slower. A team learns it:
+ * the members of an outermost region take less than that each, help makes the region slower, be it a vp for each. A team learns it:
  *   WATCHED  regions are offered as ever, and timed. After so many crumbs (`left`), the last PS_CRUMBS_TRIES of them in a row and added up:
- *   TRIED    as many are kept to the parent. Is what help gains less than an eighth of that: KEPT, else WATCHED for twice as long as before
+ *   TRIED    as many are kept to the parent. Is what help gains less than an eighth of that: KEPT, else WATCHED for twice as long as before;
+ *            also where one of them is no crumb any more, since its members may wait for each other
  *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it off; and after a
  *            few thousand regions in any case: WATCHED
  * Kept means: no mail, and the parent's vp asks thieves to leave its queue alone (vp->keeps). They look all the same every ten microseconds or so, and where
@@ -12,7 +13,7 @@
  * stand back for other kernel threads, as little as if they had work. An idle vp parks only when all queues are empty, as ever, and who inserts wakes
  * one where nobody searches: so one who looks is always there.
  *
- * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: two readings of the cycle counter a region.
+ * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: a reading of the cycle counter more than a region has anyway, and about 40 instructions.
  * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are); an end of KEPT at the first slow region (an interrupt
  * every millisecond); claims from both ends, so that members stay where they ran last (no gain, bench/NOTES.md). */
 #ifndef PS_CRUMBS_H
@@ -58,13 +59,12 @@ static inline void ps_crumbs_failed(struct ps_crumbs *c)
     ps_crumbs_watch(c);
 }
 
-/* A region that is no crumb, or was interrupted, while they are counted: those whose times are added up must come in a row. */
+/* WATCHED: a region that is no crumb, or was interrupted, while they are counted: those whose times are added up must come in a row. */
 static inline void ps_crumbs_long(struct ps_crumbs *c)
 {
-    if (c->state == PS_CRUMBS_WATCHED && c->left > PS_CRUMBS_TRIES) {
+    if (c->left > PS_CRUMBS_TRIES) {
         c->left += c->left <= 2 * PS_CRUMBS_TRIES << c->doublings ? 4 : 0;
     } else {
-        c->state = PS_CRUMBS_WATCHED;
         c->left = PS_CRUMBS_TRIES + 4;
         c->sum = 0;
     }
@@ -100,7 +100,10 @@ static inline void ps_crumbs_end(struct ps_crumbs *c, uint64_t cycles, uint64_t 
         return;
     }
     if (c->state != PS_CRUMBS_KEPT && cycles > most) {
-        ps_crumbs_long(c);
+        if (c->state == PS_CRUMBS_TRIED)
+            ps_crumbs_failed(c);
+        else
+            ps_crumbs_long(c);
         return;
     }
     c->slow = 0;

@@ -152,12 +152,8 @@ static enum uth_tls_mode tls_mode(void)
     return UTH_TLS_AUTO;
 }
 
-void ps_recheck_tls(void)
+static PS_NOINLINE void recheck_tls(struct vp *vp, uint64_t now)
 {
-    struct vp *vp = ps_vp();
-    uint64_t now = cpu_cycles();
-    if (PS_LIKELY(now - vp->rechecked_at < ps_rt.recheck_cycles))
-        return;
     vp->rechecked_at = now;
     dump_request_look();
     rest_remind(now);
@@ -167,6 +163,14 @@ void ps_recheck_tls(void)
     }
     if (uth_tls_recheck() && !ps_tls_on())
         ps_store_relaxed(&ps_rt.tls, true);
+}
+
+uint64_t ps_recheck_tls(struct vp *vp)
+{
+    uint64_t now = cpu_cycles();
+    if (PS_UNLIKELY(now - vp->rechecked_at >= ps_rt.recheck_cycles))
+        recheck_tls(vp, now);
+    return now;
 }
 
 static int start_locked(const psthread_config_t *config)
@@ -197,7 +201,7 @@ static int start_locked(const psthread_config_t *config)
     ps_rt.search_ns = settings.search_ns == UINT64_MAX ? DEFAULT_SEARCH_NS : settings.search_ns;
     ps_rt.search_learns = settings.search_ns == UINT64_MAX;
     ps_rt.block_on_idle = settings.passive;
-    ps_rt.crumbs_above = n == 1 || settings.passive ? UINT_MAX : (unsigned)n;
+    ps_rt.keeps_crumbs = n > 1 && !settings.passive;
     ps_rt.max_spares = config ? config->max_spares : settings.max_spares;
     progress_reset();
     ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;

@@ -19,7 +19,7 @@
  *  - member -> join: `left` is counted down with release (acq_rel), the parent reads 0 with acquire.
  *
  * Cost: fork: one lock and unlock of the parent's own queue (outermost: one compare-and-swap per idle vp instead). Member: one
- * fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one lock and unlock, one fetch-and-sub.
+ * fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one lock and unlock.
  *
  * Rejected: one ready thread per member (n insertions; the members' lines are touched by the parent twice);
  * counting the end of each member alone (one more atomic each). */
@@ -103,25 +103,20 @@ static unsigned post_mail(struct vp *self, struct ps_team *team, unsigned n)
     return next;
 }
 
-/* Whether the parent keeps an outermost region of n members to itself; tells the thieves. */
-static PS_NOINLINE bool keep(struct vp *vp, struct ps_team *team, unsigned n)
+/* Whether the parent keeps an outermost region of n members, which begins now, to itself; tells the thieves. */
+static PS_NOINLINE bool keep(struct vp *vp, struct ps_team *team, unsigned n, uint64_t now)
 {
     uint32_t keeps = ps_load_relaxed(&vp->keeps);
     bool kept = false;
-    if (n > ps_rt.crumbs_above && n <= PS_CRUMBS_MOST_MEMBERS) {
+    if (n <= PS_CRUMBS_MOST_MEMBERS) {
         kept = ps_crumbs_begin(&team->crumbs, n, keeps == PS_KEEPS_CALLED_OFF);
-        team->crumbs.began = cpu_cycles();
+        team->crumbs.began = now | 1;
     }
     if (kept)
         ps_store_relaxed(&vp->kept_regions, ps_load_relaxed(&vp->kept_regions) + 1);
     if (keeps != (kept ? PS_KEEPS_ALL : PS_KEEPS_NOTHING))
         ps_store_relaxed(&vp->keeps, kept ? PS_KEEPS_ALL : PS_KEEPS_NOTHING);
     return kept;
-}
-
-static inline bool may_keep(struct vp *vp, struct ps_team *team, unsigned n)
-{
-    return PS_UNLIKELY(n > ps_rt.crumbs_above || ps_load_relaxed(&vp->keeps) != PS_KEEPS_NOTHING) && keep(vp, team, n);
 }
 
 static PS_NOINLINE void kept_or_not(struct ps_team *team)
@@ -209,8 +204,9 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     if (san_any())
         make_fibers(team, n);
     unsigned next = 1;
+    uint64_t now = 0;
     if (outermost)
-        ps_recheck_tls(); /* objects may have been loaded since the last region */
+        now = ps_recheck_tls(vp); /* objects may have been loaded since the last region */
     if (PS_UNLIKELY(team->bound)) {
         fork_bound(vp, team, n);
         become_member(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
@@ -218,7 +214,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     }
     if (PS_UNLIKELY(team->unmailed > 0))
         team->unmailed--;
-    else if (outermost && !may_keep(vp, team, n))
+    else if (outermost && !(ps_rt.keeps_crumbs && keep(vp, team, n, now)))
         next = post_mail(vp, team, n);
     ps_store_relaxed(&team->spread, next == n);
     team->mailed = next > 1;
@@ -459,6 +455,10 @@ static bool run_the_rest(struct ps_team *team)
         units += run_member(ps_vp(), team, id, PS_T_CALLED | inherited);
     become_parent(ps_vp(), team);
     unpublish(team);
+    if (units == team->n && !ps_load_relaxed(&team->interrupted)) {
+        ps_store_relaxed(&team->left, 0); /* nobody else was in the region: who is, or adds an assistant, has a unit */
+        return true;
+    }
     return ps_sub_acq_rel(&team->left, units) == units;
 }
 
@@ -539,11 +539,11 @@ static PS_NOINLINE void help_first(struct ps_team *team)
     assist_oneself(team);
 }
 
-static void join(struct ps_team *team)
+static inline void join(struct vp *vp, struct ps_team *team)
 {
     struct ps_member *self = ps_team_member(team, 0);
     /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. */
-    bool room = (uintptr_t)__builtin_frame_address(0) >= ps_vp()->uth->call_floor &&
+    bool room = (uintptr_t)__builtin_frame_address(0) >= vp->uth->call_floor &&
                 !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
     ps_store_release(&self->done_in, team->region);
     ps_store_release(&team->joined_in, team->region);
@@ -564,8 +564,9 @@ static void join(struct ps_team *team)
 
 void ps_team_join(struct ps_team *team)
 {
-    int error = vp_errno(ps_vp()); /* members that are run as calls may share it */
-    join(team);
+    struct vp *vp = ps_vp();
+    int error = vp_errno(vp); /* members that are run as calls may share it */
+    join(vp, team);
     if (PS_UNLIKELY(team->crumbs.began != 0))
         kept_or_not(team);
     vp_set_errno(ps_vp(), error);

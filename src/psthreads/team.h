@@ -70,7 +70,6 @@ struct ps_team {
     uint32_t place;             /* with item.bound: all members' place, from 1; parent only */
     _Atomic uint32_t assisting; /* (shared) an assistant is on its way: at most one at a time */
     _Atomic bool had_tasks;     /* (shared) some region of this block was interrupted: see join */
-    struct ps_crumbs crumbs;    /* parent only */
     /* line 2: (shared) members and assistants not ended yet + those among them that look a last time * PS_TEAM_ENDING | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint64_t left;
     struct ps_queue *home;      /* the queue that the entry stands in; parent only */
@@ -86,6 +85,7 @@ struct ps_team {
     bool mailed; /* some member was offered by mail */
     uint32_t
         promised; /* stacks that its open region may need; the entity layer's, parent only: that reads `left` last as well */
+    struct ps_crumbs crumbs; /* parent only: written in each outermost region, hence here */
     /* line 3: the barrier (team_barrier.c) */
     PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
     _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */

@@ -147,7 +147,7 @@ struct ps_runtime {
     unsigned num_vps;       /* regular ones; constant after init */
     _Atomic uint32_t limit; /* of these, 0 .. limit-1 may carry work (rest.h) */
     size_t stack_size;
-    unsigned crumbs_above;   /* larger outermost regions may be kept to their parent (crumbs.h); constant after init */
+    bool keeps_crumbs;       /* outermost regions may be kept to their parent (crumbs.h); constant after init */
     unsigned spin_limit;     /* pauses worth about two context switches */
     uint64_t recheck_cycles; /* PS_RECHECK_NS in cpu_cycles */
     uint64_t search_ns;      /* how long an idle vp searches before it parks, at most */
@@ -217,8 +217,8 @@ void ps_thread_end_member(struct psthread *t);
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
 /* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last looked less
  * than PS_RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads meanwhile is not ordered
- * with the region anyway. */
-void ps_recheck_tls(void);
+ * with the region anyway. Returns what the cycle counter said. */
+uint64_t ps_recheck_tls(struct vp *vp);
 #define PS_RECHECK_NS 4000
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
 /* The root's kernel thread ends: its descriptor is given up. */

@@ -117,13 +117,29 @@ static void failures_make_it_rare(void **state)
     }
 }
 
+/* Members that wait for each other take a thief's time to look twice, where they are kept. */
+static void those_that_need_each_other_are_seldom_tried(void **state)
+{
+    (void)state;
+    struct ps_crumbs c = {0};
+    int kept = 0;
+    for (int i = 0; i < 200000; i++)
+        kept += region(&c, N, EMPTY_OFFERED, MOST + 1, false);
+    assert_in_range(kept, 1, 200000 / 2000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_regions_are_kept),      cmocka_unit_test(shared_ones_are_not),
-        cmocka_unit_test(long_ones_are_never_tried),   cmocka_unit_test(real_work_ends_it_at_once),
-        cmocka_unit_test(one_interruption_does_not),   cmocka_unit_test(thieves_end_it_at_once),
-        cmocka_unit_test(another_size_is_learnt_anew), cmocka_unit_test(failures_make_it_rare),
+        cmocka_unit_test(empty_regions_are_kept),
+        cmocka_unit_test(shared_ones_are_not),
+        cmocka_unit_test(long_ones_are_never_tried),
+        cmocka_unit_test(real_work_ends_it_at_once),
+        cmocka_unit_test(one_interruption_does_not),
+        cmocka_unit_test(thieves_end_it_at_once),
+        cmocka_unit_test(another_size_is_learnt_anew),
+        cmocka_unit_test(failures_make_it_rare),
+        cmocka_unit_test(those_that_need_each_other_are_seldom_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
