@@ -71,6 +71,17 @@ static void dynamic_loop(unsigned long n)
     }
 }
 
+/* A whole loop: 64 iterations for two members, in seven chunks. */
+static void guided_loop(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp for schedule(guided, 1) nowait
+        for (int k = 0; k < 64; k++)
+            nothing();
+    }
+}
+
 static void task(unsigned long n)
 {
 #pragma omp parallel num_threads(2)
@@ -140,6 +151,7 @@ static const struct {
              {"single", single},
              {"dynamic_chunk", dynamic_chunk},
              {"dynamic_loop", dynamic_loop},
+             {"guided_loop", guided_loop},
              {"task", task},
              {"included_task", included_task},
              {"depend_task", depend_task},

@@ -78,8 +78,9 @@ static bool next_static(struct ort_loop *loop, const struct ort_loop_desc *d, ui
     return *a != *b;
 }
 
-/* A chunk of a loop that is `counted`, as values. */
-static inline bool next_counted(struct ort_workshare *ws, const struct ort_loop_desc *d, uint64_t *lo, uint64_t *hi)
+/* A chunk of a dynamic loop that is `plain`, as values. */
+static inline bool next_plain_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d, uint64_t *lo,
+                                      uint64_t *hi)
 {
     uint64_t chunk = d->chunk, n = d->n, a = ps_add_relaxed(&ws->next, chunk);
     if (a >= n)
@@ -108,19 +109,32 @@ static bool next_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d
     return true;
 }
 
-static bool next_guided(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads, uint64_t *a,
-                        uint64_t *b)
+static inline bool next_guided(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads, uint64_t *a,
+                               uint64_t *b)
 {
+    uint64_t n = d->n, least = d->chunk;
     *a = ps_load_relaxed(&ws->next);
     do {
-        uint64_t left = d->n - *a;
+        uint64_t left = n - *a;
         if (left == 0)
             return false;
-        uint64_t q = ceil_div(left, threads);
-        if (q < d->chunk)
-            q = d->chunk;
-        *b = left <= q ? d->n : *a + q;
+        uint64_t q = (left - 1) / threads + 1;
+        if (q < least)
+            q = least;
+        *b = left <= q ? n : *a + q;
     } while (!ps_cas_relaxed(&ws->next, a, *b));
+    return true;
+}
+
+/* A chunk of a guided loop that is `plain`, as values. */
+static inline bool next_plain_guided(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads,
+                                     uint64_t *lo, uint64_t *hi)
+{
+    uint64_t a, b;
+    if (!next_guided(ws, d, threads, &a, &b))
+        return false;
+    *lo = d->start + a * d->step;
+    *hi = b == d->n ? d->end : d->start + b * d->step;
     return true;
 }
 
@@ -162,11 +176,20 @@ static PS_NOINLINE bool next_chunk(struct ort_thread *t, uint64_t *lo, uint64_t 
     return true;
 }
 
-bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
+static PS_NOINLINE bool next_otherwise(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     const struct ort_loop_desc *d = t->loop.desc;
-    return PS_LIKELY(d->counted) ? next_counted(t->loop.ws, d, lo, hi) : next_chunk(t, lo, hi);
+    return d->plain == ORT_PLAIN_GUIDED ? next_plain_guided(t->loop.ws, d, t->team->n, lo, hi) : next_chunk(t, lo, hi);
 }
+
+static PS_ALWAYS_INLINE bool next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
+{
+    const struct ort_loop_desc *d = t->loop.desc;
+    return PS_LIKELY(d->plain == ORT_PLAIN_DYNAMIC) ? next_plain_dynamic(t->loop.ws, d, lo, hi)
+                                                    : next_otherwise(t, lo, hi);
+}
+
+bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi) { return next(t, lo, hi); }
 
 /* The schedule that the ICVs give. */
 void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d)
@@ -203,7 +226,7 @@ bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool
     }
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_loop_begins(t, false, loop->desc->n, loop->desc->sched);
-    return lo == NULL || ort_loop_next(t, lo, hi);
+    return lo == NULL || next(t, lo, hi);
 }
 
 void ort_loop_leave(struct ort_thread *t)

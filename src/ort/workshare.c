@@ -86,7 +86,13 @@ void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc,
         ws->desc.chunk = 1;
     ws->desc.checked_add = __builtin_mul_overflow(ws->desc.chunk, (uint64_t)threads + 1, &claim) ||
                            __builtin_add_overflow(claim, desc->n, &claim);
-    ws->desc.counted = desc->sched == ORT_SCHED_DYNAMIC && !desc->ordered && !ws->desc.checked_add && !ort_tool_on();
+    ws->desc.plain = ORT_PLAIN_NOT;
+    if (PS_LIKELY(!desc->ordered && !ort_tool_on())) {
+        if (desc->sched == ORT_SCHED_DYNAMIC)
+            ws->desc.plain = ws->desc.checked_add ? ORT_PLAIN_NOT : ORT_PLAIN_DYNAMIC;
+        else if (desc->sched == ORT_SCHED_GUIDED)
+            ws->desc.plain = ORT_PLAIN_GUIDED;
+    }
     ps_store_relaxed(&ws->next, 0);
     ps_store_relaxed(&ws->turn, 0);
 }

@@ -40,9 +40,11 @@ struct ort_loop_desc {
     uint8_t sched;  /* enum ort_sched */
     bool ordered;
     bool checked_add; /* next + chunk * threads may wrap: claim by compare-and-swap */
-    bool
-        counted; /* dynamic, neither of the two: a chunk is one fetch-and-add, and nobody asks later which one it was */
+    uint8_t plain;    /* ORT_PLAIN_... */
 };
+
+/* Neither ordered nor, where dynamic, checked, and no tool listens: nobody asks later which chunk it was. */
+enum { ORT_PLAIN_NOT, ORT_PLAIN_DYNAMIC, ORT_PLAIN_GUIDED };
 
 struct ort_doacross;
 
