@@ -38,11 +38,11 @@ static void region(unsigned n)
 }
 
 /* What many short regions lead to; none is too slow from here on. A thief may have called the one before off, if something held the parent up. */
-static void learnt(void)
+static void learnt(unsigned n)
 {
     ps_store_relaxed(&ps_vp()->keeps, PS_KEEPS_NOTHING);
     team.t.unmailed = 0;
-    team.t.crumbs = (struct ps_crumbs){.n = N, .sum = UINT32_MAX, .left = PS_CRUMBS_CALM, .state = PS_CRUMBS_KEPT};
+    team.t.crumbs = (struct ps_crumbs){.n = n, .sum = UINT32_MAX, .left = PS_CRUMBS_CALM, .state = PS_CRUMBS_KEPT};
 }
 
 static uint32_t keeps(void) { return ps_load_relaxed(&ps_vp()->keeps); }
@@ -71,13 +71,25 @@ static void none_is_mailed(void **state)
 {
     (void)state;
     for (int i = 0; i < 1000; i++) {
-        learnt();
+        learnt(N);
         region(N);
         assert_false(team.t.mailed);
         assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
     }
-    region(2); /* for which there are vps enough */
+    region(2); /* another size is learnt anew */
     assert_int_not_equal(keeps(), PS_KEEPS_ALL);
+}
+
+/* As many vps as members make no difference. */
+static void nor_where_each_has_a_vp(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        learnt(2);
+        region(2);
+        assert_false(team.t.mailed);
+        assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
+    }
 }
 
 static void thieves_come_to_a_long_one(void **state)
@@ -85,7 +97,7 @@ static void thieves_come_to_a_long_one(void **state)
     (void)state;
     for (int i = 0; i < 100; i++) {
         do { /* a thief that looked at `keeps` before the region began need not call it off */
-            learnt();
+            learnt(N);
             team.together = true;
             region(N);
             team.together = false;
@@ -102,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(none_is_mailed, begin, finish),
+        cmocka_unit_test_setup_teardown(nor_where_each_has_a_vp, begin, finish),
         cmocka_unit_test_setup_teardown(thieves_come_to_a_long_one, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
