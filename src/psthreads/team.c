@@ -4,19 +4,28 @@
  * that waits in the barrier is called from there, a parent that waits in the join is readied and acts as member 0 (nobody else does, where
  * threads have thread-local blocks: that of member 0 is its parent's), the identity of one whose body has returned is lent to an assistant.
  * Whether a carrier idles is not asked: the caller may be about to spin for that task.
- * No task is overlooked by one that ends: it counts itself as ending (1), reads `calls` (2), looks for tasks (3), offers its identity (4),
+ * No task is overlooked by one that ends: it takes its unit off `left` (1), reads `calls` (2), looks for tasks (3), offers its identity (4),
  * reads `calls` again (5). Who makes a task ready pushes it (a), fence, reads `left` (b), counts in `calls` (c), looks for an
- * identity (d). Where (b) sees nobody ending, (3) comes after (a) and finds it; else either (d) sees the offer, or (5) sees (c) and
+ * identity (d). Where (b) sees all units, (3) comes after (a) and finds it; else either (d) sees the offer, or (5) sees (c) and
  * the member looks again, if its identity has not been taken meanwhile. The parent's wait in the join has the same shape: see
- * wait_and_assist. tests/models/team_join.pml has all of it, and what happens where a step is missing.
- * What ends before its region's first task is made is seen in `left`, but for one that ends in the very moment in which that task
- * is pushed: the next request finds it (the next task; a taskyield).
+ * wait_and_assist.
+ *
+ * The first task of a region. Before it nobody looks when it ends, and one subtraction ends all members that a vp has run. Who
+ * makes it (ps_team_interrupt) sets `interrupted`, gives each unit in `left` a hold (A), touches `next` (B), both by
+ * read-modify-write, and looks for members that have returned (C): all_busy says that there were none. A member that returns stores done_in; then
+ * its vp takes the unit off, or claims another one. The unit, taken off before (A): (b) sees that it is gone, and (d) finds the identity, as done_in was stored
+ * before; after (A): its hold is seen, and kept for the last look. The claim, before (B): (C) sees done_in; after (B): the vp
+ * sees `interrupted`, and counts whom it has run so far as ended. It does not run the one that it has claimed meanwhile
+ * behind a look, as tasks may wait for that one: it becomes a thread. So nothing is fenced or read on the way of those who make no tasks
+ * but what they did without.
+ * tests/models/team_join.pml has all of it, and what happens where a step is missing.
  *
  * Orderings.
  *  - fork -> member: what the parent wrote before the fork is seen by a member, through the queue's lock or the mailbox's
  *    compare-and-swap (release) and its taking (acquire). Claims themselves are relaxed: who claims has come that way, or is the
  *    parent, or has claimed before.
- *  - member -> join: `left` is counted down with release (acq_rel), the parent reads 0 with acquire.
+ *  - member -> join: `left` is counted down with release (seq_cst), the parent reads 0 with acquire.
+ *  - done_in -> who makes the first task: through (A) or (B), which acquire what the subtraction or the claim (acq_rel) released.
  *
  * Cost: fork: one lock and unlock of the parent's own queue (outermost: one compare-and-swap per idle vp instead). Member: one
  * fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one lock and unlock.
@@ -286,84 +295,141 @@ static void leave_member_tls(struct uth_tls *before)
         vp_enter_tls(ps_vp(), before);
 }
 
-/* The body of m has returned in a region with tasks, and its identity is its own again: one that is made ready in this moment must not be left to
- * nobody. The member's unit in `left` counts as ending from here on. */
-static PS_NOINLINE void last_look(struct ps_team *team, struct ps_member *m, struct uth_tls *before)
+/* Looks for tasks in the name of m, whose body has returned, and whose unit is off `left`: one that is made ready in this moment must not be
+ * left to nobody. Somebody who has borrowed the identity does the same. */
+static void last_look(struct ps_team *team, struct ps_member *m)
 {
-    ps_add_seq(&team->left, PS_TEAM_ENDING);
-    for (;;) {
-        uint32_t calls = ps_load_seq(&team->calls);
+    struct vp *vp = ps_vp();
+    struct uth_tls *before = vp->tls;
+    uint32_t calls, region = team->region;
+    if (!ps_cas_acq_rel(&m->done_in, &region, 0))
+        return;
+    do {
+        vp = ps_vp();
+        calls = ps_load_seq(&team->calls);
+        vp->current = &m->thread;
+        vp_follow(vp, &m->thread);
+        if (m->thread.team_id == 0) { /* the parent itself */
+            team->ops->assist(m);
+            continue;
+        }
         if (ps_tls_on())
-            enter_member_tls(ps_vp(), m);
-        call_as(m, ps_vp(), team->ops->assist);
+            enter_member_tls(vp, m);
+        call_as(m, vp, team->ops->assist);
         leave_member_tls(before); /* an assistant would enter the same block */
-        if (offer_identity(team, m, calls))
-            return;
-    }
+    } while (!offer_identity(team, m, calls));
 }
 
-/* Returns what the member's end takes off `left`. */
-static uint64_t run_member(struct vp *vp, struct ps_team *team, unsigned id, unsigned extra_flags)
+static PS_ALWAYS_INLINE void run_member(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
-    struct ps_member *m = ps_team_member(team, id);
     become_member(vp, m, team->parent, extra_flags);
     struct uth_tls *before = vp->tls;
     if (ps_tls_on())
         enter_member_tls(vp, m);
     call_as(m, vp, team->ops->body);
     leave_member_tls(before);
-    ps_store_release(&m->done_in, team->region);
-    /* Behind the offer: a region's first task that comes between finds the identity, else is seen here. */
-    uint32_t region = team->region;
-    if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && ps_cas_acq_rel(&m->done_in, &region, 0)) {
-        last_look(team, m, before);
-        return 1 + PS_TEAM_ENDING;
-    }
-    return 1;
+    ps_store_release(&m->done_in, team->region); /* fenced by what follows: a claim, or `left` */
 }
 
-/* Members or assistants have ended: takes their units off; the team may be gone afterwards. */
-static void ended(struct ps_team *team, uint64_t units)
+/* Whose end is counted from here on keeps a hold. Caller: its own unit, or hold, keeps `left` above 0. */
+static void end_in_two_steps(struct ps_team *team)
 {
-    struct psthread *parent = team->parent;
-    uint64_t before = ps_sub_acq_rel(&team->left, units);
-    PS_ASSERT((uint32_t)before >= (uint32_t)units);
-    if (before - units == PS_TEAM_WAITING)
-        ps_ready(parent, PS_FRONT);
+    uint64_t left = ps_load_seq(&team->left);
+    while (!(left & PS_TEAM_HOLDS) && !ps_cas_seq(&team->left, &left, left + (left & UINT32_MAX) * PS_TEAM_HOLD))
+        continue;
+}
+
+/* The vp goes on with something else, after it has offered itself. */
+static void withdraw_offer(struct vp *vp)
+{
+    uint64_t mail = ps_load_relaxed(&vp->mail) == MAIL_BUSY ? MAIL_BUSY : ps_xchg_acq_rel(&vp->mail, MAIL_BUSY);
+    if (mail > MAIL_IDLE)
+        ps_team_enqueue_late(ps_mail_team(mail), ps_mail_id(mail), vp);
+}
+
+/* What is left of `left` then. */
+static uint64_t let_go(struct ps_team *team, unsigned holds)
+{
+    uint64_t taken = holds * PS_TEAM_HOLD, before = ps_sub_seq(&team->left, taken);
+    PS_ASSERT((before & PS_TEAM_HOLDS) >= taken);
+    return before - taken;
+}
+
+static PS_NOINLINE uint64_t look_and_let_go(struct ps_team *team, struct ps_member *last, unsigned units)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *current = vp->current;
+    withdraw_offer(vp);
+    if (last)
+        last_look(team, last);
+    vp = ps_vp();
+    vp->current = current;
+    if (!current) /* the vp's loop is next: as ps_team_run */
+        vp_offer(vp);
+    return let_go(team, units);
+}
+
+/* Takes the units of members that have returned off; in the name of the last of them, if any, tasks are looked for. What is left of `left`: if 0 or
+ * PS_TEAM_WAITING the team may be gone. May switch. */
+static inline uint64_t units_ended(struct ps_team *team, struct ps_member *last, unsigned units)
+{
+    uint64_t before = ps_sub_seq(&team->left, units), left = before - units;
+    PS_ASSERT((uint32_t)before >= units);
+    return PS_UNLIKELY(left & PS_TEAM_HOLDS) ? look_and_let_go(team, last, units) : left;
+}
+
+/* The vp has returned from a member's body, and may run more: the next one's number, or 0. There are tasks: it is not to. */
+static unsigned claim_more(struct ps_team *team)
+{
+    if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)))
+        return 0;
+    unsigned id = ps_team_claim(team);
+    if (id == 0 || PS_LIKELY(!ps_load_relaxed(&team->interrupted)))
+        return id;
+    ps_team_enqueue_late(team, id, ps_vp());
+    return 0;
 }
 
 void ps_team_run(struct ps_team *team, unsigned id)
 {
-    uint64_t units = 0;
+    struct psthread *parent = team->parent;
+    struct ps_member *m;
+    unsigned units = 0;
     struct vp *vp = ps_vp();
     /* The woken wake others: there is more than this member, and somebody may sleep. */
     if (!ps_team_exhausted(team))
         idle_notify(NULL);
     do {
-        units += run_member(vp, team, id, 0);
+        m = ps_team_member(team, id);
+        run_member(vp, team, m, 0);
         vp = ps_vp();
-    } while ((id = ps_team_claim(team)) != 0);
+        units++;
+    } while ((id = claim_more(team)) != 0);
     vp->current = NULL;
     vp_offer(vp);
-    ended(team, units);
+    if (units_ended(team, m, units) == PS_TEAM_WAITING)
+        ps_ready(parent, PS_FRONT);
 }
 
 /* --- join ------------------------------------------------------------------------------------------------------------ */
 
-/* Runs members that were mailed to vps which have not looked yet (their kernel thread is late). Returns their units of `left`. */
-static uint64_t take_mail_back(struct vp *vp, struct ps_team *team)
+/* Runs members that were mailed to vps which have not looked yet (their kernel thread is late). How many; *all: all have ended. */
+static unsigned take_mail_back(struct vp *vp, struct ps_team *team, bool *all)
 {
-    uint64_t units = 0;
+    unsigned taken = 0;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned i = 0; i < slots; i++) {
         struct vp *other = ps_vp_at(i);
         uint64_t mail = other ? ps_load_relaxed(&other->mail) : MAIL_BUSY;
         if (mail <= MAIL_IDLE || ps_mail_team(mail) != team || !ps_cas_acq_rel(&other->mail, &mail, MAIL_IDLE))
             continue;
-        units += run_member(vp, team, ps_mail_id(mail), PS_T_CALLED);
+        struct ps_member *m = ps_team_member(team, ps_mail_id(mail));
+        run_member(vp, team, m, PS_T_CALLED);
+        taken++;
+        *all = units_ended(team, m, 1) == 0;
         vp = ps_vp();
     }
-    return units;
+    return taken;
 }
 
 /* How long a parent leaves mailed members to vps that are about to look, and spins for members that run elsewhere. */
@@ -397,7 +463,8 @@ static void *late_main(void *arg)
     if (ps_tls_on())
         enter_member_tls(ps_vp(), m);
     call_as(m, ps_vp(), m->team->ops->body);
-    ps_add_seq(&m->team->left, PS_TEAM_ENDING);
+    end_in_two_steps(m->team);
+    ps_sub_seq(&m->team->left, 1);
     look_and_leave(m);
     return NULL;
 }
@@ -446,20 +513,40 @@ static void become_parent(struct vp *vp, struct ps_team *team)
     vp_follow(vp, team->parent);
 }
 
+/* The parent, before it runs others as calls and cannot help any more. What is left of its units. */
+static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *last, unsigned units)
+{
+    if (!units || ps_team_exhausted(team))
+        return units;
+    units_ended(team, last, units);
+    return 0;
+}
+
 /* Runs what nobody took, as calls on this stack. True: all members have ended. */
 static bool run_the_rest(struct ps_team *team)
 {
-    uint64_t units = 1;
-    unsigned id, inherited = team->parent->flags & PS_T_ROOT;
-    while ((id = ps_team_claim(team)) != 0)
-        units += run_member(ps_vp(), team, id, PS_T_CALLED | inherited);
+    unsigned id, units = 1, inherited = team->parent->flags & PS_T_ROOT;
+    struct ps_member *m = ps_team_member(team, 0);
+    for (;;) {
+        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)))
+            units = help_first(team, m, units);
+        if ((id = ps_team_claim(team)) == 0)
+            break;
+        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && units) {
+            ps_team_enqueue_late(team, id, ps_vp());
+            continue;
+        }
+        m = ps_team_member(team, id);
+        run_member(ps_vp(), team, m, PS_T_CALLED | inherited);
+        units++;
+    }
     become_parent(ps_vp(), team);
     unpublish(team);
     if (units == team->n && !ps_load_relaxed(&team->interrupted)) {
         ps_store_relaxed(&team->left, 0); /* nobody else was in the region: who is, or adds an assistant, has a unit */
         return true;
     }
-    return ps_sub_acq_rel(&team->left, units) == units;
+    return units_ended(team, NULL, units) == 0;
 }
 
 /* The parent, in the name of member 0, runs what tasks it finds; unless an assistant has that identity, who does the same. */
@@ -480,7 +567,7 @@ static void assist_oneself(struct ps_team *team)
 static bool take_waiting(struct ps_team *team)
 {
     uint64_t left = ps_load_seq(&team->left);
-    while ((left & PS_TEAM_WAITING) && (uint32_t)left > 0)
+    while (left > PS_TEAM_WAITING)
         if (ps_cas_seq(&team->left, &left, left & ~PS_TEAM_WAITING))
             return true;
     return false;
@@ -518,25 +605,18 @@ static void wait_for_members(struct ps_team *team, bool room)
     if (team->mailed && (!room || team->scattered)) {
         requeue_mail(ps_vp(), team);
     } else if (team->mailed) {
-        uint64_t taken = take_mail_back(ps_vp(), team);
-        if (taken)
+        bool all = false;
+        if (take_mail_back(ps_vp(), team, &all))
             mail_was_late(team);
         else
             team->unread = 0;
         become_parent(ps_vp(), team);
-        if (taken && ps_sub_acq_rel(&team->left, taken) == taken)
+        if (all)
             return;
     }
     if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_LONG_PATIENCE))
         return;
     wait_and_assist(team);
-}
-
-/* The parent, before it runs others as calls and cannot help any more; what is pushed behind its look is somebody else's, who is asked. */
-static PS_NOINLINE void help_first(struct ps_team *team)
-{
-    ps_fence_seq();
-    assist_oneself(team);
 }
 
 static inline void join(struct vp *vp, struct ps_team *team)
@@ -546,10 +626,6 @@ static inline void join(struct vp *vp, struct ps_team *team)
     bool room = (uintptr_t)__builtin_frame_address(0) >= vp->uth->call_floor &&
                 !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
     ps_store_release(&self->done_in, team->region);
-    ps_store_release(&team->joined_in, team->region);
-    ps_store_release(&team->all_busy, 0); /* in this order: see ps_team_interrupt */
-    if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && room && !ps_team_exhausted(team))
-        help_first(team);
     if (PS_LIKELY(room)) {
         if (!run_the_rest(team))
             wait_for_members(team, room);
@@ -557,7 +633,7 @@ static inline void join(struct vp *vp, struct ps_team *team)
     }
     /* The parent is deep in its stack, or may be wanted: the others find fresh stacks, while it waits. */
     become_parent(ps_vp(), team);
-    if (ps_sub_acq_rel(&team->left, 1) != 1)
+    if (units_ended(team, NULL, 1) != 0)
         wait_for_members(team, room);
     unpublish(team);
 }
@@ -574,14 +650,23 @@ void ps_team_join(struct ps_team *team)
 
 /* --- assistance ------------------------------------------------------------------------------------------------------- */
 
+static bool somebody_returned(struct ps_team *team)
+{
+    for (unsigned id = 0; id < team->n; id++)
+        if (ps_load_seq(&ps_team_member(team, id)->done_in) == team->region)
+            return true;
+    return false;
+}
+
+/* Letters as at the head of this file. */
 void ps_team_interrupt(struct ps_team *team)
 {
     ps_store_relaxed(&team->had_tasks, true);
     ps_store_seq(&team->interrupted, 1);
-    /* The parent stores joined_in before its 0: if that came first and is overwritten here, joined_in is seen. */
-    ps_store_seq(&team->all_busy, 1);
-    if (ps_load_seq(&team->joined_in) == team->region)
-        ps_store_seq(&team->all_busy, 0);
+    end_in_two_steps(team);
+    ps_add_acq_rel(&team->next, 0);
+    if (!somebody_returned(team))
+        ps_store_seq(&team->all_busy, 1);
     ps_team_barrier_call_back(team);
     ps_store_release(&team->batched, 0); /* nobody joins a vp's waiters any more */
 }
@@ -612,10 +697,11 @@ void ps_member_assistant_ended(struct psthread *t)
     struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
     struct ps_team *team = m->team;
     /* Only now, when nothing looks at t any more, may the identity be lent anew. */
-    if (offer_identity(team, m, m->calls_seen))
-        ended(team, 1 + PS_TEAM_ENDING);
-    else
+    struct psthread *parent = team->parent;
+    if (!offer_identity(team, m, m->calls_seen))
         start_assistant(m);
+    else if (let_go(team, 1) == PS_TEAM_WAITING)
+        ps_ready(parent, PS_FRONT);
 }
 
 static bool lend_identity(struct ps_team *team)
@@ -626,17 +712,18 @@ static bool lend_identity(struct ps_team *team)
         uint32_t region = team->region;
         if (ps_load_seq(&m->done_in) != region || !ps_cas_acq_rel(&m->done_in, &region, 0))
             continue;
-        ps_add_seq(&team->left, 1 + PS_TEAM_ENDING); /* the caller's own unit keeps it above 0 */
+        end_in_two_steps(team);
+        ps_add_seq(&team->left, PS_TEAM_HOLD); /* the caller's own unit keeps it above 0 */
         start_assistant(m);
         return true;
     }
     return false;
 }
 
-/* All are in their bodies, and wait for tasks where the core knows. A member that ends changes `left` first, then looks for tasks. */
+/* All are in their bodies, and wait for tasks where the core knows. A member that ends takes its unit off first, then looks for tasks. */
 static bool all_in_bodies(struct ps_team *team)
 {
-    return PS_LIKELY(ps_load_relaxed(&team->left) == team->n) && PS_LIKELY(ps_load_relaxed(&team->all_busy));
+    return PS_LIKELY((uint32_t)ps_load_relaxed(&team->left) == team->n) && PS_LIKELY(ps_load_relaxed(&team->all_busy));
 }
 
 /* Numbers as at the head of this file: the call (c) comes before the looks (d). An assistant on its way takes `assisting` back before it looks. */

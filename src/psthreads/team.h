@@ -41,9 +41,12 @@ struct ps_member {
     uint32_t calls_seen; /* an assistant's: team->calls before its last look for tasks */
 };
 
-/* The word `left`: members and assistants that have not ended, and of these how many look for tasks a last time before they end. */
-#define PS_TEAM_ENDING (UINT64_C(1) << 32)
+/* The word `left`: in its lower half the units of members whose end has not been counted. In a region with tasks who ends does so in two steps,
+ * and looks for tasks between: the *holds* count second steps to come, and assistants. Members' units get theirs all at once
+ * (end_in_two_steps), so who takes a unit off sees by the word of before whether it has one. */
+#define PS_TEAM_HOLD (UINT64_C(1) << 32)
 #define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
+#define PS_TEAM_HOLDS (PS_TEAM_WAITING - PS_TEAM_HOLD)
 #define PS_UNREAD_MOST 6
 
 #define PS_BARRIER_PHASE_SHIFT 42 /* in the word `barrier` */
@@ -70,13 +73,12 @@ struct ps_team {
     uint32_t place;             /* with item.bound: all members' place, from 1; parent only */
     _Atomic uint32_t assisting; /* (shared) an assistant is on its way: at most one at a time */
     _Atomic bool had_tasks;     /* (shared) some region of this block was interrupted: see join */
-    /* line 2: (shared) members and assistants not ended yet + those among them that look a last time * PS_TEAM_ENDING | PS_TEAM_WAITING */
+    /* line 2: (shared) units of members | holds * PS_TEAM_HOLD | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint64_t left;
-    struct ps_queue *home;      /* the queue that the entry stands in; parent only */
-    uint32_t region;            /* number of the region, never 0; counts up with each fork */
-    _Atomic uint32_t joined_in; /* (shared) the region whose join the parent has begun; parent only */
-    /* (shared) 1: the region is interrupted, and its parent has not begun to join: nobody of those that `left` counts could be asked for
-     * assistance. Set by who interrupts, 0 by the parent. */
+    struct ps_queue *home; /* the queue that the entry stands in; parent only */
+    uint32_t region;       /* number of the region, never 0; counts up with each fork */
+    /* (shared) 1: the region is interrupted, and nobody had returned from its body then: as long as all units are in `left` nobody could be
+     * asked for assistance. Set by who interrupts, 0 at the fork. */
     _Atomic uint32_t all_busy;
     _Atomic uint32_t
         interrupted; /* (shared) 1: nobody waits in ps_team_barrier_await any more in this region; 0 at the fork */
@@ -127,7 +129,7 @@ static inline unsigned ps_team_claim(struct ps_team *team)
     /* The plain look first: fetch-and-add on an exhausted team would only wear the counter. */
     if (ps_load_relaxed(&team->next) >= team->n)
         return 0;
-    unsigned id = ps_add_relaxed(&team->next, 1);
+    unsigned id = ps_add_acq_rel(&team->next, 1); /* with ps_team_interrupt, for those whom the caller has run before */
     return id < team->n ? id : 0;
 }
 static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_relaxed(&team->next) >= team->n; }
