@@ -350,7 +350,7 @@ static void test_carriers(void **state)
     (void)state;
     struct crew *c = crew_new();
     assert_true(ee_num_vps() >= 1);
-    for (unsigned round = 0; round < 10; round++)
+    for (unsigned round = 0; round < 3; round++)
         region(c, 8, use_carrier, true);
     crew_free(c);
 }
