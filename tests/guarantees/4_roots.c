@@ -62,7 +62,7 @@ static void many_brief(int count)
 
 int main(int argc, char **argv)
 {
-    int count = argc > 1 ? atoi(argv[1]) : 2000;
+    int count = argc > 1 ? atoi(argv[1]) : 400;
     pthread_t thread[ROOTS];
     for (long k = 0; k < ROOTS; k++)
         CHECK(pthread_create(&thread[k], NULL, root, (void *)k) == 0);
