@@ -296,8 +296,8 @@ static void leave_member_tls(struct uth_tls *before)
 }
 
 /* Looks for tasks in the name of m, whose body has returned, and whose unit is off `left`: one that is made ready in this moment must not be
- * left to nobody. Somebody who has borrowed the identity does the same. */
-static void last_look(struct ps_team *team, struct ps_member *m)
+ * left to nobody. Somebody who has borrowed the identity does the same; it had a stack of its own then, so the member is made anew each time. */
+static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
     struct vp *vp = ps_vp();
     struct uth_tls *before = vp->tls;
@@ -307,8 +307,7 @@ static void last_look(struct ps_team *team, struct ps_member *m)
     do {
         vp = ps_vp();
         calls = ps_load_seq(&team->calls);
-        vp->current = &m->thread;
-        vp_follow(vp, &m->thread);
+        become_member(vp, m, team->parent, extra_flags);
         if (m->thread.team_id == 0) { /* the parent itself */
             team->ops->assist(m);
             continue;
@@ -359,9 +358,12 @@ static PS_NOINLINE uint64_t look_and_let_go(struct ps_team *team, struct ps_memb
 {
     struct vp *vp = ps_vp();
     struct psthread *current = vp->current;
+    unsigned inherited = team->parent->flags & PS_T_ROOT;
     withdraw_offer(vp);
-    if (last)
-        last_look(team, last);
+    if (last && last->thread.team_id == 0)
+        last_look(team, last, team->parent->flags & (PS_T_ROOT | PS_T_CALLED));
+    else if (last)
+        last_look(team, last, current ? PS_T_CALLED | inherited : 0);
     vp = ps_vp();
     vp->current = current;
     if (!current) /* the vp's loop is next: as ps_team_run */
