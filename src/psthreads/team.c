@@ -18,11 +18,12 @@
  * sees `interrupted`, and counts whom it has run so far as ended. It does not run the one that it has claimed meanwhile
  * behind a look, as tasks may wait for that one: it becomes a thread. So nothing is fenced or read on the way of those who make no tasks
  * but what they did without.
- * tests/models/team_join.pml has all of it, and what happens where a step is missing.
+ * tests/models/team_join.pml has it, and what happens where a step is missing; but not the store by which a parent that ran all members itself
+ * ends a region without tasks (run_the_rest), and only one claimed member at a time that becomes a thread.
  *
  * Orderings.
  *  - fork -> member: what the parent wrote before the fork is seen by a member, through the queue's lock or the mailbox's
- *    compare-and-swap (release) and its taking (acquire). Claims themselves are relaxed: who claims has come that way, or is the
+ *    compare-and-swap (release) and its taking (acquire). For this a claim needs no order: who claims has come that way, or is the
  *    parent, or has claimed before.
  *  - member -> join: `left` is counted down with release (seq_cst), the parent reads 0 with acquire.
  *  - done_in -> who makes the first task: through (A) or (B), which acquire what the subtraction or the claim (acq_rel) released.
