@@ -6,14 +6,15 @@
  *   TRIED    as many are kept to the parent. Is what help gains less than an eighth of that: KEPT, else WATCHED for twice as long as before;
  *            also where one of them is no crumb any more, since its members may wait for each other
  *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it off; and after a
- *            few thousand regions in any case: WATCHED
+ *            few thousand regions in any case: WATCHED. Only one in PS_CRUMBS_SAMPLE is timed, and the one behind a slow one
  * Kept means: no mail, and the parent's vp asks thieves to leave its queue alone (vp->keeps). They look all the same every ten microseconds or so, and where
  * they find the region of their last look still open, take members and call it off for all (vp.c): bodies that begin to have
  * real work wait for help some twenty microseconds, once. While regions are kept one after the other they neither park nor
  * stand back for other kernel threads, as little as if they had work. An idle vp parks only when all queues are empty, as ever, and who inserts wakes
  * one where nobody searches: so one who looks is always there.
  *
- * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: a reading of the cycle counter more than a region has anyway, and about 40 instructions.
+ * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: about 15 instructions; where a region is timed a reading of the
+ * cycle counter more than it has anyway, and 25 more.
  * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are); an end of KEPT at the first slow region (an interrupt
  * every millisecond); claims from both ends, so that members stay where they ran last (no gain, bench/NOTES.md). */
 #ifndef PS_CRUMBS_H
@@ -26,6 +27,7 @@
 #define PS_CRUMBS_DOUBLINGS 8
 #define PS_CRUMBS_PAID 256                /* kept regions that are worth a failure afterwards */
 #define PS_CRUMBS_CALM 4096               /* kept regions after which offering is looked at again */
+#define PS_CRUMBS_SAMPLE 8                /* divides PS_CRUMBS_CALM */
 #define PS_CRUMBS_MOST_MEMBERS (1u << 16) /* their cycles fit into `sum` */
 
 enum { PS_CRUMBS_WATCHED, PS_CRUMBS_TRIED, PS_CRUMBS_KEPT };
@@ -81,6 +83,15 @@ static inline bool ps_crumbs_begin(struct ps_crumbs *c, uint32_t n, bool called_
         ps_crumbs_failed(c);
     }
     return c->state != PS_CRUMBS_WATCHED;
+}
+
+/* Behind ps_crumbs_begin: whether the region is to be timed. If not it counts as one that was not slow. */
+static inline bool ps_crumbs_timed(struct ps_crumbs *c)
+{
+    if (c->state != PS_CRUMBS_KEPT || c->slow || c->left % PS_CRUMBS_SAMPLE == 1)
+        return true;
+    c->left--;
+    return false;
 }
 
 /* The open region was slow: KEPT ends with the second in a row, since one may have been interrupted. */

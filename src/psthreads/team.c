@@ -120,7 +120,8 @@ static PS_NOINLINE bool keep(struct vp *vp, struct ps_team *team, unsigned n, ui
     bool kept = false;
     if (n <= PS_CRUMBS_MOST_MEMBERS) {
         kept = ps_crumbs_begin(&team->crumbs, n, keeps == PS_KEEPS_CALLED_OFF);
-        team->crumbs.began = now | 1;
+        if (ps_crumbs_timed(&team->crumbs))
+            team->crumbs.began = now | 1;
     }
     if (kept)
         ps_store_relaxed(&vp->kept_regions, ps_load_relaxed(&vp->kept_regions) + 1);
@@ -222,9 +223,10 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
         become_member(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
         return;
     }
-    if (PS_UNLIKELY(team->unmailed > 0))
+    bool offered = outermost && !(ps_rt.keeps_crumbs && keep(vp, team, n, now));
+    if (offered && PS_UNLIKELY(team->unmailed > 0))
         team->unmailed--;
-    else if (outermost && !(ps_rt.keeps_crumbs && keep(vp, team, n, now)))
+    else if (offered)
         next = post_mail(vp, team, n);
     ps_store_relaxed(&team->spread, next == n);
     team->mailed = next > 1;
@@ -593,7 +595,7 @@ static void wait_and_assist(struct ps_team *team)
 }
 
 /* Mail was taken back unread: whoever idled there does not run, because something else has its processor. The parent's patience was in
- * vain, and would be again: the next regions, 1 to 63 of them, only publish their members. Whoever does run still takes them. */
+ * vain, and would be again: the next regions that are offered, 1 to 63 of them, only publish their members. Whoever does run still takes them. */
 static void mail_was_late(struct ps_team *team)
 {
     team->unread += team->unread < PS_UNREAD_MOST;

@@ -57,7 +57,7 @@ struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
     struct ps_item item;
     uint8_t unread;   /* how often mail was not read in time, at most PS_UNREAD_MOST; parent only */
-    uint8_t unmailed; /* outermost regions still to come whose members are not offered by mail; parent only */
+    uint8_t unmailed; /* offered regions still to come that are published only, without mail; parent only */
     bool bound;       /* its members are (bind.h) */
     uint8_t
         roomy; /* a region of so many members was found to have room for their stacks; the entity layer's, parent only */

@@ -13,7 +13,8 @@ enum { N = 8, MOST = 5000, EMPTY_KEPT = 400, EMPTY_OFFERED = 1500, SOON = 200 };
 static bool region(struct ps_crumbs *c, uint32_t members, uint64_t offered, uint64_t kept, bool called_off)
 {
     bool keep = ps_crumbs_begin(c, members, called_off);
-    ps_crumbs_end(c, keep ? kept : offered, MOST);
+    if (ps_crumbs_timed(c))
+        ps_crumbs_end(c, keep ? kept : offered, MOST);
     return keep;
 }
 
@@ -60,15 +61,40 @@ static void long_ones_are_never_tried(void **state)
         assert_false(region(&c, N, i % 2 ? EMPTY_OFFERED : MOST + 1, EMPTY_KEPT, false));
 }
 
-static void real_work_ends_it_at_once(void **state)
+static void real_work_ends_it_soon(void **state)
 {
     (void)state;
     struct ps_crumbs c = {0};
     learn(&c);
+    while (c.left % PS_CRUMBS_SAMPLE != 1)
+        empty(&c);
     region(&c, N, MOST * 2, MOST * 4, false);
     assert_true(region(&c, N, MOST * 2, MOST * 4, false)); /* the first may have been interrupted */
     assert_false(region(&c, N, MOST * 2, MOST * 4, false));
     assert_false(region(&c, N, MOST * 2, MOST * 4, false));
+    learn(&c);
+    int kept = 0;
+    while (region(&c, N, MOST * 2, MOST * 4, false))
+        kept++;
+    assert_in_range(kept, 2, PS_CRUMBS_SAMPLE + 1);
+}
+
+static void few_are_timed(void **state)
+{
+    (void)state;
+    struct ps_crumbs c = {0};
+    learn(&c);
+    int kept = 0, timed = 0;
+    for (; ps_crumbs_begin(&c, N, false); kept++)
+        if (ps_crumbs_timed(&c)) {
+            timed++;
+            ps_crumbs_end(&c, EMPTY_KEPT, MOST);
+        }
+    assert_in_range(kept, PS_CRUMBS_CALM - SOON, PS_CRUMBS_CALM);
+    assert_in_range(timed, 1, PS_CRUMBS_CALM / PS_CRUMBS_SAMPLE);
+    while (!empty(&c))
+        continue;
+    assert_true(ps_crumbs_timed(&c)); /* those that are tried, all */
 }
 
 static void one_interruption_does_not(void **state)
@@ -134,7 +160,8 @@ int main(void)
         cmocka_unit_test(empty_regions_are_kept),
         cmocka_unit_test(shared_ones_are_not),
         cmocka_unit_test(long_ones_are_never_tried),
-        cmocka_unit_test(real_work_ends_it_at_once),
+        cmocka_unit_test(real_work_ends_it_soon),
+        cmocka_unit_test(few_are_timed),
         cmocka_unit_test(one_interruption_does_not),
         cmocka_unit_test(thieves_end_it_at_once),
         cmocka_unit_test(another_size_is_learnt_anew),

@@ -92,6 +92,25 @@ static void nor_where_each_has_a_vp(void **state)
     }
 }
 
+/* Where mail was not read in time, regions that are only published are looked at, and those that are kept are not counted among them. */
+static void also_where_mail_is_not_read(void **state)
+{
+    (void)state;
+    learnt(2);
+    team.t.unmailed = 5;
+    region(2);
+    assert_int_equal(team.t.unmailed, 5);
+    assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
+    learnt(2);
+    ps_crumbs_watch(&team.t.crumbs);
+    team.t.unmailed = 5;
+    uint16_t left = team.t.crumbs.left;
+    region(2);
+    assert_int_equal(team.t.unmailed, 4);
+    assert_false(team.t.mailed);
+    assert_int_not_equal(team.t.crumbs.left, left);
+}
+
 static void thieves_come_to_a_long_one(void **state)
 {
     (void)state;
@@ -115,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(none_is_mailed, begin, finish),
         cmocka_unit_test_setup_teardown(nor_where_each_has_a_vp, begin, finish),
+        cmocka_unit_test_setup_teardown(also_where_mail_is_not_read, begin, finish),
         cmocka_unit_test_setup_teardown(thieves_come_to_a_long_one, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
