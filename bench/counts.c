@@ -141,6 +141,25 @@ static void lock(unsigned long n)
     }
 }
 
+static void nest_lock(unsigned long n)
+{
+    static omp_nest_lock_t nest;
+    omp_init_nest_lock(&nest);
+    for (unsigned long i = 0; i < n; i++) {
+        omp_set_nest_lock(&nest);
+        omp_unset_nest_lock(&nest);
+    }
+}
+
+static void named_critical(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp critical(a_name)
+        nothing();
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(unsigned long n);
@@ -156,7 +175,9 @@ static const struct {
              {"included_task", included_task},
              {"depend_task", depend_task},
              {"critical", critical},
-             {"lock", lock}};
+             {"named_critical", named_critical},
+             {"lock", lock},
+             {"nest_lock", nest_lock}};
 
 int main(int argc, char **argv)
 {

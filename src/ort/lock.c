@@ -7,6 +7,8 @@
  *
  * Callers: any OpenMP thread; on any stack. Ordering: the exchange or compare-and-swap that takes is an acquire, the exchange that frees
  * a release. Cost: uncontended one read-modify-write each.
+ * Two forms (lock.h): ort_lock tells the program's thread sanitizer (race.h); ort_lock_untold does not, is inlined, and is for entry points that
+ * have found nobody who listens (ort_told).
  * Rejected: a queue lock: fair, but an omp_lock_t has four bytes here, and hand-over to an entity whose carrier is busy stalls all others.
  * OpenMP 5.2 sections 15.2 (critical) and 18.9 (locks); balder-threads-2004 section 2 (spin for two switches, then block: ee_wait). */
 #include "lock.h"
@@ -16,34 +18,31 @@
 #include "ort.h"
 #include "race.h"
 
-enum { FREE, TAKEN, WAITED };
-
-static PS_NOINLINE void lock_slow(_Atomic uint32_t *word)
+PS_NOINLINE void ort_lock_contended(_Atomic uint32_t *word)
 {
     for (unsigned i = 0; i < 64; i++) {
         uint32_t seen = ps_load_relaxed(word);
-        if (seen == FREE && ps_cas_acquire(word, &seen, TAKEN))
+        if (seen == ORT_LOCK_FREE && ps_cas_acquire(word, &seen, ORT_LOCK_TAKEN))
             return;
-        if (seen == WAITED)
+        if (seen == ORT_LOCK_WAITED)
             break;
         cpu_pause();
     }
-    while (ps_xchg_acquire(word, WAITED) != FREE)
-        ee_wait(word, WAITED);
+    while (ps_xchg_acquire(word, ORT_LOCK_WAITED) != ORT_LOCK_FREE)
+        ee_wait(word, ORT_LOCK_WAITED);
 }
+
+PS_NOINLINE void ort_lock_wake(_Atomic uint32_t *word) { ee_wake(word, 1); }
 
 void ort_lock(_Atomic uint32_t *word)
 {
-    uint32_t seen = FREE;
-    if (PS_UNLIKELY(!ps_cas_acquire(word, &seen, TAKEN)))
-        lock_slow(word);
+    ort_lock_untold(word);
     ps_race_acquire(word);
 }
 
 bool ort_lock_try(_Atomic uint32_t *word)
 {
-    uint32_t seen = FREE;
-    if (!ps_cas_acquire(word, &seen, TAKEN))
+    if (!ort_lock_try_untold(word))
         return false;
     ps_race_acquire(word);
     return true;
@@ -52,35 +51,25 @@ bool ort_lock_try(_Atomic uint32_t *word)
 void ort_unlock(_Atomic uint32_t *word)
 {
     ps_race_release(word);
-    if (ps_xchg_release(word, FREE) == WAITED)
-        ee_wake(word, 1);
+    ort_unlock_untold(word);
 }
 
 void ort_nest_lock(struct ort_nest_lock *lock, const void *owner)
 {
-    if (ps_load_relaxed(&lock->owner) != owner) {
-        ort_lock(&lock->word);
-        ps_store_relaxed(&lock->owner, owner);
-        lock->count = 0;
-    }
-    lock->count++;
+    ort_nest_lock_untold(lock, owner);
+    ps_race_acquire(&lock->word);
 }
 
 int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner)
 {
-    if (ps_load_relaxed(&lock->owner) != owner) {
-        if (!ort_lock_try(&lock->word))
-            return 0;
-        ps_store_relaxed(&lock->owner, owner);
-        lock->count = 0;
-    }
-    return ++lock->count;
+    int count = ort_nest_lock_try_untold(lock, owner);
+    if (count != 0)
+        ps_race_acquire(&lock->word);
+    return count;
 }
 
 void ort_nest_unlock(struct ort_nest_lock *lock)
 {
-    if (--lock->count == 0) {
-        ps_store_relaxed(&lock->owner, NULL);
-        ort_unlock(&lock->word);
-    }
+    ps_race_release(&lock->word);
+    ort_nest_unlock_untold(lock);
 }

@@ -5,9 +5,32 @@
 #include "atomic.h"
 #include "compiler.h"
 
+enum { ORT_LOCK_FREE, ORT_LOCK_TAKEN, ORT_LOCK_WAITED };
+
 void ort_lock(_Atomic uint32_t *word); /* [switches] */
 bool ort_lock_try(_Atomic uint32_t *word);
 void ort_unlock(_Atomic uint32_t *word);
+
+/* The rest of taking a word that was not free, [switches]; of freeing one at which somebody may wait. */
+void ort_lock_contended(_Atomic uint32_t *word);
+void ort_lock_wake(_Atomic uint32_t *word);
+
+/* The same where nobody listens. */
+static PS_ALWAYS_INLINE bool ort_lock_try_untold(_Atomic uint32_t *word)
+{
+    uint32_t seen = ORT_LOCK_FREE;
+    return ps_cas_acquire(word, &seen, ORT_LOCK_TAKEN);
+}
+static PS_ALWAYS_INLINE void ort_lock_untold(_Atomic uint32_t *word)
+{
+    if (PS_UNLIKELY(!ort_lock_try_untold(word)))
+        ort_lock_contended(word);
+}
+static PS_ALWAYS_INLINE void ort_unlock_untold(_Atomic uint32_t *word)
+{
+    if (PS_UNLIKELY(ps_xchg_release(word, ORT_LOCK_FREE) == ORT_LOCK_WAITED))
+        ort_lock_wake(word);
+}
 
 /* 16 bytes: the size of libgomp's omp_nest_lock_t. */
 struct ort_nest_lock {
@@ -20,5 +43,33 @@ _Static_assert(sizeof(struct ort_nest_lock) <= 16, "a nest lock lies in the prog
 void ort_nest_lock(struct ort_nest_lock *lock, const void *owner);    /* [switches] */
 int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner); /* the new count; 0: not taken */
 void ort_nest_unlock(struct ort_nest_lock *lock);
+
+/* The same where nobody listens. */
+static PS_ALWAYS_INLINE void ort_nest_lock_untold(struct ort_nest_lock *lock, const void *owner)
+{
+    if (ps_load_relaxed(&lock->owner) != owner) {
+        ort_lock_untold(&lock->word);
+        ps_store_relaxed(&lock->owner, owner);
+        lock->count = 0;
+    }
+    lock->count++;
+}
+static PS_ALWAYS_INLINE int ort_nest_lock_try_untold(struct ort_nest_lock *lock, const void *owner)
+{
+    if (ps_load_relaxed(&lock->owner) != owner) {
+        if (!ort_lock_try_untold(&lock->word))
+            return 0;
+        ps_store_relaxed(&lock->owner, owner);
+        lock->count = 0;
+    }
+    return ++lock->count;
+}
+static PS_ALWAYS_INLINE void ort_nest_unlock_untold(struct ort_nest_lock *lock)
+{
+    if (--lock->count == 0) {
+        ps_store_relaxed(&lock->owner, NULL);
+        ort_unlock_untold(&lock->word);
+    }
+}
 
 #endif

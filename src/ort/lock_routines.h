@@ -1,5 +1,6 @@
-/* What a lock routine of either ABI does: the lock itself (lock.h), and what a tool is told of it.
+/* What a lock routine or a critical region's entry point of either ABI does: the lock itself (lock.h), and what a tool is told of it.
  *
+ * One flag says whether a tool or the program's thread sanitizer listens (ort_told); where nobody does, a lock is its atomic operation and no call.
  * Inlined into the entry points, so that ORT_CALLER is the program's address. Callers: the entry points alone, on a thread of the program's.
  * Failures: no memory for a nestable lock: aborts with one line (the routines have no way to say so). */
 #ifndef PS_ORT_LOCK_ROUTINES_H
@@ -14,6 +15,26 @@
 
 #define ORT_ROUTINE static PS_ALWAYS_INLINE
 
+/* `twin` where somebody listens, `untold` where nobody does. */
+#define ORT_LOCK_TOLD(twin, untold)  \
+    do {                             \
+        if (PS_UNLIKELY(ort_told())) \
+            twin;                    \
+        else                         \
+            untold;                  \
+    } while (0)
+
+/* --- locks of any kind ------------------------------------------------------------------------------------------------------ */
+
+ORT_ROUTINE void ort_routine_enter(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint)
+{
+    ORT_LOCK_TOLD(ort_tool_lock(word, kind, hint, ORT_CALLER), ort_lock_untold(word));
+}
+ORT_ROUTINE void ort_routine_leave(_Atomic uint32_t *word, enum ort_mutex_kind kind)
+{
+    ORT_LOCK_TOLD(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock_untold(word));
+}
+
 /* --- simple locks ---------------------------------------------------------------------------------------------------------- */
 
 ORT_ROUTINE void ort_routine_init(_Atomic uint32_t *lock, uintptr_t hint)
@@ -27,17 +48,11 @@ ORT_ROUTINE void ort_routine_destroy(_Atomic uint32_t *lock)
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_lock_gone(lock, ORT_MUTEX_LOCK, ORT_CALLER);
 }
-ORT_ROUTINE void ort_routine_set(_Atomic uint32_t *lock)
-{
-    ORT_TOLD(ort_tool_lock(lock, ORT_MUTEX_LOCK, 0, ORT_CALLER), ort_lock(lock));
-}
-ORT_ROUTINE void ort_routine_unset(_Atomic uint32_t *lock)
-{
-    ORT_TOLD(ort_tool_unlock(lock, ORT_MUTEX_LOCK, ORT_CALLER), ort_unlock(lock));
-}
+ORT_ROUTINE void ort_routine_set(_Atomic uint32_t *lock) { ort_routine_enter(lock, ORT_MUTEX_LOCK, 0); }
+ORT_ROUTINE void ort_routine_unset(_Atomic uint32_t *lock) { ort_routine_leave(lock, ORT_MUTEX_LOCK); }
 ORT_ROUTINE int ort_routine_test(_Atomic uint32_t *lock)
 {
-    return PS_UNLIKELY(ort_tool_on()) ? ort_tool_lock_try(lock, ORT_CALLER) : ort_lock_try(lock);
+    return PS_UNLIKELY(ort_told()) ? ort_tool_lock_try(lock, ORT_CALLER) : ort_lock_try_untold(lock);
 }
 
 /* --- nestable locks, behind a pointer or not --------------------------------------------------------------------------------- */
@@ -72,16 +87,16 @@ ORT_ROUTINE void ort_routine_destroy_nest(struct ort_nest_lock **lock)
 /* owner: lock.h */
 ORT_ROUTINE void ort_routine_set_nest(struct ort_nest_lock *lock, const void *owner)
 {
-    ORT_TOLD(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock(lock, owner));
+    ORT_LOCK_TOLD(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock_untold(lock, owner));
 }
 ORT_ROUTINE void ort_routine_unset_nest(struct ort_nest_lock *lock)
 {
-    ORT_TOLD(ort_tool_nest_unlock(lock, ORT_CALLER), ort_nest_unlock(lock));
+    ORT_LOCK_TOLD(ort_tool_nest_unlock(lock, ORT_CALLER), ort_nest_unlock_untold(lock));
 }
 ORT_ROUTINE int ort_routine_test_nest(struct ort_nest_lock *lock, const void *owner)
 {
-    return PS_UNLIKELY(ort_tool_on()) ? ort_tool_nest_lock_try(lock, owner, ORT_CALLER)
-                                      : ort_nest_lock_try(lock, owner);
+    return PS_UNLIKELY(ort_told()) ? ort_tool_nest_lock_try(lock, owner, ORT_CALLER)
+                                   : ort_nest_lock_try_untold(lock, owner);
 }
 
 #endif

@@ -244,7 +244,7 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
-/* The same for whatever wants to hear of every task: ORT_TASKS_TOLD, a tool or the program's thread sanitizer; ORT_TASKS_CANCEL,
+/* The same for whatever wants to hear of every task: ORT_TASKS_TOLD, a tool or the program's thread sanitizer (of every lock, too); ORT_TASKS_CANCEL,
  * cancellation. Likewise written once. */
 enum { ORT_TASKS_TOLD = 1, ORT_TASKS_CANCEL = 2 };
 extern ORT_HIDDEN unsigned char ort_tasks_wanted;
@@ -256,6 +256,8 @@ static inline unsigned ort_tasks_watched(void)
     return ort_tasks_wanted;
 #endif
 }
+/* Somebody wants to hear of every task and every lock: both ways lead to the twins then, which ask who. */
+static inline bool ort_told(void) { return (ort_tasks_watched() & ORT_TASKS_TOLD) != 0; }
 /* 0, or what a task's descriptor has behind it. */
 extern ORT_HIDDEN size_t ort_tool_task_bytes;
 /* Looks for a tool and starts it; set when this library is loaded, called once, before the first root is made. NULL: nobody looks. */
@@ -372,6 +374,7 @@ void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind);
 /* The same with ort_tool_enter and ort_tool_leave around: an entry point's only call, so that it saves nothing for it. */
 void ort_tool_barrier_from(enum ort_sync_kind kind, const void *caller, void *frame);
 bool ort_tool_barrier_cancel(struct ort_thread *t, enum ort_sync_kind kind);
+/* Locks: without a tool (ort_told() says that somebody listens, perhaps the sanitizer) they are ort_lock and its like. */
 void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint, const void *caller);
 bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller);
 void ort_tool_unlock(_Atomic uint32_t *word, enum ort_mutex_kind kind, const void *caller);

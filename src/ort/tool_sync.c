@@ -103,6 +103,10 @@ static void has(struct ort_thread *t, const void *mutex, enum ort_mutex_kind kin
 
 void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint, const void *caller)
 {
+    if (!ort_tool_on()) {
+        ort_lock(word);
+        return;
+    }
     struct ort_thread *t = waits(word, kind, hint, caller);
     ort_lock(word);
     has(t, word, kind, caller);
@@ -110,6 +114,8 @@ void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hi
 
 bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller)
 {
+    if (!ort_tool_on())
+        return ort_lock_try(word);
     struct ort_thread *t = waits(word, ORT_MUTEX_TEST_LOCK, 0, caller);
     bool got = ort_lock_try(word);
     t->tool.state = 0;
@@ -126,6 +132,10 @@ void ort_tool_unlock(_Atomic uint32_t *word, enum ort_mutex_kind kind, const voi
 
 void ort_tool_nest_lock(struct ort_nest_lock *lock, const void *owner, const void *caller)
 {
+    if (!ort_tool_on()) {
+        ort_nest_lock(lock, owner);
+        return;
+    }
     struct ort_thread *t = waits(lock, ORT_MUTEX_NEST_LOCK, 0, caller);
     ort_nest_lock(lock, owner);
     t->tool.state = 0;
@@ -137,6 +147,8 @@ void ort_tool_nest_lock(struct ort_nest_lock *lock, const void *owner, const voi
 
 int ort_tool_nest_lock_try(struct ort_nest_lock *lock, const void *owner, const void *caller)
 {
+    if (!ort_tool_on())
+        return ort_nest_lock_try(lock, owner);
     struct ort_thread *t = waits(lock, ORT_MUTEX_TEST_NEST_LOCK, 0, caller);
     int count = ort_nest_lock_try(lock, owner);
     t->tool.state = 0;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gomp.h"
-#include "lock.h"
+#include "lock_routines.h"
 #include "own_lock.h"
 
 /* GCC calls it for the barriers at the end of single and static loops as well: a tool is told that all are explicit. */
@@ -19,24 +19,21 @@ PS_EXPORT void GOMP_barrier_ext(PS_UNUSED int kind) { barrier(); }
 static _Atomic uint32_t unnamed, atomic_regions;
 ORT_CHILD_FREES(atomic_regions_of_a_child, &atomic_regions, 1, sizeof atomic_regions)
 
-static PS_ALWAYS_INLINE void enter(_Atomic uint32_t *word, enum ort_mutex_kind kind)
-{
-    ORT_TOLD(ort_tool_lock(word, kind, 0, ORT_CALLER), ort_lock(word));
-}
-static PS_ALWAYS_INLINE void leave(_Atomic uint32_t *word, enum ort_mutex_kind kind)
-{
-    ORT_TOLD(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock(word));
-}
-
-PS_EXPORT void GOMP_critical_start(void) { enter(&unnamed, ORT_MUTEX_CRITICAL); }
-PS_EXPORT void GOMP_critical_end(void) { leave(&unnamed, ORT_MUTEX_CRITICAL); }
+PS_EXPORT void GOMP_critical_start(void) { ort_routine_enter(&unnamed, ORT_MUTEX_CRITICAL, 0); }
+PS_EXPORT void GOMP_critical_end(void) { ort_routine_leave(&unnamed, ORT_MUTEX_CRITICAL); }
 
 /* The compiler gives each name a zeroed word of a pointer's size: the lock lies in it. */
-PS_EXPORT void GOMP_critical_name_start(void **name) { enter((_Atomic uint32_t *)(void *)name, ORT_MUTEX_CRITICAL); }
-PS_EXPORT void GOMP_critical_name_end(void **name) { leave((_Atomic uint32_t *)(void *)name, ORT_MUTEX_CRITICAL); }
+PS_EXPORT void GOMP_critical_name_start(void **name)
+{
+    ort_routine_enter((_Atomic uint32_t *)(void *)name, ORT_MUTEX_CRITICAL, 0);
+}
+PS_EXPORT void GOMP_critical_name_end(void **name)
+{
+    ort_routine_leave((_Atomic uint32_t *)(void *)name, ORT_MUTEX_CRITICAL);
+}
 
-PS_EXPORT void GOMP_atomic_start(void) { enter(&atomic_regions, ORT_MUTEX_ATOMIC); }
-PS_EXPORT void GOMP_atomic_end(void) { leave(&atomic_regions, ORT_MUTEX_ATOMIC); }
+PS_EXPORT void GOMP_atomic_start(void) { ort_routine_enter(&atomic_regions, ORT_MUTEX_ATOMIC, 0); }
+PS_EXPORT void GOMP_atomic_end(void) { ort_routine_leave(&atomic_regions, ORT_MUTEX_ATOMIC); }
 
 /* The same lock: parts of a program that older compilers made combine their reductions under it. */
 PS_EXPORT void GOMP_reduction_start(void)

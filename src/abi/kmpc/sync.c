@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kmpc.h"
-#include "lock.h"
+#include "lock_routines.h"
 
 typedef struct kmpc_location *where;
 #define W PS_UNUSED where at
@@ -135,17 +135,17 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 PS_EXPORT void __kmpc_critical(W, G, kmpc_critical *name)
 {
     KMPC_NOT_NULL(at, name, "the construct's lock");
-    ORT_TOLD(ort_tool_lock(name, ORT_MUTEX_CRITICAL, 0, ORT_CALLER), ort_lock(name));
+    ort_routine_enter(name, ORT_MUTEX_CRITICAL, 0);
 }
 PS_EXPORT void __kmpc_critical_with_hint(W, G, kmpc_critical *name, uint32_t hint)
 {
     KMPC_NOT_NULL(at, name, "the construct's lock");
-    ORT_TOLD(ort_tool_lock(name, ORT_MUTEX_CRITICAL, hint, ORT_CALLER), ort_lock(name));
+    ort_routine_enter(name, ORT_MUTEX_CRITICAL, hint);
 }
 PS_EXPORT void __kmpc_end_critical(W, G, kmpc_critical *name)
 {
     KMPC_NOT_NULL(at, name, "the construct's lock");
-    ORT_TOLD(ort_tool_unlock(name, ORT_MUTEX_CRITICAL, ORT_CALLER), ort_unlock(name));
+    ort_routine_leave(name, ORT_MUTEX_CRITICAL);
 }
 
 PS_EXPORT void __kmpc_ordered(W, G)
