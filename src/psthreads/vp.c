@@ -150,6 +150,7 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
 static inline struct vp *vp_resume_here(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
 {
     struct uth *to = t->uth;
+    PS_ASSERT(!to->vp || to->vp == vp);
     uth_await_saved(to);
     t->vp = vp;
     vp->current = t;
@@ -652,6 +653,7 @@ static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self
 {
     struct psthread *t = ps_work_thread(w);
     int error = vp_errno(vp);
+    PS_ASSERT(self->uth == vp->uth);
     if (PS_LIKELY(t && t->uth)) {
         vp = may_be_bound ? vp_resume(vp, self->uth, t, false) : vp_resume_here(vp, self->uth, t, false);
     } else {
@@ -665,11 +667,12 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
 {
     PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
                                             "work descriptors run as calls and may not wait");
+    struct vp *vp = ps_vp();
+    PS_ASSERT(vp->current == self && self->uth == vp->uth); /* else its context would be kept in another's place */
     struct uth_wait *wait = &self->uth->wait;
     wait->thread = self;
     wait->object = object;
     wait->kind = kind;
-    struct vp *vp = ps_vp();
     leave_waiters(vp);
     struct ps_work w = take_own(vp);
     if (PS_LIKELY(ps_work_thread(w) != self)) /* else: readied before it left */
