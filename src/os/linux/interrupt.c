@@ -14,8 +14,12 @@
  * takes an address of code unloaded meanwhile for what it was.
  * A wait in the C library is the program's only if the program called it, and code of the program's is not what it was about to do if it is
  * a signal handler's: the program's handler runs in the middle of anything, the runtime's own code too, and often just when we come, since
- * signals that are pending together are delivered one on top of the other. Both are found by unwinding. Limit: where there is no unwinder
- * (musl; a forked child that can load nothing) handlers are not told from other code.
+ * signals that are pending together are delivered one on top of the other. Both are found by unwinding. And code of the program's may stand where the
+ * runtime expects the C library's: a malloc of its own, a preloaded object's calls. There the runtime is in the middle of something too. It calls the
+ * program's functions by pointers, and libraries' by name: the instruction in front of the innermost return address of the runtime's tells (x86-64).
+ * Limits: where there is no unwinder (musl; a forked child that can load nothing) neither handlers nor a replaced library are told from other code; the
+ * latter neither on other processors, nor where the program is UNWIND_DEPTH calls deep. A program's function that the runtime calls as the
+ * last thing in one of its own, by a jump, is taken for a library's: it is never interrupted.
  * Failures: ENOTSUP on other processors, EBUSY where no signal is free, ESRCH. */
 #include "atomic.h"
 #include "os.h"
@@ -148,6 +152,21 @@ static bool in_system_call(uintptr_t pc)
 #endif
 
 #ifdef PC
+/* The runtime, to which `back` returns, called by name: `call` of an address in its own code (a stub, mostly), or of one in its table of them. */
+static bool called_by_name(uintptr_t back)
+{
+#if defined(__x86_64__)
+    const unsigned char *end = (const unsigned char *)back;
+    int32_t distance;
+    memcpy(&distance, end - sizeof distance, sizeof distance);
+    return (end[-5] == 0xe8 && code_at(back + (uintptr_t)(intptr_t)distance) == CODE_RUNTIME) ||
+           (end[-6] == 0xff && end[-5] == 0x15);
+#else
+    (void)back;
+    return false;
+#endif
+}
+
 /* What was interrupted is the program's own doing: nothing of the runtime's is beneath a signal handler, and a wait in the C library is
  * for the program, not for the runtime, which may have a lock in hand, or a vp that it goes on with afterwards. */
 static bool for_the_program(const ucontext_t *uc, bool in_library)
@@ -163,7 +182,11 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
             return false;
     while (i < n && code_at((uintptr_t)at[i]) == CODE_C_LIBRARY)
         i++;
-    return !in_library || (i < n && code_at((uintptr_t)at[i]) == CODE_PROGRAM);
+    if (in_library && !(i < n && code_at((uintptr_t)at[i]) == CODE_PROGRAM))
+        return false;
+    while (i < n && code_at((uintptr_t)at[i]) != CODE_RUNTIME)
+        i++;
+    return i == n || !called_by_name((uintptr_t)at[i]);
 }
 
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes)
