@@ -65,6 +65,8 @@ struct ort_graph *ort_graph_new(struct ort_thread *thread, unsigned n, const str
     return graph;
 }
 
+void ort_graph_free(struct ort_graph *graph) { free(graph); }
+
 /* --- a replay -------------------------------------------------------------------------------------------------------------- */
 
 static struct ort_graph_play *new_play(struct ort_graph *graph)

@@ -30,6 +30,8 @@ struct ort_graph_play;
 
 /* Of n tasks with these lists of dependences (one without any has n 0), in the order of their creation. NULL: no memory. */
 struct ort_graph *ort_graph_new(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists);
+/* One that was never started; NULL: nothing. */
+void ort_graph_free(struct ort_graph *graph);
 
 /* NULL: no memory. */
 struct ort_graph_play *ort_graph_start(struct ort_thread *thread, struct ort_graph *graph);

@@ -212,6 +212,8 @@ static void forget(struct graph *g)
             free(g->steps[i].model);
     free(g->steps);
     free(g->all);
+    ort_graph_free(g->order);
+    g->order = NULL;
     g->steps = NULL;
     g->all = NULL;
     g->n = 0;
