@@ -146,12 +146,11 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
     return vp;
 }
 
-/* Continues thread t, which has a context, in the place of `from`. */
+/* Continues thread t, whose context is saved, in the place of `from`. */
 static inline struct vp *vp_resume_here(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
 {
     struct uth *to = t->uth;
     PS_ASSERT(!to->vp || to->vp == vp);
-    uth_await_saved(to);
     t->vp = vp;
     vp->current = t;
     vp_tick(vp);
@@ -589,6 +588,7 @@ void vp_loop(struct vp *vp, struct uth *self)
             vp_leave(vp, self, &vp->native, true);
             __builtin_unreachable();
         } else if (t->uth) {
+            uth_await_saved(t->uth); /* nobody waits for a loop's stack */
             vp_resume(vp, self, t, true);
             __builtin_unreachable();
         } else if (!(PS_UNLIKELY(t->flags & PS_T_SIZED) && run_elsewhere(vp, self, t))) {
@@ -621,26 +621,32 @@ static PS_ALWAYS_INLINE void push(struct ps_queue *q, struct ps_item *item, enum
     ps_spin_unlock(&q->lock);
 }
 
-/* The same where w has no stack yet. */
+/* The same where w has no stack yet, or not been saved in time. */
 static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w)
 {
     struct uth *from = self->uth;
-    vp->handoff = w;
     static _Atomic uint32_t said;
-    while (!vp_start_loop(vp, from, false)) {
+    for (vp->handoff = w; !vp_start_loop(vp, from, false); vp->handoff = w) {
         /* No stack to be had: what is at hand waits until a thread that already has one can run. */
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
             ps_warn("no memory for another stack: waiting until one is free (said once)");
         os_yield();
         leave_waiters(vp);
+        bool has_stack = ps_work_thread(w) && ps_work_thread(w)->uth;
+        if (has_stack) /* perhaps its vp waits for self to be taken out of a queue, as this one does for it */
+            put_back(vp, w);
         struct ps_work other = vp_take_own(vp);
         struct psthread *t = ps_work_thread(other);
-        if (!t || !t->uth) {
-            put_back(vp, other);
+        if (has_stack)
+            w = other;
+        if (!t || !t->uth || (t != self && !uth_saved_soon(t->uth))) {
+            if (!has_stack)
+                put_back(vp, other);
             continue;
         }
         vp->handoff = PS_NO_WORK;
-        put_back(vp, w);
+        if (!has_stack)
+            put_back(vp, w);
         if (t != self)
             vp_resume(vp, from, t, false);
         return;
@@ -648,13 +654,18 @@ static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, st
 }
 
 /* Goes on with w in the place of self, whose uth keeps its context; self finds its errno again also where it has no
- * thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w may run. */
+ * thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w may run.
+ *
+ * Self may be in another vp's hand by now, which waits for its context. So self waits for another one's no longer than a switch takes; then it leaves for a
+ * fresh stack, and that one's loop waits, for whose stack nobody does. Else two members that a barrier lets go as they are about to leave their stacks may
+ * each be taken by the other's vp, and wait for ever: out of the queue of a place that both vps share, or of one that a resting vp has filled.
+ * tests/models/block_ready.pml. */
 static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     struct psthread *t = ps_work_thread(w);
     int error = vp_errno(vp);
     PS_ASSERT(self->uth == vp->uth);
-    if (PS_LIKELY(t && t->uth)) {
+    if (PS_LIKELY(t && t->uth && uth_saved_soon(t->uth))) {
         vp = may_be_bound ? vp_resume(vp, self->uth, t, false) : vp_resume_here(vp, self->uth, t, false);
     } else {
         switch_to_fresh(vp, self, w);

@@ -1,6 +1,6 @@
 /* Underlying threads: stacks made late, cached, shared in batches, given back; switching with the sanitizers told.
  *
- * Does not schedule and never waits, but for uth_await_saved. The contract with its states is uth.h.
+ * Does not schedule and never waits, but for uth_await_saved and uth_saved_soon. The contract with its states is uth.h.
  *
  * A uth's descriptor lies at the top of its own stack: one mapping, one page touched, and an overflow, which runs away
  * downwards, cannot reach it. Stacks are a whole number of pages apart, so equal depths of all of them would meet in the
@@ -46,7 +46,7 @@
 #define SMALLEST_STACK ((size_t)64 * 1024)
 #define COLOURS 16
 #define COLOUR_STEP (2 * PS_CACHE_LINE)
-/* Spins before uth_await_saved yields the processor: a switch takes tens of cycles unless its vp lost its core. */
+/* Spins before uth_await_saved yields the processor, and uth_saved_soon gives up: a switch takes tens of cycles unless its vp lost its core. */
 #define AWAIT_SPINS 200
 #define ADD_BATCH 16
 
@@ -386,12 +386,18 @@ void uth_release(struct uth *u)
     ps_store_relaxed(&u->running, 0);
 }
 
+bool uth_saved_soon_slow(struct uth *u)
+{
+    for (unsigned spins = 0; spins < AWAIT_SPINS; spins++) {
+        if (ps_load_acquire(&u->running) == 0)
+            return true;
+        cpu_pause();
+    }
+    return false;
+}
+
 void uth_await_saved_slow(struct uth *u)
 {
-    for (unsigned spins = 0; ps_load_acquire(&u->running) != 0; spins++) {
-        if (spins < AWAIT_SPINS)
-            cpu_pause();
-        else
-            os_yield();
-    }
+    while (!uth_saved_soon(u))
+        os_yield();
 }

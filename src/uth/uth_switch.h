@@ -25,4 +25,9 @@ static inline void uth_await_saved(struct uth *u)
         uth_await_saved_slow(u);
 }
 
+static inline bool uth_saved_soon(struct uth *u)
+{
+    return PS_LIKELY(ps_load_acquire(&u->running) == 0) || uth_saved_soon_slow(u);
+}
+
 #endif

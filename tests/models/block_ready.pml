@@ -5,9 +5,11 @@
  * last. A vp whose thread blocks takes from its own queue; one with nothing to do steals, and moves what else it finds to its own queue.
  * Checked: one vp at a time is on a stack; a context is resumed only after it was saved; every thread gets to its end (a cycle of
  * vps that wait for each other's contexts to be saved would be an invalid end state).
+ * With SHARED the vps have one queue together, as those of a place have. Then a vp may take a thread that is about to leave its stack on another vp, and
+ * that one the first one's: so who has published itself does not wait, but leaves for a fresh stack, whose loop waits.
  *   BROKEN_WAIT    who resumes a thread does not wait for `running` to be cleared
  *   BROKEN_EARLY   `running` is cleared before the context is saved
- *   BROKEN_SELF    a thread that dequeues itself is not told apart, and waits for itself to be saved */
+ *   BROKEN_CROSS   SHARED: a thread that has published itself waits for another's context */
 #define VPS 2
 #ifndef THREADS
 #define THREADS 3
@@ -16,6 +18,11 @@
 #define ROUNDS 1
 #endif
 #define NOBODY 255
+#ifdef SHARED
+#define QUEUE(vp) 0
+#else
+#define QUEUE(vp) (vp)
+#endif
 
 chan queue[VPS] = [THREADS] of { byte };
 bool published[THREADS];
@@ -26,6 +33,11 @@ byte last_vp[THREADS];
 byte rounds[THREADS];
 byte ended;
 
+#ifdef BROKEN_WAIT
+#define MAY_RESUME(t) true
+#else
+#define MAY_RESUME(t) !running[t]
+#endif
 /* Before thread t is continued; the caller is still on its own stack. */
 inline await_saved(t)
 {
@@ -62,7 +74,7 @@ inline leave(t)
 inline take_own()
 {
     w = NOBODY;
-    atomic { if :: len(queue[me]) > 0 -> queue[me]?w :: else fi }
+    atomic { if :: len(queue[QUEUE(me)]) > 0 -> queue[QUEUE(me)]?w :: else fi }
 }
 inline steal()
 {
@@ -102,11 +114,14 @@ proctype vp(byte me)
         /* from here on the thread may be readied */
         take_own();
         if
-#ifndef BROKEN_SELF
         :: w == cur
-#endif
         :: w == NOBODY -> leave(cur); cur = NOBODY
+#ifdef BROKEN_CROSS
         :: else -> await_saved(w); leave(cur); resume(w)
+#else
+        :: w != NOBODY && w != cur && MAY_RESUME(w) -> leave(cur); resume(w)
+        :: w != NOBODY && w != cur && running[w] -> leave(cur); cur = NOBODY; await_saved(w); resume(w)
+#endif
         fi
     od
 }
@@ -116,10 +131,10 @@ proctype readier()
     byte t;
     do
     :: ended == THREADS -> break
-    :: atomic { published[0] -> t = 0; published[0] = false }; queue[last_vp[t]]!t
-    :: atomic { published[1] -> t = 1; published[1] = false }; queue[last_vp[t]]!t
+    :: atomic { published[0] -> t = 0; published[0] = false }; queue[QUEUE(last_vp[t])]!t
+    :: atomic { published[1] -> t = 1; published[1] = false }; queue[QUEUE(last_vp[t])]!t
 #if THREADS > 2
-    :: atomic { published[2] -> t = 2; published[2] = false }; queue[last_vp[t]]!t
+    :: atomic { published[2] -> t = 2; published[2] = false }; queue[QUEUE(last_vp[t])]!t
 #endif
     od
 }
@@ -127,7 +142,7 @@ proctype readier()
 init {
     byte k;
     atomic {
-        for (k : 0 .. THREADS - 1) { saved[k] = true; queue[k % VPS]!k }
+        for (k : 0 .. THREADS - 1) { saved[k] = true; queue[QUEUE(k % VPS)]!k }
         for (k : 0 .. VPS - 1) { run vp(k) }
         run readier();
         run readier()
