@@ -315,7 +315,7 @@ void ps_prepare_victims(void)
 
 /* --- roots ------------------------------------------------------------------------------------------------------------- */
 
-/* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many. */
+/* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many, or no memory. */
 static struct vp *claim_slot(unsigned first)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
@@ -381,7 +381,11 @@ struct vp *ps_vp_attach(void)
         return vp;
     ps_start();
     vp = claim_slot(0);
-    PS_CHECK(vp, "more than %u kernel threads use the library at once", PS_MAX_VPS);
+    if (PS_UNLIKELY(!vp)) {
+        PS_CHECK(ps_load_relaxed(&ps_rt.num_slots) < PS_MAX_VPS, "more than %u kernel threads use the library at once",
+                 PS_MAX_VPS);
+        ps_fatal("out of memory: a kernel thread cannot join the library");
+    }
     if (PS_UNLIKELY(ps_load_seq(&ps_rt.quiescing))) {
         pthread_mutex_lock(&start_lock);
         pthread_mutex_unlock(&start_lock);
