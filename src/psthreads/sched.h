@@ -24,7 +24,7 @@ void *ps_local(void);
  * A thread publishes itself (under the object's own lock, or by a compare-and-swap), then calls ps_block(); whoever
  * completes what it waits for takes it from there and calls ps_ready(t). Exactly one ps_ready for each ps_block, in
  * any order: a ps_ready that comes first makes the thread ready while it still runs; whoever dequeues it waits for its
- * context to be saved (uth.running), and if that is its own vp, ps_block returns at once.
+ * context to be saved (uth.running; but not where others may wait for its own: vp_switch_away), and if that is its own vp, ps_block returns at once.
  * ps_ready does everything with t before the thread can run: t may be gone when it returns.
  * Ordering: what the readier did before ps_ready happens before ps_block's return. */
 
