@@ -572,6 +572,18 @@ static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct ps
     return true;
 }
 
+/* Goes on with t in the place of a loop's stack. Does t still run after a while, its vp may have no stack to leave it for: then t goes to that one's
+ * queue, where it finds itself. */
+static inline void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
+{
+    if (PS_LIKELY(uth_saved_soon(t->uth))) {
+        vp_resume(vp, self, t, true);
+        __builtin_unreachable();
+    }
+    os_yield();
+    vp_enqueue(t->vp, &t->item, PS_BACK);
+}
+
 void vp_loop(struct vp *vp, struct uth *self)
 {
     struct ps_work w = vp->handoff;
@@ -588,9 +600,7 @@ void vp_loop(struct vp *vp, struct uth *self)
             vp_leave(vp, self, &vp->native, true);
             __builtin_unreachable();
         } else if (t->uth) {
-            uth_await_saved(t->uth); /* nobody waits for a loop's stack */
-            vp_resume(vp, self, t, true);
-            __builtin_unreachable();
+            resume_or_hand_back(vp, self, t);
         } else if (!(PS_UNLIKELY(t->flags & PS_T_SIZED) && run_elsewhere(vp, self, t))) {
             vp_run_fresh(vp, t);
         }
@@ -657,7 +667,7 @@ static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, st
  * thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w may run.
  *
  * Self may be in another vp's hand by now, which waits for its context. So self waits for another one's no longer than a switch takes; then it leaves for a
- * fresh stack, and that one's loop waits, for whose stack nobody does. Else two members that a barrier lets go as they are about to leave their stacks may
+ * fresh stack, and that one's loop waits, for whose stack nobody does, and not for ever either. Else two members that a barrier lets go as they are about to leave their stacks may
  * each be taken by the other's vp, and wait for ever: out of the queue of a place that both vps share, or of one that a resting vp has filled.
  * tests/models/block_ready.pml. */
 static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)

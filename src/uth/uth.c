@@ -1,6 +1,6 @@
 /* Underlying threads: stacks made late, cached, shared in batches, given back; switching with the sanitizers told.
  *
- * Does not schedule and never waits, but for uth_await_saved and uth_saved_soon. The contract with its states is uth.h.
+ * Does not schedule and never waits, but for uth_saved_soon. The contract with its states is uth.h.
  *
  * A uth's descriptor lies at the top of its own stack: one mapping, one page touched, and an overflow, which runs away
  * downwards, cannot reach it. Stacks are a whole number of pages apart, so equal depths of all of them would meet in the
@@ -22,7 +22,7 @@
  *
  * running: 1 from the switch to a uth until its context is saved again. Written 1 by who switches to it (relaxed: it owns
  * the uth, and nobody looks before it is published again); 0 by uth_switched (release), which the acquire in
- * uth_await_saved pairs with: what ran before the save happens before what resumes it.
+ * uth_saved_soon pairs with: what ran before the save happens before what resumes it.
  *
  * Registry: a slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before the stack is
  * unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either.
@@ -46,7 +46,7 @@
 #define SMALLEST_STACK ((size_t)64 * 1024)
 #define COLOURS 16
 #define COLOUR_STEP (2 * PS_CACHE_LINE)
-/* Spins before uth_await_saved yields the processor, and uth_saved_soon gives up: a switch takes tens of cycles unless its vp lost its core. */
+/* Spins before uth_saved_soon gives up: a switch takes tens of cycles unless its vp lost its core. */
 #define AWAIT_SPINS 200
 #define ADD_BATCH 16
 
@@ -394,10 +394,4 @@ bool uth_saved_soon_slow(struct uth *u)
         cpu_pause();
     }
     return false;
-}
-
-void uth_await_saved_slow(struct uth *u)
-{
-    while (!uth_saved_soon(u))
-        os_yield();
 }

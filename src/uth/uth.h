@@ -111,10 +111,7 @@ static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer,
 /* On the new stack, before anything else: ends the switch away from `from`: closes the sanitizers' bracket for `self` and
  * clears from->running (release). */
 static inline void uth_switched(struct uth *from, struct uth *self);
-/* Waits until u's context is saved: spins, then yields the processor. Not for who may be waited for in the same way: those would wait for each other. */
-static inline void uth_await_saved(struct uth *u);
-void uth_await_saved_slow(struct uth *u);
-/* The same, for no longer than a switch takes: false where it is not saved then. */
+/* Waits until u's context is saved, for no longer than a switch takes: false where it is not saved then. */
 static inline bool uth_saved_soon(struct uth *u);
 bool uth_saved_soon_slow(struct uth *u);
 

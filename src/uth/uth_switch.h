@@ -19,12 +19,6 @@ static inline void uth_switched(struct uth *from, struct uth *self)
     ps_store_release(&from->running, 0);
 }
 
-static inline void uth_await_saved(struct uth *u)
-{
-    if (PS_UNLIKELY(ps_load_acquire(&u->running) != 0))
-        uth_await_saved_slow(u);
-}
-
 static inline bool uth_saved_soon(struct uth *u)
 {
     return PS_LIKELY(ps_load_acquire(&u->running) == 0) || uth_saved_soon_slow(u);

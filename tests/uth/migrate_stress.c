@@ -94,7 +94,8 @@ static void *carry(void *arg)
         struct uth *u = take();
         if (u == NULL)
             continue;
-        uth_await_saved(u);
+        while (!uth_saved_soon(u))
+            os_yield();
         struct uth *left = uth_switch(&c->root, u, c, false);
         uth_switched(left, &c->root);
         ps_sub_relaxed(&hops_left, 1);
@@ -137,7 +138,8 @@ static void test_migrates(void **state)
     for (unsigned i = 0; i < UTHS; i++) {
         total += work[i].count;
         moved += work[i].carriers_seen;
-        uth_await_saved(work[i].uth);
+        while (!uth_saved_soon(work[i].uth))
+            os_yield();
         uth_put(&cache, work[i].uth);
     }
     uth_cache_drain(&cache);
