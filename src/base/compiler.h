@@ -22,6 +22,11 @@
 #define PS_LINE_ALIGNED alignas(PS_CACHE_LINE)
 #define PS_UNUSED __attribute__((unused))
 
+/* Of a function that may be left in the middle and gone on with on another kernel thread: it has no lock, and nothing that is its kernel thread's, in
+ * hand. A thread that spins in such calls is interrupted there as in the program's own code (src/os/linux/interrupt.c); in what they call it is
+ * not, so that may be anything, but must not be inlined where it is otherwise. */
+#define PS_LEAVABLE __attribute__((section("ps_leavable")))
+
 /* The object of which `ptr` is the member `member`. */
 #define PS_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 

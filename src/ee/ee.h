@@ -169,7 +169,11 @@ void ee_barrier_wait(struct ee_team *team, unsigned id);
 void ee_wait(_Atomic uint32_t *word, uint32_t expected);
 /* Wakes up to n entities that wait on word (UINT_MAX: all). Cheap where none waits: one fence and a load. [does not switch] */
 void ee_wake(_Atomic uint32_t *word, unsigned n);
-/* Lets another entity run on this carrier, if there is one. [switches] */
+/* Lets another entity run on this carrier, if there is one; if not, or now and then, the processor to other kernel threads. [switches] */
 void ee_yield(void);
+/* Lets another entity run on this carrier, if there is one; nothing else. [switches] */
+void ee_offer(void);
+/* Whether somebody is ready who can run on the caller's carrier alone, and has been kept from it before: ee_yield, then. */
+bool ee_carrier_wanted(void);
 
 #endif

@@ -3,6 +3,8 @@
  * One word, as in Drepper's "Futexes are tricky": 0 free, 1 taken, 2 taken and somebody may wait. Taking: compare-and-swap 0 to 1; who
  * fails spins on the value (test-and-test-and-set), then sets 2 and waits in ee_wait, so that its carrier runs other entities; who
  * comes out of a wait sets 2 again, since others may wait still. Releasing: exchange with 0, and a wake where 2 stood.
+ * Who frees gives way where the one that was woken can run on this carrier alone and has been kept waiting here before; a try that fails lets others of
+ * this carrier run, since the program may try again and again, and the one that has the lock may be among them.
  * A nest lock has the task that owns it, read by everybody but equal to the reader's own task only where the reader wrote it.
  *
  * Callers: any OpenMP thread; on any stack. Ordering: the exchange or compare-and-swap that takes is an acquire, the exchange that frees
@@ -32,7 +34,14 @@ PS_NOINLINE void ort_lock_contended(_Atomic uint32_t *word)
         ee_wait(word, ORT_LOCK_WAITED);
 }
 
-PS_NOINLINE void ort_lock_wake(_Atomic uint32_t *word) { ee_wake(word, 1); }
+PS_NOINLINE void ort_lock_wake(_Atomic uint32_t *word)
+{
+    ee_wake(word, 1);
+    if (PS_UNLIKELY(ee_carrier_wanted()))
+        ee_yield();
+}
+
+PS_NOINLINE void ort_lock_missed(void) { ee_offer(); }
 
 void ort_lock(_Atomic uint32_t *word)
 {

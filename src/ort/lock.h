@@ -9,11 +9,13 @@ enum { ORT_LOCK_FREE, ORT_LOCK_TAKEN, ORT_LOCK_WAITED };
 
 void ort_lock(_Atomic uint32_t *word); /* [switches] */
 bool ort_lock_try(_Atomic uint32_t *word);
-void ort_unlock(_Atomic uint32_t *word);
+void ort_unlock(_Atomic uint32_t *word); /* [switches] */
 
 /* The rest of taking a word that was not free, [switches]; of freeing one at which somebody may wait. */
 void ort_lock_contended(_Atomic uint32_t *word);
-void ort_lock_wake(_Atomic uint32_t *word);
+void ort_lock_wake(_Atomic uint32_t *word); /* [switches] */
+/* After a try of the program's that failed. [switches] */
+void ort_lock_missed(void);
 
 /* The same where nobody listens. */
 static PS_ALWAYS_INLINE bool ort_lock_try_untold(_Atomic uint32_t *word)

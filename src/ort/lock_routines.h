@@ -52,7 +52,10 @@ ORT_ROUTINE void ort_routine_set(_Atomic uint32_t *lock) { ort_routine_enter(loc
 ORT_ROUTINE void ort_routine_unset(_Atomic uint32_t *lock) { ort_routine_leave(lock, ORT_MUTEX_LOCK); }
 ORT_ROUTINE int ort_routine_test(_Atomic uint32_t *lock)
 {
-    return PS_UNLIKELY(ort_told()) ? ort_tool_lock_try(lock, ORT_CALLER) : ort_lock_try_untold(lock);
+    bool got = PS_UNLIKELY(ort_told()) ? ort_tool_lock_try(lock, ORT_CALLER) : ort_lock_try_untold(lock);
+    if (!got)
+        ort_lock_missed();
+    return got;
 }
 
 /* --- nestable locks, behind a pointer or not --------------------------------------------------------------------------------- */
@@ -95,8 +98,11 @@ ORT_ROUTINE void ort_routine_unset_nest(struct ort_nest_lock *lock)
 }
 ORT_ROUTINE int ort_routine_test_nest(struct ort_nest_lock *lock, const void *owner)
 {
-    return PS_UNLIKELY(ort_told()) ? ort_tool_nest_lock_try(lock, owner, ORT_CALLER)
-                                   : ort_nest_lock_try_untold(lock, owner);
+    int count = PS_UNLIKELY(ort_told()) ? ort_tool_nest_lock_try(lock, owner, ORT_CALLER)
+                                        : ort_nest_lock_try_untold(lock, owner);
+    if (!count)
+        ort_lock_missed();
+    return count;
 }
 
 #endif

@@ -9,7 +9,7 @@
  *
  * When this is safe: only in code of the program's own, or in a system call in which the C library waits for the program
  * that the program called (os_interrupted_program). Then no spin lock of the runtime's is held, nothing is half switched, no function of the
- * runtime will go on with what was this kernel thread's vp, and none of the C library has an address of the kernel thread's storage in hand. Anywhere else the interrupt does nothing, and comes again at the monitor's next
+ * runtime will go on with what was this kernel thread's vp, and none of the C library has an address of the kernel thread's storage in hand. Anywhere else the interrupt does nothing, and comes again some times, then at the monitor's next
  * tick. A signal that is late finds another state: everything is looked at anew in the handler.
  *
  * Limits: a root's kernel thread on which the program has blocked every signal cannot be interrupted. System calls that no restart
@@ -37,6 +37,8 @@
 
 #define DEPTH 32
 #define SAMPLE_TRIES 1000
+#define GIVE_WAY_TRIES 16 /* at a tick: who spins in calls of the C library or the runtime is outside of them at some */
+#define ANSWER_NS INT64_C(500000)
 
 /* What the interrupted thread was doing. Written in the handler, then `taken` (release); read by the monitor. */
 static struct {
@@ -83,18 +85,34 @@ bool progress_where(struct vp *vp, char *buf, size_t bytes)
     return false;
 }
 
-static bool give_way(void *frame)
+/* What the handler did; the monitor waits for it. One that is late answers for an earlier try, and costs one try more. */
+enum { ASKED, REFUSED, GIVES_WAY };
+static _Atomic uint32_t answer;
+
+static void answers(uint32_t what)
 {
-    struct vp *vp;
-    struct psthread *self;
+    ps_store_release(&answer, what);
+    os_wake(&answer, 1);
+}
+
+/* The thread that was interrupted; NULL: it cannot be left here. */
+static struct psthread *interrupted(void *frame)
+{
     struct uth *stack = ps_current_uth();
     if (!stack || !stack->stack || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
-        return false;
-    vp = ps_vp();
-    self = vp->current;
+        return NULL;
+    struct vp *vp = ps_vp();
+    struct psthread *self = vp->current;
     if (!self || vp->held || self->uth != stack || stack->vp || self->flags & PS_T_NOSTACK)
-        return false;
-    if (!vp_give_way_to_root(vp, self))
+        return NULL;
+    return self;
+}
+
+static bool give_way(void *frame)
+{
+    struct psthread *self = interrupted(frame);
+    answers(self ? GIVES_WAY : REFUSED);
+    if (!self || !vp_give_way_to_root(ps_vp(), self))
         return false;
     ps_add_relaxed(&ps_progress.preempted, 1);
     return true;
@@ -102,6 +120,14 @@ static bool give_way(void *frame)
 
 void progress_preempt(struct vp *vp)
 {
-    if (!PS_TSAN && !ps_race_watched() && !san_valgrind())
-        os_interrupt(ps_load_relaxed(&vp->tid), give_way);
+    if (PS_TSAN || ps_race_watched() || san_valgrind())
+        return;
+    for (int i = 0; i < GIVE_WAY_TRIES; i++) {
+        ps_store_relaxed(&answer, ASKED);
+        if (!ps_load_relaxed(&vp->pinned) || os_interrupt(ps_load_relaxed(&vp->tid), give_way) != 0)
+            return;
+        os_park(&answer, ASKED, ANSWER_NS);
+        if (ps_load_acquire(&answer) != REFUSED)
+            return;
+    }
 }

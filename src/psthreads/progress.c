@@ -37,7 +37,8 @@ enum { WATCH = 1, GLANCE };
 /* What was seen of each vp at the last change; the monitor's own. */
 static struct {
     uint64_t ticks, cpu_ns, slices;
-    unsigned still; /* ticks of the monitor without one of the vp's */
+    unsigned still;  /* ticks of the monitor without one of the vp's */
+    bool root_stuck; /* its root has been found waiting since */
 } seen[PS_MAX_VPS];
 
 /* The monitor's own: its pace, and until when it stays quick. */
@@ -52,11 +53,12 @@ static unsigned stall_ticks(void) { return pace.quick ? QUICK_STALL_TICKS : STAL
 static unsigned calm_ticks(void) { return pace.quick ? QUICK_CALM_TICKS : STALL_TICKS + 1; }
 
 struct survey {
-    struct vp *holder; /* one of the stuck, with a kernel thread */
-    unsigned pending;  /* entries ready in all queues */
-    unsigned roots;    /* ready, each bound to its vp */
-    unsigned stuck;    /* vps that hold some of them up */
-    unsigned bound;    /* such vps whose places' queues are not empty */
+    struct vp *holder;                     /* one of the stuck, with a kernel thread */
+    unsigned pending;                      /* entries ready in all queues */
+    unsigned roots;                        /* ready, each bound to its vp */
+    unsigned stuck;                        /* vps that hold some of them up */
+    unsigned bound;                        /* such vps whose places' queues are not empty */
+    unsigned roots_stuck, new_roots_stuck; /* vps that hold their root up; the second: since this look */
 };
 
 /* Has vp's kernel thread, which passed no scheduling point for a while, used the processor, gone to sleep in the kernel, or given the
@@ -85,6 +87,7 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
     if (ticks != seen[id].ticks || !(ready || root)) {
         seen[id].ticks = ticks;
         seen[id].still = 0;
+        seen[id].root_stuck = false;
         return;
     }
     if (seen[id].still++ == 0) {
@@ -102,6 +105,10 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
         s->holder = vp;
     s->bound += bound != 0;
     if (root && !orphan) {
+        s->roots_stuck++;
+        if (!seen[id].root_stuck)
+            s->new_roots_stuck++;
+        seen[id].root_stuck = true;
         ps_store_relaxed(&vp->root_first, 1); /* the next such stall is avoided */
         progress_preempt(vp);                 /* again at each tick: what it interrupts may not be ready to go */
     }
@@ -150,6 +157,12 @@ static void start_spares(unsigned n, struct vp *holder)
     }
 }
 
+static void count_stall(void)
+{
+    pace.quick = ++pace.stalls >= QUICK_AFTER;
+    pace.quick_until_ns = os_now_ns() + QUICK_FOR_NS;
+}
+
 /* A stall ended, or none was seen for a while. */
 static void calm_down(void)
 {
@@ -178,7 +191,7 @@ static void watch(void)
         struct survey s = look();
         pending = s.pending != 0;
         quiet = s.pending || s.roots || turns || ps_load_relaxed(&ps_progress.spares) ? 0 : quiet + 1;
-        calm = s.stuck ? 0 : calm + 1;
+        calm = s.stuck || s.roots_stuck ? 0 : calm + 1;
         if (calm > calm_ticks()) { /* longer than it takes to see the next stall */
             burst = 1;
             if (pace.stalls)
@@ -186,11 +199,12 @@ static void watch(void)
         }
         if (s.bound)
             ps_bind_starving(true);
+        if (s.new_roots_stuck)
+            count_stall();
         /* Where those started last have not run yet the system is late, and more of them would only be late too. */
         if (s.stuck && !idle_any() && !ps_load_acquire(&ps_progress.coming)) {
             ps_store_relaxed(&ps_progress.starving, 1);
-            pace.quick = ++pace.stalls >= QUICK_AFTER;
-            pace.quick_until_ns = os_now_ns() + QUICK_FOR_NS;
+            count_stall();
             start_spares(burst, s.holder); /* an entry may be a whole team; who finds nothing retires at once */
             burst = burst < BURST_MAX ? burst * 2 : BURST_MAX;
             forget_stalls();

@@ -49,6 +49,8 @@ enum ps_end { PS_FRONT, PS_BACK };
 void ps_ready(struct psthread *t, enum ps_end end);
 /* The caller goes to the back of its vp's queue and another ready thread runs; returns false at once where there is none. */
 bool ps_yield(void);
+/* Whether the root of the caller's vp is ready, and was stuck behind a thread here before. */
+bool ps_root_wanted(void);
 
 /* Number of spins that take about two context switches (measured once at start; balder-threads-2004 section 2);
  * 0 in a passive configuration. */

@@ -299,7 +299,7 @@ bool ps_team_barrier_release(struct ps_team *team)
     struct vp *vp = ps_vp();
     if (vp_has_waiters(vp) && vp->waiters.team == team)
         ready_waiters(vp);
-    return PS_UNLIKELY(ps_load_relaxed(&vp->root_first)) && ps_load_relaxed(&vp->pinned);
+    return vp_root_wanted(vp);
 }
 
 /* Spins for the phase to end. 1: ended, -1: the member is called away, 0: the limit was reached. */

@@ -850,6 +850,12 @@ static inline bool yield(void)
 
 bool ps_yield(void) { return yield(); }
 
+bool ps_root_wanted(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && vp_root_wanted(vp);
+}
+
 void psthread_yield(void)
 {
     if (PS_LIKELY(yield()))

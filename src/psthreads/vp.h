@@ -122,7 +122,7 @@ struct vp {
     _Atomic uint32_t turn;      /* turns.h */
     _Atomic uint32_t rest;      /* rest.h */
     _Atomic uint32_t
-        root_first; /* 1: its root was stuck behind a thread here; the monitor sets it for good, who opens a barrier here reads it */
+        root_first; /* 1: its root was stuck behind a thread here; the monitor sets it for good, who wakes others here reads it */
     _Atomic uint32_t attached; /* 1: a kernel thread carries it */
     /* Workers: PS_WORKER_...; written by who has taken the bit of one that is NONE (idle.c), and by quiesce. */
     _Atomic uint32_t started;
@@ -200,6 +200,10 @@ void vp_offer(struct vp *vp);
 /* The member joins vp's waiters, and the thread that vp would run next runs, which is of the same team; true: it did, and was readied again.
  * False: there is no such thread, or `calls` has changed; nothing was done. May switch. */
 bool vp_wait_in_batch(struct vp *vp, struct ps_member *m, uint32_t phase, uint32_t calls);
+static inline bool vp_root_wanted(struct vp *vp)
+{
+    return PS_UNLIKELY(ps_load_relaxed(&vp->root_first)) && ps_load_relaxed(&vp->pinned);
+}
 static inline bool vp_has_waiters(struct vp *vp) { return ps_load_acquire(&vp->waiters.count) != 0; }
 
 /* Inserts and wakes somebody if that helps. */

@@ -29,6 +29,29 @@ static PS_NOINLINE void runtime_waits(struct place *at)
     at->go = 1;
 }
 
+/* One that may be left, by itself and in what it calls. */
+static PS_LEAVABLE PS_NOINLINE void leavable_spins(struct place *at)
+{
+    at->there = 1;
+    while (!at->go)
+        continue;
+}
+static PS_LEAVABLE PS_NOINLINE void leavable_calls_runtime(struct place *at)
+{
+    runtime_spins(at);
+    at->go = 1;
+}
+static PS_LEAVABLE PS_NOINLINE void leavable_calls_program(struct place *at)
+{
+    program_spins(at);
+    at->go = 1;
+}
+static PS_NOINLINE void runtime_calls_leavable(struct place *at)
+{
+    leavable_calls_program(at);
+    at->go = 1;
+}
+
 /* As it would call malloc, which may be the program's: by name, and something comes behind it. */
 static PS_NOINLINE void runtime_calls_spins(struct place *at)
 {
@@ -130,6 +153,20 @@ static void the_runtimes_is_not(void **state)
     assert_false(meets_program(program_calls_runtime, true));
 }
 
+/* A program that spins in such calls is met there; not in the middle of what they call, nor where the runtime itself calls one. */
+static void but_for_functions_that_may_be_left(void **state)
+{
+    (void)state;
+    assert_true(meets_program(leavable_spins, false));
+    assert_true(meets_program(leavable_calls_program, false));
+    assert_false(meets_program(leavable_calls_runtime, false));
+#if defined(__x86_64__)
+    assert_false(meets_program(runtime_calls_leavable, false));
+#else
+    (void)runtime_calls_leavable;
+#endif
+}
+
 /* A function of the C library's that the program has replaced: the runtime is in the middle of something. */
 static void nor_what_the_runtime_calls_by_name(void **state)
 {
@@ -179,7 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_programs_own_is_its_own),        cmocka_unit_test(the_runtimes_is_not),
         cmocka_unit_test(nor_what_the_runtime_calls_by_name), cmocka_unit_test(nor_what_a_handler_does),
-        cmocka_unit_test(nor_what_runs_on_another_stack),
+        cmocka_unit_test(nor_what_runs_on_another_stack),     cmocka_unit_test(but_for_functions_that_may_be_left),
     };
     return PS_TSAN ? 77 : cmocka_run_group_tests(tests, NULL, NULL); /* it delivers signals when it likes */
 }

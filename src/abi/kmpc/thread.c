@@ -79,8 +79,14 @@ void kmpc_fatal(const struct kmpc_location *where, const char *entry, const char
 
 /* --- where am I -------------------------------------------------------------------------------------------------------------- */
 
-PS_EXPORT int32_t __kmpc_global_thread_num(PS_UNUSED struct kmpc_location *where) { return kmpc_number(ort_self()); }
-PS_EXPORT int32_t __kmpc_bound_thread_num(PS_UNUSED struct kmpc_location *where) { return (int32_t)ort_self()->id; }
+PS_LEAVABLE PS_EXPORT int32_t __kmpc_global_thread_num(PS_UNUSED struct kmpc_location *where)
+{
+    return kmpc_number(ort_self());
+}
+PS_LEAVABLE PS_EXPORT int32_t __kmpc_bound_thread_num(PS_UNUSED struct kmpc_location *where)
+{
+    return (int32_t)ort_self()->id;
+}
 PS_EXPORT int32_t __kmpc_bound_num_threads(PS_UNUSED struct kmpc_location *where)
 {
     return (int32_t)ort_self()->team->n;

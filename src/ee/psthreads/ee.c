@@ -247,3 +247,5 @@ void ee_yield(void)
     if (!ps_yield() || stand_back)
         os_yield();
 }
+void ee_offer(void) { ps_yield(); }
+bool ee_carrier_wanted(void) { return ps_root_wanted(); }

@@ -595,6 +595,8 @@ void ee_wake(_Atomic uint32_t *word, unsigned n)
 }
 
 void ee_yield(void) { os_yield(); }
+void ee_offer(void) {}
+bool ee_carrier_wanted(void) { return false; }
 
 /* --- fork and rest ------------------------------------------------------------------------------------------------------------- */
 

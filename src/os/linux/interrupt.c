@@ -17,6 +17,8 @@
  * signals that are pending together are delivered one on top of the other. Both are found by unwinding. And code of the program's may stand where the
  * runtime expects the C library's: a malloc of its own, a preloaded object's calls. There the runtime is in the middle of something too. It calls the
  * program's functions by pointers, and libraries' by name: the instruction in front of the innermost return address of the runtime's tells (x86-64).
+ * The runtime's own functions that may be left (PS_LEAVABLE) count as the program's: a program that waits for a flag may ask for the time, or its
+ * number, at each look, and would be met nowhere else.
  * Limits: where there is no unwinder (musl; a forked child that can load nothing) neither handlers nor a replaced library are told from other code; the
  * latter neither on other processors, nor where the program is UNWIND_DEPTH calls deep. A program's function that the runtime calls as the
  * last thing in one of its own, by a jump, is taken for a library's: it is never interrupted.
@@ -123,6 +125,17 @@ static enum code code_at(uintptr_t address)
     return CODE_NONE;
 }
 
+/* Begin and end of PS_LEAVABLE's functions, by the linker; not in objects that have none. */
+extern const char __start_ps_leavable[] __attribute__((weak, visibility("hidden")));
+extern const char __stop_ps_leavable[] __attribute__((weak, visibility("hidden")));
+
+/* The same, for one that asks what may be left. */
+static enum code leavable_at(uintptr_t address)
+{
+    return address >= (uintptr_t)__start_ps_leavable && address < (uintptr_t)__stop_ps_leavable ? CODE_PROGRAM
+                                                                                                : code_at(address);
+}
+
 bool os_program_code(uintptr_t address) { return code_at(address) == CODE_PROGRAM; }
 
 /* --- what was interrupted ----------------------------------------------------------------------------------------------- */
@@ -180,11 +193,11 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
     for (int k = i + 1; i > 0 && k < n; k++)
         if (at[k] == at[i - 1]) /* another such frame */
             return false;
-    while (i < n && code_at((uintptr_t)at[i]) == CODE_C_LIBRARY)
+    while (i < n && leavable_at((uintptr_t)at[i]) == CODE_C_LIBRARY)
         i++;
-    if (in_library && !(i < n && code_at((uintptr_t)at[i]) == CODE_PROGRAM))
+    if (in_library && !(i < n && leavable_at((uintptr_t)at[i]) == CODE_PROGRAM))
         return false;
-    while (i < n && code_at((uintptr_t)at[i]) != CODE_RUNTIME)
+    while (i < n && leavable_at((uintptr_t)at[i]) != CODE_RUNTIME)
         i++;
     return i == n || !called_by_name((uintptr_t)at[i]);
 }
@@ -195,7 +208,7 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
     uintptr_t pc = PC(uc), start = (uintptr_t)stack, end = start + stack_bytes;
     if (SP(uc) < start || SP(uc) >= end)
         return false;
-    enum code of = code_at(pc);
+    enum code of = leavable_at(pc);
     if (of == CODE_C_LIBRARY)
         return in_system_call(pc) && for_the_program(uc, true);
     return of == CODE_PROGRAM && for_the_program(uc, false);
