@@ -521,15 +521,22 @@ void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)
     thread->task = t;
 }
 
-static void wait_for_subtree(struct ort_thread *thread)
+static PS_NOINLINE void wait_for_some_subtree(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
-    if (PS_UNLIKELY(ort_count_total(&self->count) != 0))
+    if (ort_count_total(&self->count) != 0)
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_SUBTREE, .object = self});
-    if (PS_UNLIKELY(self->depends != NULL)) {
+    if (self->depends != NULL) {
         ort_depend_table_free(self->depends);
         self->depends = NULL;
     }
+}
+
+static inline void wait_for_subtree(struct ort_thread *thread)
+{
+    struct ort_task *self = thread->task;
+    if (PS_UNLIKELY(ort_count_total(&self->count) != 0 || self->depends != NULL))
+        wait_for_some_subtree(thread);
 }
 
 void ort_task_member_end(struct ort_thread *thread) { wait_for_subtree(thread); }
@@ -573,18 +580,10 @@ void ort_task_assist(struct ort_thread *thread)
         ort_task_run_all(thread);
 }
 
-void ort_task_barrier(struct ort_thread *thread)
+/* The rest of a barrier for a member that was not simply let go. */
+static PS_NOINLINE void end_barrier(struct ort_thread *thread, uint32_t phase, enum ee_await met)
 {
     struct ort_team *team = thread->team;
-    wait_for_subtree(thread);
-    if (team->n == 1) {
-        ps_race_acquire(&team->tasks);
-        ps_store_relaxed(&team->tasks.loop_cancelled, 0);
-        return;
-    }
-    uint32_t phase = ee_barrier_phase(&team->ee);
-    ps_race_release(barrier_at(team, phase));
-    enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase);
     if (met == EE_LAST) {
         if (PS_UNLIKELY(ort_settings.cancellation))
             ps_store_relaxed(&team->tasks.loop_cancelled, 0);
@@ -601,4 +600,25 @@ void ort_task_barrier(struct ort_thread *thread)
         met = ee_barrier_await(&team->ee, thread->id, phase);
     }
     ps_race_acquire(barrier_at(team, phase));
+}
+
+static PS_NOINLINE void barrier_of_one(struct ort_team *team)
+{
+    ps_race_acquire(&team->tasks);
+    ps_store_relaxed(&team->tasks.loop_cancelled, 0);
+}
+
+void ort_task_barrier(struct ort_thread *thread)
+{
+    struct ort_team *team = thread->team;
+    wait_for_subtree(thread);
+    if (team->n == 1) {
+        barrier_of_one(team);
+        return;
+    }
+    uint32_t phase = ee_barrier_phase(&team->ee);
+    ps_race_release(barrier_at(team, phase));
+    enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase);
+    if (met != EE_RELEASED || ps_race_watched())
+        end_barrier(thread, phase, met);
 }

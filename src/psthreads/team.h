@@ -152,6 +152,10 @@ bool ps_team_barrier_arrive(struct ps_team *team);
 bool ps_team_barrier_release(struct ps_team *team);
 enum ps_met { PS_MET_RELEASED, PS_MET_CALLED, PS_MET_LAST };
 enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase);
+static inline bool ps_team_barrier_over(struct ps_team *team, uint32_t phase)
+{
+    return (uint32_t)(ps_load_acquire(&team->barrier) >> PS_BARRIER_PHASE_SHIFT) != phase;
+}
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase); /* true: released */
 void ps_team_barrier_wait(struct ps_team *team, unsigned id);
 /* For team.c: the next region's members are to arrive; no region is open. */
@@ -160,6 +164,9 @@ void ps_team_barrier_fork(struct ps_team *team, unsigned n);
 bool ps_team_barrier_call_back(struct ps_team *team);
 /* Whether call_back might find somebody. Caller: as there. */
 bool ps_team_barrier_anybody(struct ps_team *team);
+/* Member m of vp, the caller's, arrives and found no teammate there to run: counts the vp's waiters and itself, and waits. May switch. */
+enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
+                                  uint32_t calls);
 /* vp goes on with what is none of its waiters' team: they are counted and published. */
 void ps_team_barrier_leave(struct vp *vp);
 

@@ -79,8 +79,6 @@ static inline uint64_t with_head(uint64_t word, uint64_t head)
 
 uint32_t ps_team_barrier_phase(struct ps_team *team) { return phase_of(ps_load_relaxed(&team->barrier)); }
 
-static bool over(struct ps_team *team, uint32_t phase) { return phase_of(ps_load_acquire(&team->barrier)) != phase; }
-
 static bool called(struct ps_team *team, uint32_t calls)
 {
     return ps_load_seq(&team->calls) != calls || ps_load_seq(&team->interrupted);
@@ -173,28 +171,38 @@ static struct taken take_waiters_locked(struct ps_waiters *w)
     return t;
 }
 
-/* They go to the back of vp's queue, whose lock is held; it is let go here. */
-static void ready_and_unlock(struct vp *vp, const struct taken *t)
+/* vp's waiters, which have been counted, go to the back of its queue, whose lock is held; it is let go here. Own: the caller runs on vp, which then need
+ * not be woken for its root. */
+static inline void ready_and_unlock(struct vp *vp, bool own)
 {
-    uint32_t n = ps_load_relaxed(&t->w.count) - (t->w.root != NULL);
+    struct ps_waiters *w = &vp->waiters;
+    struct psthread *root = w->root;
+    uint32_t n = ps_load_relaxed(&w->count) - (root != NULL);
     if (n) {
-        ps_list_push_ring_back(&vp->queue.items, t->first);
+        ps_list_push_ring_back(&vp->queue.items, ps_list_take_ring(&w->list));
         ps_queue_count_locked(&vp->queue, (int)n);
     }
+    w->root = NULL;
+    ps_store_release(&w->count, 0);
     ps_spin_unlock(&vp->queue.lock);
     if (n)
         idle_notify(vp);
-    if (t->w.root)
-        ps_ready(t->w.root, PS_BACK);
+    if (!root)
+        return;
+    if (!own) {
+        ps_ready(root, PS_BACK);
+        return;
+    }
+    ps_store_seq(&vp->pinned, root);
+    progress_arm_for_root();
 }
 
 /* The caller runs on vp, and its waiters have been counted. */
-static void ready_waiters(struct vp *vp)
+static inline void ready_waiters(struct vp *vp)
 {
     ps_spin_lock(&vp->queue.lock);
-    struct taken t = take_waiters_locked(&vp->waiters);
-    PS_ASSERT(t.w.uncounted == 0);
-    ready_and_unlock(vp, &t);
+    PS_ASSERT(vp->waiters.uncounted == 0);
+    ready_and_unlock(vp, true);
 }
 
 static inline void ready_if_any(struct vp *vp)
@@ -216,12 +224,12 @@ PS_NOINLINE void ps_team_barrier_leave(struct vp *vp)
         ps_spin_unlock(&vp->queue.lock);
         return;
     }
-    struct taken t = take_waiters_locked(&vp->waiters);
-    struct ps_team *team = t.w.team;
-    if (!t.w.uncounted && over(team, t.w.phase)) {
-        ready_and_unlock(vp, &t);
+    struct ps_team *team = vp->waiters.team;
+    if (!vp->waiters.uncounted && ps_team_barrier_over(team, vp->waiters.phase)) {
+        ready_and_unlock(vp, true);
         return;
     }
+    struct taken t = take_waiters_locked(&vp->waiters);
     ps_spin_unlock(&vp->queue.lock);
     struct ps_member *first = t.first ? member_of(t.first) : NULL, *last = first;
     if (first)
@@ -253,8 +261,8 @@ static bool call_back_from(struct vp *vp, struct ps_team *team)
         return false;
     }
     bool opens = w->uncounted && left_of(ps_sub_acq_rel(&team->barrier, w->uncounted)) == w->uncounted;
-    struct taken t = take_waiters_locked(w);
-    ready_and_unlock(vp, &t);
+    w->uncounted = 0;
+    ready_and_unlock(vp, false);
     if (PS_UNLIKELY(opens))
         ps_team_barrier_release(team);
     return true;
@@ -306,7 +314,7 @@ bool ps_team_barrier_release(struct ps_team *team)
 static int spin_for_phase(struct ps_team *team, uint32_t phase, uint32_t calls, bool interruptible, unsigned limit)
 {
     for (unsigned i = 0; i < limit; i++) {
-        if (over(team, phase))
+        if (ps_team_barrier_over(team, phase))
             return 1;
         if (interruptible && (ps_load_relaxed(&team->calls) != calls || ps_load_relaxed(&team->interrupted)))
             return -1;
@@ -328,12 +336,12 @@ static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, uin
     }
     if (interruptible && called(team, calls) && ready_batches(team, take_published(team), m)) {
         ready_if_any(ps_vp());
-        return over(team, phase);
+        return ps_team_barrier_over(team, phase);
     }
     m->thread.uth->wait.turn = phase;
     ps_block(&m->thread, PS_WAIT_TEAM_BARRIER, team); /* and leaves the vp's waiters */
     /* Not over: assistance is wanted. */
-    return over(team, phase);
+    return ps_team_barrier_over(team, phase);
 }
 
 #define BARRIER_PATIENCE 64 /* times ps_spin_limit, where every member has a vp of its own */
@@ -342,7 +350,7 @@ static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, uin
 
 static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
 {
-    if (over(team, phase))
+    if (ps_team_barrier_over(team, phase))
         return true;
     uint32_t calls = ps_load_seq(&team->calls);
     int spun = spin_for_phase(team, phase, calls, interruptible,
@@ -362,8 +370,19 @@ bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
     return await_alone(team, id, phase, true);
 }
 
-/* The member found no teammate behind it: it is the last one of its vp. */
-static enum ps_met count_and_wait(struct ps_team *team, struct ps_member *m, struct vp *vp, uint32_t phase,
+/* The last one of vp, which has `fellows` there, waits for other vps' members. */
+static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls,
+                                            uint32_t fellows)
+{
+    unsigned patience = fellows < BATCH_PATIENCE ? fellows + 1 : BATCH_PATIENCE;
+    int spun = spin_for_phase(team, phase, calls, true, ps_spin_limit() * patience);
+    if (!spun)
+        return block(team, m, phase, calls, true) ? PS_MET_RELEASED : PS_MET_CALLED;
+    ready_if_any(ps_vp());
+    return spun > 0 ? PS_MET_RELEASED : PS_MET_CALLED;
+}
+
+enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   uint32_t calls)
 {
     struct ps_waiters *w = &vp->waiters;
@@ -377,29 +396,22 @@ static enum ps_met count_and_wait(struct ps_team *team, struct ps_member *m, str
     }
     if (left_of(ps_sub_acq_rel(&team->barrier, units)) == units)
         return PS_MET_LAST;
-    unsigned patience = fellows < BATCH_PATIENCE ? fellows + 1 : BATCH_PATIENCE;
-    int spun = spin_for_phase(team, phase, calls, true, ps_spin_limit() * patience);
-    if (!spun)
-        return block(team, m, phase, calls, true) ? PS_MET_RELEASED : PS_MET_CALLED;
-    ready_if_any(vp);
-    return spun > 0 ? PS_MET_RELEASED : PS_MET_CALLED;
+    return await_others(team, m, phase, calls, fellows);
+}
+
+static PS_NOINLINE enum ps_met meet_alone(struct ps_team *team, unsigned id, uint32_t phase)
+{
+    if (ps_team_barrier_arrive(team))
+        return PS_MET_LAST;
+    return await(team, id, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
 enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase)
 {
     uint32_t calls = ps_load_seq(&team->calls);
-    if (ps_load_relaxed(&team->spread) || ps_places_on() || ps_load_seq(&team->interrupted)) {
-        if (ps_team_barrier_arrive(team))
-            return PS_MET_LAST;
-        return await(team, id, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
-    }
-    struct vp *vp = ps_vp();
-    struct ps_member *m = ps_team_member(team, id);
-    if (vp_has_waiters(vp) && vp->waiters.team != team)
-        ps_team_barrier_leave(vp);
-    if (vp_wait_in_batch(vp, m, phase, calls))
-        return over(team, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
-    return count_and_wait(team, m, vp, phase, calls);
+    if (ps_load_relaxed(&team->spread) || ps_places_on() || ps_load_seq(&team->interrupted))
+        return meet_alone(team, id, phase);
+    return vp_wait_in_batch(team, ps_team_member(team, id), phase, calls);
 }
 
 void ps_team_barrier_wait(struct ps_team *team, unsigned id)

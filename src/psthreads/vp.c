@@ -725,14 +725,13 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
     return ps_work_of(t);
 }
 
-bool vp_wait_in_batch(struct vp *vp, struct ps_member *m, uint32_t phase, uint32_t calls)
+/* vp has something ready. */
+static PS_NOINLINE enum ps_met wait_in_batch(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
+                                             uint32_t calls)
 {
-    struct ps_team *team = m->team;
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
     struct ps_work w = PS_NO_WORK;
-    if (ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned))
-        return false;
     if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))
         ps_store_seq(&team->batched, 1);
     ps_spin_lock(&vp->queue.lock);
@@ -740,22 +739,23 @@ bool vp_wait_in_batch(struct vp *vp, struct ps_member *m, uint32_t phase, uint32
     if (PS_LIKELY(ps_load_seq(&team->calls) == calls && !ps_load_seq(&team->interrupted) &&
                   (count == 0 || among->calls == calls)))
         w = take_teammate_locked(vp, team);
-    if (!ps_work_some(w)) {
+    if (PS_UNLIKELY(!ps_work_some(w))) {
         ps_spin_unlock(&vp->queue.lock);
-        return false;
+        return ps_team_barrier_count(vp, team, m, phase, calls);
     }
     if (count == 0) {
         among->team = team;
         among->phase = phase;
         among->calls = calls;
     }
-    if (PS_LIKELY(!self->uth->vp))
+    struct uth *from = vp->uth;
+    if (PS_LIKELY(!from->vp))
         ps_list_push_back(&among->list, &self->item.link);
     else
         among->root = self;
     among->uncounted++;
     ps_store_relaxed(&among->count, count + 1);
-    struct uth_wait *wait = &self->uth->wait; /* while nobody can ready it */
+    struct uth_wait *wait = &from->wait; /* while nobody can ready it */
     wait->thread = self;
     wait->object = team;
     wait->kind = PS_WAIT_TEAM_BARRIER;
@@ -763,7 +763,24 @@ bool vp_wait_in_batch(struct vp *vp, struct ps_member *m, uint32_t phase, uint32
     ps_spin_unlock(&vp->queue.lock);
     vp_switch_away(vp, self, w, false);
     wait->thread = NULL;
-    return true;
+    return ps_team_barrier_over(team, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
+}
+
+static PS_NOINLINE enum ps_met leave_and_wait(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
+                                              uint32_t calls)
+{
+    ps_team_barrier_leave(vp);
+    return vp_wait_in_batch(team, m, phase, calls);
+}
+
+enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls)
+{
+    struct vp *vp = carried_now();
+    if (PS_UNLIKELY(vp_has_waiters(vp) && vp->waiters.team != team))
+        return leave_and_wait(vp, team, m, phase, calls);
+    if (ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned))
+        return ps_team_barrier_count(vp, team, m, phase, calls);
+    return wait_in_batch(vp, team, m, phase, calls);
 }
 
 bool ps_may_block(void)

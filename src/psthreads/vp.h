@@ -197,9 +197,9 @@ bool vp_give_way_to_root(struct vp *vp, struct psthread *self);
  * parent's next region finds the mailbox open. */
 void vp_offer(struct vp *vp);
 
-/* The member joins vp's waiters, and the thread that vp would run next runs, which is of the same team; true: it did, and was readied again.
- * False: there is no such thread, or `calls` has changed; nothing was done. May switch. */
-bool vp_wait_in_batch(struct vp *vp, struct ps_member *m, uint32_t phase, uint32_t calls);
+/* ps_team_barrier_meet where members share vps: the member joins the waiters of its vp, and the thread that the vp would run next runs, if that is of
+ * the same team and `calls` has not changed; else as ps_team_barrier_count. May switch. */
+enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls);
 static inline bool vp_root_wanted(struct vp *vp)
 {
     return PS_UNLIKELY(ps_load_relaxed(&vp->root_first)) && ps_load_relaxed(&vp->pinned);
