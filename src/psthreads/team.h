@@ -146,7 +146,10 @@ void ps_member_assistant_ended(struct psthread *t);
 void ps_team_run(struct ps_team *team, unsigned id);
 
 /* The barrier of the team's members: see ee.h for the contract. */
-uint32_t ps_team_barrier_phase(struct ps_team *team);
+static inline uint32_t ps_team_barrier_phase(struct ps_team *team)
+{
+    return (uint32_t)(ps_load_relaxed(&team->barrier) >> PS_BARRIER_PHASE_SHIFT);
+}
 bool ps_team_barrier_arrive(struct ps_team *team);
 /* True: the caller should yield when it can: its vp's root waits behind it. */
 bool ps_team_barrier_release(struct ps_team *team);

@@ -77,8 +77,6 @@ static inline uint64_t with_head(uint64_t word, uint64_t head)
     return (word & ~(COUNT_MASK << HEAD_SHIFT)) | head << HEAD_SHIFT;
 }
 
-uint32_t ps_team_barrier_phase(struct ps_team *team) { return phase_of(ps_load_relaxed(&team->barrier)); }
-
 static bool called(struct ps_team *team, uint32_t calls)
 {
     return ps_load_seq(&team->calls) != calls || ps_load_seq(&team->interrupted);
