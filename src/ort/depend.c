@@ -17,16 +17,22 @@
  *   omp_all_memory              as out at every address of the table, and `all`, T of every address that comes to the table later
  * mutexinoutset: tasks of such a set exclude each other and their order is free; taking them in the order of creation is one such order.
  *
- * States of a node: linking (missing has one unit more, so that nobody makes it ready before its parent has gone through the list) -> waiting
- * (missing > 0) -> ready -> finished. Lifetime: refs counts the task (or the waiter) and each place in the table.
+ * States of a node: linking (missing has LINKING more, so that nobody makes it ready before its parent has gone through the list) -> waiting
+ * (missing > 0) -> ready -> finished. While it is linking its predecessors are counted in `linked`, and the subtraction that ends the state takes
+ * LINKING off and puts them on; a node without any is known to nobody and needs none. Lifetime: refs counts the task (or the waiter) and, as one, all
+ * places in the table, which the parent counts in `held`.
  *
  * Shared fields    who writes                                who reads
- *   missing        the parent (add), finishers (subtract)    who brings it to zero, the waiter
+ *   missing        the parent (once), finishers (subtract)   who brings it to zero, the waiter
  *   finished       the finisher, under the lock              the parent; without the lock only to drop entries
  *   successors     the parent and the finisher, under the lock
- *   refs           parent and finisher (read-modify-write)
- * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its successor.
- * Failures: no memory, nor in the reserve: aborts with one line. Cost: a node from the member's cache, where whoever gives it up last has put it; a lock for each predecessor that is still in the table.
+ *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
+ *   held, linked   the parent                                the parent
+ * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its successor. A finisher that reads 1
+ * (acquire, from the last one's subtraction, or the parent's) is the last: nobody else will write it, nor read it, since a task is not asked
+ * whether it is satisfied; so it subtracts nothing.
+ * Failures: no memory, nor in the reserve: aborts with one line. Cost: a node from the member's cache, where whoever gives it up last has put it; a lock for each predecessor that has not ended, and
+ * one at the task's end; two read-modify-writes for its life, and one for each predecessor but the last to end.
  * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet there.
  * OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
@@ -39,6 +45,7 @@
 #include "reserve.h"
 
 #define NODES_KEPT 256 /* by a member */
+#define LINKING (UINT32_C(1) << 31)
 
 struct node_set {
     struct ort_depend_node **v;
@@ -53,6 +60,7 @@ struct entry {
 };
 
 struct ort_depend_table {
+    struct ort_depend_cache *cache; /* of the parent's member */
     struct entry *entries;
     unsigned n, mask;
     struct ort_depend_node *all;
@@ -75,43 +83,55 @@ static struct ort_depend_node *new_node(struct ort_thread *thread, struct ort_ta
         cache->free = node->next;
         cache->n--;
     } else {
-        node = get(sizeof *node);
+        node = ort_mem_aligned(PS_CACHE_LINE, sizeof *node);
+        PS_CHECK(node != NULL, "out of memory for task dependences");
     }
     node->shown = NULL;
     ps_spin_init(&node->lock);
     node->kept = false;
     ps_store_relaxed(&node->finished, 0);
     ps_store_relaxed(&node->refs, 1);
-    ps_store_relaxed(&node->missing, 1);
+    ps_store_relaxed(&node->missing, LINKING);
     node->task = task;
     node->team = thread->team;
+    node->held = node->linked = 0;
     node->n = 0;
     node->capacity = ORT_DEPEND_FEW;
     node->successors = node->few;
     return node;
 }
 
+/* A place in the table names it. The first one does while the node is linking. */
 static struct ort_depend_node *hold(struct ort_depend_node *node)
 {
-    ps_add_relaxed(&node->refs, 1);
+    if (node->held++ == 0)
+        ps_store_relaxed(&node->refs, ps_load_relaxed(&node->refs) + 1);
     return node;
 }
 
-static void drop(struct ort_depend_node *node)
+/* By the table or the task. cache: the caller's; NULL: it has none. */
+static void release(struct ort_depend_cache *cache, struct ort_depend_node *node)
 {
-    if (!node || (ps_load_acquire(&node->refs) != 1 && ps_sub_acq_rel(&node->refs, 1) != 1))
+    if (ps_load_acquire(&node->refs) != 1 && ps_sub_acq_rel(&node->refs, 1) != 1)
         return;
-    if (node->successors != node->few)
+    if (PS_UNLIKELY(node->successors != node->few))
         ort_mem_free(node->successors);
-    free(node->shown);
-    struct ort_thread *self = ee_local();
-    if (PS_UNLIKELY(!self) || self->tasks.nodes.n >= NODES_KEPT) {
+    if (PS_UNLIKELY(node->shown != NULL))
+        free(node->shown);
+    if (PS_UNLIKELY(cache == NULL) || cache->n >= NODES_KEPT) {
         ort_mem_free(node);
         return;
     }
-    node->next = self->tasks.nodes.free;
-    self->tasks.nodes.free = node;
-    self->tasks.nodes.n++;
+    node->next = cache->free;
+    cache->free = node;
+    cache->n++;
+}
+
+/* A place in the table that named it (or NULL) is empty. */
+static inline void drop(struct ort_depend_cache *cache, struct ort_depend_node *node)
+{
+    if (node && --node->held == 0)
+        release(cache, node);
 }
 
 void ort_depend_cache_drain(struct ort_depend_cache *cache)
@@ -175,7 +195,7 @@ static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node 
     ps_spin_lock(&predecessor->lock);
     bool linked = predecessor->n && predecessor->successors[predecessor->n - 1] == node;
     if (!linked && !ps_load_relaxed(&predecessor->finished)) {
-        ps_add_relaxed(&node->missing, 1);
+        node->linked++;
         add_successor_locked(predecessor, node);
         if (PS_UNLIKELY(ort_tool_on()) && predecessor->task != NULL && node->task != NULL)
             ort_tool_task_depends(predecessor->task, node->task);
@@ -185,18 +205,29 @@ static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node 
     ps_spin_unlock(&predecessor->lock);
 }
 
+/* All places that the node has are linked. True: it misses none, or no more. */
+static bool end_linking(struct ort_depend_node *node)
+{
+    if (node->linked == 0) { /* nobody else knows it */
+        ps_store_relaxed(&node->missing, 0);
+        return true;
+    }
+    uint32_t bias = LINKING - node->linked; /* behind the subtraction it may be gone */
+    return ps_sub_seq(&node->missing, bias) == bias;
+}
+
 /* One predecessor less. What it was is known before: behind the decrement a waiter's node may be gone. */
 static void satisfy(struct ort_thread *thread, struct ort_depend_node *node)
 {
     struct ort_team *team = node->team;
     struct ort_task *task = node->task;
     ps_race_release(&node->missing);
-    if (ps_sub_seq(&node->missing, 1) != 1)
-        return;
-    if (task)
-        ort_task_enqueue(thread, task);
-    else
+    if (PS_LIKELY(task != NULL)) {
+        if (ps_load_acquire(&node->missing) == 1 || ps_sub_seq(&node->missing, 1) == 1)
+            ort_task_enqueue(thread, task);
+    } else if (ps_sub_seq(&node->missing, 1) == 1) {
         ort_task_wake_object(team, node);
+    }
 }
 
 /* In a replay, whose nodes stay: nobody adds successors, and their tasks may come later, but before their maker's own decrement. */
@@ -228,7 +259,7 @@ void ort_depend_complete(struct ort_thread *thread, struct ort_task *t)
     ps_spin_unlock(&node->lock);
     for (unsigned i = 0; i < node->n; i++)
         satisfy(thread, node->successors[i]);
-    drop(node);
+    release(thread ? &thread->tasks.nodes : NULL, node);
 }
 
 void ort_depend_begin(struct ort_depend_node *node) { ps_race_acquire(&node->missing); }
@@ -237,38 +268,38 @@ bool ort_depend_node_satisfied(struct ort_depend_node *node) { return ps_load_se
 
 /* --- sets ------------------------------------------------------------------------------------------------------------------ */
 
-static void set_clear(struct node_set *set)
+static void set_clear(struct ort_depend_cache *cache, struct node_set *set)
 {
     for (unsigned i = 0; i < set->n; i++)
-        drop(set->v[i]);
+        drop(cache, set->v[i]);
     set->n = 0;
 }
 
-static void set_free(struct node_set *set)
+static void set_free(struct ort_depend_cache *cache, struct node_set *set)
 {
-    set_clear(set);
+    set_clear(cache, set);
     ort_mem_free(set->v);
     *set = (struct node_set){.n = 0};
 }
 
-static PS_NOINLINE void set_prune(struct node_set *set)
+static PS_NOINLINE void set_prune(struct ort_depend_cache *cache, struct node_set *set)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < set->n; i++) {
         if (is_over(set->v[i]))
-            drop(set->v[i]);
+            drop(cache, set->v[i]);
         else
             set->v[kept++] = set->v[i];
     }
     set->n = kept;
 }
 
-static void set_add(struct node_set *set, struct ort_depend_node *node)
+static void set_add(struct ort_depend_cache *cache, struct node_set *set, struct ort_depend_node *node)
 {
     if (set->n && set->v[set->n - 1] == node)
         return;
     if (set->n == set->capacity) {
-        set_prune(set);
+        set_prune(cache, set);
         if (2 * set->n >= set->capacity) {
             unsigned capacity = set->capacity ? 2 * set->capacity : 4;
             struct ort_depend_node **v = get(capacity * sizeof *v);
@@ -290,19 +321,19 @@ static void link_to_set(const struct node_set *set, struct ort_depend_node *node
 
 /* --- the table ----------------------------------------------------------------------------------------------------------- */
 
-static void entry_clear(struct entry *e)
+static void entry_clear(struct ort_depend_cache *cache, struct entry *e)
 {
-    set_clear(&e->last);
-    set_clear(&e->before);
-    drop(e->out);
+    set_clear(cache, &e->last);
+    set_clear(cache, &e->before);
+    drop(cache, e->out);
     e->out = NULL;
 }
 
-static void entry_free(struct entry *e)
+static void entry_free(struct ort_depend_cache *cache, struct entry *e)
 {
-    set_free(&e->last);
-    set_free(&e->before);
-    drop(e->out);
+    set_free(cache, &e->last);
+    set_free(cache, &e->before);
+    drop(cache, e->out);
     *e = (struct entry){.address = NULL};
 }
 
@@ -323,10 +354,10 @@ static void new_entries(struct ort_depend_table *table, unsigned size)
     table->n = 0;
 }
 
-static bool entry_is_over(struct entry *e)
+static bool entry_is_over(struct ort_depend_cache *cache, struct entry *e)
 {
-    set_prune(&e->last);
-    set_prune(&e->before);
+    set_prune(cache, &e->last);
+    set_prune(cache, &e->before);
     return !e->last.n && !e->before.n && (!e->out || is_over(e->out));
 }
 
@@ -336,8 +367,8 @@ static void make_room(struct ort_depend_table *table)
     struct entry *old = table->entries;
     unsigned old_size = table->mask + 1, live = 0;
     for (unsigned i = 0; i < old_size; i++) {
-        if (old[i].address && entry_is_over(&old[i])) {
-            entry_free(&old[i]);
+        if (old[i].address && entry_is_over(table->cache, &old[i])) {
+            entry_free(table->cache, &old[i]);
         }
         live += old[i].address != NULL;
     }
@@ -351,18 +382,20 @@ static void make_room(struct ort_depend_table *table)
     ort_mem_free(old);
 }
 
-static struct ort_depend_table *new_table(void)
+static struct ort_depend_table *new_table(struct ort_thread *thread)
 {
     struct ort_depend_table *table = get(sizeof *table);
     new_entries(table, 16);
     table->all = NULL;
+    table->cache = &thread->tasks.nodes;
     return table;
 }
 
-static struct ort_depend_table *table_of(struct ort_task *parent)
+static struct ort_depend_table *table_of(struct ort_thread *thread)
 {
+    struct ort_task *parent = thread->task;
     if (!parent->depends) {
-        parent->depends = new_table();
+        parent->depends = new_table(thread);
         parent->flags |= ORT_TASK_SPECIAL;
     }
     return parent->depends;
@@ -387,7 +420,7 @@ static void forget_entries(struct ort_depend_table *table)
 {
     for (unsigned i = 0; i <= table->mask; i++) {
         if (table->entries[i].address)
-            entry_free(&table->entries[i]);
+            entry_free(table->cache, &table->entries[i]);
     }
     table->n = 0;
 }
@@ -395,7 +428,7 @@ static void forget_entries(struct ort_depend_table *table)
 void ort_depend_table_free(struct ort_depend_table *table)
 {
     forget_entries(table);
-    drop(table->all);
+    drop(table->cache, table->all);
     ort_mem_free(table->entries);
     ort_mem_free(table);
 }
@@ -425,6 +458,13 @@ static void link_at_all(struct ort_depend_table *table, struct ort_depend_node *
     }
 }
 
+static inline struct ort_depend depend_at(const struct ort_depend_list *list, size_t i)
+{
+    if (PS_LIKELY(list->addresses != NULL))
+        return (struct ort_depend){list->addresses[i], i < list->n_out ? ORT_DEPEND_OUT : ORT_DEPEND_IN};
+    return list->get(list->list, i);
+}
+
 static bool is_all_memory(const struct ort_depend *d) { return !d->address && !joins_set(d->kind); }
 
 static PS_ALWAYS_INLINE void insert_one(struct ort_depend_table *table, const struct ort_depend *d,
@@ -433,39 +473,39 @@ static PS_ALWAYS_INLINE void insert_one(struct ort_depend_table *table, const st
     if (is_all_memory(d)) {
         link_at_all(table, node);
         forget_entries(table);
-        drop(table->all);
+        drop(table->cache, table->all);
         table->all = hold(node);
         return;
     }
     struct entry *e = entry_of(table, d->address);
     link_at(e, d->kind, node);
     if (!joins_set(d->kind)) {
-        entry_clear(e);
+        entry_clear(table->cache, e);
         e->out = hold(node);
         return;
     }
     if (e->last.n && e->kind != d->kind) {
         struct node_set memory = e->before;
-        set_clear(&memory);
+        set_clear(table->cache, &memory);
         e->before = e->last;
         e->last = memory;
     }
     e->kind = d->kind;
-    set_add(&e->last, node);
+    set_add(table->cache, &e->last, node);
 }
 
 bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list)
 {
-    struct ort_depend_table *table = table_of(thread->task);
+    struct ort_depend_table *table = table_of(thread);
     struct ort_depend_node *node = new_node(thread, t);
     t->node = node;
-    t->flags |= ORT_TASK_SPECIAL;
+    t->flags |= ORT_TASK_ORDERED;
     for (size_t i = 0; i < list->n; i++) {
-        struct ort_depend d = list->get(list->list, i);
+        struct ort_depend d = depend_at(list, i);
         insert_one(table, &d, node);
     }
     ps_race_release(&node->missing); /* the caller is behind predecessors that were over */
-    return ps_sub_seq(&node->missing, 1) == 1;
+    return end_linking(node);
 }
 
 void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *list)
@@ -475,7 +515,7 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
         return;
     struct ort_depend_node *node = new_node(thread, NULL);
     for (size_t i = 0; i < list->n; i++) {
-        struct ort_depend d = list->get(list->list, i);
+        struct ort_depend d = depend_at(list, i);
         struct entry *e = place_of(table, d.address);
         if (is_all_memory(&d))
             link_at_all(table, node);
@@ -484,10 +524,10 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
         else
             link_to(table->all, node);
     }
-    if (ps_sub_seq(&node->missing, 1) != 1)
+    if (!end_linking(node))
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_NODE, .object = node, .within = thread->task});
     ps_race_acquire(&node->missing);
-    drop(node);
+    release(&thread->tasks.nodes, node);
 }
 
 /* --- the order of a record (graph.c) ----------------------------------------------------------------------------------------- */
@@ -495,7 +535,7 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
 void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists,
                          struct ort_depend_node **nodes)
 {
-    struct ort_depend_table *table = new_table();
+    struct ort_depend_table *table = new_table(thread);
     for (unsigned i = 0; i < n; i++) {
         nodes[i] = NULL;
         if (lists[i].n == 0)
@@ -510,4 +550,8 @@ void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort
     ort_depend_table_free(table);
 }
 
-void ort_depend_drop(struct ort_depend_node *node) { drop(node); }
+void ort_depend_drop(struct ort_thread *thread, struct ort_depend_node *node)
+{
+    if (node)
+        release(&thread->tasks.nodes, node);
+}

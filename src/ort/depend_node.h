@@ -18,7 +18,9 @@ struct ort_depend_node {
         size_t number;                /* while a record's order is found */
     };
     struct ort_team *team;
-    bool kept; /* a replay's (graph.c): it stays, its successors are known, and its task comes later */
+    unsigned held;   /* places in its parent's table */
+    unsigned linked; /* predecessors that it was linked to */
+    bool kept;       /* a replay's (graph.c): it stays, its successors are known, and its task comes later */
     unsigned n, capacity;
     struct ort_depend_node **successors;
     struct ort_depend_node *few[ORT_DEPEND_FEW];

@@ -60,7 +60,7 @@ struct ort_graph *ort_graph_new(struct ort_thread *thread, unsigned n, const str
         copy_edges(graph, nodes);
     }
     for (unsigned i = 0; i < n; i++)
-        ort_depend_drop(nodes[i]);
+        ort_depend_drop(thread, nodes[i]);
     free(nodes);
     return graph;
 }

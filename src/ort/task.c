@@ -114,6 +114,12 @@ static void tell_begin(struct ort_task *t)
         ort_depend_begin(t->node);
 }
 
+void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent)
+{
+    if (take(thread, parent, ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE))
+        subtree_complete(thread, parent, ORT_COUNT_LIVE);
+}
+
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
 {
     if (PS_UNLIKELY(t->node != NULL))
@@ -426,7 +432,7 @@ void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const
         ort_graph_wait(thread, node);
     adopt(thread, t, args);
     t->node = node;
-    t->flags |= ORT_TASK_SPECIAL | (at_once ? ORT_TASK_UNDEFERRED : 0);
+    t->flags |= ORT_TASK_ORDERED | (at_once ? ORT_TASK_UNDEFERRED : 0);
     ps_race_release(t);
     if (at_once)
         ort_task_run(thread, t);

@@ -67,12 +67,13 @@ enum ort_task_flags {
     ORT_TASK_UNDEFERRED = 1 << 3, /* if(0) */
     ORT_TASK_DETACH = 1 << 4,
     /* for the core itself */
-    ORT_TASK_IMPLICIT = 1 << 8,
-    ORT_TASK_COPIED = 1 << 9, /* its data has been constructed: it must run even where cancelled */
+    ORT_TASK_IMPLICIT = 1 << 7,
+    ORT_TASK_ORDERED = 1 << 8, /* it has a node */
+    ORT_TASK_COPIED = 1 << 9,  /* its data has been constructed: it must run even where cancelled */
     ORT_TASK_IN_GROUP =
         1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
     ORT_TASK_SPECIAL =
-        1 << 11, /* event, dependences, a table of them, ICVs of its own, poured count, far data, priority or group */
+        1 << 11, /* event, a table of dependences, ICVs of its own, poured count, far data, priority or group */
     ORT_TASK_FAR_DATA = 1 << 12, /* its data is a malloc block of its own */
     ORT_TASK_INCLUDES = 1 << 13, /* outside of every region: its children run at once */
     ORT_TASK_OWN_ICV = 1 << 14,  /* it has changed an ICV */
@@ -183,9 +184,11 @@ struct ort_depend {
     void *address; /* NULL with ORT_DEPEND_OUT: omp_all_memory */
     enum ort_depend_kind kind;
 };
-/* Enumerates the dependences of an ABI's list; out kinds first. */
+/* Enumerates the dependences of an ABI's list; out kinds first. Where it is nothing but addresses, of which the first n_out are written and the others
+ * read, `addresses` has them too. */
 struct ort_depend_list {
-    size_t n;
+    size_t n, n_out;
+    void *const *addresses; /* NULL: ask get */
     struct ort_depend (*get)(const void *list, size_t i);
     struct ort_depend (*as_written)(const void *list, size_t i); /* for a tool, in the program's order; NULL: as get */
     const void *list;
@@ -228,12 +231,17 @@ void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base)
 /* The same of a task of the caller's without any clause but untied, final and mergeable (flags), its data copied by memcpy. No tool is attached.
  * [switches] */
 void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags);
+/* Such a task with dependences. [switches] */
+void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags,
+                            const struct ort_depend_list *depend);
 /* Such a task where it is undeferred: runs it at once, on the caller's data. [switches] */
 void ort_task_call(void (*fn)(void *), void *data, unsigned flags);
 /* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
 bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
-/* ort_task_submit likewise. */
+/* ort_task_submit likewise. depend: or NULL. False: nothing is done, by want of a short way. [switches] */
 bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
+bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
+                             const struct ort_depend_list *depend);
 
 void ort_taskwait(struct ort_thread *thread);
 void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend);

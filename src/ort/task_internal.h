@@ -85,6 +85,8 @@ void ort_task_run(struct ort_thread *thread, struct ort_task *t);
 void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t);
 /* The body of t, which ran in `below`, is done; base: of before. [switches] */
 void ort_task_leave_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
+/* A child of `parent` is complete, and gone with all below it. */
+void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
 void ort_taskwait_watched(struct ort_thread *thread);
 /* A task without clauses for which there is no short way now; one that is called runs on the caller's data. [switches] */
 bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
@@ -124,7 +126,7 @@ void ort_depend_cache_drain(struct ort_depend_cache *cache);
 void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists,
                          struct ort_depend_node **nodes);
 /* Each of them to be given back so. */
-void ort_depend_drop(struct ort_depend_node *node);
+void ort_depend_drop(struct ort_thread *thread, struct ort_depend_node *node);
 /* The task makes no more children. */
 void ort_depend_table_free(struct ort_depend_table *table);
 

@@ -1,6 +1,7 @@
 /* The short way of tasks that have nothing special: made, taken by the member that waits for them, run, gone.
  *
- * Does: ort_task_create and ort_task_submit for a task without clauses, also where it runs at once (ort_task_spawn, ort_task_call), ort_task_run, taskwait. Does not: anything that most tasks have no need of; what it meets of
+ * Does: ort_task_create and ort_task_submit for a task without clauses, also where it runs at once (ort_task_spawn, ort_task_call), and for one that has
+ * dependences alone (..._ordered); ort_task_run, taskwait. Does not: anything that most tasks have no need of; what it meets of
  * that kind it hands to the long way (task.c), before it has changed anything. Where a tool, a thread sanitizer or cancellation wants to hear of
  * tasks (ort_tasks_watched) every task goes the long way, so that nothing here asks for them one by one
  * (but for one that runs at once: where nothing of the team's is cancelled it goes the short way under cancellation too).
@@ -93,6 +94,45 @@ bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (
     return true;
 }
 
+/* The same where it has predecessors perhaps, the last of which queues it then. */
+static inline void publish_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
+                                   const struct ort_depend_list *depend)
+{
+    adopt(thread, thread->task, t, fn, flags, ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE);
+    if (!ort_depend_insert(thread, t, depend))
+        return;
+    ps_deque_push_room_owner(&thread->tasks.deque, t);
+    ort_task_pushed(thread, t);
+}
+
+void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags,
+                            const struct ort_depend_list *depend)
+{
+    struct ort_thread *thread = ort_self();
+    struct ort_task_cache *cache = &thread->tasks.cache;
+    struct ort_task *t = cache->free[0];
+    if (!short_way(thread) || PS_UNLIKELY(size > PLAIN_DATA_BYTES) || PS_UNLIKELY(align > PS_CACHE_LINE) ||
+        PS_UNLIKELY(t == NULL)) {
+        ort_task_create(thread,
+                        &(struct ort_task_args){
+                            .fn = fn, .data = data, .size = size, .align = align, .flags = flags, .depend = depend});
+        return;
+    }
+    cache->free[0] = t->next;
+    cache->count[0]--;
+    copy_words(t->data, data, size);
+    publish_ordered(thread, t, fn, flags, depend);
+}
+
+bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
+                             const struct ort_depend_list *depend)
+{
+    if (!short_way(thread))
+        return false;
+    publish_ordered(thread, t, fn, t->flags | flags, depend);
+    return true;
+}
+
 /* Makes t the task that thread runs; what the tasks below it may take stands in the deque from the answer on. */
 static inline int64_t enter(struct ort_thread *thread, struct ort_task *t)
 {
@@ -103,16 +143,39 @@ static inline int64_t enter(struct ort_thread *thread, struct ort_task *t)
     return base;
 }
 
+/* The body of t is done, and there is more to be done than to count that for `below`. [switches] */
+static PS_NOINLINE void leave_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base)
+{
+    if (PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL)) {
+        ort_task_leave_run(thread, t, below, base);
+        return;
+    }
+    thread->task = below;
+    thread->tasks.base = base;
+    if (t->flags & ORT_TASK_ORDERED)
+        ort_depend_complete(thread, t);
+    if (PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0)) {
+        ort_task_complete(thread, t);
+        return;
+    }
+    struct ort_task *parent = ps_load_relaxed(&t->parent);
+    ort_task_free(&thread->tasks.cache, t);
+    if (PS_LIKELY(parent == below))
+        below->count.own -= ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
+    else
+        ort_task_lose_child(thread, parent);
+}
+
 /* Runs t, whose body's end is its own end as a rule. [switches] */
 static inline void run(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;
     int64_t base = enter(thread, t);
     t->fn(t->data);
-    if (PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) ||
+    if (PS_UNLIKELY(t->flags & (ORT_TASK_SPECIAL | ORT_TASK_ORDERED)) ||
         PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0) ||
         PS_UNLIKELY(ps_load_relaxed(&t->parent) != below)) {
-        ort_task_leave_run(thread, t, below, base);
+        leave_run(thread, t, below, base);
         return;
     }
     thread->task = below;

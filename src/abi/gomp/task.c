@@ -45,7 +45,18 @@ struct ort_depend_list gomp_depend_objects(const void *objects, size_t n)
 
 struct ort_depend_list gomp_depend_list(void **words)
 {
-    return (struct ort_depend_list){.n = (uintptr_t)(words[0] ? words[0] : words[1]), .get = get, .list = words};
+    if (words[0] == NULL)
+        return (struct ort_depend_list){.n = (uintptr_t)words[1], .get = get, .list = words};
+    return (struct ort_depend_list){
+        .n = (uintptr_t)words[0], .n_out = (uintptr_t)words[1], .addresses = words + 2, .get = get, .list = words};
+}
+
+/* Apart, for the sake of the list on its stack. */
+static PS_NOINLINE void spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags,
+                                      void **words)
+{
+    struct ort_depend_list list = gomp_depend_list(words);
+    ort_task_spawn_ordered(fn, data, size, align, flags, &list);
 }
 
 /* What a plain task does not have is volatile: it is read where it is needed, not into a register that each call would have to save first. */
@@ -58,6 +69,10 @@ PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, v
             ort_task_spawn(fn, data, (size_t)arg_size, (size_t)arg_align, flags);
         else
             ort_task_call(fn, data, flags);
+        return;
+    }
+    if ((flags & ~GOMP_TASK_SAME_FLAGS) == GOMP_TASK_FLAG_DEPEND && cpyfn == NULL && if_clause && !ort_tool_on()) {
+        spawn_ordered(fn, data, (size_t)arg_size, (size_t)arg_align, flags & GOMP_TASK_SAME_FLAGS, depend);
         return;
     }
     struct ort_task_args args = gomp_task_args(fn, data, cpyfn, arg_size, arg_align, if_clause, flags);

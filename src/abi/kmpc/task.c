@@ -155,9 +155,10 @@ static PS_ALWAYS_INLINE void submit_as(struct kmpc_task *task, const struct ort_
     }
     struct ort_thread *t = ort_self();
     const int32_t special = KMPC_TASK_FINAL | KMPC_TASK_DESTRUCTORS | KMPC_TASK_PROXY | KMPC_TASK_PRIORITY;
-    if (PS_LIKELY(flags == 0 && depend == NULL && !(head->flags & special) && !head->detach) &&
-        PS_LIKELY(
-            ort_task_submit_plain(t, head->core, kmpc_task_body, head->flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED)))
+    unsigned untied = head->flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED;
+    if (PS_LIKELY(flags == 0 && !(head->flags & special) && !head->detach) &&
+        PS_LIKELY(depend == NULL ? ort_task_submit_plain(t, head->core, kmpc_task_body, untied)
+                                 : ort_task_submit_ordered(t, head->core, kmpc_task_body, untied, depend)))
         return;
     submit_long(t, head, depend, flags, ORT_CALLER, ORT_FRAME);
 }
