@@ -61,6 +61,7 @@ bool ort_task_any(struct ort_team *team);
 void ort_task_run_all(struct ort_thread *thread);
 /* One task that the member may run now, taken; NULL: none found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
+#define ORT_TASK_AHEAD 64 /* for each member */
 /* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: anybody. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
 /* The same for one that the caller has put into its deque: the part that comes after. */
@@ -70,6 +71,14 @@ static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t
     if (PS_UNLIKELY(!ps_deque_is_quiet_owner(&thread->tasks.deque)))
         ort_task_pushed_watched(thread, t);
 }
+/* The caller's task, which is about to make one with dependences, has so many children that are not complete that it does better to run one. */
+static inline bool ort_task_has_many(struct ort_thread *thread)
+{
+    const struct ort_count *count = &thread->task->count;
+    return (uint32_t)(count->own + ps_load_relaxed(&count->others)) > ORT_TASK_AHEAD * thread->team->n;
+}
+/* Runs one of the caller's, unless too few are ready for its teammates. [switches] */
+void ort_task_make_way(struct ort_thread *thread);
 /* Something about `object` has changed: wakes those of the team who wait for it. The change was sequentially consistent. */
 void ort_task_wake_object(struct ort_team *team, const void *object);
 /* Wakes whoever waits in a barrier. */
