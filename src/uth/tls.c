@@ -469,15 +469,17 @@ static const char *try_block(void)
     return why;
 }
 
-/* *refused: this would be a machine and a program for blocks. */
-static const char *find_out(bool *refused)
+/* *refused: this would be a machine and a program for blocks; *sanitized: the program has a sanitizer, in
+ * an object of its own (where it is linked into the program, whose thread-local variables are the program's cannot be told). */
+static const char *find_out(bool *refused, bool *sanitized)
 {
-    *refused = false;
+    *refused = *sanitized = false;
     if (!cpu_tp_settable())
         return "this context port cannot set the thread pointer";
-    bool sanitized = PS_ASAN;
-    sanitized |= PS_TSAN; /* this build's, or the program's: */
-    if (sanitized || uth_tls_symbol("__asan_init") != NULL || uth_tls_symbol("__tsan_init") != NULL)
+    const void *init = uth_tls_symbol("__asan_init");
+    init = init != NULL ? init : uth_tls_symbol("__tsan_init");
+    *sanitized = init != NULL && !uth_tls_objects_program(init);
+    if (init != NULL || PS_ASAN || PS_TSAN)
         return "a sanitizer keeps its own state in the kernel thread's (psrun --ee pthreads gives each thread its own)";
     *refused = true;
     const char *why = uth_tls_find_layout(&layout);
@@ -487,12 +489,12 @@ static const char *find_out(bool *refused)
 _Atomic bool uth_tls_missing;
 
 /* The system may refuse a kernel thread or memory for the moment. */
-static const char *find_out_patiently(bool *refused)
+static const char *find_out_patiently(bool *refused, bool *sanitized)
 {
-    const char *why = find_out(refused);
+    const char *why = find_out(refused, sanitized);
     for (int i = 1; why != NULL && *refused && i < TRIES; i++) {
         wait_a_moment();
-        why = find_out(refused);
+        why = find_out(refused, sanitized);
     }
     return why;
 }
@@ -508,12 +510,12 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
         if (mode != UTH_TLS_NEVER) {
             ps_store_relaxed(&objects_seen, uth_tls_objects_loaded());
             num_segments = uth_tls_objects_static(segments);
-            bool refused;
-            const char *why = find_out_patiently(&refused);
+            bool refused, sanitized;
+            const char *why = find_out_patiently(&refused, &sanitized);
             bool needed = mode == UTH_TLS_ALWAYS || uth_tls_objects_wanted();
             if (why == NULL)
                 next = needed ? ON : AVAILABLE;
-            else if (verbose || mode == UTH_TLS_ALWAYS || (needed && refused))
+            else if (verbose || mode == UTH_TLS_ALWAYS || (needed && (refused || sanitized)))
                 ps_warn("user-level threads share their kernel thread's thread-local storage: %s", why);
             ps_store_relaxed(&uth_tls_missing, why != NULL && needed && refused);
         }

@@ -64,12 +64,13 @@ unsigned long long uth_tls_objects_loaded(void)
     return loaded;
 }
 
-/* The C library's own, and what the topology library brings along: it keeps nothing there from one call to the next that a program
- * would miss. libstdc++ is not in this list: the exceptions that a thread has in flight are in its TLS segment. */
+/* The C library's own, what the topology library brings along, and the sanitizers under which there are no blocks: they keep nothing there from one call to
+ * the next that a program would miss. libstdc++ is not in this list: the exceptions that a thread has in flight are in its TLS segment. */
 static bool is_indifferent(const char *path)
 {
-    static const char *const names[] = {"libc.so.",  "ld-linux",  "ld64.so",       "libpthread.so.", "libm.so.",
-                                        "libdl.so.", "librt.so.", "libresolv.so.", "libhwloc.so.",   "libudev.so."};
+    static const char *const names[] = {"libc.so.",     "ld-linux",  "ld64.so",       "libpthread.so.", "libm.so.",
+                                        "libdl.so.",    "librt.so.", "libresolv.so.", "libhwloc.so.",   "libudev.so.",
+                                        "libgcc_s.so.", "libasan.",  "libtsan."};
     const char *name = strrchr(path, '/');
     name = name == NULL ? path : name + 1;
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -81,7 +82,7 @@ static bool is_indifferent(const char *path)
 /* What the C library keeps for each thread and gives a program by a call, not by a variable. */
 static bool is_of_a_thread(const char *symbol)
 {
-    static const char *const names[] = {"pthread_self", "pthread_setspecific", "tss_set",
+    static const char *const names[] = {"pthread_self", "pthread_setspecific", "tss_set",  "__emutls_get_address",
                                         "thrd_current", "uselocale",           "flockfile"};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(symbol, names[i]) == 0)
@@ -184,6 +185,30 @@ static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *wanted)
     else if (!is_ours && dynamic != NULL && (is_program || !is_indifferent(info->dlpi_name)))
         *(bool *)wanted |= asks_for_thread_state(info, dynamic);
     return *(bool *)wanted;
+}
+
+struct search {
+    uintptr_t address;
+    bool found;
+};
+
+static int look_in_program(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct search *s = arg;
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        s->found |= segment->p_type == PT_LOAD && s->address >= start && s->address < start + segment->p_memsz;
+    }
+    return 1; /* the program comes first */
+}
+
+bool uth_tls_objects_program(const void *address)
+{
+    struct search s = {.address = (uintptr_t)address};
+    os_objects_visit(look_in_program, &s);
+    return s.found;
 }
 
 bool uth_tls_objects_wanted(void)

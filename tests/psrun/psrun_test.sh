@@ -42,6 +42,13 @@ $cc -o host "$src/host.c" -ldl || exit 1
 echo 'int main(void) { return 3; }' >serial.c
 $cc -o serial serial.c && $cc -static -o static serial.c || exit 1
 $cc -o inside program.o -static-libgcc -Wl,-Bstatic -lgomp -Wl,-Bdynamic -lpthread -ldl 2>/dev/null
+echo 'void __asan_init(void) {} _Thread_local int of_the_sanitizer;' >asan.c
+echo '_Thread_local int of_the_program;' >tls.c
+$cc -shared -fPIC -o libasan.so.99 asan.c -Wl,-soname,libasan.so.99 || exit 1
+asan='-Wl,--no-as-needed libasan.so.99 -Wl,-rpath,$ORIGIN'
+$cc -o sanitized program.o -fopenmp $asan || exit 1
+$cc -o sanitized_tls program.o tls.c -fopenmp $asan || exit 1
+$cc -o plain_tls program.o tls.c -fopenmp || exit 1
 printf '#!/bin/sh\nexec "%s/plain" "$@"\n' "$work" >script && chmod +x script
 printf 'echo no first line\n' >bare && chmod +x bare
 printf '\177ELFxxxxx' >broken && chmod +x broken
@@ -94,6 +101,11 @@ check "--threads" 0 '^OMP_NUM_THREADS=5$' "$psrun" --threads=5 ./plain env OMP_N
 check "--ee" 0 '^runtime: ours-pthreads$' "$psrun" --ee pthreads ./plain
 check "PSTHREADS_EE" 0 '^runtime: ours-pthreads$' env PSTHREADS_EE=pthreads "$psrun" ./plain
 check "--ee before PSTHREADS_EE" 0 '^runtime: ours$' env PSTHREADS_EE=pthreads "$psrun" --ee psthreads ./plain
+check "a sanitizer and thread-local variables" 0 '^runtime: ours-pthreads$' "$psrun" ./sanitized_tls
+check "a sanitizer and thread-local variables: said" 0 'has a sanitizer.*kernel threads are used' "$psrun" ./sanitized_tls
+check "a sanitizer and thread-local variables, but --ee" 0 '^runtime: ours$' "$psrun" --ee psthreads ./sanitized_tls
+check "a sanitizer alone" 0 '^runtime: ours$' "$psrun" ./sanitized
+check "thread-local variables alone" 0 '^runtime: ours$' "$psrun" ./plain_tls
 check "PSTHREADS_EE wrong" 0 'PSTHREADS_EE=fibres: .*psthreads is used' env PSTHREADS_EE=fibres "$psrun" ./plain
 check "--verbose names the runtime" 0 'psrun: runtime .*/lib/dropin/libgomp.so.1, entities: psthreads' "$psrun" --verbose ./plain
 check "--verbose names what is replaced" 0 'replaces libgomp-a34b.so.1' "$psrun" -v ./by_other_name
@@ -124,6 +136,7 @@ if [ -x inside ]; then
 fi
 
 check "doctor: by name" 0 'yes, by name (LD_LIBRARY_PATH)' "$psrun" doctor ./plain
+check "doctor: a sanitizer and thread-local variables" 0 'entities: pthreads, since it has a sanitizer' "$psrun" doctor ./sanitized_tls
 check "doctor: RPATH" 0 'yes, by name (LD_PRELOAD' "$psrun" doctor ./by_rpath
 check "doctor: renamed" 0 'yes, by interposition' "$psrun" doctor ./by_other_name
 check "doctor: who needs it" 0 'needed by *by_other_name' "$psrun" doctor ./by_other_name

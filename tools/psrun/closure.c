@@ -177,6 +177,34 @@ bool closure_wants_any(const struct closure *c, const char *const names[])
     return false;
 }
 
+static bool begins_with_any(const char *name, const char *const *prefix, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (strncmp(name, prefix[i], strlen(prefix[i])) == 0)
+            return true;
+    return false;
+}
+
+bool closure_shares_tls(const struct closure *c)
+{
+    static const char *const sanitizers[] = {"libasan.", "libtsan.", "libclang_rt."};
+    static const char *const systems[] = {"libm.so.",  "libpthread.so.", "libdl.so.",
+                                          "librt.so.", "libresolv.so.",  "libgcc_s.so."};
+    static const char *const state[] = {"pthread_self", "pthread_setspecific", "tss_set",
+                                        "thrd_current", "uselocale",           NULL};
+    bool sanitized = false, wanted = false;
+    for (unsigned i = 0; i < c->num; i++) {
+        const struct object *o = c->object[i];
+        if (!o->found || is_c_library(o) || begins_with_any(o->name, systems, sizeof systems / sizeof systems[0]))
+            continue;
+        sanitized |= elf_defines(&o->elf, "__asan_init", NULL) || elf_defines(&o->elf, "__tsan_init", NULL);
+        if (o->runtime == RUNTIME_NONE &&
+            !begins_with_any(o->name, sanitizers, sizeof sanitizers / sizeof sanitizers[0]))
+            wanted |= o->elf.tls || elf_wants_any(&o->elf, state);
+    }
+    return sanitized && wanted;
+}
+
 bool closure_misses(const struct closure *c, const char *name)
 {
     const char *const names[] = {name, NULL};

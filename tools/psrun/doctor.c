@@ -72,7 +72,8 @@ int doctor(const struct plan *p)
     if (p->elf && p->file && strcmp(p->elf, p->file) != 0)
         printf("               a script, run by %s\n", p->elf);
     if (p->dropin_dir)
-        printf("our runtime    %s/libgomp.so.1 (entities: %s)\n", p->dropin_dir, p->entities);
+        printf("our runtime    %s/libgomp.so.1 (entities: %s%s)\n", p->dropin_dir, p->entities,
+               p->for_sanitizer ? ", since it has a sanitizer and thread-local variables" : "");
     if (p->before.num) {
         unsigned num = 0;
         for (unsigned i = closure_foreign(&p->before, 0); i < p->before.num; i = closure_foreign(&p->before, i + 1)) {

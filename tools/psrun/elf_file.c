@@ -241,6 +241,7 @@ static enum elf_status read_file(struct elf *e)
             return ELF_BROKEN;
         if (p->p_type == PT_DYNAMIC)
             dynamic = p;
+        e->tls |= p->p_type == PT_TLS && p->p_memsz > 0;
         if (p->p_type == PT_INTERP) {
             e->interp = at_offset(e, p->p_offset, p->p_filesz, 1);
             if (!e->interp || p->p_filesz == 0 || e->interp[p->p_filesz - 1] != '\0')

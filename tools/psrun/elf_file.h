@@ -40,6 +40,7 @@ struct elf {
     unsigned type;       /* ET_EXEC or ET_DYN */
     const char *interp;  /* NULL: none */
     bool dynamic;        /* has a dynamic section */
+    bool tls;            /* has thread-local variables */
     const char *soname;  /* NULL: none */
     const char *rpath;   /* DT_RPATH: searched before LD_LIBRARY_PATH ... */
     const char *runpath; /* ... unless there is a DT_RUNPATH, which is searched after it */

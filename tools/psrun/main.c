@@ -16,7 +16,8 @@ static const char usage[] =
     "\n"
     "  -n, --threads N    threads of a parallel region, or a list, a number a level: 4,4 (OMP_NUM_THREADS)\n"
     "      --ee KIND      what carries OpenMP threads: psthreads (user-level threads; the default) or\n"
-    "                     pthreads (kernel threads, the baseline); also PSTHREADS_EE\n"
+    "                     pthreads (kernel threads, the baseline, and what a program with an address or\n"
+    "                     thread sanitizer and thread-local variables gets); also PSTHREADS_EE\n"
     "      --dropin DIR   take the runtime from this folder\n"
     "  -v, --verbose      say what is done; the runtime says what it finds (PSTHREADS_VERBOSE)\n"
     "  -V, --version      print the version\n"
@@ -123,8 +124,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "psrun: -n %s: wanted a number of threads from 1, or a list such as 4,2\n", threads);
         return EXIT_USAGE;
     }
-    entities = entities ? entities : "psthreads";
-    if (!is_entities(entities)) {
+    if (entities && !is_entities(entities)) {
         fprintf(stderr, "psrun: --ee %s: there are psthreads and pthreads\n", entities);
         return EXIT_USAGE;
     }
@@ -152,6 +152,12 @@ int main(int argc, char **argv)
     if (!plan.script && !closure_has_runtime(&plan.after) &&
         !closure_wants_any(&plan.after, (const char *const[]){"dlopen", "dlmopen", NULL}))
         fprintf(stderr, "psrun: %s has no OpenMP runtime itself; what it starts gets ours\n", argv[optind]);
+    if (plan.for_sanitizer)
+        fprintf(stderr,
+                "psrun: %s has a sanitizer, whose state user-level threads share, and thread-local variables: kernel "
+                "threads "
+                "are used (--ee psthreads: not)\n",
+                argv[optind]);
     if (verbose)
         report(&plan);
     set_environment(&plan, threads, verbose);

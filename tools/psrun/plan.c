@@ -260,11 +260,27 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
                  : 0;
 }
 
+/* All over again, with the other runtime. */
+static void use_kernel_threads(struct plan *p, const char *interp, bool compare)
+{
+    p->entities = "pthreads";
+    p->for_sanitizer = true;
+    closure_free(&p->before);
+    closure_free(&p->after);
+    free(p->library_path);
+    free(p->preload_value);
+    free(p->dropin_dir);
+    p->preload_value = NULL;
+    elf_close(&p->dropin);
+    if (open_dropin(p, NULL) == 0)
+        make_environment(p, interp, compare);
+}
+
 int plan_make(struct plan *p, const char *program, const char *entities, const char *dropin_dir, bool compare,
               bool allow_library)
 {
     memset(p, 0, sizeof *p);
-    p->entities = entities;
+    p->entities = entities ? entities : "psthreads";
     if (open_dropin(p, dropin_dir) || !(p->file = find_program(p, program)))
         return p->status;
     struct stat st;
@@ -289,6 +305,8 @@ int plan_make(struct plan *p, const char *program, const char *entities, const c
         return fail(p, EXIT_CANNOT_RUN, "%s: its loader %s is not on this machine", p->elf,
                     interp ? interp : "(unknown)");
     make_environment(p, interp, compare);
+    if (!p->status && !entities && !dropin_dir && closure_shares_tls(&p->after))
+        use_kernel_threads(p, interp, compare);
     free(interp);
     if (p->status)
         return p->status;

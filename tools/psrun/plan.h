@@ -30,8 +30,10 @@ struct plan {
     char *dropin_dir;
     struct elf dropin;
     const char *entities; /* "psthreads" or "pthreads" */
-    char *file;           /* what will be executed */
-    char *elf;            /* what was looked at: file, or the interpreter of its "#!" line */
+    bool
+        for_sanitizer; /* pthreads was chosen since user-level threads would share thread-local storage (closure_shares_tls) */
+    char *file;        /* what will be executed */
+    char *elf;         /* what was looked at: file, or the interpreter of its "#!" line */
     bool script;
     bool library;          /* (doctor) a shared library */
     struct closure before; /* as it would be without us (only if asked for) */
@@ -48,7 +50,7 @@ struct plan {
     char why[512];
 };
 
-/* entities: "psthreads" or "pthreads"; dropin_dir NULL: found from psrun's own place. compare: fill p->before too.
+/* entities: "psthreads" or "pthreads"; NULL: psthreads where the program allows. dropin_dir NULL: found from psrun's own place. compare: fill p->before too.
  * allow_library: a shared library may be looked at. Returns p->status. */
 int plan_make(struct plan *p, const char *program, const char *entities, const char *dropin_dir, bool compare,
               bool allow_library);
