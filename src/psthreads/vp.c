@@ -706,6 +706,14 @@ static inline bool is_teammate(const struct psthread *t, const struct ps_team *t
     return t->flags & PS_T_MEMBER && ((const struct ps_member *)(const void *)t)->team == team;
 }
 
+/* Of many members' contexts the first cache does not hold all: the one behind the next is fetched meanwhile. q's lock is held. */
+static inline void prefetch_front_locked(const struct ps_queue *q)
+{
+    const struct ps_item *front = ps_queue_item(q->items.next);
+    if (!ps_list_empty(&q->items) && front->kind == PS_KIND_THREAD)
+        __builtin_prefetch(PS_CONTAINER_OF(front, const struct psthread, item)->uth);
+}
+
 /* The team's next member that this vp would run, taken; the queue's lock is held. */
 static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team *team)
 {
@@ -722,12 +730,13 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
     if (!is_teammate(t, team))
         return PS_NO_WORK;
     ps_queue_remove_locked(q, front);
+    prefetch_front_locked(q);
     return ps_work_of(t);
 }
 
 /* vp has something ready. */
-static PS_NOINLINE enum ps_met wait_in_batch(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
-                                             uint32_t calls)
+static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, struct ps_team *team, struct ps_member *m,
+                                                             uint32_t phase, uint32_t calls)
 {
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
@@ -773,7 +782,7 @@ static PS_NOINLINE enum ps_met leave_and_wait(struct vp *vp, struct ps_team *tea
     return vp_wait_in_batch(team, m, phase, calls);
 }
 
-enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls)
+PS_CODE_ALIGNED enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls)
 {
     struct vp *vp = carried_now();
     if (PS_UNLIKELY(vp_has_waiters(vp) && vp->waiters.team != team))
