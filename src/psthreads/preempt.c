@@ -14,12 +14,16 @@
  *
  * Limits: a root's kernel thread on which the program has blocked every signal cannot be interrupted. System calls that no restart
  * is defined for (poll, nanosleep, semtimedop) return EINTR as with any handled signal. Not under ThreadSanitizer, which
- * delivers signals when it likes; nor under Valgrind, whose return from a handler brings the thread pointer of the kernel thread that was interrupted
- * to the one that runs now (3.19: two kernel threads with one's storage).
+ * delivers signals when it likes.
+ *
+ * Under Valgrind a thread must not leave its kernel thread inside a handler: the return from there brings the thread pointer and the signal mask of the kernel
+ * thread that was interrupted to the one that runs then, and some of the tools end with an assertion of their own (3.19). So the handler returns at once, to a
+ * detour (cpu.h): the thread gives way in front of the instruction that was interrupted, and goes on there. Where the processor's port has none (all
+ * but x86-64) no thread is made to give way under Valgrind.
  *
  * Rejected: roots that sleep while their vp is carried on by another kernel thread (two system calls for each wait of a root, which is
  * the first thread of every outermost team); running the root elsewhere (its kernel thread's storage, number and mask are
- * part of its identity). */
+ * part of its identity); detours everywhere, in the place of switches inside the handler (AArch64 and RISC-V have no jump that changes no register). */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dladdr */
 #endif
@@ -108,23 +112,47 @@ static struct psthread *interrupted(void *frame)
     return self;
 }
 
-static bool give_way(void *frame)
+static bool give_way_now(struct psthread *self)
 {
-    struct psthread *self = interrupted(frame);
-    answers(self ? GIVES_WAY : REFUSED);
-    if (!self || !vp_give_way_to_root(ps_vp(), self))
+    if (!vp_give_way_to_root(ps_vp(), self))
         return false;
     ps_add_relaxed(&ps_progress.preempted, 1);
     return true;
 }
 
+static bool give_way(void *frame)
+{
+    struct psthread *self = interrupted(frame);
+    answers(self ? GIVES_WAY : REFUSED);
+    return self && give_way_now(self);
+}
+
+/* On the same vp still: nothing else runs there between the handler and this. */
+static uintptr_t on_detour(void)
+{
+    struct vp *vp = ps_vp();
+    uintptr_t from = vp->detour_from;
+    give_way_now(vp->current);
+    return from;
+}
+
+static bool give_way_by_detour(void *frame)
+{
+    uintptr_t from = interrupted(frame) ? cpu_detour(frame, on_detour) : 0;
+    if (from)
+        ps_vp()->detour_from = from;
+    answers(from ? GIVES_WAY : REFUSED);
+    return false;
+}
+
 void progress_preempt(struct vp *vp)
 {
-    if (PS_TSAN || ps_race_watched() || san_valgrind())
+    if (PS_TSAN || ps_race_watched())
         return;
+    os_interrupt_fn *handler = san_valgrind() ? give_way_by_detour : give_way;
     for (int i = 0; i < GIVE_WAY_TRIES; i++) {
         ps_store_relaxed(&answer, ASKED);
-        if (!ps_load_relaxed(&vp->pinned) || os_interrupt(ps_load_relaxed(&vp->tid), give_way) != 0)
+        if (!ps_load_relaxed(&vp->pinned) || os_interrupt(ps_load_relaxed(&vp->tid), handler) != 0)
             return;
         os_park(&answer, ASKED, ANSWER_NS);
         if (ps_load_acquire(&answer) != REFUSED)

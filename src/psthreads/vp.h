@@ -105,6 +105,7 @@ struct vp {
     struct psthread root;              /* its thread, where the kernel thread is a root's; a worker's request to rest */
     os_thread kernel_thread;           /* workers */
     struct os_cpuset own_mask;         /* with place: its kernel thread's mask of before */
+    uintptr_t detour_from;             /* preempt.c: of a thread on its way to give way */
 
     PS_LINE_ALIGNED struct ps_queue queue;
     struct ps_waiters waiters; /* guarded by the queue's lock; count is looked at without it */

@@ -28,6 +28,7 @@
 #define CPU_PORT_NAME "x86_64"
 #define CPU_CARRIES_TLS 0
 #define CPU_STACK_MIN 16384
+#define CPU_HAS_DETOUR 1
 
 /* The frame above, for debuggers (psthreads/debug_layout.c). */
 /* clang-format off */
