@@ -16,11 +16,11 @@
  * a signal handler's: the program's handler runs in the middle of anything, the runtime's own code too, and often just when we come, since
  * signals that are pending together are delivered one on top of the other. Both are found by unwinding. And code of the program's may stand where the
  * runtime expects the C library's: a malloc of its own, a preloaded object's calls. There the runtime is in the middle of something too. It calls the
- * program's functions by pointers, and libraries' by name: the instruction in front of the innermost return address of the runtime's tells (x86-64).
+ * program's functions by pointers, and libraries' by name: the instruction in front of the innermost return address of the runtime's tells.
  * The runtime's own functions that may be left (PS_LEAVABLE) count as the program's: a program that waits for a flag may ask for the time, or its
  * number, at each look, and would be met nowhere else.
  * Limits: where there is no unwinder (musl; a forked child that can load nothing) neither handlers nor a replaced library are told from other code; the
- * latter neither on other processors, nor where the program is UNWIND_DEPTH calls deep. A program's function that the runtime calls as the
+ * latter neither where the program is UNWIND_DEPTH calls deep. A program's function that the runtime calls as the
  * last thing in one of its own, by a jump, is taken for a library's: it is never interrupted.
  * Failures: ENOTSUP on other processors, EBUSY where no signal is free, ESRCH. */
 #include "atomic.h"
@@ -165,18 +165,31 @@ static bool in_system_call(uintptr_t pc)
 #endif
 
 #ifdef PC
-/* The runtime, to which `back` returns, called by name: `call` of an address in its own code (a stub, mostly), or of one in its table of them. */
+/* The runtime, to which `back` returns, called by name: a call of an address in its own code (a stub, mostly), or (x86-64) of one in its table of them.
+ * A call of any address in a register is one by pointer: so the runtime is not built with -fno-plt for other processors. */
 static bool called_by_name(uintptr_t back)
 {
-#if defined(__x86_64__)
     const unsigned char *end = (const unsigned char *)back;
-    int32_t distance;
-    memcpy(&distance, end - sizeof distance, sizeof distance);
-    return (end[-5] == 0xe8 && code_at(back + (uintptr_t)(intptr_t)distance) == CODE_RUNTIME) ||
+    int32_t last;
+    memcpy(&last, end - sizeof last, sizeof last);
+#if defined(__x86_64__)
+    return (end[-5] == 0xe8 && code_at(back + (uintptr_t)(intptr_t)last) == CODE_RUNTIME) ||
            (end[-6] == 0xff && end[-5] == 0x15);
+#elif defined(__aarch64__)
+    bool bl = ((uint32_t)last & 0xfc000000) == 0x94000000;
+    intptr_t distance = (int32_t)((uint32_t)last << 6) / 16; /* 26 bits, of words */
+    return bl && code_at(back - 4 + (uintptr_t)distance) == CODE_RUNTIME;
 #else
-    (void)back;
-    return false;
+    uint32_t jump = (uint32_t)last, before;
+    memcpy(&before, end - 8, sizeof before);
+    if ((jump & 0xfff) == 0x0ef) { /* jal ra: bits 20, 10:1, 11, 19:12 */
+        uint32_t distance =
+            (jump >> 20 & 0x7fe) | (jump >> 9 & 0x800) | (jump & 0xff000) | (jump >> 31 ? 0xfff00000 : 0);
+        return code_at(back - 4 + (uintptr_t)(intptr_t)(int32_t)distance) == CODE_RUNTIME;
+    }
+    bool far = (before & 0xfff) == 0x097 && (jump & 0xfffff) == 0x080e7; /* auipc ra; jalr ra, (ra) */
+    intptr_t distance = (intptr_t)(int32_t)(before & 0xfffff000) + (last >> 20);
+    return far && code_at(back - 8 + (uintptr_t)distance) == CODE_RUNTIME;
 #endif
 }
 
