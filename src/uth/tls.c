@@ -479,7 +479,7 @@ static const char *find_out(bool *refused, bool *sanitized)
     const void *init = uth_tls_symbol("__asan_init");
     init = init != NULL ? init : uth_tls_symbol("__tsan_init");
     *sanitized = init != NULL && !uth_tls_objects_program(init);
-    if (init != NULL || PS_ASAN || PS_TSAN)
+    if (init != NULL || PS_ASAN + PS_TSAN > 0)
         return "a sanitizer keeps its own state in the kernel thread's (psrun --ee pthreads gives each thread its own)";
     *refused = true;
     const char *why = uth_tls_find_layout(&layout);
