@@ -14,8 +14,8 @@
  * - Native thread-local variables of the runtime itself are switched as well: after uth_tls_enter and uth_tls_leave the current
  *   vp (and the like) must be written anew, and no address of such a variable kept across them. A block that the same carrier enters again
  *   still has what was written then.
- * - Between enter and leave the C library takes the carrier's thread id for the thread's. A recursive or error-checking mutex
- *   that a thread holds while it changes carriers is thereby lost; every other lock of the C library is by address.
+ * - Between enter and leave the C library takes the carrier's thread id for the thread's. A recursive, error-checking, robust or priority-inheriting
+ *   mutex that a thread holds while it changes carriers is thereby lost; every other lock of the C library is by address.
  * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64 any):
  *   blocks that exist get its initial values at the next uth_tls_recheck, so one belongs at the start of every region.
  * - The C library does not list blocks: gdb's "info threads" and setxid see kernel threads alone, as they should.
