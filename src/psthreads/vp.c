@@ -572,16 +572,21 @@ static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct ps
     return true;
 }
 
+#define IN_VAIN 16 /* tries to go on with a thread that still ran; then its vp is given time */
+
 /* Goes on with t in the place of a loop's stack. Does t still run after a while, its vp may have no stack to leave it for: then t goes to that one's
- * queue, where it finds itself. */
+ * queue, where it finds itself, if this vp does not come first: it gives the processor away, in which they may share one, and steps aside now and then. */
 static inline void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
 {
     if (PS_LIKELY(uth_saved_soon(t->uth))) {
         vp_resume(vp, self, t, true);
         __builtin_unreachable();
     }
-    os_yield();
     vp_enqueue(t->vp, &t->item, PS_BACK);
+    if (++vp->in_vain % IN_VAIN)
+        os_yield();
+    else
+        os_park(&ps_rt.stopping, 0, ASIDE_NS);
 }
 
 void vp_loop(struct vp *vp, struct uth *self)

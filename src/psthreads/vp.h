@@ -96,6 +96,7 @@ struct vp {
     uint32_t peeked_region;
     unsigned deal;                     /* cyclic distribution of outer threads */
     unsigned yields;                   /* ee_yield: since the last time that it stood back for other kernel threads */
+    unsigned in_vain;                  /* threads that it would have gone on with, which still ran */
     uint64_t rechecked_at;             /* cpu_cycles at the last look for loaded objects */
     uint64_t look_at, waits;           /* apart.h */
     unsigned meetings;                 /* apart.h */
