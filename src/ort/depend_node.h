@@ -4,7 +4,7 @@
 
 #include "task_internal.h"
 
-#define ORT_DEPEND_FEW 6 /* successors in the node itself, which a block of 128 bytes then holds */
+#define ORT_DEPEND_FEW 7 /* successors in the node itself */
 
 struct ort_depend_node {
     struct ort_depend_successor *shown; /* first: the snapshot that ort_depend_successors has given out; NULL: none */

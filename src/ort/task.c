@@ -567,6 +567,7 @@ void ort_task_team_end(struct ort_team *team)
 void ort_task_after_fork_in_child(struct ort_thread *t)
 {
     ort_task_memory_after_fork_in_child();
+    ort_depend_after_fork_in_child();
     for (; t != NULL; t = t->team->parent) {
         struct ort_task_team *q = &t->team->tasks;
         if (ps_spin_is_held(&q->lock)) { /* the side queue may be half changed */

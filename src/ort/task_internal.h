@@ -61,7 +61,6 @@ bool ort_task_any(struct ort_team *team);
 void ort_task_run_all(struct ort_thread *thread);
 /* One task that the member may run now, taken; NULL: none found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
-#define ORT_TASK_AHEAD 64 /* for each member */
 /* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: anybody. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
 /* The same for one that the caller has put into its deque: the part that comes after. */
@@ -71,14 +70,6 @@ static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t
     if (PS_UNLIKELY(!ps_deque_is_quiet_owner(&thread->tasks.deque)))
         ort_task_pushed_watched(thread, t);
 }
-/* The caller's task, which is about to make one with dependences, has so many children that are not complete that it does better to run one. */
-static inline bool ort_task_has_many(struct ort_thread *thread)
-{
-    const struct ort_count *count = &thread->task->count;
-    return (uint32_t)(count->own + ps_load_relaxed(&count->others)) > ORT_TASK_AHEAD * thread->team->n;
-}
-/* Runs one of the caller's, unless too few are ready for its teammates. [switches] */
-void ort_task_make_way(struct ort_thread *thread);
 /* Something about `object` has changed: wakes those of the team who wait for it. The change was sequentially consistent. */
 void ort_task_wake_object(struct ort_team *team, const void *object);
 /* Wakes whoever waits in a barrier. */
@@ -131,6 +122,7 @@ bool ort_depend_node_satisfied(struct ort_depend_node *node);
 /* A task with predecessors begins: for the program's thread sanitizer (race.h). */
 void ort_depend_begin(struct ort_depend_node *node);
 void ort_depend_cache_drain(struct ort_depend_cache *cache);
+void ort_depend_after_fork_in_child(void);
 /* Nodes (without a task) of n siblings with these lists, each linked to its successors; nodes[i]->number is i, NULL where a list is empty. */
 void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists,
                          struct ort_depend_node **nodes);

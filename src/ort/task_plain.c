@@ -109,8 +109,6 @@ void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t 
                             const struct ort_depend_list *depend)
 {
     struct ort_thread *thread = ort_self();
-    if (PS_UNLIKELY(ort_task_has_many(thread)))
-        ort_task_make_way(thread);
     struct ort_task_cache *cache = &thread->tasks.cache;
     struct ort_task *t = cache->free[0];
     if (!short_way(thread) || PS_UNLIKELY(size > PLAIN_DATA_BYTES) || PS_UNLIKELY(align > PS_CACHE_LINE) ||
@@ -122,6 +120,8 @@ void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t 
     }
     cache->free[0] = t->next;
     cache->count[0]--;
+    __builtin_prefetch(t->next, 1); /* as a rule another member has ended it */
+    __builtin_prefetch((char *)t->next + PS_CACHE_LINE, 1);
     copy_words(t->data, data, size);
     publish_ordered(thread, t, fn, flags, depend);
 }
@@ -129,8 +129,6 @@ void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t 
 bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
                              const struct ort_depend_list *depend)
 {
-    if (PS_UNLIKELY(ort_task_has_many(thread)))
-        ort_task_make_way(thread);
     if (!short_way(thread))
         return false;
     publish_ordered(thread, t, fn, t->flags | flags, depend);
