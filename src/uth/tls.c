@@ -469,8 +469,8 @@ static const char *try_block(void)
     return why;
 }
 
-/* *refused: this would be a machine and a program for blocks; *sanitized: the program has a sanitizer, in
- * an object of its own (where it is linked into the program, whose thread-local variables are the program's cannot be told). */
+/* *refused: this would be a machine and a program for blocks; *sanitized: it is a sanitizer that forbids them, and the program has thread-local
+ * variables that will be shared (whose they are cannot be told where the sanitizer is linked into the program). */
 static const char *find_out(bool *refused, bool *sanitized)
 {
     *refused = *sanitized = false;
@@ -478,7 +478,7 @@ static const char *find_out(bool *refused, bool *sanitized)
         return "this context port cannot set the thread pointer";
     const void *init = uth_tls_symbol("__asan_init");
     init = init != NULL ? init : uth_tls_symbol("__tsan_init");
-    *sanitized = init != NULL && !uth_tls_objects_program(init);
+    *sanitized = init != NULL && uth_tls_objects_of_program(init);
     if (init != NULL || PS_ASAN + PS_TSAN > 0)
         return "a sanitizer keeps its own state in the kernel thread's (psrun --ee pthreads gives each thread its own)";
     *refused = true;
@@ -515,7 +515,7 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
             bool needed = mode == UTH_TLS_ALWAYS || uth_tls_objects_wanted();
             if (why == NULL)
                 next = needed ? ON : AVAILABLE;
-            else if (verbose || mode == UTH_TLS_ALWAYS || (needed && (refused || sanitized)))
+            else if (verbose || mode == UTH_TLS_ALWAYS || sanitized || (needed && refused))
                 ps_warn("user-level threads share their kernel thread's thread-local storage: %s", why);
             ps_store_relaxed(&uth_tls_missing, why != NULL && needed && refused);
         }

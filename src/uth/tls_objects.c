@@ -64,13 +64,12 @@ unsigned long long uth_tls_objects_loaded(void)
     return loaded;
 }
 
-/* The C library's own, what the topology library brings along, and the sanitizers under which there are no blocks: they keep nothing there from one call to
- * the next that a program would miss. libstdc++ is not in this list: the exceptions that a thread has in flight are in its TLS segment. */
+/* The C library's own, and what the topology library brings along: it keeps nothing there from one call to the next that a program
+ * would miss. libstdc++ is not in this list: the exceptions that a thread has in flight are in its TLS segment. */
 static bool is_indifferent(const char *path)
 {
-    static const char *const names[] = {"libc.so.",     "ld-linux",  "ld64.so",       "libpthread.so.", "libm.so.",
-                                        "libdl.so.",    "librt.so.", "libresolv.so.", "libhwloc.so.",   "libudev.so.",
-                                        "libgcc_s.so.", "libasan.",  "libtsan."};
+    static const char *const names[] = {"libc.so.",  "ld-linux",  "ld64.so",       "libpthread.so.", "libm.so.",
+                                        "libdl.so.", "librt.so.", "libresolv.so.", "libhwloc.so.",   "libudev.so."};
     const char *name = strrchr(path, '/');
     name = name == NULL ? path : name + 1;
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -82,7 +81,7 @@ static bool is_indifferent(const char *path)
 /* What the C library keeps for each thread and gives a program by a call, not by a variable. */
 static bool is_of_a_thread(const char *symbol)
 {
-    static const char *const names[] = {"pthread_self", "pthread_setspecific", "tss_set",  "__emutls_get_address",
+    static const char *const names[] = {"pthread_self", "pthread_setspecific", "tss_set",
                                         "thrd_current", "uselocale",           "flockfile"};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(symbol, names[i]) == 0)
@@ -187,28 +186,29 @@ static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *wanted)
     return *(bool *)wanted;
 }
 
-struct search {
+struct program {
     uintptr_t address;
-    bool found;
+    bool has_address, has_tls;
 };
 
-static int look_in_program(struct dl_phdr_info *info, size_t bytes, void *arg)
+static int look_at_program(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
-    struct search *s = arg;
+    struct program *p = arg;
     (void)bytes;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-        s->found |= segment->p_type == PT_LOAD && s->address >= start && s->address < start + segment->p_memsz;
+        p->has_tls |= segment->p_type == PT_TLS && segment->p_memsz > 0;
+        p->has_address |= segment->p_type == PT_LOAD && p->address >= start && p->address < start + segment->p_memsz;
     }
-    return 1; /* the program comes first */
+    return 1; /* it comes first */
 }
 
-bool uth_tls_objects_program(const void *address)
+bool uth_tls_objects_of_program(const void *library)
 {
-    struct search s = {.address = (uintptr_t)address};
-    os_objects_visit(look_in_program, &s);
-    return s.found;
+    struct program p = {.address = (uintptr_t)library};
+    os_objects_visit(look_at_program, &p);
+    return p.has_tls && !p.has_address;
 }
 
 bool uth_tls_objects_wanted(void)

@@ -11,8 +11,8 @@ unsigned long long uth_tls_objects_loaded(void);
 /* Whether an object other than the C library and the runtime itself has thread-local storage, or calls what the C library keeps
  * for each thread: pthread_self, keys, uselocale, and errno where it has OpenMP constructs. */
 bool uth_tls_objects_wanted(void);
-/* Whether address lies in the program itself, not in a library. */
-bool uth_tls_objects_program(const void *address);
+/* Whether the program itself has thread-local variables of its own: some, and they are not those of the library of which `library` is an address, linked into it. */
+bool uth_tls_objects_of_program(const void *library);
 
 /* A TLS segment that lies at the same place of every thread's block. */
 struct uth_tls_segment {
