@@ -478,8 +478,9 @@ static const char *find_out(bool *refused, bool *sanitized)
         return "this context port cannot set the thread pointer";
     const void *init = uth_tls_symbol("__asan_init");
     init = init != NULL ? init : uth_tls_symbol("__tsan_init");
-    *sanitized = init != NULL && uth_tls_objects_of_program(init);
-    if (init != NULL || PS_ASAN + PS_TSAN > 0)
+    const bool ours = PS_ASAN + PS_TSAN > 0; /* this build's, of whose programs the runtime's variables are a part */
+    *sanitized = init != NULL && !ours && uth_tls_objects_of_program(init);
+    if (init != NULL || ours)
         return "a sanitizer keeps its own state in the kernel thread's (psrun --ee pthreads gives each thread its own)";
     *refused = true;
     const char *why = uth_tls_find_layout(&layout);
