@@ -185,13 +185,14 @@ static bool begins_with_any(const char *name, const char *const *prefix, unsigne
     return false;
 }
 
+/* What counts as kept for a thread is what the runtime itself looks for (src/uth/tls_objects.c), which is not linked here. */
 bool closure_shares_tls(const struct closure *c)
 {
     static const char *const sanitizers[] = {"libasan.", "libtsan.", "libclang_rt."};
     static const char *const systems[] = {"libm.so.",  "libpthread.so.", "libdl.so.",
                                           "librt.so.", "libresolv.so.",  "libgcc_s.so."};
-    static const char *const state[] = {"pthread_self", "pthread_setspecific", "tss_set",
-                                        "thrd_current", "uselocale",           NULL};
+    static const char *const state[] = {"pthread_self", "pthread_setspecific", "tss_set", "thrd_current",
+                                        "uselocale",    "flockfile",           NULL};
     bool sanitized = false, wanted = false;
     for (unsigned i = 0; i < c->num; i++) {
         const struct object *o = c->object[i];
