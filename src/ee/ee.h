@@ -66,7 +66,7 @@ unsigned ee_max_carriers(void);
 /* --- teams -------------------------------------------------------------------------------------------------------- */
 
 struct ee_member {
-    alignas(PS_CACHE_LINE) unsigned char opaque[192];
+    alignas(PS_CACHE_LINE) unsigned char opaque[256];
 };
 struct ee_team {
     alignas(PS_CACHE_LINE) unsigned char opaque[256];
@@ -128,29 +128,24 @@ bool ee_team_nobody_to_ask(struct ee_team *team);
 
 /* --- barrier: of the team's members, counting other work as well ------------------------------------------------------ */
 /*
- * The barrier opens when `left` reaches zero: n arrivals, plus one unit for each ee_barrier_hold not yet dropped (a member
- * whose explicit tasks are not finished holds its own arrival instead: see src/ort/task).
+ * The barrier opens when all n members have come (a member whose explicit tasks are not finished comes later: see src/ort/task).
  *   simple use:  ee_barrier_wait(team, id)
- *   with tasks:  switch (ee_barrier_meet(team, id, phase)) {
+ *   with tasks:  switch (ee_barrier_meet(team, id, phase, counted)) {
  *                case EE_LAST: ee_barrier_release(team); break;
  *                case EE_INTERRUPTED: do run_tasks(); while (ee_barrier_await(team, id, phase) == EE_INTERRUPTED); break;
  *                case EE_RELEASED: break; }
- *   in steps:    if (ee_barrier_arrive(team)) ee_barrier_release(team);
- *                else while (ee_barrier_await(team, id, phase) == EE_INTERRUPTED) run_tasks();
  */
 enum ee_await { EE_RELEASED, EE_INTERRUPTED, EE_LAST };
 
-/* The number of the phase that the next arrival belongs to: read by a member before it arrives. */
+/* The number of the phase that the next arrival belongs to: read by a member before it arrives. Where nobody is told that it was the last it
+ * may stay the same from barrier to barrier. */
 uint32_t ee_barrier_phase(struct ee_team *team);
-/* Takes one unit; true: it was the last, the caller must call ee_barrier_release. May be called for a member by somebody
- * else of the team (the last of its tasks). */
-bool ee_barrier_arrive(struct ee_team *team);
 /* Opens the barrier: next phase, everybody in ee_barrier_await of this phase returns EE_RELEASED. True: others want the caller's carrier
  * first; ee_yield as soon as it may switch. */
 bool ee_barrier_release(struct ee_team *team);
-/* Member id arrives and waits: as ee_barrier_arrive, and where it was not the last (EE_LAST: ee_barrier_release is the caller's), as
- * ee_barrier_await. Cheaper than both, since who will wait anyway need not be counted at once. [switches] */
-enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase);
+/* Member id arrives, and waits as ee_barrier_await; EE_LAST: it was the last, and ee_barrier_release is the caller's. counted: somebody
+ * has to be told so; else all may be let go without. The same for all members in a barrier. [switches] */
+enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted);
 /* Member id waits until `phase` is over, or until ee_team_assist wants it (EE_INTERRUPTED). Spins only where each member runs on
  * a carrier of its own, and not for long; else blocks. [switches] */
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);

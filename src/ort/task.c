@@ -624,8 +624,10 @@ void ort_task_barrier(struct ort_thread *thread)
         return;
     }
     uint32_t phase = ee_barrier_phase(&team->ee);
+    bool told = ps_race_watched();
     ps_race_release(barrier_at(team, phase));
-    enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase);
-    if (met != EE_RELEASED || ps_race_watched())
+    /* Counted where the last one has to do something, or the phase has to differ from the next one's. */
+    enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase, ort_settings.cancellation | told);
+    if (met != EE_RELEASED || told)
         end_barrier(thread, phase, met);
 }

@@ -144,15 +144,18 @@ void ort_scope_start(struct ort_thread *t, uintptr_t *reductions)
     ort_ws_leave(t);
 }
 
+/* Among a few the line is likely to have to come for whoever looks first: at once to be written, and not first to be read. */
+#define FEW 4
+
 bool ort_single(struct ort_thread *t)
 {
     struct ort_team *team = t->team;
-    uint32_t s = t->single_seq++, next = ps_load_relaxed(&team->single);
-    if (team->n == 1) {
+    uint32_t s = t->single_seq++, n = team->n;
+    if (n == 1) {
         ps_store_relaxed(&team->single, s + 1);
         return true;
     }
-    return next == s && ps_cas_relaxed(&team->single, &next, s + 1);
+    return (n <= FEW || ps_load_relaxed(&team->single) == s) && ps_cas_relaxed(&team->single, &(uint32_t){s}, s + 1);
 }
 
 void *ort_single_copy_start(struct ort_thread *t)

@@ -92,7 +92,7 @@ unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
 
 /* --- fork -------------------------------------------------------------------------------------------------------- */
 
-#define CRUMBS_A_RECHECK 16 /* members that take a quarter of a microsecond each and more are no crumbs */
+#define CRUMBS_A_RECHECK 4 /* members that take a microsecond each and more are no crumbs */
 
 /* Offers members to idle vps, in the order of their numbers; returns the first number that was not taken. */
 static unsigned post_mail(struct vp *self, struct ps_team *team, unsigned n)
@@ -174,6 +174,8 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered)
 static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n)
 {
     unsigned mailed = 0;
+    if (team->scattered)
+        ps_team_rounds_fork(team, n);
     for (unsigned id = 1; team->scattered && id < n; id++) {
         if (ps_bind_mail(vp, ps_team_member(team, id), id))
             mailed++;
@@ -181,6 +183,8 @@ static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned
             ps_team_enqueue_late(team, id, vp);
     }
     ps_store_relaxed(&team->spread, mailed == n - 1);
+    if (mailed != n - 1)
+        ps_team_rounds_none(team);
     team->mailed = mailed > 0;
     if (team->scattered)
         return;
@@ -224,13 +228,19 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
         return;
     }
     bool offered = outermost && !(ps_rt.keeps_crumbs && keep(vp, team, n, now));
-    if (offered && PS_UNLIKELY(team->unmailed > 0))
+    if (offered && PS_UNLIKELY(team->unmailed > 0)) {
         team->unmailed--;
-    else if (offered)
+        offered = false;
+    }
+    if (offered) {
+        if (n <= ps_rt.num_vps)
+            ps_team_rounds_fork(team, n);
         next = post_mail(vp, team, n);
+    }
     ps_store_relaxed(&team->spread, next == n);
     team->mailed = next > 1;
     if (next < n) {
+        ps_team_rounds_none(team);
         ps_store_relaxed(&team->next, next);
         team->home = &vp->queue;
         vp_enqueue(vp, &team->item, PS_FRONT);
@@ -663,11 +673,19 @@ static bool somebody_returned(struct ps_team *team)
     return false;
 }
 
+/* Members who wait in rounds are to be found in the barrier's word. Caller: a member in its body. */
+static inline void call_from_rounds(struct ps_team *team)
+{
+    if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
+        ps_store_seq(&team->by_word, PS_BY_WORD);
+}
+
 /* Letters as at the head of this file. */
 void ps_team_interrupt(struct ps_team *team)
 {
     ps_store_relaxed(&team->had_tasks, true);
     ps_store_seq(&team->interrupted, 1);
+    call_from_rounds(team);
     end_in_two_steps(team);
     ps_add_acq_rel(&team->next, 0);
     if (!somebody_returned(team))
@@ -736,6 +754,7 @@ bool ps_team_nobody_to_ask(struct ps_team *team)
 {
     if (all_in_bodies(team))
         return true;
+    call_from_rounds(team);
     ps_add_seq(&team->calls, 1);
     if (ps_team_barrier_anybody(team) || (ps_load_seq(&team->left) & PS_TEAM_WAITING))
         return false;
@@ -752,6 +771,7 @@ void ps_team_assist(struct ps_team *team)
     /* The caller's push, then this look, with a fence between. */
     if (all_in_bodies(team))
         return;
+    call_from_rounds(team);
     ps_add_seq(&team->calls, 1);
     if (ps_team_barrier_call_back(team))
         return;

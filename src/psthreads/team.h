@@ -14,6 +14,7 @@
 #define PS_TEAM_H
 
 #include "crumbs.h"
+#include "spin.h"
 #include "thread.h"
 
 struct ps_member;
@@ -39,6 +40,10 @@ struct ps_member {
     _Atomic uint32_t done_in;
     uint32_t place; /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
     uint32_t calls_seen; /* an assistant's: team->calls before its last look for tasks */
+    uint64_t rounds;     /* number of the last barrier that it met in rounds; its own */
+    /* (shared) the last signal that it gave in a barrier of rounds (team_rounds.c); written by the member, polled by others. Last, and with a line
+     * of its own. */
+    PS_LINE_ALIGNED _Atomic uint64_t signal;
 };
 
 /* The word `left`: in its lower half the units of members whose end has not been counted. In a region with tasks who ends does so in two steps,
@@ -73,6 +78,8 @@ struct ps_team {
     uint32_t place;             /* with item.bound: all members' place, from 1; parent only */
     _Atomic uint32_t assisting; /* (shared) an assistant is on its way: at most one at a time */
     _Atomic bool had_tasks;     /* (shared) some region of this block was interrupted: see join */
+    _Atomic uint32_t by_word;   /* (shared) how members meet in the barrier: PS_BY_... */
+    uint64_t rounds_base;       /* barriers of rounds begin behind this number; see team_rounds.c */
     /* line 2: (shared) units of members | holds * PS_TEAM_HOLD | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint64_t left;
     struct ps_queue *home; /* the queue that the entry stands in; parent only */
@@ -92,6 +99,13 @@ struct ps_team {
     PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
     _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */
     _Atomic uint32_t calls; /* (shared) counts calls for assistance: members that spin in the barrier look up */
+    /* The rest of the rounds (team_rounds.c). Under the lock, or by who opens the barrier or the region. */
+    struct ps_spin rounds_lock;
+    uint32_t rounds_n;       /* members of the last region that met in rounds; parent only */
+    uint64_t rounds_left_at; /* number of the barrier in which somebody was impatient last */
+    uint64_t word_from;      /* number of the first barrier that is not one of rounds any more; 0: none */
+    uint16_t word_runs;      /* barriers opened since in which nobody blocked */
+    uint16_t word_least;     /* so many make it one of rounds again */
 };
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
@@ -150,11 +164,11 @@ static inline uint32_t ps_team_barrier_phase(struct ps_team *team)
 {
     return (uint32_t)(ps_load_relaxed(&team->barrier) >> PS_BARRIER_PHASE_SHIFT);
 }
-bool ps_team_barrier_arrive(struct ps_team *team);
 /* True: the caller should yield when it can: its vp's root waits behind it. */
 bool ps_team_barrier_release(struct ps_team *team);
 enum ps_met { PS_MET_RELEASED, PS_MET_CALLED, PS_MET_LAST };
-enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase);
+/* counted: PS_MET_LAST is wanted, from the last one; all members want it, or none does. */
+enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase, bool counted);
 static inline bool ps_team_barrier_over(struct ps_team *team, uint32_t phase)
 {
     return (uint32_t)(ps_load_acquire(&team->barrier) >> PS_BARRIER_PHASE_SHIFT) != phase;
@@ -163,6 +177,20 @@ bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase); /
 void ps_team_barrier_wait(struct ps_team *team, unsigned id);
 /* For team.c: the next region's members are to arrive; no region is open. */
 void ps_team_barrier_fork(struct ps_team *team, unsigned n);
+/* The barrier of a team whose members have a vp each (team_rounds.c). States of by_word: */
+enum {
+    PS_BY_ROUNDS,
+    PS_BY_NEITHER, /* somebody is about to decide */
+    PS_BY_WORD,
+};
+/* True: the barrier is over. False: the caller has to arrive by the word. */
+bool ps_team_rounds_meet(struct ps_team *team, unsigned id);
+/* The parent, at the fork, before a member can begin: each may get a vp. Where that turns out not to be so, or nobody is asked: ps_team_rounds_none. */
+void ps_team_rounds_fork(struct ps_team *team, unsigned n);
+static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed(&team->by_word, PS_BY_WORD); }
+/* Who opens a barrier by the word, before it does. */
+void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
+#define PS_BARRIER_PATIENCE 64 /* times ps_spin_limit, where every member has a vp of its own */
 /* Everybody who waits in it comes back; false: nobody did. Caller: has changed `calls` or `interrupted` (seq_cst). */
 bool ps_team_barrier_call_back(struct ps_team *team);
 /* Whether call_back might find somebody. Caller: as there. */

@@ -50,7 +50,8 @@
  * root go first. Elsewhere it would be a switch more a barrier.
  *
  * Who stands on a kernel thread's own stack (a root) is in no queue: it waits in waiters.root and is readied by itself. Teams
- * whose members have a vp each, and members bound to places, do not use the lists: they spin, then block as batches of one.
+ * whose members have a vp each, and members bound to places, do not use the lists: they spin, then block as batches of one. The former meet without the word
+ * as long as nobody comes late (team_rounds.c): then the phase stays, and what is said here begins where they fall back to it.
  *
  * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look at it.
  * tests/models/team_barrier.pml has the protocol, and what happens where a step is missing.
@@ -289,7 +290,7 @@ bool ps_team_barrier_call_back(struct ps_team *team)
 
 /* --- the barrier ------------------------------------------------------------------------------------------------------------ */
 
-bool ps_team_barrier_arrive(struct ps_team *team)
+static bool arrive(struct ps_team *team)
 {
     if (PS_UNLIKELY(ps_load_acquire(&team->batched)))
         leave_if_any(ps_vp());
@@ -298,6 +299,8 @@ bool ps_team_barrier_arrive(struct ps_team *team)
 
 bool ps_team_barrier_release(struct ps_team *team)
 {
+    if (PS_UNLIKELY(ps_load_relaxed(&team->spread)))
+        ps_team_rounds_release(team, head_of(ps_load_relaxed(&team->barrier)) != 0);
     uint64_t phase = (phase_of(ps_load_relaxed(&team->barrier)) + 1) & PHASE_MASK;
     uint64_t word = ps_xchg_seq(&team->barrier, phase << PHASE_SHIFT | team->n);
     PS_ASSERT(left_of(word) == 0);
@@ -342,8 +345,7 @@ static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, uin
     return ps_team_barrier_over(team, phase);
 }
 
-#define BARRIER_PATIENCE 64 /* times ps_spin_limit, where every member has a vp of its own */
-/* The same at most, where the vp has waiters: should the system take its processor meanwhile, nobody else can run them. */
+/* Times ps_spin_limit at most, where the vp has waiters: should the system take its processor meanwhile, nobody else can run them. */
 #define BATCH_PATIENCE 4
 
 static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
@@ -352,7 +354,7 @@ static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interr
         return true;
     uint32_t calls = ps_load_seq(&team->calls);
     int spun = spin_for_phase(team, phase, calls, interruptible,
-                              ps_spin_limit() * (ps_load_relaxed(&team->spread) ? BARRIER_PATIENCE : 1));
+                              ps_spin_limit() * (ps_load_relaxed(&team->spread) ? PS_BARRIER_PATIENCE : 1));
     return spun ? spun > 0 : block(team, ps_team_member(team, id), phase, calls, interruptible);
 }
 
@@ -399,12 +401,12 @@ enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps
 
 static PS_NOINLINE enum ps_met meet_alone(struct ps_team *team, unsigned id, uint32_t phase)
 {
-    if (ps_team_barrier_arrive(team))
+    if (arrive(team))
         return PS_MET_LAST;
     return await(team, id, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
-enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase)
+static PS_ALWAYS_INLINE enum ps_met meet_by_word(struct ps_team *team, unsigned id, uint32_t phase)
 {
     uint32_t calls = ps_load_seq(&team->calls);
     if (ps_load_relaxed(&team->spread) || ps_places_on() || ps_load_seq(&team->interrupted))
@@ -412,10 +414,22 @@ enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t pha
     return vp_wait_in_batch(team, ps_team_member(team, id), phase, calls);
 }
 
+static PS_NOINLINE enum ps_met meet_in_rounds(struct ps_team *team, unsigned id, uint32_t phase)
+{
+    return ps_team_rounds_meet(team, id) ? PS_MET_RELEASED : meet_by_word(team, id, phase);
+}
+
+enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase, bool counted)
+{
+    if (ps_load_acquire(&team->by_word) != PS_BY_WORD && !counted)
+        return meet_in_rounds(team, id, phase);
+    return meet_by_word(team, id, phase);
+}
+
 void ps_team_barrier_wait(struct ps_team *team, unsigned id)
 {
     uint32_t phase = ps_team_barrier_phase(team);
-    enum ps_met met = ps_team_barrier_meet(team, id, phase);
+    enum ps_met met = ps_team_barrier_meet(team, id, phase, false);
     if (met == PS_MET_LAST && ps_team_barrier_release(team))
         ps_yield();
     else if (met == PS_MET_CALLED)

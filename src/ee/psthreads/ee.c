@@ -219,14 +219,13 @@ void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(team_of(team));
 /* --- barrier -------------------------------------------------------------------------------------------------------------- */
 
 uint32_t ee_barrier_phase(struct ee_team *team) { return ps_team_barrier_phase(team_of(team)); }
-bool ee_barrier_arrive(struct ee_team *team) { return ps_team_barrier_arrive(team_of(team)); }
 bool ee_barrier_release(struct ee_team *team) { return ps_team_barrier_release(team_of(team)); }
 _Static_assert((int)PS_MET_RELEASED == EE_RELEASED && (int)PS_MET_CALLED == EE_INTERRUPTED &&
                    (int)PS_MET_LAST == EE_LAST,
                "ps_met is ee_await by another name");
-enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase)
+enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted)
 {
-    return (enum ee_await)ps_team_barrier_meet(team_of(team), id, phase);
+    return (enum ee_await)ps_team_barrier_meet(team_of(team), id, phase, counted);
 }
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase)
 {

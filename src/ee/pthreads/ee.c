@@ -456,7 +456,7 @@ void ee_team_join(struct ee_team *t)
 /* --- barrier ------------------------------------------------------------------------------------------------------------------ */
 
 uint32_t ee_barrier_phase(struct ee_team *t) { return ps_load_relaxed(&team_of(t)->phase); }
-bool ee_barrier_arrive(struct ee_team *t) { return ps_sub_acq_rel(&team_of(t)->arrivals_left, 1) == 1; }
+static bool arrive(struct team *team) { return ps_sub_acq_rel(&team->arrivals_left, 1) == 1; }
 
 static void signal_members(struct team *team, int how_many)
 {
@@ -499,10 +499,11 @@ static enum ee_await await(struct team *team, uint32_t phase, bool interruptible
     }
 }
 
-enum ee_await ee_barrier_meet(struct ee_team *t, unsigned id, uint32_t phase)
+enum ee_await ee_barrier_meet(struct ee_team *t, unsigned id, uint32_t phase, bool counted)
 {
     (void)id;
-    return ee_barrier_arrive(t) ? EE_LAST : await(team_of(t), phase, true);
+    (void)counted;
+    return arrive(team_of(t)) ? EE_LAST : await(team_of(t), phase, true);
 }
 
 enum ee_await ee_barrier_await(struct ee_team *t, unsigned id, uint32_t phase)
@@ -515,7 +516,7 @@ void ee_barrier_wait(struct ee_team *t, unsigned id)
 {
     (void)id;
     uint32_t phase = ee_barrier_phase(t);
-    if (ee_barrier_arrive(t))
+    if (arrive(team_of(t)))
         ee_barrier_release(t);
     else
         await(team_of(t), phase, false);
