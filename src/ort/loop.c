@@ -2,8 +2,9 @@
  *
  * Iterations are numbers 0 .. n-1 here; values are made of them at the very end, so signed, unsigned, upward and downward loops
  * are one. static: member id has chunks id, id + threads, ...; without a chunk size one contiguous share. dynamic: fetch-and-add on
- * the slot's `next`. guided: compare-and-swap, a chunk being what is left divided by the threads, at least the chunk size.
- * auto is static. Cost: static no shared line; dynamic one read-modify-write a chunk. OpenMP 5.2 section 11.5. */
+ * the slot's `next`, where it may be nonmonotonic for several chunks at once (batch.h). guided: compare-and-swap, a chunk being what is left divided by the threads, at least the chunk size.
+ * auto is static. Cost: static no shared line; dynamic one read-modify-write a chunk, in a batch on a line of the member's own. OpenMP 5.2 section 11.5. */
+#include "batch.h"
 #include "check.h"
 #include "doacross.h"
 #include "ort.h"
@@ -179,6 +180,8 @@ static PS_NOINLINE bool next_chunk(struct ort_thread *t, uint64_t *lo, uint64_t 
 static PS_NOINLINE bool next_otherwise(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     const struct ort_loop_desc *d = t->loop.desc;
+    if (d->plain == ORT_PLAIN_BATCHES)
+        return ort_batch_next(t, &t->batch, lo, hi);
     return d->plain == ORT_PLAIN_GUIDED ? next_plain_guided(t->loop.ws, d, t->team->n, lo, hi) : next_chunk(t, lo, hi);
 }
 
@@ -197,6 +200,7 @@ void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d)
     const struct ort_icv *icv = ort_icv(t);
     d->sched = kind(ort_icv_sched(icv));
     d->chunk = (icv->sched & ~ORT_SCHED_MONOTONIC) != ORT_SCHED_AUTO && icv->chunk > 0 ? (uint64_t)icv->chunk : 0;
+    d->nonmonotonic &= (icv->sched & ORT_SCHED_MONOTONIC) == 0;
 }
 
 bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool runtime,
@@ -239,6 +243,8 @@ void ort_loop_leave(struct ort_thread *t)
     if (loop->desc->ordered && loop->has_chunk)
         pass_turn(t);
     loop->has_chunk = false;
+    if (loop->desc->plain == ORT_PLAIN_BATCHES)
+        ort_batch_drop(&t->batch);
     ort_ws_leave(t);
 }
 

@@ -2,7 +2,7 @@
  *
  * Does: regions to any depth, work-sharing, synchronisation, ICVs. Does not: know an ABI, or anything of threads but ee.h.
  * Modules: thread.c (roots, fork()), team.c (blocks, regions), icv.h (ICVs, settings), env*.c (environment), workshare.c (slots, single),
- * loop.c, ordered.c, doacross.c, sections.c, lock.c, place*.c, allocator.c, display.c; explicit tasks: task.h and its modules; tools: tool.h.
+ * loop.c, batch.h (dynamic loops' batches), ordered.c, doacross.c, sections.c, lock.c, place*.c, allocator.c, display.c; explicit tasks: task.h and its modules; tools: tool.h.
  * Callers: entry points, on the stack of the OpenMP thread concerned.
  *
  * Storage. A *team block* is an ort_team with n_max ort_threads behind it, got in one piece. Each ort_thread keeps the block of the
@@ -22,6 +22,7 @@
 #ifndef PS_ORT_H
 #define PS_ORT_H
 
+#include "batch.h"
 #include "ee.h"
 #include "icv.h"
 #include "task.h"
@@ -59,6 +60,7 @@ struct ort_thread {
     struct ort_loop loop;
     struct ort_task_member tasks;
     struct ort_tool_thread tool;
+    struct ort_batch batch;
 };
 
 struct ort_team {

@@ -78,6 +78,7 @@ static void configure(void)
 /* From the beginning: a fork that is under way when another kernel thread opens the first region runs no handler that comes late. */
 __attribute__((constructor)) static void watch_forks(void)
 {
+    ort_batch_init();
     pthread_atfork(ort_own_before_fork, ort_own_after_fork, after_fork_in_child);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "check.h"
 #include "doacross.h"
 #include "ort.h"
@@ -24,6 +25,7 @@ void ort_ws_reset(struct ort_team *team, uint32_t base)
         ps_store_relaxed(&ws->left, 0);
         ps_store_relaxed(&ws->phase, phase(s, FREE));
     }
+    ort_batch_reset(team);
     team->ws_base = base;
 }
 
@@ -88,10 +90,13 @@ void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc,
                            __builtin_add_overflow(claim, desc->n, &claim);
     ws->desc.plain = ORT_PLAIN_NOT;
     if (PS_LIKELY(!desc->ordered && !ort_tool_on())) {
-        if (desc->sched == ORT_SCHED_DYNAMIC)
+        if (desc->sched == ORT_SCHED_DYNAMIC) {
             ws->desc.plain = ws->desc.checked_add ? ORT_PLAIN_NOT : ORT_PLAIN_DYNAMIC;
-        else if (desc->sched == ORT_SCHED_GUIDED)
+            if (desc->nonmonotonic && ws->desc.plain && desc->n / ORT_BATCH_LEAST >= ws->desc.chunk * threads)
+                ort_batch_describe(ws, threads);
+        } else if (desc->sched == ORT_SCHED_GUIDED) {
             ws->desc.plain = ORT_PLAIN_GUIDED;
+        }
     }
     ps_store_relaxed(&ws->next, 0);
     ps_store_relaxed(&ws->turn, 0);

@@ -13,6 +13,7 @@
  *   left                   every member that leaves (add)     the last one, who sets it to 0
  *   desc, mem, reductions  the first member, in SETUP         all, while READY
  *   next                   all: fetch-and-add or CAS          all
+ *   holders, moves, last   batch.h; share, quantum, batched: as desc
  *   turn, turn_event       the member whose turn it is        all
  *
  * Ordering: READY is a release, its reader's load the acquire: desc is seen. Leaving is acq_rel: the last one has seen that all
@@ -39,12 +40,13 @@ struct ort_loop_desc {
     uint64_t end;   /* the loop's own bound: what the last chunk's end is reported as */
     uint8_t sched;  /* enum ort_sched */
     bool ordered;
-    bool checked_add; /* next + chunk * threads may wrap: claim by compare-and-swap */
-    uint8_t plain;    /* ORT_PLAIN_... */
+    bool nonmonotonic; /* a member's chunks need not grow */
+    bool checked_add;  /* next + chunk * threads may wrap: claim by compare-and-swap */
+    uint8_t plain;     /* ORT_PLAIN_... */
 };
 
-/* Neither ordered nor, where dynamic, checked, and no tool listens: nobody asks later which chunk it was. */
-enum { ORT_PLAIN_NOT, ORT_PLAIN_DYNAMIC, ORT_PLAIN_GUIDED };
+/* Neither ordered nor, where dynamic, checked, and no tool listens: nobody asks later which chunk it was. BATCHES: dynamic by batch.h. */
+enum { ORT_PLAIN_NOT, ORT_PLAIN_DYNAMIC, ORT_PLAIN_GUIDED, ORT_PLAIN_BATCHES };
 
 struct ort_doacross;
 
@@ -54,7 +56,12 @@ struct ort_workshare {
     void *mem;                 /* memory for the construct that the compiler asked for (`mem` of GOMP_loop_start) */
     uintptr_t *reductions;     /* what the first member registered */
     struct ort_doacross *doacross;
+    uint64_t share;   /* batches: iterations that one of theirs has, of those left, at most */
+    uint64_t quantum; /* batches: shorter than so many cycles, the next is larger */
+    uint64_t batched; /* batches: iterations before the last chunk */
     PS_LINE_ALIGNED _Atomic uint64_t next;
+    _Atomic uint64_t holders; /* batches: members that may hold chunks */
+    _Atomic uint32_t moves, last;
     _Atomic uint32_t left;
     PS_LINE_ALIGNED _Atomic uint64_t turn; /* ordered: first iteration of the chunk whose turn it is */
     _Atomic uint32_t turn_event[8];        /* counts turns; waiters spread over them by their chunk */

@@ -6,6 +6,9 @@
 
 #include "ort.h"
 
+/* With a schedule's kind: the loop may be nonmonotonic. (GOMP_loop_start never is: a thread's chunks must grow where what it got is conditional lastprivate.) */
+#define NONMONOTONIC 0x40000000u
+
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 #endif

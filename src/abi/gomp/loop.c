@@ -6,8 +6,10 @@ _Static_assert(sizeof(long) == sizeof(uint64_t), "GOMP_loop_* passes bounds as l
 static PS_ALWAYS_INLINE bool start(long from, long to, long incr, unsigned kind, long chunk, bool runtime, bool ordered,
                                    const struct ort_loop_extra *extra, long *lo, long *hi)
 {
-    struct ort_loop_desc d = ort_loop_desc_long(from, to, incr, kind, chunk);
+    struct ort_loop_desc d = ort_loop_desc_long(from, to, incr, kind & ~NONMONOTONIC, chunk);
     d.ordered = ordered;
+    if (kind & NONMONOTONIC)
+        d.nonmonotonic = true;
     struct ort_thread *t = ort_self();
     ORT_TOOL_CALLER(t);
     return ort_loop_start(t, &d, runtime, extra, (uint64_t *)lo, (uint64_t *)hi);
@@ -18,10 +20,10 @@ static PS_ALWAYS_INLINE bool start(long from, long to, long incr, unsigned kind,
     {                                                                                                      \
         return start(from, to, incr, kind, chunk, false, ordered, NULL, lo, hi);                           \
     }
-#define START_RUNTIME(name, ordered)                                                           \
-    PS_EXPORT bool GOMP_loop_##name##_start(long from, long to, long incr, long *lo, long *hi) \
-    {                                                                                          \
-        return start(from, to, incr, ORT_SCHED_STATIC, 0, true, ordered, NULL, lo, hi);        \
+#define START_RUNTIME(name, modifier, ordered)                                                       \
+    PS_EXPORT bool GOMP_loop_##name##_start(long from, long to, long incr, long *lo, long *hi)       \
+    {                                                                                                \
+        return start(from, to, incr, ORT_SCHED_STATIC | (modifier), 0, true, ordered, NULL, lo, hi); \
     }
 #define NEXT(name)                                                        \
     PS_EXPORT bool GOMP_loop_##name##_next(long *lo, long *hi)            \
@@ -32,15 +34,15 @@ static PS_ALWAYS_INLINE bool start(long from, long to, long incr, unsigned kind,
 START(static, ORT_SCHED_STATIC, false)
 START(dynamic, ORT_SCHED_DYNAMIC, false)
 START(guided, ORT_SCHED_GUIDED, false)
-START(nonmonotonic_dynamic, ORT_SCHED_DYNAMIC, false)
+START(nonmonotonic_dynamic, ORT_SCHED_DYNAMIC | NONMONOTONIC, false)
 START(nonmonotonic_guided, ORT_SCHED_GUIDED, false)
 START(ordered_static, ORT_SCHED_STATIC, true)
 START(ordered_dynamic, ORT_SCHED_DYNAMIC, true)
 START(ordered_guided, ORT_SCHED_GUIDED, true)
-START_RUNTIME(runtime, false)
-START_RUNTIME(nonmonotonic_runtime, false)
-START_RUNTIME(maybe_nonmonotonic_runtime, false)
-START_RUNTIME(ordered_runtime, true)
+START_RUNTIME(runtime, 0, false)
+START_RUNTIME(nonmonotonic_runtime, NONMONOTONIC, false)
+START_RUNTIME(maybe_nonmonotonic_runtime, NONMONOTONIC, false)
+START_RUNTIME(ordered_runtime, 0, true)
 NEXT(static)
 NEXT(dynamic)
 NEXT(guided)

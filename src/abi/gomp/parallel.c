@@ -61,32 +61,40 @@ PS_EXPORT unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsi
 
 /* --- parallel for --------------------------------------------------------------------------------------------------------- */
 
+static PS_ALWAYS_INLINE struct ort_loop_desc loop(long start, long end, long incr, unsigned kind, long chunk)
+{
+    struct ort_loop_desc d = ort_loop_desc_long(start, end, incr, kind & ~NONMONOTONIC, chunk);
+    if (kind & NONMONOTONIC)
+        d.nonmonotonic = true;
+    return d;
+}
+
 #define PARALLEL_LOOP(name, kind)                                                                              \
     PS_EXPORT void GOMP_parallel_loop_##name(void (*fn)(void *), void *data, unsigned num_threads, long start, \
                                              long end, long incr, long chunk, unsigned flags)                  \
     {                                                                                                          \
-        struct ort_loop_desc d = ort_loop_desc_long(start, end, incr, kind, chunk);                            \
+        struct ort_loop_desc d = loop(start, end, incr, kind, chunk);                                          \
         parallel(fn, data, num_threads, flags, &d);                                                            \
     }
 
 PARALLEL_LOOP(static, ORT_SCHED_STATIC)
 PARALLEL_LOOP(dynamic, ORT_SCHED_DYNAMIC)
 PARALLEL_LOOP(guided, ORT_SCHED_GUIDED)
-PARALLEL_LOOP(nonmonotonic_dynamic, ORT_SCHED_DYNAMIC)
+PARALLEL_LOOP(nonmonotonic_dynamic, ORT_SCHED_DYNAMIC | NONMONOTONIC)
 PARALLEL_LOOP(nonmonotonic_guided, ORT_SCHED_GUIDED)
 
-#define PARALLEL_LOOP_RUNTIME(name)                                                                            \
+#define PARALLEL_LOOP_RUNTIME(name, modifier)                                                                  \
     PS_EXPORT void GOMP_parallel_loop_##name(void (*fn)(void *), void *data, unsigned num_threads, long start, \
                                              long end, long incr, unsigned flags)                              \
     {                                                                                                          \
-        struct ort_loop_desc d = ort_loop_desc_long(start, end, incr, ORT_SCHED_STATIC, 0);                    \
+        struct ort_loop_desc d = loop(start, end, incr, ORT_SCHED_STATIC | (modifier), 0);                     \
         ort_loop_apply_runtime(ort_self(), &d);                                                                \
         parallel(fn, data, num_threads, flags, &d);                                                            \
     }
 
-PARALLEL_LOOP_RUNTIME(runtime)
-PARALLEL_LOOP_RUNTIME(nonmonotonic_runtime)
-PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
+PARALLEL_LOOP_RUNTIME(runtime, 0)
+PARALLEL_LOOP_RUNTIME(nonmonotonic_runtime, NONMONOTONIC)
+PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime, NONMONOTONIC)
 
 #define PARALLEL_LOOP_START(name, kind)                                                                                \
     PS_EXPORT void GOMP_parallel_loop_##name##_start(void (*fn)(void *), void *data, unsigned num_threads, long start, \

@@ -8,11 +8,12 @@
 
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
 {
-    /* Bits 29 and 30: monotonic, nonmonotonic; all schedules here are monotonic but for those that do not care. */
+    /* Bits 29 and 30: monotonic, nonmonotonic. Without either it is monotonic, as compilers meant it before OpenMP 5.0. */
+    bool nonmonotonic = (number >> 29 & 3) == 2;
     number &= ~(3 << 29);
     if (number >= 160)
         number -= 128; /* "nomerge" */
-    *out = (struct kmpc_schedule){.sched = ORT_SCHED_STATIC};
+    *out = (struct kmpc_schedule){.sched = ORT_SCHED_STATIC, .nonmonotonic = nonmonotonic};
     out->ordered = number > 64 && number < 80;
     if (out->ordered)
         number -= 32;
@@ -71,9 +72,10 @@ static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_sche
 {
     uint64_t unit = length > 1 ? (uint64_t)length : 1;
     if (s->runtime) {
-        struct ort_loop_desc icv = {0};
+        struct ort_loop_desc icv = {.nonmonotonic = s->nonmonotonic};
         ort_loop_apply_runtime(t, &icv);
         s->runtime = false;
+        s->nonmonotonic = icv.nonmonotonic;
         s->sched = icv.sched;
         *chunk = icv.chunk != 0;
         unit *= icv.chunk != 0 ? icv.chunk : 1;
@@ -107,6 +109,7 @@ static PS_ALWAYS_INLINE void start(const struct kmpc_location *at, const char *e
     d.step = step * unit;
     d.end = first + trip * step;
     d.ordered = s.ordered;
+    d.nonmonotonic = s.nonmonotonic;
     if (chunk > 0 && !s.vectors && has_chunk(number))
         d.chunk = (uint64_t)chunk;
     t->loop.unit = unit;

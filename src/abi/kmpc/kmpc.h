@@ -163,6 +163,7 @@ PS_NORETURN PS_COLD void kmpc_fatal(const struct kmpc_location *where, const cha
 struct kmpc_schedule {
     unsigned sched; /* enum ort_sched */
     bool runtime, ordered, distribute;
+    bool nonmonotonic;
     bool vectors; /* chunks are multiples of the chunk size given, which is a vector's length */
 };
 /* false: an unknown number. */

@@ -1,0 +1,265 @@
+/* Batches of a dynamic loop's chunks: claiming, robbing, the last chunk. Protocol and orderings: batch.h. */
+#include "batch.h"
+
+#include "cpu.h"
+#include "ort.h"
+#include "os.h"
+
+#define CLAIM_NS 600         /* for each vp that claims: some four times what a claim takes */
+#define MOST_SHIFT 15        /* what `first` and `end` hold */
+#define CALIBRATION_NS 50000 /* what the cycle counter is compared with the time for, at least */
+#define LOOKS_BEFORE_YIELD 100
+
+enum { CLAIMS, ROBS, DONE };
+
+static uint64_t began_ns, began_cycles;
+static _Atomic uint64_t claim_cycles; /* CLAIM_NS in cpu_cycles; 0: not known yet */
+
+void ort_batch_init(void)
+{
+    began_ns = os_now_ns();
+    began_cycles = cpu_cycles();
+}
+
+static uint64_t calibrated(void)
+{
+    uint64_t cycles = ps_load_relaxed(&claim_cycles);
+    if (PS_LIKELY(cycles != 0))
+        return cycles;
+    uint64_t ns = os_now_ns() - began_ns;
+    if (ns < CALIBRATION_NS)
+        return 0;
+    cycles = (uint64_t)((double)(cpu_cycles() - began_cycles) * CLAIM_NS / (double)ns) + 1;
+    ps_store_relaxed(&claim_cycles, cycles);
+    return cycles;
+}
+
+void ort_batch_describe(struct ort_workshare *ws, unsigned threads)
+{
+    struct ort_loop_desc *d = &ws->desc;
+    uint64_t chunk = d->chunk, n = d->n;
+    if (n >> 42 != 0 || threads == 1)
+        return; /* all claims together stay below 2^63 */
+    unsigned vps = ee_num_vps();
+    uint64_t cycles = calibrated();
+    if (vps == 1 || cycles == 0)
+        return;
+    unsigned claimers = threads < vps ? threads : vps;
+    ws->share = 2 * chunk * claimers;
+    ws->quantum = cycles * claimers;
+    ws->batched = chunk == 1 ? n - 1 : (n - 1) / chunk * chunk;
+    ps_store_relaxed(&ws->holders, 0);
+    ps_store_relaxed(&ws->moves, 0);
+    ps_store_relaxed(&ws->last, 0);
+    d->plain = ORT_PLAIN_BATCHES;
+}
+
+/* --- the caller's word ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t word_of(uint64_t sequence, uint32_t first, uint32_t end)
+{
+    return sequence << 32 | (uint64_t)first << 16 | end;
+}
+
+static void say_claiming(struct ort_thread *t, struct ort_workshare *ws)
+{
+    struct ort_batch *own = &t->batch;
+    if (!own->shown) {
+        own->shown = true;
+        ps_store_relaxed(&own->construct, t->ws_seq - 1);
+        ps_or_acq_rel(&ws->holders, UINT64_C(1) << t->id % 64);
+    }
+    ps_store_relaxed(&own->word, word_of((ps_load_relaxed(&own->word) >> 32) + 1, 1, 0));
+}
+
+/* Holds the chunks behind the first of `count` from `base` on. */
+static void hold(struct ort_batch *own, uint64_t base, uint32_t count)
+{
+    ps_store_relaxed(&own->base, base);
+    ps_store_release(&own->word, word_of(ps_load_relaxed(&own->word) >> 32, 1, count));
+}
+
+static void hold_nothing(struct ort_batch *own)
+{
+    ps_store_release(&own->word, word_of(ps_load_relaxed(&own->word) >> 32, 0, 0));
+}
+
+/* Not by a store, which would not order what thieves read of the base before the owner's next writing of it. */
+void ort_batch_drop_slow(struct ort_batch *own)
+{
+    uint64_t sequence = ps_load_relaxed(&own->word) >> 32;
+    (void)ps_xchg_acq_rel(&own->word, word_of(sequence, 0, 0));
+}
+
+void ort_batch_reset(struct ort_team *team)
+{
+    for (unsigned i = 0; i < team->n; i++)
+        ort_batch_drop(&team->threads[i].batch);
+}
+
+/* --- claiming --------------------------------------------------------------------------------------------------------------- */
+
+/* How many chunks the next claim is for. Towards the loop's end fewer, but not so few that a robbery would cost less than the claims. */
+static unsigned next_shift(struct ort_batch *own, const struct ort_workshare *ws)
+{
+    uint64_t now = cpu_cycles(), takes = now - own->since;
+    unsigned shift = own->shift;
+    own->since = now;
+    if (takes < ws->quantum && shift < MOST_SHIFT) {
+        shift++;
+        takes *= 2;
+    } else if (takes > 2 * ws->quantum && shift > 0) {
+        shift--;
+        takes /= 2;
+    }
+    uint64_t left = ws->batched - own->seen;
+    while (shift > 0 && left >> shift < (takes > ws->quantum / 4 ? ws->share : ws->desc.chunk)) {
+        shift--;
+        takes /= 2;
+    }
+    own->shift = (uint8_t)shift;
+    return shift;
+}
+
+static bool claim(struct ort_thread *t, struct ort_workshare *ws, unsigned shift, uint64_t *lo)
+{
+    struct ort_batch *own = &t->batch;
+    const struct ort_loop_desc *d = &ws->desc;
+    uint64_t chunk = d->chunk, end = ws->batched, at;
+    if (shift == 0) {
+        at = ps_add_acquire(&ws->next, chunk);
+        if (at >= end)
+            return false;
+        *lo = d->start + at * d->step;
+    } else {
+        say_claiming(t, ws);
+        at = ps_add_acq_rel(&ws->next, chunk << shift);
+        if (at >= end) {
+            hold_nothing(own);
+            return false;
+        }
+        *lo = d->start + at * d->step;
+        hold(own, *lo, end - at >= chunk << shift ? 1u << shift : (uint32_t)((end - at) / chunk));
+    }
+    own->seen = at;
+    return true;
+}
+
+/* --- robbing ---------------------------------------------------------------------------------------------------------------- */
+
+enum found { NOTHING, WAIT, TOOK };
+
+static enum found rob(struct ort_thread *t, struct ort_workshare *ws, struct ort_batch *victim, uint64_t *lo)
+{
+    struct ort_batch *own = &t->batch;
+    bool claiming = false;
+    enum found found = NOTHING;
+    uint64_t word = ps_load_acquire(&victim->word);
+    for (;;) {
+        uint32_t first = ort_batch_first(word), end = ort_batch_end(word);
+        if (first == end || ps_load_relaxed(&victim->construct) != t->ws_seq - 1)
+            break;
+        if (first > end) {
+            found = WAIT;
+            break;
+        }
+        uint64_t base = ps_load_relaxed(&victim->base);
+        uint32_t take = (end - first + 1) / 2;
+        if (take > 1 && !claiming) {
+            say_claiming(t, ws);
+            ps_add_acq_rel(&ws->moves, 1);
+            claiming = true;
+        }
+        if (ps_cas_acq_rel(&victim->word, &word, word - take)) {
+            *lo = base + (end - take) * own->stride;
+            if (claiming)
+                hold(own, *lo, take);
+            return TOOK;
+        }
+    }
+    if (claiming)
+        hold_nothing(own);
+    return found;
+}
+
+/* One look at every holder, the caller's neighbour first. */
+static enum found look(struct ort_thread *t, struct ort_workshare *ws, uint64_t *lo)
+{
+    struct ort_team *team = t->team;
+    unsigned turn = (t->id + 1) % 64;
+    uint64_t holders = ps_load_acquire(&ws->holders);
+    holders = holders >> turn | holders << (64 - turn) % 64;
+    enum found found = NOTHING;
+    for (; holders != 0; holders &= holders - 1) {
+        for (unsigned id = ((unsigned)__builtin_ctzll(holders) + turn) % 64; id < team->n; id += 64) {
+            if (id == t->id)
+                continue;
+            enum found here = rob(t, ws, &team->threads[id].batch, lo);
+            if (here == TOOK)
+                return TOOK;
+            if (here == WAIT)
+                found = WAIT;
+        }
+    }
+    return found;
+}
+
+static bool rob_somebody(struct ort_thread *t, struct ort_workshare *ws, uint64_t *lo)
+{
+    unsigned looks = 0;
+    for (;;) {
+        uint32_t moves = ps_load_acquire(&ws->moves);
+        enum found found = look(t, ws, lo);
+        if (found == TOOK)
+            return true;
+        if (found == NOTHING && ps_load_acquire(&ws->moves) == moves)
+            return false;
+        if (++looks < LOOKS_BEFORE_YIELD)
+            cpu_pause();
+        else
+            ee_yield();
+    }
+}
+
+bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi)
+{
+    struct ort_workshare *ws = t->loop.ws;
+    const struct ort_loop_desc *d = &ws->desc;
+    unsigned shift = 0;
+    uint64_t word = ps_load_relaxed(&own->word);
+    if (PS_UNLIKELY(ort_batch_first(word) != ort_batch_end(word)))
+        hold_nothing(own);
+    if (t->loop.trip == 0) {
+        t->loop.trip = 1;
+        own->state = CLAIMS;
+        own->shift = 0;
+        own->shown = false;
+        own->stride = d->chunk * d->step;
+        own->since = cpu_cycles();
+    } else if (own->state == CLAIMS) {
+        shift = next_shift(own, ws);
+    }
+    if (own->state == CLAIMS) {
+        if (claim(t, ws, shift, lo)) {
+            *hi = *lo + own->stride;
+            return true;
+        }
+        own->state = ROBS;
+    }
+    if (own->state == DONE)
+        return false;
+    if (own->shown && t->team->n <= 64) {
+        own->shown = false;
+        ps_and_acq_rel(&ws->holders, ~(UINT64_C(1) << t->id));
+    }
+    if (rob_somebody(t, ws, lo)) {
+        *hi = *lo + own->stride;
+        return true;
+    }
+    own->state = DONE;
+    if (ps_load_relaxed(&ws->last) != 0 || ps_xchg_acquire(&ws->last, 1) != 0)
+        return false;
+    *lo = d->start + ws->batched * d->step;
+    *hi = d->end;
+    return true;
+}
