@@ -117,7 +117,6 @@ static unsigned next_shift(struct ort_batch *own, const struct ort_workshare *ws
         shift--;
         takes /= 2;
     }
-    own->shift = (uint8_t)shift;
     return shift;
 }
 
@@ -142,6 +141,7 @@ static bool claim(struct ort_thread *t, struct ort_workshare *ws, unsigned shift
         hold(own, *lo, end - at >= chunk << shift ? 1u << shift : (uint32_t)((end - at) / chunk));
     }
     own->seen = at;
+    own->shift = (uint8_t)shift;
     return true;
 }
 
@@ -221,33 +221,14 @@ static bool rob_somebody(struct ort_thread *t, struct ort_workshare *ws, uint64_
     }
 }
 
-bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi)
+bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi)
 {
     struct ort_workshare *ws = t->loop.ws;
     const struct ort_loop_desc *d = &ws->desc;
-    unsigned shift = 0;
-    uint64_t word = ps_load_relaxed(&own->word);
-    if (PS_UNLIKELY(ort_batch_first(word) != ort_batch_end(word)))
-        hold_nothing(own);
-    if (t->loop.trip == 0) {
-        t->loop.trip = 1;
-        own->state = CLAIMS;
-        own->shift = 0;
-        own->shown = false;
-        own->stride = d->chunk * d->step;
-        own->since = cpu_cycles();
-    } else if (own->state == CLAIMS) {
-        shift = next_shift(own, ws);
-    }
-    if (own->state == CLAIMS) {
-        if (claim(t, ws, shift, lo)) {
-            *hi = *lo + own->stride;
-            return true;
-        }
-        own->state = ROBS;
-    }
+    t->loop.alone = false;
     if (own->state == DONE)
         return false;
+    own->state = ROBS;
     if (own->shown && t->team->n <= 64) {
         own->shown = false;
         ps_and_acq_rel(&ws->holders, ~(UINT64_C(1) << t->id));
@@ -261,5 +242,30 @@ bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo,
         return false;
     *lo = d->start + ws->batched * d->step;
     *hi = d->end;
+    return true;
+}
+
+bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi)
+{
+    struct ort_workshare *ws = t->loop.ws;
+    const struct ort_loop_desc *d = &ws->desc;
+    unsigned shift = 0;
+    bool first = t->loop.trip == 0;
+    uint64_t word = ps_load_relaxed(&own->word);
+    if (PS_UNLIKELY(ort_batch_first(word) != ort_batch_end(word)))
+        hold_nothing(own);
+    if (first) {
+        t->loop.trip = 1;
+        own->state = CLAIMS;
+        own->shown = false;
+        own->stride = d->chunk * d->step;
+        own->since = 0; /* not known */
+    } else if (own->state == CLAIMS) {
+        shift = next_shift(own, ws);
+    }
+    if (own->state != CLAIMS || !claim(t, ws, shift, lo))
+        return ort_batch_used_up(t, own, lo, hi);
+    t->loop.alone = first && own->seen == 0;
+    *hi = *lo + own->stride;
     return true;
 }

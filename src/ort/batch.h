@@ -5,7 +5,7 @@
  * Callers: a member, in the loop; ort_batch_describe its first member, or the parent; ort_batch_reset the parent, no region open.
  *
  * A claim moves the line of `next` to the claimer's processor, 50 to 100 ns; a chunk may be much shorter. So a member claims batches: one chunk at first,
- * twice as many each time the last batch took less than a few such moves of every vp (CLAIM_NS), half as many where it took more than twice that. Bodies of
+ * one by one as long as nobody else claims (`alone`: the line stays where it is), then twice as many each time the last batch took less than a few such moves of every vp (CLAIM_NS), half as many where it took more than twice that. Bodies of
  * microseconds are claimed one by one. Towards the loop's end a batch is at most an equal share of half of what is left, unless it is so short that nobody cares.
  *
  * What a member has not begun of its batch stands in its word, {sequence 32 | first 16 | end 16}: chunks first .. end - 1, counted from value `base`.
@@ -81,6 +81,8 @@ static inline uint32_t ort_batch_end(uint64_t word) { return (uint32_t)word & 0x
 
 /* The next chunk, where the caller's word is EMPTY: of a new batch, or somebody else's. false: none is left. [switches] */
 bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
+/* The same, where a claim of the caller's has found `next` used up. */
+bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
 
 /* The caller's next chunk, as values. [switches] */
 static inline bool ort_batch_next(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi)

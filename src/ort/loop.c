@@ -177,11 +177,26 @@ static PS_NOINLINE bool next_chunk(struct ort_thread *t, uint64_t *lo, uint64_t 
     return true;
 }
 
+/* A chunk of a loop that would be claimed in batches, had anybody else claimed since the member's last one. */
+static inline bool next_alone(struct ort_thread *t, const struct ort_loop_desc *d, uint64_t *lo, uint64_t *hi)
+{
+    struct ort_batch *own = &t->batch;
+    struct ort_workshare *ws = t->loop.ws;
+    uint64_t chunk = d->chunk, at = ps_add_acquire(&ws->next, chunk);
+    t->loop.alone = at == own->seen + chunk;
+    own->seen = at;
+    if (PS_UNLIKELY(at >= ws->batched))
+        return ort_batch_used_up(t, own, lo, hi);
+    *lo = d->start + at * d->step;
+    *hi = *lo + own->stride;
+    return true;
+}
+
 static PS_NOINLINE bool next_otherwise(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     const struct ort_loop_desc *d = t->loop.desc;
     if (d->plain == ORT_PLAIN_BATCHES)
-        return ort_batch_next(t, &t->batch, lo, hi);
+        return t->loop.alone ? next_alone(t, d, lo, hi) : ort_batch_next(t, &t->batch, lo, hi);
     return d->plain == ORT_PLAIN_GUIDED ? next_plain_guided(t->loop.ws, d, t->team->n, lo, hi) : next_chunk(t, lo, hi);
 }
 

@@ -45,6 +45,7 @@ bool ort_ws_enter(struct ort_thread *t)
     t->loop.desc = &ws->desc;
     t->loop.trip = 0;
     t->loop.has_chunk = false;
+    t->loop.alone = false;
     for (;;) {
         uint32_t seen = ps_load_acquire(&ws->phase);
         if (seen == phase(s, READY))
@@ -117,6 +118,7 @@ void ort_ws_begin_in(struct ort_thread *t)
     t->loop.desc = &t->loop.ws->desc;
     t->loop.trip = 0;
     t->loop.has_chunk = false;
+    t->loop.alone = false;
 }
 
 void ort_ws_extra(struct ort_thread *t, const struct ort_loop_extra *extra, bool first)
