@@ -1,7 +1,8 @@
 /* Locks of the program: omp_lock_t, omp_nest_lock_t, critical and atomic regions.
  *
  * One word, as in Drepper's "Futexes are tricky": 0 free, 1 taken, 2 taken and somebody may wait. Taking: compare-and-swap 0 to 1; who
- * fails spins on the value (test-and-test-and-set), then sets 2 and waits in ee_wait, so that its carrier runs other entities; who
+ * fails looks at the value now and then (test-and-test-and-set; a look takes the line away from the holder, who else would have freed the lock and taken
+ * it again many times on one processor where it is held for some instructions), then sets 2 and waits in ee_wait, so that its carrier runs other entities; who
  * comes out of a wait sets 2 again, since others may wait still. Releasing: exchange with 0, and a wake where 2 stood.
  * Who frees gives way where the one that was woken can run on this carrier alone and has been kept waiting here before; a try that fails lets others of
  * this carrier run, since the program may try again and again, and the one that has the lock may be among them.
@@ -20,15 +21,19 @@
 #include "ort.h"
 #include "race.h"
 
+#define LOOKS 8
+#define PAUSES 8
+
 PS_NOINLINE void ort_lock_contended(_Atomic uint32_t *word)
 {
-    for (unsigned i = 0; i < 64; i++) {
+    for (unsigned i = 0; i < LOOKS; i++) {
+        for (unsigned p = 0; p < PAUSES; p++)
+            cpu_pause();
         uint32_t seen = ps_load_relaxed(word);
         if (seen == ORT_LOCK_FREE && ps_cas_acquire(word, &seen, ORT_LOCK_TAKEN))
             return;
         if (seen == ORT_LOCK_WAITED)
             break;
-        cpu_pause();
     }
     while (ps_xchg_acquire(word, ORT_LOCK_WAITED) != ORT_LOCK_FREE)
         ee_wait(word, ORT_LOCK_WAITED);
