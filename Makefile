@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-plots install format format-check lint clean
+.PHONY: all help demo programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-grains bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -36,6 +36,7 @@ help:
 ## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower there)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
 ##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
+## make bench-grains applications with smaller and larger tasks, beside the peers (about five minutes)
 ## make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
 ## make install      DESTDIR and PREFIX are honoured
 ## make format|format-check|lint   clang-format, clang-tidy
@@ -129,6 +130,13 @@ bench:
 	tools/get-libomp $(BUILD)/peers
 	bench/goals.py --build $(BUILD) $(if $(QUICK),--quick) $(addprefix --peer ,$(PEERS))
 	$(if $(KEEP),cp $(BUILD)/bench/results/goals.* bench/results/)
+
+bench-grains:
+	tools/install-deps build bench
+	$(MAKE) all
+	tools/get-libomp $(BUILD)/peers
+	bench/grains.py --build $(BUILD) $(addprefix --peer ,$(PEERS))
+	$(if $(KEEP),cp $(BUILD)/bench/results/grains.* bench/results/)
 
 bench-plots:
 	tools/install-deps build bench

@@ -46,8 +46,8 @@ static unsigned long read_number(const struct app *app, const char *text, unsign
     char *end;
     unsigned long value = strtoul(text, &end, 10);
     if (*end || end == text || value < least || value > most) {
-        fprintf(stderr, "%s [SIZE [SAMPLES [THREADS]]]: '%s' is not a number from %lu to %lu\n", app->name, text, least,
-                most);
+        fprintf(stderr, "%s [SIZE [SAMPLES [THREADS [GRAIN]]]]: '%s' is not a number from %lu to %lu\n", app->name,
+                text, least, most);
         exit(2);
     }
     return value;
@@ -58,6 +58,12 @@ int app_main(const struct app *app, int argc, char **argv)
     unsigned size = argc > 1 ? (unsigned)read_number(app, argv[1], app->size_least, app->size_most) : app->size;
     unsigned samples = argc > 2 ? (unsigned)read_number(app, argv[2], 1, SAMPLES_MAX) : 5;
     int threads = argc > 3 ? (int)read_number(app, argv[3], 1, 1000) : omp_get_max_threads();
+    if (argc > 4 && !app->grain) {
+        fprintf(stderr, "%s: a task has no limit that could be set; '%s' is not known\n", app->name, argv[4]);
+        exit(2);
+    }
+    if (argc > 4)
+        *app->grain->value = (unsigned)read_number(app, argv[4], app->grain->least, app->grain->most);
     double ms[SAMPLES_MAX], serial[SAMPLES_MAX];
     uint64_t wanted = 0;
     app->setup(size);

@@ -4,8 +4,9 @@
  * checksum, an optimum). Run without arguments it takes a size at which a task is small: the runtime is what is measured.
  * Every sample is checked; a wrong one is one line and exit status 1.
  *
- *   NAME [SIZE [SAMPLES [THREADS]]]
+ *   NAME [SIZE [SAMPLES [THREADS [GRAIN]]]]
  *
+ * GRAIN: what the smallest task works on, for those that have such a limit.
  * Prints a line of JSON: median of the samples in ms, the twin's time, tasks and their mean length in sequential time. */
 #ifndef APP_H
 #define APP_H
@@ -13,6 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct app_grain {
+    unsigned *value, least, most; /* set before setup */
+};
 
 struct app {
     const char *name;
@@ -24,6 +29,7 @@ struct app {
     uint64_t (*result)(void);         /* outside of the time, in place of what those two answer; or NULL */
     uint64_t (*known)(unsigned size); /* the right answer where it is known beforehand, 0 where not; or NULL */
     uint64_t (*tasks)(void);          /* how many tasks the last parallel run made */
+    const struct app_grain *grain;    /* or NULL */
 };
 
 int app_main(const struct app *app, int argc, char **argv);

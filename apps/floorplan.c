@@ -149,6 +149,7 @@ static uint64_t tasks(void)
 
 int main(int argc, char **argv)
 {
-    static const struct app app = {"floorplan", 10, 1, CELLS_MAX, setup, false, serial, parallel, NULL, NULL, tasks};
+    static const struct app app = {"floorplan", 10,       1,    CELLS_MAX, setup, false,
+                                   serial,      parallel, NULL, NULL,      tasks, NULL};
     return app_main(&app, argc, argv);
 }

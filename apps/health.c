@@ -214,6 +214,6 @@ static uint64_t tasks(void) { return (uint64_t)num_steps * (num_villages - 2); }
 
 int main(int argc, char **argv)
 {
-    static const struct app app = {"health", 200, 1, 100000, setup, true, serial, parallel, result, NULL, tasks};
+    static const struct app app = {"health", 200, 1, 100000, setup, true, serial, parallel, result, NULL, tasks, NULL};
     return app_main(&app, argc, argv);
 }

@@ -81,6 +81,7 @@ static uint64_t tasks(void)
 
 int main(int argc, char **argv)
 {
-    static const struct app app = {"nqueens", 10, 4, QUEENS_MAX, setup, false, serial, parallel, NULL, known, tasks};
+    static const struct app app = {"nqueens", 10,       4,    QUEENS_MAX, setup, false,
+                                   serial,    parallel, NULL, known,      tasks, NULL};
     return app_main(&app, argc, argv);
 }

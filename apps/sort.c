@@ -1,13 +1,14 @@
 /* Sort: an array is sorted as four quarters, merged pairwise; the merges are divided too, at the middle of the longer half.
  * After the multisort of Akl and Santoro, "Optimal parallel merging and sorting without memory conflicts", IEEE Trans. Computers
- * 36(11), 1987, as the task suites use it. SIZE in thousands of 32-bit keys. Pieces of 256 are sorted by insertion and
+ * 36(11), 1987, as the task suites use it. SIZE in thousands of 32-bit keys. Pieces of GRAIN (256) are sorted by insertion and
  * merged by one thread: small tasks, so that the runtime is seen. Twin: the same without tasks. */
 #include "app.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 256, INSERTION = 24 };
+enum { INSERTION = 24 };
+static unsigned piece = 256;
 
 static uint32_t *keys, *sorted, *spare;
 static size_t num_keys;
@@ -70,7 +71,7 @@ static void divided_merge(const uint32_t *a, size_t na, const uint32_t *b, size_
         size_t n = na;
         a = b, na = nb, b = p, nb = n;
     }
-    if (na + nb <= PIECE) {
+    if (na + nb <= piece) {
         merge(a, na, b, nb, to);
         return;
     }
@@ -89,7 +90,7 @@ static void divided_merge(const uint32_t *a, size_t na, const uint32_t *b, size_
 
 static void multisort(uint32_t *a, uint32_t *room, size_t n, bool tasks)
 {
-    if (n <= PIECE) {
+    if (n <= piece) {
         sort_piece(a, room, n);
         return;
     }
@@ -128,11 +129,11 @@ static uint64_t checksum(void)
     return unordered ? 0 : sum;
 }
 
-static uint64_t count_merge(size_t n) { return n <= PIECE ? 0 : 2 + 2 * count_merge(n / 2); }
+static uint64_t count_merge(size_t n) { return n <= piece ? 0 : 2 + 2 * count_merge(n / 2); }
 
 static uint64_t count_sort(size_t n)
 {
-    return n <= PIECE ? 0 : 6 + 4 * count_sort(n / 4) + 2 * count_merge(n / 2) + count_merge(n);
+    return n <= piece ? 0 : 6 + 4 * count_sort(n / 4) + 2 * count_merge(n / 2) + count_merge(n);
 }
 
 static void setup(unsigned size)
@@ -167,6 +168,8 @@ static uint64_t tasks(void) { return num_tasks; }
 
 int main(int argc, char **argv)
 {
-    static const struct app app = {"sort", 300, 1, 100000, setup, true, serial, parallel, checksum, NULL, tasks};
+    static const struct app_grain grain = {&piece, 32, 1u << 20};
+    static const struct app app = {"sort", 300,      1,        100000, setup, true,
+                                   serial, parallel, checksum, NULL,   tasks, &grain};
     return app_main(&app, argc, argv);
 }

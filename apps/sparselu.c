@@ -1,4 +1,4 @@
-/* LU factorisation of a sparse matrix of SIZE x SIZE blocks of 12 x 12; a task a block operation, ordered by depend alone.
+/* LU factorisation of a sparse matrix of SIZE x SIZE blocks of BLOCK x BLOCK (12); a task a block operation, ordered by depend alone.
  * After the description of SparseLU in Duran et al., "Barcelona OpenMP Tasks Suite", ICPP 2009; its dependent version is
  * the data-flow one of OpenMP 4. Empty blocks are not there until a product fills them. The order of operations on a block is that of
  * the sequential twin, so the result is the same to the bit. No pivots: the diagonal dominates. */
@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 12 };
+#ifndef BLOCK
+#define BLOCK 12
+#endif
 typedef double block[BLOCK][BLOCK];
 
 static unsigned num_blocks;
@@ -148,6 +150,6 @@ static uint64_t tasks(void) { return num_tasks; }
 
 int main(int argc, char **argv)
 {
-    static const struct app app = {"sparselu", 32, 2, 500, setup, true, serial, parallel, result, NULL, tasks};
+    static const struct app app = {"sparselu", 32, 2, 500, setup, true, serial, parallel, result, NULL, tasks, NULL};
     return app_main(&app, argc, argv);
 }

@@ -1,5 +1,5 @@
 /* Matrix product by Strassen's seven products of halves (V. Strassen, "Gaussian elimination is not optimal", Numerische
- * Mathematik 13, 1969); a task a product, down to 16 x 16. SIZE: a power of two. The elements are small whole numbers, so every order of
+ * Mathematik 13, 1969); a task a product, down to GRAIN x GRAIN (16). SIZE: a power of two. The elements are small whole numbers, so every order of
  * sums gives the same bits; the result is compared with the plain triple loop's, too. */
 #include "app.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST = 16 };
+static unsigned least = 16;
 
 static unsigned n_all;
 static double *left, *right, *product;
@@ -87,7 +87,7 @@ static void one_product(unsigned p, double *m, const double *a, const double *b,
 
 static void multiply(double *c, const double *a, const double *b, unsigned n, bool tasks)
 {
-    if (n <= LEAST) {
+    if (n <= least) {
         plain(c, a, b, n);
         return;
     }
@@ -136,7 +136,7 @@ static void setup(unsigned size)
     }
     plain(product, left, right, size);
     plain_sum = sum_of(product);
-    for (unsigned n = size, at_level = 7; n > LEAST; n /= 2, at_level *= 7)
+    for (unsigned n = size, at_level = 7; n > least; n /= 2, at_level *= 7)
         num_tasks += at_level;
 }
 
@@ -158,6 +158,8 @@ static uint64_t tasks(void) { return num_tasks; }
 
 int main(int argc, char **argv)
 {
-    static const struct app app = {"strassen", 256, 32, 4096, setup, false, serial, parallel, result, known, tasks};
+    static const struct app_grain grain = {&least, 4, 4096};
+    static const struct app app = {"strassen", 256,      32,     4096,  setup, false,
+                                   serial,     parallel, result, known, tasks, &grain};
     return app_main(&app, argc, argv);
 }

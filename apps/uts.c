@@ -134,6 +134,6 @@ static uint64_t tasks(void) { return last_nodes - 1; }
 
 int main(int argc, char **argv)
 {
-    static const struct app app = {"uts", 120, 1, 100000, setup, false, serial, parallel, NULL, known, tasks};
+    static const struct app app = {"uts", 120, 1, 100000, setup, false, serial, parallel, NULL, known, tasks, NULL};
     return app_main(&app, argc, argv);
 }
