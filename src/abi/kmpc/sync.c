@@ -1,7 +1,6 @@
 /* LLVM entry points: barrier, masked, single, copyprivate, critical, ordered, flush, cancellation, error.
  *
- * A member leaves a loop that it was cancelled out of at the construct's closing barrier: compilers before clang 19 do not say that
- * it is over. */
+ * A member leaves a loop that it was cancelled out of at the construct's closing barrier: compilers do not say that it is over. */
 #include <stdio.h>
 #include <string.h>
 
