@@ -157,7 +157,7 @@ static enum found rob(struct ort_thread *t, struct ort_workshare *ws, struct ort
     uint64_t word = ps_load_acquire(&victim->word);
     for (;;) {
         uint32_t first = ort_batch_first(word), end = ort_batch_end(word);
-        if (first == end || ps_load_relaxed(&victim->construct) != t->ws_seq - 1)
+        if (first == end || ps_load_acquire(&victim->construct) != t->ws_seq - 1)
             break;
         if (first > end) {
             found = WAIT;

@@ -68,8 +68,10 @@ static bool all_have_come(const struct ps_team *team, uint64_t number)
 /* Nobody passes by rounds alone whom the caller would not see. The lock is held. */
 static void leave_rounds_locked(struct ps_team *team, uint64_t number)
 {
-    ps_store_seq(&team->by_word, PS_BY_NEITHER);
-    uint32_t seen = PS_BY_NEITHER;
+    uint32_t seen = PS_BY_ROUNDS;
+    if (!ps_cas_seq(&team->by_word, &seen, PS_BY_NEITHER))
+        return; /* the first task's WORD came meanwhile */
+    seen = PS_BY_NEITHER;
     bool made = os_fence_all();
     if (!made)
         ps_store_relaxed(&refused, true);
@@ -86,7 +88,7 @@ static PS_NOINLINE enum decision decide(struct ps_team *team, uint64_t number, b
 {
     enum decision d = BY_WORD;
     ps_spin_lock(&team->rounds_lock);
-    if (impatient && !ps_load_relaxed(&refused) && ps_load_seq(&team->by_word) == PS_BY_ROUNDS)
+    if (impatient && !ps_load_relaxed(&refused))
         leave_rounds_locked(team, number);
     if (ps_load_seq(&team->by_word) == PS_BY_ROUNDS)
         d = WAIT_ON;
@@ -143,7 +145,7 @@ bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
                 enum decision d = decide(team, number, impatient);
                 if (d != WAIT_ON)
                     return d == OVER;
-                if (impatient)
+                if (impatient && !ps_yield())
                     os_yield();
             }
         }
@@ -169,14 +171,14 @@ static bool possible(unsigned n)
 
 void ps_team_rounds_fork(struct ps_team *team, unsigned n)
 {
-    if (team->word_runs < team->word_least || !possible(n)) {
-        ps_team_rounds_none(team);
-        return;
-    }
     if (team->rounds_n != n) { /* members who were not there have smaller numbers; the parent has been in all regions */
         uint64_t own = member(team, 0)->rounds;
         team->rounds_base = own > team->rounds_base ? own : team->rounds_base;
         team->rounds_n = n;
+    }
+    if (team->word_runs < team->word_least || !possible(n)) {
+        ps_team_rounds_none(team);
+        return;
     }
     begin_rounds(team);
 }

@@ -119,6 +119,13 @@ static void some_are_late(void **state)
         for (team.naps = 100; team.naps >= 4; team.naps /= 5)
             regions(n, team.naps == 100 ? ENOUGH : 0, 20);
     CHECK(ps_load_relaxed(&fences) > 0);
+    /* What was learnt of four does not keep two from their rounds for ever. */
+    for (team.naps = 4; team.t.word_runs >= team.t.word_least;)
+        region(4, false);
+    team.naps = 0;
+    ps_store_relaxed(&team.in_rounds, 0);
+    while (ps_load_relaxed(&team.in_rounds) < BARRIERS)
+        region(2, false);
     end();
 }
 
