@@ -30,8 +30,9 @@
 #include <link.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "raw.h"
 
 #if __has_include(<execinfo.h>)
 #include <execinfo.h>
@@ -40,7 +41,9 @@
 #endif
 
 #define MAX_RANGES 1024
+#define KERNEL_MASK_BYTES 8
 #define UNWIND_DEPTH 32
+#define CALLERS_DEPTH 128
 
 enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_RUNTIME };
 struct range {
@@ -193,6 +196,16 @@ static bool called_by_name(uintptr_t back)
 #endif
 }
 
+static void load_unwinder(void)
+{
+    void *at[1];
+    if (ps_load_relaxed(&can_unwind) || !os_loading_begin())
+        return;
+    if (backtrace(at, 1) > 0)
+        ps_store_release(&can_unwind, 1);
+    os_loading_end();
+}
+
 /* What was interrupted is the program's own doing: nothing of the runtime's is beneath a signal handler, and a wait in the C library is
  * for the program, not for the runtime, which may have a lock in hand, or a vp that it goes on with afterwards. */
 static bool for_the_program(const ucontext_t *uc, bool in_library)
@@ -227,6 +240,37 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
     return of == CODE_PROGRAM && for_the_program(uc, false);
 }
 
+/* Where a handler of a signal returns to. */
+static bool ends_handler(uintptr_t address)
+{
+#if defined(__x86_64__)
+    static const unsigned char code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}; /* mov $15, %rax; syscall */
+#elif defined(__aarch64__)
+    static const unsigned char code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}; /* mov x8, #139; svc #0 */
+#else
+    static const unsigned char code[] = {0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0}; /* li a7, 139; ecall */
+#endif
+    return memcmp((const void *)address, code, sizeof code) == 0;
+}
+
+bool os_called_by_program(void)
+{
+    void *at[CALLERS_DEPTH];
+    load_unwinder();
+    if (!ps_load_acquire(&can_unwind))
+        return true;
+    read_ranges();
+    int n = backtrace(at, CALLERS_DEPTH), i = 0;
+    while (i < n && code_at((uintptr_t)at[i]) == CODE_RUNTIME)
+        i++;
+    for (int k = i; k < n; k++)
+        if (ends_handler((uintptr_t)at[k]))
+            return false;
+    while (i < n && code_at((uintptr_t)at[i]) != CODE_RUNTIME)
+        i++;
+    return i == n || !called_by_name((uintptr_t)at[i]);
+}
+
 bool os_interrupted_own_code(const void *frame)
 {
     const ucontext_t *uc = frame;
@@ -241,9 +285,9 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     os_interrupt_fn *fn = ps_load_acquire(&function);
     if (!fn || !fn(frame))
         return;
-    sigaltstack(NULL, &uc->uc_stack);
+    raw_call(SYS_sigaltstack, 0, (long)&uc->uc_stack, 0, 0);
     uc->uc_stack.ss_flags &= ~SS_ONSTACK;
-    pthread_sigmask(SIG_SETMASK, NULL, &uc->uc_sigmask);
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
 }
 
 /* --- sending ----------------------------------------------------------------------------------------------------------------- */
@@ -268,16 +312,6 @@ static bool install(int number)
     return true;
 }
 
-static void load_unwinder(void)
-{
-    void *at[1];
-    if (ps_load_relaxed(&can_unwind) || !os_loading_begin())
-        return;
-    if (backtrace(at, 1) > 0)
-        ps_store_release(&can_unwind, 1);
-    os_loading_end();
-}
-
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {
     load_unwinder();
@@ -288,7 +322,7 @@ int os_interrupt(int tid, os_interrupt_fn *fn)
         ready = install(number);
     if (!ready)
         return EBUSY;
-    return syscall(SYS_tgkill, getpid(), tid, signal_number) == 0 ? 0 : errno;
+    return (int)-raw_call(SYS_tgkill, getpid(), tid, signal_number, 0);
 }
 
 #else
@@ -304,6 +338,8 @@ bool os_interrupted_own_code(const void *frame)
     (void)frame;
     return false;
 }
+
+bool os_called_by_program(void) { return true; }
 
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {
