@@ -22,7 +22,6 @@
 #include <link.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
@@ -39,11 +38,9 @@ struct specimen {
 static void *be_specimen(void *arg)
 {
     struct specimen *s = arg;
-    size_t bytes;
     s->descriptor = (uintptr_t)pthread_self();
     s->tid = os_thread_id();
-    if (syscall(SYS_get_robust_list, 0, &s->robust_head, &bytes) != 0)
-        s->robust_head = 0; /* emulators do not know it */
+    s->robust_head = (uintptr_t)os_robust_list(); /* emulators do not know it */
     s->layout->descriptor_from_tp = (ptrdiff_t)(s->descriptor - (uintptr_t)__builtin_thread_pointer());
     memcpy(s->layout->image, (void *)s->descriptor, s->layout->descriptor_bytes);
     return NULL;
@@ -116,6 +113,7 @@ static const char *check_image(struct uth_tls_layout *l, const struct specimen *
         return NULL;
     if (robust + sizeof(uintptr_t) > l->descriptor_bytes || word_at(l, robust) != s->robust_head)
         return "the list of robust mutexes is not in the C library's thread descriptor";
+    l->robust = robust;
     return NULL;
 }
 
