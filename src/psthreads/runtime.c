@@ -287,6 +287,8 @@ unsigned psthread_num_vps(void)
 #define ORDERS_BYTES(n) ((size_t)(n) * (n) * sizeof(uint16_t))
 static uint16_t *victim_orders; /* of all vps, one behind the other; by the one who prepares them */
 
+bool ps_victims_prepared(void) { return ps_load_relaxed(&victims_prepared); }
+
 void ps_prepare_victims(void)
 {
     uint32_t no = 0;

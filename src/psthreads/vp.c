@@ -521,7 +521,14 @@ static struct ps_work find_work(struct vp *vp)
         w = search(vp);
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
             break;
-        ps_prepare_victims();
+        if (PS_UNLIKELY(!ps_victims_prepared())) {
+            /* It calls functions of the C library, which may wait for a lock that somebody holds who is ready: so it does
+             * not count as one who would take work meanwhile. */
+            idle_search_end(vp);
+            ps_prepare_victims();
+            idle_search_begin(vp);
+            continue;
+        }
         sleep_and_learn(vp);
     }
     idle_search_end(vp);

@@ -305,6 +305,7 @@ void ps_describe_current(char *buf, size_t bytes);
 /* runtime.c */
 /* Gives every regular vp its visiting order, once; reads the topology: called by a vp that has nothing else to do. */
 void ps_prepare_victims(void);
+bool ps_victims_prepared(void);
 void ps_descriptors_release_all(void);
 /* Stops the workers and gives idle stacks back; they start again at need. Where other roots are about, which may be in
  * regions, the caller's stacks only. Caller: a root outside of every region. */
