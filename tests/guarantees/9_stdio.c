@@ -145,8 +145,8 @@ static void run(int i)
     if (kind->mode && kind->mode[0] == 'r')
         return;
     CHECK(got.bytes == 16 * BYTES);
-    for (int i = 0; i < 16; i++)
-        CHECK(!memcmp(got.text + (size_t)i * BYTES, LINE, BYTES));
+    for (int line = 0; line < 16; line++)
+        CHECK(!memcmp(got.text + (size_t)line * BYTES, LINE, BYTES));
 }
 
 int main(int argc, char **argv)

@@ -9,8 +9,8 @@
 #define PS_GUARANTEES_CONTEND_H
 
 #include "check.h"
+#include "kinds.h"
 #include <stdbool.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -135,29 +135,6 @@ static inline enum contend_hold contend_hold_by_name(const char *name)
             return (enum contend_hold)hold;
     fprintf(stderr, "no such way to hold a lock: %s\n", name);
     exit(2);
-}
-
-/* Calls run(i) for each i below n (or for the one that `only` is the name of) in a process of its own, which meets everything for the
- * first time. The caller has opened no region yet. */
-static inline void in_a_process_each(int n, const char *(*name)(int i), void (*run)(int i), const char *only)
-{
-    for (int i = 0; i < n; i++) {
-        if (only && strcmp(only, name(i)) != 0)
-            continue;
-        fprintf(stderr, "%s\n", name(i));
-        pid_t child = fork();
-        CHECK(child >= 0);
-        if (child == 0) {
-            run(i);
-            exit(0);
-        }
-        int status;
-        CHECK(waitpid(child, &status, 0) == child);
-        if (status) {
-            fprintf(stderr, "%s: failed, status %x\n", name(i), (unsigned)status);
-            exit(1);
-        }
-    }
 }
 
 #endif
