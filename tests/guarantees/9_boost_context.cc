@@ -1,4 +1,5 @@
-/* Regions on the stacks of Boost's coroutines: opened there, left and entered again between them, destroyed by unwinding. */
+/* Regions on the stacks of Boost's coroutines: opened there, left and entered again between them, destroyed by
+ * unwinding. */
 #include "waits.h"
 #include <boost/context/fiber.hpp>
 #include <boost/context/fixedsize_stack.hpp>

@@ -1,5 +1,6 @@
-/* Each member runs coroutines on stacks of its own making, and waits in the runtime there: barriers, critical sections, locks, regions. What it
- * finds when it comes back is as it was; errno and what the C library keeps for the thread too. Plain C. */
+/* Each member runs coroutines on stacks of its own making, and waits in the runtime there: barriers, critical
+ * sections, locks, regions. What it finds when it comes back is as it was; errno and what the C library keeps for the
+ * thread too. Plain C. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "waits.h"

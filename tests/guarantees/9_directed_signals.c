@@ -1,5 +1,6 @@
-/* A signal sent to a member reaches that member, whatever it does: it computes, waits in a barrier, for a critical section, a lock, a turn or
- * tasks, blocks in the kernel or on a semaphore. By pthread_kill, pthread_sigqueue, and tgkill with the number that gettid gave. [KIND] */
+/* A signal sent to a member reaches that member, whatever it does: it computes, waits in a barrier, for a critical
+ * section, a lock, a turn or tasks, blocks in the kernel or on a semaphore. By pthread_kill, pthread_sigqueue, and
+ * tgkill with the number that gettid gave. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"

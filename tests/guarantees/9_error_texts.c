@@ -1,5 +1,6 @@
-/* What the C library keeps for each thread behind calls is the member's own, in a program without thread-local variables too: the loader's
- * last error, texts of unknown errors and signals, texts of addresses. The program does not ask for errno either. [KIND] */
+/* What the C library keeps for each thread behind calls is the member's own, in a program without thread-local
+ * variables too: the loader's last error, texts of unknown errors and signals, texts of addresses. The program does not
+ * ask for errno either. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"

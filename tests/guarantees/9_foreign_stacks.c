@@ -1,6 +1,7 @@
-/* A region may be opened on any stack that its opener has: a coroutine's from mmap, malloc, a static array or another thread's stack, an
- * alternate signal stack, a thread's own of the program's size. It needs no more of it than its first member does; the other members have
- * stacks of their own, as large as OMP_STACKSIZE. Below each stack stands what must not change. [KIND] */
+/* A region may be opened on any stack that its opener has: a coroutine's from mmap, malloc, a static array or
+ * another thread's stack, an alternate signal stack, a thread's own of the program's size. It needs no more of it than
+ * its first member does; the other members have stacks of their own, as large as OMP_STACKSIZE. Below each stack stands
+ * what must not change. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -17,12 +18,12 @@
 static ucontext_t main_context, coroutine;
 static int regions;
 
-/* Writes the lowest byte of many bytes of stack, and all between. */
-__attribute__((noinline)) static int use_stack(size_t bytes)
+/* Writes all of it. */
+__attribute__((noinline)) static int use_stack(void)
 {
-    volatile char frame[bytes];
-    memset((void *)frame, 1, bytes);
-    return frame[0] + frame[bytes - 1];
+    volatile char frame[LARGE];
+    memset((void *)frame, 1, LARGE);
+    return frame[0] + frame[LARGE - 1];
 }
 
 /* meet: member 0 waits for the others in the middle; else it comes to the region's end while some have not begun. */
@@ -32,11 +33,11 @@ static void one_region(int members, int inner_members, bool meet)
 #pragma omp parallel num_threads(members) reduction(+ : count)
     {
         if (omp_get_thread_num())
-            CHECK(use_stack(LARGE) == 2);
+            CHECK(use_stack() == 2);
         if (meet) {
 #pragma omp barrier
             if (omp_get_thread_num())
-                CHECK(use_stack(LARGE) == 2);
+                CHECK(use_stack() == 2);
         }
 #pragma omp critical
         count++;
@@ -48,7 +49,7 @@ static void one_region(int members, int inner_members, bool meet)
 #pragma omp barrier
                 }
                 if (omp_get_thread_num())
-                    CHECK(use_stack(LARGE) == 2);
+                    CHECK(use_stack() == 2);
                 inner = 1;
             }
             CHECK(inner == inner_members);
@@ -108,7 +109,8 @@ static void mapped_64k(void) { mapped(map(64 * 1024), 64 * 1024); }
 static void mapped_128k(void) { mapped(map(128 * 1024), 128 * 1024); }
 static void mapped_256k(void) { mapped(map(256 * 1024), 256 * 1024); }
 
-/* The same in a thread of the program's: the system puts later mappings below earlier ones, so one stack lies above the thread's, one below. */
+/* The same in a thread of the program's: the system puts later mappings below earlier ones, so one stack lies above
+ * the thread's, one below. */
 static void *map_and_run(void *above)
 {
     mapped(above, 128 * 1024);

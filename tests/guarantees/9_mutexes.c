@@ -1,6 +1,6 @@
-/* Every kind of mutex excludes, whatever its owner does inside: it computes on, blocks in the kernel, or waits in the runtime. Its owner, and
- * nobody else, may take it again (recursive), is told so (error-checking), and may give it back.
- * 9_mutexes computing|blocked|runtime [loaded|KIND] */
+/* Every kind of mutex excludes, whatever its owner does inside: it computes on, blocks in the kernel, or waits in
+ * the runtime. Its owner, and nobody else, may take it again (recursive), is told so (error-checking), and may give it
+ * back. 9_mutexes computing|blocked|runtime [loaded|KIND] */
 #define _GNU_SOURCE
 #include "contend.h"
 #include "load.h"

@@ -1,5 +1,5 @@
-/* A rwlock lets in one writer or several readers, whatever those inside do: they compute on, block in the kernel, or wait in the runtime. No
- * thread is taken for the one that holds it (EDEADLK). So does a spin lock with one thread.
+/* A rwlock lets in one writer or several readers, whatever those inside do: they compute on, block in the kernel, or
+ * wait in the runtime. No thread is taken for the one that holds it (EDEADLK). So does a spin lock with one thread.
  * 9_rwlocks computing|blocked|runtime [loaded|KIND] */
 #define _GNU_SOURCE
 #include "contend.h"

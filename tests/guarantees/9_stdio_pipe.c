@@ -1,5 +1,6 @@
-/* Members print to one stream on a pipe whose reader is slow: the stream's owner blocks in the kernel, inside the stream's lock. No line
- * is lost, doubled or broken, in a program without thread-local variables too. 9_stdio_pipe [loaded] */
+/* Members print to one stream on a pipe whose reader is slow: the stream's owner blocks in the kernel, inside the
+ * stream's lock. No line is lost, doubled or broken, in a program without thread-local variables too. 9_stdio_pipe
+ * [loaded] */
 #define _GNU_SOURCE
 #include "contend.h"
 #include "load.h"

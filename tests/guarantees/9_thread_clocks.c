@@ -1,5 +1,6 @@
-/* A member's processor time is its own: it never runs backwards, holds what the member computed and nothing of what others did while it was
- * blocked, and others may ask for it, and for the member's stack, also while it waits. Timers on it count the same. [KIND] */
+/* A member's processor time is its own: it never runs backwards, holds what the member computed and nothing of what
+ * others did while it was blocked, and others may ask for it, and for the member's stack, also while it waits. Timers
+ * on it count the same. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -33,7 +34,8 @@ static void work(double ms, double (*used)(void))
             continue;
 }
 
-/* Some compute 20 ms each by their own clocks, the others are blocked meanwhile until all that is done, and have used next to nothing. */
+/* Some compute 20 ms each by their own clocks, the others are blocked meanwhile until all that is done, and have
+ * used next to nothing. */
 static int channel[2];
 static void own_time(double (*used)(void))
 {

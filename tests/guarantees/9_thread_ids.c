@@ -1,5 +1,5 @@
-/* A member's kernel thread number is its own from the region's beginning to its end: nobody else has it, no wait changes it, signals, timers
- * and /proc know the member by it. The first member's is the process's. */
+/* A member's kernel thread number is its own from the region's beginning to its end: nobody else has it, no wait
+ * changes it, signals, timers and /proc know the member by it. The first member's is the process's. */
 #define _GNU_SOURCE
 #include "waits.h"
 #include <signal.h>

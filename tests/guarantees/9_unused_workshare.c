@@ -1,12 +1,13 @@
-/* A combined parallel loop whose compiler divides the iterations itself, so that nobody enters or leaves the work-share that the region's
- * beginning prepared, takes nothing from the regions and loops after it. Built at -O0, -O2 and -O3: what is combined depends on that. */
+/* A combined parallel loop whose compiler divides the iterations itself, so that nobody enters or leaves the
+ * work-share that the region's beginning prepared, takes nothing from the regions and loops after it. Built at -O0, -O2
+ * and -O3: what is combined depends on that. */
 #include "check.h"
 
 #define N 1000
 static long sum_of[N];
 
-/* GCC combines where the loop is all that the region holds and its bounds are constants of type long; each in a function of its own, with
- * the data in the program's variables. */
+/* GCC combines where the loop is all that the region holds and its bounds are constants of type long; each in a
+ * function of its own, with the data in the program's variables. */
 static void alone(void)
 {
 #pragma omp parallel num_threads(4)

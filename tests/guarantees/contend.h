@@ -1,5 +1,5 @@
-/* Threads of a region that want the same lock, of the C library, of the program or of the system, in the order that is hardest for a
- * runtime whose threads share kernel threads:
+/* Threads of a region that want the same lock, of the C library, of the program or of the system, in the order that is
+ * hardest for a runtime whose threads share kernel threads:
  *   the opener holds an OpenMP lock, the gate, until the owner is inside the lock in question;
  *   the region's first thread, and all others, wait for the gate and then go for that lock too;
  *   the owner meanwhile stays inside: it computes, blocks in the kernel, or waits in the runtime.

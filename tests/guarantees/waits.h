@@ -1,5 +1,5 @@
-/* Points at which a thread may wait in the runtime, for all members of a team: a runtime whose threads share kernel threads goes on with
- * another one there, and may go on with this one on another kernel thread. */
+/* Points at which a thread may wait in the runtime, for all members of a team: a runtime whose threads share kernel
+ * threads goes on with another one there, and may go on with this one on another kernel thread. */
 #ifndef PS_GUARANTEES_WAITS_H
 #define PS_GUARANTEES_WAITS_H
 
