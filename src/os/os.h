@@ -68,6 +68,11 @@ void os_rseq_forget(void *area, size_t bytes, unsigned signature);
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes);
 /* How many kernel threads this process has, whoever made them; 0: unknown. */
 unsigned os_count_kernel_threads(void);
+/* The signal mask of the calling kernel thread, as the kernel keeps it. */
+uint64_t os_signal_mask(void);
+void os_set_signal_mask(uint64_t mask);
+/* sigaltstack(2) for the calling kernel thread; 0 or a positive errno value. Both are stack_t; either may be NULL. */
+int os_alternate_stack(const void *stack, void *before);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
 /* As the process's first kernel thread is named now, which a thread of the program's is unless it says otherwise. */

@@ -62,9 +62,11 @@ static void *alone_main(void *arg)
     vp->uth = &vp->native;
     ps_store_relaxed(&vp->tid, os_thread_id());
     os_thread_name_of_process();
+    os_affinity_set(&vp->outer_cpus);
     void *own_list = os_robust_list(), *its_list = uth_tls_robust_list(vp->alone_for);
     if (own_list && its_list)
         os_set_robust_list(its_list);
+    os_set_signal_mask(vp->outer_mask);
     ps_store_release(&vp->alone_state, PS_ALONE_STARTED);
     os_wake(&vp->alone_state, INT_MAX);
     while ((t = await(vp)) != NULL) {
@@ -89,6 +91,31 @@ static void wait_while(struct vp *vp, uint32_t state)
         os_park(&vp->alone_state, state, OS_FOREVER);
 }
 
+/* What a kernel thread would have inherited from who opened its region: what a root has outside of it, for the root itself may have changed that
+ * as the region's first thread; on other kernel threads nobody has. */
+static void inherit(struct vp *to, const struct uth_tls *block)
+{
+    struct vp *here = ps_vp();
+    if (!here || here->tls != block) /* somebody else's wish */
+        here = ps_vp_at(0);
+    if (vp_is_roots(here)) {
+        to->outer_mask = here->outer_mask;
+        to->outer_cpus = here->outer_cpus;
+        return;
+    }
+    to->outer_mask = os_signal_mask();
+    os_affinity_get(&to->outer_cpus);
+}
+
+void ps_root_changed(void)
+{
+    struct vp *vp = ps_vp();
+    if (!vp || vp->current != &vp->root || !vp_is_roots(vp))
+        return;
+    vp->outer_mask = os_signal_mask();
+    os_affinity_get(&vp->outer_cpus);
+}
+
 /* The vp of block's own kernel thread, which is started where there is none; NULL: refused. Several may ask for it
  * at once. */
 static struct vp *own(struct uth_tls *block)
@@ -108,7 +135,8 @@ static struct vp *own(struct uth_tls *block)
     os_thread thread;
     ps_add_seq(&count, 1);
     bind_lift();
-    int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, false);
+    inherit(vp, block);
+    int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
     bind_lower();
     if (err) {
         ps_store_release(&block->alone, NULL);

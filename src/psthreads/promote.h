@@ -51,6 +51,8 @@ int ps_promoted_id(struct uth_tls *block);
 /* Lets send(its kernel thread's number, arg) be called so that a signal sent there finds the thread, whose block this
  * is. What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread. */
 int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg);
+/* The calling kernel thread, not in a block, has changed its signal mask or processors: a root, outside of regions, passes that on. */
+void ps_root_changed(void);
 /* From now on each thread is promoted when it begins, and its number is its kernel thread's: the program has mutexes
  * that the kernel compares. */
 void ps_promote_all(void);

@@ -395,17 +395,19 @@ void vp_alone_ended(struct vp *vp)
 }
 
 /* See uth.h: a root's stack is the program's, and may be smaller than what members are promised. */
-static uintptr_t root_call_floor(void)
+static void set_root_room(struct uth *native)
 {
     uintptr_t top;
     size_t bytes, promised = ps_rt.stack_size - ps_rt.stack_size / UTH_CALL_SHARE;
+    native->call_floor = native->call_span = 0;
     if (!os_thread_stack(&top, &bytes))
-        return 0;
+        return;
     promised -= promised % 4096; /* the share was rounded up: the promise itself is whole pages */
     if (bytes < promised)
-        return UINTPTR_MAX;
+        return;
     size_t spare = bytes - promised, share = bytes / UTH_CALL_SHARE;
-    return top - (spare > share ? spare : share);
+    native->call_span = spare > share ? spare : share;
+    native->call_floor = top - native->call_span;
 }
 
 struct vp *ps_vp_attach(void)
@@ -433,7 +435,9 @@ struct vp *ps_vp_attach(void)
     if (uth_adopt(&vp->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
     vp->native.vp = vp;
-    vp->native.call_floor = root_call_floor();
+    set_root_room(&vp->native);
+    vp->outer_mask = os_signal_mask();
+    os_affinity_get(&vp->outer_cpus);
     vp->uth = &vp->native;
     ps_thread_init_root(&vp->root, vp, &vp->native);
     vp->current = &vp->root;

@@ -645,7 +645,7 @@ static inline void join(struct vp *vp, struct ps_team *team)
 {
     struct ps_member *self = ps_team_member(team, 0);
     /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. */
-    bool room = (uintptr_t)__builtin_frame_address(0) >= vp->uth->call_floor &&
+    bool room = uth_has_room(vp->uth, __builtin_frame_address(0)) &&
                 !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
     ps_store_release(&self->done_in, team->region);
     if (PS_LIKELY(room)) {

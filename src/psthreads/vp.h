@@ -114,6 +114,10 @@ struct vp {
     os_thread kernel_thread;           /* workers */
     struct os_cpuset own_mask;         /* with place: its kernel thread's mask of before */
     uintptr_t detour_from;             /* preempt.c: of a thread on its way to give way */
+    /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are promoted on it. One that
+     * carries a thread alone: what it begins with. */
+    uint64_t outer_mask;
+    struct os_cpuset outer_cpus;
     struct vp *home, *came_from;       /* promote.c: of the context that it carries alone; owner only */
     _Atomic uint32_t alone_state, alone_ends; /* promote.c: PS_ALONE_..., the kernel thread's; 1: it is to end */
     _Atomic uint32_t alone_sleeps;            /* promote.c: written by the kernel thread; for deadlock.c */

@@ -157,6 +157,8 @@ static void write_descriptor(struct uth_tls *tls)
         *(uintptr_t *)(void *)(descriptor + layout.own_pointer[i]) += (uintptr_t)descriptor;
     *dtv_of(tls) = dtv;
     tls->tid = (int *)(void *)(descriptor + layout.tid);
+    if (layout.resolver != 0)
+        *(void **)(void *)((char *)tls->tp + layout.resolver_pointer_from_tp) = descriptor + layout.resolver;
     tls->number = numbered ? next_number() : 0;
     *tls->tid = tls->number;
     *current_in(tls->tp) = tls;

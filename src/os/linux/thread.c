@@ -85,6 +85,22 @@ static sigset_t kept; /* see os.h */
 void os_signals_keep(void) { set_mask(NULL, &kept); }
 void os_signals_take(void) { set_mask(&kept, NULL); }
 
+uint64_t os_signal_mask(void)
+{
+    uint64_t mask = 0;
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&mask, KERNEL_MASK_BYTES);
+    return mask;
+}
+void os_set_signal_mask(uint64_t mask)
+{
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, KERNEL_MASK_BYTES);
+}
+
+int os_alternate_stack(const void *stack, void *before)
+{
+    return (int)-raw_call(SYS_sigaltstack, (long)stack, (long)before, 0, 0);
+}
+
 void os_thread_join(os_thread t) { pthread_join((pthread_t)t, NULL); }
 
 void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }

@@ -31,6 +31,7 @@
 #include "../promote.h"
 #include "compiler.h"
 #include "tls.h"
+#include "uth.h"
 
 /* The C library's functions, behind ours, by name: in a section, so that they can all be looked up when the library is
  * loaded. Not when they are needed: dlsym waits for the dynamic linker's lock, which a thread may hold that waits for
@@ -73,6 +74,24 @@ static inline void be_alone(void)
     extern __typeof__(answer_##name) old_##name __attribute__((alias("answer_" #name), visibility("default"))); \
     __asm__(".symver old_" #name "," #name "@" node)
 
+/* The same, of what a region's threads begin with. */
+static inline int inherited(int result)
+{
+    if (uth_tls_current() == NULL)
+        ps_root_changed();
+    return result;
+}
+#define ANSWER_INHERITED(own, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters)                                        \
+    PS_EXPORT type answer_##name parameters;                           \
+    PS_EXPORT type answer_##name parameters                            \
+    {                                                                  \
+        if (own)                                                       \
+            be_alone();                                                \
+        return inherited(CALL_NEXT(name) arguments);                   \
+    }                                                                  \
+    VERSIONS(name, node)
+
 /* A call of the caller's own state with these parameters, where `own` holds: promoted, then the C library's. */
 #define ANSWER_IF(own, node, type, name, parameters, arguments) \
     NEXT(name, type parameters)                                 \
@@ -99,20 +118,34 @@ static inline void be_alone(void)
 
 /* --- signals --- */
 
-ANSWER("GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
-ANSWER("GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+ANSWER_INHERITED(true, "GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old),
+                 (how, set, old));
 OLD_VERSION(pthread_sigmask, "GLIBC_2.2.5");
-ANSWER("GLIBC_2.2.5", int, sigaltstack, (const stack_t *stack, stack_t *old), (stack, old));
+
+/* The runtime's own, on which it tells of overflows, is none of the program's. */
+NEXT(sigaltstack, int(const stack_t *, stack_t *))
+PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before);
+PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before)
+{
+    be_alone();
+    int result = CALL_NEXT(sigaltstack)(stack, before);
+    if (result == 0 && before != NULL && uth_overflow_is_ours(before->ss_sp))
+        *before = (stack_t){.ss_flags = SS_DISABLE};
+    return result;
+}
+VERSIONS(sigaltstack, "GLIBC_2.2.5");
+
 ANSWER("GLIBC_2.2.5", int, sigpending, (sigset_t * set), (set));
 ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
 ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
 ANSWER("GLIBC_2.2.5", int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
 ANSWER("GLIBC_2.2.5", int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *timeout),
        (set, info, timeout));
-ANSWER("GLIBC_2.2.5", int, sigblock, (int mask), (mask));
-ANSWER("GLIBC_2.2.5", int, sigsetmask, (int mask), (mask));
-ANSWER("GLIBC_2.2.5", int, sighold, (int number), (number));
-ANSWER("GLIBC_2.2.5", int, sigrelse, (int number), (number));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigblock, (int mask), (mask));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigsetmask, (int mask), (mask));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sighold, (int number), (number));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigrelse, (int number), (number));
 
 /* --- number, scheduling, credentials, namespaces, time --- */
 
@@ -122,8 +155,8 @@ ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, setpriority,
           (__priority_which_t which, id_t who, int value), (which, who, value));
 ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, getpriority, (__priority_which_t which, id_t who),
           (which, who));
-ANSWER_IF(pid == 0, "GLIBC_2.3.4", int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set),
-          (pid, bytes, set));
+ANSWER_INHERITED(pid == 0, "GLIBC_2.3.4", int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set),
+                 (pid, bytes, set));
 ANSWER_IF(pid == 0, "GLIBC_2.3.4", int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set),
           (pid, bytes, set));
 ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
