@@ -99,10 +99,17 @@ static void answers(uint32_t what)
     os_wake(&answer, 1);
 }
 
+/* Not in that of a member that has been lent (team.c, run_body): what is there is another vp's. */
+bool progress_in_own_block(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && ps_load_relaxed(&vp->tid) == os_thread_id();
+}
+
 /* The thread that was interrupted; NULL: it cannot be left here. */
 static struct psthread *interrupted(void *frame)
 {
-    struct uth *stack = ps_current_uth();
+    struct uth *stack = progress_in_own_block() ? ps_current_uth() : NULL;
     if (!stack || !stack->stack || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
         return NULL;
     struct vp *vp = ps_vp();

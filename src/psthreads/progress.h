@@ -62,6 +62,9 @@ static inline void progress_arm_for_root(void)
 /* Makes what holds vp's kernel thread give way to vp's own root, which is ready; may fail to. Caller: the monitor. */
 void progress_preempt(struct vp *vp);
 
+/* In a handler: whether the current vp can be told. */
+bool progress_in_own_block(void);
+
 /* Kernel threads of the monitor: 0 or 1. */
 unsigned progress_runs(void);
 /* Writes which code of the program's vp's kernel thread runs, "object+0xoffset (function)", into buf; false: that cannot be told. Caller: the

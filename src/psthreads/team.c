@@ -264,18 +264,29 @@ void ps_team_after_fork_in_child(struct vp *self)
 
 /* --- running members ------------------------------------------------------------------------------------------------- */
 
-static void enter_member_tls(struct vp *vp, struct ps_member *m)
+/* vp may be in the block of a member that it has run before, and be to go on with `before`: see run_body. */
+static PS_NOINLINE void enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before)
 {
+    vp_enter_tls(vp, before);
     if (!m->tls)
         m->tls = vp_new_tls(vp);
-    else
-        uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
     if (!m->tls)
         return;
+    uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
     if (PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL || ps_load_relaxed(&ps_promotes_all)))
         ps_promote_again(m->tls);
     else
         vp_enter_tls(vp, m->tls);
+}
+
+static inline void enter_member_tls(struct vp *vp, struct ps_member *m, struct uth_tls *before)
+{
+    struct uth_tls *tls = m->tls;
+    if (PS_UNLIKELY(!tls || uth_tls_stack_differs(tls, vp->uth->stack) || ps_load_relaxed(&tls->alone) ||
+                    ps_load_relaxed(&ps_promotes_all)))
+        enter_slowly(vp, m, before);
+    else
+        vp_enter_tls_here(vp, tls);
 }
 
 /* The program's thread sanitizer sees a thread of m's own, and in the memory of a stack that several run on one after the other no race. */
@@ -333,21 +344,35 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
             continue;
         }
         if (ps_tls_on())
-            enter_member_tls(vp, m);
+            enter_member_tls(vp, m, vp->tls);
         call_as(m, team->ops->assist);
         leave_member_tls(before); /* an assistant would enter the same block */
     } while (!offer_identity(team, m, calls));
 }
 
-static PS_ALWAYS_INLINE void run_member(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags)
+/* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread pointer takes as long as much else
+ * here. Returns the vp. From then on the block may be lent with m's identity, and entered by another vp. So until vp has entered another one
+ * (leave_block: `before`, what it was in at first) nothing of its thread-local storage is looked at: not who the current vp is, no malloc. */
+static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
+                                            unsigned extra_flags, struct uth_tls *before)
 {
     become_member(vp, m, team->parent, extra_flags);
-    struct uth_tls *before = vp->tls;
     if (ps_tls_on())
-        enter_member_tls(vp, m);
+        enter_member_tls(vp, m, before);
     call_as(m, team->ops->body);
-    leave_member_tls(before);
+    vp = ps_vp();
+    if (PS_UNLIKELY(vp->alone_for != NULL) && vp->tls != before) {
+        ps_go_home_slow(before);
+        vp = ps_vp();
+    }
     ps_store_release(&m->done_in, team->region); /* fenced by what follows: a claim, or `left` */
+    return vp;
+}
+
+static inline void leave_block(struct vp *vp, struct uth_tls *before)
+{
+    if (ps_tls_on())
+        vp_enter_tls_here(vp, before);
 }
 
 /* Whose end is counted from here on keeps a hold. Caller: its own unit, or hold, keeps `left` above 0. */
@@ -401,14 +426,14 @@ static inline uint64_t units_ended(struct ps_team *team, struct ps_member *last,
 }
 
 /* The vp has returned from a member's body, and may run more: the next one's number, or 0. There are tasks: it is not to. */
-static unsigned claim_more(struct ps_team *team)
+static unsigned claim_more(struct vp *vp, struct ps_team *team)
 {
     if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)))
         return 0;
     unsigned id = ps_team_claim(team);
     if (id == 0 || PS_LIKELY(!ps_load_relaxed(&team->interrupted)))
         return id;
-    ps_team_enqueue_late(team, id, ps_vp());
+    ps_team_enqueue_late(team, id, vp);
     return 0;
 }
 
@@ -421,12 +446,13 @@ void ps_team_run(struct ps_team *team, unsigned id)
     /* The woken wake others: there is more than this member, and somebody may sleep. */
     if (!ps_team_exhausted(team))
         idle_notify(NULL);
+    struct uth_tls *before = vp->tls;
     do {
         m = ps_team_member(team, id);
-        run_member(vp, team, m, 0);
-        vp = ps_vp();
+        vp = run_body(vp, team, m, 0, before);
         units++;
-    } while ((id = claim_more(team)) != 0);
+    } while ((id = claim_more(vp, team)) != 0);
+    leave_block(vp, before);
     vp->current = NULL;
     vp_offer(vp);
     if (units_ended(team, m, units) == PS_TEAM_WAITING)
@@ -446,7 +472,9 @@ static unsigned take_mail_back(struct vp *vp, struct ps_team *team, bool *all)
         if (mail <= MAIL_IDLE || ps_mail_team(mail) != team || !ps_cas_acq_rel(&other->mail, &mail, MAIL_IDLE))
             continue;
         struct ps_member *m = ps_team_member(team, ps_mail_id(mail));
-        run_member(vp, team, m, PS_T_CALLED);
+        struct uth_tls *before = vp->tls;
+        vp = run_body(vp, team, m, PS_T_CALLED, before);
+        leave_block(vp, before);
         taken++;
         *all = units_ended(team, m, 1) == 0;
         vp = ps_vp();
@@ -483,7 +511,7 @@ static void *late_main(void *arg)
 {
     struct ps_member *m = arg;
     if (ps_tls_on())
-        enter_member_tls(ps_vp(), m);
+        enter_member_tls(ps_vp(), m, ps_vp()->tls);
     call_as(m, m->team->ops->body);
     end_in_two_steps(m->team);
     ps_sub_seq(&m->team->left, 1);
@@ -549,20 +577,26 @@ static bool run_the_rest(struct ps_team *team)
 {
     unsigned id, units = 1, inherited = team->parent->flags & PS_T_ROOT;
     struct ps_member *m = ps_team_member(team, 0);
+    struct vp *vp = ps_vp();
+    struct uth_tls *before = vp->tls;
     for (;;) {
-        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)))
+        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
+            leave_block(vp, before);
             units = help_first(team, m, units);
+            vp = ps_vp();
+        }
         if ((id = ps_team_claim(team)) == 0)
             break;
         if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && units) {
-            ps_team_enqueue_late(team, id, ps_vp());
+            ps_team_enqueue_late(team, id, vp);
             continue;
         }
         m = ps_team_member(team, id);
-        run_member(ps_vp(), team, m, PS_T_CALLED | inherited);
+        vp = run_body(vp, team, m, PS_T_CALLED | inherited, before);
         units++;
     }
-    become_parent(ps_vp(), team);
+    leave_block(vp, before);
+    become_parent(vp, team);
     unpublish(team);
     if (units == team->n && !ps_load_relaxed(&team->interrupted)) {
         ps_store_relaxed(&team->left, 0); /* nobody else was in the region: who is, or adds an assistant, has a unit */
@@ -645,8 +679,8 @@ static inline void join(struct vp *vp, struct ps_team *team)
 {
     struct ps_member *self = ps_team_member(team, 0);
     /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. */
-    bool room = uth_has_room(vp->uth, __builtin_frame_address(0)) &&
-                !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
+    bool room =
+        uth_has_room(vp->uth, __builtin_frame_address(0)) && !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
     ps_store_release(&self->done_in, team->region);
     if (PS_LIKELY(room)) {
         if (!run_the_rest(team))
@@ -707,7 +741,7 @@ static void *assist_main(void *arg)
     struct ps_member *m = arg;
     ps_store_seq(&m->team->assisting, 0); /* before its look: who asks from here on starts another one */
     if (ps_tls_on())
-        enter_member_tls(ps_vp(), m);
+        enter_member_tls(ps_vp(), m, ps_vp()->tls);
     look_and_leave(m);
     return NULL;
 }

@@ -266,6 +266,14 @@ void ps_thread_end_root(struct psthread *t);
 /* Thread-local blocks (uth/tls.h). vp enters a block, or with NULL its kernel thread's own; the current vp is
  * written anew there. */
 void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
+/* The same, inlined where tls is a block that the vp has been in last. */
+static inline void vp_enter_tls_here(struct vp *vp, struct uth_tls *tls)
+{
+    if (PS_LIKELY(tls && uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp->tid))))
+        vp->tls = tls;
+    else
+        vp_enter_tls(vp, tls);
+}
 static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
 /* A block for a thread that begins on the uth that runs now; NULL where there is no memory for one: said once. */
 struct uth_tls *vp_new_tls(struct vp *vp);

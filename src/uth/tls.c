@@ -163,6 +163,7 @@ static void write_descriptor(struct uth_tls *tls)
     *tls->tid = tls->number;
     *current_in(tls->tp) = tls;
     ps_store_relaxed(&tls->alone, NULL);
+    tls->stack = tls; /* none so far */
 #ifdef RSEQ_SIG
     if (__rseq_size != 0) {
         /* Not registered: the C library asks the kernel for the processor's number instead. */
@@ -375,6 +376,7 @@ void uth_tls_trim(unsigned keep)
 
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes)
 {
+    tls->stack = stack;
     *(void **)(void *)(descriptor_of(tls) + layout.stack_base) = stack;
     *(size_t *)(void *)(descriptor_of(tls) + layout.stack_size) = bytes;
 }

@@ -49,6 +49,7 @@ struct uth_tls {
     int *tid;
     int carrier_tid;
     int number;               /* 0: blocks are not numbered */
+    void *stack; /* that uth_tls_set_stack told last */
     UTH_ATOMIC(void *) alone; /* the upper room's: what carries this thread and nothing else; NULL: it has no such */
     bool fresh;               /* character tables are still to be set, which takes the block's thread pointer */
     bool used;
@@ -101,6 +102,7 @@ struct uth_tls *uth_tls_try_get(void);
 void uth_tls_put(struct uth_tls *tls);
 /* The stack that pthread_getattr_np tells: of the uth that the thread runs on. Any time; cheap. */
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
+static inline bool uth_tls_stack_differs(const struct uth_tls *tls, const void *stack) { return tls->stack != stack; }
 
 /* The calling kernel thread, whose number is tid, takes the block's thread pointer. carrier: not NULL, what the caller
  * writes into a native variable of the runtime's after this. */
