@@ -1,7 +1,7 @@
 /* KMP_AFFINITY and KMP_HW_SUBSET: libomp's own variables for where threads run.
  *
- * KMP_AFFINITY gives the core a list of places and a policy, where none of OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY says
- * anything (they are stronger). A place is a group of processors of the granularity; its order in the list:
+ * KMP_AFFINITY gives the core a list of places and a policy, and is stronger than OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY; in a process whose
+ * program was built for libgomp, weaker. A place is a group of processors of the granularity; its order in the list:
  *   compact[,permute[,offset]]   by package, core, thread; permute p: the p innermost of these first, innermost of all foremost
  *   scatter[,permute[,offset]]   as compact with 2 - permute: by thread, core, package
  *   balanced                     as compact, and members spread over the list in runs
@@ -24,6 +24,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "env.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "os.h"
@@ -443,12 +444,14 @@ static const char *read_affinity(const char *p)
     return asked.type == EXPLICIT && asked.list.n == 0 ? "is explicit and has no proclist" : NULL;
 }
 
+void kmpc_affinity_restricts(void) { ort_processors_hook = restrict_processors; }
+
 void kmpc_affinity_env_read(void)
 {
     const char *text = os_env("KMP_AFFINITY");
-    ort_processors_hook = restrict_processors;
-    if (text == NULL || os_env("OMP_PROC_BIND") != NULL || os_env("OMP_PLACES") != NULL ||
-        os_env("GOMP_CPU_AFFINITY") != NULL)
+    bool others =
+        os_env("OMP_PROC_BIND") != NULL || os_env("OMP_PLACES") != NULL || os_env("GOMP_CPU_AFFINITY") != NULL;
+    if (text == NULL || (others && !ort_env_as_libomp))
         return;
     const char *fault = read_affinity(text);
     if (fault != NULL) {

@@ -35,21 +35,27 @@ PS_EXPORT void kmp_set_stacksize_s_(const size_t *bytes) { set_stack_bytes(*byte
 PS_EXPORT void kmpc_set_stacksize(int bytes) { set_stack_bytes(bytes > 0 ? (size_t)bytes : 0); }
 PS_EXPORT void kmpc_set_stacksize_s(size_t bytes) { set_stack_bytes(bytes); }
 
-static void set_blocktime(int ms) { kmpc_settings.blocktime_ms = ms < 0 ? 0 : ms; }
-PS_EXPORT int kmp_get_blocktime(void) { return kmpc_settings.blocktime_ms; }
-PS_EXPORT int32_t kmp_get_blocktime_(void) { return kmpc_settings.blocktime_ms; }
+static void set_blocktime(int ms) { kmpc_settings.blocktime = (struct kmpc_time){.amount = ms < 0 ? 0 : ms}; }
+PS_EXPORT int kmp_get_blocktime(void) { return kmpc_settings.blocktime.amount; }
+PS_EXPORT int32_t kmp_get_blocktime_(void) { return kmpc_settings.blocktime.amount; }
 PS_EXPORT void kmp_set_blocktime(int ms) { set_blocktime(ms); }
 PS_EXPORT void kmp_set_blocktime_(const int32_t *ms) { set_blocktime(*ms); }
 PS_EXPORT void kmpc_set_blocktime(int ms) { set_blocktime(ms); }
 
+/* Outside of regions, for the calling thread and what will be initial threads later: serial makes teams of one whatever is asked for, the others make
+ * them as large as before, and all put nthreads-var back to what it was at first. */
 static void set_library(int kind)
 {
-    if (kind < KMPC_SERIAL || kind > KMPC_THROUGHPUT)
+    struct ort_thread *t = ort_self();
+    if (kind < KMPC_SERIAL || kind > KMPC_THROUGHPUT || t->team->parent != NULL)
+        return;
+    struct ort_icv *icv = ort_icv_write(t);
+    if (icv == NULL)
         return;
     kmpc_settings.library = (enum kmpc_library)kind;
-    struct ort_icv *icv = kind == KMPC_SERIAL ? ort_icv_write(ort_self()) : NULL;
-    if (icv != NULL)
-        icv->nthreads = 1;
+    icv->nthreads = kind == KMPC_SERIAL ? 1 : ort_settings.initial.nthreads;
+    kmpc_serial(kind == KMPC_SERIAL);
+    icv->thread_limit = ort_settings.initial.thread_limit;
 }
 PS_EXPORT int kmp_get_library(void) { return kmpc_settings.library; }
 PS_EXPORT int32_t kmp_get_library_(void) { return kmpc_settings.library; }

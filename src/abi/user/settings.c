@@ -25,7 +25,7 @@ static void set_max_active_levels(int levels)
     struct ort_icv *icv = ort_icv_write(ort_self());
     unsigned most = ort_settings.supported_levels;
     if (icv != NULL)
-        icv->max_active_levels = (uint8_t)((unsigned)levels < most ? (unsigned)levels : most);
+        icv->max_active_levels = (unsigned)levels < most ? (unsigned)levels : most;
 }
 
 static void set_nested(int on)
@@ -59,6 +59,8 @@ static void set_schedule(unsigned kind, int chunk)
 static int thread_limit(void)
 {
     unsigned limit = ort_icv(ort_self())->thread_limit;
+    if (ort_settings.limit_told != 0 && limit == ort_settings.initial.thread_limit)
+        limit = ort_settings.limit_told;
     return limit > INT_MAX ? INT_MAX : (int)limit;
 }
 
@@ -81,7 +83,7 @@ USER_GET(omp_get_dynamic, ort_icv(ort_self())->dynamic)
 USER_SET(omp_set_nested, set_nested)
 USER_GET(omp_get_nested, nested())
 USER_SET(omp_set_max_active_levels, set_max_active_levels)
-USER_GET(omp_get_max_active_levels, ort_icv(ort_self())->max_active_levels)
+USER_GET(omp_get_max_active_levels, (int)ort_icv(ort_self())->max_active_levels)
 USER_GET(omp_get_supported_active_levels, (int)ort_settings.supported_levels)
 USER_GET(omp_get_thread_limit, thread_limit())
 PS_EXPORT int omp_get_thread_limit_dim(int dim) { return dim == 0 ? thread_limit() : 1; }
