@@ -137,6 +137,14 @@ static bool bring_into_range(const char *text, long min, long max, long *out)
     return good;
 }
 
+bool ort_env_number(const char *name, long min, long max, long *out)
+{
+    const char *text = os_env(name);
+    if (text != NULL && !bring_into_range(text, min, max, out))
+        ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %ld instead", name, text, min, max, *out);
+    return text != NULL;
+}
+
 static void read_int(const char *name, long min, long max, long *out, const char *instead)
 {
     const char *text = os_env(name);
@@ -144,10 +152,9 @@ static void read_int(const char *name, long min, long max, long *out, const char
         return;
     const char *p = text;
     long v;
-    if (ort_env_as_libomp) {
-        if (!bring_into_range(text, min, max, out))
-            ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %ld instead", name, text, min, max, *out);
-    } else if (read_number(&p, min, max, &v) && *p == '\0')
+    if (ort_env_as_libomp)
+        ort_env_number(name, min, max, out);
+    else if (read_number(&p, min, max, &v) && *p == '\0')
         *out = v;
     else
         ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %s instead", name, text, min, max, instead);
@@ -402,8 +409,9 @@ static void read_numbers(struct ort_icv *icv)
 void ort_env_finish(void)
 {
     ort_processors_restrict();
+    unsigned limit = nthreads_given ? 0 : ort_places_limit();
     if (!nthreads_given)
-        ort_settings.initial.nthreads = os_num_procs();
+        ort_settings.initial.nthreads = limit != 0 ? limit : os_num_procs();
     nthreads_given = true;
 }
 

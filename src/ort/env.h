@@ -21,6 +21,8 @@ extern void (*ort_env_hook)(void);
 /* A switch, as libomp's users spell it (yes, 1, on, T, .true. and so on), or as libgomp's do (true and false). false: not given, or unreadable, which is
  * said. */
 bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *instead);
+/* A number as libomp's users know it: one out of range is brought into it, and so is *out where it is none, which is said. false: not given. */
+bool ort_env_number(const char *name, long min, long max, long *out);
 /* The word that a text begins with as libomp compares: any case, and the rest of the longer one does not matter from `least` letters on; 0: all of it. */
 bool ort_env_match(const char *word, size_t least, const char *text);
 bool ort_env_says_true(const char *text);

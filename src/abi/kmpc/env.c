@@ -173,14 +173,16 @@ static void read_buffers(void)
 
 static void read_limits(void)
 {
-    unsigned long limit = 0, all = 0;
-    bool device = os_env_unsigned("KMP_DEVICE_THREAD_LIMIT", 1, INT_MAX, &limit, "no limit");
-    if (os_env_unsigned("KMP_ALL_THREADS", 1, INT_MAX, &all, "no limit") && device)
-        ps_warn("KMP_ALL_THREADS=\"%lu\" does not count beside KMP_DEVICE_THREAD_LIMIT; using %lu instead", all, limit);
-    if (device || all != 0)
-        limit_threads((unsigned)(device ? limit : all));
-    if (os_env_unsigned("KMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &limit, "no limit"))
-        kmpc_settings.teams_threads = (unsigned)limit;
+    long limit = INT_MAX, all = INT_MAX, teams = INT_MAX;
+    bool device = ort_env_number("KMP_DEVICE_THREAD_LIMIT", 1, INT_MAX, &limit);
+    bool given = ort_env_number("KMP_ALL_THREADS", 1, INT_MAX, &all);
+    if (given && device)
+        ps_warn("KMP_ALL_THREADS=\"%ld\" does not count beside KMP_DEVICE_THREAD_LIMIT; using %ld instead", all, limit);
+    limit = device ? limit : all;
+    if (limit < INT_MAX)
+        limit_threads((unsigned)limit);
+    if (ort_env_number("KMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &teams) && teams < INT_MAX)
+        kmpc_settings.teams_threads = (unsigned)teams;
 }
 
 /* libomp takes what it does not know as default, in silence. */

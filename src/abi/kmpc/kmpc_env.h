@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "atomic.h"
 #include "compiler.h"
 
 enum kmpc_library { KMPC_SERIAL = 1, KMPC_TURNAROUND = 2, KMPC_THROUGHPUT = 3 };
@@ -17,7 +18,8 @@ struct kmpc_time {
 struct kmpc_settings {
     enum kmpc_reduce reduce; /* KMP_FORCE_REDUCTION, KMP_DETERMINISTIC_REDUCTION */
     bool deterministic;
-    bool show; /* KMP_SETTINGS: shown at the first need */
+    bool no_affinity; /* KMP_AFFINITY=disabled: there are no places to be asked for, nor masks */
+    bool show;        /* KMP_SETTINGS: shown at the first need */
     enum kmpc_library library;
     struct kmpc_time blocktime;
     unsigned teams_threads; /* KMP_TEAMS_THREAD_LIMIT: of all teams of a league together; 0: no limit */
@@ -33,6 +35,10 @@ void kmpc_settings_show(void);
 void kmpc_display_env(bool verbose);
 /* Of a thread, where nothing was said: libomp's default. */
 size_t kmpc_stack_bytes(void);
+
+/* A pause has been asked for, and no region has been opened since (answers.c). */
+extern _Atomic bool kmpc_paused;
+int kmpc_pause(int kind);
 
 /* KMP_AFFINITY. */
 void kmpc_affinity_env_read(void);

@@ -64,6 +64,8 @@ static PS_COLD PS_NOINLINE void with_rare_clauses(struct kmpc_thread *k, const s
 
 static void open_region(struct region *r)
 {
+    if (PS_UNLIKELY(ps_load_relaxed(&kmpc_paused)))
+        ps_store_relaxed(&kmpc_paused, false);
     struct kmpc_thread *k = kmpc_thread(ort_self());
     struct ort_parallel p = {.fn = run,
                              .data = r,
