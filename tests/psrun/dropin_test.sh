@@ -34,6 +34,15 @@ for ee in psthreads pthreads; do
     check "$ee: signal" 143 '' sh -c '"$1" --ee "$2" ./program kill; exit $?' sh "$psrun" $ee
     check "$ee: doctor" 0 'verdict *yes' "$psrun" --ee $ee doctor ./maps
 done
+echo "int main(void) { return 0; }" >silent.c && $cc -o silent silent.c -ldl || exit 1
+version=$("$psrun" --version | sed 's/.* //')
+check "verbose: who runs it" 0 "^psthreads $version runs this process: 3 vps, replaced: libgomp.so.1 (.*/dropin/libgomp.so.1)\$" \
+    env PSTHREADS_NUM_VPS=3 PSTHREADS_VERBOSE=1 "$psrun" ./maps
+check "verbose: once" 0 '^1$' sh -c 'PSTHREADS_VERBOSE=1 "$1" ./maps 2>&1 | grep -c "runs this process"' sh "$psrun"
+check "verbose: nothing to run" 0 "^psthreads $version is in this process, which has no OpenMP thread" env PSTHREADS_VERBOSE=1 "$psrun" sh -c "exec ./silent"
+if command -v valgrind >/dev/null; then
+    check "below valgrind" 0 '^runtimes: libgomp-psthreads.so$' valgrind -q --trace-children=yes "$psrun" ./maps
+fi
 # a program that gets its runtime through a library and so names the C library first: the library's sched_yield is ours as well
 cat >waits.c <<'EOF'
 #define _GNU_SOURCE

@@ -19,7 +19,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -257,42 +256,21 @@ struct owners {
     bool some_libomps;
 };
 
-static const char *dynamic_string(const struct dl_phdr_info *info, const ElfW(Dyn) * section, ElfW(Sxword) tag)
-{
-    for (const ElfW(Dyn) *d = section; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == tag) /* the C library has made an address of the offset, but where it may not write */
-            return (const char *)(d->d_un.d_ptr < info->dlpi_addr ? info->dlpi_addr + d->d_un.d_ptr : d->d_un.d_ptr);
-    return NULL;
-}
-
-static int look_at(struct dl_phdr_info *info, PS_UNUSED size_t bytes, void *arg)
+static void look_at(const char *file, void *arg)
 {
     struct owners *found = arg;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
-            continue;
-        const ElfW(Dyn) *section =
-            (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr); // NOLINT(performance-no-int-to-ptr)
-        const char *strings = dynamic_string(info, section, DT_STRTAB);
-        for (const ElfW(Dyn) *d = section; strings != NULL && d->d_tag != DT_NULL; d++) {
-            if (d->d_tag != DT_NEEDED)
-                continue;
-            const char *file = strings + d->d_un.d_val;
-            enum owner of = is_libomps(file) ? LIBOMP : strncmp(file, "libgomp", 7) == 0 ? LIBGOMP : NOBODY;
-            if (found->first == NOBODY)
-                found->first = of;
-            found->some_libomps |= of == LIBOMP;
-        }
-    }
-    return 0;
+    enum owner of = is_libomps(file) ? LIBOMP : strncmp(file, "libgomp", 7) == 0 ? LIBGOMP : NOBODY;
+    if (found->first == NOBODY)
+        found->first = of;
+    found->some_libomps |= of == LIBOMP;
 }
 
-/* Before the other constructors of this library, which have no number. The dynamic linker is asked directly: it runs this. */
+/* Before the other constructors of this library, which have no number. */
 __attribute__((constructor(101))) static void see_first(void)
 {
     Dl_info of;
     struct owners found = {.first = NOBODY};
-    dl_iterate_phdr(look_at, &found);
+    os_needed_visit(look_at, &found);
     if (found.first == NOBODY && dladdr(&kmpc_settings, &of) && of.dli_fname != NULL) {
         const char *slash = strrchr(of.dli_fname, '/');
         found.some_libomps = is_libomps(slash != NULL ? slash + 1 : of.dli_fname);
