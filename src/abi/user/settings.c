@@ -2,6 +2,7 @@
  *
  * A change concerns the calling task and what it makes from then on. The teams construct's variables are the process's, as in libgomp:
  * written plainly, by a program that does so before it opens teams. Values out of range are brought into it in silence, as in libgomp. */
+#include "by_chance.h"
 #include "user.h"
 
 static void set_num_threads(int n)
@@ -77,7 +78,7 @@ static void set_teams_thread_limit(int n)
 }
 
 USER_SET(omp_set_num_threads, set_num_threads)
-USER_GET(omp_get_max_threads, (int)ort_icv(ort_self())->nthreads)
+USER_GET_BY_CHANCE(omp_get_max_threads, (int)ort_icv(ort_self())->nthreads, 1)
 USER_SET(omp_set_dynamic, set_dynamic)
 USER_GET(omp_get_dynamic, ort_icv(ort_self())->dynamic)
 USER_SET(omp_set_nested, set_nested)
