@@ -14,7 +14,11 @@ foreach(room ${ps_library_rooms})
   list(APPEND ps_library_room_targets ps_${room})
 endforeach()
 
-add_library(psthreads_shared SHARED ${ps_library_objects})
+set(ps_library_calls)
+if(TARGET ps_calls)
+  set(ps_library_calls $<TARGET_OBJECTS:ps_calls>)
+endif()
+add_library(psthreads_shared SHARED ${ps_library_objects} ${ps_library_calls})
 # C even where every object is assembly to CMake's eyes
 set_target_properties(psthreads_shared PROPERTIES
   OUTPUT_NAME psthreads EXPORT_NAME psthreads LINKER_LANGUAGE C

@@ -226,11 +226,7 @@ bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool
     if (extra != NULL && extra->reductions != NULL)
         ort_workshare_reduction_start(t);
     if (desc->sched == ORT_SCHED_STATIC && !runtime && !desc->ordered && extra == NULL) {
-        loop->ws = NULL;
-        loop->own = *desc;
-        loop->desc = &loop->own;
-        loop->trip = 0;
-        loop->has_chunk = false;
+        ort_ws_static(t, desc);
     } else {
         bool first = ort_ws_enter(t);
         if (first) {
@@ -249,19 +245,23 @@ bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool
     return lo == NULL || next(t, lo, hi);
 }
 
-void ort_loop_leave(struct ort_thread *t)
+void ort_loop_leave_slot(struct ort_thread *t)
 {
     struct ort_loop *loop = &t->loop;
-    if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_loop_ends(t);
-    if (loop->ws == NULL)
-        return;
     if (loop->desc->ordered && loop->has_chunk)
         pass_turn(t);
     loop->has_chunk = false;
     if (loop->desc->plain == ORT_PLAIN_BATCHES)
         ort_batch_drop(&t->batch);
     ort_ws_leave(t);
+}
+
+void ort_loop_leave(struct ort_thread *t)
+{
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_loop_ends(t);
+    if (t->loop.ws != NULL)
+        ort_loop_leave_slot(t);
 }
 
 unsigned ort_sections_start(struct ort_thread *t, unsigned n, const struct ort_loop_extra *extra)

@@ -69,6 +69,10 @@ struct ort_thread {
 /* A cache has a power of two of sets: with an even number of lines from thread to thread the same field of many threads would share a few of them. */
 _Static_assert(sizeof(struct ort_thread) / PS_CACHE_LINE % 2 == 1, "add or remove `odd`");
 
+/* What the members of a combined construct begin in. SLOT: ws_base, prepared by the parent. STATIC: a loop whose schedule is known needs no slot;
+ * compilers divide such loops inline and neither ask for a chunk nor leave. */
+enum { ORT_BEGINS_PLAIN, ORT_BEGINS_IN_SLOT, ORT_BEGINS_IN_STATIC };
+
 struct ort_team {
     struct ee_team ee;
     /* Written by the parent while no region is open. What each member reads when it begins has a line of its own, which stays with them in a loop of
@@ -81,7 +85,7 @@ struct ort_team {
     uint32_t n;
     uint32_t n_max;
     uint32_t ws_base, single_base; /* what the members' ws_seq and single_seq begin with */
-    bool begins_in_loop;           /* combined construct: slot ws_base was prepared by the parent */
+    uint8_t begins_in;             /* combined construct: ORT_BEGINS_... */
     bool ee_ready;                 /* ee_team_init has been called */
     PS_LINE_ALIGNED struct ort_group *contention;
     uint32_t level, active_level;
@@ -93,6 +97,7 @@ struct ort_team {
         int8_t bind;
     } bound;
     struct ort_icv icv_store;
+    struct ort_loop_desc static_loop; /* with ORT_BEGINS_IN_STATIC */
     struct ort_taskgroup group_store;
     struct ort_tool_team tool;
     _Atomic uint32_t begun; /* (shared) members that have begun; counted under a thread sanitizer alone (team.c) */
@@ -116,6 +121,14 @@ static inline struct ort_thread *ort_self(void)
 }
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }
+
+/* The member goes on to another construct, or its region ends, and it may still be in a loop: a combined construct that a cancellation left has no
+ * end of its own. Gives the slot back, which the team would wait for when the ring comes round. No event: ort_tool_loop_ends. [switches] */
+static inline void ort_loop_abandon(struct ort_thread *t)
+{
+    if (PS_UNLIKELY(t->loop.ws != NULL))
+        ort_loop_leave_slot(t);
+}
 
 /* --- regions --------------------------------------------------------------------------------------------------------------- */
 

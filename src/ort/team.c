@@ -41,6 +41,7 @@ static inline void run_body(struct ort_thread *m)
         ort_tool_member_ends(m);
     } else {
         m->team->fn(m->team->data);
+        ort_loop_abandon(m);
         ort_task_member_end(m);
     }
 }
@@ -125,7 +126,7 @@ void ort_member_begin(struct ort_thread *m)
     ort_task_member_begin(m, team->icv);
     if (PS_UNLIKELY(ort_settings.display_affinity | ort_tool_on()))
         watched_member_begins(m);
-    if (team->begins_in_loop)
+    if (PS_UNLIKELY(team->begins_in != ORT_BEGINS_PLAIN))
         ort_ws_begin_in(m);
 }
 
@@ -292,9 +293,8 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
         team->group = &team->group_store;
         ort_parallel_reduction_start(team->group, region->reductions, n);
     }
-    ps_update(team->begins_in_loop, region->loop != NULL);
-    if (region->loop != NULL)
-        ort_ws_prepare(team, region->loop);
+    uint8_t begins_in = region->loop != NULL ? ort_ws_prepare(team, region->loop) : ORT_BEGINS_PLAIN;
+    ps_update(team->begins_in, begins_in);
     t->open = team;
     if (PS_UNLIKELY(ort_settings.initial.bind != ORT_BIND_FALSE))
         ort_place_bind(team);
@@ -316,10 +316,12 @@ static PS_ALWAYS_INLINE void end(struct ort_team *team)
 {
     struct ort_thread *m = &team->threads[0];
     struct ort_thread *parent = team->parent;
-    if (PS_UNLIKELY(ort_tool_on()))
+    if (PS_UNLIKELY(ort_tool_on())) {
         ort_tool_member_ends(m);
-    else
+    } else {
+        ort_loop_abandon(m);
         ort_task_member_end(m);
+    }
     ort_icv_drop(m->task->icv, m->task);
     if (team->n > 1)
         ee_team_join(&team->ee);

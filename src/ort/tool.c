@@ -258,8 +258,8 @@ void ort_tool_member_begins(struct ort_thread *m)
         task->frame.exit = ort_tool_task(team->parent->task)->frame.enter;
         task->frame.exit_flags = ORT_FRAME_RUNTIME_CFA;
     }
-    if (team->begins_in_loop) {
-        const struct ort_loop_desc *d = &team->ring[team->ws_base % ORT_WS_RING].desc;
+    if (team->begins_in != ORT_BEGINS_PLAIN) {
+        const struct ort_loop_desc *d = ort_ws_begun_in(team);
         ort_tool_loop_begins(m, d->step == 0, d->n, d->sched);
     }
 }
@@ -270,6 +270,7 @@ void ort_tool_member_ends(struct ort_thread *m)
     struct ort_tool_task *task = ort_tool_task(m->task);
     const void *caller = m->id == 0 ? team->tool.caller : NULL;
     bool barrier = team->n > 1;
+    ort_loop_abandon(m);
     if (PS_UNLIKELY(team->tool.farewell) || (team->tool.flags & ORT_TOOL_LEAGUE)) {
         ort_task_member_end(m);
         return;

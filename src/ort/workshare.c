@@ -37,8 +37,20 @@ void ort_ws_fini(struct ort_team *team)
     }
 }
 
+void ort_ws_static(struct ort_thread *t, const struct ort_loop_desc *desc)
+{
+    struct ort_loop *loop = &t->loop;
+    ort_loop_abandon(t);
+    loop->ws = NULL;
+    loop->own = *desc;
+    loop->desc = &loop->own;
+    loop->trip = 0;
+    loop->has_chunk = false;
+}
+
 bool ort_ws_enter(struct ort_thread *t)
 {
+    ort_loop_abandon(t);
     uint32_t s = t->ws_seq++;
     struct ort_workshare *ws = &t->team->ring[s % ORT_WS_RING];
     t->loop.ws = ws;
@@ -103,16 +115,30 @@ void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc,
     ps_store_relaxed(&ws->turn, 0);
 }
 
-void ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc)
+uint8_t ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc)
 {
     uint32_t s = team->ws_base;
+    if (desc->sched == ORT_SCHED_STATIC && !desc->ordered) {
+        team->static_loop = *desc;
+        return ORT_BEGINS_IN_STATIC;
+    }
     struct ort_workshare *ws = &team->ring[s % ORT_WS_RING];
     ort_ws_describe(ws, desc, team->n);
     ps_store_relaxed(&ws->phase, phase(s, READY));
+    return ORT_BEGINS_IN_SLOT;
+}
+
+const struct ort_loop_desc *ort_ws_begun_in(const struct ort_team *team)
+{
+    return team->begins_in == ORT_BEGINS_IN_STATIC ? &team->static_loop : &team->ring[team->ws_base % ORT_WS_RING].desc;
 }
 
 void ort_ws_begin_in(struct ort_thread *t)
 {
+    if (t->team->begins_in == ORT_BEGINS_IN_STATIC) {
+        ort_ws_static(t, &t->team->static_loop);
+        return;
+    }
     uint32_t s = t->ws_seq++;
     t->loop.ws = &t->team->ring[s % ORT_WS_RING];
     t->loop.desc = &t->loop.ws->desc;

@@ -86,8 +86,12 @@ bool ort_ws_enter(struct ort_thread *t);
 void ort_ws_ready(struct ort_thread *t);
 /* The caller needs the slot no more. */
 void ort_ws_leave(struct ort_thread *t);
-/* The parent, before a region is opened whose members begin in a construct. */
-void ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc);
+/* The parent, before a region is opened whose members begin in a construct. ORT_BEGINS_... */
+uint8_t ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc);
+/* What they begin in. */
+const struct ort_loop_desc *ort_ws_begun_in(const struct ort_team *team);
+/* Begins a static loop, which takes no slot. */
+void ort_ws_static(struct ort_thread *t, const struct ort_loop_desc *desc);
 /* A member of such a region, when it begins. */
 void ort_ws_begin_in(struct ort_thread *t);
 /* The block is freed: what its slots keep. */
@@ -123,6 +127,8 @@ bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool
 bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi);
 /* Leaves the loop or sections, without a barrier. */
 void ort_loop_leave(struct ort_thread *t);
+/* The same without a tool's event, where the member is in a slot. */
+void ort_loop_leave_slot(struct ort_thread *t);
 
 /* Sections 1 .. n; 0: none is left. [switches] */
 unsigned ort_sections_start(struct ort_thread *t, unsigned n, const struct ort_loop_extra *extra);

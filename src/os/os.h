@@ -14,10 +14,11 @@ size_t os_page_size(void); /* bytes */
 /* Fresh zeroed memory straight from the system, page-aligned; NULL where none is to be had. Never malloc. */
 void *os_map(size_t bytes);
 void os_unmap(void *p, size_t bytes);
-/* Pages that os_map gave stay in main memory until they are unmapped. ENOMEM, EPERM, EAGAIN: as much may not be locked. */
+/* Pages that os_map gave stay in main memory until they are unmapped. ENOMEM, EPERM, EAGAIN: as much may not be
+ * locked. */
 int os_memory_lock(void *p, size_t bytes);
-/* Pages that os_map gave and nobody has touched go round the memory nodes that the process may use, or to the node of whoever touches
- * them first. A wish: nothing happens where the system does not have it. */
+/* Pages that os_map gave and nobody has touched go round the memory nodes that the process may use, or to the node of
+ * whoever touches them first. A wish: nothing happens where the system does not have it. */
 void os_memory_place(void *p, size_t bytes, bool interleaved);
 
 /* A stack of at least `bytes` usable bytes (rounded up to pages) with one inaccessible guard page below it.
@@ -27,19 +28,22 @@ void os_stack_unmap(void *stack, size_t usable);
 /* Tells the system that the stack's content is not needed below its top `keep` bytes; the mapping stays. */
 void os_stack_idle(void *stack, size_t usable, size_t keep);
 
-/* Bytes of address space that the process may still map (RLIMIT_AS); SIZE_MAX: as many as it likes. Reads a file where it is limited. */
+/* Bytes of address space that the process may still map (RLIMIT_AS); SIZE_MAX: as many as it likes. Reads a file
+ * where it is limited. */
 size_t os_memory_left(void);
 /* Mappings that a process may have (a stack with its guard is two); SIZE_MAX: unknown. Reads a file. */
 size_t os_mappings_max(void);
 
-/* --- kernel threads ------------------------------------------------------------------------------------------------ */
+/* --- kernel threads
+ * ------------------------------------------------------------------------------------------------ */
 
 /* Starts a detached-on-exit kernel thread, all signals blocked in it while start() begins when block_signals is set.
  * EAGAIN where the system refuses one. The handle is for os_thread_join; every started thread must be joined or
  * detached. stack_bytes 0 means the system's default. */
 typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
-/* The calling kernel thread's signal mask is kept; the calling one takes what was kept. One keeper at a time, before the taker is started. */
+/* The calling kernel thread's signal mask is kept; the calling one takes what was kept. One keeper at a time, before
+ * the taker is started. */
 void os_signals_keep(void);
 void os_signals_take(void);
 void os_thread_join(os_thread t);
@@ -55,40 +59,62 @@ struct os_usage {
 int os_thread_usage(int tid, struct os_usage *u);
 /* The processor time alone, up to this moment and without /proc. ESRCH, ENOSYS. */
 int os_thread_cpu_ns(int tid, uint64_t *cpu_ns);
-/* Where the calling kernel thread's own stack begins (its highest address) and how far down it may grow; false: unknown. */
+/* Where the calling kernel thread's own stack begins (its highest address) and how far down it may grow; false:
+ * unknown. */
 bool os_thread_stack(uintptr_t *top, size_t *bytes);
+/* The kernel no longer writes to the area for restartable sequences that the calling kernel thread has registered. */
+void os_rseq_forget(void *area, size_t bytes, unsigned signature);
 /* Copies memory of process `pid` (this one too), without a lock and without a fault: EFAULT, EPERM, ESRCH. */
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes);
 /* How many kernel threads this process has, whoever made them; 0: unknown. */
 unsigned os_count_kernel_threads(void);
+/* The signal mask of the calling kernel thread, as the kernel keeps it. */
+uint64_t os_signal_mask(void);
+void os_set_signal_mask(uint64_t mask);
+/* sigaltstack(2) for the calling kernel thread; 0 or a positive errno value. Both are stack_t; either may be NULL. */
+int os_alternate_stack(const void *stack, void *before);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
+/* As the process's first kernel thread is named now, which a thread of the program's is unless it says otherwise. */
+void os_thread_name_of_process(void);
+/* The list of robust mutexes that the kernel looks through when the calling kernel thread ends; NULL: it cannot be
+ * told. And sets it. */
+void *os_robust_list(void);
+void os_set_robust_list(void *head);
 
-/* Calls fn on kernel thread `tid` of this process, from a signal handler, on the stack that runs there; fn may switch to other stacks and
- * come back on another kernel thread (then it returns true). Only one caller at a time. ESRCH, EBUSY (no signal is free), ENOTSUP. */
+/* Calls fn on kernel thread `tid` of this process, from a signal handler, on the stack that runs there; fn may switch
+ * to other stacks and come back on another kernel thread (then it returns true). Only one caller at a time. ESRCH,
+ * EBUSY (no signal is free), ENOTSUP. */
 typedef bool os_interrupt_fn(void *frame);
 int os_interrupt(int tid, os_interrupt_fn *fn);
-/* For fn: whether the program's own code was interrupted on that stack, or a system call in which the C library waits on its behalf:
- * there, neither the runtime nor the C library is in the middle of anything. */
+/* For fn: whether the program's own code was interrupted on that stack, or a system call in which the C library waits
+ * on its behalf: there, neither the runtime nor the C library is in the middle of anything. */
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes);
+
+/* The caller, a function of the runtime's that answers a call, was called by the program: in no signal handler, and
+ * not by something of the program's that the runtime itself called by name (its malloc) and is in the middle of. */
+bool os_called_by_program(void);
 
 /* For fn: the program's own code was interrupted, on whatever stack: there, the C library has no lock in hand. */
 bool os_interrupted_own_code(const void *frame);
 
-/* Whether address is code of the program's, as far as the last os_interrupt knew: neither the C library's nor the runtime's. */
+/* Whether address is code of the program's, as far as the last os_interrupt knew: neither the C library's nor the
+ * runtime's. */
 bool os_program_code(uintptr_t address);
 
 /* --- loaded objects ---------------------------------------------------------------------------------------------- */
 
-/* dl_iterate_phdr, never in the middle of a fork; false: not done, for in this forked child it would hang (objects.c). visit must not ask again. Whoever visits with a lock in hand that its own
- * fork handler takes calls os_objects_init before it registers that. */
+/* dl_iterate_phdr, never in the middle of a fork; false: not done, for in this forked child it would hang (objects.c).
+ * visit must not ask again. Whoever visits with a lock in hand that its own fork handler takes calls os_objects_init
+ * before it registers that. */
 struct dl_phdr_info;
 void os_objects_init(void);
-/* The names by which loaded objects ask for their libraries, in the order of loading (the program's first), as often as they stand there. In constructors and
- * destructors of libraries only: the dynamic linker, which runs those, is asked without precautions. */
+/* The names by which loaded objects ask for their libraries, in the order of loading (the program's first), as often
+ * as they stand there. In constructors and destructors of libraries only: the dynamic linker, which runs those, is
+ * asked without precautions. */
 void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg);
-/* Between these the runtime loads or unloads an object of its own: no fork in the middle. The caller holds no lock of ours. Whoever forks with
- * handlers of its own calls os_loading_init after it has registered them. */
+/* Between these the runtime loads or unloads an object of its own: no fork in the middle. The caller holds no lock of
+ * ours. Whoever forks with handlers of its own calls os_loading_init after it has registered them. */
 void os_loading_init(void);
 bool os_loading_begin(void); /* false: in this forked child it would hang; nothing begun */
 void os_loading_end(void);
@@ -106,20 +132,23 @@ int os_wake(_Atomic uint32_t *word, int n);
 /* Lets another kernel thread run on this processor. */
 void os_yield(void);
 
-/* --- a fence for everybody ------------------------------------------------------------------------------------------ */
+/* --- a fence for everybody
+ * ------------------------------------------------------------------------------------------ */
 
-/* A sequentially consistent fence in the middle of what each kernel thread of the process does just now. With it one side of a pair needs a
- * compiler barrier only. False: refused, no fence was made. About 2 us; interrupts the others. */
+/* A sequentially consistent fence in the middle of what each kernel thread of the process does just now. With it one
+ * side of a pair needs a compiler barrier only. False: refused, no fence was made. About 2 us; interrupts the others. */
 bool os_fence_all(void);
-/* Whether that is to be had. Cheap; where the library was loaded into a process with several kernel threads one of the first some hundred calls that say no
- * takes some milliseconds to arrange it. */
+/* Whether that is to be had. Cheap; where the library was loaded into a process with several kernel threads one of the
+ * first some hundred calls that say no takes some milliseconds to arrange it. */
 bool os_fence_all_ready(void);
 
-/* --- time ----------------------------------------------------------------------------------------------------------- */
+/* --- time
+ * ----------------------------------------------------------------------------------------------------------- */
 
 uint64_t os_now_ns(void); /* monotonic */
 
-/* --- processors ----------------------------------------------------------------------------------------------------- */
+/* --- processors
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* A set of processors by the system's numbers. */
 #define OS_MAX_CPUS 4096
@@ -143,8 +172,8 @@ int os_affinity_get(struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
 /* The mask that the process had when this library was loaded: what the program was given, whoever is bound since. */
 void os_affinity_at_start(struct os_cpuset *out);
-/* Takes processors away from the process: that mask, and the caller's own, keep what is in `set`. Before anybody has used it. EINVAL: nothing
- * would be left. */
+/* Takes processors away from the process: that mask, and the caller's own, keep what is in `set`. Before anybody has
+ * used it. EINVAL: nothing would be left. */
 int os_affinity_narrow(const struct os_cpuset *set);
 /* CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors rounded up;
  * 0 where there is no limit. Read anew at each call. */
@@ -158,7 +187,8 @@ int os_current_cpu(void);
 /* How often the calling kernel thread has had to leave its processor to another one. */
 uint64_t os_times_preempted(void);
 
-/* --- topology (src/os/topology.c: hwloc when needed; src/os/synthetic: from a string, tests only) -------------------- */
+/* --- topology (src/os/topology.c: hwloc when needed; src/os/synthetic: from a string, tests only)
+ * -------------------- */
 
 /* Levels of sharing, innermost first. A level lists for each of n processors (in the order of os_topology.cpu) the
  * number of the group it is in; groups of a level need not be of equal size, and each level's groups are unions of the
@@ -183,7 +213,8 @@ struct os_topology {
 /* Reads the machine (restricted to the affinity mask of the process at its start). Loads hwloc with dlopen, local
  * symbols only; where it is not to be had the machine is one group and ENOENT is returned with *out still valid. */
 int os_topology_read(struct os_topology *out);
-/* From hwloc's synthetic notation, e.g. "package:2 numa:4 core:8 pu:2". EINVAL with one line where it cannot be read. */
+/* From hwloc's synthetic notation, e.g. "package:2 numa:4 core:8 pu:2". EINVAL with one line where it cannot be
+ * read. */
 int os_topology_synthetic(struct os_topology *out, const char *description);
 void os_topology_free(struct os_topology *t);
 

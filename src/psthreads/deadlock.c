@@ -47,7 +47,7 @@ static bool all_parked(unsigned *carried)
         if (!vp || !ps_load_seq(&vp->attached))
             continue;
         ++*carried;
-        if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1))
+        if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1) && !ps_load_seq(&vp->alone_sleeps))
             return false;
     }
     return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;

@@ -75,7 +75,7 @@ static bool really_stuck(struct vp *vp, unsigned id)
 }
 
 /* What is pinned to a worker's vp is its request to rest (rest.h). */
-static bool root_ready(struct vp *vp) { return ps_load_seq(&vp->pinned) && (vp->is_guest || vp->id == 0); }
+static bool root_ready(struct vp *vp) { return ps_load_seq(&vp->pinned) && vp_is_roots(vp); }
 
 static void look_at(struct vp *vp, unsigned id, struct survey *s)
 {

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "debug_layout.h"
 #include "dump_request.h"
+#include "promote.h"
 #include "psthread.h"
 #include "steal.h"
 #include "vp.h"
@@ -286,6 +287,8 @@ unsigned psthread_num_vps(void)
 #define ORDERS_BYTES(n) ((size_t)(n) * (n) * sizeof(uint16_t))
 static uint16_t *victim_orders; /* of all vps, one behind the other; by the one who prepares them */
 
+bool ps_victims_prepared(void) { return ps_load_relaxed(&victims_prepared); }
+
 void ps_prepare_victims(void)
 {
     uint32_t no = 0;
@@ -360,18 +363,51 @@ int vp_start_spare(void)
     return 0;
 }
 
+struct vp *vp_claim_alone(struct uth_tls *block)
+{
+    struct vp *vp = claim_slot(ps_rt.num_vps);
+    if (!vp)
+        return NULL;
+    vp->tls = NULL;
+    vp->current = NULL;
+    vp->place = 0;
+    ps_store_relaxed(&vp->mail, MAIL_BUSY);
+    ps_store_relaxed(&vp->wake_word, 0);
+    ps_store_relaxed(&vp->pinned, NULL);
+    ps_store_relaxed(&vp->alone_ends, 0);
+    ps_store_relaxed(&vp->alone_sleeps, 0);
+    ps_store_relaxed(&vp->alone_state, PS_ALONE_STARTS);
+    ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    vp->alone_for = block;
+    return vp;
+}
+
+void vp_alone_ended(struct vp *vp)
+{
+    uth_cache_drain(&vp->stacks);
+    vp->alone_for = NULL;
+    vp->slot = NULL;
+    vp->tls = NULL;
+    forget_worker();
+    ps_store_release(&vp->attached, 0);
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here: anybody's now */
+        idle_notify(NULL);
+}
+
 /* See uth.h: a root's stack is the program's, and may be smaller than what members are promised. */
-static uintptr_t root_call_floor(void)
+static void set_root_room(struct uth *native)
 {
     uintptr_t top;
     size_t bytes, promised = ps_rt.stack_size - ps_rt.stack_size / UTH_CALL_SHARE;
+    native->call_floor = native->call_span = 0;
     if (!os_thread_stack(&top, &bytes))
-        return 0;
+        return;
     promised -= promised % 4096; /* the share was rounded up: the promise itself is whole pages */
     if (bytes < promised)
-        return UINTPTR_MAX;
+        return;
     size_t spare = bytes - promised, share = bytes / UTH_CALL_SHARE;
-    return top - (spare > share ? spare : share);
+    native->call_span = spare > share ? spare : share;
+    native->call_floor = top - native->call_span;
 }
 
 struct vp *ps_vp_attach(void)
@@ -399,7 +435,9 @@ struct vp *ps_vp_attach(void)
     if (uth_adopt(&vp->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
     vp->native.vp = vp;
-    vp->native.call_floor = root_call_floor();
+    set_root_room(&vp->native);
+    vp->outer_mask = os_signal_mask();
+    os_affinity_get(&vp->outer_cpus);
     vp->uth = &vp->native;
     ps_thread_init_root(&vp->root, vp, &vp->native);
     vp->current = &vp->root;
@@ -459,7 +497,7 @@ static bool other_roots(const struct vp *self)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
         struct vp *vp = ps_vp_at(id);
-        if (vp != self && !vp->is_spare && ps_load_seq(&vp->attached))
+        if (vp != self && !vp->is_spare && !vp->alone_for && ps_load_seq(&vp->attached))
             return true;
     }
     return false;
@@ -516,11 +554,11 @@ int psthread_finalize(void)
     while (!all_ended()) /* threads whose parents did not wait for them */
         if (!ps_yield())
             os_yield();
-    while (ps_load_acquire(&ps_progress.spares)) /* nothing is left for them */
+    while (ps_load_acquire(&ps_progress.spares) || ps_alone_count() > 0) /* nothing is left for them */
         os_yield();
     for (unsigned i = 0; i < ps_load_acquire(&ps_rt.num_slots); i++) {
         struct vp *other = ps_vp_at(i);
-        if (other != vp && (other->is_guest || other->id == 0) && ps_load_acquire(&other->attached))
+        if (other != vp && vp_is_roots(other) && ps_load_acquire(&other->attached))
             return EBUSY;
     }
     stop_workers();
@@ -571,6 +609,7 @@ void ps_after_fork_in_child(void)
         vp->slab_left = 0;
         vp->searching = false;
         vp->is_spare = false;
+        vp->alone_for = NULL;
         vp->slot = NULL;
         vp->handoff = (struct ps_work){0};
         ps_store_relaxed(&vp->attached, 0);
@@ -592,6 +631,10 @@ void ps_after_fork_in_child(void)
     rest_restart();
     if (self)
         ps_team_after_fork_in_child(self);
+    if (self && self->alone_for) { /* its context is as bound to it as that of a root, or free */
+        self->alone_for = NULL;
+        self->uth->vp = self->uth->stack ? NULL : self;
+    }
     if (self)
         self->is_spare = false; /* nothing starves here, and the monitor knows nothing of it: a carrier as any other */
     if (self && !self->is_guest &&

@@ -36,6 +36,7 @@
 #include "team.h"
 
 #include "check.h"
+#include "promote.h"
 #include "race.h"
 #include "vp.h"
 
@@ -269,7 +270,11 @@ static void enter_member_tls(struct vp *vp, struct ps_member *m)
         m->tls = vp_new_tls(vp);
     else
         uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
-    if (m->tls)
+    if (!m->tls)
+        return;
+    if (PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL || ps_load_relaxed(&ps_promotes_all)))
+        ps_promote_again(m->tls);
+    else
         vp_enter_tls(vp, m->tls);
 }
 
@@ -284,11 +289,11 @@ static PS_NOINLINE void call_told(struct ps_member *m, struct vp *vp, void (*fn)
     san_fiber_leave(outer);
 }
 
-/* Calls a function of the core's in the name of m, which is current on vp. */
-static inline void call_as(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m))
+/* Calls a function of the core's in the name of m, which is current. */
+static inline void call_as(struct ps_member *m, void (*fn)(struct ps_member *m))
 {
     if (san_any())
-        call_told(m, vp, fn);
+        call_told(m, ps_vp(), fn);
     else
         fn(m);
 }
@@ -304,8 +309,10 @@ static bool offer_identity(struct ps_team *team, struct ps_member *m, uint32_t c
 
 static void leave_member_tls(struct uth_tls *before)
 {
-    if (ps_tls_on())
-        vp_enter_tls(ps_vp(), before);
+    if (!ps_tls_on())
+        return;
+    ps_go_home(before);
+    vp_enter_tls(ps_vp(), before);
 }
 
 /* Looks for tasks in the name of m, whose body has returned, and whose unit is off `left`: one that is made ready in this moment must not be
@@ -327,7 +334,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
         }
         if (ps_tls_on())
             enter_member_tls(vp, m);
-        call_as(m, vp, team->ops->assist);
+        call_as(m, team->ops->assist);
         leave_member_tls(before); /* an assistant would enter the same block */
     } while (!offer_identity(team, m, calls));
 }
@@ -338,7 +345,7 @@ static PS_ALWAYS_INLINE void run_member(struct vp *vp, struct ps_team *team, str
     struct uth_tls *before = vp->tls;
     if (ps_tls_on())
         enter_member_tls(vp, m);
-    call_as(m, vp, team->ops->body);
+    call_as(m, team->ops->body);
     leave_member_tls(before);
     ps_store_release(&m->done_in, team->region); /* fenced by what follows: a claim, or `left` */
 }
@@ -467,7 +474,7 @@ static bool spin_for_members(struct ps_team *team, unsigned limit)
 static void look_and_leave(struct ps_member *m)
 {
     m->calls_seen = ps_load_seq(&m->team->calls);
-    call_as(m, ps_vp(), m->team->ops->assist);
+    call_as(m, m->team->ops->assist);
     leave_member_tls(NULL);
 }
 
@@ -477,7 +484,7 @@ static void *late_main(void *arg)
     struct ps_member *m = arg;
     if (ps_tls_on())
         enter_member_tls(ps_vp(), m);
-    call_as(m, ps_vp(), m->team->ops->body);
+    call_as(m, m->team->ops->body);
     end_in_two_steps(m->team);
     ps_sub_seq(&m->team->left, 1);
     look_and_leave(m);
@@ -638,7 +645,7 @@ static inline void join(struct vp *vp, struct ps_team *team)
 {
     struct ps_member *self = ps_team_member(team, 0);
     /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. */
-    bool room = (uintptr_t)__builtin_frame_address(0) >= vp->uth->call_floor &&
+    bool room = uth_has_room(vp->uth, __builtin_frame_address(0)) &&
                 !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
     ps_store_release(&self->done_in, team->region);
     if (PS_LIKELY(room)) {

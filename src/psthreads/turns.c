@@ -66,8 +66,6 @@ static void let_go(struct vp *vp, uint64_t now)
         os_wake(&vp->turn, 1);
 }
 
-static bool is_root(const struct vp *vp) { return !vp->is_spare && (vp->is_guest || vp->id == 0); }
-
 /* One of many spinners gets little of a processor, or none in one window: then it is asked whether it sleeps. */
 static bool wants_processor(int tid, uint64_t used_ns, uint64_t window)
 {
@@ -94,9 +92,9 @@ static void count(struct vp *vp, uint64_t window, uint64_t now, struct crowd *c)
     if (!wants)
         return;
     c->wanting++;
-    c->roots += is_root(vp);
-    c->teams |= moved || !is_root(vp) || ps_load_relaxed(&vp->turn) == INSIDE;
-    if (is_root(vp) && ps_load_relaxed(&vp->turn) == FREE && now - seen[id].since_ns >= TURN_NS && c->n < ROOTS_MAX)
+    c->roots += vp_is_roots(vp);
+    c->teams |= moved || !vp_is_roots(vp) || ps_load_relaxed(&vp->turn) == INSIDE;
+    if (vp_is_roots(vp) && ps_load_relaxed(&vp->turn) == FREE && now - seen[id].since_ns >= TURN_NS && c->n < ROOTS_MAX)
         c->candidate[c->n++] = vp;
 }
 

@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "patience.h"
+#include "promote.h"
 #include "psthread.h"
 #include "race.h"
 
@@ -104,8 +105,10 @@ struct vp *vp_end_tls(struct vp *vp)
     if (!tls)
         return vp;
     uth_tls_end(tls);
+    ps_go_home(NULL);
     vp = ps_vp();
     vp_enter_tls(vp, NULL);
+    ps_retire_alone(tls);
     vp->held = true; /* as above: it may start a kernel thread, and wait for its end */
     __asm__ volatile("" ::: "memory");
     uth_tls_put(tls);
@@ -160,6 +163,28 @@ static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthr
 {
     vp_follow(vp, t);
     return vp_resume_here(vp, from, t, dying);
+}
+
+void vp_run_alone(struct vp *vp, struct psthread *t)
+{
+    t->uth->tls = vp->alone_for;
+    vp->tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
+    vp_resume(vp, &vp->native, t, false);
+    vp->current = NULL;
+}
+
+/* As vp_leave, but that the thread pointer stays: on its native stack too this kernel thread is the thread's, for whoever sends it a signal. */
+void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls)
+{
+    struct uth_tls *block = vp->tls;
+    vp->left_uth = context;
+    vp->left_dies = false;
+    vp->uth = &vp->native;
+    context->tls = tls;
+    if (block != vp->alone_for) /* that of a thread that was called on it */
+        vp_enter_tls(vp, vp->alone_for);
+    vp = uth_switch(context, &vp->native, vp, false);
+    vp_arrived(vp, context);
 }
 
 static void loop_entry(void *transfer, void *arg)
@@ -496,7 +521,14 @@ static struct ps_work find_work(struct vp *vp)
         w = search(vp);
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
             break;
-        ps_prepare_victims();
+        if (PS_UNLIKELY(!ps_victims_prepared())) {
+            /* It calls functions of the C library, which may wait for a lock that somebody holds who is ready: so it does
+             * not count as one who would take work meanwhile. */
+            idle_search_end(vp);
+            ps_prepare_victims();
+            idle_search_begin(vp);
+            continue;
+        }
         sleep_and_learn(vp);
     }
     idle_search_end(vp);
@@ -527,12 +559,15 @@ static void vp_run_fresh(struct vp *vp, struct psthread *t)
     bool own_tls = ps_tls_on() && !(t->flags & PS_T_MEMBER); /* an assistant enters its member's */
     if (own_tls)
         vp_enter_tls(vp, vp_new_tls(vp));
+    bool promoted = own_tls && PS_UNLIKELY(ps_load_relaxed(&ps_promotes_all));
     t->uth = vp->uth;
     t->vp = vp;
     ps_store_relaxed(&t->state, PS_RUNNING);
     vp->current = t;
     vp_tick(vp);
     vp_follow(vp, t);
+    if (promoted)
+        ps_promote_again(vp->tls);
     void *result =
         PS_UNLIKELY(uth_sanitizers != 0) && !(t->flags & PS_T_MEMBER) ? call_with_fiber(vp, t) : t->fn(t->arg);
     vp = ps_thread_end_keys(ps_vp(), t);
@@ -699,11 +734,22 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     wait->thread = self;
     wait->object = object;
     wait->kind = kind;
+    if (PS_UNLIKELY(vp->alone_for != NULL)) {
+        ps_wait_alone(vp, self);
+        wait->thread = NULL;
+        return;
+    }
     leave_waiters(vp);
     struct ps_work w = take_own(vp);
     if (PS_LIKELY(ps_work_thread(w) != self)) /* else: readied before it left */
         vp_switch_away(vp, self, w, true);
     wait->thread = NULL;
+}
+
+void vp_leave_bound(struct vp *vp, struct psthread *self)
+{
+    leave_waiters(vp);
+    vp_switch_away(vp, self, take_own(vp), true);
 }
 
 static inline bool is_teammate(const struct psthread *t, const struct ps_team *team)
@@ -746,6 +792,8 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
     struct ps_work w = PS_NO_WORK;
+    if (PS_UNLIKELY(vp->alone_for != NULL)) /* what is in its queue is for others */
+        return ps_team_barrier_count(vp, team, m, phase, calls);
     if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))
         ps_store_seq(&team->batched, 1);
     ps_spin_lock(&vp->queue.lock);
@@ -817,6 +865,10 @@ void ps_ready(struct psthread *t, enum ps_end end)
         return;
     }
     ps_store_seq(&bound->pinned, t);
+    if (PS_UNLIKELY(bound->alone_for != NULL)) {
+        ps_wake_alone(bound);
+        return;
+    }
     idle_wake_this(bound);
     progress_arm_for_root();
 }
@@ -835,7 +887,7 @@ static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
 static inline bool yield(void)
 {
     struct vp *vp = carried_now();
-    if (!vp || !vp->current || (vp->current->flags & PS_T_NOSTACK))
+    if (!vp || !vp->current || (vp->current->flags & PS_T_NOSTACK) || PS_UNLIKELY(vp->alone_for != NULL))
         return false;
     struct psthread *self = vp->current;
     leave_waiters(vp);

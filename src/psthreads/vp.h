@@ -1,9 +1,9 @@
 /* Virtual processors and the runtime they make up.
  *
- * A vp is carried by one kernel thread: a worker that the library starts at the first need, or a root's own. Slots
- * 0 .. num_vps-1 are the regular ones (0 for the first root, the rest workers); slots from num_vps on are guests: one for each
- * further kernel thread that uses the library, recycled when it ends. Slots are never freed before psthread_finalize, so that a
- * pointer to a vp may be looked through at any time.
+ * A vp is carried by one kernel thread: a worker that the library starts at the first need, or a root's own. Slots 0
+ * .. num_vps-1 are the regular ones (0 for the first root, the rest workers); slots from num_vps on are guests: one
+ * for each further kernel thread that uses the library, recycled when it ends. Slots are never freed before
+ * psthread_finalize, so that a pointer to a vp may be looked through at any time.
  *
  * Switching. Every switch goes through vp_leave; what must happen on the other side (the left uth's context is saved;
  * a dead uth goes to the cache) is done by vp_arrived. */
@@ -33,8 +33,9 @@ static inline struct psthread *ps_work_thread(struct ps_work w) { return w.id ? 
 static inline struct ps_team *ps_work_team(struct ps_work w) { return w.id ? w.what : NULL; }
 static inline struct ps_work ps_work_of(struct psthread *t) { return (struct ps_work){.what = t}; }
 
-/* Mailbox: MAIL_BUSY, MAIL_IDLE, or a team and a member number. The vp sets IDLE when it has nothing to do and takes it back by
- * compare-and-swap; a parent that opens an outermost region replaces IDLE by its message, and may take that back. */
+/* Mailbox: MAIL_BUSY, MAIL_IDLE, or a team and a member number. The vp sets IDLE when it has nothing to do and takes
+ * it back by compare-and-swap; a parent that opens an outermost region replaces IDLE by its message, and may take that
+ * back. */
 #define MAIL_BUSY ((uint64_t)0)
 #define MAIL_IDLE ((uint64_t)1)
 
@@ -51,7 +52,8 @@ static inline struct ps_team *ps_mail_team(uint64_t mail)
 }
 static inline unsigned ps_mail_id(uint64_t mail) { return (unsigned)(mail & (PS_MAIL_MAX_ID - 1)); }
 
-/* Members of one team that have arrived at its barrier on this vp, while others of the team run there: team_barrier.c. */
+/* Members of one team that have arrived at its barrier on this vp, while others of the team run there:
+ * team_barrier.c. */
 struct ps_waiters {
     _Atomic uint32_t count; /* in list, and root */
     uint32_t uncounted;     /* of them, whose arrival the team does not know yet */
@@ -67,6 +69,9 @@ enum { PS_KEEPS_NOTHING, PS_KEEPS_ALL, PS_KEEPS_CALLED_OFF };
 /* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. */
 enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 
+/* Of a kernel thread that carries one thread alone, in its vp's alone_state. */
+enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
+
 struct vp {
     /* line 0, 1: the vp's own */
     struct psthread *current; /* NULL while its loop looks for work */
@@ -80,6 +85,8 @@ struct vp {
     bool is_spare;        /* carried by a kernel thread of the monitor's */
     bool by_monitor;      /* the monitor has started its kernel thread; written before that begins */
     uint64_t patience_ns; /* how long it searches before it parks (patience.h); owner only */
+    struct uth_tls
+        *alone_for; /* it carries this thread and nothing else (promote.h); NULL: any. Constant while attached */
     bool held;      /* the runtime goes on with this vp after calling what the program may have replaced (malloc) */
     bool searching; /* counted in idle's searching; owner only (the waker counts for a parked one) */
     unsigned id;
@@ -107,6 +114,13 @@ struct vp {
     os_thread kernel_thread;           /* workers */
     struct os_cpuset own_mask;         /* with place: its kernel thread's mask of before */
     uintptr_t detour_from;             /* preempt.c: of a thread on its way to give way */
+    /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are promoted on it. One that
+     * carries a thread alone: what it begins with. */
+    uint64_t outer_mask;
+    struct os_cpuset outer_cpus;
+    struct vp *home, *came_from;       /* promote.c: of the context that it carries alone; owner only */
+    _Atomic uint32_t alone_state, alone_ends; /* promote.c: PS_ALONE_..., the kernel thread's; 1: it is to end */
+    _Atomic uint32_t alone_sleeps;            /* promote.c: written by the kernel thread; for deadlock.c */
 
     PS_LINE_ALIGNED struct ps_queue queue;
     struct ps_waiters waiters; /* guarded by the queue's lock; count is looked at without it */
@@ -130,8 +144,9 @@ struct vp {
     _Atomic uint32_t started;
     _Atomic uint32_t kept_regions; /* that its root has kept (crumbs.h): written by the vp, read by those who peek */
 
-    /* Read in every search of others, hence on a line that seldom changes: PS_KEEPS_... Set by its root, at an outermost region's start; to
-     * CALLED_OFF by a thief. Relaxed: it says where to look less often, not what is there. */
+    /* Read in every search of others, hence on a line that seldom changes: PS_KEEPS_... Set by its root, at an
+     * outermost region's start; to CALLED_OFF by a thief. Relaxed: it says where to look less often, not what is
+     * there. */
     PS_LINE_ALIGNED _Atomic uint32_t keeps;
 };
 
@@ -178,6 +193,21 @@ struct vp *ps_vp(void);
 /* The same, attaching a root at need. */
 struct vp *ps_vp_attach(void);
 
+/* The regular and guest vps that run whatever is ready, each its own root if it has one. */
+static inline bool vp_is_roots(const struct vp *vp)
+{
+    return !vp->is_spare && !vp->alone_for && (vp->is_guest || vp->id == 0);
+}
+
+/* Between these two a vp that carries a thread alone runs it: t, whose context is bound to vp, from vp's native stack;
+ * back to that one, where the context gets the block `tls` to go on with, and whose it is from then on is the caller's
+ * to have published. The latter returns on another vp. */
+void vp_run_alone(struct vp *vp, struct psthread *t);
+void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls);
+/* The running thread leaves vp, which goes on with what else is ready; its context is bound to another vp, and
+ * published there. */
+void vp_leave_bound(struct vp *vp, struct psthread *self);
+
 /* Something ready in the vp's own reach: pinned context, then the front of its queue, then of its places'. */
 struct ps_work vp_take_own(struct vp *vp);
 struct ps_work vp_take_front(struct ps_queue *q);
@@ -192,15 +222,17 @@ PS_NORETURN void vp_loop(struct vp *vp, struct uth *self);
 /* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */
 PS_NORETURN void vp_abandon(struct vp *vp);
 
-/* self, which runs on vp and is not bound to it, goes back to its queue, and the vp's own root runs; false: that is not ready. */
+/* self, which runs on vp and is not bound to it, goes back to its queue, and the vp's own root runs; false: that is
+ * not ready. */
 bool vp_give_way_to_root(struct vp *vp, struct psthread *self);
 
-/* The vp's loop is about to look for work and has none at hand: mail may come from now on. Before a member is counted out, so that the
- * parent's next region finds the mailbox open. */
+/* The vp's loop is about to look for work and has none at hand: mail may come from now on. Before a member is counted
+ * out, so that the parent's next region finds the mailbox open. */
 void vp_offer(struct vp *vp);
 
-/* ps_team_barrier_meet where members share vps: the member joins the waiters of its vp, and the thread that the vp would run next runs, if that is of
- * the same team and `calls` has not changed; else as ps_team_barrier_count. May switch. */
+/* ps_team_barrier_meet where members share vps: the member joins the waiters of its vp, and the thread that the vp
+ * would run next runs, if that is of the same team and `calls` has not changed; else as ps_team_barrier_count. May
+ * switch. */
 enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls);
 static inline bool vp_root_wanted(struct vp *vp)
 {
@@ -216,31 +248,35 @@ void vp_enqueue_global(struct ps_item *item, enum ps_end end);
 
 /* Runs the destructors of t's keys: while it is still in its thread-local block. May switch; returns the vp. */
 struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
-/* A member's identity ends, in the name of which the caller waits for threads that it has made, and runs its keys' destructors. May switch. */
+/* A member's identity ends, in the name of which the caller waits for threads that it has made, and runs its keys'
+ * destructors. May switch. */
 void ps_thread_end_member(struct psthread *t);
-/* Ends thread t, which runs on this vp: called by the loop when its function has returned. May switch (destructors; children of a
- * descriptor that is the user's); returns the vp. */
+/* Ends thread t, which runs on this vp: called by the loop when its function has returned. May switch (destructors;
+ * children of a descriptor that is the user's); returns the vp. */
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
-/* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last looked less
- * than PS_RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads meanwhile is not ordered
- * with the region anyway. Returns what the cycle counter said. */
+/* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last
+ * looked less than PS_RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads
+ * meanwhile is not ordered with the region anyway. Returns what the cycle counter said. */
 uint64_t ps_recheck_tls(struct vp *vp);
 #define PS_RECHECK_NS 4000
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
 /* The root's kernel thread ends: its descriptor is given up. */
 void ps_thread_end_root(struct psthread *t);
 
-/* Thread-local blocks (uth/tls.h). vp enters a block, or with NULL its kernel thread's own; the current vp is written anew there. */
+/* Thread-local blocks (uth/tls.h). vp enters a block, or with NULL its kernel thread's own; the current vp is
+ * written anew there. */
 void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
 static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
 /* A block for a thread that begins on the uth that runs now; NULL where there is no memory for one: said once. */
 struct uth_tls *vp_new_tls(struct vp *vp);
 /* One for a thread that is to begin some time; NULL: none, and nobody is told. */
 struct uth_tls *vp_try_tls(struct vp *vp);
-/* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns the vp. */
+/* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns
+ * the vp. */
 struct vp *vp_end_tls(struct vp *vp);
 
-/* The errno that a thread without a block of its own shares with all that run on vp: to be kept over what may switch. */
+/* The errno that a thread without a block of its own shares with all that run on vp: to be kept over what may
+ * switch. */
 static inline int vp_errno(const struct vp *vp) { return *vp->own_errno; }
 static inline void vp_set_errno(struct vp *vp, int value)
 {
@@ -273,9 +309,10 @@ void ps_describe_current(char *buf, size_t bytes);
 /* runtime.c */
 /* Gives every regular vp its visiting order, once; reads the topology: called by a vp that has nothing else to do. */
 void ps_prepare_victims(void);
+bool ps_victims_prepared(void);
 void ps_descriptors_release_all(void);
-/* Stops the workers and gives idle stacks back; they start again at need. Where other roots are about, which may be in regions, the caller's
- * stacks only. Caller: a root outside of every region. */
+/* Stops the workers and gives idle stacks back; they start again at need. Where other roots are about, which may be in
+ * regions, the caller's stacks only. Caller: a root outside of every region. */
 void ps_quiesce(void);
 /* Joins and forgets everything but the calling kernel thread: in a forked child. */
 void ps_after_fork_in_child(void);
@@ -285,5 +322,8 @@ int vp_start_worker(struct vp *vp);
 void *vp_worker_main(void *arg);
 /* A guest vp carried by a new kernel thread, for the monitor. */
 int vp_start_spare(void);
+/* A guest vp for a kernel thread that will carry block's thread alone; NULL: there are too many. And back. */
+struct vp *vp_claim_alone(struct uth_tls *block);
+void vp_alone_ended(struct vp *vp);
 
 #endif

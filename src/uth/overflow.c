@@ -76,7 +76,7 @@ void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, co
 void uth_overflow_thread_init(void)
 {
     stack_t present;
-    if (alternate.stack != NULL || sigaltstack(NULL, &present) != 0 || !(present.ss_flags & SS_DISABLE))
+    if (alternate.stack != NULL || os_alternate_stack(NULL, &present) != 0 || !(present.ss_flags & SS_DISABLE))
         return;
     size_t frame = getauxval(AT_MINSIGSTKSZ); /* the processor's vector state decides; 0 on old kernels */
     size_t bytes = (frame < MINSIGSTKSZ ? (size_t)MINSIGSTKSZ : frame) + HANDLER_BYTES;
@@ -84,7 +84,7 @@ void uth_overflow_thread_init(void)
     if (stack == NULL)
         return;
     stack_t ours = {.ss_sp = stack, .ss_size = bytes};
-    if (sigaltstack(&ours, NULL) != 0) {
+    if (os_alternate_stack(&ours, NULL) != 0) {
         os_unmap(stack, bytes);
         return;
     }
@@ -92,12 +92,15 @@ void uth_overflow_thread_init(void)
     alternate.bytes = bytes;
 }
 
+bool uth_overflow_is_ours(const void *stack) { return stack != NULL && stack == alternate.stack; }
+
 void uth_overflow_thread_fini(void)
 {
     if (alternate.stack == NULL)
         return;
     stack_t present, none = {.ss_flags = SS_DISABLE};
-    if (sigaltstack(NULL, &present) == 0 && present.ss_sp == alternate.stack && sigaltstack(&none, NULL) != 0)
+    if (os_alternate_stack(NULL, &present) == 0 && present.ss_sp == alternate.stack &&
+        os_alternate_stack(&none, NULL) != 0)
         return; /* it runs on it right now: leaving it is a leak, unmapping it a crash */
     os_unmap(alternate.stack, alternate.bytes);
     alternate.stack = NULL;

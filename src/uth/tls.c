@@ -41,8 +41,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* __rseq_size and __rseq_offset are public since glibc 2.35; before, no area is registered. */
 #if defined(__has_include)
@@ -75,11 +73,10 @@ struct dtv_entry {
 #define UTH_TLS_IDLE_NS UINT64_C(30000000000)
 #endif
 
-enum { UNKNOWN, OFF, AVAILABLE, ON }; /* AVAILABLE: works here, not wanted so far */
-static _Atomic int status;            /* written under init_lock; ON is a release: the layout is written before */
+enum { UNKNOWN, OFF, ON };
+static _Atomic int status; /* written under init_lock; ON is a release: the layout is written before */
 static struct ps_spin init_lock, lock;
 static struct uth_tls_layout layout;
-static enum uth_tls_mode wanted;
 static _Atomic unsigned long long objects_seen; /* at the last look; written under init_lock */
 static struct uth_tls_segment segments[UTH_TLS_MAX_SEGMENTS];
 static unsigned num_segments;
@@ -89,9 +86,13 @@ static struct ps_list free_list = {&free_list, &free_list}; /* put last, taken f
 static unsigned free_count, times_put;
 static uint64_t clock_ns; /* of the last look */
 static _Atomic unsigned made;
+static bool numbered; /* set before the first block is made */
+static _Atomic uint32_t last_number;
+
+/* In each block: which one it is. */
+static __thread struct uth_tls *current_block __attribute__((tls_model("initial-exec")));
 
 bool uth_tls_enabled(void) { return ps_load_acquire(&status) == ON; }
-bool uth_tls_possible(void) { return ps_load_acquire(&status) >= AVAILABLE; }
 
 /* --- making blocks --- */
 
@@ -100,6 +101,50 @@ static char *descriptor_of(const struct uth_tls *tls) { return (char *)tls->tp +
 static struct dtv_entry **dtv_of(const struct uth_tls *tls)
 {
     return (struct dtv_entry **)((char *)tls->tp + DTV_FROM_TP);
+}
+
+void uth_tls_number_blocks(void) { numbered = true; }
+
+static int next_number(void)
+{
+    uint32_t most = 0x3fffffff - UTH_TLS_FIRST_NUMBER; /* FUTEX_TID_MASK */
+    return (int)(UTH_TLS_FIRST_NUMBER + ps_add_relaxed(&last_number, 1) % most);
+}
+
+PS_NOINLINE struct uth_tls *uth_tls_current(void)
+{
+    struct uth_tls *tls = current_block;
+    __asm__ volatile("" : "+r"(tls));
+    return tls;
+}
+
+static struct uth_tls **current_in(void *tp)
+{
+    ptrdiff_t from_tp = (char *)&current_block - (char *)cpu_get_tp();
+    return (struct uth_tls **)(void *)((char *)tp + from_tp);
+}
+
+struct uth_tls *uth_tls_of(uintptr_t pthread)
+{
+    if (!numbered || ps_load_acquire(&status) != ON)
+        return NULL;
+    /* A kernel thread has NULL there. */
+    return *current_in((char *)pthread - layout.descriptor_from_tp);
+}
+
+void *uth_tls_robust_list(struct uth_tls *tls)
+{
+    return layout.robust != 0 ? descriptor_of(tls) + layout.robust : NULL;
+}
+
+void uth_tls_pose_as(struct uth_tls *tls, int tid) { *tls->tid = tid != 0 ? tid : tls->number; }
+
+void uth_tls_visit(void (*visit)(struct uth_tls *tls))
+{
+    ps_spin_lock(&lock);
+    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all)
+        visit(tls);
+    ps_spin_unlock(&lock);
 }
 
 /* The descriptor as of a thread that begins, in front of or around what the dynamic linker keeps there. */
@@ -112,6 +157,12 @@ static void write_descriptor(struct uth_tls *tls)
         *(uintptr_t *)(void *)(descriptor + layout.own_pointer[i]) += (uintptr_t)descriptor;
     *dtv_of(tls) = dtv;
     tls->tid = (int *)(void *)(descriptor + layout.tid);
+    if (layout.resolver != 0)
+        *(void **)(void *)((char *)tls->tp + layout.resolver_pointer_from_tp) = descriptor + layout.resolver;
+    tls->number = numbered ? next_number() : 0;
+    *tls->tid = tls->number;
+    *current_in(tls->tp) = tls;
+    ps_store_relaxed(&tls->alone, NULL);
 #ifdef RSEQ_SIG
     if (__rseq_size != 0) {
         /* Not registered: the C library asks the kernel for the processor's number instead. */
@@ -328,9 +379,16 @@ void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes)
     *(size_t *)(void *)(descriptor_of(tls) + layout.stack_size) = bytes;
 }
 
+void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes)
+{
+    *stack = *(void **)(void *)(descriptor_of(tls) + layout.stack_base);
+    *bytes = *(size_t *)(void *)(descriptor_of(tls) + layout.stack_size);
+}
+
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
 {
-    *tls->tid = tid;
+    if (!numbered)
+        *tls->tid = tid;
     tls->carrier = carrier;
     tls->carrier_tid = tid;
     cpu_set_tp(tls->tp);
@@ -396,21 +454,18 @@ static void initialise_new_segments(void)
 
 bool uth_tls_recheck(void)
 {
-    int known = ps_load_acquire(&status);
-    if (known != AVAILABLE && known != ON)
+    if (ps_load_acquire(&status) != ON)
         return false;
     unsigned long long loaded = uth_tls_objects_loaded();
     if (PS_LIKELY(loaded == ps_load_relaxed(&objects_seen)) || loaded == 0)
-        return known == ON;
+        return true;
     ps_spin_lock(&init_lock);
     ps_store_relaxed(&objects_seen, loaded);
-    if (ps_load_relaxed(&status) == AVAILABLE && wanted == UTH_TLS_AUTO && uth_tls_objects_wanted())
-        ps_store_release(&status, ON);
     ps_spin_lock(&lock);
     initialise_new_segments();
     ps_spin_unlock(&lock);
     ps_spin_unlock(&init_lock);
-    return uth_tls_enabled();
+    return true;
 }
 
 /* --- a block is tried before anybody relies on it --- */
@@ -430,22 +485,24 @@ PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void 
         return "thread-local variables do not have their initial values";
     probe = 1;
     errno = ERANGE;
+    memory = malloc(100);
+    if (memory == NULL)
+        return "malloc does not work";
+    free(memory);
     int error = pthread_mutex_lock(&mutex);
     error |= pthread_mutex_lock(&mutex);
     error |= pthread_mutex_unlock(&mutex);
     error |= pthread_mutex_unlock(&mutex);
     if (error != 0)
         return "mutexes do not work";
+    if (numbered) /* who numbers blocks answers that */
+        return NULL;
     if (pthread_getattr_np(pthread_self(), &attr) != 0)
         return "pthread_getattr_np does not work";
     pthread_attr_getstack(&attr, &told, &told_bytes);
     pthread_attr_destroy(&attr);
     if (told != stack || told_bytes != bytes)
         return "pthread_getattr_np does not tell the stack";
-    memory = malloc(100);
-    if (memory == NULL)
-        return "malloc does not work";
-    free(memory);
     return NULL;
 }
 
@@ -507,7 +564,6 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
     ps_spin_lock(&init_lock);
     if (ps_load_relaxed(&status) == UNKNOWN) {
         int next = OFF;
-        wanted = mode;
         if (mode != UTH_TLS_NEVER) {
             ps_store_relaxed(&objects_seen, uth_tls_objects_loaded());
             num_segments = uth_tls_objects_static(segments);
@@ -515,7 +571,7 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
             const char *why = find_out_patiently(&refused, &sanitized);
             bool needed = mode == UTH_TLS_ALWAYS || uth_tls_objects_wanted();
             if (why == NULL)
-                next = needed ? ON : AVAILABLE;
+                next = ON;
             else if (verbose || mode == UTH_TLS_ALWAYS || sanitized || (needed && refused))
                 ps_warn("user-level threads share their kernel thread's thread-local storage: %s", why);
             ps_store_relaxed(&uth_tls_missing, why != NULL && needed && refused);
@@ -542,14 +598,18 @@ void uth_tls_after_fork_in_child(void *carrier)
 {
     /* The C library counts the arenas of threads that are gone as nobody's: who went on with such a cache, or gave one back, would
      * count one too few. They are lost to the child, as with kernel threads. */
-    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all)
+    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all) {
+        ps_store_relaxed(&tls->alone, NULL);
         if (tls->tp != cpu_get_tp())
             tls->emptied = true;
+        else
+            tls->number = *tls->tid; /* fork has written the child's there */
+    }
 #ifdef RSEQ_SIG
     /* The kernel goes on writing the processor's number to where the carrier registered it: memory of a stack that the C
      * library counts as free from now on, where the carrier is not the initial thread. */
     if (carrier != NULL && cpu_get_tp() != carrier && __rseq_size != 0)
-        syscall(SYS_rseq, (char *)carrier + __rseq_offset, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+        os_rseq_forget((char *)carrier + __rseq_offset, sizeof(struct rseq), RSEQ_SIG);
 #else
     (void)carrier;
 #endif

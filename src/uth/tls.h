@@ -1,29 +1,42 @@
-/* Thread-local blocks: native thread-local storage (__thread, thread_local, threadprivate, errno, POSIX keys) that belongs to a
- * user-level thread and not to the kernel thread that carries it.
+/* Thread-local blocks: native thread-local storage (__thread, thread_local, threadprivate, errno, POSIX keys) that
+ * belongs to a user-level thread and not to the kernel thread that carries it.
  *
- * A block is what the dynamic linker gives a new kernel thread: an instance of every loaded object's TLS segment, and the C
- * library's descriptor of the thread (what pthread_self() points to), addressed by the thread pointer. While a
+ * A block is what the dynamic linker gives a new kernel thread: an instance of every loaded object's TLS segment, and
+ * the C library's descriptor of the thread (what pthread_self() points to), addressed by the thread pointer. While a
  * user-level thread with a block runs, the thread pointer of its kernel thread is the block's.
  *
  * Life: uth_tls_get -> (uth_tls_enter ... uth_tls_leave)* -> uth_tls_enter, uth_tls_end, uth_tls_leave -> uth_tls_put.
- * A block from uth_tls_get has initial values everywhere, as a new thread's; between enter and leave of different kernel
- * threads it keeps its values. It is entered by one kernel thread at a time; who enters it has acquired what the last one
- * released (the upper room's hand-over of the thread).
+ * A block from uth_tls_get has initial values everywhere, as a new thread's; between enter and leave of different
+ * kernel threads it keeps its values. It is entered by one kernel thread at a time; who enters it has acquired what
+ * the last one released (the upper room's hand-over of the thread).
  *
  * What the caller must know:
- * - Native thread-local variables of the runtime itself are switched as well: after uth_tls_enter and uth_tls_leave the current
- *   vp (and the like) must be written anew, and no address of such a variable kept across them. A block that the same carrier enters again
+ * - Native thread-local variables of the runtime itself are switched as well: after uth_tls_enter and uth_tls_leave
+ *   the current
+ *   vp (and the like) must be written anew, and no address of such a variable kept across them. A block that the same
+ *   carrier enters again
  *   still has what was written then.
- * - Between enter and leave the C library takes the carrier's thread id for the thread's. A recursive, error-checking, robust or priority-inheriting
- *   mutex that a thread holds while it changes carriers is thereby lost; every other lock of the C library is by address.
- * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64 any):
+ * - To the C library the thread has a number of its own, which no kernel thread has (uth_tls_number_blocks): what it
+ *   compares (owners of mutexes, of
+ *   rwlocks, of streams, of the dynamic linker's lock) is right wherever the thread runs. What it hands on to the
+ *   kernel is not: whoever numbers
+ *   blocks answers those calls in the C library's place. Where nobody does, the number is the carrier's.
+ * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64
+ *   any):
  *   blocks that exist get its initial values at the next uth_tls_recheck, so one belongs at the start of every region.
  * - The C library does not list blocks: gdb's "info threads" and setxid see kernel threads alone, as they should.
  *
- * Cost: enter again and leave, the thread pointer's write; enter, two stores more; get from the cache, the copy of the initial values. */
+ * Cost: enter again and leave, the thread pointer's write; enter, two stores more; get from the cache, the copy of the
+ * initial values. */
 #ifndef PS_UTH_TLS_H
 #define PS_UTH_TLS_H
 
+#ifndef __cplusplus
+#include "atomic.h"
+#define UTH_ATOMIC(type) _Atomic(type)
+#else
+#define UTH_ATOMIC(type) type /* as large, and used by C alone */
+#endif
 #include "compiler.h"
 #include "cpu.h"
 #include "list.h"
@@ -35,7 +48,9 @@ struct uth_tls {
         carrier; /* of the last uth_tls_enter; NULL: it may have been entered, but not since it has its initial values */
     int *tid;
     int carrier_tid;
-    bool fresh; /* character tables are still to be set, which takes the block's thread pointer */
+    int number;               /* 0: blocks are not numbered */
+    UTH_ATOMIC(void *) alone; /* the upper room's: what carries this thread and nothing else; NULL: it has no such */
+    bool fresh;               /* character tables are still to be set, which takes the block's thread pointer */
     bool used;
     bool emptied;           /* its malloc state is gone: the next thread gets one of its own */
     uint64_t since_ns;      /* since when the malloc cache has been filled */
@@ -44,19 +59,39 @@ struct uth_tls {
     struct uth_tls *next_of_all, **link_of_all;
 };
 
-/* auto: where a loaded object other than the C library and the runtime itself has a TLS segment. */
+/* auto: wherever blocks can be made. It says why where they cannot, and a loaded object other than the C library and
+ * the runtime has thread-local variables; always says so in any case. */
 enum uth_tls_mode { UTH_TLS_AUTO, UTH_TLS_ALWAYS, UTH_TLS_NEVER };
 
-/* Finds out whether blocks can be made here (C library, processor, sanitizers) and whether they are wanted; starts and ends
- * one kernel thread to learn the C library's layout, tries a block, and says in one line why not when it was asked for
- * (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call decides. Returns uth_tls_enabled(). */
+/* Finds out whether blocks can be made here (C library, processor, sanitizers) and whether they are wanted; starts and
+ * ends one kernel thread to learn the C library's layout, tries a block, and says in one line why not when it was
+ * asked for (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call decides. Returns uth_tls_enabled(). */
 bool uth_tls_init(enum uth_tls_mode mode, bool verbose);
 bool uth_tls_enabled(void);
-/* Blocks are on, or would be if a loaded object had thread-local variables. After uth_tls_init. */
-bool uth_tls_possible(void);
-/* Looks again where objects were loaded since the last look: existing blocks get the initial values of segments in the static
- * part; in mode auto, may turn blocks on (never off). Nothing loaded: some tens of ns. Returns uth_tls_enabled(). */
+/* Looks again where objects were loaded since the last look: existing blocks get the initial values of segments in the
+ * static part. Nothing loaded: some tens of ns. Returns uth_tls_enabled(). */
 bool uth_tls_recheck(void);
+
+/* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, in the place of its
+ * carrier's thread id. Before the first block. */
+#define UTH_TLS_FIRST_NUMBER \
+    0x10000000 /* above all that the kernel gives (PID_MAX_LIMIT, 2^22), within what fits beside a futex's flags */
+void uth_tls_number_blocks(void);
+/* The block that the calling kernel thread is in; NULL: its own storage. Costs a load. Not inlined: see
+ * psthreads/sched.h, ps_current. */
+struct uth_tls *uth_tls_current(void);
+/* The block whose descriptor pthread_self() has given to a thread; NULL: a kernel thread's. Caller: the thread has
+ * not ended. */
+struct uth_tls *uth_tls_of(uintptr_t pthread);
+/* The stack that was told last; NULL: a kernel thread's own. */
+void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes);
+/* Where the C library keeps the list of robust mutexes that the thread holds, for set_robust_list; NULL: not known. */
+void *uth_tls_robust_list(struct uth_tls *tls);
+/* The C library's calls that follow take the thread for kernel thread tid, 0: for itself again. Inside the block;
+ * nothing else of the thread's runs meanwhile. */
+void uth_tls_pose_as(struct uth_tls *tls, int tid);
+/* Visits all blocks. visit must not make or give back any. */
+void uth_tls_visit(void (*visit)(struct uth_tls *tls));
 
 /* A block as of a thread that begins; NULL: no memory. */
 struct uth_tls *uth_tls_get(void);
@@ -67,11 +102,12 @@ void uth_tls_put(struct uth_tls *tls);
 /* The stack that pthread_getattr_np tells: of the uth that the thread runs on. Any time; cheap. */
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
 
-/* The calling kernel thread, whose number is tid, takes the block's thread pointer. carrier: not NULL, what the caller writes into a native variable of the
- * runtime's after this. */
+/* The calling kernel thread, whose number is tid, takes the block's thread pointer. carrier: not NULL, what the caller
+ * writes into a native variable of the runtime's after this. */
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);
 #ifndef __cplusplus
-/* The same where the block was last entered by the same carrier: all that is in it is right as it is, nothing need be written anew. False: call uth_tls_enter. */
+/* The same where the block was last entered by the same carrier: all that is in it is right as it is, nothing need
+ * be written anew. False: call uth_tls_enter. */
 static inline bool uth_tls_enter_again(struct uth_tls *tls, const void *carrier, int tid)
 {
     if (tls->carrier != carrier || tls->carrier_tid != tid)
@@ -84,22 +120,25 @@ static inline void uth_tls_leave(void *own) { cpu_set_tp_soon(own); }
 #else
 inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 #endif
-/* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the program's code] */
+/* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the
+ * program's code] */
 void uth_tls_end(struct uth_tls *tls);
 
 /* Blocks that exist, in use or not. */
 unsigned uth_tls_made(void);
 /* Gives cached blocks back, those beyond `keep`. On a kernel thread's own thread pointer. */
 void uth_tls_trim(unsigned keep);
-/* Some object has thread-local storage that wants blocks, and there are none, or no more: said when it is found out. Stays true. */
+/* Some object has thread-local storage that wants blocks, and there are none, or no more: said when it is found out.
+ * Stays true. */
 #ifndef __cplusplus
 extern _Atomic bool uth_tls_missing;
 #endif
-/* Around fork(), by whoever registers handlers: no other thread is in the middle of the lists of blocks while the child is copied. */
+/* Around fork(), by whoever registers handlers: no other thread is in the middle of the lists of blocks while the
+ * child is copied. */
 void uth_tls_before_fork(void);
 void uth_tls_after_fork(void);
-/* In a forked child, after that, on the only thread, whichever thread pointer it has; `carrier`: the own one of the kernel thread that forked;
- * NULL: it carries no user-level threads. */
+/* In a forked child, after that, on the only thread, whichever thread pointer it has; `carrier`: the own one of the
+ * kernel thread that forked; NULL: it carries no user-level threads. */
 void uth_tls_after_fork_in_child(void *carrier);
 
 #endif

@@ -22,7 +22,6 @@
 #include <link.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
@@ -36,14 +35,30 @@ struct specimen {
     int tid;
 };
 
+/* A new thread's resolver state is in its descriptor; a variable of the C library's says so. */
+static void note_resolver(struct specimen *s)
+{
+    struct uth_tls_layout *l = s->layout;
+    void *(*state)(void) = (void *(*)(void))uth_tls_symbol("__res_state");
+    uintptr_t at = state != NULL ? (uintptr_t)state() : 0;
+    const char *tp = __builtin_thread_pointer();
+    l->resolver = 0;
+    if (at < s->descriptor || at >= s->descriptor + l->descriptor_bytes)
+        return;
+    for (size_t i = 0; i + sizeof at <= l->libc_bytes; i += sizeof at)
+        if (memcmp(tp + l->libc_from_tp + i, &at, sizeof at) == 0) {
+            l->resolver = at - s->descriptor;
+            l->resolver_pointer_from_tp = l->libc_from_tp + (ptrdiff_t)i;
+        }
+}
+
 static void *be_specimen(void *arg)
 {
     struct specimen *s = arg;
-    size_t bytes;
     s->descriptor = (uintptr_t)pthread_self();
     s->tid = os_thread_id();
-    if (syscall(SYS_get_robust_list, 0, &s->robust_head, &bytes) != 0)
-        s->robust_head = 0; /* emulators do not know it */
+    s->robust_head = (uintptr_t)os_robust_list(); /* emulators do not know it */
+    note_resolver(s);
     s->layout->descriptor_from_tp = (ptrdiff_t)(s->descriptor - (uintptr_t)__builtin_thread_pointer());
     memcpy(s->layout->image, (void *)s->descriptor, s->layout->descriptor_bytes);
     return NULL;
@@ -116,6 +131,7 @@ static const char *check_image(struct uth_tls_layout *l, const struct specimen *
         return NULL;
     if (robust + sizeof(uintptr_t) > l->descriptor_bytes || word_at(l, robust) != s->robust_head)
         return "the list of robust mutexes is not in the C library's thread descriptor";
+    l->robust = robust;
     return NULL;
 }
 

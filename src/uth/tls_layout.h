@@ -25,6 +25,10 @@ struct uth_tls_layout {
     unsigned own_pointers;        /* words of the image that point into the descriptor */
     uint32_t own_pointer[UTH_TLS_MAX_FIXES];
     size_t tid, list, specific, stack_base, stack_size;
+    size_t robust; /* 0: not known */
+    /* The resolver's state is in the descriptor, and a pointer to it in the C library's TLS segment; 0: not known. */
+    size_t resolver;
+    ptrdiff_t resolver_pointer_from_tp;
     ptrdiff_t libc_from_tp; /* the C library's own TLS segment */
     size_t libc_bytes;
 };

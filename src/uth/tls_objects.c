@@ -22,6 +22,7 @@ static struct {
                {"__ctype_init", NULL},
                {"__call_tls_dtors", NULL},
                {"__pthread_keys", NULL},
+               {"__res_state", NULL},
                {"_thread_db_sizeof_pthread", NULL},
                {"_thread_db_pthread_tid", NULL},
                {"_thread_db_pthread_list", NULL},

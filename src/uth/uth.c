@@ -130,7 +130,11 @@ static struct uth *make(size_t stack_bytes)
     top_bytes = (ps_add_relaxed(&next_colour, 1) % COLOURS) * COLOUR_STEP;
     struct uth *u = (struct uth *)(((uintptr_t)stack + usable - top_bytes - sizeof *u) & -(uintptr_t)PS_CACHE_LINE);
     *u = (struct uth){
-        .stack = stack, .stack_bytes = usable, .call_floor = (uintptr_t)stack + usable - usable / UTH_CALL_SHARE};
+        .stack = stack,
+        .stack_bytes = usable,
+        .call_floor = (uintptr_t)stack + usable - usable / UTH_CALL_SHARE,
+        .call_span = usable / UTH_CALL_SHARE,
+    };
     san_stack_made(u);
     if (usable == uth_default_stack_bytes())
         ps_add_relaxed(&mapped, 1);

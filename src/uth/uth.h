@@ -36,7 +36,9 @@ struct uth {
     uint32_t flags;           /* UTH_ADOPTED, UTH_SPOILED */
     void *stack;              /* lowest usable byte; NULL when adopted */
     size_t stack_bytes;       /* usable */
-    uintptr_t call_floor;     /* a call fits where the stack pointer is above; adopted: set by the owner, 0: anywhere */
+    /* A call of another thread fits where the stack pointer is in [call_floor, call_floor + call_span): see uth_has_room.
+     * Adopted: set by the owner; nothing fits until then. */
+    uintptr_t call_floor, call_span;
     struct uth *next;         /* in a cache */
     unsigned batch_count;     /* first of a batch on the shared list: how many it has */
     bool used;                /* ran since its stack's memory was last given back */
@@ -54,6 +56,13 @@ struct uth {
 #define UTH_ADOPTED 1u
 #define UTH_SPOILED 2u   /* a thread ended in the middle of its functions: their frames never returned */
 #define UTH_CALL_SHARE 8 /* of a stack, what may be in use already when another thread is called on it: 1/8 */
+
+/* Whether there is room for a call of another thread where `here` is, an address in the caller's frame. Not where the caller is on some stack that is
+ * not u's at all: a coroutine's, whose size nobody knows. */
+static inline bool uth_has_room(const struct uth *u, const void *here)
+{
+    return (uintptr_t)here - u->call_floor < u->call_span;
+}
 
 struct uth_cache {
     struct uth *free;
@@ -127,6 +136,8 @@ typedef struct uth *uth_current_fn(void);
 void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, const char *variable);
 /* For each kernel thread that will run uths, at its start and end. */
 void uth_overflow_thread_init(void);
+/* Whether `stack` is the alternate stack that was installed for the calling kernel thread. */
+bool uth_overflow_is_ours(const void *stack);
 void uth_overflow_thread_fini(void);
 
 #include "uth_switch.h"

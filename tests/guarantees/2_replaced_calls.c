@@ -4,6 +4,7 @@
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
+#include "carrier.h"
 #include "check.h"
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -27,7 +28,7 @@ static double now(void)
 __attribute__((visibility("default"))) void *mmap(void *p, size_t n, int prot, int flags, int fd, off_t at)
 {
     void *mapped = (void *)syscall(SYS_mmap, p, n, prot, flags, fd, at);
-    if (n >= STACK_BYTES && gettid() == initial && __atomic_exchange_n(&dallies, 0, __ATOMIC_ACQ_REL)) {
+    if (n >= STACK_BYTES && carrier_id() == initial && __atomic_exchange_n(&dallies, 0, __ATOMIC_ACQ_REL)) {
         __atomic_store_n(&is_there, 1, __ATOMIC_RELEASE);
         for (double end = now() + DALLY_S; now() < end;)
             continue;
@@ -56,28 +57,28 @@ static void region(void)
         } else {
             while (!__atomic_load_n(&held, __ATOMIC_ACQUIRE))
                 usleep(100);
-            if (id != 0 && gettid() == initial)
+            if (id != 0 && carrier_id() == initial)
                 __atomic_store_n(&dallies, 1, __ATOMIC_RELEASE);
             omp_set_lock(id != 0 ? &second : &first);
-            CHECK(id != 0 || gettid() == initial);
+            CHECK(id != 0 || carrier_id() == initial);
             CHECK(id == 0 || in++ == 0);
             in -= id != 0;
             omp_unset_lock(id != 0 ? &second : &first);
             for (int i = 0; id == 0 && i < 20; i++) {
                 usleep(5000);
-                CHECK(gettid() == initial);
+                CHECK(carrier_id() == initial);
             }
         }
 #pragma omp barrier
         CHECK(omp_get_thread_num() == id);
     }
     __atomic_store_n(&dallies, 0, __ATOMIC_RELAXED);
-    CHECK(gettid() == initial);
+    CHECK(carrier_id() == initial);
 }
 
 int main(void)
 {
-    initial = gettid();
+    initial = carrier_id();
     omp_init_lock(&first);
     omp_init_lock(&second);
     for (int i = 0; i < 3; i++)

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include <signal.h>
-#include <sys/syscall.h>
+#include "carrier.h"
 #include <time.h>
 #include <unistd.h>
 
@@ -22,11 +22,11 @@ static long now(void)
 static void handler(int number)
 {
     (void)number;
-    long before = syscall(SYS_gettid), end = now() + HANDLER_NS;
+    long before = carrier_id(), end = now() + HANDLER_NS;
     while (now() < end)
         for (volatile int i = 0; i < 10000; i++)
             continue;
-    if (syscall(SYS_gettid) != before)
+    if (carrier_id() != before)
         __sync_fetch_and_add(&moved, 1);
     __sync_fetch_and_add(&handled, 1);
 }

@@ -16,7 +16,19 @@ static void read_name(const char *thread, char name[32])
         fclose(f);
 }
 
-/* A kernel thread has its maker's name until it has come to life: the runtime's then give themselves one. */
+/* Of a thread that is asleep. One that carries a thread of the program's alone has the program's name for good. */
+static int sleeps(const char *thread)
+{
+    char path[300], text[300] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%s/stat", thread);
+    FILE *f = fopen(path, "r");
+    const char *end = f != NULL && fgets(text, sizeof text, f) ? strrchr(text, ')') : NULL;
+    if (f != NULL)
+        fclose(f);
+    return end != NULL && end[2] == 'S';
+}
+
+/* A kernel thread has its maker's name until it has come to life: the runtime's then give themselves one, or sleep. */
 static int all_have_begun(void)
 {
     char own[16], mine[32], name[32];
@@ -29,7 +41,7 @@ static int all_have_begun(void)
     for (struct dirent *e; (e = readdir(tasks)) != NULL;)
         if (e->d_name[0] != '.' && strcmp(e->d_name, own) != 0) {
             read_name(e->d_name, name);
-            begun &= strcmp(name, mine) != 0;
+            begun &= strcmp(name, mine) != 0 || sleeps(e->d_name);
         }
     closedir(tasks);
     return begun;

@@ -28,7 +28,6 @@ static void run(void *data)
         kmpc_invoke_told(r->fn, &gtid, &tid, r->argc, r->args, &ort_tool_task(t->task)->frame.exit.ptr);
     else
         kmpc_invoke(r->fn, &gtid, &tid, r->argc, r->args);
-    kmpc_leave_cancelled_loop(t);
 }
 
 /* A region whose num_threads clause has a list: the rest of the list is in the place of nthreads-var for the regions inside. */
@@ -174,6 +173,5 @@ PS_EXPORT void __kmpc_serialized_parallel(PS_UNUSED struct kmpc_location *where,
 
 PS_EXPORT void __kmpc_end_serialized_parallel(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid)
 {
-    kmpc_leave_cancelled_loop(ort_self());
     ort_parallel_end();
 }

@@ -5,7 +5,6 @@
 #include <asm/prctl.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define HWCAP2_FSGSBASE 2u /* the kernel lets user mode write fs's base */
 
@@ -73,8 +72,13 @@ void *cpu_get_tp(void)
 
 void cpu_set_tp(void *tp)
 {
-    if (PS_LIKELY(user_mode()))
+    if (PS_LIKELY(user_mode())) {
         __asm__ volatile("wrfsbase %0" : : "r"(tp) : "memory");
-    else
-        syscall(SYS_arch_prctl, ARCH_SET_FS, tp);
+    } else { /* not by the C library: its thread is about to be another one */
+        long result;
+        __asm__ volatile("syscall"
+                         : "=a"(result)
+                         : "a"(SYS_arch_prctl), "D"(ARCH_SET_FS), "S"(tp)
+                         : "rcx", "r11", "memory");
+    }
 }

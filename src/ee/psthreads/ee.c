@@ -70,7 +70,7 @@ unsigned ee_num_vps(void)
 bool ee_private_storage(void)
 {
     ps_start();
-    return uth_tls_possible();
+    return uth_tls_enabled();
 }
 const char *ee_name(void) { return "psthreads"; }
 unsigned ee_num_kernel_threads(void) { return ps_started() ? ps_load_relaxed(&ps_rt.num_kernel_threads) : 0; }

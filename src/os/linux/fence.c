@@ -6,8 +6,6 @@
  * Failures: an old system, a sandbox: never ready, and who asks goes on with fences of its own. Callers: anybody. */
 #include "os.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
 #else
@@ -15,6 +13,7 @@ static const char __libc_single_threaded; /* not told: several */
 #endif
 
 #include "atomic.h"
+#include "raw.h"
 
 /* linux/membarrier.h's; the header is newer than some systems this is built on. */
 enum { FENCE_ALL = 1 << 3, ARRANGE = 1 << 4 };
@@ -25,7 +24,7 @@ static _Atomic uint32_t arranged, wishes;
 
 static void arrange(void)
 {
-    ps_store_relaxed(&arranged, syscall(SYS_membarrier, ARRANGE, 0, 0) == 0 ? ARRANGED : REFUSED);
+    ps_store_relaxed(&arranged, raw_call(SYS_membarrier, ARRANGE, 0, 0, 0) == 0 ? ARRANGED : REFUSED);
 }
 
 __attribute__((constructor)) static void arrange_early(void)
@@ -42,4 +41,4 @@ bool os_fence_all_ready(void)
     return now == ARRANGED;
 }
 
-bool os_fence_all(void) { return syscall(SYS_membarrier, FENCE_ALL, 0, 0) == 0; }
+bool os_fence_all(void) { return raw_call(SYS_membarrier, FENCE_ALL, 0, 0, 0) == 0; }

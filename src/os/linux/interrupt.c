@@ -9,9 +9,9 @@
  * When the function comes back, possibly on another kernel thread, what the frame says about the kernel thread is brought up to date:
  * the alternate stack and the signal mask are those of the one that runs now, not of the one that was interrupted.
  *
- * What was interrupted is told by the instruction's address alone, from a list of executable segments that os_interrupt reads anew when
- * objects have been loaded. Two lists are used in turn; a handler that is late by two loads may misjudge, and then only refuses or
- * takes an address of code unloaded meanwhile for what it was.
+ * What was interrupted is told by the instruction's address alone: the C library tells without a lock whose it is. Where it does not (musl), from a list
+ * of executable segments that os_interrupt reads anew when objects have been loaded. Two lists are used in turn; a handler that is late by two loads may
+ * misjudge, and then only refuses or takes an address of code unloaded meanwhile for what it was.
  * A wait in the C library is the program's only if the program called it, and code of the program's is not what it was about to do if it is
  * a signal handler's: the program's handler runs in the middle of anything, the runtime's own code too, and often just when we come, since
  * signals that are pending together are delivered one on top of the other. Both are found by unwinding. And code of the program's may stand where the
@@ -23,15 +23,21 @@
  * latter neither where the program is UNWIND_DEPTH calls deep. A program's function that the runtime calls as the
  * last thing in one of its own, by a jump, is taken for a library's: it is never interrupted.
  * Failures: ENOTSUP on other processors, EBUSY where no signal is free, ESRCH. */
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* _dl_find_object */
+#endif
 #include "atomic.h"
 #include "os.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "raw.h"
 
 #if __has_include(<execinfo.h>)
 #include <execinfo.h>
@@ -40,9 +46,15 @@
 #endif
 
 #define MAX_RANGES 1024
+#define KERNEL_MASK_BYTES 8
 #define UNWIND_DEPTH 32
+#define CALLERS_DEPTH 128
+#define LOADER_STACK_BYTES ((size_t)256 * 1024)
+#define UNWINDER_TRIES 20
+#define UNWINDER_WAIT_NS INT64_C(5000000)
 
 enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_RUNTIME };
+#if !defined(__GLIBC__)
 struct range {
     uintptr_t start, end;
     uint8_t of; /* enum code */
@@ -55,20 +67,21 @@ struct ranges {
 static struct ranges lists[2];
 static _Atomic(const struct ranges *) current; /* written by os_interrupt, read in handlers */
 static unsigned long long objects_seen;        /* os_interrupt's own */
+#endif
 static os_interrupt_fn *_Atomic function;
 static int signal_number;           /* os_interrupt's own; 0: none yet */
 static _Atomic uint32_t can_unwind; /* written by os_interrupt: the unwinder is loaded, so that a handler may use it */
 
 /* --- whose code -------------------------------------------------------------------------------------------------------- */
 
-static uint8_t owner(const struct dl_phdr_info *info, bool ours)
+static uint8_t owner(const char *path, bool ours)
 {
     static const char *const names[] = {
         "libc.so.", "ld-linux",  "ld64.so",      "libpthread.so.",
         "ld-musl",  "libc.musl", "libgcc_s.so.", /* the unwinder's: it may have a lock in hand that we would take */
         "libasan.", "liblsan.",  "libtsan.",     "libclang_rt."}; /* they stand before the C library's functions */
-    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    name = name ? name + 1 : info->dlpi_name ? info->dlpi_name : "";
+    const char *name = path ? strrchr(path, '/') : NULL;
+    name = name ? name + 1 : path ? path : "";
     if (ours)
         return CODE_RUNTIME;
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -77,6 +90,20 @@ static uint8_t owner(const struct dl_phdr_info *info, bool ours)
     return CODE_PROGRAM;
 }
 
+#if defined(__GLIBC__)
+/* Asked where it is needed: without a lock, which somebody may hold who waits for what the interrupt is to bring about. */
+static void read_ranges(void) {}
+
+static enum code code_at(uintptr_t address)
+{
+    struct dl_find_object at;
+    uintptr_t here = (uintptr_t)&owner;
+    if (_dl_find_object((void *)address, &at) != 0)
+        return CODE_NONE;
+    bool ours = here >= (uintptr_t)at.dlfo_map_start && here < (uintptr_t)at.dlfo_map_end;
+    return owner(at.dlfo_link_map->l_name, ours);
+}
+#else
 static int add_ranges(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     struct ranges *list = arg;
@@ -91,7 +118,7 @@ static int add_ranges(struct dl_phdr_info *info, size_t bytes, void *arg)
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + segment->p_vaddr;
         if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
-            list->range[list->n++] = (struct range){start, start + segment->p_memsz, owner(info, ours)};
+            list->range[list->n++] = (struct range){start, start + segment->p_memsz, owner(info->dlpi_name, ours)};
     }
     return 0;
 }
@@ -124,6 +151,8 @@ static enum code code_at(uintptr_t address)
             return list->range[i].of;
     return CODE_NONE;
 }
+
+#endif
 
 /* Begin and end of PS_LEAVABLE's functions, by the linker; not in objects that have none. */
 extern const char __start_ps_leavable[] __attribute__((weak, visibility("hidden")));
@@ -193,6 +222,18 @@ static bool called_by_name(uintptr_t back)
 #endif
 }
 
+static void load_unwinder(void)
+{
+    void *at[1];
+    if (ps_load_relaxed(&can_unwind) || !os_loading_begin())
+        return;
+    if (backtrace(at, 1) > 0) {
+        ps_store_release(&can_unwind, 1);
+        os_wake(&can_unwind, INT_MAX);
+    }
+    os_loading_end();
+}
+
 /* What was interrupted is the program's own doing: nothing of the runtime's is beneath a signal handler, and a wait in the C library is
  * for the program, not for the runtime, which may have a lock in hand, or a vp that it goes on with afterwards. */
 static bool for_the_program(const ucontext_t *uc, bool in_library)
@@ -227,6 +268,37 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
     return of == CODE_PROGRAM && for_the_program(uc, false);
 }
 
+/* Where a handler of a signal returns to. */
+static bool ends_handler(uintptr_t address)
+{
+#if defined(__x86_64__)
+    static const unsigned char code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}; /* mov $15, %rax; syscall */
+#elif defined(__aarch64__)
+    static const unsigned char code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}; /* mov x8, #139; svc #0 */
+#else
+    static const unsigned char code[] = {0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0}; /* li a7, 139; ecall */
+#endif
+    return memcmp((const void *)address, code, sizeof code) == 0;
+}
+
+bool os_called_by_program(void)
+{
+    void *at[CALLERS_DEPTH];
+    load_unwinder();
+    if (!ps_load_acquire(&can_unwind))
+        return true;
+    read_ranges();
+    int n = backtrace(at, CALLERS_DEPTH), i = 0;
+    while (i < n && code_at((uintptr_t)at[i]) == CODE_RUNTIME)
+        i++;
+    for (int k = i; k < n; k++)
+        if (ends_handler((uintptr_t)at[k]))
+            return false;
+    while (i < n && code_at((uintptr_t)at[i]) != CODE_RUNTIME)
+        i++;
+    return i == n || !called_by_name((uintptr_t)at[i]);
+}
+
 bool os_interrupted_own_code(const void *frame)
 {
     const ucontext_t *uc = frame;
@@ -241,9 +313,9 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     os_interrupt_fn *fn = ps_load_acquire(&function);
     if (!fn || !fn(frame))
         return;
-    sigaltstack(NULL, &uc->uc_stack);
+    raw_call(SYS_sigaltstack, 0, (long)&uc->uc_stack, 0, 0);
     uc->uc_stack.ss_flags &= ~SS_ONSTACK;
-    pthread_sigmask(SIG_SETMASK, NULL, &uc->uc_sigmask);
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
 }
 
 /* --- sending ----------------------------------------------------------------------------------------------------------------- */
@@ -268,19 +340,30 @@ static bool install(int number)
     return true;
 }
 
-static void load_unwinder(void)
+static void *load_unwinder_main(void *arg)
 {
-    void *at[1];
-    if (ps_load_relaxed(&can_unwind) || !os_loading_begin())
+    load_unwinder();
+    return arg;
+}
+
+/* The caller may be waited for by who is in the middle of loading an object: so it is done aside, and the caller waits for a while only. */
+static void load_unwinder_aside(void)
+{
+    static bool asked;
+    os_thread thread;
+    if (ps_load_acquire(&can_unwind) || asked)
         return;
-    if (backtrace(at, 1) > 0)
-        ps_store_release(&can_unwind, 1);
-    os_loading_end();
+    asked = os_thread_start(&thread, load_unwinder_main, NULL, LOADER_STACK_BYTES, true) == 0;
+    if (!asked)
+        return;
+    os_thread_detach(thread);
+    for (int i = 0; i < UNWINDER_TRIES && !ps_load_acquire(&can_unwind); i++)
+        os_park(&can_unwind, 0, UNWINDER_WAIT_NS);
 }
 
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {
-    load_unwinder();
+    load_unwinder_aside();
     ps_store_release(&function, fn);
     read_ranges();
     bool ready = (signal_number && install(signal_number)) || install(SIGURG);
@@ -288,7 +371,7 @@ int os_interrupt(int tid, os_interrupt_fn *fn)
         ready = install(number);
     if (!ready)
         return EBUSY;
-    return syscall(SYS_tgkill, getpid(), tid, signal_number) == 0 ? 0 : errno;
+    return (int)-raw_call(SYS_tgkill, getpid(), tid, signal_number, 0);
 }
 
 #else
@@ -304,6 +387,8 @@ bool os_interrupted_own_code(const void *frame)
     (void)frame;
     return false;
 }
+
+bool os_called_by_program(void) { return true; }
 
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {

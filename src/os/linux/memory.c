@@ -19,8 +19,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "raw.h"
 
 #define HUGE_PAGE ((size_t)2 << 20) /* the least of any supported processor's */
 
@@ -66,11 +67,8 @@ void os_unmap(void *p, size_t bytes)
 
 int os_memory_lock(void *p, size_t bytes)
 {
-    int saved_errno = errno;
     /* not mlock: the sanitizers' does nothing, since a program that locks all its memory would lock their shadow */
-    int error = syscall(SYS_mlock, p, round_to_pages(bytes)) == 0 ? 0 : errno;
-    errno = saved_errno;
-    return error;
+    return (int)-raw_call(SYS_mlock, (long)p, (long)round_to_pages(bytes), 0, 0);
 }
 
 /* The C library has no wrappers for these; the numbers are the kernel's <linux/mempolicy.h>. */
@@ -82,12 +80,10 @@ int os_memory_lock(void *p, size_t bytes)
 void os_memory_place(void *p, size_t bytes, bool interleaved)
 {
     unsigned long nodes[NODES_MAX / (8 * sizeof(unsigned long))] = {0};
-    int saved_errno = errno;
     if (!interleaved)
-        syscall(SYS_mbind, p, round_to_pages(bytes), MODE_LOCAL, NULL, 0ul, 0u);
-    else if (syscall(SYS_get_mempolicy, NULL, nodes, (unsigned long)NODES_MAX, NULL, MEMS_ALLOWED) == 0)
-        syscall(SYS_mbind, p, round_to_pages(bytes), MODE_INTERLEAVE, nodes, (unsigned long)NODES_MAX, 0u);
-    errno = saved_errno;
+        raw_call6(SYS_mbind, (long)p, (long)round_to_pages(bytes), MODE_LOCAL, 0, 0, 0);
+    else if (raw_call6(SYS_get_mempolicy, 0, (long)nodes, NODES_MAX, 0, MEMS_ALLOWED, 0) == 0)
+        raw_call6(SYS_mbind, (long)p, (long)round_to_pages(bytes), MODE_INTERLEAVE, (long)nodes, NODES_MAX, 0);
 }
 
 void *os_stack_map(size_t bytes, size_t *usable)

@@ -2,19 +2,17 @@
  *
  * Does: lets the calling kernel thread sleep while a word has a value. Does not: count sleepers, spin, or know what the word
  * means; the protocol (who writes the word, who wakes) is the caller's and stands beside the caller's code.
- * Callers: anybody, on any stack. errno is kept.
+ * Callers: anybody, on any stack. errno is not touched.
  * Ordering: the kernel compares the word under its own lock, so a wake that follows the change of the word is never lost; it
  * gives no other ordering: who wakes up reads the word with acquire.
  * Failures: os_park's results are hints, the caller looks again. Cost: one system call each; os_wake with nobody there too
  * (about 100 ns), so callers know by their own words whether somebody sleeps. */
 #include "os.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <sched.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "raw.h"
 
 /* The kernel's numbers, spelled here since musl comes without the kernel's headers. */
 #ifndef FUTEX_WAIT_PRIVATE
@@ -37,21 +35,13 @@ int os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
         limit.tv_nsec = (long)(timeout_ns % 1000000000);
         limit_or_none = &limit;
     }
-    int saved_errno = errno;
-    int result = 0;
-    if (syscall(FUTEX_NUMBER, word, FUTEX_WAIT_PRIVATE, expected, limit_or_none, NULL, 0) != 0)
-        result = errno;
-    errno = saved_errno;
-    return result;
+    return (int)-raw_call(FUTEX_NUMBER, (long)word, FUTEX_WAIT_PRIVATE, expected, (long)limit_or_none);
 }
 
 int os_wake(_Atomic uint32_t *word, int n)
 {
-    int saved_errno = errno;
-    long woken = syscall(FUTEX_NUMBER, word, FUTEX_WAKE_PRIVATE, n < 0 ? INT_MAX : n, NULL, NULL, 0);
-    errno = saved_errno;
+    long woken = raw_call(FUTEX_NUMBER, (long)word, FUTEX_WAKE_PRIVATE, n < 0 ? INT_MAX : n, 0);
     return woken < 0 ? 0 : (int)woken;
 }
 
-/* The system call, for the runtime answers sched_yield in the C library's place (src/abi/user/yield.c). */
-void os_yield(void) { syscall(SYS_sched_yield); }
+void os_yield(void) { raw_call(SYS_sched_yield, 0, 0, 0, 0); }

@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "raw.h"
 
 /* Masks of kernels that were built for more processors than OS_MAX_CPUS: read whole, the rest is cut. */
 #define LARGEST_MASK_BYTES (1u << 16)
@@ -36,36 +37,28 @@ static int read_large_mask(struct os_cpuset *out)
         uint64_t *mask = calloc(1, bytes);
         if (mask == NULL)
             return ENOMEM;
-        long copied = syscall(SYS_sched_getaffinity, 0, bytes, mask);
-        int error = errno;
+        long copied = raw_call(SYS_sched_getaffinity, 0, (long)bytes, (long)mask, 0);
         if (copied >= 0)
             memcpy(out->bits, mask, sizeof out->bits);
         free(mask);
         if (copied >= 0)
             return 0;
-        if (error != EINVAL)
-            return error;
+        if (copied != -EINVAL)
+            return (int)-copied;
     }
     return EINVAL;
 }
 
 int os_affinity_get(struct os_cpuset *out)
 {
-    int saved_errno = errno;
     os_cpuset_zero(out);
-    int result = 0;
-    if (syscall(SYS_sched_getaffinity, 0, sizeof out->bits, out->bits) < 0)
-        result = errno == EINVAL ? read_large_mask(out) : errno;
-    errno = saved_errno;
-    return result;
+    long result = raw_call(SYS_sched_getaffinity, 0, sizeof out->bits, (long)out->bits, 0);
+    return result >= 0 ? 0 : result == -EINVAL ? read_large_mask(out) : (int)-result;
 }
 
 int os_affinity_set(const struct os_cpuset *set)
 {
-    int saved_errno = errno;
-    int result = syscall(SYS_sched_setaffinity, 0, sizeof set->bits, set->bits) == 0 ? 0 : errno;
-    errno = saved_errno;
-    return result;
+    return (int)-raw_call(SYS_sched_setaffinity, 0, sizeof set->bits, (long)set->bits, 0);
 }
 
 static struct os_cpuset mask_at_start;
@@ -120,5 +113,5 @@ int os_current_cpu(void) { return sched_getcpu(); }
 uint64_t os_times_preempted(void)
 {
     struct rusage usage;
-    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
+    return raw_call(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
 }

@@ -21,9 +21,10 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "raw.h"
 
 #define BOUNDLESS_STACK ((size_t)1 << 30)
 
@@ -60,6 +61,13 @@ static int create(os_thread *out, void *(*start)(void *), void *arg, size_t stac
     return 0;
 }
 
+#define KERNEL_MASK_BYTES 8
+/* Of the kernel thread, whatever thread of the program's it carries. */
+static void set_mask(const sigset_t *set, sigset_t *before)
+{
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)set, (long)before, KERNEL_MASK_BYTES);
+}
+
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals)
 {
     if (!block_signals)
@@ -67,21 +75,37 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
     /* Blocked around the creation, since the new thread inherits the mask: none can arrive there before start() runs. */
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    set_mask(&all, &before);
     int rc = create(out, start, arg, stack_bytes);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    set_mask(&before, NULL);
     return rc;
 }
 
 static sigset_t kept; /* see os.h */
-void os_signals_keep(void) { pthread_sigmask(SIG_SETMASK, NULL, &kept); }
-void os_signals_take(void) { pthread_sigmask(SIG_SETMASK, &kept, NULL); }
+void os_signals_keep(void) { set_mask(NULL, &kept); }
+void os_signals_take(void) { set_mask(&kept, NULL); }
+
+uint64_t os_signal_mask(void)
+{
+    uint64_t mask = 0;
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&mask, KERNEL_MASK_BYTES);
+    return mask;
+}
+void os_set_signal_mask(uint64_t mask)
+{
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, KERNEL_MASK_BYTES);
+}
+
+int os_alternate_stack(const void *stack, void *before)
+{
+    return (int)-raw_call(SYS_sigaltstack, (long)stack, (long)before, 0, 0);
+}
 
 void os_thread_join(os_thread t) { pthread_join((pthread_t)t, NULL); }
 
 void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }
 
-int os_thread_id(void) { return (int)syscall(SYS_gettid); }
+int os_thread_id(void) { return (int)raw_call(SYS_gettid, 0, 0, 0, 0); }
 
 /* The initial thread's stack: the kernel puts these bytes at its top. (pthread_getattr_np reads a whole file for it.) */
 static bool initial_stack(uintptr_t *top, size_t *bytes)
@@ -110,12 +134,38 @@ bool os_thread_stack(uintptr_t *top, size_t *bytes)
 
 void os_thread_name(const char *name)
 {
-    int saved_errno = errno;
     char cut[16]; /* the kernel's limit, its terminator included */
     strncpy(cut, name, sizeof cut - 1);
     cut[sizeof cut - 1] = '\0';
-    prctl(PR_SET_NAME, cut);
-    errno = saved_errno;
+    raw_call(SYS_prctl, PR_SET_NAME, (long)cut, 0, 0);
+}
+
+void os_thread_name_of_process(void)
+{
+    char name[32] = "";
+    int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (read(fd, name, sizeof name - 1) > 0) {
+        name[strcspn(name, "\n")] = '\0';
+        os_thread_name(name);
+    }
+    close(fd);
+}
+
+#define ROBUST_LIST_BYTES (3 * sizeof(void *))
+void *os_robust_list(void)
+{
+    void *head = NULL;
+    size_t bytes;
+    return raw_call(SYS_get_robust_list, 0, (long)&head, (long)&bytes, 0) == 0 ? head : NULL;
+}
+void os_set_robust_list(void *head) { raw_call(SYS_set_robust_list, (long)head, ROBUST_LIST_BYTES, 0, 0); }
+
+#define RSEQ_UNREGISTER 1
+void os_rseq_forget(void *area, size_t bytes, unsigned signature)
+{
+    raw_call(SYS_rseq, (long)area, (long)bytes, RSEQ_UNREGISTER, (long)signature);
 }
 
 /* The text of /proc/self/task/<tid>/<file>; its length, 0 if there is none. */

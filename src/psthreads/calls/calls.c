@@ -1,0 +1,446 @@
+/* Calls of the C library whose subject is a thread as the kernel knows it, answered for user-level threads.
+ *
+ * The C library hands these on to the kernel for the kernel thread that happens to run, or that stands in a thread's
+ * descriptor. Here the thread is promoted first (../promote.h); then the C library's own function is called, which is
+ * right from then on. A call about another thread goes by the number of that one's kernel thread. A kernel thread's
+ * own calls go straight on: one load and a jump.
+ *
+ * Found before the C library's because a program's libraries are searched in order, and the C library comes last;
+ * where it does not, psrun preloads the runtime. Each has the version nodes of the C library for this processor. The
+ * runtime itself asks the kernel (src/os/linux/raw.h): none of this is called by it. Loaded as a whole or not at all,
+ * since the numbers in descriptors are nothing that the C library could hand on (uth_tls_number_blocks).
+ *
+ * What is here and why not less: everything of the C library that sets or tells state of the calling kernel thread.
+ * `syscall` is judged by the number: what is known to be the process's or nobody's goes straight on, everything else
+ * is taken for a thread's. Not here: siglongjmp and swapcontext, which set the mask to what it was on the same thread;
+ * kernel threads' masks differ where the program has set them. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../promote.h"
+#include "compiler.h"
+#include "tls.h"
+#include "uth.h"
+
+/* The C library's functions, behind ours, by name: in a section, so that they can all be looked up when the library is
+ * loaded. Not when they are needed: dlsym waits for the dynamic linker's lock, which a thread may hold that waits for
+ * the caller. */
+struct next {
+    const char *name;
+    void *function;
+};
+extern struct next __start_ps_next[], __stop_ps_next[];
+#define NEXT(name, type)                                                                                      \
+    static struct next place_of_##name __attribute__((section("ps_next"), used, aligned(8))) = {#name, NULL}; \
+    typedef __typeof__(type) next_##name;
+#define CALL_NEXT(name) ((next_##name *)next_definition(&place_of_##name))
+
+/* First of all constructors: the others may call them, and threads may begin there, which is when blocks are made. */
+__attribute__((constructor(101))) static void look_up(void)
+{
+    for (struct next *next = __start_ps_next; next < __stop_ps_next; next++)
+        next->function = dlsym(RTLD_NEXT, next->name);
+    uth_tls_number_blocks();
+}
+
+/* Before that, objects' functions for indirect symbols may have run: on the only thread. */
+static void *next_definition(struct next *next)
+{
+    if (PS_UNLIKELY(next->function == NULL))
+        next->function = dlsym(RTLD_NEXT, next->name);
+    return next->function;
+}
+
+/* The caller's state is the kernel thread's that runs it when this returns. */
+static inline void be_alone(void)
+{
+    if (PS_UNLIKELY(uth_tls_current() != NULL))
+        ps_promote();
+}
+
+#define VERSIONS(name, node) __asm__(".symver answer_" #name "," #name "@@" node)
+#define OLD_VERSION(name, node)                                                                                 \
+    extern __typeof__(answer_##name) old_##name __attribute__((alias("answer_" #name), visibility("default"))); \
+    __asm__(".symver old_" #name "," #name "@" node)
+
+/* The same, of what a region's threads begin with. */
+static inline int inherited(int result)
+{
+    if (uth_tls_current() == NULL)
+        ps_root_changed();
+    return result;
+}
+#define ANSWER_INHERITED(own, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters)                                        \
+    PS_EXPORT type answer_##name parameters;                           \
+    PS_EXPORT type answer_##name parameters                            \
+    {                                                                  \
+        if (own)                                                       \
+            be_alone();                                                \
+        return inherited(CALL_NEXT(name) arguments);                   \
+    }                                                                  \
+    VERSIONS(name, node)
+
+/* A call of the caller's own state with these parameters, where `own` holds: promoted, then the C library's. */
+#define ANSWER_IF(own, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters)                                 \
+    PS_EXPORT type answer_##name parameters;                    \
+    PS_EXPORT type answer_##name parameters                     \
+    {                                                           \
+        if (own)                                                \
+            be_alone();                                         \
+        return CALL_NEXT(name) arguments;                       \
+    }                                                           \
+    VERSIONS(name, node)
+#define ANSWER(node, type, name, parameters, arguments) ANSWER_IF(true, node, type, name, parameters, arguments)
+
+#define ANSWER_MUTEX(node, name, what, none)                          \
+    NEXT(name, int(pthread_mutexattr_t *, int))                       \
+    PS_EXPORT int answer_##name(pthread_mutexattr_t *attr, int what); \
+    PS_EXPORT int answer_##name(pthread_mutexattr_t *attr, int what)  \
+    {                                                                 \
+        if (what != none)                                             \
+            ps_promote_all();                                         \
+        return CALL_NEXT(name)(attr, what);                           \
+    }                                                                 \
+    VERSIONS(name, node)
+
+/* --- signals --- */
+
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+ANSWER_INHERITED(true, "GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old),
+                 (how, set, old));
+OLD_VERSION(pthread_sigmask, "GLIBC_2.2.5");
+
+/* The runtime's own, on which it tells of overflows, is none of the program's. */
+NEXT(sigaltstack, int(const stack_t *, stack_t *))
+PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before);
+PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before)
+{
+    be_alone();
+    int result = CALL_NEXT(sigaltstack)(stack, before);
+    if (result == 0 && before != NULL && uth_overflow_is_ours(before->ss_sp))
+        *before = (stack_t){.ss_flags = SS_DISABLE};
+    return result;
+}
+VERSIONS(sigaltstack, "GLIBC_2.2.5");
+
+ANSWER("GLIBC_2.2.5", int, sigpending, (sigset_t * set), (set));
+ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
+ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
+ANSWER("GLIBC_2.2.5", int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
+ANSWER("GLIBC_2.2.5", int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *timeout),
+       (set, info, timeout));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigblock, (int mask), (mask));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigsetmask, (int mask), (mask));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sighold, (int number), (number));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigrelse, (int number), (number));
+
+/* --- number, scheduling, credentials, namespaces, time --- */
+
+ANSWER("GLIBC_2.30", pid_t, gettid, (void), ());
+ANSWER("GLIBC_2.2.5", int, nice, (int increment), (increment));
+ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, setpriority,
+          (__priority_which_t which, id_t who, int value), (which, who, value));
+ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, getpriority, (__priority_which_t which, id_t who),
+          (which, who));
+ANSWER_INHERITED(pid == 0, "GLIBC_2.3.4", int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set),
+                 (pid, bytes, set));
+ANSWER_IF(pid == 0, "GLIBC_2.3.4", int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set),
+          (pid, bytes, set));
+ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
+          (pid, policy, param));
+ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_getscheduler, (pid_t pid), (pid));
+ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_setparam, (pid_t pid, const struct sched_param *param), (pid, param));
+ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
+ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_rr_get_interval, (pid_t pid, struct timespec *interval), (pid, interval));
+ANSWER("GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
+ANSWER("GLIBC_2.2.5", int, setfsgid, (gid_t id), (id));
+ANSWER("GLIBC_2.2.5", int, personality, (unsigned long persona), (persona));
+ANSWER("GLIBC_2.2.5", int, iopl, (int level), (level));
+ANSWER("GLIBC_2.2.5", int, ioperm, (unsigned long from, unsigned long n, int on), (from, n, on));
+ANSWER("GLIBC_2.2.5", int, capget, (void *header, void *data), (header, data));
+ANSWER("GLIBC_2.2.5", int, capset, (void *header, const void *data), (header, data));
+ANSWER("GLIBC_2.4", int, unshare, (int flags), (flags));
+ANSWER("GLIBC_2.14", int, setns, (int fd, int kind), (fd, kind));
+ANSWER_IF(who == RUSAGE_THREAD, "GLIBC_2.2.5", int, getrusage, (__rusage_who_t who, struct rusage *usage),
+          (who, usage));
+ANSWER_IF(PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID), "GLIBC_2.17", int, clock_gettime,
+          (clockid_t clock, struct timespec *now), (clock, now));
+OLD_VERSION(clock_gettime, "GLIBC_2.2.5");
+ANSWER_IF(clock == CLOCK_THREAD_CPUTIME_ID, "GLIBC_2.34", int, timer_create,
+          (clockid_t clock, struct sigevent *event, timer_t *timer), (clock, event, timer));
+OLD_VERSION(timer_create, "GLIBC_2.3.3");
+
+NEXT(prctl, int(int, ...))
+PS_EXPORT int answer_prctl(int option, ...);
+PS_EXPORT int answer_prctl(int option, ...)
+{
+    va_list list;
+    va_start(list, option);
+    unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long), c = va_arg(list, unsigned long),
+                  d = va_arg(list, unsigned long);
+    va_end(list);
+    be_alone();
+    return CALL_NEXT(prctl)(option, a, b, c, d);
+}
+VERSIONS(prctl, "GLIBC_2.2.5");
+
+/* Calls that concern the process, a file or memory, whoever makes them; those that are hot, and those that name
+ * their thread. */
+static bool is_anybodys(long number)
+{
+    switch (number) {
+    case SYS_futex:
+    case SYS_sched_yield:
+    case SYS_getrandom:
+    case SYS_getcpu:
+    case SYS_getpid:
+    case SYS_tgkill:
+    case SYS_membarrier:
+    case SYS_memfd_create:
+    case SYS_copy_file_range:
+    case SYS_io_uring_setup:
+    case SYS_io_uring_enter:
+    case SYS_io_uring_register:
+    case SYS_pidfd_open:
+    case SYS_pidfd_send_signal:
+    case SYS_getdents64:
+    case SYS_statx:
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_vfork:
+    case SYS_fork:
+    case SYS_mbind:
+    case SYS_move_pages:
+    case SYS_exit_group:
+        return true;
+    default:
+        return false;
+    }
+}
+
+NEXT(syscall, long(long, ...))
+PS_EXPORT long answer_syscall(long number, ...);
+PS_EXPORT long answer_syscall(long number, ...)
+{
+    va_list list;
+    va_start(list, number);
+    long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long),
+         e = va_arg(list, long), f = va_arg(list, long);
+    va_end(list);
+    if (!is_anybodys(number))
+        be_alone();
+    return CALL_NEXT(syscall)(number, a, b, c, d, e, f);
+}
+VERSIONS(syscall, "GLIBC_2.2.5");
+
+/* --- calls about a thread that is named by its handle --- */
+
+/* The number of the kernel thread that is `thread`'s own; 0: that is a kernel thread for the C library to ask about.
+ * *error: it can have none. */
+static int number_of(pthread_t thread, int *error)
+{
+    struct uth_tls *block = uth_tls_of(thread);
+    *error = 0;
+    if (block == NULL)
+        return 0;
+    if (block == uth_tls_current())
+        ps_promote();
+    int number = ps_promoted_id(block);
+    *error = number == 0 ? EAGAIN : 0;
+    return number;
+}
+
+static int error_of(long result) { return result < 0 ? errno : 0; }
+
+/* A function of a thread: by the C library where it is a kernel thread's, else `by_number`, an expression in
+ * `number`. errno stays. */
+#define ANSWER_HANDLE(node, name, parameters, arguments, by_number)    \
+    NEXT(name, int parameters)                                         \
+    PS_EXPORT int answer_##name parameters;                            \
+    PS_EXPORT int answer_##name parameters                             \
+    {                                                                  \
+        int error, number = number_of(thread, &error), before = errno; \
+        if (PS_LIKELY(number == 0 && error == 0))                      \
+            return CALL_NEXT(name) arguments;                          \
+        if (error == 0)                                                \
+            error = (by_number);                                       \
+        errno = before;                                                \
+        return error;                                                  \
+    }                                                                  \
+    VERSIONS(name, node)
+
+/* /proc's file with the name of kernel thread `number`. */
+static FILE *open_name(int number, const char *mode)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", number);
+    return fopen(path, mode);
+}
+
+#define NAME_BYTES 16 /* with the end */
+
+static int set_name(int number, const char *name)
+{
+    size_t length = strlen(name);
+    if (length >= NAME_BYTES)
+        return ERANGE;
+    FILE *file = open_name(number, "we");
+    if (file == NULL)
+        return errno;
+    bool written = fwrite(name, 1, length, file) == length;
+    return fclose(file) == 0 && written ? 0 : EIO;
+}
+
+static int get_name(int number, char *to, size_t bytes)
+{
+    char name[NAME_BYTES + 1];
+    FILE *file = open_name(number, "re");
+    if (file == NULL)
+        return errno;
+    bool got = fgets(name, sizeof name, file) != NULL;
+    fclose(file);
+    if (!got)
+        return EIO;
+    name[strcspn(name, "\n")] = '\0';
+    if (strlen(name) >= bytes)
+        return ERANGE;
+    strcpy(to, name);
+    return 0;
+}
+
+ANSWER_HANDLE("GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name), (thread, name),
+              set_name(number, name));
+OLD_VERSION(pthread_setname_np, "GLIBC_2.12");
+ANSWER_HANDLE("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes), (thread, name, bytes),
+              get_name(number, name, bytes));
+OLD_VERSION(pthread_getname_np, "GLIBC_2.12");
+ANSWER_HANDLE("GLIBC_2.34", pthread_setaffinity_np, (pthread_t thread, size_t bytes, const cpu_set_t *set),
+              (thread, bytes, set), error_of(CALL_NEXT(sched_setaffinity)(number, bytes, set)));
+OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
+ANSWER_HANDLE("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
+              (thread, bytes, set), error_of(CALL_NEXT(sched_getaffinity)(number, bytes, set)));
+OLD_VERSION(pthread_getaffinity_np, "GLIBC_2.3.4");
+ANSWER_HANDLE("GLIBC_2.2.5", pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *param),
+              (thread, policy, param), error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
+
+static int get_scheduling(int number, int *policy, struct sched_param *param)
+{
+    *policy = CALL_NEXT(sched_getscheduler)(number);
+    return *policy < 0 ? errno : error_of(CALL_NEXT(sched_getparam)(number, param));
+}
+ANSWER_HANDLE("GLIBC_2.2.5", pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
+              (thread, policy, param), get_scheduling(number, policy, param));
+ANSWER_HANDLE("GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority), (thread, priority),
+              error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
+OLD_VERSION(pthread_setschedprio, "GLIBC_2.3.4");
+
+/* The clock's number as the kernel makes it of a thread's. */
+static clockid_t clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
+static int get_clock(int number, clockid_t *clock)
+{
+    *clock = clock_of(number);
+    return 0;
+}
+ANSWER_HANDLE("GLIBC_2.34", pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), (thread, clock),
+              get_clock(number, clock));
+OLD_VERSION(pthread_getcpuclockid, "GLIBC_2.2.5");
+
+NEXT(pthread_getattr_np, int(pthread_t, pthread_attr_t *))
+PS_EXPORT int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
+PS_EXPORT int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+    struct uth_tls *block = uth_tls_of(thread);
+    if (block == NULL)
+        return CALL_NEXT(pthread_getattr_np)(thread, attr);
+    void *stack;
+    size_t bytes;
+    uth_tls_stack(block, &stack, &bytes);
+    if (stack == NULL) { /* a kernel thread's own, which the member was called on */
+        if (block != uth_tls_current())
+            return EAGAIN;
+        uth_tls_pose_as(block, (int)syscall(SYS_gettid));
+        int error = CALL_NEXT(pthread_getattr_np)(thread, attr);
+        uth_tls_pose_as(block, 0);
+        return error;
+    }
+    int error = pthread_attr_init(attr);
+    if (error == 0)
+        error = pthread_attr_setstack(attr, stack, bytes);
+    if (error == 0)
+        error = pthread_attr_setguardsize(attr, (size_t)sysconf(_SC_PAGESIZE));
+    return error;
+}
+VERSIONS(pthread_getattr_np, "GLIBC_2.32");
+OLD_VERSION(pthread_getattr_np, "GLIBC_2.2.5");
+
+/* --- signals to a thread --- */
+
+struct directed {
+    int number;
+    const union sigval *value; /* NULL: none */
+};
+
+static int send(int tid, const void *arg)
+{
+    const struct directed *d = arg;
+    siginfo_t info = {.si_signo = d->number, .si_code = SI_QUEUE, .si_pid = getpid(), .si_uid = getuid()};
+    if (d->value == NULL)
+        return error_of(CALL_NEXT(syscall)(SYS_tgkill, (long)getpid(), (long)tid, (long)d->number));
+    info.si_value = *d->value;
+    return error_of(CALL_NEXT(syscall)(SYS_rt_tgsigqueueinfo, (long)getpid(), (long)tid, (long)d->number, &info));
+}
+
+static int direct(pthread_t thread, int number, const union sigval *value, int *error)
+{
+    struct uth_tls *block = uth_tls_of(thread);
+    int before = errno;
+    if (block == NULL)
+        return 0;
+    if (block == uth_tls_current())
+        ps_promote();
+    *error = ps_promoted_signal(block, send, &(struct directed){number, value});
+    errno = before;
+    return 1;
+}
+
+NEXT(pthread_kill, int(pthread_t, int))
+PS_EXPORT int answer_pthread_kill(pthread_t thread, int number);
+PS_EXPORT int answer_pthread_kill(pthread_t thread, int number)
+{
+    int error;
+    return direct(thread, number, NULL, &error) ? error : CALL_NEXT(pthread_kill)(thread, number);
+}
+VERSIONS(pthread_kill, "GLIBC_2.34");
+OLD_VERSION(pthread_kill, "GLIBC_2.2.5");
+
+NEXT(pthread_sigqueue, int(pthread_t, int, union sigval))
+PS_EXPORT int answer_pthread_sigqueue(pthread_t thread, int number, const union sigval value);
+PS_EXPORT int answer_pthread_sigqueue(pthread_t thread, int number, const union sigval value)
+{
+    int error;
+    return direct(thread, number, &value, &error) ? error : CALL_NEXT(pthread_sigqueue)(thread, number, value);
+}
+VERSIONS(pthread_sigqueue, "GLIBC_2.34");
+OLD_VERSION(pthread_sigqueue, "GLIBC_2.11");
+
+/* --- mutexes that the kernel compares --- */
+
+/* From the first mutex attribute of such a kind on, threads begin promoted and with the number of their kernel
+ * thread. */
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutexattr_setprotocol, protocol, PTHREAD_PRIO_NONE);
+OLD_VERSION(pthread_mutexattr_setprotocol, "GLIBC_2.4");
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutexattr_setrobust, robustness, PTHREAD_MUTEX_STALLED);
+OLD_VERSION(pthread_mutexattr_setrobust, "GLIBC_2.12");

@@ -1,0 +1,261 @@
+/* Promotion: see promote.h for states and orderings. */
+#include "promote.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "check.h"
+#include "vp.h"
+
+#define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
+
+static _Atomic uint32_t count;
+
+unsigned ps_alone_count(void) { return ps_load_acquire(&count); }
+
+/* --- the kernel thread
+ * ------------------------------------------------------------------------------------------------ */
+
+/* What has been readied for vp, on whatever stack its kernel thread stands; NULL: vp is to end. */
+static struct psthread *await(struct vp *vp)
+{
+    for (;;) {
+        struct psthread *t = ps_load_seq(&vp->pinned) ? ps_xchg_seq(&vp->pinned, NULL) : NULL;
+        if (t)
+            return t;
+        if (ps_load_acquire(&vp->alone_ends))
+            return NULL;
+        ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
+        ps_store_seq(&vp->alone_sleeps, 1);
+        if (!ps_load_seq(&vp->pinned))
+            os_park(&vp->wake_word, 0, OS_FOREVER);
+        ps_store_seq(&vp->alone_sleeps, 0);
+        ps_xchg_seq(&vp->wake_word, 0);
+    }
+}
+
+void ps_wait_alone(struct vp *vp, struct psthread *self)
+{
+    struct psthread *t = await(vp);
+    PS_ASSERT(t == self);
+    (void)self;
+    (void)t;
+    vp_tick(vp);
+}
+
+void ps_wake_alone(struct vp *vp)
+{
+    if (!ps_xchg_seq(&vp->wake_word, 1))
+        os_wake(&vp->wake_word, 1);
+}
+
+static void *alone_main(void *arg)
+{
+    struct vp *vp = arg;
+    struct psthread *t;
+    vp_carry(vp);
+    void *native_tp = vp->own_tp = cpu_get_tp();
+    vp->own_errno = &errno;
+    if (uth_adopt(&vp->native) != 0)
+        ps_fatal("out of memory: a kernel thread cannot start");
+    vp->native.vp = vp;
+    vp->uth = &vp->native;
+    ps_store_relaxed(&vp->tid, os_thread_id());
+    os_thread_name_of_process();
+    os_affinity_set(&vp->outer_cpus);
+    void *own_list = os_robust_list(), *its_list = uth_tls_robust_list(vp->alone_for);
+    if (own_list && its_list)
+        os_set_robust_list(its_list);
+    os_set_signal_mask(vp->outer_mask);
+    ps_store_release(&vp->alone_state, PS_ALONE_STARTED);
+    os_wake(&vp->alone_state, INT_MAX);
+    while ((t = await(vp)) != NULL) {
+        while (!uth_saved_soon(t->uth)) /* its vp is about to leave it */
+            os_yield();
+        vp_run_alone(vp, t);
+    }
+    uth_tls_leave(native_tp);
+    if (own_list)
+        os_set_robust_list(own_list);
+    vp_carry(NULL);
+    uth_release(&vp->native);
+    ps_store_release(&vp->alone_state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
+    os_wake(&vp->alone_state, INT_MAX);
+    ps_sub_seq(&count, 1); /* last: who stops the library waits for it */
+    return NULL;
+}
+
+static void wait_while(struct vp *vp, uint32_t state)
+{
+    while (ps_load_acquire(&vp->alone_state) == state)
+        os_park(&vp->alone_state, state, OS_FOREVER);
+}
+
+/* What a kernel thread would have inherited from who opened its region: what a root has outside of it, for the root itself may have changed that
+ * as the region's first thread; on other kernel threads nobody has. */
+static void inherit(struct vp *to, const struct uth_tls *block)
+{
+    struct vp *here = ps_vp();
+    if (!here || here->tls != block) /* somebody else's wish */
+        here = ps_vp_at(0);
+    if (vp_is_roots(here)) {
+        to->outer_mask = here->outer_mask;
+        to->outer_cpus = here->outer_cpus;
+        return;
+    }
+    to->outer_mask = os_signal_mask();
+    os_affinity_get(&to->outer_cpus);
+}
+
+void ps_root_changed(void)
+{
+    struct vp *vp = ps_vp();
+    if (!vp || vp->current != &vp->root || !vp_is_roots(vp))
+        return;
+    vp->outer_mask = os_signal_mask();
+    os_affinity_get(&vp->outer_cpus);
+}
+
+/* The vp of block's own kernel thread, which is started where there is none; NULL: refused. Several may ask for it
+ * at once. */
+static struct vp *own(struct uth_tls *block)
+{
+    static _Atomic uint32_t said;
+    struct vp *vp = ps_load_acquire(&block->alone);
+    if (PS_LIKELY(vp != NULL))
+        return vp;
+    vp = vp_claim_alone(block);
+    if (!vp)
+        return NULL;
+    void *other = NULL;
+    if (!ps_cas_acq_rel(&block->alone, &other, vp)) {
+        vp_alone_ended(vp);
+        return other;
+    }
+    os_thread thread;
+    ps_add_seq(&count, 1);
+    bind_lift();
+    inherit(vp, block);
+    int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
+    bind_lower();
+    if (err) {
+        ps_store_release(&block->alone, NULL);
+        vp_alone_ended(vp);
+        ps_sub_seq(&count, 1);
+        if (!ps_xchg_acq_rel(&said, 1))
+            ps_warn("the system refuses a thread that sets or asks for state of the kernel's a kernel thread of its "
+                    "own: what it sets holds for "
+                    "others too (said once)");
+        return NULL;
+    }
+    os_thread_detach(thread);
+    return vp;
+}
+
+/* --- the thread's side
+ * ------------------------------------------------------------------------------------------------- */
+
+/* The running thread's context goes on alone on `to`. */
+static void move(struct vp *vp, struct psthread *self, struct vp *to)
+{
+    struct uth *context = vp->uth;
+    int error = vp_errno(vp);
+    to->home = context->vp;
+    to->came_from = vp;
+    self->uth = context;
+    context->wait.thread = self; /* for who looks from outside */
+    context->wait.kind = PS_WAIT_NOTHING;
+    context->vp = to;
+    ps_store_seq(&to->pinned, self);
+    ps_wake_alone(to);
+    if (PS_UNLIKELY(vp->alone_for != NULL))
+        vp_leave_alone(vp, context, vp->tls);
+    else
+        vp_leave_bound(vp, self);
+    context->wait.thread = NULL;
+    vp_set_errno(ps_vp(), error);
+}
+
+PS_NOINLINE bool ps_promote(void)
+{
+    struct vp *vp = ps_vp(), *to;
+    struct uth_tls *block = vp ? vp->tls : NULL;
+    struct psthread *self = vp ? vp->current : NULL;
+    if (!self || !block || vp->held || self->flags & PS_T_NOSTACK)
+        return false;
+    if (vp->alone_for == block)
+        return true;
+    if (!os_called_by_program() || !(to = own(block)))
+        return false;
+    move(vp, self, to);
+    return true;
+}
+
+PS_NOINLINE void ps_promote_again(struct uth_tls *block)
+{
+    struct vp *vp = ps_vp(), *to = vp->current->flags & PS_T_NOSTACK ? NULL : own(block);
+    if (!to) {
+        vp_enter_tls(vp, block);
+        return;
+    }
+    move(vp, vp->current, to);
+    if (ps_load_relaxed(&ps_promotes_all))
+        uth_tls_pose_as(block, ps_load_relaxed(&to->tid)); /* it holds nothing yet */
+}
+
+void ps_go_home_slow(struct uth_tls *next)
+{
+    struct vp *vp = ps_vp();
+    if (vp->alone_for != vp->tls || vp->tls == next)
+        return;
+    struct psthread *self = vp->current;
+    struct uth *context = vp->uth;
+    struct vp *home = vp->home, *to = vp->came_from;
+    context->vp = home;
+    self->uth = context;
+    if (home) {
+        ps_ready(self, PS_FRONT);
+    } else {
+        if (!ps_load_relaxed(&to->attached) || to->alone_for)
+            to = ps_vp_at(0);
+        vp_enqueue(to, &self->item, PS_FRONT);
+    }
+    vp_leave_alone(vp, context, next);
+}
+
+int ps_promoted_id(struct uth_tls *block)
+{
+    struct vp *vp = own(block);
+    if (!vp)
+        return 0;
+    wait_while(vp, PS_ALONE_STARTS);
+    return ps_load_relaxed(&vp->tid);
+}
+
+int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg)
+{
+    int tid = ps_promoted_id(block);
+    return tid ? send(tid, arg) : EAGAIN;
+}
+
+_Atomic bool ps_promotes_all;
+
+void ps_promote_all(void)
+{
+    ps_store_relaxed(&ps_promotes_all, true);
+    if (uth_tls_current())
+        ps_promote();
+}
+
+void ps_retire_alone(struct uth_tls *block)
+{
+    struct vp *vp = ps_load_acquire(&block->alone);
+    if (!vp)
+        return;
+    wait_while(vp, PS_ALONE_STARTS);
+    ps_store_seq(&vp->alone_ends, 1);
+    ps_wake_alone(vp);
+    wait_while(vp, PS_ALONE_STARTED);
+    ps_store_relaxed(&block->alone, NULL);
+    vp_alone_ended(vp);
+}

@@ -1,0 +1,79 @@
+/* Promotion: a thread gets a kernel thread of its own.
+ *
+ * What the kernel keeps for a thread - signal mask, alternate stack, name, priority, affinity, number, clock - belongs
+ * to the kernel thread that carries a user-level thread just now. So a thread that sets such state, or asks for it, is
+ * promoted first: its context moves to a kernel thread that carries it and nothing else until it ends, a member of a
+ * team until the region ends. The kernel thread stays with the thread's block (uth_tls.alone): a member finds it again
+ * in the next region, with the state that it left there, as a kernel thread of a pool would.
+ *
+ * The kernel thread P has a vp of its own, `alone_for` the thread. It takes nothing out of queues; its thread pointer
+ * is the thread's also while the thread is elsewhere, so a signal that is sent to P finds the thread. The thread waits
+ * on its own stack, in a futex.
+ *
+ * States of P, seen by the context c of the thread (uth.vp says whose context it is):
+ *   EMPTY    P sleeps on its native stack; c is not bound to P
+ *   COMING   c.vp == P, pinned == thread; its vp is about to leave c's stack, P waits until it has (uth.running)
+ *   RUNS     P is on c's stack: runs, or sleeps in ps_wait_alone
+ *   EMPTY    c.vp is what it was before, c is published there; P is about to leave c's stack, whoever takes c waits
+ *   until it has
+ * A context is bound by the thread itself, so there is no race for c.vp. Contexts are nested: a member that another
+ * promoted thread runs as a call may be promoted too; then c goes on to that one's kernel thread, and `home` tells
+ * where it comes back to. A root's own stack goes with it: what stands there below the member cannot go on before the
+ * member ends.
+ *
+ * No wake-up is lost: who readies a thread on P stores pinned, then exchanges wake_word 0 -> 1 and wakes
+ * (ps_wake_alone). P takes pinned, else parks where wake_word is 0, and takes wake_word back before it looks at pinned
+ * again. All seq_cst: a store of pinned that P's look misses comes before a wake_word that P has not taken back yet.
+ *
+ * Not promoted, and then the call goes to the kernel thread that carries it: in a handler of a signal (the runtime may
+ * be anywhere below it); in a function of the program's that the runtime itself calls by name (malloc), in the middle
+ * of its own work; where the system refuses a kernel thread.
+ *
+ * Cost: a kernel thread's start for the first call of a thread, some 30 us; two switches of the kernel's in each
+ * region after that.
+ * Rejected: virtual copies of the state, set anew at each switch (a system call for each kind and
+ * switch; signals would still reach whoever runs); a kernel thread for each thread from the start (nested regions
+ * would cost what they cost under libgomp). */
+#ifndef PS_PROMOTE_H
+#define PS_PROMOTE_H
+
+#include "vp.h"
+
+/* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
+ * by a call that the runtime answers in the C library's place. [switches] */
+bool ps_promote(void);
+/* The running thread, which begins, enters its block, and is promoted if it was so before, or is to be. [switches] */
+void ps_promote_again(struct uth_tls *block);
+/* The number of the kernel thread that is, or from now on will be, block's thread's own; 0: refused. Any kernel
+ * thread; does not move the thread. */
+int ps_promoted_id(struct uth_tls *block);
+
+/* Lets send(its kernel thread's number, arg) be called so that a signal sent there finds the thread, whose block this
+ * is. What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread. */
+int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg);
+/* The calling kernel thread, not in a block, has changed its signal mask or processors: a root, outside of regions, passes that on. */
+void ps_root_changed(void);
+/* From now on each thread is promoted when it begins, and its number is its kernel thread's: the program has mutexes
+ * that the kernel compares. */
+void ps_promote_all(void);
+extern _Atomic bool ps_promotes_all;
+
+/* The running thread leaves its block, in which it may have been promoted: goes back to where its context came from.
+ * It goes on with `next`, which is to be entered (NULL: the kernel thread's own storage). [switches] */
+void ps_go_home_slow(struct uth_tls *next);
+/* The block is given back: its kernel thread ends by and by. */
+void ps_retire_alone(struct uth_tls *block);
+/* Kernel threads of this kind that have not ended yet. */
+unsigned ps_alone_count(void);
+
+/* For vp.c. The thread, which runs on vp alone, waits until it is readied; it has been readied. */
+void ps_wait_alone(struct vp *vp, struct psthread *self);
+void ps_wake_alone(struct vp *vp);
+
+static inline void ps_go_home(struct uth_tls *next)
+{
+    if (PS_UNLIKELY(ps_vp()->alone_for != NULL))
+        ps_go_home_slow(next);
+}
+
+#endif

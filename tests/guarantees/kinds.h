@@ -1,0 +1,43 @@
+/* Kinds of one guarantee, each in a process of its own. */
+#ifndef PS_GUARANTEES_KINDS_H
+#define PS_GUARANTEES_KINDS_H
+
+#include "check.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Calls run(i) for each i below n (or for the one that `only` is the name of) in a process of its own, which meets
+ * everything for the first time. The caller has opened no region yet. */
+static inline void in_a_process_each(int n, const char *(*name)(int i), void (*run)(int i), const char *only)
+{
+    for (int i = 0; i < n; i++) {
+        if (only && strcmp(only, name(i)) != 0)
+            continue;
+        fprintf(stderr, "%s\n", name(i));
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            run(i);
+            exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child);
+        if (status) {
+            fprintf(stderr, "%s: failed, status %x\n", name(i), (unsigned)status);
+            exit(1);
+        }
+    }
+}
+
+/* The same for functions by their names. */
+struct kind_of {
+    const char *name;
+    void (*run)(void);
+};
+static const struct kind_of *kinds_of_all;
+static inline const char *kinds_of_name(int i) { return kinds_of_all[i].name; }
+static inline void kinds_of_run(int i) { kinds_of_all[i].run(); }
+#define RUN_KINDS(kinds, only) \
+    (kinds_of_all = (kinds), in_a_process_each(sizeof(kinds) / sizeof *(kinds), kinds_of_name, kinds_of_run, only))
+
+#endif
