@@ -8,8 +8,6 @@ install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET psthreads_shared)
   install(TARGETS psthreads_shared EXPORT psthreadsTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(FILES ${CMAKE_SOURCE_DIR}/tools/gdb/psthreads-gdb.py DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    RENAME libpsthreads.so.${PROJECT_VERSION}-gdb.py)
   install(FILES ${ps_static_library} DESTINATION ${CMAKE_INSTALL_LIBDIR})
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/psthreads)
   install(EXPORT psthreadsTargets NAMESPACE psthreads:: DESTINATION ${package_dir})
@@ -29,5 +27,27 @@ if(TARGET psrun)
   install(TARGETS psrun RUNTIME DESTINATION bin)
 endif()
 foreach(folder dropin dropin-pthreads)
-  install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/${folder} DESTINATION ${PS_DROPIN_DIR} OPTIONAL USE_SOURCE_PERMISSIONS)
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/${folder} DESTINATION ${PS_DROPIN_DIR} OPTIONAL USE_SOURCE_PERMISSIONS
+    PATTERN "*-gdb.py" EXCLUDE)
 endforeach()
+
+# gdb loads LIBRARY-gdb.py with LIBRARY. Distributions' gdbs trust /usr/share/gdb/auto-load, where it stands under the library's whole path, and no other
+# folder; a file beside the library would be found first, and refused. So it stands beside the library only in other prefixes than /usr, where it
+# is the user who says `add-auto-load-safe-path`. The prefix is known when it is installed.
+set(ps_gdb_libraries)
+if(TARGET psthreads_shared)
+  list(APPEND ps_gdb_libraries ${CMAKE_INSTALL_LIBDIR}/libpsthreads.so.${PROJECT_VERSION})
+endif()
+if(PS_OPENMP)
+  list(APPEND ps_gdb_libraries ${PS_DROPIN_DIR}/dropin/libgomp-psthreads.so)
+endif()
+install(CODE "
+  foreach(library ${ps_gdb_libraries})
+    set(into \${CMAKE_INSTALL_PREFIX})
+    if(into STREQUAL \"/usr\")
+      set(into /usr/share/gdb/auto-load/usr)
+    endif()
+    get_filename_component(folder \${into}/\${library} DIRECTORY)
+    get_filename_component(name \${library} NAME)
+    file(INSTALL DESTINATION \${folder} TYPE FILE RENAME \${name}-gdb.py FILES \"${CMAKE_SOURCE_DIR}/tools/gdb/psthreads-gdb.py\")
+  endforeach()")

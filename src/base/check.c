@@ -2,7 +2,8 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,40 +14,108 @@
 #define TAIL_BYTES 200
 #define HEAD_BYTES (LINE_MAX_BYTES - TAIL_BYTES - 4) /* "..." and the line's end between and behind */
 
-/* The whole text is only made for a line that is too long for `line`; without memory for it, the line is cut at its end. */
-static int shorten(char *line, size_t body, const char *fmt, va_list ap)
-{
-    char *whole = malloc(body + 1);
-    if (whole == NULL)
-        return LINE_MAX_BYTES - 1;
-    vsnprintf(whole, body + 1, fmt, ap);
-    memset(line + HEAD_BYTES, '.', 3);
-    memcpy(line + HEAD_BYTES + 3, whole + body - TAIL_BYTES, TAIL_BYTES);
-    free(whole);
-    return LINE_MAX_BYTES - 1;
-}
-
 const char *ps_warn_mark = "";
 bool ps_warn_quiet;
 
-static void write_line(const char *fmt, va_list ap, const char *mark)
+/* A line in the making, on its maker's stack: its beginning, and its last bytes in a ring. */
+struct line {
+    size_t length; /* of the whole */
+    char text[LINE_MAX_BYTES];
+    char tail[TAIL_BYTES];
+};
+
+static void put(struct line *l, char c)
 {
-    char line[LINE_MAX_BYTES];
+    if ((unsigned char)c < ' ' || c == 127) /* one line, whatever stands in a value */
+        c = '?';
+    if (l->length < LINE_MAX_BYTES - 1)
+        l->text[l->length] = c;
+    l->tail[l->length++ % TAIL_BYTES] = c;
+}
+
+static void put_text(struct line *l, const char *text)
+{
+    for (text = text == NULL ? "(null)" : text; *text != '\0'; text++)
+        put(l, *text);
+}
+
+static void put_number(struct line *l, uintmax_t n, unsigned base)
+{
+    char digits[sizeof n * 3];
+    unsigned i = 0;
+    do
+        digits[i++] = "0123456789abcdef"[n % base];
+    while ((n /= base) != 0);
+    while (i > 0)
+        put(l, digits[--i]);
+}
+
+static void put_signed(struct line *l, intmax_t n)
+{
+    if (n < 0)
+        put(l, '-');
+    put_number(l, n < 0 ? 0 - (uintmax_t)n : (uintmax_t)n, 10);
+}
+
+/* %s %d %u %ld %lu %lld %llu %zu %x %p %%: what the lines use (tests/structure/formats.py holds them to it). Not vsnprintf, which may allocate and is
+ * not to be called in a signal's handler. */
+static void format(struct line *l, const char *fmt, va_list *ap)
+{
+    for (; *fmt != '\0'; fmt++) {
+        if (*fmt != '%') {
+            put(l, *fmt);
+            continue;
+        }
+        unsigned longs = 0;
+        bool size = *++fmt == 'z';
+        for (fmt += size; *fmt == 'l'; fmt++)
+            longs++;
+        switch (*fmt) {
+        case 's':
+            put_text(l, va_arg(*ap, const char *));
+            break;
+        case 'd':
+            put_signed(l, longs == 0 ? va_arg(*ap, int) : longs == 1 ? va_arg(*ap, long) : va_arg(*ap, long long));
+            break;
+        case 'u':
+        case 'x':
+            put_number(l,
+                       size         ? va_arg(*ap, size_t)
+                       : longs == 0 ? va_arg(*ap, unsigned)
+                       : longs == 1 ? va_arg(*ap, unsigned long)
+                                    : va_arg(*ap, unsigned long long),
+                       *fmt == 'u' ? 10 : 16);
+            break;
+        case 'p':
+            put_text(l, "0x");
+            put_number(l, (uintptr_t)va_arg(*ap, void *), 16);
+            break;
+        case '%':
+            put(l, '%');
+            break;
+        default: /* what follows cannot be told apart any more */
+            put_text(l, "%?");
+            return;
+        }
+    }
+}
+
+static void write_line(const char *fmt, va_list *ap, const char *mark)
+{
+    struct line l = {.length = 0};
     int saved_errno = errno;
-    va_list again;
-    va_copy(again, ap);
-    int used = snprintf(line, sizeof line, "%spsthreads: ", mark);
-    int body = vsnprintf(line + used, sizeof line - (size_t)used, fmt, ap);
-    if (body > 0)
-        used += body;
-    if (used > LINE_MAX_BYTES - 1)
-        used = shorten(line, (size_t)body, fmt, again);
-    va_end(again);
-    for (int i = 0; i < used; i++) /* one line, whatever stands in a value */
-        if ((unsigned char)line[i] < ' ' || line[i] == 127)
-            line[i] = '?';
-    line[used++] = '\n';
-    ssize_t written = write(STDERR_FILENO, line, (size_t)used);
+    put_text(&l, mark);
+    put_text(&l, "psthreads: ");
+    format(&l, fmt, ap);
+    size_t used = l.length;
+    if (used > LINE_MAX_BYTES - 1) {
+        used = LINE_MAX_BYTES - 1;
+        memset(l.text + HEAD_BYTES, '.', 3);
+        for (size_t i = 0; i < TAIL_BYTES; i++)
+            l.text[HEAD_BYTES + 3 + i] = l.tail[(l.length + i) % TAIL_BYTES];
+    }
+    l.text[used++] = '\n';
+    ssize_t written = write(STDERR_FILENO, l.text, used);
     (void)written; /* nowhere else to say it */
     errno = saved_errno;
 }
@@ -57,7 +126,7 @@ void ps_warn(const char *fmt, ...)
     if (ps_warn_quiet)
         return;
     va_start(ap, fmt);
-    write_line(fmt, ap, ps_warn_mark);
+    write_line(fmt, &ap, ps_warn_mark);
     va_end(ap);
 }
 
@@ -65,7 +134,7 @@ void ps_fatal(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    write_line(fmt, ap, "");
+    write_line(fmt, &ap, "");
     va_end(ap);
     abort();
 }

@@ -265,8 +265,10 @@ void ort_display_env_read(void)
     size_t length = strlen(at);
     while (length > 0 && isspace((unsigned char)at[length - 1]))
         length--;
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i]) == length && strncasecmp(at, words[i], length) == 0) {
+    unsigned n = sizeof words / sizeof *words;
+    for (unsigned i = 0; i < n; i++)
+        if ((strlen(words[i]) == length && strncasecmp(at, words[i], length) == 0) ||
+            (ort_env_as_libomp && (i == 0 ? ort_env_says_false(text) : i == 1 && ort_env_says_true(text)))) {
             ort_display_env_wish = (enum ort_display_wish)i;
             if (i > 0 && ort_display_env_otherwise == NULL)
                 ort_display_env(i == 2);

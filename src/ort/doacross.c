@@ -2,8 +2,12 @@
  *
  * An iteration's position is one number, counted in the order of the nest. A chunk of the outermost loop runs in that order on one
  * member, so one cell a chunk (static: one a member) that holds the last position posted, plus one, says for every position of the chunk
- * whether it is finished. The cells are written by the chunk's member alone (release) and read by who waits (acquire);
- * who waits long sleeps on the cell's low half: each post changes it.
+ * whether it is finished. The cells are written by the chunk's member alone (release) and read by who waits (acquire).
+ *
+ * Who waits long sleeps on the cell's count of posts: a position has 64 bits, and of two posted one after the other the low 32 may be the same. A poster
+ * writes the position [1], then the count [2], then wakes; who waits reads the count [3], then the position [4], and sleeps only while the count is
+ * what [3] saw. Either [3] saw [2], then [4] sees [1] (release, acquire); or the count has changed, and nobody sleeps on the old one. (The count goes
+ * round after 2^32 posts: a thread would have to be held between [3] and its sleep for exactly that many posts of one chunk.)
  * Failures: no memory for the cells: aborts with one line.
  * Rejected: a cell for each iteration; a shift-and-or instead of the multiplication (libgomp's), which needs a second
  * representation where the bits do not suffice: the product of the counts always fits, or the loop would never end.
@@ -18,12 +22,17 @@
 #include "race.h"
 #include "reserve.h"
 
+struct cell {
+    _Atomic uint64_t posted; /* 1 + the last position; 0: none */
+    _Atomic uint32_t posts;
+};
+
 struct ort_doacross {
     unsigned dims;
     bool by_member;    /* static: a cell for each member */
     uint64_t per_cell; /* outermost iterations of a cell, otherwise */
-    uint64_t *counts;  /* [dims] */
-    _Atomic uint64_t *cell;
+    struct cell *cell;
+    uint64_t counts[]; /* [dims]; the cells follow */
 };
 
 void ort_doacross_free(struct ort_workshare *ws)
@@ -41,24 +50,17 @@ static struct ort_doacross *make(const struct ort_workshare *ws, unsigned dims, 
     for (unsigned i = 0; i < dims; i++)
         if (counts[i] == 0)
             return NULL;
-    struct ort_doacross head = {.dims = dims, .per_cell = 1};
-    uint64_t cells;
-    if (ws->desc.sched == ORT_SCHED_STATIC) {
-        head.by_member = true;
-        head.per_cell = ws->desc.chunk;
-        cells = threads;
-    } else {
-        if (ws->desc.sched == ORT_SCHED_DYNAMIC)
-            head.per_cell = ws->desc.chunk;
-        cells = (counts[0] - 1) / head.per_cell + 1;
-    }
+    bool by_member = ws->desc.sched == ORT_SCHED_STATIC;
+    uint64_t per_cell = by_member || ws->desc.sched == ORT_SCHED_DYNAMIC ? ws->desc.chunk : 1;
+    uint64_t cells = by_member ? threads : (counts[0] - 1) / per_cell + 1;
     struct ort_doacross *d = NULL;
-    if (cells < SIZE_MAX / 16)
-        d = ort_mem_zeroed(sizeof *d + (dims + cells) * sizeof(uint64_t));
+    if (cells < SIZE_MAX / (2 * sizeof(struct cell)))
+        d = ort_mem_zeroed(sizeof *d + dims * sizeof d->counts[0] + cells * sizeof(struct cell));
     PS_CHECK(d != NULL, "no memory for an ordered(%u) loop of %llu chunks", dims, (unsigned long long)cells);
-    *d = head;
-    d->counts = (uint64_t *)(d + 1);
-    d->cell = (_Atomic uint64_t *)(d->counts + dims);
+    d->dims = dims;
+    d->by_member = by_member;
+    d->per_cell = per_cell;
+    d->cell = (struct cell *)(d->counts + dims);
     for (unsigned i = 0; i < dims; i++)
         d->counts[i] = counts[i];
     return d;
@@ -88,7 +90,7 @@ bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *cou
 }
 
 /* The cell in which the position's iteration is posted. */
-static _Atomic uint64_t *cell_of(const struct ort_thread *t, const struct ort_doacross *d, uint64_t outer)
+static struct cell *cell_of(const struct ort_thread *t, const struct ort_doacross *d, uint64_t outer)
 {
     if (!d->by_member)
         return &d->cell[outer / d->per_cell];
@@ -117,10 +119,11 @@ void ort_doacross_post(struct ort_thread *t, const uint64_t *position)
     const struct ort_doacross *d = t->loop.ws->doacross;
     if (d == NULL)
         return;
-    _Atomic uint64_t *cell = cell_of(t, d, position[0]);
+    struct cell *cell = cell_of(t, d, position[0]);
     ps_race_release(cell);
-    ps_store_release(cell, number_of(d, position));
-    ee_wake((_Atomic uint32_t *)cell, UINT_MAX);
+    ps_store_release(&cell->posted, number_of(d, position));           /* [1] */
+    ps_store_release(&cell->posts, ps_load_relaxed(&cell->posts) + 1); /* [2] */
+    ee_wake(&cell->posts, UINT_MAX);
 }
 
 void ort_doacross_wait(struct ort_thread *t, const uint64_t *position)
@@ -128,9 +131,13 @@ void ort_doacross_wait(struct ort_thread *t, const uint64_t *position)
     const struct ort_doacross *d = t->loop.ws->doacross;
     if (d == NULL)
         return;
-    _Atomic uint64_t *cell = cell_of(t, d, position[0]);
+    struct cell *cell = cell_of(t, d, position[0]);
     uint64_t wanted = number_of(d, position);
-    for (uint64_t seen; (seen = ps_load_acquire(cell)) < wanted;)
-        ee_wait((_Atomic uint32_t *)cell, (uint32_t)seen);
+    for (;;) {
+        uint32_t posts = ps_load_acquire(&cell->posts); /* [3] */
+        if (ps_load_acquire(&cell->posted) >= wanted)   /* [4] */
+            break;
+        ee_wait(&cell->posts, posts);
+    }
     ps_race_acquire(cell);
 }

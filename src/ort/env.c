@@ -24,7 +24,8 @@
 #include "os.h"
 #include "place.h"
 
-#define SUPPORTED_LEVELS 255u /* libgomp's; max_active_levels is one byte */
+#define SUPPORTED_LEVELS 255u             /* libgomp's */
+#define SMALLEST_STACK ((size_t)16 << 10) /* both owners' */
 
 struct ort_settings ort_settings = {
     .initial =
@@ -39,6 +40,9 @@ struct ort_settings ort_settings = {
     .spin_count = UINT64_MAX,
     .supported_levels = SUPPORTED_LEVELS,
 };
+
+bool ort_env_as_libomp;
+void (*ort_env_hook)(void);
 
 const char *ort_env_name(const char *name, const char *for_all)
 {
@@ -75,6 +79,72 @@ static bool read_word(const char **p, const char *word)
     return true;
 }
 
+bool ort_env_match(const char *word, size_t least, const char *text)
+{
+    size_t i = 0;
+    while (word[i] != '\0' && text[i] != '\0' && tolower((unsigned char)word[i]) == tolower((unsigned char)text[i]))
+        i++;
+    if (word[i] != '\0' && text[i] != '\0')
+        return false;
+    return least > 0 ? i >= least : word[i] == '\0' && text[i] == '\0';
+}
+bool ort_env_says_true(const char *text)
+{
+    return ort_env_match("true", 1, text) || ort_env_match("on", 2, text) || ort_env_match("1", 1, text) ||
+           ort_env_match(".true.", 2, text) || ort_env_match(".t.", 2, text) || ort_env_match("yes", 1, text) ||
+           ort_env_match("enabled", 0, text);
+}
+bool ort_env_says_false(const char *text)
+{
+    return ort_env_match("false", 1, text) || ort_env_match("off", 2, text) || ort_env_match("0", 1, text) ||
+           ort_env_match(".false.", 2, text) || ort_env_match(".f.", 2, text) || ort_env_match("no", 1, text) ||
+           ort_env_match("disabled", 0, text);
+}
+
+bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *instead)
+{
+    const char *text = os_env(name), *p = text;
+    if (text == NULL)
+        return false;
+    if (as_libomp ? ort_env_says_true(text) : (p = skip_blanks(text), read_word(&p, "true") && *p == '\0'))
+        *out = true;
+    else if (as_libomp ? ort_env_says_false(text) : (p = skip_blanks(text), read_word(&p, "false") && *p == '\0'))
+        *out = false;
+    else {
+        ps_warn("%s=\"%s\" is neither true nor false; using %s instead", name, text, instead);
+        return false;
+    }
+    return true;
+}
+
+/* A number that libomp's users wrote: one out of range is brought into it, and so is the default where it is none. True: as it was given. */
+static bool bring_into_range(const char *text, long min, long max, long *out)
+{
+    const char *p = skip_blanks(text);
+    char *end = (char *)p;
+    long v = *out < min ? min : *out > max ? max : *out;
+    bool good = isdigit((unsigned char)*p);
+    if (good) {
+        errno = 0;
+        long given = strtol(p, &end, 10);
+        good = *skip_blanks(end) == '\0';
+        if (good) {
+            v = given < min ? min : given > max ? max : given;
+            good = v == given && errno == 0;
+        }
+    }
+    *out = v;
+    return good;
+}
+
+bool ort_env_number(const char *name, long min, long max, long *out)
+{
+    const char *text = os_env(name);
+    if (text != NULL && !bring_into_range(text, min, max, out))
+        ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %ld instead", name, text, min, max, *out);
+    return text != NULL;
+}
+
 static void read_int(const char *name, long min, long max, long *out, const char *instead)
 {
     const char *text = os_env(name);
@@ -82,13 +152,39 @@ static void read_int(const char *name, long min, long max, long *out, const char
         return;
     const char *p = text;
     long v;
-    if (read_number(&p, min, max, &v) && *p == '\0')
+    if (ort_env_as_libomp)
+        ort_env_number(name, min, max, out);
+    else if (read_number(&p, min, max, &v) && *p == '\0')
         *out = v;
     else
         ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %s instead", name, text, min, max, instead);
 }
 
 static bool nthreads_given;
+
+/* As libomp reads it: a level without a number has that of the level before, the first one the processors'; no number is too small; a comma may stand at
+ * the end. 0: it cannot be read. */
+static unsigned read_list_as_libomp(const char *text, unsigned *list)
+{
+    unsigned n = 0;
+    bool small = false;
+    for (const char *p = skip_blanks(text);;) {
+        long v = n > 0 ? (long)list[n - 1] : 0;
+        if (*p == '\0' && n > 0)
+            break;
+        if (*p != ',') {
+            if (!read_number(&p, 0, ORT_THREADS_MAX, &v) || (*p != ',' && *p != '\0'))
+                return 0;
+            small |= v == 0;
+            v = v == 0 ? 1 : v;
+        }
+        list[n++] = (unsigned)v;
+        p = skip_blanks(p + (*p == ','));
+    }
+    if (small)
+        ps_warn("OMP_NUM_THREADS=\"%s\" has a number below 1; using 1 instead", text);
+    return n;
+}
 
 static void read_num_threads(struct ort_icv *icv)
 {
@@ -102,6 +198,13 @@ static void read_num_threads(struct ort_icv *icv)
     list = malloc(elements * sizeof *list);
     const char *p = text;
     unsigned n = 0;
+    if (list != NULL && ort_env_as_libomp && (n = read_list_as_libomp(text, list)) > 0) {
+        nthreads_given = list[0] != 0;
+        icv->nthreads = nthreads_given ? list[0] : 1;
+        icv->nthreads_list = list + 1;
+        icv->nthreads_rest = n - 1;
+        return;
+    }
     for (long v; list != NULL && n < elements && read_number(&p, 1, ORT_THREADS_MAX, &v);) {
         list[n++] = (unsigned)v;
         if (*p != ',')
@@ -122,7 +225,8 @@ static void read_num_threads(struct ort_icv *icv)
     icv->nthreads_rest = n - 1;
 }
 
-static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
+/* fault: of what can be read all the same. */
+static bool parse_schedule(const char *p, unsigned *sched, int *chunk, const char **fault)
 {
     static const struct {
         const char *word;
@@ -140,7 +244,8 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
     if (modified && *p++ != ':')
         return false;
     p = skip_blanks(p);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && kind == 0; i++)
+    size_t known = sizeof kinds / sizeof *kinds - (ort_env_as_libomp ? 0 : 2); /* the last two are libomp's own */
+    for (size_t i = 0; i < known && kind == 0; i++)
         if (read_word(&p, kinds[i].word))
             kind = kinds[i].sched;
     if (kind == 0)
@@ -148,8 +253,15 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
     long c = kind != ORT_SCHED_STATIC;
     if (*p == ',') {
         p++;
-        if (!read_number(&p, 1, INT_MAX, &c))
+        bool apart = isspace((unsigned char)*p);
+        if (!read_number(&p, 0, INT_MAX, &c))
             return false;
+        if (ort_env_as_libomp && (apart || (c == 0 && kind != ORT_SCHED_STATIC) || kind == ORT_SCHED_AUTO)) {
+            *fault = "the chunk size is not one";
+            c = 1;
+        }
+        if (c == 0 && kind != ORT_SCHED_STATIC)
+            c = 1;
     }
     if (*p != '\0')
         return false;
@@ -161,14 +273,17 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk)
     return true;
 }
 
-bool ort_env_as_libomp;
 static bool schedule_given;
 
 static void read_schedule(struct ort_icv *icv)
 {
     const char *name = ORT_ENV_NAME("OMP_SCHEDULE"), *text = os_env(name);
     schedule_given = text != NULL;
-    if (text != NULL && !parse_schedule(text, &icv->sched, &icv->chunk))
+    const char *fault = NULL;
+    bool good = text == NULL || parse_schedule(text, &icv->sched, &icv->chunk, &fault);
+    if (fault != NULL)
+        ps_warn("%s=\"%s\": %s; using 1 instead", name, text, fault);
+    if (!good)
         ps_warn("%s=\"%s\" is not [monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk]; using dynamic "
                 "instead",
                 name, text);
@@ -178,16 +293,18 @@ static void read_schedule(struct ort_icv *icv)
 static void read_levels(struct ort_icv *icv)
 {
     long levels = -1;
-    read_int(ORT_ENV_NAME("OMP_MAX_ACTIVE_LEVELS"), 0, LONG_MAX, &levels, "OMP_NESTED's or the default value");
+    read_int(ORT_ENV_NAME("OMP_MAX_ACTIVE_LEVELS"), ort_env_as_libomp ? -1 : 0, LONG_MAX, &levels,
+             "OMP_NESTED's or the default value");
     if (levels >= 0) {
-        icv->max_active_levels = (uint8_t)(levels > (long)SUPPORTED_LEVELS ? SUPPORTED_LEVELS : levels);
+        icv->max_active_levels =
+            levels > (long)ort_settings.supported_levels ? ort_settings.supported_levels : (unsigned)levels;
         return;
     }
     bool nested;
-    if (os_env_bool("OMP_NESTED", &nested, "the default"))
-        icv->max_active_levels = (uint8_t)(nested ? SUPPORTED_LEVELS : 1);
+    if (ort_env_bool("OMP_NESTED", ort_env_as_libomp, &nested, "the default"))
+        icv->max_active_levels = nested ? ort_settings.supported_levels : 1;
     else if (icv->nthreads_rest > 0 || icv->bind_rest > 0)
-        icv->max_active_levels = (uint8_t)SUPPORTED_LEVELS;
+        icv->max_active_levels = ort_settings.supported_levels;
 }
 
 static void read_wait_policy(void)
@@ -248,20 +365,35 @@ static void read_offload(void)
     ps_warn("OMP_TARGET_OFFLOAD=\"%s\" is not default, mandatory or disabled; using default instead", text);
 }
 
+bool ort_env_stack_size(const char *name, size_t unit, bool as_libomp, const char *instead)
+{
+    size_t bytes;
+    if (!os_env_size(name, unit, &bytes, instead))
+        return false;
+    if (bytes < SMALLEST_STACK) {
+        ps_warn("%s=\"%s\" is less than 16K; using %s instead", name, os_env(name), as_libomp ? "16K" : instead);
+        if (!as_libomp)
+            return false;
+        bytes = SMALLEST_STACK;
+    }
+    ort_settings.stack_bytes = bytes;
+    return true;
+}
+
 static void read_stack_size(void)
 {
-    if (!os_env_size(ORT_ENV_NAME("OMP_STACKSIZE"), 1024, &ort_settings.stack_bytes,
-                     "GOMP_STACKSIZE's or the default size"))
-        os_env_size("GOMP_STACKSIZE", 1024, &ort_settings.stack_bytes, "the default size");
+    if (!ort_env_stack_size(ORT_ENV_NAME("OMP_STACKSIZE"), 1024, ort_env_as_libomp,
+                            "GOMP_STACKSIZE's or the default size"))
+        ort_env_stack_size("GOMP_STACKSIZE", 1024, ort_env_as_libomp, "the default size");
 }
 
 static void read_numbers(struct ort_icv *icv)
 {
-    /* mandatory, and no device but the host: none is the default (OpenMP 5.2 section 21.2.7) */
-    long limit = LONG_MAX, device = ort_settings.offload == ORT_OFFLOAD_MANDATORY ? ORT_DEVICE_INVALID : 0,
-         priority = 0, teams = 0, teams_limit = 0, debug = 0;
+    /* mandatory, and no device but the host: none is the default (OpenMP 5.2 section 21.2.7; not so in libomp 19) */
+    bool none = ort_settings.offload == ORT_OFFLOAD_MANDATORY && !ort_env_as_libomp;
+    long limit = LONG_MAX, device = none ? ORT_DEVICE_INVALID : 0, priority = 0, teams = 0, teams_limit = 0, debug = 0;
     read_int(ORT_ENV_NAME("OMP_THREAD_LIMIT"), 1, LONG_MAX, &limit, "no limit");
-    icv->thread_limit = limit > INT_MAX ? UINT_MAX : (unsigned)limit;
+    icv->thread_limit = limit >= INT_MAX ? UINT_MAX : (unsigned)limit;
     read_int(ORT_ENV_NAME("OMP_DEFAULT_DEVICE"), 0, INT_MAX, &device, "0");
     icv->default_device = (int)device;
     read_int("OMP_MAX_TASK_PRIORITY", 0, INT_MAX, &priority, "0");
@@ -277,8 +409,9 @@ static void read_numbers(struct ort_icv *icv)
 void ort_env_finish(void)
 {
     ort_processors_restrict();
+    unsigned limit = nthreads_given ? 0 : ort_places_limit();
     if (!nthreads_given)
-        ort_settings.initial.nthreads = os_num_procs();
+        ort_settings.initial.nthreads = limit != 0 ? limit : os_num_procs();
     nthreads_given = true;
 }
 
@@ -287,9 +420,9 @@ void ort_env_read(void)
     struct ort_icv *icv = &ort_settings.initial;
     read_num_threads(icv);
     read_schedule(icv);
-    os_env_bool(ORT_ENV_NAME("OMP_DYNAMIC"), &icv->dynamic, "false");
-    os_env_bool("OMP_CANCELLATION", &ort_settings.cancellation, "false");
-    os_env_bool("OMP_DISPLAY_AFFINITY", &ort_settings.display_affinity, "false");
+    ort_env_bool(ORT_ENV_NAME("OMP_DYNAMIC"), ort_env_as_libomp, &icv->dynamic, "false");
+    ort_env_bool("OMP_CANCELLATION", ort_env_as_libomp, &ort_settings.cancellation, "false");
+    ort_env_bool("OMP_DISPLAY_AFFINITY", ort_env_as_libomp, &ort_settings.display_affinity, "false");
     read_wait_policy();
     read_spin_count();
     read_offload();
@@ -305,12 +438,14 @@ void ort_env_read_late(void)
 
 void ort_env_read_levels(void) { read_levels(&ort_settings.initial); }
 
-/* Runs before the program and any library that uses OpenMP, but after the libraries this one needs. */
+/* The only constructor that reads variables: the order of what it calls is the order in which they count. Runs before the program and any library that uses OpenMP, but after the libraries this one needs. */
 __attribute__((constructor)) static void load(void)
 {
     ort_env_read();
     ort_place_env_read();
     ort_env_read_levels();
     ort_allocator_env_read();
+    if (ort_env_hook != NULL)
+        ort_env_hook();
     ort_display_env_read();
 }

@@ -46,7 +46,7 @@ struct ort_icv {
     struct ort_icv *older;  /* former copies of the same task, which others may still use */
     bool dynamic;
     uint8_t bind; /* enum ort_bind */
-    uint8_t max_active_levels;
+    unsigned max_active_levels;
     unsigned nthreads;
     unsigned nthreads_rest, bind_rest; /* lengths of what follows */
     const unsigned *nthreads_list;     /* for the levels below; constant */
@@ -109,6 +109,8 @@ struct ort_settings {
     unsigned num_teams, teams_thread_limit; /* 0: not set */
     char *affinity_format;
     unsigned supported_levels;
+    unsigned
+        limit_told; /* what a program is told where thread_limit is the initial one: an ABI's own variables may limit further (0: nothing does) */
 };
 extern struct ort_settings ort_settings;
 

@@ -32,6 +32,9 @@
 /* More members than this no region gets. */
 #define ORT_THREADS_MAX (1u << 20)
 
+/* Set in the loader: is told of the number of virtual processors when the first OpenMP thread appears. NULL: nobody is. */
+extern void (*ort_started)(unsigned num_vps);
+
 /* What the members of one contention group share: the threads under one root. */
 struct ort_group {
     _Atomic uint32_t busy;        /* threads in open regions, the root counted; kept only while a thread limit is set */

@@ -3,7 +3,8 @@
  * Assignment, for a team of T whose parent has place p of a partition of P places:
  *   primary  everybody has p; the partition stays.
  *   close    member i has the i-th place from p on, going round in the partition, which stays. T > P: the first P * (T / P) members in
- *            runs of T / P, the rest one by one.
+ *            runs of T / P, the rest one by one; in a process that was built for libomp the runs of T % P places are longer by one, as
+ *            far apart as can be.
  *   spread   T <= P: the partition falls into T parts, the first P % T of them one place longer; member i has the i-th part from p's
  *            on as its partition, and that part's first place (member 0 keeps p). T > P: as close, each with a partition of one.
  *   true     as close.
@@ -32,6 +33,8 @@ static bool places_exist;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool (*asked_make)(struct ort_places *out);
+static bool round_robin; /* members beyond the number of places go round in them, where "close" has them in runs */
+static bool of_abi;      /* a variable of an ABI's own asked for them, whose policy has no name in OpenMP */
 void (*ort_processors_hook)(void);
 
 /* --- the environment ------------------------------------------------------------------------------------------------------- */
@@ -81,6 +84,10 @@ static bool read_proc_bind(struct ort_icv *icv)
     const char *name = ORT_ENV_NAME("OMP_PROC_BIND"), *text = os_env(name);
     if (text == NULL)
         return false;
+    if (ort_env_as_libomp && (ort_env_says_true(text) || ort_env_says_false(text))) {
+        icv->bind = ort_env_says_true(text) ? ORT_BIND_SPREAD : ORT_BIND_FALSE;
+        return true;
+    }
     unsigned char *list = malloc(strlen(text) + 1);
     unsigned n = list == NULL ? 0 : read_policies(text, list);
     if (n == 0) {
@@ -140,12 +147,22 @@ static bool read_places(const char *name, const char *text, bool ignore)
         ps_warn("%s=\"%s\": %s; using no places instead", name, text, fault);
         return false;
     }
+    if (ort_env_as_libomp && asked_kind == PLACE_NUMA_DOMAINS) { /* as without hwloc, of which distributions build it */
+        asked_kind = PLACE_CORES;
+        ps_warn("%s=\"%s\": the runtime that this program was built for knows no NUMA domains; using cores instead",
+                name, text);
+    }
     asked_name = name;
     if (ignore) {
         place_free(&asked_list);
         return false;
     }
     if (asked_kind == PLACE_LIST && !cut_to_mask(&asked_list)) {
+        if (ort_env_as_libomp && !of_gomp) {
+            asked_kind = PLACE_CORES;
+            ps_warn("%s=\"%s\": none of these processors may be used by this process; using cores instead", name, text);
+            return true;
+        }
         ps_warn("%s=\"%s\": none of these processors may be used by this process; using no places instead", name, text);
         return false;
     }
@@ -157,14 +174,23 @@ void ort_place_env_read(void)
     struct ort_icv *icv = &ort_settings.initial;
     bool ignore = read_proc_bind(icv) && icv->bind == ORT_BIND_FALSE;
     const char *list = os_env("OMP_PLACES"), *cpus = os_env("GOMP_CPU_AFFINITY");
+    if (ort_env_as_libomp && cpus != NULL && read_places("GOMP_CPU_AFFINITY", cpus, false)) { /* the strongest there */
+        if (os_env("OMP_PLACES") != NULL || os_env("OMP_PROC_BIND") != NULL)
+            ps_warn("OMP_PLACES and OMP_PROC_BIND do not count beside GOMP_CPU_AFFINITY; using \"%s\" instead", cpus);
+        icv->bind = ORT_BIND_CLOSE;
+        of_abi = round_robin = true;
+        return;
+    }
     bool given = list != NULL && read_places("OMP_PLACES", list, ignore);
-    if (!given && cpus != NULL)
+    if (!given && cpus != NULL && !ort_env_as_libomp)
         given = read_places("GOMP_CPU_AFFINITY", cpus, ignore);
     if (!given)
-        asked_kind = PLACE_THREADS;
+        asked_kind = ort_env_as_libomp ? PLACE_CORES : PLACE_THREADS;
     else if (icv->bind == ORT_BIND_FALSE)
-        icv->bind = ORT_BIND_TRUE;
+        icv->bind = ort_env_as_libomp ? ORT_BIND_SPREAD : ORT_BIND_TRUE;
 }
+
+bool ort_places_of_abi(void) { return of_abi; }
 
 const char *ort_places_name(void)
 {
@@ -175,10 +201,12 @@ const char *ort_places_name(void)
 
 /* --- the list -------------------------------------------------------------------------------------------------------------- */
 
-void ort_places_ask(bool (*make)(struct ort_places *out), enum ort_bind bind)
+void ort_places_ask(bool (*make)(struct ort_places *out), bool round)
 {
+    round_robin = round;
     asked_make = make;
-    ort_settings.initial.bind = (uint8_t)bind;
+    of_abi = true;
+    ort_settings.initial.bind = ORT_BIND_CLOSE;
 }
 
 static void restrict_once(void)
@@ -257,6 +285,19 @@ static unsigned around(const struct ort_place *in, unsigned place, unsigned step
 /* Number of places from the parent's on to member id's where each member has one; see the table above. */
 static unsigned close_steps(unsigned n, unsigned size, unsigned id)
 {
+    if (size > n && round_robin)
+        return id % n;
+    if (size > n && ort_env_as_libomp) {
+        unsigned longer = size % n, gap = longer > 0 ? n / longer : n, since = gap, place = 0;
+        for (unsigned first = 0;; place++) {
+            bool one_more = longer > 0 && since == gap;
+            first += size / n + one_more;
+            if (id < first)
+                return place;
+            longer -= one_more;
+            since = one_more ? 1 : since + 1;
+        }
+    }
     unsigned run = size <= n ? 1 : size / n;
     return id < run * n ? id / run : id - run * n;
 }
@@ -362,14 +403,21 @@ static unsigned quota_lately(void)
     return q - 1;
 }
 
+unsigned ort_places_limit(void)
+{
+    bool counted = ort_env_as_libomp && asked_kind != PLACE_LIST && asked_count > 0 && asked_make == NULL;
+    const struct ort_places *list = counted ? ort_places() : NULL;
+    return list != NULL ? num_different(list) : 0;
+}
+
 unsigned ort_num_procs(const struct ort_thread *t)
 {
-    const struct ort_places *list = ort_places();
-    if (list != NULL)
-        return num_different(list);
     struct os_cpuset mask;
-    /* A member's kernel thread is the runtime's own: its mask says nothing of what the program may use. */
-    if (t->team->parent != NULL)
+    unsigned limit = ort_places_limit();
+    if (limit != 0)
+        return limit;
+    /* A member's kernel thread is the runtime's own, and a root's may be bound: their masks say nothing of what the program may use. */
+    if (t->team->parent != NULL || ort_places() != NULL)
         os_affinity_at_start(&mask);
     else if (os_affinity_get(&mask) != 0)
         return os_num_procs();

@@ -51,6 +51,8 @@ static void after_fork_in_child(void)
             t->hot = NULL;
 }
 
+void (*ort_started)(unsigned num_vps);
+
 static void configure(void)
 {
     struct ee_config config = {
@@ -73,6 +75,8 @@ static void configure(void)
     }
     ort_env_finish();
     ee_init(&config);
+    if (ort_started != NULL)
+        ort_started(ee_num_vps());
 }
 
 /* From the beginning: a fork that is under way when another kernel thread opens the first region runs no handler that comes late. */

@@ -66,7 +66,7 @@ struct ort_tool_task {
     union ort_tool_data data;
     struct ort_tool_frame frame;
     struct ort_task *below;      /* explicit: the task that was left for this one */
-    int flags;                   /* of task_create */
+    int flags;                   /* of task_create, with the state of what it was left in (ORT_TOOL_TASK_BELOW) */
     uint32_t bytes;              /* of its data */
     struct ort_tool_chunk chunk; /* of a taskloop; no iterations: none */
 };
@@ -74,8 +74,8 @@ struct ort_tool_task {
 struct ort_tool_thread {
     union ort_tool_data data;
     const void *caller;          /* of the entry point that the thread is in */
-    uint64_t wait_id;            /* of the mutex it waits for */
-    int state;                   /* ORT_STATE_..., 0: works */
+    uint64_t wait_id;            /* of the mutex it waits for; it runs no task meanwhile */
+    int state;                   /* ORT_STATE_..., of the task that it runs; 0: works */
     bool begun;                  /* its thread_begin has been raised */
     bool yields;                 /* in a taskyield */
     int work;                    /* the work-sharing region that it is in; 0: none */
@@ -138,6 +138,9 @@ enum {
     ORT_TOOL_TASK_IMPLICIT = 0x2,
     ORT_TOOL_TASK_EXPLICIT = 0x4,
     ORT_TOOL_TASK_TASKWAIT = 0x10,
+    ORT_TOOL_TASK_BELOW =
+        0x1ff00, /* bits that the specification does not use: what the thread did when the task began (tool.state) */
+    ORT_TOOL_TASK_BELOW_UNIT = 0x100,
     ORT_TOOL_TASK_UNDEFERRED = 0x8000000,
     ORT_TOOL_TASK_UNTIED = 0x10000000,
     ORT_TOOL_TASK_FINAL = 0x20000000,

@@ -70,6 +70,8 @@ void ort_tool_task_begins(struct ort_thread *thread, struct ort_task *t, struct 
     thread->tool.yields = false;
     task->below = below;
     ORT_RAISE(task_schedule, &ort_tool_task(below)->data, status, &task->data);
+    task->flags |= thread->tool.state * ORT_TOOL_TASK_BELOW_UNIT;
+    thread->tool.state = 0;
     if (task->chunk.iterations != 0)
         ORT_RAISE(dispatch, region(thread), &task->data, ORT_CHUNK_TASKLOOP,
                   (union ort_tool_data){.ptr = &task->chunk});
@@ -78,7 +80,7 @@ void ort_tool_task_begins(struct ort_thread *thread, struct ort_task *t, struct 
 void ort_tool_task_ends(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, bool detached)
 {
     int status = ORT_SWITCH_COMPLETE;
-    (void)thread;
+    thread->tool.state = (ort_tool_task(t)->flags & ORT_TOOL_TASK_BELOW) / ORT_TOOL_TASK_BELOW_UNIT;
     if (detached && !(ps_load_relaxed(&t->event) & ORT_EVENT_FULFILLED))
         status = ORT_SWITCH_DETACH;
     else if (ort_settings.cancellation && ort_task_is_cancelled(t->team, t->group))

@@ -109,6 +109,10 @@ bool os_program_code(uintptr_t address);
  * before it registers that. */
 struct dl_phdr_info;
 void os_objects_init(void);
+/* The names by which loaded objects ask for their libraries, in the order of loading (the program's first), as often
+ * as they stand there. In constructors and destructors of libraries only: the dynamic linker, which runs those, is
+ * asked without precautions. */
+void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg);
 /* Between these the runtime loads or unloads an object of its own: no fork in the middle. The caller holds no lock of
  * ours. Whoever forks with handlers of its own calls os_loading_init after it has registered them. */
 void os_loading_init(void);

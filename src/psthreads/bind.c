@@ -56,8 +56,9 @@ static void find_homes(struct ps_places *all, const unsigned *dealt, unsigned pr
 
 void ps_places_free(struct ps_places *all)
 {
-    if (all != NULL && all->place != NULL)
-        free(all->place[0].homes);
+    if (all == NULL)
+        return;
+    free(all->place[0].homes);
     free(all->place);
     free(all->first);
     free(all->at);

@@ -70,7 +70,7 @@ struct ps_places {
 enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_RESTING = 4 };
 /* Makes the table: place p has processors cpu[first[p]] .. cpu[first[p + 1] - 1]. NULL: no memory. */
 struct ps_places *ps_places_make(unsigned num_vps, unsigned n, const unsigned *first, const unsigned *cpu);
-void ps_places_free(struct ps_places *all);
+void ps_places_free(struct ps_places *all); /* NULL: nothing */
 
 /* From now on members may be bound. Once, before any is; false: no memory. */
 bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu);

@@ -130,8 +130,10 @@ static bool ask(struct vp *vp, uint64_t now)
     if (os_interrupt(ps_load_relaxed(&vp->tid), hold_here) != 0)
         return false;
     if (ps_add_relaxed(&ps_progress.turns, 1) == 0 && ps_rt.verbose)
-        ps_warn("more threads want a processor than there are, and some run regions: those outside of regions take "
-                "turns (said once)");
+        ps_warn(
+            "more threads want a processor than there are, and some run regions: those outside of regions take "
+            "turns (said once). Nothing need be done; where a library has threads of its own that spin, fewer of them "
+            "(OPENBLAS_NUM_THREADS and the like) may be faster");
     return true;
 }
 

@@ -56,6 +56,8 @@ def cases():
         yield dict(settings, OMP_DISPLAY_ENV="true")
         yield dict(settings, OMP_DISPLAY_ENV="verbose")
         yield dict(settings, KMP_SETTINGS="1")
+    for value in ("1", "yes", "on", "T", ".true.", "enabled"):
+        yield {"OMP_DISPLAY_ENV": value}
     yield {"asked": "1"}
 
 

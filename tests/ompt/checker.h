@@ -61,6 +61,7 @@ struct region {
 enum { CREATED, RUNNING, LEFT, DONE };
 struct task {
     int flags, state;
+    int host_state; /* explicit: its thread's when the task began */
     struct region *region;
     uint64_t id;
 };
@@ -244,12 +245,14 @@ static void on_task_schedule(ompt_data_t *before, int status, ompt_data_t *next)
         EXPECT(from->flags & EXPLICIT);
         from->state = status == DETACH ? LEFT : DONE;
         n_complete += status != DETACH;
+        EXPECT(get_state(NULL) == from->host_state); /* again */
         pop(S_TASK, EXPLICIT, from);
         EXPECT(current_task() == to);
     } else {
         EXPECT(status == SWITCH || status == YIELD);
         EXPECT(to->state == CREATED && (to->flags & EXPLICIT));
         from->state = LEFT;
+        to->host_state = get_state(NULL);
         push(S_TASK, EXPLICIT, to);
     }
     to->state = RUNNING;

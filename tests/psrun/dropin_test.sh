@@ -34,6 +34,15 @@ for ee in psthreads pthreads; do
     check "$ee: signal" 143 '' sh -c '"$1" --ee "$2" ./program kill; exit $?' sh "$psrun" $ee
     check "$ee: doctor" 0 'verdict *yes' "$psrun" --ee $ee doctor ./maps
 done
+echo "int main(void) { return 0; }" >silent.c && $cc -o silent silent.c -ldl || exit 1
+version=$("$psrun" --version | sed 's/.* //')
+check "verbose: who runs it" 0 "^psthreads $version runs this process: 3 vps, replaced: libgomp.so.1 (.*/dropin/libgomp.so.1)\$" \
+    env PSTHREADS_NUM_VPS=3 PSTHREADS_VERBOSE=1 "$psrun" ./maps
+check "verbose: once" 0 '^1$' sh -c 'PSTHREADS_VERBOSE=1 "$1" ./maps 2>&1 | grep -c "runs this process"' sh "$psrun"
+check "verbose: nothing to run" 0 "^psthreads $version is in this process, which has no OpenMP thread" env PSTHREADS_VERBOSE=1 "$psrun" sh -c "exec ./silent"
+if command -v valgrind >/dev/null; then
+    check "below valgrind" 0 '^runtimes: libgomp-psthreads.so$' valgrind -q --trace-children=yes "$psrun" ./maps
+fi
 # a program that gets its runtime through a library and so names the C library first: the library's sched_yield is ours as well
 cat >waits.c <<'EOF'
 #define _GNU_SOURCE
@@ -55,6 +64,50 @@ $cc -fopenmp -shared -fPIC -o libwaits.so waits.c && $cc -o waiter waiter.c ./li
 check "sched_yield of a library's library" 0 '^2 threads, sched_yield of .*dropin' "$psrun" -n 2 ./waiter
 check "doctor says that it is preloaded" 0 'LD_PRELOAD, so that sched_yield is ours' "$psrun" doctor ./waiter
 check "a program linked to libgomp needs no LD_PRELOAD" 1 '' sh -c '"$1" --verbose ./maps 2>&1 | grep LD_PRELOAD' sh "$psrun"
+# a library that asks weakly whether it runs in an OpenMP program: what is preloaded for others is not there for it; where its program is one, it is
+cat >weak.c <<'EOF'
+#include <stdio.h>
+int omp_in_parallel(void) __attribute__((weak));
+int omp_get_max_threads(void) __attribute__((weak));
+void ask(void)
+{
+    printf("in parallel: %d, threads: %d\n", omp_in_parallel ? omp_in_parallel() : 0, omp_get_max_threads ? omp_get_max_threads() : 1);
+}
+EOF
+cat >asked.c <<'EOF'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    void *runtime = dlopen(argv[1], RTLD_NOW), *library = dlopen("./libweak.so", RTLD_NOW);
+    void (*region)(void (*)(void)) = runtime ? (void (*)(void (*)(void)))dlsym(runtime, "region") : NULL;
+    void (*ask)(void) = library ? (void (*)(void))dlsym(library, "ask") : NULL;
+    if (argc > 3 || !region || !ask)
+        return 9;
+    region(ask);
+    return 0;
+}
+EOF
+cat >region.c <<'EOF'
+#include <omp.h>
+#include <stdio.h>
+void region(void (*f)(void))
+{
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp single
+        printf("the program itself: %d\n", omp_in_parallel());
+#pragma omp master
+        f();
+    }
+}
+EOF
+$cc -shared -fPIC -o libweak.so weak.c && $cc -fopenmp -shared -fPIC -o libregion.so region.c && $cc -o asked asked.c -ldl || exit 1
+$cc -fopenmp -shared -fPIC -o libweak_linked.so weak.c -Wl,--no-as-needed -lgomp && sed 's/libweak/libweak_linked/' asked.c >asked_linked.c && $cc -o asked_linked asked_linked.c -ldl || exit 1
+check "a weak reference without psrun" 0 '^in parallel: 0, threads: 1$' ./asked ./libregion.so
+check "a weak reference below the preload" 0 '^in parallel: 0, threads: 1$' "$psrun" -n 3 ./asked ./libregion.so
+check "a strong one beside it" 0 '^the program itself: 1$' "$psrun" -n 3 ./asked ./libregion.so
+check "a weak one of who is linked to a runtime" 0 '^in parallel: 1, threads: 3$' "$psrun" -n 3 ./asked_linked ./libregion.so
 # an interpreter without OpenMP that loads the runtime later, by its usual name
 python=$(command -v /usr/bin/python3)
 if [ -n "$python" ]; then

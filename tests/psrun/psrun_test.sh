@@ -127,8 +127,16 @@ check "folder" 126 'is a folder' "$psrun" "$work"
 check "not executable" 126 'data: Permission denied' "$psrun" ./data
 check "neither ELF nor script" 126 'neither an ELF program nor a script' "$psrun" ./bare
 check "broken ELF" 126 'broken' "$psrun" ./broken
-check "static" 126 'static is linked statically' "$psrun" ./static
-check "no runtime, ever" 126 'serial has no OpenMP runtime' "$psrun" ./serial
+check "static" 3 - "$psrun" ./static
+check "static, -v" 3 'static runs as it is: it is linked statically' "$psrun" -v ./static
+check "no runtime, ever" 3 - "$psrun" ./serial
+check "no runtime, ever, -v" 3 'serial runs as it is: it has no OpenMP runtime' "$psrun" -v ./serial
+check "a shell" 4 - "$psrun" sh -c 'exit 4'
+$cc -static -o static_starter -x c - <<'EOF'
+#include <unistd.h>
+int main(void) { return execl("./by_other_name", "by_other_name", "7", (char *)0); }
+EOF
+check "started by a static program" 7 '^runtime: ours$' "$psrun" ./static_starter
 check "shared library" 126 'is a shared library' "$psrun" ./wheel/libs/libgomp-a34b.so.1
 check "missing entry point" 127 'GOMP_never_heard_of@GOMP_9.9' "$psrun" ./wants_extra
 if [ -x inside ]; then
@@ -141,13 +149,29 @@ check "doctor: RPATH" 0 'yes, by name (LD_PRELOAD' "$psrun" doctor ./by_rpath
 check "doctor: renamed" 0 'yes, by interposition' "$psrun" doctor ./by_other_name
 check "doctor: who needs it" 0 'needed by *by_other_name' "$psrun" doctor ./by_other_name
 check "doctor: missing" 1 'missing *GOMP_never_heard_of@GOMP_9.9, wanted by wants_extra' "$psrun" doctor ./wants_extra
-check "doctor: static" 1 'verdict *no: ./static is linked statically' "$psrun" doctor ./static
+check "doctor: static" 0 'verdict *yes: it runs as it is (it is linked statically)' "$psrun" doctor ./static
+# a link elsewhere to a program that finds its runtime and its libraries by $ORIGIN: psrun and doctor look from the file, as the loader does
+mkdir -p elsewhere/bin && ln -s ../../by_other_name elsewhere/bin/linked && ln -s linked elsewhere/bin/twice
+ln -s ../../by_rpath elsewhere/bin/linked_rpath
+check "a link" 0 '^runtime: ours$' "$psrun" elsewhere/bin/linked
+check "a link to a link" 0 '^runtime: ours$' "$psrun" elsewhere/bin/twice
+check "a link, RPATH" 0 '^runtime: ours$' "$psrun" elsewhere/bin/linked_rpath
+check "a link from PATH" 0 '^runtime: ours$' env PATH="$work/elsewhere/bin:$PATH" "$psrun" twice
+check "doctor: a link" 0 'yes, by interposition' "$psrun" doctor elsewhere/bin/linked
+check "doctor: a link, all its files" 0 'file  *.*/wheel/libs/libgomp-a34b.so.1' "$psrun" doctor elsewhere/bin/twice
+printf '#!%s/elsewhere/bin/twice 8\n' "$work" >linked_script && chmod +x linked_script
+check "a script run by a link" 8 '^runtime: ours$' "$psrun" ./linked_script
+if command -v valgrind >/dev/null; then
+    check "below valgrind" 0 '^runtime: ours$' valgrind -q --trace-children=yes "$psrun" ./by_other_name
+    check "below valgrind, by name" 0 '^runtime: ours$' valgrind -q --trace-children=yes "$psrun" ./plain
+fi
 check "doctor: library" 0 'a program that loads it' "$psrun" doctor wheel/plugin.so
 check "doctor: nothing yet" 0 'none; ours is preloaded' "$psrun" doctor ./host
 cp plain unexecutable && chmod -x unexecutable
 check "doctor: not executable" 1 'verdict *no: ./unexecutable: Permission denied' "$psrun" doctor ./unexecutable
 $cc -shared -fPIC -o libgone.so -x c - <serial.c -Wl,-soname,libgone.so && $cc -o loses program.o -fopenmp -Wl,--no-as-needed -L. -lgone && rm libgone.so
-check "doctor: a library that is not there" 1 'verdict *no: libgone.so is not found' "$psrun" doctor ./loses
+check "doctor: a library that is not there" 1 'verdict *no: ./loses needs libgone.so, which is not found' "$psrun" doctor ./loses
+check "a library that is not there" 127 '^psrun: ./loses needs libgone.so, which is not found$' "$psrun" ./loses
 printf '#!/no/such/interpreter\n' >orphan && chmod +x orphan
 check "doctor: interpreter that is not there" 1 'verdict *no: /no/such/interpreter: No such file' "$psrun" doctor ./orphan
 check "doctor: script" 0 'a script, run by /bin/sh' "$psrun" doctor ./script
@@ -157,7 +181,7 @@ check "doctor: empty file" 1 'verdict *no: ./empty' "$psrun" doctor ./empty
 printf '\177ELF\001\001\001\000\000\000\000\000\000\000\000\000\002\000\003\000%060d' 0 >of_32_bits && chmod +x of_32_bits
 check "doctor: 32 bits" 1 'is a program for 32-bit x86' "$psrun" doctor ./of_32_bits
 if command -v musl-gcc >/dev/null; then
-    musl-gcc -o of_musl serial.c && check "doctor: musl" 1 'is linked to musl' "$psrun" doctor ./of_musl
+    musl-gcc -o of_musl serial.c && check "doctor: musl" 0 'yes: it runs as it is (it is linked to musl' "$psrun" doctor ./of_musl && check "musl" 3 - "$psrun" ./of_musl
 fi
 if [ "$(id -u)" = 0 ]; then # another user's program, for whom root is another user
     cp plain of_another && chown 65534 of_another && chmod u+s of_another

@@ -144,12 +144,22 @@ static void members_stay(void **state)
     assert_memory_equal(&before, &after, sizeof before);
 }
 
+static void no_table(void **state)
+{
+    (void)state;
+    ps_places_free(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_vp_for_each_processor),        cmocka_unit_test(fewer_vps_than_places),
-        cmocka_unit_test(more_vps_than_processors),       cmocka_unit_test(places_overlap),
-        cmocka_unit_test(a_place_with_uneven_neighbours), cmocka_unit_test(members_stay),
+        cmocka_unit_test(no_table),
+        cmocka_unit_test(a_vp_for_each_processor),
+        cmocka_unit_test(fewer_vps_than_places),
+        cmocka_unit_test(more_vps_than_processors),
+        cmocka_unit_test(places_overlap),
+        cmocka_unit_test(a_place_with_uneven_neighbours),
+        cmocka_unit_test(members_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@ import tempfile
 
 ROOT = sys.argv[1]
 INCLUDES = os.path.join(ROOT, "tools/check-includes")
+FORMATS = os.path.join(ROOT, "tests/structure/formats.py")
 NAMES = os.path.join(ROOT, "tests/structure/names.py")
 
 # (checker, {file: text}, what it must say; '' when it must find nothing)
@@ -22,6 +23,10 @@ CASES = [
     (INCLUDES, {"src/abi/gomp/g.h": "", "src/abi/kmpc/k.c": '#include "g.h"\n'}, "abi/kmpc may not see abi/gomp/g.h"),
     (INCLUDES, {"src/uth/u.c": '#include "gone.h"\n'}, 'no header "gone.h"'),
     (INCLUDES, {}, "no sources"),
+    (FORMATS, {"src/os/o.c": 'void f(void) { ps_warn("%s %zu", (x), y);\n ps_fatal("%p%% %llu" "%lx"); }\n'}, ""),
+    (FORMATS, {"src/os/o.c": '\nps_fatal("a %5d", 1);\n'}, "src/os/o.c:2: check.c cannot write: a %5d"),
+    (FORMATS, {"src/os/o.c": 'PS_CHECK(f("x)"), "a %s"\n "%.*s", 1, b);\n'}, "cannot write: %.*s"),
+    (FORMATS, {"src/os/o.c": 'ps_warn("%" PRIu64, x);\n'}, "a conversion of <inttypes.h>"),
     (NAMES, {"src/ort/t.c": 'void f(void) { puts("GOMP_x"); } /* GOMP_y */\n'}, ""),
     (NAMES, {"src/ort/t.c": "\nvoid GOMP_parallel(void);\n"}, "src/ort/t.c:2: GOMP_parallel is an ABI's name"),
     (NAMES, {"src/psthreads/t.c": "int x = omp_get_level();\n"}, "omp_get_level is an ABI's name"),

@@ -196,6 +196,16 @@ def prepare_stars(place):
     (place.inputs / "filter.ssf").write_text("requires 1.0.0\nsetcpu 2\nload stars\nfmedian 5 1\nunsharp 2 0.7\nsavetif out\nclose\n")
 
 
+def prepare_family(place, members=120):
+    """Genes of one family, as long as one another, so that they are aligned as they stand."""
+    rng = random.Random(7)
+    genes = ["".join(rng.choice("ACGT") for _ in range(600))]
+    while len(genes) < members:
+        parent = rng.choice(genes)
+        genes.append("".join(rng.choice("ACGT") if rng.random() < 0.04 else base for base in parent))
+    (place.inputs / f"family{members}.fa").write_text("".join(f">gene{i}\n{gene}\n" for i, gene in enumerate(genes)))
+
+
 OCTAVE = ('rand("seed", 1); a = rand(600); tic; for i = 1:20, b = a * a; c = a \\ b; end; '
           'printf("time %f\\nresult product %.8g\\nresult solved %.6g\\n", toc, sum(b(:)), sum(c(:)))')
 
@@ -215,9 +225,9 @@ DEBIAN = [
             apt=["python3-numpy", "libopenblas0-openmp"], not_own="libgomp hangs in a forked child"),
     Program("a gfortran program", "built here", lambda place: [place.inputs / "heat"], apt=["gfortran"], doctor=built("heat"), quick=True,
             prepare=lambda place: place.compile(["gfortran"], "heat.f90")),
-    Program("a Clang program", "built here", lambda place: [place.inputs / "mixed"], apt=["clang", "libomp-dev"], quick=True,
+    Program("a Clang program", "built here", lambda place: [place.inputs / "mixed"], apt=["clang|clang-*", "libomp-dev|libomp-*-dev"], quick=True,
             doctor=lambda place: [(place.inputs / "mixed", "libomp.so.5", "by name")],
-            prepare=lambda place: place.compile(["clang-19", "clang"], "mixed.c")),
+            prepare=lambda place: place.compile([*(f"clang-{n}" for n in range(25, 13, -1)), "clang"], "mixed.c")),
     Program("R data.table", "Debian", lambda place: [system("Rscript"), WORK / "datatable.R"], apt=["r-cran-data.table"], quick=True,
             doctor=lambda place: [("/usr/lib/R/site-library/data.table/libs/data_table.so", "libgomp.so.1", "by name")]),
     Program("GROMACS, 1 rank of 2", "Debian", water_command(1, 2), apt=["gromacs"], prepare=prepare_water, results=water_energies,
@@ -244,6 +254,18 @@ DEBIAN = [
     Program("Siril", "Debian", lambda place: ["/bin/sh", "-c", f"cp '{place.inputs}/stars.tif' . && HOME=$PWD exec "
             f"{system('siril-cli')} -s '{place.inputs}/filter.ssf'"], apt=["siril", "imagemagick"], prepare=prepare_stars, results=file_bytes("out.tif"), tolerance=0,
             doctor=lambda place: [(system("siril-cli"), "libgomp.so.1", "by name")]),
+    Program("FastTree", "Debian", lambda place: [system("fasttreeMP"), "-nt", "-seed", "1", "-quiet", "-nopr", place.inputs / "family120.fa"], apt=["fasttree"],
+            prepare=prepare_family, results=lambda out, _: out.split(), environment={"OMP_NUM_THREADS": "2"}, tolerance=0,
+            doctor=lambda place: [(system("fasttreeMP"), "libgomp.so.1", "by name")]),
+    Program("CD-HIT", "Debian", lambda place: [system("cd-hit-est"), "-i", place.inputs / "family120.fa", "-o", "clusters", "-c", "0.92", "-n", "8", "-T", "2"],
+            apt=["cd-hit"], prepare=prepare_family, results=file_bytes("clusters"), tolerance=0,
+            doctor=lambda place: [(system("cd-hit-est"), "libgomp.so.1", "by name")]),
+    Program("MUSCLE", "Debian", lambda place: [system("muscle"), "-align", place.inputs / "family16.fa", "-output", "aligned.fa", "-threads", "2"],
+            apt=["muscle"], prepare=lambda place: prepare_family(place, 16), results=file_bytes("aligned.fa"), tolerance=0,
+            doctor=lambda place: [(system("muscle"), "libgomp.so.1", "by name")]),
+    Program("GraphicsMagick", "Debian", lambda place: [system("gm"), "convert", place.inputs / "image.ppm", "-resize", "140%", "-blur", "0x3", "-rotate", "7",
+            "-median", "3", "out.ppm"], apt=["graphicsmagick", "imagemagick"], prepare=prepare_image, results=file_bytes("out.ppm"), tolerance=0, quick=True,
+            doctor=lambda place: [(system("gm"), "libgomp.so.1", "by name")]),
     Program("PyTorch, with a forked DataLoader", "Debian", lambda place: [SYSTEM_PYTHON, WORK / "torch_work.py"], apt=["python3-torch"],
             tolerance=1e-3),
 ]

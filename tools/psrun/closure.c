@@ -73,7 +73,7 @@ static int add_line(struct closure *c, char *line, const struct elf *dropin)
 }
 
 static void trace_in_child(int out, const char *interp, const char *program, const char *library_path,
-                           const char *preload)
+                           const char *preload, bool with_gaps)
 {
     int null = open("/dev/null", O_RDWR);
     if (null >= 0) {
@@ -81,7 +81,10 @@ static void trace_in_child(int out, const char *interp, const char *program, con
         dup2(null, 2);
     }
     dup2(out, 1);
-    setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+    if (with_gaps)
+        setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+    else
+        unsetenv("LD_TRACE_LOADED_OBJECTS");
     unsetenv("LD_WARN");
     unsetenv("LD_BIND_NOW");
     unsetenv("LD_DEBUG");
@@ -89,12 +92,15 @@ static void trace_in_child(int out, const char *interp, const char *program, con
         setenv("LD_LIBRARY_PATH", library_path, 1);
     if (preload)
         setenv("LD_PRELOAD", preload, 1);
-    execl(interp, interp, program, (char *)NULL);
+    if (with_gaps)
+        execl(interp, interp, program, (char *)NULL);
+    else
+        execl(interp, interp, "--list", program, (char *)NULL);
     _exit(127);
 }
 
-int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
-                  const char *preload, const struct elf *dropin)
+static int trace(struct closure *c, const char *interp, const char *program, const char *library_path,
+                 const char *preload, const struct elf *dropin, bool with_gaps, int *status)
 {
     *c = (struct closure){0};
     int ends[2];
@@ -108,7 +114,7 @@ int closure_trace(struct closure *c, const char *interp, const char *program, co
         return error;
     }
     if (pid == 0)
-        trace_in_child(ends[1], interp, program, library_path, preload);
+        trace_in_child(ends[1], interp, program, library_path, preload, with_gaps);
     close(ends[1]);
     int error = add_object(c, program, program, dropin);
     FILE *lines = fdopen(ends[0], "r");
@@ -121,14 +127,42 @@ int closure_trace(struct closure *c, const char *interp, const char *program, co
         fclose(lines);
     else
         close(ends[0]);
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    *status = 0;
+    while (waitpid(pid, status, 0) < 0 && errno == EINTR)
         ;
-    if (!error && WIFEXITED(status) && WEXITSTATUS(status) == 127 && c->num == 1)
-        error = ENOEXEC; /* the loader itself could not be run */
     if (error)
         closure_free(c);
     return error;
+}
+
+int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
+                  const char *preload, const struct elf *dropin)
+{
+    int status;
+    char *real = realpath(program, NULL); /* the program's $ORIGIN is its file's folder, the loader's the name's */
+    const char *file = real ? real : program;
+    int error = trace(c, interp, file, library_path, preload, dropin, false, &status);
+    if (!error &&
+        status !=
+            0) { /* something is missing: asked so it says what, but what wraps programs (valgrind) is asked itself then */
+        closure_free(c);
+        error = trace(c, interp, file, library_path, preload, dropin, true, &status);
+        if (!error && WIFEXITED(status) && WEXITSTATUS(status) == 127 && c->num == 1) {
+            closure_free(c);
+            error = ENOEXEC; /* the loader itself could not be run */
+        }
+    }
+    free(real);
+    return error;
+}
+
+unsigned closure_missing(const struct closure *c, const char **first)
+{
+    unsigned n = 0;
+    for (unsigned i = 1; i < c->num; i++)
+        if (!c->object[i]->found && n++ == 0)
+            *first = c->object[i]->name;
+    return n;
 }
 
 void closure_free(struct closure *c)

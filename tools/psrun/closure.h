@@ -1,7 +1,7 @@
 /* What a program loads when it starts: the program and its libraries, in the loader's order, and which of them are OpenMP
  * runtimes.
  *
- * The dynamic loader itself is asked (LD_TRACE_LOADED_OBJECTS, as ldd does): it alone knows the cache, RPATH and RUNPATH, hwcaps
+ * The dynamic loader itself is asked (--list; where that fails LD_TRACE_LOADED_OBJECTS, as ldd does): it alone knows the cache, RPATH and RUNPATH, hwcaps
  * and the environment exactly as they will be. Nothing of the program runs. Cost: one fork and exec, about a millisecond,
  * and a mapping a library. What is loaded later with dlopen is not seen.
  * Rejected: our own resolver (it would have to follow each C library's rules, and would be wrong by a version). */
@@ -36,6 +36,8 @@ struct closure {
 int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
                   const char *preload, const struct elf *dropin);
 void closure_free(struct closure *c);
+/* How many libraries are asked for and not found (or cannot be read); *first: the first of them. */
+unsigned closure_missing(const struct closure *c, const char **first);
 
 /* The first object with a runtime that is not ours, from index i on; c->num: none. */
 unsigned closure_foreign(const struct closure *c, unsigned i);

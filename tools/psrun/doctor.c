@@ -50,23 +50,8 @@ static void describe_runtime(const struct plan *p, const struct object *o)
         printf("yes, by interposition (LD_PRELOAD): the file is loaded, but our symbols come first\n");
 }
 
-/* How many there are; *first: one of them. */
-static unsigned describe_missing_files(const struct closure *c, const char **first)
-{
-    unsigned num = 0;
-    for (unsigned i = 1; i < c->num; i++)
-        if (!c->object[i]->found) {
-            printf("not found      %s (the program will not start)\n", c->object[i]->name);
-            if (num++ == 0)
-                *first = c->object[i]->name;
-        }
-    return num;
-}
-
 int doctor(const struct plan *p)
 {
-    unsigned lost = 0;
-    const char *lost_name = NULL;
     if (p->file)
         printf("program        %s\n", p->file);
     if (p->elf && p->file && strcmp(p->elf, p->file) != 0)
@@ -83,8 +68,10 @@ int doctor(const struct plan *p)
         }
         if (num == 0)
             printf("OpenMP runtimes among its %u libraries: none%s\n", p->before.num - 1,
-                   p->never ? "" : "; ours is preloaded for what it loads or starts later");
-        lost = describe_missing_files(&p->before, &lost_name);
+                   p->alone ? "" : "; ours is preloaded for what it loads or starts later");
+        for (unsigned i = 1; i < p->after.num; i++)
+            if (!p->after.object[i]->found)
+                printf("not found      %s (the program will not start)\n", p->after.object[i]->name);
         printf("entry points   %u in use, %u missing\n", p->num_wanted, p->num_lacks);
         for (unsigned i = 0; i < p->num_lacks && i < PLAN_LACKS_MAX; i++)
             printf("  missing      %s%s%s, wanted by %s\n", p->lack[i].symbol, p->lack[i].version ? "@" : "",
@@ -94,10 +81,10 @@ int doctor(const struct plan *p)
     }
     if (p->status)
         printf("verdict        no: %s\n", p->why);
-    else if (lost)
-        printf("verdict        no: %s is not found%s\n", lost_name, lost > 1 ? ", nor are others" : "");
+    else if (p->alone)
+        printf("verdict        yes: it runs as it is (%s)\n", p->alone);
     else
         printf("verdict        yes: %s\n",
                p->library ? "a program that loads it under psrun gets our runtime" : "psrun runs it on our runtime");
-    return p->status || lost ? 1 : 0;
+    return p->status ? 1 : 0;
 }

@@ -24,7 +24,8 @@ static const char usage[] =
     "  -h, --help         print this\n"
     "\n"
     "Exit status: the program's; 125 psrun was used wrongly or finds no runtime; 126 the program cannot run on\n"
-    "our runtime; 127 no such program, or it needs OpenMP entry points that we do not have.\n";
+    "our runtime; 127 no such program, or it needs a library that is not there or OpenMP entry points that\n"
+    "we do not have.\n";
 
 const char *base_name(const char *path)
 {
@@ -54,11 +55,14 @@ static bool is_entities(const char *text) { return strcmp(text, "psthreads") == 
 static void report(const struct plan *p)
 {
     fprintf(stderr, "psrun: runtime %s/libgomp.so.1, entities: %s\n", p->dropin_dir, p->entities);
-    fprintf(stderr, "psrun: %s%s%s: %u entry points in use, all there\n", p->file, p->script ? ", run by " : "",
-            p->script ? p->elf : "", p->num_wanted);
+    if (p->alone)
+        fprintf(stderr, "psrun: %s runs as it is: %s\n", p->file, p->alone);
+    else
+        fprintf(stderr, "psrun: %s%s%s: %u entry points in use, all there\n", p->file, p->script ? ", run by " : "",
+                p->script ? p->elf : "", p->num_wanted);
     for (unsigned i = closure_foreign(&p->before, 0); i < p->before.num; i = closure_foreign(&p->before, i + 1))
         fprintf(stderr, "psrun: replaces %s (%s)\n", p->before.object[i]->name, p->before.object[i]->elf.path);
-    if (closure_foreign(&p->before, 0) == p->before.num)
+    if (!p->alone && closure_foreign(&p->before, 0) == p->before.num)
         fprintf(stderr, "psrun: it needs no OpenMP runtime when it starts; what it loads or starts later gets ours\n");
     fprintf(stderr, "psrun: LD_LIBRARY_PATH=%s\n", p->library_path);
     if (p->preload_value)
@@ -149,9 +153,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "psrun: %s\n", plan.why);
         return plan.status;
     }
-    if (!plan.script && !closure_has_runtime(&plan.after) &&
-        !closure_wants_any(&plan.after, (const char *const[]){"dlopen", "dlmopen", NULL}))
-        fprintf(stderr, "psrun: %s has no OpenMP runtime itself; what it starts gets ours\n", argv[optind]);
     if (plan.for_sanitizer)
         fprintf(stderr,
                 "psrun: %s has a sanitizer, whose state user-level threads share, and thread-local variables: kernel "

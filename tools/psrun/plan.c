@@ -154,13 +154,22 @@ static int look_at_elf(struct plan *p, struct elf *e, bool allow_library)
     p->library = !e->interp && e->type == ET_DYN && (e->soname || e->num_needed > 0);
     if (p->library && !allow_library)
         return fail(p, EXIT_CANNOT_RUN, "%s is a shared library, not a program", p->elf);
-    if (!p->library && !e->interp)
-        return fail(p, EXIT_CANNOT_RUN, "%s is linked statically: no library of it can be replaced%s", p->elf,
-                    elf_contains(e, "GOMP_parallel") ? " (it has GCC's OpenMP runtime inside)" : "");
-    if (elf_defines(e, "GOMP_parallel", NULL) || (!p->library && elf_contains(e, "GOMP_parallel")))
+    bool inside = elf_contains(e, "GOMP_parallel") || elf_contains(e, "__kmpc_fork_call");
+    if (!p->library && !e->interp) {
+        if (inside)
+            return fail(p, EXIT_CANNOT_RUN,
+                        "%s is linked statically and has an OpenMP runtime inside: it cannot be replaced", p->elf);
+        p->alone = "it is linked statically";
+        return 0;
+    }
+    if (elf_defines(e, "GOMP_parallel", NULL) || (!p->library && inside))
         return fail(p, EXIT_CANNOT_RUN, "%s has an OpenMP runtime linked into itself: it cannot be replaced", p->elf);
-    if (e->interp && strstr(e->interp, "ld-musl"))
-        return fail(p, EXIT_CANNOT_RUN, "%s is linked to musl; the runtime needs the GNU C library", p->elf);
+    if (e->interp && strstr(e->interp, "ld-musl")) {
+        for (unsigned i = 0; i < e->num_needed; i++)
+            if (strncmp(e->needed[i], "libgomp", 7) == 0 || strncmp(e->needed[i], "libomp", 6) == 0)
+                return fail(p, EXIT_CANNOT_RUN, "%s is linked to musl; the runtime needs the GNU C library", p->elf);
+        p->alone = "it is linked to musl, not the GNU C library";
+    }
     return 0;
 }
 
@@ -242,8 +251,11 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     p->preload = p->script || !any || closure_foreign(&p->after, 0) < p->after.num;
     p->yields = !p->preload && closure_misses(&p->after, "sched_yield");
     p->preload = p->preload || p->yields;
-    p->never = !p->script && !p->library && !any && !closure_wants_any(&p->after, loads_later) &&
-               !closure_wants_any(&p->after, starts_others);
+    if (!p->script && !p->library && !any && !closure_wants_any(&p->after, loads_later) &&
+        !closure_wants_any(&p->after, starts_others)) {
+        p->alone = "it has no OpenMP runtime, and can neither load one later nor start another program";
+        p->preload = false;
+    }
     if (p->preload) {
         char *link = print("%s/" DROPIN_LINK, p->dropin_dir);
         p->preload_value = put_first(link, cleaned, ": ", true);
@@ -293,6 +305,14 @@ int plan_make(struct plan *p, const char *program, const char *entities, const c
         elf_close(&e);
         return p->status;
     }
+    if (p->alone) { /* its children may be others */
+        char *link = print("%s/" DROPIN_LINK, p->dropin_dir);
+        p->library_path = put_first(p->dropin_dir, getenv("LD_LIBRARY_PATH"), ":;", false);
+        p->preload_value = put_first(link, getenv("LD_PRELOAD"), ": ", true);
+        free(link);
+        elf_close(&e);
+        return 0;
+    }
     char self[] = "/proc/self/exe";
     struct elf own;
     char *interp = e.interp ? print("%s", e.interp) : NULL;
@@ -310,6 +330,11 @@ int plan_make(struct plan *p, const char *program, const char *entities, const c
     free(interp);
     if (p->status)
         return p->status;
+    const char *missing;
+    unsigned num_missing = closure_missing(&p->after, &missing);
+    if (num_missing > 0)
+        return fail(p, EXIT_NOT_FOUND, "%s needs %s, which is not found%s", p->file, missing,
+                    num_missing > 1 ? ", nor are others" : "");
     p->num_lacks = closure_lacks(&p->after, &p->dropin, p->lack, PLAN_LACKS_MAX, &p->num_wanted);
     if (p->num_lacks) {
         const struct lack *l = &p->lack[0];
@@ -321,8 +346,5 @@ int plan_make(struct plan *p, const char *program, const char *entities, const c
                                   l->version ? l->version : "");
         return p->status = EXIT_NOT_FOUND;
     }
-    if (p->never)
-        return fail(p, EXIT_CANNOT_RUN,
-                    "%s has no OpenMP runtime, and can neither load one later nor start another program", p->file);
     return 0;
 }

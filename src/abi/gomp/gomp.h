@@ -6,9 +6,29 @@
 
 #include "ort.h"
 
-/* With a schedule's kind: the loop may be nonmonotonic. (GOMP_loop_start never is: a thread's chunks must grow where what it got is conditional lastprivate.) */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+/* With a schedule's kind, of the entry points that say so in their name: the loop may be nonmonotonic. (GOMP_loop_start never is: a thread's chunks must
+ * grow where what it got is conditional lastprivate.) The core is told apart from the kind, which the next two functions see to. */
 #define NONMONOTONIC 0x40000000u
 
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long incr, unsigned kind, long chunk)
+{
+    struct ort_loop_desc d = ort_loop_desc_long(from, to, incr, kind & ~NONMONOTONIC, chunk);
+    if (kind & NONMONOTONIC)
+        d.nonmonotonic = true;
+    return d;
+}
+
+/* up: the loop counts upwards. */
+static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop_ull(bool up, unsigned long long from, unsigned long long to,
+                                                           unsigned long long incr, unsigned kind,
+                                                           unsigned long long chunk)
+{
+    struct ort_loop_desc d = ort_loop_desc_ull(up, from, to, incr, kind & ~NONMONOTONIC, chunk);
+    if (kind & NONMONOTONIC)
+        d.nonmonotonic = true;
+    return d;
+}
 
 #endif

@@ -6,10 +6,8 @@ _Static_assert(sizeof(long) == sizeof(uint64_t), "GOMP_loop_* passes bounds as l
 static PS_ALWAYS_INLINE bool start(long from, long to, long incr, unsigned kind, long chunk, bool runtime, bool ordered,
                                    const struct ort_loop_extra *extra, long *lo, long *hi)
 {
-    struct ort_loop_desc d = ort_loop_desc_long(from, to, incr, kind & ~NONMONOTONIC, chunk);
+    struct ort_loop_desc d = gomp_loop(from, to, incr, kind, chunk);
     d.ordered = ordered;
-    if (kind & NONMONOTONIC)
-        d.nonmonotonic = true;
     struct ort_thread *t = ort_self();
     ORT_TOOL_CALLER(t);
     return ort_loop_start(t, &d, runtime, extra, (uint64_t *)lo, (uint64_t *)hi);

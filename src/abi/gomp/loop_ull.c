@@ -6,10 +6,8 @@ typedef unsigned long long ull;
 static PS_ALWAYS_INLINE bool start(bool up, ull from, ull to, ull incr, unsigned kind, ull chunk, bool runtime,
                                    bool ordered, const struct ort_loop_extra *extra, ull *lo, ull *hi)
 {
-    struct ort_loop_desc d = ort_loop_desc_ull(up, from, to, incr, kind & ~NONMONOTONIC, chunk);
+    struct ort_loop_desc d = gomp_loop_ull(up, from, to, incr, kind, chunk);
     d.ordered = ordered;
-    if (kind & NONMONOTONIC)
-        d.nonmonotonic = true;
     struct ort_thread *t = ort_self();
     ORT_TOOL_CALLER(t);
     return ort_loop_start(t, &d, runtime, extra, (uint64_t *)lo, (uint64_t *)hi);

@@ -61,19 +61,11 @@ PS_EXPORT unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsi
 
 /* --- parallel for --------------------------------------------------------------------------------------------------------- */
 
-static PS_ALWAYS_INLINE struct ort_loop_desc loop(long start, long end, long incr, unsigned kind, long chunk)
-{
-    struct ort_loop_desc d = ort_loop_desc_long(start, end, incr, kind & ~NONMONOTONIC, chunk);
-    if (kind & NONMONOTONIC)
-        d.nonmonotonic = true;
-    return d;
-}
-
 #define PARALLEL_LOOP(name, kind)                                                                              \
     PS_EXPORT void GOMP_parallel_loop_##name(void (*fn)(void *), void *data, unsigned num_threads, long start, \
                                              long end, long incr, long chunk, unsigned flags)                  \
     {                                                                                                          \
-        struct ort_loop_desc d = loop(start, end, incr, kind, chunk);                                          \
+        struct ort_loop_desc d = gomp_loop(start, end, incr, kind, chunk);                                     \
         parallel(fn, data, num_threads, flags, &d);                                                            \
     }
 
@@ -87,7 +79,7 @@ PARALLEL_LOOP(nonmonotonic_guided, ORT_SCHED_GUIDED)
     PS_EXPORT void GOMP_parallel_loop_##name(void (*fn)(void *), void *data, unsigned num_threads, long start, \
                                              long end, long incr, unsigned flags)                              \
     {                                                                                                          \
-        struct ort_loop_desc d = loop(start, end, incr, ORT_SCHED_STATIC | (modifier), 0);                     \
+        struct ort_loop_desc d = gomp_loop(start, end, incr, ORT_SCHED_STATIC | (modifier), 0);                \
         ort_loop_apply_runtime(ort_self(), &d);                                                                \
         parallel(fn, data, num_threads, flags, &d);                                                            \
     }

@@ -1,14 +1,14 @@
 /* KMP_AFFINITY and KMP_HW_SUBSET: libomp's own variables for where threads run.
  *
- * KMP_AFFINITY gives the core a list of places and a policy, where none of OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY says
- * anything (they are stronger). A place is a group of processors of the granularity; its order in the list:
+ * KMP_AFFINITY gives the core a list of places and a policy, and is stronger than OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY; in a process whose
+ * program was built for libgomp, weaker. A place is a group of processors of the granularity; its order in the list:
  *   compact[,permute[,offset]]   by package, core, thread; permute p: the p innermost of these first, innermost of all foremost
  *   scatter[,permute[,offset]]   as compact with 2 - permute: by thread, core, package
- *   balanced                     as compact, and members spread over the list in runs
+ *   balanced                     as compact, and of more members than places neighbours share one
  *   explicit,proclist=[..]       as listed: 0,{1,2},4-6,8-14:2
  *   none, disabled               no places
- * offset: the place that the list begins with. Members take places in the list's order ("close"); with more members than places neighbours
- * share one, where libomp goes round.
+ * offset: the place that the list begins with. Members take places in the list's order ("close"); more members than places go round in
+ * it.
  * KMP_HW_SUBSET takes away processors: [:]item,item.. with item = [number|*]layer[@offset], layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores),
  * t(hreads). Layers count within the enclosing one; with a colon, within the one mentioned before. It narrows what the process was given, before
  * anybody has counted it.
@@ -24,6 +24,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "env.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "os.h"
@@ -233,7 +234,7 @@ static struct {
     enum type type;
     enum layer granularity;
     unsigned permute, offset;
-    bool verbose;
+    bool verbose, disabled;
     struct ort_places list; /* explicit */
 } asked = {.type = NONE, .granularity = CORE};
 
@@ -416,8 +417,10 @@ static const char *read_affinity(const char *p)
         unsigned number;
         bool known = false;
         for (size_t i = 0; i < sizeof types / sizeof *types && !known; i++)
-            if ((known = word(&p, types[i].word)))
+            if ((known = word(&p, types[i].word))) {
                 asked.type = types[i].type;
+                asked.disabled = strcmp(types[i].word, "disabled") == 0;
+            }
         if (known) {
         } else if (word(&p, "granularity=")) {
             if ((asked.granularity = read_layer(&p)) == LAYERS)
@@ -443,19 +446,28 @@ static const char *read_affinity(const char *p)
     return asked.type == EXPLICIT && asked.list.n == 0 ? "is explicit and has no proclist" : NULL;
 }
 
+void kmpc_affinity_restricts(void) { ort_processors_hook = restrict_processors; }
+
 void kmpc_affinity_env_read(void)
 {
     const char *text = os_env("KMP_AFFINITY");
-    ort_processors_hook = restrict_processors;
-    if (text == NULL || os_env("OMP_PROC_BIND") != NULL || os_env("OMP_PLACES") != NULL ||
-        os_env("GOMP_CPU_AFFINITY") != NULL)
+    bool others =
+        os_env("OMP_PROC_BIND") != NULL || os_env("OMP_PLACES") != NULL || os_env("GOMP_CPU_AFFINITY") != NULL;
+    if (text == NULL || (others && !ort_env_as_libomp))
         return;
+    if (others)
+        ps_warn(
+            "OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY do not count beside KMP_AFFINITY; using \"%s\" instead",
+            text);
     const char *fault = read_affinity(text);
     if (fault != NULL) {
         char line[128];
         snprintf(line, sizeof line, "%s; using OMP_PLACES and OMP_PROC_BIND", fault);
         complain("KMP_AFFINITY", text, line);
-    } else if (asked.type != NONE) {
-        ort_places_ask(make_places, asked.type == BALANCED ? ORT_BIND_SPREAD : ORT_BIND_CLOSE);
+    } else if (asked.type == NONE) {
+        ort_settings.initial.bind = ORT_BIND_FALSE;
+        kmpc_settings.no_affinity = asked.disabled;
+    } else {
+        ort_places_ask(make_places, asked.type != BALANCED);
     }
 }

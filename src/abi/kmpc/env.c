@@ -1,16 +1,21 @@
 /* The KMP_ variables: libomp's own, beside OpenMP's (which the core reads).
  *
  * Honoured: KMP_STACKSIZE, KMP_BLOCKTIME, KMP_LIBRARY, KMP_WARNINGS, KMP_SETTINGS, KMP_DETERMINISTIC_REDUCTION, KMP_FORCE_REDUCTION,
- * KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. OpenMP's own variable is stronger where both say something.
+ * KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. As with libomp, KMP_STACKSIZE and KMP_LIBRARY are stronger
+ * than OMP_STACKSIZE and OMP_WAIT_POLICY, and the limits stand beside OMP_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT: the lower one holds, and the OMP_ ones are what
+ * a program is told.
  * KMP_DISP_NUM_BUFFERS is looked at, and changes nothing.
  * Of no meaning here, in silence: KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at every
  * level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS and KMP_HIDDEN_HELPER_AFFINITY (a
  * target task is run by any thread of its team; libomp keeps kernel threads for them, but a program may not count on that).
  * KMP_AFFINITY and KMP_HW_SUBSET: affinity.c.
- * The order in which this and the core's own constructor run does not matter: each sets only what its variables say, and what is
- * set is used when the first OpenMP thread appears. Before both it is found out whether anything is warned of (KMP_WARNINGS holds for the whole runtime), and by
- * which name the library was loaded: in libomp's place, warnings begin as libomp's do ("OMP: Warning #N: "; people's scripts look for that), OMP_DISPLAY_ENV
- * has libomp's form, and unreadable places are what libomp takes them for. */
+ *
+ * They count where a part of the process was built for libomp: where an object that is loaded when this library is needs a library of libomp's names; else from
+ * the first call in libomp's way on (kmpc_env_read_late: a library that is loaded later). For a process of GCC's programs alone they are not there.
+ * They are read by the core's constructor, when OpenMP's own have been read (ort_env_hook), so what they say is what remains.
+ * Whose spelling and defaults the other variables have is told by the first loaded object that needs a runtime (the program stands before its libraries); a
+ * process without one goes by the name that the library was loaded by. Where that is libomp, warnings begin as libomp's do ("OMP: Warning #N: "; people's
+ * scripts look for that), and OMP_DISPLAY_ENV has libomp's form. All that is found out before any variable is read. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -28,20 +33,20 @@
 _Static_assert(ORT_WS_RING == 8, "the lines below say so");
 #define NS_PER_SPIN 15 /* what ee counts an iteration of a waiting loop as */
 
-struct kmpc_settings kmpc_settings = {.library = KMPC_THROUGHPUT, .blocktime_ms = 200};
+struct kmpc_settings kmpc_settings = {.library = KMPC_THROUGHPUT, .blocktime = {.amount = 200}};
 
 static void complain(const char *name, const char *value, const char *what)
 {
     ps_warn("%s=\"%s\" %s instead", name, value, what);
 }
 
-/* "infinite", or a number of ms (default), us or s. */
-static bool parse_blocktime(const char *text, int32_t *ms)
+/* "infinite", or a number of ms (default) or us. true: it was read whole; *t may have changed in any case, as libomp's does. */
+static bool parse_blocktime(const char *text, struct kmpc_time *t)
 {
     while (isspace((unsigned char)*text))
         text++;
     if (strcasecmp(text, "infinite") == 0 || strcasecmp(text, "infinity") == 0) {
-        *ms = KMPC_BLOCKTIME_INFINITE;
+        *t = (struct kmpc_time){.amount = KMPC_BLOCKTIME_INFINITE};
         return true;
     }
     char *end;
@@ -50,62 +55,87 @@ static bool parse_blocktime(const char *text, int32_t *ms)
         return false;
     while (isspace((unsigned char)*end))
         end++;
-    if (strcasecmp(end, "us") == 0)
-        v = (v + 999) / 1000;
-    else if (strcasecmp(end, "s") == 0)
-        v = v > INT32_MAX / 1000 ? INT32_MAX : v * 1000;
-    else if (*end != '\0' && strcasecmp(end, "ms") != 0)
-        return false;
-    *ms = v >= INT32_MAX ? KMPC_BLOCKTIME_INFINITE : (int32_t)v;
-    return true;
+    *t = (struct kmpc_time){.amount = v > INT32_MAX ? INT32_MAX : (int32_t)v, .us = strcasecmp(end, "us") == 0};
+    return *end == '\0' || t->us || strcasecmp(end, "ms") == 0;
 }
 
-static void apply_blocktime(int32_t ms)
+static void apply_blocktime(struct kmpc_time t)
 {
     if (os_env("OMP_WAIT_POLICY") != NULL || os_env("GOMP_SPINCOUNT") != NULL)
         return;
-    ort_settings.spin_count =
-        ms == KMPC_BLOCKTIME_INFINITE ? UINT64_MAX - 1 : (uint64_t)ms * UINT64_C(1000000) / NS_PER_SPIN;
+    ort_settings.spin_count = t.amount == KMPC_BLOCKTIME_INFINITE
+                                  ? UINT64_MAX - 1
+                                  : (uint64_t)t.amount * (t.us ? 1000 : UINT64_C(1000000)) / NS_PER_SPIN;
 }
 
 static void read_blocktime(void)
 {
-    const char *text = os_env("KMP_BLOCKTIME"), *policy = os_env("OMP_WAIT_POLICY");
-    if (text == NULL && policy != NULL) /* what kmp_get_blocktime answers */
-        kmpc_settings.blocktime_ms = strcasecmp(policy, "active") == 0    ? KMPC_BLOCKTIME_INFINITE
-                                     : strcasecmp(policy, "passive") == 0 ? 0
-                                                                          : kmpc_settings.blocktime_ms;
+    const char *text = os_env("KMP_BLOCKTIME");
     if (text == NULL)
         return;
-    if (parse_blocktime(text, &kmpc_settings.blocktime_ms))
-        apply_blocktime(kmpc_settings.blocktime_ms);
+    bool good = parse_blocktime(text, &kmpc_settings.blocktime);
+    if (!good)
+        complain("KMP_BLOCKTIME", text,
+                 "is not a time in us or ms, nor infinite; using what can be read of it, or the default");
     else
-        complain("KMP_BLOCKTIME", text, "is not a time in us, ms or s, nor infinite; using the default");
+        apply_blocktime(kmpc_settings.blocktime);
 }
 
+/* No initial thread has more threads together in the regions below it; the program is told of its OMP_THREAD_LIMIT as before. */
+static void limit_threads(unsigned limit)
+{
+    if (ort_settings.limit_told == 0)
+        ort_settings.limit_told = ort_settings.initial.thread_limit;
+    if (limit < ort_settings.initial.thread_limit)
+        ort_settings.initial.thread_limit = limit;
+}
+
+void kmpc_serial(bool on)
+{
+    static unsigned otherwise; /* what holds without; 0: it is off */
+    if (on && otherwise == 0) {
+        otherwise = ort_settings.initial.thread_limit;
+        limit_threads(1);
+    } else if (!on && otherwise != 0) {
+        ort_settings.initial.thread_limit = otherwise;
+        otherwise = 0;
+    }
+}
+
+/* The library's kind, which decides how long is waited where KMP_BLOCKTIME does not say. */
 static void read_library(void)
 {
     const char *text = os_env("KMP_LIBRARY"), *policy = os_env("OMP_WAIT_POLICY");
-    if (text == NULL) {
-        if (policy != NULL && strcasecmp(policy, "active") == 0)
-            kmpc_settings.library = KMPC_TURNAROUND; /* what kmp_get_library answers */
+    int32_t *wait = &kmpc_settings.blocktime.amount;
+    if (text == NULL) { /* what kmp_get_library and kmp_get_blocktime answer; the core has the policy itself */
+        if (policy != NULL && strcasecmp(policy, "active") == 0) {
+            kmpc_settings.library = KMPC_TURNAROUND;
+            *wait = KMPC_BLOCKTIME_INFINITE;
+        } else if (policy != NULL && strcasecmp(policy, "passive") == 0)
+            *wait = 0;
         return;
     }
     if (strcasecmp(text, "serial") == 0) {
         kmpc_settings.library = KMPC_SERIAL;
-        ort_settings.initial.thread_limit = 1;
+        kmpc_serial(true);
     } else if (strcasecmp(text, "turnaround") == 0) {
         kmpc_settings.library = KMPC_TURNAROUND;
-        if (os_env("OMP_WAIT_POLICY") == NULL)
-            ort_settings.wait_policy = ORT_POLICY_ACTIVE;
-    } else if (strcasecmp(text, "throughput") != 0) {
+        ort_settings.wait_policy = ORT_POLICY_ACTIVE;
+    } else if (strcasecmp(text, "throughput") == 0) {
+        *wait = 0;
+        if (policy != NULL)
+            ort_settings.wait_policy = ORT_POLICY_UNSET;
+    } else {
         complain("KMP_LIBRARY", text, "is not serial, turnaround or throughput; using throughput");
+        return;
     }
+    if (policy != NULL)
+        ps_warn("OMP_WAIT_POLICY=\"%s\" does not count beside KMP_LIBRARY; using \"%s\" instead", policy, text);
 }
 
 static void read_reduction(void)
 {
-    os_env_bool("KMP_DETERMINISTIC_REDUCTION", &kmpc_settings.deterministic, "false");
+    ort_env_bool("KMP_DETERMINISTIC_REDUCTION", true, &kmpc_settings.deterministic, "false");
     const char *text = os_env("KMP_FORCE_REDUCTION");
     if (kmpc_settings.deterministic)
         kmpc_settings.reduce = KMPC_REDUCE_IN_ORDER;
@@ -142,14 +172,16 @@ static void read_buffers(void)
 
 static void read_limits(void)
 {
-    unsigned long limit = 0;
-    if (os_env("OMP_THREAD_LIMIT") == NULL &&
-        (os_env_unsigned("KMP_DEVICE_THREAD_LIMIT", 1, INT_MAX, &limit, "no limit") ||
-         os_env_unsigned("KMP_ALL_THREADS", 1, INT_MAX, &limit, "no limit")))
-        ort_settings.initial.thread_limit = (unsigned)limit;
-    if (os_env("OMP_TEAMS_THREAD_LIMIT") == NULL &&
-        os_env_unsigned("KMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &limit, "no limit"))
-        ort_settings.teams_thread_limit = (unsigned)limit;
+    long limit = INT_MAX, all = INT_MAX, teams = INT_MAX;
+    bool device = ort_env_number("KMP_DEVICE_THREAD_LIMIT", 1, INT_MAX, &limit);
+    bool given = ort_env_number("KMP_ALL_THREADS", 1, INT_MAX, &all);
+    if (given && device)
+        ps_warn("KMP_ALL_THREADS=\"%ld\" does not count beside KMP_DEVICE_THREAD_LIMIT; using %ld instead", all, limit);
+    limit = device ? limit : all;
+    if (limit < INT_MAX)
+        limit_threads((unsigned)limit);
+    if (ort_env_number("KMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &teams) && teams < INT_MAX)
+        kmpc_settings.teams_threads = (unsigned)teams;
 }
 
 /* libomp takes what it does not know as default, in silence. */
@@ -166,42 +198,93 @@ bool kmpc_set_default(const char *name, const char *value)
     if (strcmp(name, "OMP_TARGET_OFFLOAD") == 0)
         return set_offload(value);
     if (strcmp(name, "KMP_BLOCKTIME") == 0)
-        return parse_blocktime(value, &kmpc_settings.blocktime_ms);
+        return parse_blocktime(value, &kmpc_settings.blocktime);
     if (strcmp(name, "KMP_WARNINGS") != 0)
         return false;
-    ps_warn_quiet = strcasecmp(value, "off") == 0 || strcasecmp(value, "false") == 0 || strcmp(value, "0") == 0;
+    ps_warn_quiet = ort_env_says_false(value);
     return true;
+}
+
+static void read_all(void)
+{
+    bool throttle = true;
+    ort_env_stack_size("KMP_STACKSIZE", 1, true, "the default size");
+    if (os_env("KMP_STACKSIZE") != NULL && os_env("OMP_STACKSIZE") != NULL)
+        ps_warn("OMP_STACKSIZE=\"%s\" does not count beside KMP_STACKSIZE; using %zu bytes instead",
+                os_env("OMP_STACKSIZE"), kmpc_stack_bytes());
+    read_limits();
+    read_library();
+    read_blocktime();
+    read_reduction();
+    read_buffers();
+    ort_env_bool("KMP_ENABLE_TASK_THROTTLING", true, &throttle, "true");
+    ort_settings.unbounded_tasks = !throttle;
+    kmpc_affinity_env_read();
+    ort_env_bool("KMP_SETTINGS", true, &kmpc_settings.show, "false");
+}
+
+static void read_warnings(void)
+{
+    bool warnings = true;
+    ort_env_bool("KMP_WARNINGS", true, &warnings, "true");
+    ps_warn_quiet = !warnings;
+}
+
+/* By the first thread that asks in libomp's way, once. */
+void kmpc_env_read_late(void)
+{
+    if (ort_env_hook != NULL)
+        return;
+    read_warnings();
+    read_all();
+}
+
+/* --- for whom the process was built --------------------------------------------------------------------------------------------- */
+
+static bool is_libomps(const char *file)
+{
+    static const char *const names[] = {"libomp.", "libomp-", "libomp5", "libiomp5"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(file, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+enum owner { NOBODY, LIBGOMP, LIBOMP };
+struct owners {
+    enum owner first; /* of the first object that needs a runtime */
+    bool some_libomps;
+};
+
+static void look_at(const char *file, void *arg)
+{
+    struct owners *found = arg;
+    enum owner of = is_libomps(file) ? LIBOMP : strncmp(file, "libgomp", 7) == 0 ? LIBGOMP : NOBODY;
+    if (found->first == NOBODY)
+        found->first = of;
+    found->some_libomps |= of == LIBOMP;
 }
 
 /* Before the other constructors of this library, which have no number. */
 __attribute__((constructor(101))) static void see_first(void)
 {
     Dl_info of;
-    bool warnings = true;
-    os_env_bool("KMP_WARNINGS", &warnings, "true");
-    ps_warn_quiet = !warnings;
-    if (!dladdr(&kmpc_settings, &of) || of.dli_fname == NULL)
-        return;
-    const char *slash = strrchr(of.dli_fname, '/'), *name = slash != NULL ? slash + 1 : of.dli_fname;
-    if (strncmp(name, "libomp.", 7) != 0 && strncmp(name, "libiomp5.", 9) != 0)
+    struct owners found = {.first = NOBODY};
+    os_needed_visit(look_at, &found);
+    if (found.first == NOBODY && dladdr(&kmpc_settings, &of) && of.dli_fname != NULL) {
+        const char *slash = strrchr(of.dli_fname, '/');
+        found.some_libomps = is_libomps(slash != NULL ? slash + 1 : of.dli_fname);
+        found.first = found.some_libomps ? LIBOMP : LIBGOMP;
+    }
+    if (found.some_libomps) {
+        read_warnings();
+        ort_env_hook = read_all;
+        kmpc_affinity_restricts();
+    }
+    if (found.first != LIBOMP)
         return;
     ort_env_as_libomp = true;
+    ort_settings.supported_levels = INT_MAX;
     ort_display_env_otherwise = kmpc_display_env;
     ps_warn_mark = "OMP: Warning #1: ";
-}
-
-__attribute__((constructor)) static void load(void)
-{
-    bool throttle = true;
-    if (os_env("OMP_STACKSIZE") == NULL)
-        os_env_size("KMP_STACKSIZE", 1, &ort_settings.stack_bytes, "the default size");
-    read_library();
-    read_blocktime();
-    read_reduction();
-    read_buffers();
-    read_limits();
-    os_env_bool("KMP_ENABLE_TASK_THROTTLING", &throttle, "true");
-    ort_settings.unbounded_tasks = !throttle;
-    kmpc_affinity_env_read();
-    os_env_bool("KMP_SETTINGS", &kmpc_settings.show, "false");
 }

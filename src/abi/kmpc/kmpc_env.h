@@ -4,18 +4,25 @@
 
 #include <stddef.h>
 
+#include "atomic.h"
 #include "compiler.h"
 
 enum kmpc_library { KMPC_SERIAL = 1, KMPC_TURNAROUND = 2, KMPC_THROUGHPUT = 3 };
 #define KMPC_BLOCKTIME_INFINITE INT32_MAX
 /* Those that want no atomic operations come last. */
 enum kmpc_reduce { KMPC_REDUCE_ANY, KMPC_REDUCE_ATOMIC, KMPC_REDUCE_LOCK, KMPC_REDUCE_IN_ORDER };
+struct kmpc_time {
+    int32_t amount; /* ms, or where us is set microseconds, as it was given; KMPC_BLOCKTIME_INFINITE */
+    bool us;
+};
 struct kmpc_settings {
     enum kmpc_reduce reduce; /* KMP_FORCE_REDUCTION, KMP_DETERMINISTIC_REDUCTION */
     bool deterministic;
-    bool show; /* KMP_SETTINGS: shown at the first need */
+    bool no_affinity; /* KMP_AFFINITY=disabled: there are no places to be asked for, nor masks */
+    bool show;        /* KMP_SETTINGS: shown at the first need */
     enum kmpc_library library;
-    int32_t blocktime_ms;
+    struct kmpc_time blocktime;
+    unsigned teams_threads; /* KMP_TEAMS_THREAD_LIMIT: of all teams of a league together; 0: no limit */
 };
 extern struct kmpc_settings kmpc_settings;
 
@@ -29,7 +36,17 @@ void kmpc_display_env(bool verbose);
 /* Of a thread, where nothing was said: libomp's default. */
 size_t kmpc_stack_bytes(void);
 
-/* KMP_AFFINITY; KMP_HW_SUBSET is read when processors are counted first. In the loader. */
+/* A pause has been asked for, and no region has been opened since (answers.c). */
+extern _Atomic bool kmpc_paused;
+int kmpc_pause(int kind);
+
+/* KMP_AFFINITY. */
 void kmpc_affinity_env_read(void);
+/* KMP_HW_SUBSET will be read when processors are counted first. In the loader. */
+void kmpc_affinity_restricts(void);
+/* All of them, where the process was not built for libomp but a part of it is. */
+void kmpc_env_read_late(void);
+/* Teams of one, whatever is asked for, of the initial threads that come; or no longer. One thread at a time. */
+void kmpc_serial(bool on);
 
 #endif

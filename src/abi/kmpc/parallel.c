@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "kmpc.h"
+#include "kmpc_env.h"
 #include "reserve.h"
 
 /* More than compilers pass as a rule; above, the array is got from malloc. */
@@ -62,6 +63,8 @@ static PS_COLD PS_NOINLINE void with_rare_clauses(struct kmpc_thread *k, const s
 
 static void open_region(struct region *r)
 {
+    if (PS_UNLIKELY(ps_load_relaxed(&kmpc_paused)))
+        ps_store_relaxed(&kmpc_paused, false);
     struct kmpc_thread *k = kmpc_thread(ort_self());
     struct ort_parallel p = {.fn = run,
                              .data = r,
@@ -85,6 +88,11 @@ static void teams(struct region *r)
     k->thread_limit = 0;
     if (n == 0)
         n = ort_settings.num_teams != 0 ? ort_settings.num_teams : 1;
+    if (PS_UNLIKELY(kmpc_settings.teams_threads != 0)) {
+        unsigned each = kmpc_settings.teams_threads > n ? kmpc_settings.teams_threads / n : 1;
+        limit = limit == 0 ? ort_settings.teams_thread_limit : limit;
+        limit = limit == 0 || limit > each ? each : limit;
+    }
     struct ort_parallel p = {
         .fn = run, .data = r, .num_threads = n, .bind = ORT_BIND_UNSET, .caller = r->caller, .frame = r->frame};
     ort_league(&p, limit);

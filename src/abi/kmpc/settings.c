@@ -107,8 +107,9 @@ static void add_own(struct rows *rows)
                                           [KMPC_REDUCE_LOCK] = "critical",
                                           [KMPC_REDUCE_IN_ORDER] = "tree"};
     const struct kmpc_settings *s = &kmpc_settings;
-    bool forever = s->blocktime_ms == KMPC_BLOCKTIME_INFINITE; /* libomp counts microseconds */
-    add(rows, "KMP_BLOCKTIME", PLAIN, "%dms", forever ? INT32_MAX / 1000 : s->blocktime_ms);
+    bool forever = s->blocktime.amount == KMPC_BLOCKTIME_INFINITE; /* libomp counts microseconds */
+    add(rows, "KMP_BLOCKTIME", PLAIN, "%d%s", forever ? INT32_MAX / 1000 : s->blocktime.amount,
+        s->blocktime.us ? "us" : "ms");
     add_switch(rows, "KMP_DETERMINISTIC_REDUCTION", s->deterministic);
     add(rows, "KMP_DISP_NUM_BUFFERS", PLAIN, "%d", ORT_WS_RING);
     add_switch(rows, "KMP_ENABLE_TASK_THROTTLING", !ort_settings.unbounded_tasks);
@@ -126,11 +127,12 @@ static void add_own(struct rows *rows)
 static void add_otherwise(struct rows *rows)
 {
     const struct ort_icv *icv = &ort_settings.initial;
-    add(rows, "OMP_NESTED", AFTER_NAME, ": deprecated; max-active-levels-var=%d", icv->max_active_levels);
+    unsigned limit = ort_settings.limit_told != 0 ? ort_settings.limit_told : icv->thread_limit;
+    add(rows, "OMP_NESTED", AFTER_NAME, ": deprecated; max-active-levels-var=%u", icv->max_active_levels);
     if (os_env("OMP_NUM_THREADS") == NULL)
         add_undefined(rows, "OMP_NUM_THREADS");
     add_size(rows, "OMP_STACKSIZE", kmpc_stack_bytes());
-    add(rows, "OMP_THREAD_LIMIT", PLAIN, "%u", icv->thread_limit > INT32_MAX ? INT32_MAX : icv->thread_limit);
+    add(rows, "OMP_THREAD_LIMIT", PLAIN, "%u", limit > INT32_MAX ? INT32_MAX : limit);
     if (icv->sched == ORT_SCHED_UNSET)
         add(rows, "OMP_SCHEDULE", TEXT, "static"); /* libgomp's programs have another default */
     if (ort_places_name() != NULL)

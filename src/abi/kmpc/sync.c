@@ -2,6 +2,7 @@
  *
  * A member leaves a loop that it was cancelled out of at the construct's closing barrier: compilers do not say that it is over. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kmpc.h"
@@ -201,13 +202,35 @@ PS_EXPORT int32_t kmp_get_cancellation_status_(const int32_t *kind) { return kmp
 
 /* --- error directive ------------------------------------------------------------------------------------------------------------ */
 
-/* severity 1: warning, 2: fatal. */
+/* ";file;function;line;column;;" as libomp shows a place in the source. */
+static const char *source_text(where at, char *text, size_t bytes)
+{
+    const char *part[5] = {NULL}, *p = at != NULL ? at->source : NULL;
+    int length[5];
+    unsigned n = 0;
+    for (p = p != NULL && *p == ';' ? p + 1 : NULL; p != NULL && n < 4; n++) {
+        const char *end = strchr(p, ';');
+        part[n] = p;
+        length[n] = end != NULL ? (int)(end - p) : (int)strlen(p);
+        p = end != NULL ? end + 1 : NULL;
+    }
+    if (n < 4)
+        return "unknown:0:0";
+    snprintf(text, bytes, "%.*s:%.*s:%.*s", length[0], part[0], length[2], part[2], length[3], part[3]);
+    return text;
+}
+
+/* severity 1: warning, 2: fatal. It is the program's own message, in libomp's form. */
 PS_EXPORT void __kmpc_error(where at, int severity, const char *message)
 {
-    const char *source = at != NULL && at->source != NULL ? at->source : "unknown";
+    char place[256];
+    const char *text = message != NULL ? message : "(null)", *source = source_text(at, place, sizeof place);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_error(severity, message, message != NULL ? strlen(message) : 0, ORT_CALLER);
-    if (severity == 2)
-        ps_fatal("error directive: %s (source %s)", message != NULL ? message : "", source);
-    ps_warn("error directive: %s (source %s)", message != NULL ? message : "", source);
+    if (severity == 2) {
+        fprintf(stderr, "OMP: Error #282: %s: Encountered user-directed error: %s.\n", source, text);
+        abort();
+    }
+    if (!ps_warn_quiet)
+        fprintf(stderr, "OMP: Warning #283: %s: Encountered user-directed warning: %s.\n", source, text);
 }

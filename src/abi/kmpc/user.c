@@ -1,16 +1,18 @@
 /* kmp_ and kmpc_ routines: libomp's extensions, for C and, with an underscore, for Fortran (arguments by reference).
  *
  * What they set that has an effect before the first region only, as with libomp: the stack size, the time that threads wait before they sleep,
- * the library's kind. Masks are sets of processors for whoever computes with them; binding by them is refused (-1), as it is
- * by libomp where the system has no affinity. Memory is malloc's. */
+ * the library's kind. Masks are sets of processors; a root may bind its kernel thread by one, members may not (-1): they have none of their own.
+ * Memory is malloc's. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "os.h"
+#include "place.h"
 
 /* --- settings ----------------------------------------------------------------------------------------------------------------- */
 
@@ -35,21 +37,27 @@ PS_EXPORT void kmp_set_stacksize_s_(const size_t *bytes) { set_stack_bytes(*byte
 PS_EXPORT void kmpc_set_stacksize(int bytes) { set_stack_bytes(bytes > 0 ? (size_t)bytes : 0); }
 PS_EXPORT void kmpc_set_stacksize_s(size_t bytes) { set_stack_bytes(bytes); }
 
-static void set_blocktime(int ms) { kmpc_settings.blocktime_ms = ms < 0 ? 0 : ms; }
-PS_EXPORT int kmp_get_blocktime(void) { return kmpc_settings.blocktime_ms; }
-PS_EXPORT int32_t kmp_get_blocktime_(void) { return kmpc_settings.blocktime_ms; }
+static void set_blocktime(int ms) { kmpc_settings.blocktime = (struct kmpc_time){.amount = ms < 0 ? 0 : ms}; }
+PS_EXPORT int kmp_get_blocktime(void) { return kmpc_settings.blocktime.amount; }
+PS_EXPORT int32_t kmp_get_blocktime_(void) { return kmpc_settings.blocktime.amount; }
 PS_EXPORT void kmp_set_blocktime(int ms) { set_blocktime(ms); }
 PS_EXPORT void kmp_set_blocktime_(const int32_t *ms) { set_blocktime(*ms); }
 PS_EXPORT void kmpc_set_blocktime(int ms) { set_blocktime(ms); }
 
+/* Outside of regions, for the calling thread and what will be initial threads later: serial makes teams of one whatever is asked for, the others make
+ * them as large as before, and all put nthreads-var back to what it was at first. */
 static void set_library(int kind)
 {
-    if (kind < KMPC_SERIAL || kind > KMPC_THROUGHPUT)
+    struct ort_thread *t = ort_self();
+    if (kind < KMPC_SERIAL || kind > KMPC_THROUGHPUT || t->team->parent != NULL)
+        return;
+    struct ort_icv *icv = ort_icv_write(t);
+    if (icv == NULL)
         return;
     kmpc_settings.library = (enum kmpc_library)kind;
-    struct ort_icv *icv = kind == KMPC_SERIAL ? ort_icv_write(ort_self()) : NULL;
-    if (icv != NULL)
-        icv->nthreads = 1;
+    icv->nthreads = kind == KMPC_SERIAL ? 1 : ort_settings.initial.nthreads;
+    kmpc_serial(kind == KMPC_SERIAL);
+    icv->thread_limit = ort_settings.initial.thread_limit;
 }
 PS_EXPORT int kmp_get_library(void) { return kmpc_settings.library; }
 PS_EXPORT int32_t kmp_get_library_(void) { return kmpc_settings.library; }
@@ -132,10 +140,11 @@ static bool may_use(int cpu)
     os_affinity_at_start(&all);
     return cpu >= 0 && os_cpuset_has(&all, (unsigned)cpu);
 }
+static int max_proc(void) { return kmpc_settings.no_affinity ? 0 : (int)sysconf(_SC_NPROCESSORS_CONF); }
 /* -1: no such processor; -2: not one of the process's. */
 static int change(int cpu, void **mask, bool on)
 {
-    if (cpu < 0 || cpu >= OS_MAX_CPUS)
+    if (cpu < 0 || cpu >= max_proc())
         return -1;
     if (!may_use(cpu))
         return -2;
@@ -146,11 +155,35 @@ static int change(int cpu, void **mask, bool on)
         set->bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
     return 0;
 }
-static int contains(int cpu, void **mask) { return may_use(cpu) && os_cpuset_has(*mask, (unsigned)cpu); }
+static int contains(int cpu, void **mask)
+{
+    return cpu < 0 || cpu >= max_proc() ? -1 : may_use(cpu) && os_cpuset_has(*mask, (unsigned)cpu);
+}
+/* A thread's place; of one that is a root, what the program has bound it to. */
 static int get_mask(void **mask)
 {
-    os_affinity_at_start(*mask);
+    struct ort_thread *t = ort_self();
+    const struct ort_places *list = ort_places();
+    struct ort_place place;
+    struct os_cpuset all, *to = *mask;
+    if (kmpc_settings.no_affinity)
+        return -1;
+    os_affinity_at_start(&all);
+    *to = all;
+    if (t->team->parent == NULL && os_affinity_get(to) == 0 && memcmp(to, &all, sizeof all) != 0)
+        return 0;
+    if (list != NULL && ort_place_of(t, &place)) {
+        os_cpuset_zero(to);
+        for (unsigned i = list->first[place.place]; i < list->first[place.place + 1]; i++)
+            os_cpuset_add(to, list->cpu[i]);
+    }
     return 0;
+}
+static int set_mask(void **mask)
+{
+    if (kmpc_settings.no_affinity || mask == NULL || *mask == NULL || ort_self()->team->parent != NULL)
+        return -1;
+    return os_affinity_set(*mask);
 }
 
 PS_EXPORT void kmp_create_affinity_mask(void **mask) { create_mask(mask); }
@@ -159,16 +192,16 @@ PS_EXPORT void kmp_destroy_affinity_mask(void **mask) { destroy_mask(mask); }
 PS_EXPORT void kmp_destroy_affinity_mask_(void **mask) { destroy_mask(mask); }
 PS_EXPORT int kmp_get_affinity(void **mask) { return get_mask(mask); }
 PS_EXPORT int kmp_get_affinity_(void **mask) { return get_mask(mask); }
-PS_EXPORT int kmp_set_affinity(PS_UNUSED void **mask) { return -1; }
-PS_EXPORT int kmp_set_affinity_(PS_UNUSED void **mask) { return -1; }
+PS_EXPORT int kmp_set_affinity(void **mask) { return set_mask(mask); }
+PS_EXPORT int kmp_set_affinity_(void **mask) { return set_mask(mask); }
 PS_EXPORT void kmp_set_thread_affinity_mask_initial(void)
 {
     struct os_cpuset all;
     os_affinity_at_start(&all);
     os_affinity_set(&all);
 }
-PS_EXPORT int kmp_get_affinity_max_proc(void) { return OS_MAX_CPUS; }
-PS_EXPORT int kmp_get_affinity_max_proc_(void) { return OS_MAX_CPUS; }
+PS_EXPORT int kmp_get_affinity_max_proc(void) { return max_proc(); }
+PS_EXPORT int kmp_get_affinity_max_proc_(void) { return max_proc(); }
 
 #define MASK(name, call)                                             \
     PS_EXPORT int kmp_##name(int cpu, void **mask) { return call; }  \
@@ -189,7 +222,7 @@ PS_EXPORT int __kmpc_get_target_offload(void)
 {
     return ort_settings.offload == ORT_OFFLOAD_DISABLED ? 0 : ort_settings.offload == ORT_OFFLOAD_MANDATORY ? 2 : 1;
 }
-PS_EXPORT int __kmpc_pause_resource(int kind) { return ort_pause(kind == 2) == 0 ? 0 : -1; }
+PS_EXPORT int __kmpc_pause_resource(int kind) { return kmpc_pause(kind); }
 
 /* --- Fortran's names of libomp, which libgomp has with other arguments, or not at all ------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * A program linked with libomp asks for omp_get_thread_num@VERSION (and, where GCC compiled a part of it, for GOMP_parallel@VERSION), one linked with
  * libgomp for omp_get_thread_num@OMP_1.0, and the dynamic linker takes nothing else for either. The functions themselves (src/abi/user, src/abi/gomp) have libgomp's nodes, as the default; here each has a second
  * name, hidden behind the version, that jumps to it. A file of this list alone keeps them free of the other ABI; a jump costs nothing
- * that could be measured. The locks, whose types differ between the two, are in lock.c. */
+ * that could be measured. The locks, whose types differ between the two, are in lock.c; what libomp answers otherwise is in answers.c. */
 #if defined __x86_64__
 #define JUMP jmp
 #define LANDING endbr64
@@ -77,31 +77,13 @@ kmpc_versioned_\name:
     versioned omp_get_max_teams_
     versioned omp_get_max_threads
     versioned omp_get_max_threads_
-    versioned omp_get_nested
-    versioned omp_get_nested_
     versioned omp_get_num_devices
     versioned omp_get_num_devices_
     versioned omp_get_num_interop_properties
-    versioned omp_get_num_places
-    versioned omp_get_num_places_
-    versioned omp_get_num_procs
-    versioned omp_get_num_procs_
     versioned omp_get_num_teams
     versioned omp_get_num_teams_
     versioned omp_get_num_threads
     versioned omp_get_num_threads_
-    versioned omp_get_partition_num_places
-    versioned omp_get_partition_num_places_
-    versioned omp_get_partition_place_nums
-    versioned omp_get_partition_place_nums_
-    versioned omp_get_place_num
-    versioned omp_get_place_num_
-    versioned omp_get_place_num_procs
-    versioned omp_get_place_num_procs_
-    versioned omp_get_place_proc_ids
-    versioned omp_get_place_proc_ids_
-    versioned omp_get_proc_bind
-    versioned omp_get_proc_bind_
     versioned omp_get_supported_active_levels
     versioned omp_get_supported_active_levels_
     versioned omp_get_team_num
@@ -128,10 +110,6 @@ kmpc_versioned_\name:
     versioned omp_init_allocator_
     versioned omp_is_initial_device
     versioned omp_is_initial_device_
-    versioned omp_pause_resource
-    versioned omp_pause_resource_
-    versioned omp_pause_resource_all
-    versioned omp_pause_resource_all_
     versioned omp_realloc
     versioned omp_set_affinity_format
     versioned omp_set_affinity_format_
@@ -143,16 +121,10 @@ kmpc_versioned_\name:
     versioned omp_set_dynamic_
     versioned omp_set_max_active_levels
     versioned omp_set_max_active_levels_
-    versioned omp_set_nested
-    versioned omp_set_nested_
-    versioned omp_set_num_teams
-    versioned omp_set_num_teams_
     versioned omp_set_num_threads
     versioned omp_set_num_threads_
     versioned omp_set_schedule
     versioned omp_set_schedule_
-    versioned omp_set_teams_thread_limit
-    versioned omp_set_teams_thread_limit_
 
     versioned GOMP_alloc
     versioned GOMP_atomic_end

@@ -1,4 +1,5 @@
-/* Says at a process's end which other OpenMP runtimes were loaded, and whether calls of their users came here (PSTHREADS_VERBOSE).
+/* PSTHREADS_VERBOSE: one line on this process - "psthreads VERSION runs this process: N vps, replaced: libgomp.so.1 (path)" - when its first OpenMP thread
+ * appears, or at its end that there was none; and at the end which other OpenMP runtimes were loaded, and whether calls of their users came here.
  *
  * psrun names what it replaces before it starts a program, and cannot know what that loads later: each wheel of Python has a copy of libgomp
  * with a name of its own. Such a copy is loaded all the same; what counts is whose entry points the dynamic linker finds first.
@@ -10,10 +11,13 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
+#include "os.h"
 
 void GOMP_parallel(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags);
 
@@ -25,6 +29,42 @@ static bool has_name_of_runtime(const char *path)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return strstr(name, ".so") != NULL;
     return false;
+}
+
+/* Names of runtimes that loaded objects ask for, each once, with the file that they get: this one. */
+static char replaced[400];
+
+static void note(const char *file, PS_UNUSED void *arg)
+{
+    size_t used = strlen(replaced), length = strlen(file);
+    if (!has_name_of_runtime(file) || used + length + 3 > sizeof replaced)
+        return;
+    for (const char *p = replaced; (p = strstr(p, file)) != NULL; p += length)
+        if (p[length] == ',' || p[length] == '\0')
+            return;
+    snprintf(replaced + used, sizeof replaced - used, "%s%s", used > 0 ? ", " : "", file);
+}
+
+static const char *own_file(void)
+{
+    Dl_info info;
+    return dladdr(replaced, &info) && info.dli_fname ? info.dli_fname : "unknown file";
+}
+
+static bool has_started;
+static void started(unsigned num_vps)
+{
+    has_started = true;
+    dprintf(STDERR_FILENO, "psthreads " PS_VERSION " runs this process: %u vps, replaced: %s (%s)\n", num_vps,
+            replaced[0] ? replaced : "what asks for a runtime later", own_file());
+}
+
+__attribute__((constructor)) static void listen(void)
+{
+    if (!getenv("PSTHREADS_VERBOSE"))
+        return;
+    os_needed_visit(note, NULL);
+    ort_started = started;
 }
 
 static bool has_this(const struct dl_phdr_info *info)
@@ -51,6 +91,9 @@ __attribute__((destructor)) static void tell_of_others(void)
 {
     if (!getenv("PSTHREADS_VERBOSE"))
         return;
+    if (!has_started)
+        dprintf(STDERR_FILENO, "psthreads " PS_VERSION " is in this process, which has no OpenMP thread (%s)\n",
+                own_file());
     bool ours_first = dlsym(RTLD_DEFAULT, "GOMP_parallel") == (void *)GOMP_parallel;
     dl_iterate_phdr(tell_of, &ours_first);
 }

@@ -2,6 +2,7 @@
  *
  * A change concerns the calling task and what it makes from then on. The teams construct's variables are the process's, as in libgomp:
  * written plainly, by a program that does so before it opens teams. Values out of range are brought into it in silence, as in libgomp. */
+#include "by_chance.h"
 #include "user.h"
 
 static void set_num_threads(int n)
@@ -25,7 +26,7 @@ static void set_max_active_levels(int levels)
     struct ort_icv *icv = ort_icv_write(ort_self());
     unsigned most = ort_settings.supported_levels;
     if (icv != NULL)
-        icv->max_active_levels = (uint8_t)((unsigned)levels < most ? (unsigned)levels : most);
+        icv->max_active_levels = (unsigned)levels < most ? (unsigned)levels : most;
 }
 
 static void set_nested(int on)
@@ -59,6 +60,8 @@ static void set_schedule(unsigned kind, int chunk)
 static int thread_limit(void)
 {
     unsigned limit = ort_icv(ort_self())->thread_limit;
+    if (ort_settings.limit_told != 0 && limit == ort_settings.initial.thread_limit)
+        limit = ort_settings.limit_told;
     return limit > INT_MAX ? INT_MAX : (int)limit;
 }
 
@@ -75,13 +78,13 @@ static void set_teams_thread_limit(int n)
 }
 
 USER_SET(omp_set_num_threads, set_num_threads)
-USER_GET(omp_get_max_threads, (int)ort_icv(ort_self())->nthreads)
+USER_GET_BY_CHANCE(omp_get_max_threads, (int)ort_icv(ort_self())->nthreads, 1)
 USER_SET(omp_set_dynamic, set_dynamic)
 USER_GET(omp_get_dynamic, ort_icv(ort_self())->dynamic)
 USER_SET(omp_set_nested, set_nested)
 USER_GET(omp_get_nested, nested())
 USER_SET(omp_set_max_active_levels, set_max_active_levels)
-USER_GET(omp_get_max_active_levels, ort_icv(ort_self())->max_active_levels)
+USER_GET(omp_get_max_active_levels, (int)ort_icv(ort_self())->max_active_levels)
 USER_GET(omp_get_supported_active_levels, (int)ort_settings.supported_levels)
 USER_GET(omp_get_thread_limit, thread_limit())
 PS_EXPORT int omp_get_thread_limit_dim(int dim) { return dim == 0 ? thread_limit() : 1; }

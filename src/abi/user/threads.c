@@ -1,6 +1,7 @@
 /* Where the caller is: team, number, levels; and the time. OpenMP 5.2 sections 18.2, 18.3, 18.10. */
 #include <time.h>
 
+#include "by_chance.h"
 #include "place.h"
 #include "user.h"
 
@@ -16,9 +17,9 @@ static int team_size(int level)
     return t == NULL ? -1 : (int)t->team->n;
 }
 
-USER_GET(omp_get_num_threads, (int)ort_self()->team->n)
+USER_GET_BY_CHANCE(omp_get_num_threads, (int)ort_self()->team->n, 1)
 USER_GET(omp_get_thread_num, (int)ort_self()->id)
-USER_GET(omp_in_parallel, ort_self()->team->active_level > 0)
+USER_GET_BY_CHANCE(omp_in_parallel, ort_self()->team->active_level > 0, 0)
 USER_GET(omp_get_level, (int)ort_self()->team->level)
 USER_GET(omp_get_active_level, (int)ort_self()->team->active_level)
 USER_GET_OF(omp_get_ancestor_thread_num, ancestor_id)

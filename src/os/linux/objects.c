@@ -99,6 +99,44 @@ bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void 
     return safe;
 }
 
+static const char *strings_of(const struct dl_phdr_info *info, const ElfW(Dyn) * section)
+{
+    for (const ElfW(Dyn) *d = section; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB) { /* the C library has made an address of the offset, but where it may not write */
+            ElfW(Addr) at = d->d_un.d_ptr < info->dlpi_addr ? info->dlpi_addr + d->d_un.d_ptr : d->d_un.d_ptr;
+            return (const char *)at; // NOLINT(performance-no-int-to-ptr)
+        }
+    return NULL;
+}
+
+struct needed {
+    void (*visit)(const char *file, void *arg);
+    void *arg;
+};
+
+static int needed_of(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    const struct needed *n = arg;
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
+            continue;
+        ElfW(Addr) at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        const ElfW(Dyn) *section = (const ElfW(Dyn) *)at; // NOLINT(performance-no-int-to-ptr)
+        const char *strings = strings_of(info, section);
+        for (const ElfW(Dyn) *d = section; strings != NULL && d->d_tag != DT_NULL; d++)
+            if (d->d_tag == DT_NEEDED)
+                n->visit(strings + d->d_un.d_val, n->arg);
+    }
+    return 0;
+}
+
+void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg)
+{
+    struct needed n = {visit, arg};
+    dl_iterate_phdr(needed_of, &n);
+}
+
 bool os_loading_begin(void)
 {
     pthread_rwlock_rdlock(&loading);

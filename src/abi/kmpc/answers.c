@@ -1,0 +1,162 @@
+/* What libomp answers otherwise than libgomp, for those who ask by libomp's version node (versions.S has the routines that both answer alike): places, the
+ * policy, nesting, teams' limits, pausing. The values are the core's; here they are told as libomp 19 tells them:
+ *   - a process whose threads are not bound has one place, all processors, unless KMP_AFFINITY=disabled;
+ *   - the number of processors is that of the process at its start;
+ *   - places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for have a policy of their own, 5 (proc_bind_intel);
+ *   - omp_set_nested leaves a limit above one alone, omp_get_nested is that there is one above one;
+ *   - a number of teams, or a limit of theirs, below one is one;
+ *   - a pause is refused (1) while there is one, which lasts to the next region, and inside of a region it is taken note of only.
+ * Callers: any thread. State: kmpc_paused, relaxed: programs that pause in several threads at once cannot tell an order. */
+#include <limits.h>
+
+#include "kmpc.h"
+#include "kmpc_env.h"
+#include "os.h"
+#include "place.h"
+
+#define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
+
+/* int omp_name(void), for both languages. */
+#define ANSWER(name, value)                                    \
+    PS_EXPORT int kmpc_##name(void) { return (value); }        \
+    AS(name);                                                  \
+    PS_EXPORT int32_t kmpc_##name##_(void) { return (value); } \
+    AS(name##_)
+
+/* void omp_name(int value). */
+#define SET(name, function)                                                   \
+    PS_EXPORT void kmpc_##name(int value) { function(value); }                \
+    AS(name);                                                                 \
+    PS_EXPORT void kmpc_##name##_(const int32_t *value) { function(*value); } \
+    AS(name##_)
+
+/* --- places --------------------------------------------------------------------------------------------------------------------- */
+
+#define BIND_INTEL 5
+
+static int num_places(void)
+{
+    const struct ort_places *list = ort_places();
+    return list != NULL ? (int)list->n : !kmpc_settings.no_affinity;
+}
+
+static struct ort_place own(void)
+{
+    struct ort_place place = {.n = !kmpc_settings.no_affinity};
+    if (kmpc_settings.no_affinity)
+        place.place = UINT_MAX;
+    ort_place_of(ort_self(), &place);
+    return place;
+}
+
+/* The processors of a place into ids, where that is not NULL; how many there are. */
+static int processors(int place, int *ids)
+{
+    const struct ort_places *list = ort_places();
+    int n = 0;
+    if (place < 0 || place >= num_places())
+        return 0;
+    if (list == NULL) {
+        struct os_cpuset all;
+        os_affinity_at_start(&all);
+        for (unsigned cpu = 0; cpu < OS_MAX_CPUS; cpu++)
+            if (os_cpuset_has(&all, cpu) && n++ >= 0 && ids != NULL)
+                ids[n - 1] = (int)cpu;
+        return n;
+    }
+    for (unsigned i = list->first[place]; i < list->first[place + 1]; i++, n++)
+        if (ids != NULL)
+            ids[n] = (int)list->cpu[i];
+    return n;
+}
+
+static void partition(int *nums)
+{
+    struct ort_place place = own();
+    for (unsigned i = 0; i < place.n; i++)
+        nums[i] = (int)(place.first + i);
+}
+
+/* Of the process, also where a thread of it has bound itself since. */
+static int num_procs(void)
+{
+    struct os_cpuset all;
+    ort_processors_restrict();
+    unsigned limit = ort_places_limit(), quota = os_cpu_quota();
+    if (limit != 0)
+        return (int)limit;
+    os_affinity_at_start(&all);
+    unsigned n = os_cpuset_count(&all);
+    return (int)(quota != 0 && quota < n ? quota : n > 0 ? n : 1);
+}
+
+static int policy(void)
+{
+    int bind = ort_icv(ort_self())->bind;
+    return bind == ort_settings.initial.bind && ort_places_of_abi() ? BIND_INTEL : bind;
+}
+
+ANSWER(get_num_procs, num_procs());
+ANSWER(get_num_places, num_places());
+ANSWER(get_place_num, (int)own().place);
+ANSWER(get_partition_num_places, (int)own().n);
+ANSWER(get_proc_bind, policy());
+
+PS_EXPORT int kmpc_get_place_num_procs(int place) { return processors(place, NULL); }
+AS(get_place_num_procs);
+PS_EXPORT int32_t kmpc_get_place_num_procs_(const int32_t *place) { return processors(*place, NULL); }
+AS(get_place_num_procs_);
+PS_EXPORT void kmpc_get_place_proc_ids(int place, int *ids) { processors(place, ids); }
+AS(get_place_proc_ids);
+PS_EXPORT void kmpc_get_place_proc_ids_(const int32_t *place, int32_t *ids) { processors(*place, ids); }
+AS(get_place_proc_ids_);
+PS_EXPORT void kmpc_get_partition_place_nums(int *nums) { partition(nums); }
+AS(get_partition_place_nums);
+PS_EXPORT void kmpc_get_partition_place_nums_(int32_t *nums) { partition(nums); }
+AS(get_partition_place_nums_);
+
+/* --- nesting, teams ---------------------------------------------------------------------------------------------------------------- */
+
+static void set_nested(int on)
+{
+    struct ort_icv *icv = ort_icv_write(ort_self());
+    if (icv != NULL && (!on || icv->max_active_levels == 1))
+        icv->max_active_levels = on ? ort_settings.supported_levels : 1;
+}
+static void set_num_teams(int n) { ort_settings.num_teams = n < 1 ? 1 : (unsigned)n; }
+static void set_teams_thread_limit(int n) { ort_settings.teams_thread_limit = n < 1 ? 1 : (unsigned)n; }
+
+ANSWER(get_nested, ort_icv(ort_self())->max_active_levels > 1);
+SET(set_nested, set_nested);
+SET(set_num_teams, set_num_teams);
+SET(set_teams_thread_limit, set_teams_thread_limit);
+
+/* --- pausing ----------------------------------------------------------------------------------------------------------------------- */
+
+#define SOFT 1
+#define HARD 2
+_Atomic bool kmpc_paused;
+
+int kmpc_pause(int kind)
+{
+    if ((kind != SOFT && kind != HARD) || ps_load_relaxed(&kmpc_paused))
+        return 1;
+    ort_pause(kind == HARD); /* refuses inside of a region */
+    ps_store_relaxed(&kmpc_paused, true);
+    return 0;
+}
+
+/* The host is the only device. */
+static int pause_device(int kind, int device) { return device == 0 || device == -1 ? kmpc_pause(kind) : 1; }
+
+PS_EXPORT int kmpc_pause_resource(int kind, int device) { return pause_device(kind, device); }
+AS(pause_resource);
+PS_EXPORT int32_t kmpc_pause_resource_(const int32_t *kind, const int32_t *device)
+{
+    return pause_device(*kind, *device);
+}
+AS(pause_resource_);
+PS_EXPORT int kmpc_pause_resource_all(int kind) { return kmpc_pause(kind); }
+AS(pause_resource_all);
+PS_EXPORT int32_t kmpc_pause_resource_all_(const int32_t *kind) { return kmpc_pause(*kind); }
+AS(pause_resource_all_);

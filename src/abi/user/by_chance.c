@@ -1,0 +1,98 @@
+/* Whether a query comes from an object that is not linked to any OpenMP runtime, and has it through a weak reference only.
+ *
+ * A library may look whether it runs in an OpenMP program: it declares omp_in_parallel weak, and asks where that has an address (an OpenBLAS on threads of its
+ * own does, and warns). Where this library was preloaded (psrun, for programs that may load a renamed copy later) it resolves such references, which nothing
+ * else in the process would have. Those who have them then are answered as a program without OpenMP would be.
+ * A strong reference, or one of an object that needs a runtime by name, is an OpenMP program's.
+ *
+ * Callers: routines that libraries ask so; any thread, any stack; no lock is taken (_dl_find_object is async-signal-safe). The answer for an object is kept
+ * under its first address: cell = address | answer, one word, relaxed, since whoever finds none computes the same. An object that takes the place of another that
+ * was unloaded may get its answer. Cost: one load where nothing was preloaded; else a look-up of the object and one of the cell. */
+#include "by_chance.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user.h"
+
+bool user_preloaded;
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 and later */
+
+#define CELLS 64
+
+/* An address of the dynamic section: the C library has made one of the offset, but where it may not write. */
+static const void *at(const struct link_map *map, ElfW(Addr) value)
+{
+    return (const void *)(value < map->l_addr ? map->l_addr + value : value); // NOLINT(performance-no-int-to-ptr)
+}
+
+static bool is_runtime(const char *file)
+{
+    return strncmp(file, "libgomp", 7) == 0 || strncmp(file, "libomp", 6) == 0 || strncmp(file, "libiomp5", 8) == 0;
+}
+
+/* What an object leaves undefined stands before the first symbol of its hash table. */
+static bool has_weak(const ElfW(Sym) * symbols, const char *strings, unsigned end, const char *name)
+{
+    for (unsigned i = 1; i < end; i++)
+        if (symbols[i].st_shndx == SHN_UNDEF && symbols[i].st_info >> 4 == STB_WEAK &&
+            strcmp(strings + symbols[i].st_name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool look_at(const struct link_map *map, const char *name)
+{
+    const char *strings = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const uint32_t *hash = NULL;
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB)
+            strings = at(map, d->d_un.d_ptr);
+        else if (d->d_tag == DT_SYMTAB)
+            symbols = at(map, d->d_un.d_ptr);
+        else if (d->d_tag == DT_GNU_HASH)
+            hash = at(map, d->d_un.d_ptr);
+    if (strings == NULL || symbols == NULL || hash == NULL)
+        return false;
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED && is_runtime(strings + d->d_un.d_val))
+            return false;
+    return has_weak(symbols, strings, hash[1], name);
+}
+
+PS_COLD PS_NOINLINE bool user_by_chance_slow(const void *caller, const char *name)
+{
+    static _Atomic uintptr_t cells[CELLS];
+    struct dl_find_object found;
+    if (_dl_find_object((void *)(uintptr_t)caller, &found) != 0 || found.dlfo_link_map == NULL)
+        return false;
+    uintptr_t start = (uintptr_t)found.dlfo_map_start;
+    _Atomic uintptr_t *cell = &cells[(start >> 12) % CELLS];
+    uintptr_t known = ps_load_relaxed(cell);
+    if ((known & ~(uintptr_t)1) != start) {
+        known = start | look_at(found.dlfo_link_map, name);
+        ps_store_relaxed(cell, known);
+    }
+    return known & 1;
+}
+
+static void note(const char *list, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    user_preloaded = list != NULL && strstr(list, slash != NULL ? file : "/libgomp.so.1") != NULL;
+}
+
+__attribute__((constructor)) static void see_whether_preloaded(void)
+{
+    Dl_info self;
+    if (dladdr(&user_preloaded, &self) && self.dli_fname != NULL)
+        note(getenv("LD_PRELOAD"), self.dli_fname);
+}
+
+#else
+PS_COLD PS_NOINLINE bool user_by_chance_slow(PS_UNUSED const void *caller, PS_UNUSED const char *name) { return false; }
+#endif

@@ -1,0 +1,28 @@
+/* See by_chance.c. */
+#ifndef PS_ABI_USER_BY_CHANCE_H
+#define PS_ABI_USER_BY_CHANCE_H
+
+#include "compiler.h"
+
+/* The library was preloaded. Written in the loader. */
+extern bool user_preloaded;
+bool user_by_chance_slow(const void *caller, const char *name);
+
+/* caller: an address in who asks for the routine `name`. */
+static inline bool user_by_chance(const void *caller, const char *name)
+{
+    return PS_UNLIKELY(user_preloaded) && user_by_chance_slow(caller, name);
+}
+
+/* int name(void), for both languages: `otherwise` for who has it by chance. */
+#define USER_GET_BY_CHANCE(name, value, otherwise)                                             \
+    PS_LEAVABLE PS_EXPORT int name(void)                                                       \
+    {                                                                                          \
+        return user_by_chance(__builtin_return_address(0), #name) ? (otherwise) : (value);     \
+    }                                                                                          \
+    PS_LEAVABLE PS_EXPORT int32_t name##_(void)                                                \
+    {                                                                                          \
+        return user_by_chance(__builtin_return_address(0), #name "_") ? (otherwise) : (value); \
+    }
+
+#endif
