@@ -112,6 +112,13 @@ static inline struct ort_thread *ort_self(void)
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
 }
 
+/* The same without a call. Not in a PS_LEAVABLE function (ee_local_inline). */
+static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
+{
+    struct ort_thread *t = ee_local_inline();
+    return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
+}
+
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }
 
 /* --- regions --------------------------------------------------------------------------------------------------------------- */

@@ -67,9 +67,12 @@ enum { PS_KEEPS_NOTHING, PS_KEEPS_ALL, PS_KEEPS_CALLED_OFF };
 /* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. */
 enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 
+/* The vp that the calling kernel thread carries; for vp.c. */
+extern __thread struct vp *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 struct vp {
     /* line 0, 1: the vp's own */
-    struct psthread *current; /* NULL while its loop looks for work */
+    struct psthread *current; /* NULL while its loop looks for work; first (ee.h) */
     struct uth *uth;          /* the stack it runs on */
     struct uth_tls *tls;      /* the thread-local block it has entered; NULL: the kernel thread's own */
     void *own_tp;             /* the kernel thread's own thread pointer */
