@@ -56,7 +56,7 @@ static void leave_group(struct ort_thread *thread, struct ort_taskgroup *group)
 /* Takes delta off p's count; true: p's body is done and this was the last, so its subtree is complete. */
 static bool take(struct ort_thread *thread, struct ort_task *p, int64_t delta)
 {
-    if (PS_LIKELY(p->owner == thread) && PS_LIKELY(!p->merged)) {
+    if (PS_LIKELY(p->owner == thread) && PS_LIKELY(!(p->flags & ORT_TASK_MERGED))) {
         p->count.own -= delta;
         return false;
     }
@@ -126,12 +126,11 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
         ort_depend_complete(thread, t);
     struct ort_task *parent = ps_load_relaxed(&t->parent);
     bool all;
-    if (PS_LIKELY(!t->merged)) {
+    if (PS_LIKELY(!(t->flags & ORT_TASK_MERGED))) {
         int64_t own = t->count.own;
         all = own + ps_load_acquire(&t->count.others) == 0;
         if (!all) {
-            t->merged = 1;
-            t->flags |= ORT_TASK_SPECIAL;
+            t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
             all = ps_add_acq_rel(&t->count.others, own) == -own;
         }
     } else {
@@ -147,8 +146,7 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
 static bool event_has_come(struct ort_task *t)
 {
     int64_t own = t->count.own;
-    t->merged = 1;
-    t->flags |= ORT_TASK_SPECIAL;
+    t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
     ps_add_relaxed(&t->count.others, own + ORT_COUNT_LIVE);
     return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) & ORT_EVENT_FULFILLED;
 }
@@ -509,6 +507,7 @@ void ort_task_team_fini(struct ort_team *team)
 void ort_task_thread_fini(struct ort_thread *thread)
 {
     ps_deque_fini(&thread->tasks.deque);
+    ort_task_frames_drain(&thread->tasks);
     ort_task_cache_drain(&thread->tasks.cache);
     ort_depend_cache_drain(&thread->tasks.nodes);
 }

@@ -14,21 +14,21 @@
  * one number, ORT_COUNT_LIVE each child's subtree and ORT_COUNT_INCOMPLETE each child, and that number is split in two: `own`, which only
  * the member that runs the task touches, without atomics, and `others`, to which every other member adds atomically. Where a child is
  * made and finished by its parent's member, which is the rule, there is no atomic at all. When the body is done and something is
- * left, `own` is poured into `others` (count.merged) and whoever brings `others` to zero from then on completes the subtree.
+ * left, `own` is poured into `others` (ORT_TASK_MERGED) and whoever brings `others` to zero from then on completes the subtree.
  * Before that `others` is never zero after a subtraction, since it only falls from zero, so nobody completes a task too early.
  *
  * Shared fields            who writes                                   who reads
  *   fn .. node             the creator, before the task is published    who runs or finishes it
  *   parent, depth          the creator                                  thieves, speculatively (relaxed; see task_queue.c)
  *   owner                  who runs it, before the body                 who finishes a child
- *   count.own, merged      the owner                                    the owner
+ *   count.own              the owner                                    the owner
  *   count.others           anybody (read-modify-write)                  the owner (acquire)
  *   event                  the owner and who fulfills it (rmw)
  *   depends                the owner                                    the owner
  *   flags                  the creator; then the owner                  who runs or finishes it
  *
  * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. Who gives it something of the kind sets the flag; without it the task ends
- * the short way (task_plain.c), which asks for nothing else. A free descriptor's node, depends, merged, event and priority are zero, and data points behind it:
+ * the short way (task_plain.c), which asks for nothing else. A free descriptor's node, depends, event and priority are zero, and data points behind it:
  * whoever changed one of them has put it back.
  *
  * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen all of
@@ -67,6 +67,7 @@ enum ort_task_flags {
     ORT_TASK_UNDEFERRED = 1 << 3, /* if(0) */
     ORT_TASK_DETACH = 1 << 4,
     /* for the core itself */
+    ORT_TASK_MERGED = 1 << 5, /* count.own has been poured into count.others */
     ORT_TASK_IMPLICIT = 1 << 7,
     ORT_TASK_ORDERED = 1 << 8, /* it has a node */
     ORT_TASK_COPIED = 1 << 9,  /* its data has been constructed: it must run even where cancelled */
@@ -103,13 +104,17 @@ struct ort_task {
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
     union {
         struct ort_task *next; /* in a free list */
-        int64_t base;          /* while it runs undeferred the short way: ort_task_member.base of the task around it */
         struct ps_list link;   /* in the team's side queue */
+        struct {               /* of a frame: ort_task_member.base of the task around it; the frame below, NULL: none */
+            int64_t base;
+            struct ort_task *under;
+        };
     };
+    struct ort_task *above; /* of a frame: the next one; NULL: none */
     int32_t priority;
     _Atomic uint32_t event;
-    uint32_t merged;
 };
+_Static_assert(sizeof(struct ort_task) == 128, "two lines, behind which its data begins");
 
 #define ORT_TASK_CLASSES 3
 
@@ -130,6 +135,8 @@ struct ort_task_member {
     int64_t base;          /* items of the deque from here on are descendants of the task that runs */
     uint32_t seed;         /* where the next search for a victim begins */
     struct ort_task_cache cache;
+    /* Descriptors of tasks that run at once (task_plain.c, "Frames"): the first, the last, and the next to be used, NULL: none is made yet. */
+    struct ort_task *frames, *last_frame, *frame;
     struct ort_depend_cache nodes;
     struct ort_task implicit;
     struct ort_tool_task tool; /* implicit's: behind it, as for every task */
@@ -236,6 +243,11 @@ void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t 
                             const struct ort_depend_list *depend);
 /* Such a task where it is undeferred: runs it at once, on the caller's data. [switches] */
 void ort_task_call(void (*fn)(void *), void *data, unsigned flags);
+/* The same two for data that a function constructs; where the task runs at once, on the caller's stack. [switches] */
+void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size,
+                           size_t align, unsigned flags);
+void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size, size_t align,
+                          unsigned flags);
 /* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
 bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
 /* ort_task_submit likewise. depend: or NULL. False: nothing is done, by want of a short way. [switches] */

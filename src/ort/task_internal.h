@@ -29,6 +29,8 @@ static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *
 /* By a thread that has no cache. */
 void ort_task_free_shared(struct ort_task *t);
 void ort_task_cache_drain(struct ort_task_cache *cache);
+/* Gives a member's frames (task_plain.c) back; no task of its own runs. */
+void ort_task_frames_drain(struct ort_task_member *m);
 void ort_task_memory_after_fork_in_child(void);
 
 /* --- task_queue.c ----------------------------------------------------------------------------------------------------- */

@@ -82,7 +82,6 @@ static struct ort_task *carve_slab(unsigned class, unsigned *count)
         t->node = NULL;
         t->depends = NULL;
         t->priority = 0;
-        t->merged = 0;
         ps_store_relaxed(&t->event, 0);
         t->next = list;
         list = t;
@@ -158,7 +157,6 @@ PS_NOINLINE void ort_task_tidy(struct ort_task *t)
         t->data = near_data(t);
     }
     t->priority = 0;
-    t->merged = 0;
     ps_store_relaxed(&t->event, 0);
 }
 
