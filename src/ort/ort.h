@@ -52,9 +52,10 @@ struct ort_thread {
     uint32_t ws_seq;         /* number of the next work-sharing construct that needs a slot */
     uint32_t single_seq;     /* number of the next single construct */
     uint32_t shown;          /* size of the team for which its affinity was displayed last */
-    struct ort_task *task;   /* current */
-    struct ort_team *hot;    /* block of the last region that this thread opened; NULL: none */
-    struct ort_team *open;   /* == hot while that region is open */
+    uint32_t number;       /* entry points' own: what they number it by, from 1; 0: they were not asked yet. For good */
+    struct ort_task *task; /* current */
+    struct ort_team *hot;  /* block of the last region that this thread opened; NULL: none */
+    struct ort_team *open; /* == hot while that region is open */
     struct ort_local *local; /* NULL: nothing */
     void *offered;           /* to member 0 of the team, between two barriers: what it combines (entry points' own) */
     struct ort_loop loop;
@@ -117,6 +118,13 @@ static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
 {
     struct ort_thread *t = ee_local_inline();
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
+}
+
+/* Nothing to wait for, and nobody who wants to hear of it: ort_taskwait would return at once. */
+static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
+{
+    struct ort_count *c = &t->task->count;
+    return !ort_tasks_watched() && (uint32_t)(c->own + ps_load_seq(&c->others)) == 0;
 }
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }

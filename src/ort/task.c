@@ -171,7 +171,7 @@ void ort_task_fulfill(void *event)
 
 /* --- running ------------------------------------------------------------------------------------------------------------- */
 
-/* Makes t the task that thread runs; what ort_task_leave wants back. */
+/* Makes t the task that thread runs; what leaving it wants back. */
 static inline int64_t enter(struct ort_thread *thread, struct ort_task *t)
 {
     int64_t base = thread->tasks.base;
@@ -440,22 +440,21 @@ void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const
 
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_free(&thread->tasks.cache, t); }
 
-int64_t ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     struct ort_task *below = thread->task;
     adopt(thread, t, args);
     /* With a detach clause the creator goes on when the body has been run: it may be the one to fulfill the event. */
     t->flags =
         (uint16_t)(t->flags & ORT_TASK_DETACH ? t->flags & ~ORT_TASK_UNDEFERRED : t->flags | ORT_TASK_UNDEFERRED);
-    int64_t base = enter(thread, t);
+    t->base = enter(thread, t);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_task_begins(thread, t, below);
-    return base;
 }
 
-void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base)
+void ort_task_leave_counted(struct ort_thread *thread, struct ort_task *t)
 {
-    leave(thread, t, ps_load_relaxed(&t->parent), base, t->flags & ORT_TASK_DETACH, ort_tool_on());
+    leave(thread, t, ps_load_relaxed(&t->parent), t->base, t->flags & ORT_TASK_DETACH, ort_tool_on());
 }
 
 void ort_taskwait_watched(struct ort_thread *thread)

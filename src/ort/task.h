@@ -67,7 +67,8 @@ enum ort_task_flags {
     ORT_TASK_UNDEFERRED = 1 << 3, /* if(0) */
     ORT_TASK_DETACH = 1 << 4,
     /* for the core itself */
-    ORT_TASK_MERGED = 1 << 5, /* count.own has been poured into count.others */
+    ORT_TASK_UNCOUNTED = 1 << 6, /* it runs at once: its parent counts it only where it leaves something behind */
+    ORT_TASK_MERGED = 1 << 5,    /* count.own has been poured into count.others */
     ORT_TASK_IMPLICIT = 1 << 7,
     ORT_TASK_ORDERED = 1 << 8, /* it has a node */
     ORT_TASK_COPIED = 1 << 9,  /* its data has been constructed: it must run even where cancelled */
@@ -117,6 +118,7 @@ struct ort_task {
 _Static_assert(sizeof(struct ort_task) == 128, "two lines, behind which its data begins");
 
 #define ORT_TASK_CLASSES 3
+#define ORT_TASK_SMALL_CLASS 1
 
 struct ort_task_cache {
     struct ort_task *free[ORT_TASK_CLASSES];
@@ -231,9 +233,9 @@ struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t ali
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
 /* As ort_task_create of a task whose data is in place (args: without data, copy, size and event). ORT_TASK_COPIED may be among the flags. [switches] */
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
-/* An undeferred task whose body the caller runs between the two; leave gets what enter gave. [leave switches] */
-int64_t ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
-void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base);
+/* An undeferred task whose body the caller runs between the two. [leave switches] */
+void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
+void ort_task_leave(struct ort_thread *thread, struct ort_task *t);
 
 /* The same of a task of the caller's without any clause but untied, final and mergeable (flags), its data copied by memcpy. No tool is attached.
  * [switches] */
@@ -250,6 +252,20 @@ void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to,
                           unsigned flags);
 /* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
 bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
+/* ort_task_new for up to ORT_TASK_SMALL bytes, aligned to 16: NULL where that has to be asked. */
+#define ORT_TASK_SMALL 128
+static inline struct ort_task *ort_task_new_small(struct ort_task_cache *cache)
+{
+    struct ort_task *t = cache->free[ORT_TASK_SMALL_CLASS];
+    if (PS_UNLIKELY(ort_tasks_watched()) || PS_UNLIKELY(t == NULL))
+        return NULL;
+    cache->free[ORT_TASK_SMALL_CLASS] = t->next;
+    cache->count[ORT_TASK_SMALL_CLASS]--;
+    t->flags = 0;
+    return t;
+}
+/* ort_task_enter likewise. False: nothing is done, by want of a short way. */
+bool ort_task_enter_plain(struct ort_thread *thread, struct ort_task *t, unsigned flags);
 /* ort_task_submit likewise. depend: or NULL. False: nothing is done, by want of a short way. [switches] */
 bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,

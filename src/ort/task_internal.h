@@ -87,6 +87,8 @@ void ort_task_run(struct ort_thread *thread, struct ort_task *t);
 void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t);
 /* The body of t, which ran in `below`, is done; base: of before. [switches] */
 void ort_task_leave_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
+/* ort_task_leave of one that is counted. [switches] */
+void ort_task_leave_counted(struct ort_thread *thread, struct ort_task *t);
 /* A child of `parent` is complete, and gone with all below it. */
 void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
 void ort_taskwait_watched(struct ort_thread *thread);

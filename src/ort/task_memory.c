@@ -22,7 +22,8 @@
 #define BATCH ORT_TASK_BATCH
 #define SLAB_BYTES (32 * 1024)
 
-static const uint16_t class_bytes[ORT_TASK_CLASSES] = {192, 256, 512};
+static const uint16_t class_bytes[ORT_TASK_CLASSES] = {
+    192, [ORT_TASK_SMALL_CLASS] = sizeof(struct ort_task) + ORT_TASK_SMALL, 512};
 
 struct shared_list {
     PS_LINE_ALIGNED struct ps_spin lock;

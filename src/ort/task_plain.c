@@ -88,6 +88,16 @@ static inline void publish(struct ort_thread *thread, struct ort_task *t, void (
 
 /* --- tasks that run at once ------------------------------------------------------------------------------------------------ */
 
+/* What a task that runs at once spares its parent and its group, as long as its body runs. */
+static void count_it(struct ort_task *t, struct ort_task *below)
+{
+    below->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
+    if (t->group != NULL && t->group->task == below) {
+        t->flags |= ORT_TASK_IN_GROUP | ORT_TASK_SPECIAL;
+        t->group->count.own += 1;
+    }
+}
+
 /* t, whose body is done, leaves something behind, or has more to give back than its descriptor: it is a frame no longer, and ends like any
  * other task. */
 static PS_NOINLINE void outlive(struct ort_task *t)
@@ -105,11 +115,7 @@ static PS_NOINLINE void outlive(struct ort_task *t)
     else
         m->last_frame = under;
     m->frame = above;
-    below->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
-    if (t->group != NULL && t->group->task == below) {
-        t->flags |= ORT_TASK_IN_GROUP | ORT_TASK_SPECIAL;
-        t->group->count.own += 1;
-    }
+    count_it(t, below);
     ort_task_leave_run(thread, t, below, base);
 }
 
@@ -230,6 +236,64 @@ void ort_task_call(void (*fn)(void *), void *data, unsigned flags)
     call_inline(thread, fn, data, flags);
 }
 
+/* The same of a descriptor that compiled code has filled, and runs itself. */
+static PS_ALWAYS_INLINE void enter_uncounted(struct ort_thread *thread, struct ort_task *t, unsigned flags)
+{
+    struct ort_task *below = thread->task;
+    ps_store_relaxed(&t->parent, below);
+    ps_store_relaxed(&t->depth, ps_load_relaxed(&below->depth) + 1);
+    t->team = thread->team;
+    t->icv = below->icv;
+    t->group = below->group;
+    t->flags = (uint16_t)(flags | t->flags | ORT_TASK_UNDEFERRED | ORT_TASK_UNCOUNTED |
+                          (flags_of(below) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)));
+    t->owner = thread;
+    t->count.own = 0;
+    ps_store_relaxed(&t->count.others, 0);
+    t->base = thread->tasks.base;
+    thread->tasks.base = ps_deque_bottom_owner(&thread->tasks.deque);
+    thread->task = t;
+}
+
+static PS_NOINLINE void leave_long(struct ort_thread *thread, struct ort_task *t)
+{
+    if (t->flags & ORT_TASK_UNCOUNTED)
+        count_it(t, ps_load_relaxed(&t->parent));
+    ort_task_leave_counted(thread, t);
+}
+
+static PS_ALWAYS_INLINE void leave_uncounted(struct ort_thread *thread, struct ort_task *t)
+{
+    if (PS_UNLIKELY((flags_of(t) & (ORT_TASK_UNCOUNTED | ORT_TASK_SPECIAL)) != ORT_TASK_UNCOUNTED) ||
+        PS_UNLIKELY((t->count.own | ps_load_acquire(&t->count.others)) != 0)) {
+        leave_long(thread, t);
+        return;
+    }
+    thread->task = ps_load_relaxed(&t->parent);
+    thread->tasks.base = t->base;
+    ort_task_free(&thread->tasks.cache, t);
+}
+
+void ort_task_leave(struct ort_thread *thread, struct ort_task *t) { leave_uncounted(thread, t); }
+
+bool ort_task_enter_plain(struct ort_thread *thread, struct ort_task *t, unsigned flags)
+{
+    if (PS_UNLIKELY(ort_tasks_watched()) || (flags_of(thread->task) & (ORT_TASK_OWN_ICV | ORT_TASK_RECORDS)))
+        return false;
+    enter_uncounted(thread, t, flags);
+    return true;
+}
+
+/* ort_task_submit likewise of a task that would have to be run at once: runs it. [switches] */
+static inline bool run_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
+{
+    if (!ort_task_enter_plain(thread, t, flags))
+        return false;
+    fn(t->data);
+    leave_uncounted(thread, t);
+    return true;
+}
+
 /* Data of a task that runs at once, up to so many bytes, is constructed on its creator's stack, which is aligned to so many. */
 #define STACK_DATA_BYTES 16384
 #define STACK_ALIGN 16
@@ -254,7 +318,8 @@ static PS_ALWAYS_INLINE void call_copied(struct ort_thread *thread, void (*fn)(v
     if (PS_UNLIKELY(discarded))
         return;
     /* As a line begins, which long copies want. */
-    void *own = (void *)(((uintptr_t)__builtin_alloca(size + PS_CACHE_LINE - STACK_ALIGN) + PS_CACHE_LINE - 1) & -(uintptr_t)PS_CACHE_LINE);
+    void *own = (void *)(((uintptr_t)__builtin_alloca(size + PS_CACHE_LINE - STACK_ALIGN) + PS_CACHE_LINE - 1) &
+                         -(uintptr_t)PS_CACHE_LINE);
     copy(own, data);
     call(thread, fn, own, flags);
 }
@@ -325,10 +390,17 @@ void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, u
     publish(thread, t, fn, flags);
 }
 
+/* No short way to the queue; perhaps one for what has to run at once. */
+static PS_NOINLINE bool submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *),
+                                       unsigned flags)
+{
+    return ort_task_is_undeferred(thread, flags) && run_plain(thread, t, fn, flags);
+}
+
 bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
 {
     if (!short_way(thread))
-        return false;
+        return submit_at_once(thread, t, fn, flags);
     publish(thread, t, fn, t->flags | flags);
     return true;
 }
@@ -413,7 +485,7 @@ static inline void run(struct ort_thread *thread, struct ort_task *t)
     struct ort_task *below = thread->task;
     int64_t base = enter(thread, t);
     t->fn(t->data);
-    if (PS_UNLIKELY(t->flags & (ORT_TASK_SPECIAL | ORT_TASK_ORDERED)) ||
+    if (PS_UNLIKELY(flags_of(t) & (ORT_TASK_SPECIAL | ORT_TASK_ORDERED)) ||
         PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0) ||
         PS_UNLIKELY(ps_load_relaxed(&t->parent) != below)) {
         leave_run(thread, t, below, base);

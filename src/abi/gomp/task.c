@@ -106,6 +106,9 @@ PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, v
 
 PS_EXPORT void GOMP_taskwait(void)
 {
+    struct ort_thread *t = ee_local_inline();
+    if (PS_LIKELY(t != NULL) && ort_taskwait_is_over(t))
+        return;
     ORT_TOLD(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(ort_self()));
 }
 
