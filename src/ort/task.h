@@ -1,7 +1,7 @@
 /* Explicit tasks: what the rest of the core must know of them.
  *
  * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take part.
- * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_plain.c (the same the short way), task_queue.c (find work, sleep, wake),
+ * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_plain.c (the same the short way), task_queue.c (find work, sleep, wake), task_range.c (many tasks of a taskloop),
  * task_memory.c (descriptors), depend.c, graph.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *

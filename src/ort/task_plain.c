@@ -18,7 +18,7 @@
  * Cost: about 60 instructions to make a task, 70 to take, run and end it, 55 with the entry point for one that runs at once; read-modify-writes: those of the deque.
  * Rejected: the same as special cases within the long way: each test costs every task an instruction or two and a branch; together they were half of a
  * task's 440 instructions. */
-#include "task_internal.h"
+#include "task_range.h"
 
 #include <string.h>
 
@@ -157,7 +157,7 @@ static PS_ALWAYS_INLINE bool short_call(struct ort_thread *thread)
            (PS_LIKELY(thread->tasks.frame != NULL) || add_frame(thread));
 }
 
-static PS_ALWAYS_INLINE void call(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
+static PS_ALWAYS_INLINE struct ort_task *enter_frame(struct ort_thread *thread, unsigned flags)
 {
     struct ort_task_member *m = &thread->tasks;
     struct ort_task *t = m->frame, *below = thread->task;
@@ -170,18 +170,34 @@ static PS_ALWAYS_INLINE void call(struct ort_thread *thread, void (*fn)(void *),
     t->base = m->base;
     m->base = ps_deque_bottom_owner(&m->deque);
     thread->task = t;
-    fn(data);
-    /* What is wanted again is read from t: else it is kept over the body, each word in a register to be saved. */
-    __asm__("" : "+r"(t));
-    if (PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) ||
-        PS_UNLIKELY((t->count.own | ps_load_acquire(&t->count.others)) != 0)) {
-        outlive(t);
-        return;
-    }
-    thread = t->owner;
+    return t;
+}
+
+/* The body of t, a frame, has left nothing behind. */
+static PS_ALWAYS_INLINE bool is_over(struct ort_task *t)
+{
+    return !PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) &&
+           !PS_UNLIKELY((t->count.own | ps_load_acquire(&t->count.others)) != 0);
+}
+static PS_ALWAYS_INLINE void leave_frame(struct ort_task *t)
+{
+    struct ort_thread *thread = t->owner;
     thread->task = ps_load_relaxed(&t->parent);
     thread->tasks.base = t->base;
     thread->tasks.frame = t;
+}
+
+static PS_ALWAYS_INLINE void call(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
+{
+    struct ort_task *t = enter_frame(thread, flags);
+    fn(data);
+    /* What is wanted again is read from t: else it is kept over the body, each word in a register to be saved. */
+    __asm__("" : "+r"(t));
+    if (!is_over(t)) {
+        outlive(t);
+        return;
+    }
+    leave_frame(t);
 }
 
 /* Nobody wants to hear of the call; discarded: but it is cancelled. */
@@ -292,6 +308,29 @@ static inline bool run_plain(struct ort_thread *thread, struct ort_task *t, void
     fn(t->data);
     leave_uncounted(thread, t);
     return true;
+}
+
+/* A frame is entered once for all of them, as long as they leave nothing behind. */
+void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags,
+                          struct ort_chunks *chunks)
+{
+    struct ps_deque *d = &thread->tasks.deque;
+    int64_t top = ps_load_relaxed(&d->top);
+    if (PS_UNLIKELY(!short_call(thread))) {
+        ort_chunk_next(chunks, data);
+        ort_task_call_long(thread, fn, data, flags);
+        return;
+    }
+    struct ort_task *t = enter_frame(thread, flags);
+    do {
+        ort_chunk_next(chunks, data);
+        fn(data);
+        if (!is_over(t)) {
+            outlive(t);
+            return;
+        }
+    } while (chunks->n > 0 && PS_LIKELY(ps_load_relaxed(&d->top) == top));
+    leave_frame(t);
 }
 
 /* Data of a task that runs at once, up to so many bytes, is constructed on its creator's stack, which is aligned to so many. */
