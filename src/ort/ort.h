@@ -62,10 +62,9 @@ struct ort_thread {
     struct ort_task_member tasks;
     struct ort_tool_thread tool;
     struct ort_batch batch;
-    PS_LINE_ALIGNED char odd[PS_CACHE_LINE];
 };
 /* A cache has a power of two of sets: with an even number of lines from thread to thread the same field of many threads would share a few of them. */
-_Static_assert(sizeof(struct ort_thread) / PS_CACHE_LINE % 2 == 1, "add or remove `odd`");
+_Static_assert(sizeof(struct ort_thread) / PS_CACHE_LINE % 2 == 1, "add a line, or remove the one that was added");
 
 struct ort_team {
     struct ee_team ee;

@@ -490,17 +490,23 @@ bool ort_in_final(struct ort_thread *thread) { return thread->task->flags & ORT_
 
 /* --- regions ----------------------------------------------------------------------------------------------------------------- */
 
-void ort_task_team_init(struct ort_team *team)
+bool ort_task_team_init(struct ort_team *team)
 {
+    struct ort_task_implicit *implicits = ort_task_implicits_get(team->n_max);
+    if (implicits == NULL)
+        return false;
+    for (unsigned i = 0; i < team->n_max; i++)
+        team->threads[i].tasks.implicit = &implicits[i];
     ps_spin_init(&team->tasks.lock);
     ps_list_init(&team->tasks.sleeping);
     ps_list_init(&team->tasks.side);
+    return true;
 }
 
 void ort_task_team_fini(struct ort_team *team)
 {
     PS_ASSERT(ps_list_empty(&team->tasks.sleeping) && ps_list_empty(&team->tasks.side));
-    (void)team;
+    ort_task_implicits_give(team->threads[0].tasks.implicit, team->n_max);
 }
 
 void ort_task_thread_fini(struct ort_thread *thread)
@@ -513,7 +519,7 @@ void ort_task_thread_fini(struct ort_thread *thread)
 
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)
 {
-    struct ort_task *t = &thread->tasks.implicit;
+    struct ort_task *t = &thread->tasks.implicit->task;
     t->team = thread->team;
     t->group = thread->team->group;
     t->icv = icv;

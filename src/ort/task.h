@@ -33,7 +33,7 @@
  *
  * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen all of
  * it); taskwait's load is its acquire.
- * Memory: descriptors are never given back to the system (task_memory.c), so a thief may look at one that is gone.
+ * Memory: descriptors, the implicit ones too, are never given back to the system (task_memory.c), so a thief may look at one that is gone.
  * OpenMP 5.2 sections 12.5 to 12.9; DESIGN section 4, "Tasks". */
 #ifndef PS_ORT_TASK_H
 #define PS_ORT_TASK_H
@@ -131,6 +131,12 @@ struct ort_depend_cache {
     unsigned n;
 };
 
+/* A member's implicit task. Not in its team's block, which may be freed: thieves look through it as through any other (task_memory.c). */
+struct ort_task_implicit {
+    struct ort_task task;
+    struct ort_tool_task tool; /* behind it, as for every task */
+};
+
 /* In each ort_thread. Zeroed memory is its initial state; it lasts from region to region. */
 struct ort_task_member {
     struct ps_deque deque; /* owner: the member, or who runs tasks in its name after its body (ee_team_ops.assist) */
@@ -140,8 +146,7 @@ struct ort_task_member {
     /* Descriptors of tasks that run at once (task_plain.c, "Frames"): the first, the last, and the next to be used, NULL: none is made yet. */
     struct ort_task *frames, *last_frame, *frame;
     struct ort_depend_cache nodes;
-    struct ort_task implicit;
-    struct ort_tool_task tool; /* implicit's: behind it, as for every task */
+    struct ort_task_implicit *implicit; /* from ort_task_team_init on */
 };
 
 #define ORT_CANCELLED_REGION 1u
@@ -165,8 +170,8 @@ struct ort_task_team {
 
 /* --- hooks for regions and barriers ------------------------------------------------------------------------------------- */
 
-/* Once per team block, when its memory (zeroed) has been got; and before it is given back. */
-void ort_task_team_init(struct ort_team *team);
+/* Once per team block, when its memory (zeroed) has been got and n_max is set (false: there is not enough for its tasks); and before it is given back. */
+bool ort_task_team_init(struct ort_team *team);
 void ort_task_team_fini(struct ort_team *team);
 /* Likewise for each member's storage; init is optional for zeroed memory. */
 void ort_task_thread_fini(struct ort_thread *thread);

@@ -26,6 +26,9 @@ static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *
     if (PS_UNLIKELY(++cache->count[class] >= 2 * ORT_TASK_BATCH))
         ort_task_spill(cache, class);
 }
+/* For the n members of a new block; NULL: no memory. To be given back with the same n. */
+struct ort_task_implicit *ort_task_implicits_get(unsigned n);
+void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n);
 /* By a thread that has no cache. */
 void ort_task_free_shared(struct ort_task *t);
 void ort_task_cache_drain(struct ort_task_cache *cache);
