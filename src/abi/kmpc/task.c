@@ -116,11 +116,12 @@ static PS_ALWAYS_INLINE void kmpc_run(void *data)
         head->task.data1.destructors(kmpc_number(head->core->owner), &head->task);
 }
 
-/* A tied task has one part. */
+/* A tied task has one part, or none. */
 static void body_in_one(void *data)
 {
     struct kmpc_task_head *head = data;
-    head->task.routine(kmpc_number(head->core->owner), &head->task);
+    if (PS_LIKELY(head->task.routine != NULL))
+        head->task.routine(kmpc_number(head->core->owner), &head->task);
 }
 
 void kmpc_task_body(void *data) { kmpc_run(data); }
