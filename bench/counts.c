@@ -106,6 +106,51 @@ static void included_task(unsigned long n)
     }
 }
 
+/* The same below a final task. */
+static void final_task(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp master
+#pragma omp task final(1) if (0)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp task
+        nothing();
+    }
+}
+
+/* Undeferred, with data that GCC copies by a function. */
+static void copied_task(unsigned long n)
+{
+    struct {
+        void *word[2];
+    } data = {{NULL}};
+#pragma omp parallel num_threads(2) firstprivate(data)
+#pragma omp master
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp task if (n == 0) firstprivate(data)
+        __asm__ volatile("" ::"m"(data) : "memory");
+    }
+}
+
+static void taskwait(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp taskwait
+    }
+}
+
+/* An iteration of a loop that is one taskloop, a task each. */
+static void taskloop(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp master
+#pragma omp taskloop grainsize(1)
+    for (unsigned long i = 0; i < n; i++)
+        nothing();
+}
+
 static void depend_task(unsigned long n)
 {
     static int a, b;
@@ -173,6 +218,10 @@ static const struct {
              {"guided_loop", guided_loop},
              {"task", task},
              {"included_task", included_task},
+             {"final_task", final_task},
+             {"copied_task", copied_task},
+             {"taskwait", taskwait},
+             {"taskloop", taskloop},
              {"depend_task", depend_task},
              {"critical", critical},
              {"named_critical", named_critical},

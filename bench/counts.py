@@ -4,6 +4,7 @@
   bench/counts.py --build build             compares; exit status 1 where a figure has grown by more than the tolerance
   bench/counts.py --build build --update    writes the figures anew; commit them with the change that moved them, and say why
 
+What clang compiles has names that begin with clang_; it is left out where clang, or the version that the figures are of, is not there.
 Each program runs with two numbers of repetitions; the difference is the construct's alone. One virtual processor, so the counts are
 repeatable. Other compilers make other code: where the compiler is not the figures', it says so and skips (exit status 77)."""
 
@@ -17,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "bench" / "counts.txt"
-PROGRAMS = ["counts", "counts_threads"]
+PROGRAMS = {"counts": "", "counts_threads": "", "counts_clang": "clang_"}  # and what their constructs' names begin with
 FEW, MANY = 2000, 10000
 TOLERANCE, SLACK = 0.03, 2.0  # relative, and instructions
 
@@ -26,6 +27,7 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build", type=Path)
     parser.add_argument("--compiler", default="gcc", help="what built it")
+    parser.add_argument("--clang", default="clang", help="what built counts_clang; empty: nothing did")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("names", nargs="*", help="only these")
     return parser.parse_args()
@@ -42,26 +44,32 @@ def instructions(build, program, name, repetitions):
     return int(found[1])
 
 
-def measure(build, wanted):
+def measure(build, wanted, with_clang):
     result = {}
-    for program in PROGRAMS:
+    for program, prefix in PROGRAMS.items():
+        if prefix and not (with_clang and (build / "bench" / program).exists()):
+            print("what clang compiles is not counted: there is none, or another one than the figures'")
+            continue
         for name in subprocess.run([build / "bench" / program], capture_output=True, text=True, check=True).stdout.split():
-            if not wanted or name in wanted:
-                result[name] = (instructions(build, program, name, MANY) - instructions(build, program, name, FEW)) / (MANY - FEW)
+            if not wanted or prefix + name in wanted:
+                few, many = (instructions(build, program, name, n) for n in (FEW, MANY))
+                result[prefix + name] = (many - few) / (MANY - FEW)
     return result
 
 
 def compiler_line(compiler):
+    if not compiler or not shutil.which(compiler):
+        return "none"
     done = subprocess.run([compiler, "--version"], capture_output=True, text=True)
     name = done.stdout.splitlines()[0].partition(" ")[2] if done.stdout else "unknown"  # cc, gcc: the same one
     return f"{name}; {os.uname().machine}"
 
 
 def read_figures():
-    """(compiler, {name: instructions})"""
+    """(compiler, clang, {name: instructions})"""
     lines = FIGURES.read_text().splitlines()
     figures = dict(line.split() for line in lines if line and not line.startswith("#"))
-    return lines[0].lstrip("# ").strip(), {name: float(value) for name, value in figures.items()}
+    return lines[0].lstrip("# ").strip(), lines[1].lstrip("# ").strip(), {name: float(value) for name, value in figures.items()}
 
 
 def main():
@@ -69,20 +77,20 @@ def main():
     if not shutil.which("valgrind"):
         print("no valgrind (tools/install-deps check): nothing is counted")
         sys.exit(77)
-    compiler = compiler_line(a.compiler)
+    compiler, clang = compiler_line(a.compiler), compiler_line(a.clang)
     if a.update:
-        figures = read_figures()[1] if FIGURES.exists() else {}
-        figures |= measure(a.build, a.names)
-        FIGURES.write_text(f"# {compiler}\n# Instructions a repetition; bench/counts.py --update writes this.\n"
+        figures = read_figures()[2] if FIGURES.exists() else {}
+        figures |= measure(a.build, a.names, clang != "none")
+        FIGURES.write_text(f"# {compiler}\n# {clang}\n# Instructions a repetition; bench/counts.py --update writes this.\n"
                            + "".join(f"{name:16} {value:8.1f}\n" for name, value in figures.items()))
         print(FIGURES.read_text(), end="")
         return
-    made_by, figures = read_figures()
+    made_by, made_by_clang, figures = read_figures()
     if made_by != compiler:
         print(f"the figures are of '{made_by}', this is '{compiler}': not compared")
         sys.exit(77)
     grown = []
-    for name, now in measure(a.build, a.names).items():
+    for name, now in measure(a.build, a.names, clang == made_by_clang).items():
         figure = figures.get(name)
         if figure is None:
             grown.append(name)

@@ -57,6 +57,28 @@ void *ee_local(void);
 /* Sets it. Makes the calling kernel thread a root where it is no entity yet. */
 void ee_set_local(void *local);
 
+/* ee_local without the call. For functions that are not PS_LEAVABLE: in those an entity may change its carrier between two of the loads.
+ * What it reads, both implementations lay out so: ee_here is the calling kernel thread's carrier (NULL: it is none), which begins with the
+ * address of the entity that it runs (NULL: none). */
+struct ee_running {
+    unsigned char own[40];
+    void *local;
+};
+struct ee_carrier {
+    struct ee_running *running;
+};
+#if defined(__x86_64__)
+static PS_ALWAYS_INLINE void *ee_local_inline(void)
+{
+    struct ee_carrier *here; /* volatile: a call that switches may have come between this and the last time */
+    __asm__ volatile("movq ee_here@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(here));
+    struct ee_running *running = PS_LIKELY(here != NULL) ? here->running : NULL;
+    return PS_LIKELY(running != NULL) ? running->local : NULL;
+}
+#else
+static PS_ALWAYS_INLINE void *ee_local_inline(void) { return ee_local(); }
+#endif
+
 /* One pointer of the core's per carrier; begins as NULL; may be used without atomics between two [switches] calls. */
 void **ee_carrier_slot(void);
 /* A small number of the carrier, below ee_max_carriers(), stable while it lives. */

@@ -14,6 +14,9 @@ void ort_unlock(_Atomic uint32_t *word); /* [switches] */
 /* The rest of taking a word that was not free, [switches]; of freeing one at which somebody may wait. */
 void ort_lock_contended(_Atomic uint32_t *word);
 void ort_lock_wake(_Atomic uint32_t *word); /* [switches] */
+/* Locks freed on this kernel thread, up to zero; and what is due then. [switches] */
+extern __thread uint8_t ort_lock_turns __attribute__((tls_model("initial-exec"), visibility("hidden")));
+void ort_lock_turn(void);
 /* After a try of the program's that failed. [switches] */
 void ort_lock_missed(void);
 
@@ -32,6 +35,8 @@ static PS_ALWAYS_INLINE void ort_unlock_untold(_Atomic uint32_t *word)
 {
     if (PS_UNLIKELY(ps_xchg_release(word, ORT_LOCK_FREE) == ORT_LOCK_WAITED))
         ort_lock_wake(word);
+    else if (PS_UNLIKELY(++ort_lock_turns == 0))
+        ort_lock_turn();
 }
 
 /* 16 bytes: the size of libgomp's omp_nest_lock_t. */

@@ -55,19 +55,19 @@ struct ort_thread {
     uint32_t ws_seq;         /* number of the next work-sharing construct that needs a slot */
     uint32_t single_seq;     /* number of the next single construct */
     uint32_t shown;          /* size of the team for which its affinity was displayed last */
-    struct ort_task *task;   /* current */
-    struct ort_team *hot;    /* block of the last region that this thread opened; NULL: none */
-    struct ort_team *open;   /* == hot while that region is open */
+    uint32_t number;       /* entry points' own: what they number it by, from 1; 0: they were not asked yet. For good */
+    struct ort_task *task; /* current */
+    struct ort_team *hot;  /* block of the last region that this thread opened; NULL: none */
+    struct ort_team *open; /* == hot while that region is open */
     struct ort_local *local; /* NULL: nothing */
     void *offered;           /* to member 0 of the team, between two barriers: what it combines (entry points' own) */
     struct ort_loop loop;
     struct ort_task_member tasks;
     struct ort_tool_thread tool;
     struct ort_batch batch;
-    PS_LINE_ALIGNED char odd[PS_CACHE_LINE];
 };
 /* A cache has a power of two of sets: with an even number of lines from thread to thread the same field of many threads would share a few of them. */
-_Static_assert(sizeof(struct ort_thread) / PS_CACHE_LINE % 2 == 1, "add or remove `odd`");
+_Static_assert(sizeof(struct ort_thread) / PS_CACHE_LINE % 2 == 1, "add a line, or remove the one that was added");
 
 /* What the members of a combined construct begin in. SLOT: ws_base, prepared by the parent. STATIC: a loop whose schedule is known needs no slot;
  * compilers divide such loops inline and neither ask for a chunk nor leave. */
@@ -118,6 +118,20 @@ static inline struct ort_thread *ort_self(void)
 {
     struct ort_thread *t = ee_local();
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
+}
+
+/* The same without a call. Not in a PS_LEAVABLE function (ee_local_inline). */
+static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
+{
+    struct ort_thread *t = ee_local_inline();
+    return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
+}
+
+/* Nothing to wait for, and nobody who wants to hear of it: ort_taskwait would return at once. */
+static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
+{
+    struct ort_count *c = &t->task->count;
+    return !ort_tasks_watched() && (uint32_t)(c->own + ps_load_seq(&c->others)) == 0;
 }
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }

@@ -60,7 +60,7 @@ static void leave_group(struct ort_thread *thread, struct ort_taskgroup *group)
 /* Takes delta off p's count; true: p's body is done and this was the last, so its subtree is complete. */
 static bool take(struct ort_thread *thread, struct ort_task *p, int64_t delta)
 {
-    if (PS_LIKELY(p->owner == thread) && PS_LIKELY(!p->merged)) {
+    if (PS_LIKELY(p->owner == thread) && PS_LIKELY(!(p->flags & ORT_TASK_MERGED))) {
         p->count.own -= delta;
         return false;
     }
@@ -130,12 +130,11 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
         ort_depend_complete(thread, t);
     struct ort_task *parent = ps_load_relaxed(&t->parent);
     bool all;
-    if (PS_LIKELY(!t->merged)) {
+    if (PS_LIKELY(!(t->flags & ORT_TASK_MERGED))) {
         int64_t own = t->count.own;
         all = own + ps_load_acquire(&t->count.others) == 0;
         if (!all) {
-            t->merged = 1;
-            t->flags |= ORT_TASK_SPECIAL;
+            t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
             all = ps_add_acq_rel(&t->count.others, own) == -own;
         }
     } else {
@@ -151,8 +150,7 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
 static bool event_has_come(struct ort_task *t)
 {
     int64_t own = t->count.own;
-    t->merged = 1;
-    t->flags |= ORT_TASK_SPECIAL;
+    t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
     ps_add_relaxed(&t->count.others, own + ORT_COUNT_LIVE);
     return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) & ORT_EVENT_FULFILLED;
 }
@@ -177,7 +175,7 @@ void ort_task_fulfill(void *event)
 
 /* --- running ------------------------------------------------------------------------------------------------------------- */
 
-/* Makes t the task that thread runs; what ort_task_leave wants back. */
+/* Makes t the task that thread runs; what leaving it wants back. */
 static inline int64_t enter(struct ort_thread *thread, struct ort_task *t)
 {
     int64_t base = thread->tasks.base;
@@ -446,22 +444,21 @@ void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const
 
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_free(&thread->tasks.cache, t); }
 
-int64_t ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     struct ort_task *below = thread->task;
     adopt(thread, t, args);
     /* With a detach clause the creator goes on when the body has been run: it may be the one to fulfill the event. */
     t->flags =
         (uint16_t)(t->flags & ORT_TASK_DETACH ? t->flags & ~ORT_TASK_UNDEFERRED : t->flags | ORT_TASK_UNDEFERRED);
-    int64_t base = enter(thread, t);
+    t->base = enter(thread, t);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_task_begins(thread, t, below);
-    return base;
 }
 
-void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base)
+void ort_task_leave_counted(struct ort_thread *thread, struct ort_task *t)
 {
-    leave(thread, t, ps_load_relaxed(&t->parent), base, t->flags & ORT_TASK_DETACH, ort_tool_on());
+    leave(thread, t, ps_load_relaxed(&t->parent), t->base, t->flags & ORT_TASK_DETACH, ort_tool_on());
 }
 
 void ort_taskwait_watched(struct ort_thread *thread)
@@ -497,29 +494,36 @@ bool ort_in_final(struct ort_thread *thread) { return thread->task->flags & ORT_
 
 /* --- regions ----------------------------------------------------------------------------------------------------------------- */
 
-void ort_task_team_init(struct ort_team *team)
+bool ort_task_team_init(struct ort_team *team)
 {
+    struct ort_task_implicit *implicits = ort_task_implicits_get(team->n_max);
+    if (implicits == NULL)
+        return false;
+    for (unsigned i = 0; i < team->n_max; i++)
+        team->threads[i].tasks.implicit = &implicits[i];
     ps_spin_init(&team->tasks.lock);
     ps_list_init(&team->tasks.sleeping);
     ps_list_init(&team->tasks.side);
+    return true;
 }
 
 void ort_task_team_fini(struct ort_team *team)
 {
     PS_ASSERT(ps_list_empty(&team->tasks.sleeping) && ps_list_empty(&team->tasks.side));
-    (void)team;
+    ort_task_implicits_give(team->threads[0].tasks.implicit, team->n_max);
 }
 
 void ort_task_thread_fini(struct ort_thread *thread)
 {
     ps_deque_fini(&thread->tasks.deque);
+    ort_task_frames_drain(&thread->tasks);
     ort_task_cache_drain(&thread->tasks.cache);
     ort_depend_cache_drain(&thread->tasks.nodes);
 }
 
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)
 {
-    struct ort_task *t = &thread->tasks.implicit;
+    struct ort_task *t = &thread->tasks.implicit->task;
     t->team = thread->team;
     t->group = thread->team->group;
     t->icv = icv;

@@ -1,7 +1,7 @@
 /* Explicit tasks: what the rest of the core must know of them.
  *
  * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take part.
- * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_plain.c (the same the short way), task_queue.c (find work, sleep, wake),
+ * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_plain.c (the same the short way), task_queue.c (find work, sleep, wake), task_range.c (many tasks of a taskloop),
  * task_memory.c (descriptors), depend.c, graph.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
@@ -14,26 +14,26 @@
  * one number, ORT_COUNT_LIVE each child's subtree and ORT_COUNT_INCOMPLETE each child, and that number is split in two: `own`, which only
  * the member that runs the task touches, without atomics, and `others`, to which every other member adds atomically. Where a child is
  * made and finished by its parent's member, which is the rule, there is no atomic at all. When the body is done and something is
- * left, `own` is poured into `others` (count.merged) and whoever brings `others` to zero from then on completes the subtree.
+ * left, `own` is poured into `others` (ORT_TASK_MERGED) and whoever brings `others` to zero from then on completes the subtree.
  * Before that `others` is never zero after a subtraction, since it only falls from zero, so nobody completes a task too early.
  *
  * Shared fields            who writes                                   who reads
  *   fn .. node             the creator, before the task is published    who runs or finishes it
  *   parent, depth          the creator                                  thieves, speculatively (relaxed; see task_queue.c)
  *   owner                  who runs it, before the body                 who finishes a child
- *   count.own, merged      the owner                                    the owner
+ *   count.own              the owner                                    the owner
  *   count.others           anybody (read-modify-write)                  the owner (acquire)
  *   event                  the owner and who fulfills it (rmw)
  *   depends                the owner                                    the owner
  *   flags                  the creator; then the owner                  who runs or finishes it
  *
  * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. Who gives it something of the kind sets the flag; without it the task ends
- * the short way (task_plain.c), which asks for nothing else. A free descriptor's node, depends, merged, event and priority are zero, and data points behind it:
+ * the short way (task_plain.c), which asks for nothing else. A free descriptor's node, depends, event and priority are zero, and data points behind it:
  * whoever changed one of them has put it back.
  *
  * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen all of
  * it); taskwait's load is its acquire.
- * Memory: descriptors are never given back to the system (task_memory.c), so a thief may look at one that is gone.
+ * Memory: descriptors, the implicit ones too, are never given back to the system (task_memory.c), so a thief may look at one that is gone.
  * OpenMP 5.2 sections 12.5 to 12.9; DESIGN section 4, "Tasks". */
 #ifndef PS_ORT_TASK_H
 #define PS_ORT_TASK_H
@@ -67,6 +67,8 @@ enum ort_task_flags {
     ORT_TASK_UNDEFERRED = 1 << 3, /* if(0) */
     ORT_TASK_DETACH = 1 << 4,
     /* for the core itself */
+    ORT_TASK_UNCOUNTED = 1 << 6, /* it runs at once: its parent counts it only where it leaves something behind */
+    ORT_TASK_MERGED = 1 << 5,    /* count.own has been poured into count.others */
     ORT_TASK_IMPLICIT = 1 << 7,
     ORT_TASK_ORDERED = 1 << 8, /* it has a node */
     ORT_TASK_COPIED = 1 << 9,  /* its data has been constructed: it must run even where cancelled */
@@ -103,15 +105,20 @@ struct ort_task {
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
     union {
         struct ort_task *next; /* in a free list */
-        int64_t base;          /* while it runs undeferred the short way: ort_task_member.base of the task around it */
         struct ps_list link;   /* in the team's side queue */
+        struct {               /* of a frame: ort_task_member.base of the task around it; the frame below, NULL: none */
+            int64_t base;
+            struct ort_task *under;
+        };
     };
+    struct ort_task *above; /* of a frame: the next one; NULL: none */
     int32_t priority;
     _Atomic uint32_t event;
-    uint32_t merged;
 };
+_Static_assert(sizeof(struct ort_task) == 128, "two lines, behind which its data begins");
 
 #define ORT_TASK_CLASSES 3
+#define ORT_TASK_SMALL_CLASS 1
 
 struct ort_task_cache {
     struct ort_task *free[ORT_TASK_CLASSES];
@@ -124,15 +131,22 @@ struct ort_depend_cache {
     unsigned n;
 };
 
+/* A member's implicit task. Not in its team's block, which may be freed: thieves look through it as through any other (task_memory.c). */
+struct ort_task_implicit {
+    struct ort_task task;
+    struct ort_tool_task tool; /* behind it, as for every task */
+};
+
 /* In each ort_thread. Zeroed memory is its initial state; it lasts from region to region. */
 struct ort_task_member {
     struct ps_deque deque; /* owner: the member, or who runs tasks in its name after its body (ee_team_ops.assist) */
     int64_t base;          /* items of the deque from here on are descendants of the task that runs */
     uint32_t seed;         /* where the next search for a victim begins */
     struct ort_task_cache cache;
+    /* Descriptors of tasks that run at once (task_plain.c, "Frames"): the first, the last, and the next to be used, NULL: none is made yet. */
+    struct ort_task *frames, *last_frame, *frame;
     struct ort_depend_cache nodes;
-    struct ort_task implicit;
-    struct ort_tool_task tool; /* implicit's: behind it, as for every task */
+    struct ort_task_implicit *implicit; /* from ort_task_team_init on */
 };
 
 #define ORT_CANCELLED_REGION 1u
@@ -156,8 +170,8 @@ struct ort_task_team {
 
 /* --- hooks for regions and barriers ------------------------------------------------------------------------------------- */
 
-/* Once per team block, when its memory (zeroed) has been got; and before it is given back. */
-void ort_task_team_init(struct ort_team *team);
+/* Once per team block, when its memory (zeroed) has been got and n_max is set (false: there is not enough for its tasks); and before it is given back. */
+bool ort_task_team_init(struct ort_team *team);
 void ort_task_team_fini(struct ort_team *team);
 /* Likewise for each member's storage; init is optional for zeroed memory. */
 void ort_task_thread_fini(struct ort_thread *thread);
@@ -224,9 +238,9 @@ struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t ali
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
 /* As ort_task_create of a task whose data is in place (args: without data, copy, size and event). ORT_TASK_COPIED may be among the flags. [switches] */
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
-/* An undeferred task whose body the caller runs between the two; leave gets what enter gave. [leave switches] */
-int64_t ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
-void ort_task_leave(struct ort_thread *thread, struct ort_task *t, int64_t base);
+/* An undeferred task whose body the caller runs between the two. [leave switches] */
+void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
+void ort_task_leave(struct ort_thread *thread, struct ort_task *t);
 
 /* The same of a task of the caller's without any clause but untied, final and mergeable (flags), its data copied by memcpy. No tool is attached.
  * [switches] */
@@ -236,8 +250,27 @@ void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t 
                             const struct ort_depend_list *depend);
 /* Such a task where it is undeferred: runs it at once, on the caller's data. [switches] */
 void ort_task_call(void (*fn)(void *), void *data, unsigned flags);
+/* The same two for data that a function constructs; where the task runs at once, on the caller's stack. [switches] */
+void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size,
+                           size_t align, unsigned flags);
+void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size, size_t align,
+                          unsigned flags);
 /* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
 bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
+/* ort_task_new for up to ORT_TASK_SMALL bytes, aligned to 16: NULL where that has to be asked. */
+#define ORT_TASK_SMALL 128
+static inline struct ort_task *ort_task_new_small(struct ort_task_cache *cache)
+{
+    struct ort_task *t = cache->free[ORT_TASK_SMALL_CLASS];
+    if (PS_UNLIKELY(ort_tasks_watched()) || PS_UNLIKELY(t == NULL))
+        return NULL;
+    cache->free[ORT_TASK_SMALL_CLASS] = t->next;
+    cache->count[ORT_TASK_SMALL_CLASS]--;
+    t->flags = 0;
+    return t;
+}
+/* ort_task_enter likewise. False: nothing is done, by want of a short way. */
+bool ort_task_enter_plain(struct ort_thread *thread, struct ort_task *t, unsigned flags);
 /* ort_task_submit likewise. depend: or NULL. False: nothing is done, by want of a short way. [switches] */
 bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,

@@ -26,9 +26,14 @@ static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *
     if (PS_UNLIKELY(++cache->count[class] >= 2 * ORT_TASK_BATCH))
         ort_task_spill(cache, class);
 }
+/* For the n members of a new block; NULL: no memory. To be given back with the same n. */
+struct ort_task_implicit *ort_task_implicits_get(unsigned n);
+void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n);
 /* By a thread that has no cache. */
 void ort_task_free_shared(struct ort_task *t);
 void ort_task_cache_drain(struct ort_task_cache *cache);
+/* Gives a member's frames (task_plain.c) back; no task of its own runs. */
+void ort_task_frames_drain(struct ort_task_member *m);
 void ort_task_memory_after_fork_in_child(void);
 
 /* --- task_queue.c ----------------------------------------------------------------------------------------------------- */
@@ -85,6 +90,8 @@ void ort_task_run(struct ort_thread *thread, struct ort_task *t);
 void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t);
 /* The body of t, which ran in `below`, is done; base: of before. [switches] */
 void ort_task_leave_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
+/* ort_task_leave of one that is counted. [switches] */
+void ort_task_leave_counted(struct ort_thread *thread, struct ort_task *t);
 /* A child of `parent` is complete, and gone with all below it. */
 void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
 void ort_taskwait_watched(struct ort_thread *thread);

@@ -7,7 +7,8 @@
  * member makes tasks and others finish them, caches overflow into the shared list and are refilled from it, by batches.
  *
  * Type stability: blocks are carved out of slabs that are never given back, so that thieves may read parent and depth of a
- * task that is gone (task_queue.c). Data that does not fit into the largest size lives in a block of its own. Where the C library
+ * task that is gone (task_queue.c). A thief that is kept from running in the middle of its walk may find that the task is another team's by now, and walk on
+ * there; so implicit tasks are blocks of their own too, and outlive the team's, in lists by their number (a power of two). Data that does not fit into the largest size lives in a block of its own. Where the C library
  * has no memory a block comes from the reserve (reserve.h), and stays a descriptor as well.
  *
  * Shared: `shared[class]` (lock): a stack of batches; a batch is linked by `next`, batches by `link.prev` of their first block.
@@ -16,13 +17,15 @@
 #include "task_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "reserve.h"
 
 #define BATCH ORT_TASK_BATCH
 #define SLAB_BYTES (32 * 1024)
 
-static const uint16_t class_bytes[ORT_TASK_CLASSES] = {192, 256, 512};
+static const uint16_t class_bytes[ORT_TASK_CLASSES] = {
+    192, [ORT_TASK_SMALL_CLASS] = sizeof(struct ort_task) + ORT_TASK_SMALL, 512};
 
 struct shared_list {
     PS_LINE_ALIGNED struct ps_spin lock;
@@ -82,7 +85,6 @@ static struct ort_task *carve_slab(unsigned class, unsigned *count)
         t->node = NULL;
         t->depends = NULL;
         t->priority = 0;
-        t->merged = 0;
         ps_store_relaxed(&t->event, 0);
         t->next = list;
         list = t;
@@ -158,7 +160,6 @@ PS_NOINLINE void ort_task_tidy(struct ort_task *t)
         t->data = near_data(t);
     }
     t->priority = 0;
-    t->merged = 0;
     ps_store_relaxed(&t->event, 0);
 }
 
@@ -180,6 +181,47 @@ void ort_task_cache_drain(struct ort_task_cache *cache)
     }
 }
 
+/* --- implicit tasks ------------------------------------------------------------------------------------------------------- */
+
+#define IMPLICIT_CLASSES 21 /* 1, 2, 4 .. ORT_THREADS_MAX of them */
+
+static struct ps_spin implicits_lock;
+static struct ort_task *implicits[IMPLICIT_CLASSES]; /* by `next` of the first task of each */
+
+static unsigned implicit_class(unsigned n) { return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0; }
+
+struct ort_task_implicit *ort_task_implicits_get(unsigned n)
+{
+    unsigned class = implicit_class(n);
+    size_t bytes = sizeof(struct ort_task_implicit) << class;
+    ps_spin_lock(&implicits_lock);
+    struct ort_task *t = implicits[class];
+    if (t != NULL)
+        implicits[class] = t->next;
+    ps_spin_unlock(&implicits_lock);
+    struct ort_task_implicit *first = (struct ort_task_implicit *)(void *)t;
+    if (first != NULL) { /* what thieves read stays as it is */
+        for (unsigned i = 0; i < n; i++)
+            memset(&first[i].tool, 0, sizeof first[i].tool);
+        return first;
+    }
+    first = aligned_alloc(PS_CACHE_LINE, bytes);
+    if (PS_UNLIKELY(first == NULL) && n == 1)
+        first = ort_reserve_take(bytes, 0);
+    if (first != NULL)
+        memset(first, 0, bytes);
+    return first;
+}
+
+void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n)
+{
+    unsigned class = implicit_class(n);
+    ps_spin_lock(&implicits_lock);
+    first->task.next = implicits[class];
+    implicits[class] = &first->task;
+    ps_spin_unlock(&implicits_lock);
+}
+
 /* Blocks that come one by one are gathered here until they are a batch. */
 static struct ps_spin gather_lock;
 static struct ort_task_cache gather;
@@ -191,6 +233,8 @@ void ort_task_memory_after_fork_in_child(void)
         ps_spin_init(&shared[class].lock);
         shared[class].batches = NULL;
     }
+    ps_spin_init(&implicits_lock);
+    memset(implicits, 0, sizeof implicits);
     ps_spin_init(&gather_lock);
     gather = (struct ort_task_cache){.count = {0}};
 }

@@ -10,10 +10,11 @@
  * after each step, so that it ends also where the loop's own bound is near the type's end.
  *
  * Where data has to be constructed (C++), all tasks are made before the first one runs, since a body may change what is copied from; else
- * they are made and queued one by one, and once the deque is full the creator runs them.
+ * they are made and queued one by one, and once the deque is full the creator runs them; those of which there are many stand in one
+ * descriptor (task_range.c).
  * Failures: as of ort_task_create. OpenMP 5.2 section 12.6. */
 #include "graph.h"
-#include "task_internal.h"
+#include "task_range.h"
 
 struct split {
     uint64_t tasks;
@@ -58,6 +59,15 @@ static void dispatch(struct ort_thread *thread, struct ort_task *t, unsigned fla
 static void make_tasks(struct ort_thread *thread, const struct ort_taskloop *loop)
 {
     struct split s = split(loop, thread->team->n);
+    if (!loop->submit && ort_task_range(thread, &loop->task,
+                                        &(struct ort_chunks){.n = s.tasks,
+                                                             .from = loop->start,
+                                                             .step = loop->step,
+                                                             .iterations = s.iterations,
+                                                             .longer = s.longer,
+                                                             .left = loop->n},
+                                        loop->nogroup))
+        return;
     struct ort_task *first = NULL, **tail = &first;
     uint64_t from = loop->start, done = 0;
     for (uint64_t i = 0; i < s.tasks; i++) {

@@ -78,7 +78,11 @@ struct ort_team *ort_team_alloc(unsigned n_max)
         team->threads[i].id = i;
     }
     ort_ws_reset(team, 0);
-    ort_task_team_init(team);
+    if (PS_UNLIKELY(!ort_task_team_init(team))) {
+        if (!ort_reserve_give(team))
+            free(team);
+        return NULL;
+    }
     return team;
 }
 

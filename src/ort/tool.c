@@ -18,9 +18,8 @@ void (*ort_tool_start)(void);
 static _Atomic bool attached, detached;
 
 _Static_assert(sizeof(struct ort_tool_task) <= PS_CACHE_LINE, "a line behind the descriptor holds it");
-_Static_assert(offsetof(struct ort_task_member, tool) ==
-                   offsetof(struct ort_task_member, implicit) + sizeof(struct ort_task),
-               "a task's tool data stands behind it");
+_Static_assert(offsetof(struct ort_task_implicit, tool) == sizeof(struct ort_task),
+               "the tool's part is behind every task");
 
 void ort_tool_attach(void)
 {

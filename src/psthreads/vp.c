@@ -13,7 +13,8 @@
 #include "psthread.h"
 #include "race.h"
 
-static __thread struct vp *carried __attribute__((tls_model("initial-exec")));
+/* Its name is the entity contract's (ee.h), which reads it, and vp.current behind it, in place. */
+__thread struct vp *ee_here __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
 
@@ -22,7 +23,7 @@ static PS_ALWAYS_INLINE struct vp *carried_now(void)
 {
 #if defined(__x86_64__)
     struct vp *vp;
-    __asm__ volatile("movq carried@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(vp));
+    __asm__ volatile("movq ee_here@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(vp));
     return vp;
 #else
     return ps_vp();
@@ -31,13 +32,13 @@ static PS_ALWAYS_INLINE struct vp *carried_now(void)
 
 PS_NOINLINE struct vp *ps_vp(void)
 {
-    struct vp *vp = carried;
+    struct vp *vp = ee_here;
     __asm__ volatile("" : "+r"(vp)); /* not folded into the caller by interprocedural passes */
     return vp;
 }
 PS_NOINLINE void vp_carry(struct vp *vp)
 {
-    carried = vp;
+    ee_here = vp;
     __asm__ volatile("" ::: "memory");
 }
 
@@ -55,7 +56,7 @@ PS_NOINLINE void *ps_local(void)
     return PS_LIKELY(t != NULL) ? t->local : NULL;
 }
 
-/* In a block that vp left last `carried` is still vp; in the kernel thread's own the C library's fork may have cleared it. */
+/* In a block that vp left last `ee_here` is still vp; in the kernel thread's own the C library's fork may have cleared it. */
 static inline void enter_tls(struct vp *vp, struct uth_tls *tls)
 {
     vp->tls = tls;

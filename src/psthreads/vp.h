@@ -72,9 +72,12 @@ enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 /* Of a kernel thread that carries one thread alone, in its vp's alone_state. */
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 
+/* The vp that the calling kernel thread carries; for vp.c. */
+extern __thread struct vp *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 struct vp {
     /* line 0, 1: the vp's own */
-    struct psthread *current; /* NULL while its loop looks for work */
+    struct psthread *current; /* NULL while its loop looks for work; first (ee.h) */
     struct uth *uth;          /* the stack it runs on */
     struct uth_tls *tls;      /* the thread-local block it has entered; NULL: the kernel thread's own */
     void *own_tp;             /* the kernel thread's own thread pointer */

@@ -51,6 +51,58 @@ static void a_failed_test_lets_the_holder_run(void **state)
     assert_in_range(tries, 1, TRIES - 1);
 }
 
+/* --- a lock that is free each time ------------------------------------------------------------------------------------------- */
+
+#define POLLS 1000 /* no monitor comes within so few */
+static bool came;
+
+/* Member 1 is ready behind the root, which polls for what it does. */
+static void polls(void *data)
+{
+    void (*poll)(void) = *(void (**)(void))data;
+    if (ort_self()->id == 1) {
+        holds = true; /* it has begun */
+        ee_yield();
+        came = true;
+        return;
+    }
+    while (!holds)
+        ee_yield();
+    for (tries = 0; tries < POLLS && !came; tries++)
+        poll();
+}
+
+static void poll_lock(void)
+{
+    ort_routine_set(&lock);
+    ort_routine_unset(&lock);
+}
+static void poll_nest(void)
+{
+    struct ort_thread *t = ort_self();
+    ort_routine_set_nest(&nest, t);
+    ort_routine_unset_nest(&nest);
+}
+static void poll_test(void)
+{
+    if (ort_routine_test(&lock))
+        ort_routine_unset(&lock);
+}
+
+static void who_polls_lets_others_run(void **state)
+{
+    (void)state;
+    void (*const polled[])(void) = {poll_lock, poll_nest, poll_test};
+    ps_store_relaxed(&lock, 0); /* the root has got them */
+    nest = (struct ort_nest_lock){.count = 0};
+    for (unsigned i = 0; i < sizeof polled / sizeof *polled; i++) {
+        void (*poll)(void) = polled[i];
+        holds = came = false;
+        assert_int_equal(ort_parallel(&(struct ort_parallel){.fn = polls, .data = &poll, .num_threads = N}), N);
+        assert_in_range(tries, 1, POLLS - 1);
+    }
+}
+
 /* --- a root is woken ----------------------------------------------------------------------------------------------------------- */
 
 static void root_waits(void *data)
@@ -93,6 +145,7 @@ int main(void)
     setenv("PSTHREADS_NUM_VPS", "1", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failed_test_lets_the_holder_run),
+        cmocka_unit_test(who_polls_lets_others_run),
         cmocka_unit_test(a_root_that_was_stuck_goes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

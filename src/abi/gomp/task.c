@@ -59,16 +59,41 @@ static PS_NOINLINE void spawn_ordered(void (*fn)(void *), void *data, size_t siz
     ort_task_spawn_ordered(fn, data, size, align, flags, &list);
 }
 
+/* Apart, for the sake of what it has on its stack. */
+static PS_NOINLINE void task_with_clauses(struct ort_task_args *args, unsigned flags, void **depend, int priority,
+                                          void *detach)
+{
+    if (flags & GOMP_TASK_FLAG_PRIORITY)
+        args->priority = priority;
+    if (flags & GOMP_TASK_FLAG_DETACH) {
+        args->flags |= ORT_TASK_DETACH;
+        args->event = detach;
+    }
+    struct ort_depend_list list;
+    if (flags & GOMP_TASK_FLAG_DEPEND) {
+        list = gomp_depend_list(depend);
+        args->depend = &list;
+    }
+    ort_task_create(ort_self(), args);
+}
+
 /* What a plain task does not have is volatile: it is read where it is needed, not into a register that each call would have to save first. */
 PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                          bool if_clause, unsigned flags, void **volatile depend, volatile int priority,
                          void *volatile detach)
 {
-    if (PS_LIKELY((flags & ~GOMP_TASK_SAME_FLAGS) == 0) && PS_LIKELY(cpyfn == NULL) && !PS_UNLIKELY(ort_tool_on())) {
-        if (if_clause)
-            ort_task_spawn(fn, data, (size_t)arg_size, (size_t)arg_align, flags);
-        else
-            ort_task_call(fn, data, flags);
+    if (PS_LIKELY((flags & ~GOMP_TASK_SAME_FLAGS) == 0) && !PS_UNLIKELY(ort_tool_on())) {
+        if (PS_LIKELY(cpyfn == NULL)) {
+            if (if_clause)
+                ort_task_spawn(fn, data, (size_t)arg_size, (size_t)arg_align, flags);
+            else
+                ort_task_call(fn, data, flags);
+        } else {
+            if (if_clause)
+                ort_task_spawn_copied(fn, data, cpyfn, (size_t)arg_size, (size_t)arg_align, flags);
+            else
+                ort_task_call_copied(fn, data, cpyfn, (size_t)arg_size, (size_t)arg_align, flags);
+        }
         return;
     }
     if ((flags & ~GOMP_TASK_SAME_FLAGS) == GOMP_TASK_FLAG_DEPEND && cpyfn == NULL && if_clause && !ort_tool_on()) {
@@ -76,22 +101,14 @@ PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, v
         return;
     }
     struct ort_task_args args = gomp_task_args(fn, data, cpyfn, arg_size, arg_align, if_clause, flags);
-    if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_PRIORITY))
-        args.priority = priority;
-    if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_DETACH)) {
-        args.flags |= ORT_TASK_DETACH;
-        args.event = detach;
-    }
-    struct ort_depend_list list;
-    if (PS_UNLIKELY(flags & GOMP_TASK_FLAG_DEPEND)) {
-        list = gomp_depend_list(depend);
-        args.depend = &list;
-    }
-    ort_task_create(ort_self(), &args);
+    task_with_clauses(&args, flags, depend, priority, detach);
 }
 
 PS_EXPORT void GOMP_taskwait(void)
 {
+    struct ort_thread *t = ee_local_inline();
+    if (PS_LIKELY(t != NULL) && ort_taskwait_is_over(t))
+        return;
     ORT_TOLD(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(ort_self()));
 }
 

@@ -36,7 +36,7 @@ PS_EXPORT void GOMP_sections_end_nowait(void) { ort_loop_leave(ort_self()); }
 
 static PS_ALWAYS_INLINE bool single(void)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     bool mine = ort_single(t);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_single(t, mine, ORT_CALLER);

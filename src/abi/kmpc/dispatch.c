@@ -161,7 +161,7 @@ static bool next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
     {                                                                                                                \
         if (PS_UNLIKELY((lower == NULL) | (upper == NULL)))                                                          \
             kmpc_fatal(at, "__kmpc_dispatch_next_" #suffix, "a bound is a null pointer");                            \
-        struct ort_thread *t = ort_self();                                                                           \
+        struct ort_thread *t = ort_self_inline();                                                                    \
         if (t->loop.ws == NULL && t->loop.desc != &t->loop.own)                                                      \
             return 0;                                                                                                \
         const struct ort_loop_desc *d = t->loop.desc;                                                                \

@@ -122,7 +122,11 @@ static inline struct kmpc_thread *kmpc_thread(struct ort_thread *t)
     t = kmpc_carrier(t);
     return PS_LIKELY(t->local != NULL) ? (struct kmpc_thread *)(void *)t->local : kmpc_thread_make(t);
 }
-static inline int32_t kmpc_number(struct ort_thread *t) { return kmpc_thread(t)->number; }
+int32_t kmpc_number_make(struct ort_thread *t);
+static PS_ALWAYS_INLINE int32_t kmpc_number(struct ort_thread *t)
+{
+    return PS_LIKELY(t->number != 0) ? (int32_t)t->number - 1 : kmpc_number_make(t);
+}
 
 /* The region that begins has `wanted` threads by its clause: what a strict one has to say. */
 PS_COLD void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted);

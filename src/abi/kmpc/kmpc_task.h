@@ -8,12 +8,15 @@
 /* Written by the creator until the task is submitted, then by the member that runs it. */
 struct kmpc_task_head {
     struct ort_task *core;
-    int32_t flags;
-    bool detach;
-    bool running, again; /* a part of it runs; the next one is to follow */
+    int32_t flags; /* the compiler's, and ours */
     size_t bytes, shareds_bytes;
-    int64_t base; /* ort_task_enter's */
     alignas(16) struct kmpc_task task;
+};
+enum {
+    KMPC_TASK_COMPILERS = 0xffff, /* the bits that are */
+    KMPC_TASK_HAS_EVENT = 1 << 28,
+    KMPC_TASK_RUNNING = 1 << 29, /* a part of it runs */
+    KMPC_TASK_AGAIN = 1 << 30,   /* the next part is to follow */
 };
 
 static inline struct kmpc_task_head *kmpc_head(struct kmpc_task *task)

@@ -27,7 +27,7 @@ static enum ort_sync_kind kind_of(const struct kmpc_location *at)
 
 PS_EXPORT void __kmpc_barrier(where at, G)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     kmpc_leave_cancelled_loop(t);
     ORT_TOLD(ort_tool_barrier_from(kind_of(at), ORT_CALLER, ORT_FRAME), ort_barrier(t));
 }
@@ -83,7 +83,7 @@ PS_EXPORT void __kmpc_end_masked(W, G) { end_masked(); }
 
 PS_EXPORT int32_t __kmpc_single(W, G)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     bool mine = ort_single(t);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_single(t, mine, ORT_CALLER);

@@ -22,23 +22,35 @@
 /* Where the block for the shared variables' addresses stands. */
 static size_t shareds_at(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
 
-struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t bytes, size_t shareds,
-                                     kmpc_routine routine)
+static PS_ALWAYS_INLINE struct kmpc_task_head *fill(struct ort_task *core, int32_t flags, size_t bytes, size_t shareds,
+                                                    kmpc_routine routine)
 {
-    size_t at = shareds_at(bytes), all = offsetof(struct kmpc_task_head, task) + at + shareds;
-    struct ort_task *core = ort_task_new(t, all, 16);
+    size_t at = shareds_at(bytes);
     struct kmpc_task_head *head = core->data;
     head->core = core;
-    head->flags = flags;
-    head->detach = false;
-    head->again = false;
-    head->running = false;
+    head->flags = flags & KMPC_TASK_COMPILERS;
     head->bytes = bytes;
     head->shareds_bytes = shareds;
     head->task.routine = routine;
     head->task.part_id = 0;
     head->task.shareds = shareds != 0 ? (char *)&head->task + at : NULL;
     return head;
+}
+
+static PS_ALWAYS_INLINE size_t room_for(size_t bytes, size_t shareds)
+{
+    return offsetof(struct kmpc_task_head, task) + shareds_at(bytes) + shareds;
+}
+
+struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t bytes, size_t shareds,
+                                     kmpc_routine routine)
+{
+    return fill(ort_task_new(t, room_for(bytes, shareds), 16), flags, bytes, shareds, routine);
+}
+
+static PS_NOINLINE struct kmpc_task *alloc_long(int32_t flags, size_t bytes, size_t shareds, kmpc_routine routine)
+{
+    return &kmpc_task_new(ort_self(), flags, bytes, shareds, routine)->task;
 }
 
 struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_task_head *model)
@@ -56,7 +68,14 @@ struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_ta
 PS_EXPORT struct kmpc_task *__kmpc_omp_task_alloc(HEAD, int32_t flags, size_t bytes, size_t shareds,
                                                   kmpc_routine routine)
 {
-    return &kmpc_task_new(ort_self(), flags, bytes, shareds, routine)->task;
+    struct ort_thread *t = ee_local_inline();
+    struct ort_task *core = NULL;
+    if (PS_LIKELY(t != NULL) && PS_LIKELY(bytes + shareds <= ORT_TASK_SMALL) &&
+        PS_LIKELY(room_for(bytes, shareds) <= ORT_TASK_SMALL))
+        core = ort_task_new_small(&t->tasks.cache);
+    if (PS_UNLIKELY(core == NULL))
+        return alloc_long(flags, bytes, shareds, routine);
+    return &fill(core, flags, bytes, shareds, routine)->task;
 }
 
 /* The host runs it: there is no other device. */
@@ -77,7 +96,7 @@ PS_EXPORT void *__kmpc_task_allow_completion_event(HEAD, struct kmpc_task *task)
 {
     KMPC_NOT_NULL(at, task, "the task");
     struct kmpc_task_head *head = kmpc_head(task);
-    head->detach = true;
+    head->flags |= KMPC_TASK_HAS_EVENT;
     return head->core;
 }
 
@@ -86,15 +105,23 @@ PS_EXPORT void *__kmpc_task_allow_completion_event(HEAD, struct kmpc_task *task)
 static PS_ALWAYS_INLINE void kmpc_run(void *data)
 {
     struct kmpc_task_head *head = data;
-    head->running = true;
+    head->flags |= KMPC_TASK_RUNNING;
     do {
-        head->again = false;
+        head->flags &= ~KMPC_TASK_AGAIN;
         if (head->task.routine != NULL)
-            head->task.routine(kmpc_number(ort_self()), &head->task);
-    } while (PS_UNLIKELY(head->again));
-    head->running = false;
+            head->task.routine(kmpc_number(head->core->owner), &head->task);
+    } while (PS_UNLIKELY(head->flags & KMPC_TASK_AGAIN));
+    head->flags &= ~KMPC_TASK_RUNNING;
     if (PS_UNLIKELY(head->flags & KMPC_TASK_DESTRUCTORS))
-        head->task.data1.destructors(kmpc_number(ort_self()), &head->task);
+        head->task.data1.destructors(kmpc_number(head->core->owner), &head->task);
+}
+
+/* A tied task has one part, or none. */
+static void body_in_one(void *data)
+{
+    struct kmpc_task_head *head = data;
+    if (PS_LIKELY(head->task.routine != NULL))
+        head->task.routine(kmpc_number(head->core->owner), &head->task);
 }
 
 void kmpc_task_body(void *data) { kmpc_run(data); }
@@ -124,7 +151,7 @@ struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmp
     int32_t flags = head->flags;
     args.flags = (flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED) | (flags & KMPC_TASK_FINAL ? ORT_TASK_FINAL : 0) |
                  (flags & KMPC_TASK_DESTRUCTORS ? ORT_TASK_COPIED : 0) |
-                 (head->detach || (flags & KMPC_TASK_PROXY) ? ORT_TASK_DETACH : 0);
+                 (flags & (KMPC_TASK_HAS_EVENT | KMPC_TASK_PROXY) ? ORT_TASK_DETACH : 0);
     if (PS_UNLIKELY(ort_tool_on()))
         args_told(t, head, &args);
     if (PS_UNLIKELY(flags & KMPC_TASK_PRIORITY))
@@ -146,31 +173,43 @@ static PS_NOINLINE void submit_long(struct ort_thread *t, const struct kmpc_task
     ort_task_submit(t, head->core, &args);
 }
 
-static PS_ALWAYS_INLINE void submit_as(struct kmpc_task *task, const struct ort_depend_list *depend, unsigned flags)
+/* Flags of what goes the long way, or is no new task but the next part of one. */
+#define NOT_PLAIN                                                                                           \
+    (KMPC_TASK_FINAL | KMPC_TASK_DESTRUCTORS | KMPC_TASK_PROXY | KMPC_TASK_PRIORITY | KMPC_TASK_HAS_EVENT | \
+     KMPC_TASK_RUNNING)
+
+static PS_NOINLINE void submit_as(struct kmpc_task *task, const struct ort_depend_list *depend, unsigned flags,
+                                  const void *caller, void *frame)
 {
     struct kmpc_task_head *head = kmpc_head(task);
-    if (PS_UNLIKELY(head->running)) {
-        head->again = true;
+    struct ort_thread *t = ort_self_inline();
+    if (PS_LIKELY(!(head->flags & NOT_PLAIN)) && flags == 0) {
+        bool tied = head->flags & KMPC_TASK_TIED;
+        unsigned untied = tied ? 0 : ORT_TASK_UNTIED;
+        void (*body)(void *) = tied ? body_in_one : kmpc_task_body;
+        if (PS_LIKELY(depend == NULL ? ort_task_submit_plain(t, head->core, body, untied)
+                                     : ort_task_submit_ordered(t, head->core, body, untied, depend)))
+            return;
+    } else if (PS_UNLIKELY(head->flags & KMPC_TASK_RUNNING)) {
+        head->flags |= KMPC_TASK_AGAIN;
         return;
     }
-    struct ort_thread *t = ort_self();
-    const int32_t special = KMPC_TASK_FINAL | KMPC_TASK_DESTRUCTORS | KMPC_TASK_PROXY | KMPC_TASK_PRIORITY;
-    unsigned untied = head->flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED;
-    if (PS_LIKELY(flags == 0 && !(head->flags & special) && !head->detach) &&
-        PS_LIKELY(depend == NULL ? ort_task_submit_plain(t, head->core, kmpc_task_body, untied)
-                                 : ort_task_submit_ordered(t, head->core, kmpc_task_body, untied, depend)))
-        return;
-    submit_long(t, head, depend, flags, ORT_CALLER, ORT_FRAME);
+    submit_long(t, head, depend, flags, caller, frame);
 }
 static PS_ALWAYS_INLINE void submit(struct kmpc_task *task, const struct ort_depend_list *depend)
 {
-    submit_as(task, depend, 0);
+    submit_as(task, depend, 0, ORT_CALLER, ORT_FRAME);
 }
 
 /* 0: the task has been queued, or run: nothing is left to the caller. */
 PS_EXPORT int32_t __kmpc_omp_task(HEAD, struct kmpc_task *task)
 {
     KMPC_NOT_NULL(at, task, "the task");
+    struct kmpc_task_head *head = kmpc_head(task);
+    struct ort_thread *t = ee_local_inline();
+    if (PS_LIKELY((head->flags & (NOT_PLAIN | KMPC_TASK_TIED)) == KMPC_TASK_TIED) && PS_LIKELY(t != NULL) &&
+        PS_LIKELY(ort_task_submit_plain(t, head->core, body_in_one, 0)))
+        return 0;
     submit(task, NULL);
     return 0;
 }
@@ -195,15 +234,20 @@ PS_EXPORT void __kmpc_omp_task_begin_if0(HEAD, struct kmpc_task *task)
 {
     KMPC_NOT_NULL(at, task, "the task");
     struct kmpc_task_head *head = kmpc_head(task);
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
+    if (PS_LIKELY(!(head->flags & NOT_PLAIN)) &&
+        PS_LIKELY(ort_task_enter_plain(t, head->core, head->flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED))) {
+        head->flags |= KMPC_TASK_RUNNING;
+        return;
+    }
     if (kmpc_records(t))
         kmpc_record_task(t, head, NULL, true);
     struct ort_task_args args = kmpc_task_args(t, head);
-    head->running = true;
+    head->flags |= KMPC_TASK_RUNNING;
     args.flags |= ORT_TASK_UNDEFERRED;
     args.caller = ORT_CALLER;
     args.frame = ORT_FRAME;
-    head->base = ort_task_enter(t, head->core, &args);
+    ort_task_enter(t, head->core, &args);
     if (PS_UNLIKELY(ort_tool_on()))
         runs_itself(t, __builtin_frame_address(1));
 }
@@ -214,13 +258,13 @@ PS_EXPORT void __kmpc_omp_task_complete_if0(PS_UNUSED struct kmpc_location *at, 
 {
     KMPC_NOT_NULL(at, task, "the task");
     struct kmpc_task_head *head = kmpc_head(task);
-    while (PS_UNLIKELY(head->again)) {
-        head->again = false;
+    while (PS_UNLIKELY(head->flags & KMPC_TASK_AGAIN)) {
+        head->flags &= ~KMPC_TASK_AGAIN;
         task->routine(gtid, task);
     }
     if (head->flags & KMPC_TASK_DESTRUCTORS)
         task->data1.destructors(gtid, task);
-    ort_task_leave(ort_self(), head->core, head->base);
+    ort_task_leave(head->core->owner, head->core);
 }
 
 PS_EXPORT void __kmpc_invoke_task_func(PS_UNUSED int32_t gtid, struct kmpc_task *task)
@@ -248,7 +292,11 @@ PS_EXPORT void __kmpc_proxy_task_completed_ooo(struct kmpc_task *task)
 #define FEW 16
 struct dependences {
     struct ort_depend_list list;
-    struct ort_depend *all, few[FEW];
+    struct ort_depend *all;
+    union {
+        struct ort_depend few[FEW];
+        void *addresses[FEW];
+    };
     const struct kmpc_depend *first, *second;
     size_t n_first;
 };
@@ -321,11 +369,35 @@ static void drop(struct dependences *d)
         ort_mem_free(d->all);
 }
 
+/* A few in, out and inout alone, which the core reads as addresses. False: it is not so. */
+static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, const struct kmpc_depend *list)
+{
+    if (PS_UNLIKELY(n > FEW))
+        return false;
+    size_t out = 0;
+    unsigned flags = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (PS_UNLIKELY(list[i].address == 0 || list[i].address == -1))
+            return false;
+        flags |= list[i].flags;
+        if (list[i].flags & KMPC_DEPEND_OUT)
+            d->addresses[out++] = (void *)list[i].address;
+    }
+    if (flags & ~(unsigned)(KMPC_DEPEND_IN | KMPC_DEPEND_OUT))
+        return false;
+    d->list = (struct ort_depend_list){.n = (size_t)n, .n_out = out, .addresses = d->addresses};
+    for (int32_t i = 0; i < n; i++)
+        if (!(list[i].flags & KMPC_DEPEND_OUT))
+            d->addresses[out++] = (void *)list[i].address;
+    return true;
+}
+
 /* In a team of one whose task has no child that is not complete every dependence is fulfilled: the task runs at once, and nobody will ask for it. */
 static bool nothing_to_depend_on(const struct ort_thread *t, const struct kmpc_task_head *head)
 {
-    return t->team->n == 1 && !kmpc_records(t) && !PS_UNLIKELY(ort_tool_on()) && !head->detach &&
-           !(head->flags & KMPC_TASK_PROXY) && t->task->count.own + ps_load_acquire(&t->task->count.others) == 0;
+    return t->team->n == 1 && !kmpc_records(t) && !PS_UNLIKELY(ort_tool_on()) &&
+           !(head->flags & (KMPC_TASK_PROXY | KMPC_TASK_HAS_EVENT)) &&
+           t->task->count.own + ps_load_acquire(&t->task->count.others) == 0;
 }
 
 #define LISTS int32_t n, const struct kmpc_depend *list, int32_t m, const struct kmpc_depend *noalias
@@ -335,11 +407,18 @@ PS_EXPORT int32_t __kmpc_omp_task_with_deps(HEAD, struct kmpc_task *task, LISTS)
     if (PS_UNLIKELY((n > 0 && list == NULL) || (m > 0 && noalias == NULL)))
         kmpc_fatal(at, __func__, "a list of dependences is a null pointer");
     KMPC_NOT_NULL(at, task, "the task");
-    if (nothing_to_depend_on(ort_self(), kmpc_head(task))) {
-        submit_as(task, NULL, ORT_TASK_UNDEFERRED);
+    struct kmpc_task_head *head = kmpc_head(task);
+    struct ort_thread *t = ort_self_inline();
+    struct dependences d;
+    if (PS_LIKELY((head->flags & (NOT_PLAIN | KMPC_TASK_TIED)) == KMPC_TASK_TIED) && PS_LIKELY(m <= 0) &&
+        t->team->n > 1 && PS_LIKELY(n > 0) && gather_addresses(&d, n, list) &&
+        ort_task_submit_ordered(t, head->core, body_in_one, 0, &d.list))
+        return 0;
+    if (nothing_to_depend_on(t, head)) {
+        submit_as(task, NULL, ORT_TASK_UNDEFERRED, ORT_CALLER, ORT_FRAME);
         return 0;
     }
-    struct dependences d = {.all = d.few};
+    d.all = d.few;
     submit(task, gather(&d, n, list, m, noalias));
     drop(&d);
     return 0;
@@ -384,7 +463,11 @@ static PS_NOINLINE void taskwait_recorded(struct ort_thread *t)
 }
 PS_EXPORT int32_t __kmpc_omp_taskwait(HEAD)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ee_local_inline();
+    if (PS_LIKELY(t != NULL) && !kmpc_records(t) && ort_taskwait_is_over(t))
+        return 0;
+    if (PS_UNLIKELY(t == NULL))
+        t = ort_self();
     if (kmpc_records(t)) { /* no tool is there */
         taskwait_recorded(t);
         return 0;

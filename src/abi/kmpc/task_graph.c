@@ -174,7 +174,8 @@ void kmpc_record_task(struct ort_thread *t, const struct kmpc_task_head *head, c
 {
     const int32_t once = KMPC_TASK_DESTRUCTORS | KMPC_TASK_PROXY | KMPC_TASK_DETACHABLE;
     struct graph *g = recorded(t);
-    struct step *s = head->detach || (head->flags & once) ? NULL : add_step(t, g, KMPC_STEP_TASK);
+    struct step *s =
+        (head->flags & KMPC_TASK_HAS_EVENT) || (head->flags & once) ? NULL : add_step(t, g, KMPC_STEP_TASK);
     if (s == NULL || (s->model = keep(s, head)) == NULL || !keep_depends(g, s, depend)) {
         ort_graph_spoil(t);
         return;

@@ -73,6 +73,14 @@ PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
     return k;
 }
 
+/* Who carries t does not change, nor its number: t keeps it. */
+PS_NOINLINE int32_t kmpc_number_make(struct ort_thread *t)
+{
+    int32_t number = kmpc_thread(t)->number;
+    t->number = (uint32_t)number + 1;
+    return number;
+}
+
 void kmpc_fatal(const struct kmpc_location *where, const char *entry, const char *what)
 {
     ps_fatal("%s: %s (source %s)", entry, what, where != NULL && where->source != NULL ? where->source : "unknown");
@@ -80,9 +88,14 @@ void kmpc_fatal(const struct kmpc_location *where, const char *entry, const char
 
 /* --- where am I -------------------------------------------------------------------------------------------------------------- */
 
-PS_LEAVABLE PS_EXPORT int32_t __kmpc_global_thread_num(PS_UNUSED struct kmpc_location *where)
+static PS_NOINLINE int32_t number_of_new(void) { return kmpc_number(ort_self()); }
+/* Not PS_LEAVABLE: compiled code asks once in a function, not while it waits. */
+PS_EXPORT int32_t __kmpc_global_thread_num(PS_UNUSED struct kmpc_location *where)
 {
-    return kmpc_number(ort_self());
+    struct ort_thread *t = ee_local_inline();
+    if (PS_UNLIKELY(t == NULL) || PS_UNLIKELY(t->number == 0))
+        return number_of_new();
+    return (int32_t)t->number - 1;
 }
 PS_LEAVABLE PS_EXPORT int32_t __kmpc_bound_thread_num(PS_UNUSED struct kmpc_location *where)
 {

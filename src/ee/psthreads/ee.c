@@ -85,6 +85,9 @@ void ee_quiesce(void) { ps_quiesce(); }
 
 /* --- the current entity ------------------------------------------------------------------------------------------------ */
 
+_Static_assert(offsetof(struct vp, current) == offsetof(struct ee_carrier, running) &&
+                   offsetof(struct psthread, local) == offsetof(struct ee_running, local),
+               "ee_local_inline reads them");
 void *ee_local(void) { return ps_local(); }
 void ee_set_local(void *local) { ps_self()->local = local; }
 

@@ -79,7 +79,16 @@ static struct member *member_at(struct team *team, unsigned id)
 }
 
 /* What a kernel thread carries. Entities do not move, so plain thread-local variables do. */
-static __thread void *local __attribute__((tls_model("initial-exec")));
+static __thread struct ee_running entity __attribute__((tls_model("initial-exec")));
+static __thread struct ee_carrier carrier __attribute__((tls_model("initial-exec")));
+extern __thread struct ee_carrier *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
+__thread struct ee_carrier *ee_here; /* for ee_local_inline */
+static inline void become(void *value)
+{
+    entity.local = value;
+    carrier.running = &entity;
+    ee_here = &carrier;
+}
 static __thread void *slot __attribute__((tls_model("initial-exec")));
 static __thread uint32_t carrier_number __attribute__((tls_model("initial-exec"))); /* 0: none yet, else id + 1 */
 
@@ -156,14 +165,14 @@ unsigned ee_num_kernel_threads(void) { return ps_load_relaxed(&num_workers); }
 
 /* --- the current entity ------------------------------------------------------------------------------------------------------ */
 
-void *ee_local(void) { return local; }
+void *ee_local(void) { return entity.local; }
 
 static __thread bool is_worker __attribute__((tls_model("initial-exec")));
 void ee_set_local(void *value)
 {
-    if (!local && value && !is_worker)
+    if (!entity.local && value && !is_worker)
         pthread_setspecific(root_key, value); /* the root's own: what root_exit gets */
-    local = value;
+    become(value);
 }
 
 void **ee_carrier_slot(void) { return &slot; }
@@ -250,7 +259,7 @@ static void worker_run(struct worker *w, enum order order)
     struct member *m = w->member;
     follow(m->place);
     if (order == ORDER_MEMBER) {
-        local = m;
+        become(m);
         team->ops->body((struct ee_member *)(void *)m);
     }
     uint32_t calls;
@@ -391,7 +400,7 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
     team->n = n;
     team->region = team->region + 1 ? team->region + 1 : 1;
     team->keeps_workers = outermost;
-    team->parent_local = local;
+    team->parent_local = entity.local;
     ps_store_relaxed(&team->left, n - 1);
     ps_store_relaxed(&team->arrivals_left, n);
     ps_store_relaxed(&team->interrupted, 0);
@@ -401,7 +410,7 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
         m->worker->member = m;
         give_order(m->worker, ORDER_MEMBER);
     }
-    local = member_at(team, 0);
+    become(member_at(team, 0));
     team->parent_place = here;
     follow(member_at(team, 0)->place);
 }
@@ -447,7 +456,7 @@ void ee_team_join(struct ee_team *t)
             break;
     }
     ps_store_relaxed(&team->left, 0);
-    local = team->parent_local;
+    become(team->parent_local);
     follow(team->parent_place);
     if (!team->keeps_workers)
         workers_put(team);

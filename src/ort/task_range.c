@@ -1,0 +1,191 @@
+/* Ranges: one descriptor for many tasks of a taskloop.
+ *
+ * Does: the tasks of a taskloop of which there are more than the team needs, where nothing but their bounds differs. Does not: decide how many tasks there
+ * are (taskloop.c), nor what is watched, cancelled, or has a copy constructed: those are made one by one.
+ * Callers: the member that meets the construct; then members that run a range, as the body of a task.
+ *
+ * A range stands in a deque as one task. Who runs it runs the loop's tasks one by one, each as a call on a descriptor of its own (task_plain.c,
+ * "Frames"). Meanwhile those that have not begun stand in the member's deque, but for a few:
+ *   half   half of what there was, pushed first, anew whenever nothing is left of the deque
+ *   rest   what the member goes on with, pushed last; popped again when it is through with its own
+ *   own    at most SOME, less towards the end, that the member has to itself; they go back into the rest as soon as somebody has taken something
+ * A thief takes the oldest item, hence the half while there is one: the rest goes back and forth at the loop's end only. So a long task keeps no others waiting
+ * but the few in `own`, and these until its end at the most, at which the member sees that others have taken the half meanwhile.
+ * What is popped and is neither was made by the loop's tasks, and runs at once.
+ *
+ * Parents. Rest and halves are children of the range that they come from, as the loop's tasks are (of the member's own); so nothing is counted for a
+ * task that leaves nothing behind, and the construct's taskgroup sees one child. Without a group (nogroup) the creator's taskwait waits for children that
+ * are not complete, not for theirs: there a range is over only when its children are.
+ *
+ * Shared: a range that stands in a deque is written by nobody; who took it owns it (ordered by the deque).
+ * Failures: as of ort_task_create. Cost of a task: a call; of SOME: a push and a pop.
+ * Rejected: nothing of one's own: a push and a pop for each task were half of an empty one's time. To run all of them at once where they are many
+ * (libgomp): nobody helps. */
+#include "task_range.h"
+
+#include <string.h>
+
+struct range {
+    void (*fn)(void *); /* the program's */
+    size_t size;        /* of the data */
+    unsigned flags;
+    bool nogroup;
+    struct ort_chunks chunks;
+    alignas(16) char data[]; /* what the program's function gets; the bounds come first */
+};
+
+/* Chunks that a member has to itself, at most. */
+#define SOME 16
+
+/* Takes off c what is behind its first n chunks. */
+static struct ort_chunks behind(struct ort_chunks *c, uint64_t n)
+{
+    struct ort_chunks tail = *c;
+    c->n = n;
+    tail.n -= n;
+    tail.longer = c->longer > n ? c->longer - n : 0;
+    c->longer -= tail.longer;
+    c->left = n * c->iterations + c->longer;
+    tail.from += c->left * c->step;
+    tail.left -= c->left;
+    return tail;
+}
+static struct ort_chunks second_half(struct ort_chunks *c) { return behind(c, c->n - c->n / 2); }
+
+static void run(void *data);
+
+struct origin {
+    const struct range *head;
+    const struct ort_chunks *chunks;
+    const void *data;
+};
+static void construct(void *to, void *from)
+{
+    const struct origin *origin = from;
+    struct range *r = to;
+    *r = *origin->head;
+    r->chunks = *origin->chunks;
+    memcpy(r->data, origin->data, r->size);
+}
+
+/* A child of the current task that stands for these chunks. */
+static struct ort_task *make(struct ort_thread *thread, const struct range *head, const struct ort_chunks *chunks,
+                             const void *data)
+{
+    struct origin origin = {head, chunks, data};
+    return ort_task_make(thread, &(struct ort_task_args){.fn = run,
+                                                         .data = &origin,
+                                                         .copy = construct,
+                                                         .size = sizeof *head + head->size,
+                                                         .align = alignof(struct range)});
+}
+
+/* t, a child of the current task that stands in no deque, has nothing to stand for any more. */
+static void discard(struct ort_thread *thread, struct ort_task *t)
+{
+    thread->task->count.own -= ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
+    ort_icv_drop(t->icv, t);
+    ort_task_free(&thread->tasks.cache, t);
+}
+
+static struct ort_chunks *chunks_of(struct ort_task *t) { return &((struct range *)t->data)->chunks; }
+
+/* Pops a child of self's that is a range; what stands above it runs. NULL: there is none any more. [switches] */
+static inline struct ort_task *pop_range(struct ort_thread *thread, const struct ort_task *self)
+{
+    struct ps_deque *d = &thread->tasks.deque;
+    while (ps_deque_bottom_owner(d) > thread->tasks.base) {
+        struct ort_task *t = ps_deque_pop(d);
+        if (PS_UNLIKELY(t == NULL))
+            return NULL;
+        if (PS_LIKELY(t->fn == run) && PS_LIKELY(ps_load_relaxed(&t->parent) == self))
+            return t;
+        ort_task_run(thread, t);
+    }
+    return NULL;
+}
+
+/* Of the chunks that the member has to itself all but some go into the deque: half of them where nothing is left there, and the rest. spare: a descriptor
+ * for the rest, or NULL. */
+static struct ort_task *share(struct ort_thread *thread, const struct range *mine, struct ort_chunks *own,
+                              struct ort_task *spare)
+{
+    if (ps_deque_seems_empty(&thread->tasks.deque) && own->n > 2) {
+        struct ort_chunks half = second_half(own);
+        ort_task_enqueue(thread, make(thread, mine, &half, mine->data));
+    }
+    uint64_t some = own->n / (2 * (uint64_t)thread->team->n);
+    some = some > SOME ? SOME : some > 0 ? some : 1;
+    if (own->n <= some)
+        return spare;
+    struct ort_chunks rest = behind(own, some);
+    if (spare == NULL)
+        spare = make(thread, mine, &rest, mine->data);
+    else
+        *chunks_of(spare) = rest;
+    ort_task_enqueue(thread, spare);
+    return NULL;
+}
+
+/* What t stands for is the member's own now, behind what that is already. False: it does not follow. */
+static bool add(struct ort_chunks *own, struct ort_task *t)
+{
+    const struct ort_chunks *more = chunks_of(t);
+    if (own->n == 0) {
+        *own = *more;
+        return true;
+    }
+    if (more->from != own->from + (own->n * own->iterations + own->longer) * own->step)
+        return false;
+    own->n += more->n;
+    own->longer += more->longer;
+    own->left += more->left;
+    return true;
+}
+
+/* The body of a range. */
+static void run(void *data)
+{
+    struct ort_thread *thread = ort_self_inline();
+    struct ort_task *self = thread->task, *spare = NULL;
+    struct ps_deque *d = &thread->tasks.deque;
+    struct range *mine = data;
+    struct ort_chunks own = mine->chunks;
+    while (own.n > 0) {
+        spare = share(thread, mine, &own, spare);
+        ort_task_call_chunks(thread, mine->fn, mine->data, mine->flags, &own);
+        struct ort_task *t = pop_range(thread, self);
+        if (t == NULL)
+            continue;
+        if (PS_UNLIKELY(!add(&own, t))) {
+            ps_deque_push_room_owner(d, t); /* where it came from */
+            ort_task_pushed(thread, t);
+            continue;
+        }
+        if (PS_UNLIKELY(spare != NULL))
+            discard(thread, spare);
+        spare = t;
+    }
+    if (spare != NULL)
+        discard(thread, spare);
+    if (mine->nogroup)
+        ort_taskwait(thread);
+}
+
+bool ort_task_range(struct ort_thread *thread, const struct ort_task_args *args, const struct ort_chunks *chunks,
+                    bool nogroup)
+{
+    if (PS_UNLIKELY(ort_tasks_watched()) || args->copy != NULL || args->priority != 0 ||
+        args->align > alignof(struct range) || chunks->n <= 2 * (uint64_t)thread->team->n)
+        return false;
+    unsigned flags = args->flags & ~(unsigned)ORT_TASK_UNDEFERRED;
+    if (thread->team->n == 1 || ort_task_is_undeferred(thread, args->flags)) {
+        struct ort_chunks c = *chunks;
+        while (c.n > 0)
+            ort_task_call_chunks(thread, args->fn, args->data, flags, &c);
+        return true;
+    }
+    struct range head = {.fn = args->fn, .size = args->size, .flags = flags, .nogroup = nogroup};
+    ort_task_enqueue(thread, make(thread, &head, chunks, args->data));
+    return true;
+}
