@@ -1,10 +1,14 @@
 /* psthread.h - many user-level threads on few kernel threads (virtual processors).
  *
  * The interface follows POSIX threads where it can (psthreads-2009 section 2; balder-threads-2004 for monitors and work-queues).
- * Threads are not preempted: a thread runs until it waits, yields or ends. Calls that can fail return 0 or a positive errno
- * value. "Blocks" means: the calling thread waits and its virtual processor (vp) runs other threads; no kernel thread is held.
- * Every function may be called from any psthread and from any pthread (which becomes a thread of the library at its first
- * call, bound to its own kernel thread), unless said otherwise. None is async-signal-safe. */
+ * A thread runs until it waits, yields or ends; only where it keeps a kernel thread of the program's from going on is it interrupted.
+ * Calls that can fail return 0 or a positive errno value. "Blocks" means: the calling thread waits and its virtual processor (vp)
+ * runs other threads; no kernel thread is held. Every function may be called from any psthread and from any pthread (which becomes a
+ * thread of the library at its first call, bound to its own kernel thread), unless said otherwise. None is async-signal-safe.
+ * There are no cancellation points: a thread is never ended by another one. In a psthread, pthread_exit and calls that act on the
+ * kernel thread (pthread_cancel, pthread_setschedparam and the like) must not be used. "Checked build": configured with
+ * -DPS_CHECKED=ON; the library as it is installed does not find the errors so marked.
+ * fork() in any thread: in the child that thread is alone, as POSIX has it, and the library goes on there. */
 #ifndef PSTHREAD_H
 #define PSTHREAD_H
 
@@ -24,23 +28,32 @@ extern "C" {
 
 /* --- the library -------------------------------------------------------------------------------------------------- */
 
+#define PSTHREAD_STACK_MIN 16384u
+#define PSTHREAD_NO_SPARES (~0u)
+
 typedef struct psthread_config {
-    unsigned num_vps;           /* the caller's own counted; 0: PSTHREADS_NUM_VPS, else one per usable core */
-    size_t stack_size;          /* bytes of a thread's stack; 0: PSTHREADS_STACKSIZE, else 256 KiB */
-    unsigned num_levels;        /* groups: number of levels given in group_size; 0: discovered (hwloc) */
-    const unsigned *group_size; /* [num_levels] vps in a group, innermost first (psthreads-2009 figure 2) */
-    int global_queue;           /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */
+    unsigned num_vps; /* the caller's own counted; 0: PSTHREADS_NUM_VPS, else one per usable core */
+    size_t
+        stack_size; /* bytes of a thread's stack, PSTHREAD_STACK_MIN to 64 GiB; 0: PSTHREADS_STACKSIZE (KiB), else 256 KiB */
+    unsigned num_levels; /* groups: number of levels given in group_size, at most 8; 0: discovered (hwloc) */
+    const unsigned *
+        group_size; /* [num_levels] vps in a group, innermost first, none larger than num_vps (psthreads-2009 figure 2) */
+    int global_queue; /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */
     /* Kernel threads that may be lent while a thread holds its vp (spins, or sits in a system call) and others wait behind it;
-     * 0: none, so that num_vps bounds what runs at once and a thread that spins for another may spin for ever. */
+     * 0: 2000. PSTHREAD_NO_SPARES: none, so that num_vps bounds what runs at once and a thread that spins for another may spin for ever. */
     unsigned max_spares;
 } psthread_config_t;
 
 /* Starts the library; config NULL: all defaults. Optional: the first other call starts it with the defaults.
  * EBUSY: it runs already; EINVAL: a value that makes no sense; EAGAIN/ENOMEM: the system refuses. */
 int psthread_init(const psthread_config_t *config);
-/* Waits for all threads that were enqueued (blocks), stops the vps and gives all memory back.
- * EPERM: not called by the kernel thread that started the library. EBUSY: a foreign thread is inside a call. */
+/* Waits for all threads that were enqueued (blocks), stops the vps and gives all memory back, also that of threads that were never enqueued.
+ * EPERM: not called by the kernel thread that started the library, or it does not run. EBUSY: another kernel thread of the program's that has
+ * called the library has neither ended nor called psthread_detach_self; the library goes on then. */
 int psthread_finalize(void);
+/* Takes the calling kernel thread out of the library: waits for the threads that it has made (blocks), runs its keys' destructors. Its next call
+ * makes it a thread of the library again. EPERM: the caller is a psthread, or is the one that called psthread_init. */
+int psthread_detach_self(void);
 /* Number of vps. */
 unsigned psthread_num_vps(void);
 /* The vp that runs the caller, from 0; may change across any call that blocks. */
@@ -51,7 +64,7 @@ unsigned psthread_vp_self(void);
 typedef struct psthread *psthread_t;
 
 typedef struct psthread_attr {
-    size_t stack_size; /* bytes; 0: the library's */
+    size_t stack_size; /* bytes, PSTHREAD_STACK_MIN to 64 GiB; 0: the library's */
     unsigned flags;    /* PSTHREAD_ATTR_... */
 } psthread_attr_t;
 
@@ -63,15 +76,17 @@ typedef struct psthread_attr {
     }
 
 /* Makes a thread that will run fn(arg); it is not submitted. A thread that is not detached is kept until it is joined or
- * its parent's psthread_waitall returns. Does not block. ENOMEM. attr NULL: defaults. EINVAL: unknown flags. */
+ * its parent's psthread_waitall returns. Does not block. ENOMEM. attr NULL: defaults. EINVAL: unknown flags, a senseless stack_size. */
 int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
 /* The same; *thread NULL: as psthread_create, but the descriptor stays the caller's when the thread ends, to be given again
  * (direct reuse: psthreads-2009 figure 4). *thread not NULL: that descriptor, whose last thread has ended, is used again.
  * Such threads are waited for by psthread_waitall; psthread_free gives the descriptor back. EBUSY: it has not ended. */
 int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
 int psthread_free(psthread_t thread);
+/* Gives back a thread that was made and will not be submitted. EBUSY: it was submitted. EINVAL: made by psthread_create_ex. */
+int psthread_discard(psthread_t thread);
 
-#define PSTHREAD_VP_ANY (-1)    /* the creator's own queue inside a thread of the library's, else dealt cyclically */
+#define PSTHREAD_VP_ANY (-1)    /* outer-level threads: dealt cyclically; others: the queue of the vp that enqueues */
 #define PSTHREAD_VP_GLOBAL (-2) /* the global queue; EINVAL where there is none */
 #define PSTHREAD_FRONT 0
 #define PSTHREAD_BACK 1

@@ -61,6 +61,8 @@ bool os_thread_stack(uintptr_t *top, size_t *bytes);
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes);
 /* How many kernel threads this process has, whoever made them; 0: unknown. */
 unsigned os_count_kernel_threads(void);
+/* Whether the process's initial kernel thread has ended while others go on: it is counted there still. Reads a file. */
+bool os_main_thread_gone(void);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
 

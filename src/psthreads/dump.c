@@ -289,7 +289,7 @@ static void identity(uintptr_t thread, char *text, size_t bytes)
                  word(team + openmp("ort_team.n")), word(team + openmp("ort_team.level")),
                  root ? ", on a root's stack" : "");
     else
-        snprintf(text, bytes, root ? "root" : "level %u", (unsigned)read_number(thread + at("psthread.level"), 2));
+        snprintf(text, bytes, root ? "root" : "level %u", word(thread + at("psthread.level")));
 }
 
 static const char *wait_name(uint32_t kind)

@@ -549,8 +549,9 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
     if (!sized || uth_start(sized, loop_entry, sized) != 0) {
         if (sized)
             uth_put(&vp->stacks, sized);
-        ps_warn("no memory for a stack of %u bytes: the thread runs on one of %zu bytes", t->stack_size,
+        ps_warn("no memory for a stack of %zu bytes: the thread runs on one of %zu bytes", (size_t)t->stack_size,
                 self->stack_bytes);
+        t->local = NULL;
         vp_run_fresh(vp, t);
         return;
     }
@@ -563,12 +564,15 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
 /* True: t was not for this stack, and is done with. */
 static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t)
 {
-    if (rest_is(t))
+    if (rest_is(t)) {
         rest_run(vp);
-    else if (self->stack_bytes >= t->stack_size)
+        return true;
+    }
+    if (self->stack_bytes >= t->stack_size) {
+        t->local = NULL; /* where the size stood */
         return false;
-    else
-        move_to_sized(vp, self, t);
+    }
+    move_to_sized(vp, self, t);
     return true;
 }
 
