@@ -102,7 +102,8 @@ int psthread_waitall(void);
  * (as far as can be seen), EINVAL: detached, or another joins it. */
 int psthread_join(psthread_t thread, void **result);
 int psthread_detach(psthread_t thread);
-/* Ends the caller. In a foreign kernel thread it is pthread_exit. */
+/* Ends the caller; C++ destructors of its functions run. In a foreign kernel thread it is pthread_exit; in a piece of a work-queue it ends the
+ * piece. Where main ends so, the process ends when all threads have. */
 void psthread_exit(void *result) __attribute__((noreturn));
 /* Lets another ready thread run; the caller goes to the back of its vp's queue. */
 void psthread_yield(void);
@@ -172,7 +173,7 @@ int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex);
 int psthread_cond_signal(psthread_cond_t *cond);
 int psthread_cond_broadcast(psthread_cond_t *cond);
 
-typedef struct psthread_once {
+typedef struct psthread_once_word {
     uint32_t opaque[1];
 } psthread_once_t;
 #define PSTHREAD_ONCE_INIT \
@@ -181,7 +182,8 @@ typedef struct psthread_once {
             0              \
         }                  \
     }
-/* Runs fn once in the process; others wait until it has returned (block). */
+/* Runs fn once in the process; others wait until it has returned (block). If it throws a C++ exception or calls psthread_exit, it has not
+ * run: somebody else who waits, or comes, runs it. */
 int psthread_once(psthread_once_t *once, void (*fn)(void));
 
 /* --- keys ----------------------------------------------------------------------------------------------------------- */
@@ -222,9 +224,10 @@ int psthread_monitor_notify_all(psthread_monitor_t *monitor);
 typedef struct psthread_workqueue *psthread_workqueue_t;
 int psthread_workqueue_init(psthread_workqueue_t *queue);   /* ENOMEM */
 int psthread_workqueue_destroy(psthread_workqueue_t queue); /* EBUSY: work is left or runs */
-/* Submits fn(arg) to be run by some thread as a work descriptor or, if it may block, with stack != 0 as a thread. Does not block. */
+/* Submits fn(arg) to be run by some thread as a work descriptor or, if it may block, with stack != 0 as a thread. Does not block. ENOMEM. */
 int psthread_workqueue_add(psthread_workqueue_t queue, void (*fn)(void *), void *arg, int stack);
-/* Waits until everything added so far, and what that added, has run; runs work itself while it waits. Blocks. */
+/* Waits until everything added so far, and what that added, has run; runs work itself while it waits. Blocks. EDEADLK: called in a piece of
+ * this queue's work. */
 int psthread_workqueue_wait(psthread_workqueue_t queue);
 
 #ifdef __GNUC__

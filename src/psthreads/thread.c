@@ -19,6 +19,7 @@
  * ENDED -> JOINED, OPEN -> DETACHED; ENDED -> ORPHANED by who frees the parent, ORPHANED -> JOINED. Every step out of ENDED is a
  * compare-and-swap: of a joiner and of who frees the parent, one comes first, and the other one sees what is left for it to do. */
 #include "check.h"
+#include "exit.h"
 #include "key.h"
 #include "psthread.h"
 #include "vp.h"
@@ -450,20 +451,35 @@ void ps_thread_end_member(struct psthread *t)
     vp->current = caller;
 }
 
-void psthread_exit(void *result)
+struct ps_exits *ps_exits(void)
+{
+    _Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
+    return (struct ps_exits *)(void *)ps_vp_attach()->uth->room;
+}
+
+/* Nothing of the thread's functions is left on its stack. */
+static void end_on_this_stack(void *result)
 {
     struct vp *vp = ps_vp();
-    struct psthread *t = vp ? vp->current : NULL;
-    if (!t || t->flags & PS_T_ROOT)
-        pthread_exit(result);
-    PS_CHECK(!(t->flags & (PS_T_CALLED | PS_T_MEMBER)),
-             "psthread_exit in a thread that runs as a call on another's stack");
+    struct psthread *t = vp->current;
     vp = ps_thread_end_keys(vp, t);
     if (ps_tls_on())
         vp = vp_end_tls(vp);
     vp = ps_thread_end(vp, t, result);
     vp->current = NULL;
     vp_abandon(vp);
+}
+
+void psthread_exit(void *result)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *t = vp ? vp->current : NULL;
+    bool foreign = !t || t->flags & PS_T_ROOT;
+    if (foreign && !(t && ps_exits()->innermost))
+        pthread_exit(result);
+    PS_CHECK(ps_exits()->innermost || !(t->flags & (PS_T_CALLED | PS_T_MEMBER)),
+             "psthread_exit in a thread that runs as a call on another's stack");
+    ps_exit_leave(result, end_on_this_stack);
 }
 
 /* --- waiting for threads --------------------------------------------------------------------------------------------- */

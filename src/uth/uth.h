@@ -43,11 +43,12 @@ struct uth {
     struct uth_tls *tls;      /* the block of the thread whose context is saved here; the upper room's to keep */
     void *vp;                 /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
-    uint32_t registered;   /* its place in the registry, from 1; 0: none */
-    void *fiber;           /* thread sanitizer's, current when the context was left; else NULL */
-    void *loop_fiber;      /* and the one that a context begins with */
-    void *fake_stack;      /* address sanitizer's, likewise */
-    const void *san_stack; /* and the bounds that it wants to know, of adopted ones too */
+    _Alignas(16) unsigned char room[96]; /* the upper room's, for what runs on this stack; all zero at first */
+    uint32_t registered;                 /* its place in the registry, from 1; 0: none */
+    void *fiber;                         /* thread sanitizer's, current when the context was left; else NULL */
+    void *loop_fiber;                    /* and the one that a context begins with */
+    void *fake_stack;                    /* address sanitizer's, likewise */
+    const void *san_stack;               /* and the bounds that it wants to know, of adopted ones too */
     size_t san_stack_bytes;
     unsigned valgrind_id;
 };

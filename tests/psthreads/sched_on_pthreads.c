@@ -7,6 +7,7 @@
  *
  * ps_spin_useful says yes and no by turns, so that both halves of every hybrid wait are met whatever the machine. */
 #include "check.h"
+#include "exit.h"
 #include "key.h"
 #include "os.h"
 #include "psthread.h"
@@ -103,6 +104,14 @@ unsigned ps_spin_limit(void) { return SPIN_LIMIT; }
 bool ps_spin_useful(void) { return ps_self()->turn++ / 3 % 2; }
 bool ps_may_block(void) { return !(ps_self()->flags & PSTHREAD_ATTR_NOSTACK); }
 void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
+
+static _Thread_local struct ps_exits exits;
+struct ps_exits *ps_exits(void) { return &exits; }
+void psthread_exit(void *result)
+{
+    PS_CHECK(exits.innermost, "the stand-in's threads end in a point of exit.h only");
+    ps_exit_leave(result, pthread_exit);
+}
 
 /* --- psthread.h -------------------------------------------------------------------------------------------*/
 

@@ -1,0 +1,186 @@
+/* C++ in threads of the library: destructors at psthread_exit, exceptions out of psthread_once, exceptions across switches. */
+#include "psthread.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+#define CHECK(cond) \
+    ((cond) ? (void)0 : (std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond), std::abort()))
+
+namespace
+{
+
+std::atomic<int> alive{0}, destroyed{0};
+struct object {
+    bool yields;
+    explicit object(bool y = false) : yields(y) { alive++; }
+    ~object()
+    {
+        if (yields)
+            for (int i = 0; i < 5; i++)
+                psthread_yield();
+        alive--;
+        destroyed++;
+    }
+    object(const object &) = delete;
+    object &operator=(const object &) = delete;
+};
+
+psthread_t submit(void *(*fn)(void *), void *arg)
+{
+    psthread_t t;
+    CHECK(psthread_create(&t, nullptr, fn, arg) == 0);
+    CHECK(psthread_enqueue(t, PSTHREAD_VP_ANY) == 0);
+    return t;
+}
+
+int deep(int depth, void *result)
+{
+    object o(depth % 3 == 0);
+    if (depth < 0)
+        return 0;
+    try {
+        if (depth > 0)
+            return deep(depth - 1, result) + 1;
+        else
+            psthread_exit(result);
+    } catch (const std::exception &) { /* not for it */
+        std::abort();
+    }
+}
+void *exits(void *arg)
+{
+    object o;
+    deep(10, arg);
+    return nullptr;
+}
+void destructors_run_at_exit()
+{
+    destroyed = 0;
+    for (int i = 0; i < 50; i++) {
+        psthread_t t[4];
+        for (auto &one : t)
+            one = submit(exits, &alive);
+        for (auto &one : t) {
+            void *result;
+            CHECK(psthread_join(one, &result) == 0 && result == &alive);
+        }
+    }
+    CHECK(alive == 0 && destroyed == 50 * 4 * 12);
+}
+
+void exits_in_piece(void *)
+{
+    object o(true);
+    deep(5, nullptr);
+}
+void destructors_run_in_pieces()
+{
+    for (int stack = 0; stack < 2; stack++) {
+        psthread_workqueue_t q;
+        CHECK(psthread_workqueue_init(&q) == 0);
+        destroyed = 0;
+        for (int i = 0; i < 20; i++)
+            CHECK(psthread_workqueue_add(q, stack ? exits_in_piece : [](void *) { object o; psthread_exit(nullptr); }, nullptr, stack) == 0);
+        CHECK(psthread_workqueue_wait(q) == 0);
+        CHECK(alive == 0 && destroyed == (stack ? 20 * 7 : 20));
+        CHECK(psthread_workqueue_destroy(q) == 0);
+    }
+}
+
+psthread_once_t once;
+std::atomic<int> attempts{0}, thrown{0};
+void throws_twice()
+{
+    object o;
+    for (int i = 0; i < 5; i++)
+        psthread_yield();
+    int n = ++attempts;
+    if (n == 1)
+        throw std::runtime_error("first");
+    if (n == 2)
+        psthread_exit(nullptr);
+}
+void *calls_once(void *)
+{
+    try {
+        psthread_once(&once, throws_twice);
+    } catch (const std::runtime_error &) {
+        thrown++;
+    }
+    return nullptr;
+}
+void once_is_open_again()
+{
+    for (int round = 0; round < 20; round++) {
+        once = PSTHREAD_ONCE_INIT;
+        attempts = thrown = 0;
+        psthread_t t[6];
+        for (auto &one : t)
+            one = submit(calls_once, nullptr);
+        for (auto &one : t)
+            CHECK(psthread_join(one, nullptr) == 0);
+        CHECK(attempts == 3 && thrown == 1 && alive == 0);
+    }
+    once = PSTHREAD_ONCE_INIT;
+    attempts = 0;
+    calls_once(nullptr); /* in a root, too */
+    CHECK(attempts == 1);
+    attempts = 2;
+    calls_once(nullptr);
+    CHECK(attempts == 3);
+}
+
+void *catches_across_yields(void *arg)
+{
+    long id = reinterpret_cast<long>(arg);
+    for (int i = 0; i < 20; i++) {
+        try {
+            throw id * 1000 + i;
+        } catch (long outer) {
+            for (int j = 0; j < 3; j++)
+                psthread_yield();
+            try {
+                throw static_cast<int>(id);
+            } catch (int inner) {
+                psthread_yield();
+                CHECK(inner == id);
+            }
+            try {
+                psthread_yield();
+                throw; /* the outer one, again */
+            } catch (long again) {
+                CHECK(again == outer && outer == id * 1000 + i);
+            }
+        }
+        CHECK(std::uncaught_exceptions() == 0);
+    }
+    return nullptr;
+}
+void exceptions_move_with_their_thread()
+{
+    psthread_t t[8];
+    for (long i = 0; i < 8; i++)
+        t[i] = submit(catches_across_yields, reinterpret_cast<void *>(i));
+    for (auto &one : t)
+        CHECK(psthread_join(one, nullptr) == 0);
+}
+
+} // namespace
+
+int main()
+{
+    for (unsigned vps = 1; vps <= 4; vps *= 2) {
+        psthread_config_t config = {};
+        config.num_vps = vps;
+        CHECK(psthread_init(&config) == 0);
+        destructors_run_at_exit();
+        destructors_run_in_pieces();
+        once_is_open_again();
+        exceptions_move_with_their_thread();
+        CHECK(psthread_finalize() == 0);
+    }
+    return 0;
+}
