@@ -29,8 +29,12 @@ void os_stack_idle(void *stack, size_t usable, size_t keep);
 
 /* Bytes of address space that the process may still map (RLIMIT_AS); SIZE_MAX: as many as it likes. Reads a file where it is limited. */
 size_t os_memory_left(void);
-/* Mappings that a process may have (a stack with its guard is two); SIZE_MAX: unknown. Reads a file. */
+/* Mappings that a process may have; SIZE_MAX: unknown. Reads a file. */
 size_t os_mappings_max(void);
+/* How many of them each further stack costs: 2, or 0 where guards are marks in the page table. */
+unsigned os_stack_mappings(void);
+/* Which limit has been reached when `bytes` were refused, in words for a report. Reads files. */
+const char *os_memory_limit(size_t bytes);
 
 /* --- kernel threads ------------------------------------------------------------------------------------------------ */
 

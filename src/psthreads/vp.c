@@ -648,7 +648,8 @@ static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, st
     for (vp->handoff = w; !vp_start_loop(vp, from, false); vp->handoff = w) {
         /* No stack to be had: what is at hand waits until a thread that already has one can run. */
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
-            ps_warn("no memory for another stack: waiting until one is free (said once)");
+            ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
+                    vp->stacks.stack_bytes / 1024, os_memory_limit(vp->stacks.stack_bytes));
         os_yield();
         leave_waiters(vp);
         bool has_stack = ps_work_thread(w) && ps_work_thread(w)->uth;

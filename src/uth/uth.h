@@ -63,7 +63,7 @@ struct uth_cache {
 };
 
 /* Once per process, before anything else here. default_stack_bytes: usable size of a uth's stack (rounded to pages).
- * Idempotent; the first call decides. */
+ * While stacks of the usual size exist, that is what it was; with none, the call decides anew. */
 void uth_init(size_t default_stack_bytes);
 size_t uth_default_stack_bytes(void);
 

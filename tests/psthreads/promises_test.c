@@ -86,6 +86,19 @@ static void given_groups_hold_from_the_first_steal(void **state)
     done();
 }
 
+static void each_start_has_its_stack_size(void **state)
+{
+    (void)state;
+    for (size_t bytes = (size_t)1 << 20; bytes >= (size_t)64 << 10; bytes /= 2) {
+        psthread_config_t config = {.num_vps = 2, .stack_size = bytes};
+        assert_int_equal(psthread_init(&config), 0);
+        assert_int_equal(psthread_join(submit(nothing, NULL, 1), NULL), 0);
+        if (uth_mapped()) /* what a fork has left behind keeps its size */
+            assert_int_equal(uth_default_stack_bytes(), bytes);
+        done();
+    }
+}
+
 static void a_start_that_fails_leaves_nothing(void **state)
 {
     (void)state;
@@ -535,12 +548,62 @@ static void main_may_end_first(void **state)
     }
 }
 
+/* --- many that have begun ------------------------------------------------------------------------------------------------- */
+
+#if PS_ASAN || PS_TSAN
+enum { BEGUN = 2000 };
+#else
+enum { BEGUN = 200000 };
+#endif
+static psthread_mutex_t gate = PSTHREAD_MUTEX_INITIALIZER;
+static psthread_cond_t opened = PSTHREAD_COND_INITIALIZER;
+static bool gate_open;
+static void *waits_at_gate(void *arg)
+{
+    volatile char room[100] = {1};
+    ps_add_relaxed(&counter, 1);
+    psthread_mutex_lock(&gate);
+    while (!gate_open)
+        psthread_cond_wait(&opened, &gate);
+    psthread_mutex_unlock(&gate);
+    return room[0] ? arg : NULL;
+}
+
+/* On kernels where a guard costs two mappings fewer fit, and the limit is the kernel's. */
+static void many_may_have_begun(void **state)
+{
+    (void)state;
+    if (os_stack_mappings() != 0)
+        skip();
+    for (unsigned vps = 1; vps <= 2; vps++) {
+        psthread_config_t config = {.num_vps = vps, .stack_size = PSTHREAD_STACK_MIN};
+        CHECK(psthread_init(&config) == 0);
+        ps_store_relaxed(&counter, 0);
+        gate_open = false;
+        const psthread_attr_t detached = {.flags = PSTHREAD_ATTR_DETACHED};
+        for (int i = 0; i < BEGUN / (int)vps; i++) {
+            psthread_t t;
+            CHECK(psthread_create(&t, &detached, waits_at_gate, NULL) == 0);
+            CHECK(psthread_enqueue(t, PSTHREAD_VP_ANY) == 0);
+        }
+        while (ps_load_relaxed(&counter) < (unsigned)BEGUN / vps)
+            psthread_yield();
+        psthread_mutex_lock(&gate);
+        gate_open = true;
+        psthread_cond_broadcast(&opened);
+        psthread_mutex_unlock(&gate);
+        psthread_waitall();
+        done();
+    }
+}
+
 int main(void)
 {
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(senseless_values_are_refused),
         cmocka_unit_test(given_groups_hold_from_the_first_steal),
+        cmocka_unit_test(each_start_has_its_stack_size),
         cmocka_unit_test(a_start_that_fails_leaves_nothing),
         cmocka_unit_test(spares_are_there_unless_refused),
         cmocka_unit_test(finalize_waits_for_the_enqueued_only),
@@ -555,6 +618,7 @@ int main(void)
         cmocka_unit_test(a_child_of_a_psthread_ends_with_it),
         cmocka_unit_test(a_child_of_a_foreign_thread_may_stop_the_library),
         cmocka_unit_test(main_may_end_first),
+        cmocka_unit_test(many_may_have_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

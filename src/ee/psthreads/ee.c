@@ -158,11 +158,12 @@ static size_t stacks_that_fit(struct ps_team *team, unsigned n)
     return with_blocks(team);
 }
 
-/* How many stacks, of two mappings each, the system maps for a process; a quarter of the mappings is the program's. */
+/* How many stacks the system maps for a process; a quarter of the mappings is the program's. */
 static size_t stacks_that_map(void)
 {
     size_t most = os_mappings_max();
-    return most == SIZE_MAX ? SIZE_MAX : most / 8 * 3;
+    unsigned each = os_stack_mappings();
+    return most == SIZE_MAX || each == 0 ? SIZE_MAX : most / 4 * 3 / each;
 }
 
 static PS_NOINLINE unsigned reserve(struct ps_team *team, unsigned n)
