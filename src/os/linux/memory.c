@@ -11,7 +11,8 @@
  * Guards. A process may have some 65,000 mappings (vm.max_map_count). Since Linux 6.13 a guard is a mark in the page table (MADV_GUARD_INSTALL): stacks
  * are mapped readable as a whole, and the kernel makes one mapping of all that lie side by side, so their number is limited by memory alone.
  * On older kernels a guard has another protection than its stack and costs two mappings, so there are some 30,000 stacks. Whether a mark
- * works is tried at the first stack (an emulator may say so and do nothing): once it is refused, stacks have guards of the old kind.
+ * works is tried at the first such stack (an emulator may say so and do nothing): once it is refused, stacks have guards of the old kind. The first
+ * PLAIN_STACKS have it anyway: gdb's gcore (13) leaves out a whole mapping that has a page which it cannot read.
  * Rejected for old kernels: gaps instead of guards (one mapping a stack, but anybody's next map may fill the gap, and an overflow then writes into
  * it); write-protection by userfaultfd (one mapping, but it is lost at fork, and sandboxes refuse it); a mark that is looked at when a thread switches
  * (an overflow has destroyed a neighbour by then).
@@ -102,6 +103,9 @@ void os_memory_place(void *p, size_t bytes, bool interleaved)
 #define MADV_GUARD_INSTALL 102 /* Linux 6.13 */
 #endif
 
+#define PLAIN_STACKS 4096u
+static _Atomic uint32_t stacks; /* that exist; relaxed: a number */
+
 enum { MARKS_UNKNOWN, MARKS_WORK, MARKS_DO_NOT };
 static _Atomic uint32_t marks; /* relaxed: who does not know yet finds out for itself */
 
@@ -138,9 +142,9 @@ unsigned os_stack_mappings(void)
 {
     size_t usable;
     if (ps_load_relaxed(&marks) == MARKS_UNKNOWN) {
-        void *stack = os_stack_map(os_page_size(), &usable);
+        void *stack = map_with_mark(os_page_size(), &usable);
         if (stack != NULL)
-            os_stack_unmap(stack, usable);
+            munmap((char *)stack - os_page_size(), usable + os_page_size());
     }
     return ps_load_relaxed(&marks) == MARKS_WORK ? 0 : 2;
 }
@@ -152,7 +156,7 @@ void *os_stack_map(size_t bytes, size_t *usable)
     if (whole == 0)
         return NULL;
     int saved_errno = errno;
-    if (PS_LIKELY(ps_load_relaxed(&marks) != MARKS_DO_NOT)) {
+    if (ps_add_relaxed(&stacks, 1) >= PLAIN_STACKS && ps_load_relaxed(&marks) != MARKS_DO_NOT) {
         void *stack = map_with_mark(whole, usable);
         errno = saved_errno;
         if (stack != NULL)
@@ -161,10 +165,10 @@ void *os_stack_map(size_t bytes, size_t *usable)
     /* All inaccessible first, then the usable part opened: were the guard made second, its failure (too many maps) would
      * leave a stack that overflows into its neighbour. */
     char *base = map_anonymous(whole + page, PROT_NONE, MAP_NORESERVE | MAP_STACK);
-    if (base == NULL)
-        return NULL;
-    if (mprotect(base + page, whole, PROT_READ | PROT_WRITE) != 0) {
-        munmap(base, whole + page);
+    if (base == NULL || mprotect(base + page, whole, PROT_READ | PROT_WRITE) != 0) {
+        if (base != NULL)
+            munmap(base, whole + page);
+        ps_sub_relaxed(&stacks, 1);
         errno = saved_errno;
         return NULL;
     }
@@ -182,6 +186,7 @@ void os_stack_unmap(void *stack, size_t usable)
     /* out of the middle of a mapping: that makes two, which may be one too many */
     if (munmap((char *)stack - page, usable + page) != 0)
         madvise(stack, usable, MADV_DONTNEED);
+    ps_sub_relaxed(&stacks, 1);
     errno = saved_errno;
 }
 
