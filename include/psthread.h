@@ -14,6 +14,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -101,6 +103,11 @@ int psthread_waitall(void);
 /* Waits until thread has ended; *result gets what it returned. Blocks. EDEADLK: oneself, ESRCH: ended and joined before
  * (as far as can be seen), EINVAL: detached, or another joins it. */
 int psthread_join(psthread_t thread, void **result);
+/* The same, at once: EBUSY where it has not ended. */
+int psthread_tryjoin(psthread_t thread, void **result);
+/* The same, until deadline_ns (psthread_now) at most: ETIMEDOUT; the thread may be joined still. */
+int psthread_timedjoin(psthread_t thread, void **result, uint64_t deadline_ns);
+/* It is recycled when it ends, and may not be joined any more. ESRCH, EINVAL as for psthread_join. */
 int psthread_detach(psthread_t thread);
 /* Ends the caller; C++ destructors of its functions run. In a foreign kernel thread it is pthread_exit; in a piece of a work-queue it ends the
  * piece. Where main ends so, the process ends when all threads have. */
@@ -108,8 +115,22 @@ void psthread_exit(void *result) __attribute__((noreturn));
 /* Lets another ready thread run; the caller goes to the back of its vp's queue. */
 void psthread_yield(void);
 psthread_t psthread_self(void);
+/* Names the calling thread, for `psrun dump`, reports and gdb. ERANGE: longer than PSTHREAD_NAME_MAX bytes, cut. */
+#define PSTHREAD_NAME_MAX 31
+int psthread_setname(const char *name);
+/* Its name, "" where it has none. ERANGE: it does not fit. */
+int psthread_getname(char *name, size_t bytes);
 /* Nesting level: 0 for foreign threads, 1 for what they make, and so on. */
 unsigned psthread_level(void);
+
+/* --- time --------------------------------------------------------------------------------------------------------- */
+
+/* Nanoseconds of the clock that deadlines are given in: CLOCK_MONOTONIC. PSTHREAD_NEVER as a deadline: none. A deadline that has passed lets a
+ * call try, and not wait. A kernel thread of the library's keeps the time; it starts with the first wait that has a deadline. */
+#define PSTHREAD_NEVER UINT64_MAX
+uint64_t psthread_now(void);
+/* Waits until deadline_ns. Blocks. */
+int psthread_sleep(uint64_t deadline_ns);
 
 /* --- barrier (psthreads-2009 section 2.3: with ids; nthlib-2004: hybrid) ------------------------------------------------- */
 
@@ -139,6 +160,8 @@ int psthread_mutex_destroy(psthread_mutex_t *mutex); /* EBUSY: locked */
  * EDEADLK: the caller holds it (checked build). */
 int psthread_mutex_lock(psthread_mutex_t *mutex);
 int psthread_mutex_trylock(psthread_mutex_t *mutex); /* EBUSY; never waits */
+/* ETIMEDOUT: it could not be had until deadline_ns (psthread_now). Blocks. EDEADLK (checked build). */
+int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns);
 /* EPERM: the caller does not hold it (checked build). */
 int psthread_mutex_unlock(psthread_mutex_t *mutex);
 
@@ -170,6 +193,8 @@ int psthread_cond_init(psthread_cond_t *cond);
 int psthread_cond_destroy(psthread_cond_t *cond); /* EBUSY: threads wait */
 /* Blocks. EPERM: the caller does not hold mutex (checked build). May return without reason, as POSIX's. */
 int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex);
+/* The same; ETIMEDOUT: deadline_ns (psthread_now) came first. The caller holds the mutex again in any case. */
+int psthread_cond_timedwait(psthread_cond_t *cond, psthread_mutex_t *mutex, uint64_t deadline_ns);
 int psthread_cond_signal(psthread_cond_t *cond);
 int psthread_cond_broadcast(psthread_cond_t *cond);
 
@@ -185,6 +210,42 @@ typedef struct psthread_once_word {
 /* Runs fn once in the process; others wait until it has returned (block). If it throws a C++ exception or calls psthread_exit, it has not
  * run: somebody else who waits, or comes, runs it. */
 int psthread_once(psthread_once_t *once, void (*fn)(void));
+
+/* --- semaphore, read-write lock (static initialisers: all zero) ---------------------------------------------------------------- */
+
+typedef struct psthread_sem {
+    uint64_t opaque[1];
+} psthread_sem_t;
+#define PSTHREAD_SEM_VALUE_MAX 0x7fffffffu
+int psthread_sem_init(psthread_sem_t *sem, unsigned value); /* EINVAL: above PSTHREAD_SEM_VALUE_MAX */
+int psthread_sem_destroy(psthread_sem_t *sem);              /* EBUSY: threads wait */
+/* Takes one off the value; where that is 0, waits until it is not. Blocks. */
+int psthread_sem_wait(psthread_sem_t *sem);
+int psthread_sem_trywait(psthread_sem_t *sem);                         /* EAGAIN; never waits */
+int psthread_sem_timedwait(psthread_sem_t *sem, uint64_t deadline_ns); /* ETIMEDOUT */
+int psthread_sem_post(psthread_sem_t *sem);                            /* EOVERFLOW; never waits */
+int psthread_sem_getvalue(psthread_sem_t *sem, unsigned *value);
+
+typedef struct psthread_rwlock {
+    uint64_t opaque[2];
+} psthread_rwlock_t;
+#define PSTHREAD_RWLOCK_INITIALIZER \
+    {                               \
+        {                           \
+            0                       \
+        }                           \
+    }
+int psthread_rwlock_init(psthread_rwlock_t *lock);
+int psthread_rwlock_destroy(psthread_rwlock_t *lock); /* EBUSY: locked, or threads wait */
+/* Many may hold it for reading, or one for writing. Writers that wait go before readers that come: so who holds it for reading must not take
+ * it for reading again. Block. EAGAIN: 2^30 readers. */
+int psthread_rwlock_rdlock(psthread_rwlock_t *lock);
+int psthread_rwlock_wrlock(psthread_rwlock_t *lock);
+int psthread_rwlock_tryrdlock(psthread_rwlock_t *lock);                         /* EBUSY; never waits */
+int psthread_rwlock_trywrlock(psthread_rwlock_t *lock);                         /* EBUSY; never waits */
+int psthread_rwlock_timedrdlock(psthread_rwlock_t *lock, uint64_t deadline_ns); /* ETIMEDOUT */
+int psthread_rwlock_timedwrlock(psthread_rwlock_t *lock, uint64_t deadline_ns); /* ETIMEDOUT */
+int psthread_rwlock_unlock(psthread_rwlock_t *lock);                            /* EPERM: nobody holds it */
 
 /* --- keys ----------------------------------------------------------------------------------------------------------- */
 
@@ -229,6 +290,19 @@ int psthread_workqueue_add(psthread_workqueue_t queue, void (*fn)(void *), void 
 /* Waits until everything added so far, and what that added, has run; runs work itself while it waits. Blocks. EDEADLK: called in a piece of
  * this queue's work. */
 int psthread_workqueue_wait(psthread_workqueue_t queue);
+
+/* --- file descriptors ------------------------------------------------------------------------------------------------- */
+
+/* Waits until what is asked for in events (POLLIN, POLLOUT, POLLPRI of <poll.h>) is so of fd, or POLLERR or POLLHUP, and stores in *happened
+ * (NULL: nowhere) what is. Blocks: no kernel thread is held. A regular file is always ready. A descriptor that is closed while somebody waits for it
+ * wakes nobody. ETIMEDOUT, EBADF, ENOMEM, ENOSPC. */
+int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns);
+/* read, write, accept and connect, with their results and errno; where they would wait the thread blocks. A descriptor that several threads use at
+ * once is to be nonblocking (O_NONBLOCK), and one to be connected; else a call may hold its vp. */
+ssize_t psthread_read(int fd, void *to, size_t bytes);
+ssize_t psthread_write(int fd, const void *from, size_t bytes);
+int psthread_accept(int fd, struct sockaddr *address, socklen_t *length);
+int psthread_connect(int fd, const struct sockaddr *address, socklen_t length);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -32,6 +32,7 @@
 #include "debug_layout.h"
 #include "dump.h"
 #include "dump_request.h"
+#include "timer.h"
 #include "vp.h"
 
 #define RETRIES 4
@@ -86,7 +87,7 @@ int64_t deadlock_look(struct vp *vp, unsigned looks)
         return -1;
     bool main_ended = ps_main_ended();
     unsigned kernel_threads = os_count_kernel_threads() - (main_ended && os_main_thread_gone()),
-             ours = carried + rest_count() + progress_runs() + dump_request_runs();
+             ours = carried + rest_count() + progress_runs() + dump_request_runs() + timer_poller_idles();
     if (kernel_threads != ours) {
         int64_t wait_ns = FIRST_RETRY_NS;
         for (unsigned i = 0; i < looks; i++)

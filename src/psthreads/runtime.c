@@ -12,6 +12,7 @@
 #include "dump_request.h"
 #include "psthread.h"
 #include "steal.h"
+#include "timer.h"
 #include "vp.h"
 
 #include <errno.h>
@@ -521,6 +522,7 @@ static void stop_workers(void)
         forget_worker();
     }
     progress_stop();
+    timer_stop();
     while (ps_load_acquire(&ps_progress.spares)) /* they find nothing and leave */
         os_yield();
 }
@@ -767,6 +769,7 @@ void ps_after_fork_in_child(void)
     ps_store_relaxed(&main_ended, current && !(current->flags & PS_T_ROOT));
     ps_descriptors_after_fork_in_child();
     ps_wait_on_after_fork();
+    timer_after_fork_in_child();
     ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
     ps_store_relaxed(&ps_rt.quiescing, 0);
     ps_store_relaxed(&ps_rt.stopping, 0);

@@ -40,6 +40,10 @@ enum ps_wait {
     PS_WAIT_WORD,         /* ps_wait_on: whatever the OpenMP core waits for but the two below */
     PS_WAIT_TEAM_BARRIER, /* ps_team */
     PS_WAIT_TEAM_END,     /* ps_team: the parent at the end of the region */
+    PS_WAIT_SEM,          /* psthread_sem_t */
+    PS_WAIT_RWLOCK,       /* psthread_rwlock_t */
+    PS_WAIT_FD,           /* a file descriptor; its number */
+    PS_WAIT_TIME,         /* a moment: psthread_sleep */
 };
 
 /* The running thread (it must be the caller) waits for `object`. Aborts with one line in a no-stack thread. */

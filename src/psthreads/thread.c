@@ -18,14 +18,18 @@
  * join word: OPEN -> ENDED by the thread's end (acq_rel exchange; pairs with the joiner's acquire), OPEN -> joiner -> ENDED,
  * ENDED -> JOINED, OPEN -> DETACHED; ENDED -> ORPHANED by who frees the parent, ORPHANED -> JOINED. Every step out of ENDED is a
  * compare-and-swap: of a joiner and of who frees the parent, one comes first, and the other one sees what is left for it to do. */
+#include "address_wait.h"
 #include "check.h"
 #include "exit.h"
 #include "key.h"
 #include "psthread.h"
+#include "timer.h"
 #include "vp.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 /* --- descriptors ---------------------------------------------------------------------------------------------------- */
 
@@ -520,7 +524,26 @@ static int check_joinable(const struct psthread *t, const struct psthread *self)
     return t->flags & (PS_T_DETACHED | PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT) ? EINVAL : 0;
 }
 
-int psthread_join(psthread_t t, void **result)
+/* The deadline of who joins has come: it waits no longer, unless the thread has just ended. */
+static bool take_joiner(struct ps_timer *timer)
+{
+    struct psthread *t = timer->arg;
+    uintptr_t joiner = (uintptr_t)timer->thread;
+    return ps_cas_acq_rel(&t->join, &joiner, PS_JOIN_OPEN);
+}
+
+int psthread_tryjoin(psthread_t t, void **result)
+{
+    int err = check_joinable(t, ps_self());
+    if (err)
+        return err;
+    uintptr_t seen = ps_load_acquire(&t->join);
+    return seen == PS_JOIN_OPEN ? EBUSY : join_ended(t, seen, result);
+}
+
+int psthread_join(psthread_t t, void **result) { return psthread_timedjoin(t, result, PS_NEVER); }
+
+int psthread_timedjoin(psthread_t t, void **result, uint64_t deadline_ns)
 {
     struct psthread *self = ps_self();
     int err = check_joinable(t, self);
@@ -529,7 +552,9 @@ int psthread_join(psthread_t t, void **result)
     uintptr_t seen = PS_JOIN_OPEN;
     if (!ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self))
         return join_ended(t, seen, result);
-    ps_block(self, PS_WAIT_JOIN, t);
+    struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_joiner, .arg = t, .thread = self};
+    if (ps_block_until(self, PS_WAIT_JOIN, t, &timer))
+        return ETIMEDOUT;
     if (result)
         *result = t->arg;
     ps_store_relaxed(&t->join, PS_JOIN_JOINED);
@@ -544,6 +569,32 @@ int psthread_detach(psthread_t t)
         return err;
     uintptr_t seen = PS_JOIN_OPEN;
     return ps_cas_acq_rel(&t->join, &seen, PS_JOIN_DETACHED) ? 0 : join_ended(t, seen, NULL);
+}
+
+uint64_t psthread_now(void) { return os_now_ns(); }
+
+int psthread_sleep(uint64_t deadline_ns)
+{
+    _Atomic uint32_t nobody_wakes = 0;
+    while (os_now_ns() < deadline_ns)
+        ps_wait_on_until(&nobody_wakes, 0, PS_WAIT_TIME, deadline_ns);
+    return 0;
+}
+
+int psthread_setname(const char *name)
+{
+    char *to = ps_self()->uth->name;
+    snprintf(to, PSTHREAD_NAME_MAX + 1, "%s", name ? name : "");
+    return name && strlen(name) > PSTHREAD_NAME_MAX ? ERANGE : 0;
+}
+
+int psthread_getname(char *name, size_t bytes)
+{
+    const char *from = ps_self()->uth->name;
+    if (bytes <= strlen(from))
+        return ERANGE;
+    strcpy(name, from);
+    return 0;
 }
 
 psthread_t psthread_self(void) { return ps_self(); }

@@ -528,6 +528,7 @@ static void vp_run_fresh(struct vp *vp, struct psthread *t)
     if (own_tls)
         vp_enter_tls(vp, vp_new_tls(vp));
     t->uth = vp->uth;
+    t->uth->name[0] = '\0';
     t->vp = vp;
     ps_store_relaxed(&t->state, PS_RUNNING);
     vp->current = t;

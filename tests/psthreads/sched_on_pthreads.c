@@ -6,6 +6,7 @@
  * threads.
  *
  * ps_spin_useful says yes and no by turns, so that both halves of every hybrid wait are met whatever the machine. */
+#include "address_wait.h"
 #include "check.h"
 #include "exit.h"
 #include "key.h"
@@ -136,6 +137,14 @@ unsigned psthread_vp_self(void) { return 0; }
 unsigned psthread_level(void) { return ps_self()->level; }
 psthread_t psthread_self(void) { return ps_self(); }
 void psthread_yield(void) { os_yield(); }
+uint64_t psthread_now(void) { return os_now_ns(); }
+int psthread_sleep(uint64_t deadline_ns)
+{
+    _Atomic uint32_t nobody_wakes = 0;
+    while (os_now_ns() < deadline_ns)
+        ps_wait_on_until(&nobody_wakes, 0, PS_WAIT_TIME, deadline_ns);
+    return 0;
+}
 
 int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
