@@ -23,6 +23,7 @@
 #include "exit.h"
 #include "key.h"
 #include "psthread.h"
+#include "race.h"
 #include "timer.h"
 #include "vp.h"
 
@@ -343,6 +344,7 @@ int psthread_enqueue_at(psthread_t t, int where, int end)
     } else if (where != PSTHREAD_VP_GLOBAL) {
         return EINVAL;
     }
+    ps_race_release(t);
     ps_store_relaxed(&t->state, PS_READY);
     t->vp = target;
     vp_count_submitted(vp);
@@ -467,6 +469,8 @@ static void end_on_this_stack(void *result)
     struct vp *vp = ps_vp();
     struct psthread *t = vp->current;
     vp = ps_thread_end_keys(vp, t);
+    ps_race_release(t);
+    ps_race_release(t->parent);
     if (ps_tls_on())
         vp = vp_end_tls(vp);
     vp = ps_thread_end(vp, t, result);
@@ -492,6 +496,7 @@ int psthread_waitall(void)
 {
     struct psthread *self = ps_self();
     wait_children(self);
+    ps_race_acquire(self);
     if (ps_load_relaxed(&self->zombies))
         sweep_zombies(ps_vp(), self, FREE);
     return 0;
@@ -505,6 +510,7 @@ static int join_ended(struct psthread *t, uintptr_t seen, void **result)
         bool orphan = seen == PS_JOIN_ORPHANED;
         if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED))
             continue;
+        ps_race_acquire(t);
         if (orphan) /* else its parent frees it, which has it in its list */
             descriptor_give_up(ps_vp_attach(), t);
         if (result)
@@ -555,6 +561,7 @@ int psthread_timedjoin(psthread_t t, void **result, uint64_t deadline_ns)
     struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_joiner, .arg = t, .thread = self};
     if (ps_block_until(self, PS_WAIT_JOIN, t, &timer))
         return ETIMEDOUT;
+    ps_race_acquire(t);
     if (result)
         *result = t->arg;
     ps_store_relaxed(&t->join, PS_JOIN_JOINED);

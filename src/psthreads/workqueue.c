@@ -73,9 +73,9 @@ static void drop(struct psthread_workqueue *q)
         return;
     for (struct entry *e = q->free, *next; e; e = next) {
         next = e->next;
-        free(e);
+        ps_race_free(e);
     }
-    free(q);
+    ps_race_free(q);
 }
 
 int psthread_workqueue_destroy(psthread_workqueue_t q)

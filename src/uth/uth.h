@@ -48,8 +48,11 @@ struct uth {
     uint32_t registered;                 /* its place in the registry, from 1; 0: none */
     void *fiber;                         /* thread sanitizer's, current when the context was left; else NULL */
     void *loop_fiber;                    /* and the one that a context begins with */
-    void *fake_stack;                    /* address sanitizer's, likewise */
-    const void *san_stack;               /* and the bounds that it wants to know, of adopted ones too */
+    void *piece_fiber;                   /* and one for threads without a stack that run here one after the other */
+    uint64_t exceptions[2];              /* sanitizers.h: C++'s, of the context that is saved here */
+    bool shares_exceptions;
+    void *fake_stack;      /* address sanitizer's, likewise */
+    const void *san_stack; /* and the bounds that it wants to know, of adopted ones too */
     size_t san_stack_bytes;
     unsigned valgrind_id;
 };

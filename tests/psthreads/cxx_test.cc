@@ -2,6 +2,7 @@
 #include "psthread.h"
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -168,6 +169,87 @@ void exceptions_move_with_their_thread()
         CHECK(psthread_join(one, nullptr) == 0);
 }
 
+/* Plain data behind each of the C objects: what a race detector must see as ordered. */
+constexpr unsigned CREW = 8;
+psthread_barrier_t barrier;
+long cell[CREW];
+void *meets(void *arg)
+{
+    auto id = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(arg));
+    for (long phase = 1; phase <= 30; phase++) {
+        cell[id] = phase * 10 + id;
+        psthread_barrier_wait(barrier, id);
+        for (unsigned i = 0; i < CREW; i++)
+            CHECK(cell[i] == phase * 10 + i);
+        psthread_barrier_wait(barrier, id);
+    }
+    return nullptr;
+}
+psthread_monitor_t monitor = PSTHREAD_MONITOR_INITIALIZER;
+unsigned turn;
+void *takes_turns(void *arg)
+{
+    auto id = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(arg));
+    for (int i = 0; i < 20; i++) {
+        psthread_monitor_enter(&monitor);
+        while (turn % CREW != id)
+            psthread_monitor_wait(&monitor);
+        turn++;
+        psthread_monitor_notify_all(&monitor);
+        psthread_monitor_leave(&monitor);
+    }
+    return nullptr;
+}
+psthread_spin_t spin = PSTHREAD_SPIN_INITIALIZER;
+long spun;
+void *spins(void *)
+{
+    for (int i = 0; i < 100; i++) {
+        psthread_spin_lock(&spin);
+        spun++;
+        psthread_spin_unlock(&spin);
+    }
+    return nullptr;
+}
+psthread_key_t key;
+void destroys(void *value)
+{
+    auto *v = static_cast<long *>(value);
+    *v += 1;
+}
+long of_thread[CREW];
+void *has_value(void *arg)
+{
+    auto *v = static_cast<long *>(arg);
+    *v = 41;
+    psthread_setspecific(key, v);
+    psthread_yield();
+    return nullptr;
+}
+void objects_order_what_they_guard()
+{
+    psthread_t t[CREW];
+    void *(*const body[])(void *) = {meets, takes_turns, spins};
+    CHECK(psthread_barrier_init(&barrier, CREW) == 0);
+    turn = 0;
+    spun = 0;
+    for (auto *fn : body) {
+        for (std::uintptr_t i = 0; i < CREW; i++)
+            t[i] = submit(fn, reinterpret_cast<void *>(i));
+        for (auto &one : t)
+            CHECK(psthread_join(one, nullptr) == 0);
+    }
+    CHECK(psthread_barrier_destroy(barrier) == 0);
+    CHECK(turn == CREW * 20 && spun == CREW * 100);
+    CHECK(psthread_key_create(&key, destroys) == 0);
+    for (auto &v : of_thread)
+        submit(has_value, &v);
+    psthread_waitall();
+    for (long v : of_thread)
+        CHECK(v == 42);
+    CHECK(psthread_key_delete(key) == 0);
+}
+
 } // namespace
 
 int main()
@@ -180,6 +262,7 @@ int main()
         destructors_run_in_pieces();
         once_is_open_again();
         exceptions_move_with_their_thread();
+        objects_order_what_they_guard();
         CHECK(psthread_finalize() == 0);
     }
     return 0;

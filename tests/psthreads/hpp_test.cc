@@ -134,8 +134,13 @@ void threads()
     CHECK(m.value == 7);
 }
 
+/* libstdc++'s stop_callback knows threads by pthread_self, which user-level threads share where a sanitizer has them share thread-local storage:
+ * there it takes one for another. */
 void stop_tokens()
 {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    return;
+#endif
     std::atomic<int> rounds{0};
     ps::mutex m;
     ps::condition_variable_any cond;
