@@ -38,6 +38,7 @@ if(TARGET psthreads_shared)
   # relative, so that the tree may be installed to, or moved to, another prefix than the one configured
   file(RELATIVE_PATH PS_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   string(REGEX REPLACE "/$" "" PS_PREFIX_FROM_PC "${PS_PREFIX_FROM_PC}")
+  string(REGEX REPLACE "([a-z]+)" " -l\\1" PS_PC_NEEDS "${ps_library_needs}")
   configure_file(cmake/psthreads.pc.in ${CMAKE_BINARY_DIR}/psthreads.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/psthreads.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()

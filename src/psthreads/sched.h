@@ -2,6 +2,10 @@
  *
  * Everything that waits (join, waitall, barrier, mutex, cond, monitor, work-queue, once, ee_wait ...) is built on
  * ps_block/ps_ready and nothing else. */
+/* This header has the name of one of the system's, which <pthread.h> includes: who finds this one gets that too. Outside of the guard: the next
+ * one of this name may be this file again, found another way. */
+#include_next <sched.h>
+
 #ifndef PS_SCHED_H
 #define PS_SCHED_H
 

@@ -12,8 +12,8 @@
  *   members have no fibers of their own.
  *   Else a switch orders nothing: what orders the program's threads is said where OpenMP says so (base/race.h).
  *   A fiber's shadow call stack must be empty where a context begins anew: a build of ours with it makes a new one each time.
- * C++'s exceptions that are being handled stand in thread-local storage. With a sanitizer threads share their kernel thread's, so they are kept
- * with the context over a switch.
+ * C++'s exceptions that are being handled stand in thread-local storage. With a sanitizer, and on a port that cannot set the thread pointer, threads
+ * share their kernel thread's: there they are kept with the context over a switch.
  * The port whose contexts are kernel threads tells none of this: both know kernel threads by themselves.
  * Valgrind: stacks are registered by address, so that its stack-pointer guess is not needed. */
 #ifndef PS_UTH_SANITIZERS_H
@@ -46,7 +46,7 @@ extern void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__(
 extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((weak));
 #define SAN_SWITCH_ORDERS (PS_TSAN ? 0u : 1u /* __tsan_switch_to_fiber_no_sync */)
 
-enum { SAN_ADDRESS = 1, SAN_THREAD = 2 };
+enum { SAN_ADDRESS = 1, SAN_THREAD = 2, SAN_EXCEPTIONS = 4 };
 extern __attribute__((visibility("hidden"))) unsigned char
     uth_sanitizers; /* which of them are there; written by san_find before there are contexts */
 
@@ -57,6 +57,8 @@ static inline void san_find(void)
     uth_sanitizers =
         (unsigned char)((__sanitizer_start_switch_fiber && __asan_unpoison_memory_region ? SAN_ADDRESS : 0) |
                         (__tsan_create_fiber && __tsan_switch_to_fiber ? SAN_THREAD : 0));
+    if (__cxa_get_globals && (uth_sanitizers || !cpu_tp_settable()))
+        uth_sanitizers |= SAN_EXCEPTIONS;
 }
 static PS_ALWAYS_INLINE bool san_any(void) { return PS_UNLIKELY(uth_sanitizers != 0); }
 
@@ -155,7 +157,7 @@ static inline void san_context_starts(struct uth *u)
 
 static inline void san_leave_told(struct uth *from, struct uth *to, bool dying)
 {
-    from->shares_exceptions = __cxa_get_globals && !from->tls && !to->tls;
+    from->shares_exceptions = uth_sanitizers & SAN_EXCEPTIONS && !from->tls && !to->tls;
     if (from->shares_exceptions)
         memcpy(from->exceptions, __cxa_get_globals(), sizeof from->exceptions);
     if (uth_sanitizers & SAN_ADDRESS)
