@@ -3,8 +3,25 @@
 include(CMakePackageConfigHelpers)
 set(PS_DROPIN_DIR lib/psthreads)
 
-install(FILES ${CMAKE_SOURCE_DIR}/include/psthread.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/include/psthread.h ${CMAKE_SOURCE_DIR}/include/psthread.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# Manual pages, made from the header's comments
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_FOUND)
+  set(man_folder ${CMAKE_BINARY_DIR}/man)
+  add_custom_command(OUTPUT ${man_folder}/man7/psthreads.7
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${man_folder}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/make-man ${CMAKE_SOURCE_DIR}/include/psthread.h ${PROJECT_VERSION} ${man_folder}
+    DEPENDS ${CMAKE_SOURCE_DIR}/include/psthread.h ${CMAKE_SOURCE_DIR}/tools/make-man
+    COMMENT "Making manual pages" VERBATIM)
+  add_custom_target(man ALL DEPENDS ${man_folder}/man7/psthreads.7)
+  install(DIRECTORY ${man_folder}/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+endif()
+
+configure_file(cmake/uninstall.cmake.in ${CMAKE_BINARY_DIR}/uninstall.cmake @ONLY)
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${CMAKE_BINARY_DIR}/uninstall.cmake)
 
 if(TARGET psthreads_shared)
   install(TARGETS psthreads_shared EXPORT psthreadsTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -19,6 +36,7 @@ if(TARGET psthreads_shared)
   # relative, so that the tree may be installed to, or moved to, another prefix than the one configured
   file(RELATIVE_PATH PS_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   string(REGEX REPLACE "/$" "" PS_PREFIX_FROM_PC "${PS_PREFIX_FROM_PC}")
+  string(REGEX REPLACE "([a-z]+)" " -l\\1" PS_PC_NEEDS "${ps_library_needs}")
   configure_file(cmake/psthreads.pc.in ${CMAKE_BINARY_DIR}/psthreads.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/psthreads.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()

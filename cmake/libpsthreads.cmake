@@ -30,7 +30,11 @@ target_link_options(psthreads_shared PRIVATE
 if(NOT PS_SANITIZE)
   target_link_options(psthreads_shared PRIVATE -Wl,-z,defs)
 endif()
-target_link_libraries(psthreads_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+set(ps_library_needs)
+if(PS_CPU MATCHES "^(sjlj|posix)$")
+  set(ps_library_needs m) # fegetmode
+endif()
+target_link_libraries(psthreads_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS} ${ps_library_needs})
 target_include_directories(psthreads_shared INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 

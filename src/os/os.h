@@ -31,8 +31,12 @@ void os_stack_idle(void *stack, size_t usable, size_t keep);
 /* Bytes of address space that the process may still map (RLIMIT_AS); SIZE_MAX: as many as it likes. Reads a file
  * where it is limited. */
 size_t os_memory_left(void);
-/* Mappings that a process may have (a stack with its guard is two); SIZE_MAX: unknown. Reads a file. */
+/* Mappings that a process may have; SIZE_MAX: unknown. Reads a file. */
 size_t os_mappings_max(void);
+/* How many of them each further stack costs: 2, or 0 where guards are marks in the page table. */
+unsigned os_stack_mappings(void);
+/* Which limit has been reached when `bytes` were refused, in words for a report. Reads files. */
+const char *os_memory_limit(size_t bytes);
 
 /* --- kernel threads
  * ------------------------------------------------------------------------------------------------ */
@@ -73,6 +77,8 @@ uint64_t os_signal_mask(void);
 void os_set_signal_mask(uint64_t mask);
 /* sigaltstack(2) for the calling kernel thread; 0 or a positive errno value. Both are stack_t; either may be NULL. */
 int os_alternate_stack(const void *stack, void *before);
+/* Whether the process's initial kernel thread has ended while others go on: it is counted there still. Reads a file. */
+bool os_main_thread_gone(void);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
 /* As the process's first kernel thread is named now, which a thread of the program's is unless it says otherwise. */

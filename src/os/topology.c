@@ -91,11 +91,14 @@ static int read_with_hwloc(struct os_topology *out, const struct os_cpuset *mask
         return error;
     hwloc_topology_t topology;
     error = ENOENT;
-    if (calls.hwloc_topology_init(&topology) == 0) {
-        error = load_restricted(&calls, topology, mask);
-        if (error == 0)
-            error = hwloc_levels_extract(&calls, topology, out);
-        calls.hwloc_topology_destroy(topology);
+    if (os_loading_begin()) { /* hwloc loads its plugins in init, and unloads them in destroy */
+        if (calls.hwloc_topology_init(&topology) == 0) {
+            error = load_restricted(&calls, topology, mask);
+            if (error == 0)
+                error = hwloc_levels_extract(&calls, topology, out);
+            calls.hwloc_topology_destroy(topology);
+        }
+        os_loading_end();
     }
     hwloc_calls_unload(&calls);
     /* Restricting drops processors that are not in the mask, never adds: equal numbers mean equal sets. */

@@ -33,6 +33,7 @@
 #include "address_wait.h"
 
 #include "active_wait.h"
+#include "os.h"
 #include "spin.h"
 #include "waitq.h"
 
@@ -54,23 +55,76 @@ static void count_locked(struct bucket *b, int change)
     ps_store_seq(&b->waiting, ps_load_relaxed(&b->waiting) + (uint32_t)change);
 }
 
-void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
+/* False: *word differs. */
+static bool queue_up(_Atomic uint32_t *word, uint32_t expected, struct ps_waiter *me)
+{
+    struct bucket *b = bucket_of(word);
+    *me = (struct ps_waiter){.thread = ps_self(), .tag = (uintptr_t)word};
+    ps_spin_lock(&b->lock);
+    count_locked(b, 1);
+    bool same = ps_load_seq(word) == expected;
+    if (same)
+        ps_waitq_push_back(&b->queue, me);
+    else
+        count_locked(b, -1);
+    ps_spin_unlock(&b->lock);
+    return same;
+}
+
+/* Whether it has changed after a short while of looking. */
+static bool changes_soon(_Atomic uint32_t *word, uint32_t expected)
 {
     for (unsigned left = ps_spin_budget(); left; left = ps_spin_round(left))
         if (ps_load_acquire(word) != expected)
-            return;
-    struct bucket *b = bucket_of(word);
-    struct ps_waiter me = {.thread = ps_self(), .tag = (uintptr_t)word};
+            return true;
+    return false;
+}
+
+void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
+{
+    struct ps_waiter me;
+    if (!changes_soon(word, expected) && queue_up(word, expected, &me))
+        ps_block(me.thread, PS_WAIT_WORD, word);
+}
+
+/* The deadline of a waiter has come: takes it out, if nobody else has. */
+static bool take_late(struct ps_timer *timer)
+{
+    struct ps_waiter *me = timer->arg, *before = NULL;
+    struct bucket *b = bucket_of((_Atomic uint32_t *)me->tag);
     ps_spin_lock(&b->lock);
-    count_locked(b, 1);
-    if (ps_load_seq(word) != expected) {
-        count_locked(b, -1);
-        ps_spin_unlock(&b->lock);
-        return;
+    struct ps_waiter **link = &b->queue.head;
+    while (*link && *link != me) {
+        before = *link;
+        link = &before->next;
     }
-    ps_waitq_push_back(&b->queue, &me);
+    bool here = *link != NULL;
+    if (here) {
+        *link = me->next;
+        if (b->queue.tail == me)
+            b->queue.tail = before;
+        count_locked(b, -1);
+    }
     ps_spin_unlock(&b->lock);
-    ps_block(me.thread, PS_WAIT_WORD, word);
+    return here;
+}
+
+void ps_wait_publish(_Atomic uint32_t *word, struct ps_waiter *me) { queue_up(word, ps_load_relaxed(word), me); }
+
+bool ps_wait_published(struct ps_waiter *me, enum ps_wait kind, const volatile void *object, uint64_t deadline_ns)
+{
+    struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_late, .arg = me};
+    return !ps_block_until(me->thread, kind, object, &timer);
+}
+
+bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait kind, uint64_t deadline_ns)
+{
+    struct ps_waiter me;
+    if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns)
+        return ps_load_acquire(word) != expected;
+    if (!queue_up(word, expected, &me))
+        return true;
+    return ps_wait_published(&me, kind, word, deadline_ns);
 }
 
 /* Takes up to n waiters of the word out of the bucket, in their order; *taken counts them. */

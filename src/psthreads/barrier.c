@@ -45,6 +45,7 @@
 #include "active_wait.h"
 #include "os.h"
 #include "psthread.h"
+#include "race.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ int psthread_barrier_destroy(psthread_barrier_t b)
         while (ps_load_acquire(&b->slot[i].inside[0]) || ps_load_acquire(&b->slot[i].inside[1]))
             if (!ps_yield())
                 os_yield();
-    free(b);
+    ps_race_free(b);
     return 0;
 }
 
@@ -131,6 +132,8 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
         return EINVAL;
 #endif
     struct psthread *self = ps_self();
+    const void *phases = &b->slot[0].who[phase % 2]; /* for the race detector: this phase and the next do not mix */
+    ps_race_release(phases);
     unsigned spins = count <= psthread_num_vps() ? ps_spin_budget() : 0;
     if (spins)
         ps_store_relaxed(&s->inside[phase % 2], 1);
@@ -140,6 +143,7 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
         ps_store_relaxed(&s->inside[phase % 2], 1);
         ps_store_relaxed(&s->who[phase % 2], NULL);
         open_barrier(b, phase);
+        ps_race_acquire(phases);
         ps_store_release(&s->inside[phase % 2], 0);
         return PSTHREAD_BARRIER_SERIAL;
     }
@@ -147,5 +151,6 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
         await_phase(b, s, phase, spins);
     else
         ps_block(self, PS_WAIT_BARRIER, b);
+    ps_race_acquire(phases);
     return 0;
 }

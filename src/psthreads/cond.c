@@ -15,19 +15,26 @@
  * destroyed by a thread that knows that all were woken. Never returns without reason, though the interface would allow
  * it.
  *
+ * Who waits until a moment stands not in the queue but in address_wait.c's, under the address of `timed`: who is late must not touch the object,
+ * which somebody who has just woken all others may be destroying. It is there before it releases the mutex, like the others. signal takes those
+ * that wait without a deadline first.
+ *
  * Cost: signal with nobody waiting is one load. Rejected: moving the woken to the mutex's queue on broadcast (wait
  * morphing): it ties the two objects together, and threads that are not preempted mostly find the mutex free when
  * they come to run. EPERM (checked build): the caller does not hold the mutex. */
+#include "address_wait.h"
 #include "mutex.h"
 #include "psthread.h"
 #include "spin.h"
 #include "waitq.h"
 
 #include <errno.h>
+#include <limits.h>
 
 struct cond {
     struct ps_spin lock;
     _Atomic uint32_t waiting;
+    _Atomic uint32_t timed; /* 1: somebody has waited here until a moment; never 0 again */
     struct ps_waitq queue;
 };
 _Static_assert(sizeof(struct cond) <= sizeof(psthread_cond_t), "a condition variable fits");
@@ -58,11 +65,29 @@ int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex)
     return psthread_mutex_lock(mutex);
 }
 
+int psthread_cond_timedwait(psthread_cond_t *cond, psthread_mutex_t *mutex, uint64_t deadline_ns)
+{
+    struct cond *c = inside(cond);
+    struct ps_waiter me;
+    if (!ps_mutex_held(mutex))
+        return EPERM;
+    ps_store_relaxed(&c->timed, 1);
+    ps_wait_publish(&c->timed, &me);
+    psthread_mutex_unlock(mutex);
+    bool in_time = ps_wait_published(&me, PS_WAIT_COND, cond, deadline_ns);
+    int err = psthread_mutex_lock(mutex);
+    return err ? err : in_time ? 0 : ETIMEDOUT;
+}
+
 int psthread_cond_signal(psthread_cond_t *cond)
 {
     struct cond *c = inside(cond);
-    if (ps_load_relaxed(&c->waiting) == 0)
+    bool timed = ps_load_relaxed(&c->timed);
+    if (ps_load_relaxed(&c->waiting) == 0) {
+        if (timed)
+            ps_wake_on(&c->timed, 1);
         return 0;
+    }
     ps_spin_lock(&c->lock);
     struct ps_waiter *w = ps_waitq_pop(&c->queue);
     if (w)
@@ -70,12 +95,16 @@ int psthread_cond_signal(psthread_cond_t *cond)
     ps_spin_unlock(&c->lock);
     if (w)
         ps_ready(w->thread, PS_BACK);
+    else if (timed)
+        ps_wake_on(&c->timed, 1);
     return 0;
 }
 
 int psthread_cond_broadcast(psthread_cond_t *cond)
 {
     struct cond *c = inside(cond);
+    if (ps_load_relaxed(&c->timed))
+        ps_wake_on(&c->timed, UINT_MAX);
     if (ps_load_relaxed(&c->waiting) == 0)
         return 0;
     ps_spin_lock(&c->lock);

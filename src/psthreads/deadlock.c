@@ -13,6 +13,8 @@
  * So nobody is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a signal that comes
  * later, which may call next to nothing of OpenMP; a debugger. Hence the report is a report: the vps go on to sleep as they would.
  *
+ * Where the process's initial thread has ended and no thread waits, nobody will ever do anything: then the process ends (ps_end_process).
+ *
  * If only 4 fails, somebody foreign may still come: nothing is said, and this vp looks again a few times, seldom (RETRIES), since a kernel
  * thread may just be ending. So a program that has foreign kernel threads for good gets no report; psrun dump shows what it waits for.
  *
@@ -30,6 +32,7 @@
 #include "debug_layout.h"
 #include "dump.h"
 #include "dump_request.h"
+#include "timer.h"
 #include "vp.h"
 
 #define RETRIES 4
@@ -82,21 +85,24 @@ int64_t deadlock_look(struct vp *vp, unsigned looks)
     if (!all_parked(&carried) || ps_load_relaxed(&said) || ps_load_seq(&ps_rt.stopping) || something_ready() ||
         !all_parked(&again) || again != carried || ps_load_seq(&ps_idle.parks) != parks)
         return -1;
-    unsigned kernel_threads = os_count_kernel_threads(),
-             ours = carried + rest_count() + progress_runs() + dump_request_runs();
+    bool main_ended = ps_main_ended();
+    unsigned kernel_threads = os_count_kernel_threads() - (main_ended && os_main_thread_gone()),
+             ours = carried + rest_count() + progress_runs() + dump_request_runs() + timer_poller_idles();
     if (kernel_threads != ours) {
         int64_t wait_ns = FIRST_RETRY_NS;
         for (unsigned i = 0; i < looks; i++)
             wait_ns *= 10;
         return kernel_threads > ours && looks < RETRIES ? wait_ns : -1;
     }
-    const struct dump_process here = dump_this_process();
     uint32_t no = 0;
     if (!ps_cas_acq_rel(&said, &no, 1))
         return -1;
+    const struct dump_process here = dump_this_process();
     unsigned waiting = dump_waiting(&here, count_line, NULL);
     if (waiting == 0) {
         ps_store_release(&said, 0);
+        if (main_ended)
+            ps_end_process();
         return -1;
     }
     ps_warn(

@@ -23,7 +23,7 @@ const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field 
     M(psthread, flags), M(psthread, state), M(psthread, level), M(psthread, team_id), M(psthread, uth), M(psthread, vp),
     M(psthread, local), M(psthread, fn), M(psthread, arg), M(psthread, parent), M(ps_member, team),
     M(ps_team, item), M(ps_team, n), M(ps_team, next), M(ps_team, parent), M(ps_team, left), M(ps_team, barrier),
-    M(uth, ctx), M(uth, running), M(uth, stack), M(uth, stack_bytes), M(uth, vp), M(uth, wait),
+    M(uth, ctx), M(uth, running), M(uth, stack), M(uth, stack_bytes), M(uth, vp), M(uth, wait), M(uth, name),
     M(uth_wait, thread), M(uth_wait, object), M(uth_wait, kind), M(uth_wait, turn), M(uth_chunk, next), M(uth_chunk, slot),
     {"uth_chunk.slots", UTH_CHUNK_SLOTS}, PS_DEBUG_SIZE(psthread), PS_DEBUG_SIZE(uth),
     {"mail.id_bits", PS_MAIL_ID_BITS}, {"mail.unit", PS_CACHE_LINE}, {"barrier.phase_shift", PS_BARRIER_PHASE_SHIFT},
@@ -32,6 +32,7 @@ const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field 
     {"wait.join", PS_WAIT_JOIN}, {"wait.children", PS_WAIT_CHILDREN}, {"wait.mutex", PS_WAIT_MUTEX},
     {"wait.cond", PS_WAIT_COND}, {"wait.barrier", PS_WAIT_BARRIER}, {"wait.workqueue", PS_WAIT_WORKQUEUE},
     {"wait.word", PS_WAIT_WORD}, {"wait.team_barrier", PS_WAIT_TEAM_BARRIER}, {"wait.team_end", PS_WAIT_TEAM_END},
+    {"wait.sem", PS_WAIT_SEM}, {"wait.rwlock", PS_WAIT_RWLOCK}, {"wait.fd", PS_WAIT_FD}, {"wait.time", PS_WAIT_TIME},
     CPU_SAVED_REGISTERS
     {"", 0},
 }};

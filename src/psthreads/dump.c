@@ -289,7 +289,14 @@ static void identity(uintptr_t thread, char *text, size_t bytes)
                  word(team + openmp("ort_team.n")), word(team + openmp("ort_team.level")),
                  root ? ", on a root's stack" : "");
     else
-        snprintf(text, bytes, root ? "root" : "level %u", (unsigned)read_number(thread + at("psthread.level"), 2));
+        snprintf(text, bytes, root ? "root" : "level %u", word(thread + at("psthread.level")));
+    uintptr_t uth = pointer(thread + at("psthread.uth"));
+    char name[32] = ""; /* uth.h */
+    if (uth && at("uth.name") && copy(uth + at("uth.name"), name, sizeof name) == 0 && name[0]) {
+        size_t used = strlen(text);
+        name[sizeof name - 1] = '\0';
+        snprintf(text + used, bytes - used, ", \"%s\"", name);
+    }
 }
 
 static const char *wait_name(uint32_t kind)
@@ -304,7 +311,11 @@ static const char *wait_name(uint32_t kind)
                  {"wait.workqueue", "work queue"},
                  {"wait.word", "OpenMP's word (lock, critical, ordered, task)"},
                  {"wait.team_barrier", "the barrier of team"},
-                 {"wait.team_end", "the members of team"}};
+                 {"wait.team_end", "the members of team"},
+                 {"wait.sem", "semaphore"},
+                 {"wait.rwlock", "read-write lock"},
+                 {"wait.fd", "file descriptor"},
+                 {"wait.time", "a moment, at"}};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         if (at(names[i].field) == kind)
             return names[i].name;

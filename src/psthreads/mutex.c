@@ -18,6 +18,9 @@
  *            again; then unlock gives the lock to the head without clearing LOCKED, so that nobody can barge, and
  *            clears HANDOFF.
  *
+ *   TIMED    somebody waits until a moment (timedlock), not in the queue but on the word's address (address_wait.c): so who is late leaves no
+ *            trace in the mutex. Set with LOCKED seen in the same step; cleared by the unlock that clears LOCKED, which wakes all of them.
+ *
  *   lock     free                 -> LOCKED
  *            taken                spins; then, under `lock`: LOCKED -> LOCKED|WAITERS, pushes itself (woken: to the
  *                                 front, WOKEN cleared), blocks. Woken: starts again, carrying WOKEN. Given the lock:
@@ -48,16 +51,20 @@
 #include "mutex.h"
 
 #include "active_wait.h"
+#include "address_wait.h"
 #include "check.h"
+#include "race.h"
 #include "spin.h"
 #include "waitq.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #define LOCKED 1u
 #define WAITERS 2u
 #define WOKEN 4u
 #define HANDOFF 8u
+#define TIMED 16u
 
 #define LOSSES_MAX 4
 
@@ -72,14 +79,23 @@ _Static_assert(alignof(struct mutex) <= alignof(psthread_mutex_t), "a mutex fits
 
 static struct mutex *inside(psthread_mutex_t *mutex) { return (struct mutex *)(void *)mutex; }
 
+/* own and disown also tell the program's thread sanitizer. */
 #if PS_CHECKED
 static bool owned(struct mutex *m) { return ps_load_relaxed(&m->owner) == ps_self(); }
-static void own(struct mutex *m) { ps_store_relaxed(&m->owner, ps_self()); }
-static void disown(struct mutex *m) { ps_store_relaxed(&m->owner, NULL); }
+static void own(struct mutex *m)
+{
+    ps_race_acquire(m);
+    ps_store_relaxed(&m->owner, ps_self());
+}
+static void disown(struct mutex *m)
+{
+    ps_store_relaxed(&m->owner, NULL);
+    ps_race_release(m);
+}
 #else
 static inline bool owned(struct mutex *m) { return ps_load_relaxed(&m->state) & LOCKED; }
-static inline void own(struct mutex *m) { (void)m; }
-static inline void disown(struct mutex *m) { (void)m; }
+static inline void own(struct mutex *m) { ps_race_acquire(m); }
+static inline void disown(struct mutex *m) { ps_race_release(m); }
 #endif
 
 /* Takes the lock if it becomes free within the time-out; `woken` is WOKEN if the caller carries that bit. */
@@ -149,9 +165,11 @@ static PS_NOINLINE void unlock_slow(struct mutex *m, uint32_t s)
 {
     while (!(s & HANDOFF)) {
         bool wake = (s & (WAITERS | WOKEN)) == WAITERS;
-        if (ps_cas_release(&m->state, &s, (s & ~LOCKED) | (wake ? WOKEN : 0))) {
+        if (ps_cas_release(&m->state, &s, (s & ~(LOCKED | TIMED)) | (wake ? WOKEN : 0))) {
             if (wake)
                 ps_ready(take_head(m, 0)->thread, PS_BACK);
+            if (s & TIMED)
+                ps_wake_on(&m->state, UINT_MAX);
             return;
         }
     }
@@ -190,6 +208,26 @@ int psthread_mutex_lock(psthread_mutex_t *mutex)
             return EDEADLK;
 #endif
         lock_slow(m);
+    }
+    own(m);
+    return 0;
+}
+
+int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns)
+{
+    struct mutex *m = inside(mutex);
+    bool in_time = true;
+#if PS_CHECKED
+    if (owned(m))
+        return EDEADLK;
+#endif
+    while (!try_for_a_while(m, 0)) {
+        uint32_t s = ps_load_relaxed(&m->state);
+        if (!in_time)
+            return ETIMEDOUT;
+        if (!(s & LOCKED) || !(s & TIMED || ps_cas_acquire(&m->state, &s, s | TIMED)))
+            continue;
+        in_time = ps_wait_on_until(&m->state, s | TIMED, PS_WAIT_MUTEX, deadline_ns);
     }
     own(m);
     return 0;

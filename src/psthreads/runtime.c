@@ -5,6 +5,7 @@
  * thread ends (a pthread key's destructor).
  *
  * start_lock guards init, finalize, and the making of slots; a pthread mutex, since any kernel thread may come. */
+#include "address_wait.h"
 #include "apart.h"
 #include "check.h"
 #include "debug_layout.h"
@@ -12,12 +13,14 @@
 #include "promote.h"
 #include "psthread.h"
 #include "steal.h"
+#include "timer.h"
 #include "vp.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,7 +35,7 @@ static struct vp
     *starter; /* the root that called psthread_init; NULL: started by the first other call, vp 0 is its root's */
 static unsigned group_size[OS_MAX_LEVELS], num_levels;
 static _Atomic uint32_t victims_prepared;
-static struct ps_settings settings = {.search_ns = UINT64_MAX};
+static struct ps_settings settings = {.search_ns = UINT64_MAX, .max_spares = PS_MAX_SPARES};
 
 void ps_configure(const struct ps_settings *wanted) { settings = *wanted; }
 
@@ -139,6 +142,8 @@ static unsigned measure_spin_limit(void)
 }
 
 static void root_ended(void *arg);
+static void end_last_root(struct vp *vp);
+static _Atomic uint32_t main_ended; /* the process's initial thread: see end_last_root */
 
 static enum uth_tls_mode tls_mode(void)
 {
@@ -174,6 +179,58 @@ uint64_t ps_recheck_tls(struct vp *vp)
     return now;
 }
 
+#define ORDERS_BYTES(n) ((size_t)(n) * (n) * sizeof(uint16_t))
+static uint16_t *victim_orders; /* of all vps, one behind the other; by the one who prepares them */
+
+bool ps_stack_size_sensible(size_t bytes)
+{
+    return bytes >= PSTHREAD_STACK_MIN && bytes <= ((size_t)1 << (sizeof(size_t) > 4 ? 36 : 30));
+}
+
+static int read_groups(const psthread_config_t *config, unsigned num_vps)
+{
+    unsigned levels = config ? config->num_levels : 0;
+    if (levels > OS_MAX_LEVELS || (levels && !config->group_size))
+        return EINVAL;
+    for (unsigned i = 0; i < levels; i++) {
+        unsigned size = config->group_size[i];
+        if (!size || size > num_vps || (i && size < config->group_size[i - 1]))
+            return EINVAL;
+        group_size[i] = size;
+    }
+    num_levels = levels;
+    return 0;
+}
+
+/* Bytes of a thread's stack. */
+static size_t stack_wanted(const psthread_config_t *config)
+{
+    size_t bytes = config && config->stack_size ? config->stack_size : settings.stack_bytes;
+    if (bytes)
+        return bytes;
+    if (os_env_size("PSTHREADS_STACKSIZE", 1024, &bytes, "256 KiB") && !ps_stack_size_sensible(bytes)) {
+        ps_warn("PSTHREADS_STACKSIZE is %zu bytes, which is not from %u to 64 GiB; using 256 KiB instead", bytes,
+                PSTHREAD_STACK_MIN);
+        bytes = 0;
+    }
+    return bytes ? bytes : DEFAULT_STACK_BYTES;
+}
+
+static void forget_vps(void)
+{
+    for (unsigned i = 0; i < PS_MAX_VPS; i++) {
+        struct vp *vp = ps_load_relaxed(&ps_rt.vp[i]);
+        if (!vp)
+            break;
+        ps_store_relaxed(&ps_rt.vp[i], NULL);
+        san_root_gone(vp, sizeof *vp);
+        os_unmap(vp, sizeof *vp);
+    }
+    if (victim_orders)
+        os_unmap(victim_orders, ORDERS_BYTES(ps_rt.num_vps));
+    victim_orders = NULL;
+}
+
 static int start_locked(const psthread_config_t *config)
 {
     unsigned long n = config && config->num_vps ? config->num_vps : settings.num_vps;
@@ -181,17 +238,12 @@ static int start_locked(const psthread_config_t *config)
         n = os_num_procs();
     if (n > PS_MAX_VPS / 2)
         return EINVAL;
-    size_t stack = config && config->stack_size ? config->stack_size : settings.stack_bytes;
-    if (!stack && !os_env_size("PSTHREADS_STACKSIZE", 1024, &stack, "256 KiB"))
-        stack = DEFAULT_STACK_BYTES;
-    if (config && config->num_levels > OS_MAX_LEVELS)
+    if (config && config->stack_size && !ps_stack_size_sensible(config->stack_size))
         return EINVAL;
-    num_levels = config ? config->num_levels : 0;
-    for (unsigned i = 0; i < num_levels; i++) {
-        group_size[i] = config->group_size[i];
-        if (!group_size[i] || (i && group_size[i] < group_size[i - 1]))
-            return EINVAL;
-    }
+    int err = read_groups(config, (unsigned)n);
+    if (err)
+        return err;
+    size_t stack = stack_wanted(config);
     uth_init(stack);
     memset(&ps_rt, 0, sizeof ps_rt);
     ps_rt.num_vps = (unsigned)n;
@@ -203,19 +255,27 @@ static int start_locked(const psthread_config_t *config)
     ps_rt.search_learns = settings.search_ns == UINT64_MAX;
     ps_rt.block_on_idle = settings.passive;
     ps_rt.keeps_crumbs = n > 1 && !settings.passive;
-    ps_rt.max_spares = config ? config->max_spares : settings.max_spares;
+    ps_rt.max_spares = !config || !config->max_spares             ? settings.max_spares
+                       : config->max_spares == PSTHREAD_NO_SPARES ? 0
+                                                                  : config->max_spares;
     progress_reset();
     ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;
     ps_store_relaxed(&ps_rt.tls, uth_tls_init(tls_mode(), ps_rt.verbose));
     ps_store_relaxed(&victims_prepared, 0);
     for (unsigned id = 0; id < n; id++)
-        if (!vp_new(id, false))
+        if (!vp_new(id, false)) {
+            forget_vps();
             return ENOMEM;
+        }
+    err = pthread_key_create(&root_key, root_ended);
+    if (err) {
+        forget_vps();
+        return err;
+    }
     ps_store_release(&ps_rt.num_slots, (uint32_t)n);
     rest_init();
-    int err = pthread_key_create(&root_key, root_ended);
-    if (err)
-        return err;
+    if (num_levels) /* the user's own order holds from the first steal; hwloc's is read by who has nothing else to do */
+        ps_prepare_victims();
     uth_overflow_install(ps_current_uth, settings.describe ? settings.describe : ps_describe_current,
                          settings.stack_variable ? settings.stack_variable : "PSTHREADS_STACKSIZE");
     dump_request_start();
@@ -246,6 +306,7 @@ static void after_fork_in_child(void)
 {
     uth_tls_after_fork();
     pthread_mutex_init(&start_lock, NULL);
+    ps_after_fork_in_child();
 }
 /* From the beginning: a fork that is under way when another kernel thread starts the library runs no handler that comes late. */
 __attribute__((constructor)) static void watch_forks(void)
@@ -283,9 +344,6 @@ unsigned psthread_num_vps(void)
 }
 
 /* --- visiting orders ---------------------------------------------------------------------------------------------------- */
-
-#define ORDERS_BYTES(n) ((size_t)(n) * (n) * sizeof(uint16_t))
-static uint16_t *victim_orders; /* of all vps, one behind the other; by the one who prepares them */
 
 bool ps_victims_prepared(void) { return ps_load_relaxed(&victims_prepared); }
 
@@ -447,11 +505,12 @@ struct vp *ps_vp_attach(void)
     return vp;
 }
 
-static void root_detach(struct vp *vp)
+/* wait: for the threads that it has made; else it is known that none of them runs. */
+static void root_detach(struct vp *vp, bool wait)
 {
     if (settings.root_exit && vp->root.local)
         settings.root_exit(vp->root.local);
-    ps_thread_end_root(&vp->root);
+    ps_thread_end_root(&vp->root, wait);
     uth_cache_drain(&vp->stacks);
     uth_release(&vp->native);
     uth_overflow_thread_fini();
@@ -465,8 +524,22 @@ static void root_detach(struct vp *vp)
 
 static void root_ended(void *arg)
 {
+    if (os_thread_id() == (int)getpid())
+        ps_store_seq(&main_ended, 1);
     if (ps_vp() == arg)
-        root_detach(arg);
+        end_last_root(arg);
+}
+
+int psthread_detach_self(void)
+{
+    struct vp *vp = ps_vp();
+    if (!vp)
+        return 0;
+    if (vp->current != &vp->root || vp == starter)
+        return EPERM;
+    root_detach(vp, true);
+    pthread_setspecific(root_key, NULL);
+    return 0;
 }
 
 /* --- stop --------------------------------------------------------------------------------------------------------------- */
@@ -487,6 +560,7 @@ static void stop_workers(void)
         forget_worker();
     }
     progress_stop();
+    timer_stop();
     while (ps_load_acquire(&ps_progress.spares)) /* they find nothing and leave */
         os_yield();
 }
@@ -532,15 +606,38 @@ void ps_quiesce(void)
     uth_cache_trim(&vp->stacks, 0);
 }
 
+static uint64_t sum(size_t counter)
+{
+    uint64_t n = 0;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned i = 0; i < slots; i++)
+        n += ps_load_acquire((_Atomic uint64_t *)(void *)((char *)ps_vp_at(i) + counter));
+    return n;
+}
+
 static bool all_ended(void)
 {
-    uint64_t ended = 0, submitted = 0;
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned i = 0; i < slots; i++) /* ended first: a thread may submit another before it ends, never after */
-        ended += ps_load_acquire(&ps_vp_at(i)->ended);
-    for (unsigned i = 0; i < slots; i++)
-        submitted += ps_load_acquire(&ps_vp_at(i)->submitted);
-    return ended == submitted;
+    uint64_t ended =
+        sum(offsetof(struct vp, ended)); /* first: a thread may submit another before it ends, never after */
+    return ended == sum(offsetof(struct vp, submitted));
+}
+
+#define FIRST_PAUSE_NS INT64_C(20000)
+#define LONGEST_PAUSE_NS INT64_C(1000000)
+
+/* The caller, a root, lets others run until every thread that was submitted has ended. */
+static void wait_for_all(struct vp *vp)
+{
+    if (sum(offsetof(struct vp, made)) == sum(offsetof(struct vp, submitted)))
+        psthread_waitall(); /* nobody is left who was not submitted: it blocks properly */
+    for (int64_t pause_ns = FIRST_PAUSE_NS; !all_ended();) { /* threads whose parents did not wait for them */
+        if (ps_yield()) {
+            pause_ns = FIRST_PAUSE_NS;
+            continue;
+        }
+        os_park(&vp->wake_word, 0, pause_ns);
+        pause_ns = pause_ns < LONGEST_PAUSE_NS ? pause_ns * 2 : pause_ns;
+    }
 }
 
 int psthread_finalize(void)
@@ -550,46 +647,126 @@ int psthread_finalize(void)
     struct vp *vp = ps_vp_attach(); /* the library may have been started by a call that needs no thread */
     if ((starter ? vp != starter : vp->id != 0) || vp->current != &vp->root)
         return EPERM;
-    psthread_waitall();
-    while (!all_ended()) /* threads whose parents did not wait for them */
-        if (!ps_yield())
-            os_yield();
+    wait_for_all(vp);
     while (ps_load_acquire(&ps_progress.spares) || ps_alone_count() > 0) /* nothing is left for them */
         os_yield();
-    for (unsigned i = 0; i < ps_load_acquire(&ps_rt.num_slots); i++) {
-        struct vp *other = ps_vp_at(i);
-        if (other != vp && vp_is_roots(other) && ps_load_acquire(&other->attached))
-            return EBUSY;
-    }
+    if (other_roots(vp))
+        return EBUSY;
     stop_workers();
     pthread_mutex_lock(&start_lock);
-    root_detach(vp);
+    root_detach(vp, false);
     pthread_setspecific(root_key, NULL);
     pthread_key_delete(root_key);
     ps_descriptors_release_all();
-    unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
-    for (unsigned i = 0; i < slots; i++) {
-        struct vp *slot = ps_vp_at(i);
-        ps_store_relaxed(&ps_rt.vp[i], NULL);
-        san_root_gone(slot, sizeof *slot);
-        os_unmap(slot, sizeof *slot);
-    }
-    if (victim_orders)
-        os_unmap(victim_orders, ORDERS_BYTES(ps_rt.num_vps));
-    victim_orders = NULL;
+    forget_vps();
     starter = NULL;
     ps_store_release(&started, 0);
     pthread_mutex_unlock(&start_lock);
     return 0;
 }
 
+/* --- the process's end --------------------------------------------------------------------------------------------------- */
+
+/* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX has it: the C library sees to that where kernel
+ * threads end. The library's own do not: they sleep. So the last root that ends once the initial thread has (or that is the initial thread
+ * itself) waits for all threads, and stops the library's kernel threads; they start again where somebody still calls.
+ *
+ * main_ended is set by a destructor of the initial thread's; it and `attached` are seq_cst: of the initial thread and of who else ends as a root
+ * one sees that it is the last. In a child forked by a thread that is not a root there is no root at all: the vp that finds nothing to do, and
+ * that nobody could ever wake (deadlock.c), ends the process. */
+static pthread_key_t main_key;
+
+bool ps_main_ended(void) { return ps_load_seq(&main_ended); }
+
+/* The caller carries no vp. */
+static void stop_kernel_threads(void)
+{
+    pthread_mutex_lock(&start_lock);
+    ps_store_seq(&ps_rt.quiescing, 1);
+    bool last = ps_load_acquire(&started) && !other_roots(NULL);
+    if (last) {
+        stop_workers();
+        restart_workers();
+    }
+    ps_store_seq(&ps_rt.quiescing, 0);
+    pthread_mutex_unlock(&start_lock);
+    unsigned ours = 1 + dump_request_runs();
+    if (last && ours > 1 && os_count_kernel_threads() - os_main_thread_gone() == ours)
+        ps_end_process();
+}
+
+static void end_last_root(struct vp *vp)
+{
+    bool last = ps_load_seq(&main_ended) && !other_roots(vp);
+    if (last)
+        wait_for_all(vp);
+    root_detach(vp, true);
+    if (ps_load_seq(&main_ended))
+        stop_kernel_threads();
+}
+
+static void *exit_now(void *arg)
+{
+    (void)arg;
+    exit(0);
+}
+
+void ps_end_process(void)
+{
+    os_thread t;
+    if (os_thread_start(&t, exit_now, NULL, 0, false) !=
+        0) /* one that carries nothing: handlers may call what they like */
+        exit_now(NULL);
+    os_thread_detach(t);
+}
+
+/* As a root it comes back in root_ended. */
+static void main_thread_ended(void *arg)
+{
+    (void)arg;
+    ps_store_seq(&main_ended, 1);
+    if (!ps_vp() && ps_load_acquire(&started) && !other_roots(NULL))
+        end_last_root(ps_vp_attach());
+}
+
+__attribute__((constructor)) static void watch_main(void)
+{
+    if (pthread_key_create(&main_key, main_thread_ended) == 0 && os_thread_id() == (int)getpid())
+        pthread_setspecific(main_key, &main_key);
+}
+
 /* --- fork -------------------------------------------------------------------------------------------------------------- */
+
+/* The thread that forked is alone: those that it has made, and who waits for it, are not in this process. */
+static void lonely(struct psthread *t)
+{
+    static struct psthread nobody = {.flags = PS_T_ROOT};
+    t->created = 0;
+    ps_store_relaxed(&t->children, 0);
+    if (t->flags & (PS_T_ROOT | PS_T_MEMBER))
+        return;
+    t->parent = &nobody; /* its `children` never comes to 0 */
+    ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
+}
+
+/* Nor is anybody else who waited: for who counts those that wait. */
+static void forget_who_waits(const struct uth *but)
+{
+    for (struct uth_chunk *c = &uth_registry; c != NULL; c = ps_load_acquire(&c->next))
+        for (unsigned i = 0; i < UTH_CHUNK_SLOTS; i++) {
+            struct uth *u = ps_load_relaxed(&c->slot[i]);
+            if (u != NULL && u != but)
+                u->wait.thread = NULL;
+        }
+}
 
 void ps_after_fork_in_child(void)
 {
-    if (!ps_load_relaxed(&started))
+    static _Atomic int done_in;
+    if (!ps_load_relaxed(&started) || ps_xchg_acq_rel(&done_in, (int)getpid()) == (int)getpid())
         return;
     struct vp *self = ps_vp();
+    struct psthread *current = self ? self->current : NULL;
     unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
@@ -601,11 +778,16 @@ void ps_after_fork_in_child(void)
         ps_store_relaxed(&vp->pinned, NULL);
         ps_store_relaxed(&vp->wake_word, 0);
         ps_store_relaxed(&vp->started, PS_WORKER_NONE);
+        ps_store_relaxed(&vp->made, 0);
+        ps_store_relaxed(&vp->submitted, 0);
+        ps_store_relaxed(&vp->ended, 0);
+        vp->native.wait.thread = NULL;
         if (vp == self)
             continue;
         /* What its kernel thread was in the middle of is unknown: its caches are left alone for good. */
         uth_cache_init(&vp->stacks);
         vp->free_threads = NULL;
+        vp->num_free = 0;
         vp->slab_left = 0;
         vp->searching = false;
         vp->is_spare = false;
@@ -613,10 +795,20 @@ void ps_after_fork_in_child(void)
         vp->slot = NULL;
         vp->handoff = (struct ps_work){0};
         ps_store_relaxed(&vp->attached, 0);
-        ps_store_relaxed(&vp->submitted, 0);
-        ps_store_relaxed(&vp->ended, 0);
         ps_store_relaxed(&vp->mail, vp->is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
     }
+    if (current && !(current->flags & (PS_T_ROOT | PS_T_MEMBER))) {
+        vp_count_made(self);
+        vp_count_submitted(self);
+    }
+    if (current)
+        lonely(current);
+    forget_who_waits(self ? self->uth : NULL);
+    starter = current && current->flags & PS_T_ROOT ? self : NULL;
+    ps_store_relaxed(&main_ended, current && !(current->flags & PS_T_ROOT));
+    ps_descriptors_after_fork_in_child();
+    ps_wait_on_after_fork();
+    timer_after_fork_in_child();
     ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
     ps_store_relaxed(&ps_rt.quiescing, 0);
     ps_store_relaxed(&ps_rt.stopping, 0);

@@ -2,6 +2,10 @@
  *
  * Everything that waits (join, waitall, barrier, mutex, cond, monitor, work-queue, once, ee_wait ...) is built on
  * ps_block/ps_ready and nothing else. */
+/* This header has the name of one of the system's, which <pthread.h> includes: who finds this one gets that too. Outside of the guard: the next
+ * one of this name may be this file again, found another way. */
+#include_next <sched.h>
+
 #ifndef PS_SCHED_H
 #define PS_SCHED_H
 
@@ -40,6 +44,10 @@ enum ps_wait {
     PS_WAIT_WORD,         /* ps_wait_on: whatever the OpenMP core waits for but the two below */
     PS_WAIT_TEAM_BARRIER, /* ps_team */
     PS_WAIT_TEAM_END,     /* ps_team: the parent at the end of the region */
+    PS_WAIT_SEM,          /* psthread_sem_t */
+    PS_WAIT_RWLOCK,       /* psthread_rwlock_t */
+    PS_WAIT_FD,           /* a file descriptor; its number */
+    PS_WAIT_TIME,         /* a moment: psthread_sleep */
 };
 
 /* The running thread (it must be the caller) waits for `object`. Aborts with one line in a no-stack thread. */

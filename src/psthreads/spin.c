@@ -8,6 +8,7 @@
  * 2. */
 #include "spin.h"
 #include "psthread.h"
+#include "race.h"
 
 #include <errno.h>
 
@@ -24,13 +25,21 @@ int psthread_spin_init(psthread_spin_t *lock)
 int psthread_spin_lock(psthread_spin_t *lock)
 {
     ps_spin_lock(inside(lock));
+    ps_race_acquire(lock);
     return 0;
 }
 
-int psthread_spin_trylock(psthread_spin_t *lock) { return ps_spin_try_lock(inside(lock)) ? 0 : EBUSY; }
+int psthread_spin_trylock(psthread_spin_t *lock)
+{
+    if (!ps_spin_try_lock(inside(lock)))
+        return EBUSY;
+    ps_race_acquire(lock);
+    return 0;
+}
 
 int psthread_spin_unlock(psthread_spin_t *lock)
 {
+    ps_race_release(lock);
     ps_spin_unlock(inside(lock));
     return 0;
 }

@@ -1,11 +1,13 @@
 /* Threads: making, submitting, ending, waiting for them (the public API's first half).
  *
  * Descriptors are carved from slabs by the vp that makes the thread and recycled through the list of the vp that reaps it
- * (psthreads-2009 section 2.3); they are given back to the system by psthread_finalize only.
+ * (psthreads-2009 section 2.3). One vp may make what another one reaps: so a list that has grown to two batches gives one to a shared
+ * store, and a vp that has none left takes one from there before it carves. Memory goes back to the system by psthread_finalize only.
  *
  * Life of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. Who frees it:
- *   detached: the thread itself at its end;  joinable: who joins it while it runs; else it becomes a zombie of its parent and is freed by the
- *   parent's waitall, by the parent's later creations (once it is joined), or when the parent and all its children have ended;
+ *   detached: the thread itself at its end;  never submitted: psthread_discard;  joinable: who joins it while it runs; else it becomes a
+ *   zombie of its parent and is freed by the parent's waitall, or by the parent's later creations once it is joined. When the parent and all
+ *   its children have ended, zombies that nobody has joined become orphans: in no list, freed by who joins or detaches them;
  *   create_ex: the user (psthread_free).
  *
  * Counting children. The parent keeps `created` to itself; a child that ends subtracts 1 from `children`; waitall adds
@@ -14,14 +16,21 @@
  * created + PS_CHILDREN_HELD and takes the hold back when its descriptor is to be freed: whoever brings the sum to 0 frees it.
  *
  * join word: OPEN -> ENDED by the thread's end (acq_rel exchange; pairs with the joiner's acquire), OPEN -> joiner -> ENDED,
- * ENDED -> JOINED, OPEN -> DETACHED. */
+ * ENDED -> JOINED, OPEN -> DETACHED; ENDED -> ORPHANED by who frees the parent, ORPHANED -> JOINED. Every step out of ENDED is a
+ * compare-and-swap: of a joiner and of who frees the parent, one comes first, and the other one sees what is left for it to do. */
+#include "address_wait.h"
 #include "check.h"
+#include "exit.h"
 #include "key.h"
 #include "psthread.h"
+#include "race.h"
+#include "timer.h"
 #include "vp.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 /* --- descriptors ---------------------------------------------------------------------------------------------------- */
 
@@ -32,14 +41,47 @@ struct slab { /* at the head of each slab */
 };
 static _Atomic(struct slab *) slabs;
 
-static struct psthread *descriptor_new(struct vp *vp)
+/* Batches of free descriptors on their way from vps that reap to vps that make. The first of a batch holds the rest by next_free, and the next
+ * batch by arg. Taken once for BATCH descriptors at most. */
+#define BATCH 64
+static struct {
+    struct ps_spin lock;
+    _Atomic(struct psthread *) first; /* written under the lock; a look without it is a hint */
+} store;
+
+static PS_NOINLINE void store_put(struct vp *vp)
 {
-    struct psthread *t = vp->free_threads;
-    if (PS_LIKELY(t != NULL)) {
-        vp->free_threads = t->next_free;
-        vp->num_free--;
-        return t;
-    }
+    struct psthread *first = vp->free_threads, *last = first;
+    for (unsigned i = 1; i < BATCH; i++)
+        last = last->next_free;
+    vp->free_threads = last->next_free;
+    vp->num_free -= BATCH;
+    last->next_free = NULL;
+    ps_spin_lock(&store.lock);
+    first->arg = ps_load_relaxed(&store.first);
+    ps_store_relaxed(&store.first, first);
+    ps_spin_unlock(&store.lock);
+}
+
+static bool store_take(struct vp *vp)
+{
+    if (!ps_load_relaxed(&store.first))
+        return false;
+    ps_spin_lock(&store.lock);
+    struct psthread *first = ps_load_relaxed(&store.first);
+    if (first)
+        ps_store_relaxed(&store.first, first->arg);
+    ps_spin_unlock(&store.lock);
+    if (!first)
+        return false;
+    vp->free_threads = first;
+    vp->num_free = BATCH;
+    return true;
+}
+
+static PS_NOINLINE struct psthread *descriptor_carve(struct vp *vp)
+{
+    struct psthread *t;
     if (vp->slab_left < sizeof *t) {
         struct slab *slab = os_map(SLAB_BYTES);
         if (!slab)
@@ -56,17 +98,32 @@ static struct psthread *descriptor_new(struct vp *vp)
     return t;
 }
 
+static struct psthread *descriptor_new(struct vp *vp)
+{
+    struct psthread *t = vp->free_threads;
+    if (PS_UNLIKELY(!t)) {
+        if (!store_take(vp))
+            return descriptor_carve(vp);
+        t = vp->free_threads;
+    }
+    vp->free_threads = t->next_free;
+    vp->num_free--;
+    return t;
+}
+
 static void descriptor_put(struct vp *vp, struct psthread *t)
 {
     ps_store_relaxed(&t->state, PS_FREE);
     t->next_free = vp->free_threads;
     vp->free_threads = t;
-    vp->num_free++;
+    if (PS_UNLIKELY(++vp->num_free >= 2 * BATCH))
+        store_put(vp);
 }
 
 void ps_descriptors_release_all(void)
 {
     struct slab *slab = ps_xchg_acq_rel(&slabs, NULL);
+    ps_store_relaxed(&store.first, NULL);
     while (slab) {
         struct slab *next = slab->next;
         os_unmap(slab, SLAB_BYTES);
@@ -74,8 +131,22 @@ void ps_descriptors_release_all(void)
     }
 }
 
-/* t has ended and nobody will ask for it: frees it now, or leaves that to its last child. Its zombies go with it, and theirs, in any depth: so
- * they stand in a list, not on the stack. */
+/* The forked child: who held the lock, if somebody did, is not there any more; what the store had is lost rather than trusted. */
+void ps_descriptors_after_fork_in_child(void)
+{
+    ps_spin_init(&store.lock);
+    ps_store_relaxed(&store.first, NULL);
+}
+
+/* z, a zombie whose parent is about to be freed: free if it was joined, else left to who will join it. */
+static bool zombie_is_done_with(struct psthread *z)
+{
+    uintptr_t ended = PS_JOIN_ENDED;
+    return !ps_cas_acq_rel(&z->join, &ended, PS_JOIN_ORPHANED);
+}
+
+/* t has ended and nobody will ask for it: frees it now, or leaves that to its last child. Its zombies that were joined go with it, and theirs, in
+ * any depth: so they stand in a list, not on the stack. */
 static void descriptor_give_up(struct vp *vp, struct psthread *t)
 {
     t->next_zombie = NULL;
@@ -90,6 +161,8 @@ static void descriptor_give_up(struct vp *vp, struct psthread *t)
         struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL), *next;
         for (; z; z = next) {
             next = z->next_zombie;
+            if (!zombie_is_done_with(z))
+                continue;
             z->next_zombie = todo;
             todo = z;
         }
@@ -98,50 +171,55 @@ static void descriptor_give_up(struct vp *vp, struct psthread *t)
     }
 }
 
-/* Frees the zombies of t: all, or only those that were joined (the others stay). */
-static void sweep_zombies(struct vp *vp, struct psthread *t, bool all)
+/* Zombies are swept after as many creations as the last sweep left of them, and this many more: at most one look for each creation. Who joins a
+ * zombie need not tell the parent, which may be gone by then. */
+#define SWEEP_EACH 256
+
+/* What becomes of the zombies that nobody has joined: they stay zombies, are freed, or become orphans. */
+enum unjoined { KEEP, FREE, ORPHAN };
+
+/* Frees the zombies of t that were joined, and those that were not as told. */
+static void sweep_zombies(struct vp *vp, struct psthread *t, enum unjoined unjoined)
 {
-    t->kept_zombies = 0;
-    ps_store_relaxed(&t->joined_zombies, 0);
+    uint32_t kept = 0;
     struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL);
     while (z) {
         struct psthread *next = z->next_zombie;
-        if (all || ps_load_acquire(&z->join) == PS_JOIN_JOINED) {
+        if (unjoined == FREE || ps_load_acquire(&z->join) == PS_JOIN_JOINED ||
+            (unjoined == ORPHAN && zombie_is_done_with(z))) {
             descriptor_give_up(vp, z);
-        } else {
-            t->kept_zombies++;
+        } else if (unjoined == KEEP) {
+            kept++;
             z->next_zombie = ps_load_relaxed(&t->zombies);
             while (!ps_cas_release(&t->zombies, &z->next_zombie, z))
                 continue;
         }
         z = next;
     }
+    t->sweep_in = kept + SWEEP_EACH;
 }
 
 /* --- creation ------------------------------------------------------------------------------------------------------- */
-
-/* Zombies that were joined are swept when they are as many as those that the sweep will walk over in vain, and some more. */
-#define SWEEP_MIN 256
 
 static int check_attr(const psthread_attr_t *attr)
 {
     if (attr && (attr->flags & ~(PSTHREAD_ATTR_DETACHED | PSTHREAD_ATTR_NOSTACK)))
         return EINVAL;
-    return attr && attr->stack_size > UINT32_MAX ? EINVAL : 0;
+    return attr && attr->stack_size && !ps_stack_size_sensible(attr->stack_size) ? EINVAL : 0;
 }
 
 static void thread_make(struct psthread *t, struct psthread *parent, const psthread_attr_t *attr, void *(*fn)(void *),
                         void *arg, unsigned flags)
 {
     uintptr_t join = PS_JOIN_OPEN;
-    t->stack_size = 0;
+    t->local = NULL;
     if (attr) {
         if (attr->flags & PSTHREAD_ATTR_DETACHED)
             flags |= PS_T_DETACHED, join = PS_JOIN_DETACHED;
         if (attr->flags & PSTHREAD_ATTR_NOSTACK)
             flags |= PS_T_NOSTACK;
         else if (attr->stack_size)
-            flags |= PS_T_SIZED, t->stack_size = (uint32_t)attr->stack_size;
+            flags |= PS_T_SIZED, t->stack_size = attr->stack_size;
     }
     if (parent->flags & PS_T_ROOT)
         flags |= PS_T_OUTER;
@@ -149,9 +227,8 @@ static void thread_make(struct psthread *t, struct psthread *parent, const psthr
     t->item.kind = PS_KIND_THREAD;
     t->item.bound = 0;
     t->flags = (uint8_t)flags;
-    t->level = (uint16_t)(parent->level + 1);
+    t->level = parent->level + 1;
     t->uth = NULL;
-    t->local = NULL;
     t->fn = fn;
     t->arg = arg;
     t->parent = parent;
@@ -159,8 +236,7 @@ static void thread_make(struct psthread *t, struct psthread *parent, const psthr
     t->keys = NULL;
     ps_store_relaxed(&t->children, 0);
     ps_store_relaxed(&t->zombies, NULL);
-    ps_store_relaxed(&t->joined_zombies, 0);
-    t->kept_zombies = 0;
+    t->sweep_in = SWEEP_EACH;
     ps_store_relaxed(&t->join, join);
     ps_store_relaxed(&t->state, PS_MADE);
     parent->created++;
@@ -173,13 +249,14 @@ int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)
         return err ? err : EINVAL;
     struct vp *vp = ps_vp_attach();
     struct psthread *parent = vp->current;
-    if (PS_UNLIKELY(ps_load_relaxed(&parent->joined_zombies) > parent->kept_zombies + SWEEP_MIN))
-        sweep_zombies(vp, parent, false);
+    if (PS_UNLIKELY(parent->sweep_in-- == 0))
+        sweep_zombies(vp, parent, KEEP);
     struct psthread *t = descriptor_new(vp);
     if (PS_UNLIKELY(!t))
         return ENOMEM;
     thread_make(t, parent, attr, fn, arg, 0);
     t->vp = vp;
+    vp_count_made(vp);
     *thread = t;
     return 0;
 }
@@ -204,8 +281,22 @@ int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*
     }
     thread_make(t, vp->current, attr, fn, arg, PS_T_REUSED);
     t->vp = vp;
+    vp_count_made(vp);
     *thread = t;
     return 0;
+}
+
+static void child_ended(struct vp *vp, struct psthread *p);
+
+/* A thread that was made and will not be submitted: as if it had ended. */
+static void never_begins(struct vp *vp, struct psthread *t)
+{
+    struct psthread *parent = t->parent;
+    ps_store_relaxed(&vp->made, ps_load_relaxed(&vp->made) - 1);
+    if (parent == vp->current && parent->created)
+        parent->created--;
+    else
+        child_ended(vp, parent);
 }
 
 int psthread_free(psthread_t thread)
@@ -214,11 +305,25 @@ int psthread_free(psthread_t thread)
         return EINVAL;
     enum ps_state state = ps_load_acquire(&thread->state);
     struct vp *vp = ps_vp_attach();
-    if (state == PS_MADE && thread->parent == vp->current)
-        thread->parent->created--; /* it will never end */
+    if (state == PS_MADE)
+        never_begins(vp, thread);
     else if (state != PS_ENDED)
         return EBUSY;
     descriptor_put(vp, thread);
+    return 0;
+}
+
+int psthread_discard(psthread_t t)
+{
+    if (!t || ps_load_relaxed(&t->state) == PS_FREE)
+        return ESRCH;
+    if (t->flags & (PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT))
+        return EINVAL;
+    if (ps_load_relaxed(&t->state) != PS_MADE)
+        return EBUSY;
+    struct vp *vp = ps_vp_attach();
+    never_begins(vp, t);
+    descriptor_put(vp, t);
     return 0;
 }
 
@@ -239,6 +344,7 @@ int psthread_enqueue_at(psthread_t t, int where, int end)
     } else if (where != PSTHREAD_VP_GLOBAL) {
         return EINVAL;
     }
+    ps_race_release(t);
     ps_store_relaxed(&t->state, PS_READY);
     t->vp = target;
     vp_count_submitted(vp);
@@ -261,7 +367,7 @@ int psthread_enqueue(psthread_t thread, int vp)
 /* Blocks until every child of self has ended; their zombies stay. */
 static void wait_children(struct psthread *self)
 {
-    int64_t created = self->created;
+    int64_t created = (int64_t)self->created;
     self->created = 0;
     if (ps_add_acq_rel(&self->children, created) + created != 0)
         ps_block(self, PS_WAIT_CHILDREN, self);
@@ -301,6 +407,8 @@ struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result)
             wait_children(t);
             vp = ps_vp();
         }
+        if (ps_load_relaxed(&t->zombies))
+            sweep_zombies(vp, t, ORPHAN);
         t->arg = result;
         ps_store_release(&t->state, PS_ENDED);
         child_ended(vp, parent);
@@ -340,7 +448,7 @@ void ps_thread_end_member(struct psthread *t)
     vp->current = t;
     wait_children(t);
     vp = ps_vp();
-    sweep_zombies(vp, t, true);
+    sweep_zombies(vp, t, ORPHAN);
     if (t->keys)
         ps_keys_run_destructors(&t->keys);
     vp = ps_vp();
@@ -349,20 +457,37 @@ void ps_thread_end_member(struct psthread *t)
     vp->current = caller;
 }
 
-void psthread_exit(void *result)
+struct ps_exits *ps_exits(void)
+{
+    _Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
+    return (struct ps_exits *)(void *)ps_vp_attach()->uth->room;
+}
+
+/* Nothing of the thread's functions is left on its stack. */
+static void end_on_this_stack(void *result)
 {
     struct vp *vp = ps_vp();
-    struct psthread *t = vp ? vp->current : NULL;
-    if (!t || t->flags & PS_T_ROOT)
-        pthread_exit(result);
-    PS_CHECK(!(t->flags & (PS_T_CALLED | PS_T_MEMBER)),
-             "psthread_exit in a thread that runs as a call on another's stack");
+    struct psthread *t = vp->current;
     vp = ps_thread_end_keys(vp, t);
+    ps_race_release(t);
+    ps_race_release(t->parent);
     if (ps_tls_on())
         vp = vp_end_tls(vp);
     vp = ps_thread_end(vp, t, result);
     vp->current = NULL;
     vp_abandon(vp);
+}
+
+void psthread_exit(void *result)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *t = vp ? vp->current : NULL;
+    bool foreign = !t || t->flags & PS_T_ROOT;
+    if (foreign && !(t && ps_exits()->innermost))
+        pthread_exit(result);
+    PS_CHECK(ps_exits()->innermost || !(t->flags & (PS_T_CALLED | PS_T_MEMBER)),
+             "psthread_exit in a thread that runs as a call on another's stack");
+    ps_exit_leave(result, end_on_this_stack);
 }
 
 /* --- waiting for threads --------------------------------------------------------------------------------------------- */
@@ -371,60 +496,112 @@ int psthread_waitall(void)
 {
     struct psthread *self = ps_self();
     wait_children(self);
+    ps_race_acquire(self);
     if (ps_load_relaxed(&self->zombies))
-        sweep_zombies(ps_vp(), self, true);
+        sweep_zombies(ps_vp(), self, FREE);
     return 0;
 }
 
-int psthread_join(psthread_t t, void **result)
+/* The answer about a thread that cannot be waited for by the caller: `seen` is what its join word was. */
+static int join_ended(struct psthread *t, uintptr_t seen, void **result)
 {
-    struct psthread *self = ps_self();
-    if (!t)
+    while (seen == PS_JOIN_ENDED || seen == PS_JOIN_ORPHANED) {
+        void *value = t->arg;
+        bool orphan = seen == PS_JOIN_ORPHANED;
+        if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED))
+            continue;
+        ps_race_acquire(t);
+        if (orphan) /* else its parent frees it, which has it in its list */
+            descriptor_give_up(ps_vp_attach(), t);
+        if (result)
+            *result = value;
+        return 0;
+    }
+    return seen == PS_JOIN_JOINED ? ESRCH : EINVAL;
+}
+
+/* 0: t may be joined by self, as far as can be seen. */
+static int check_joinable(const struct psthread *t, const struct psthread *self)
+{
+    if (!t || ps_load_relaxed(&t->state) == PS_FREE)
         return ESRCH;
     if (t == self)
         return EDEADLK;
-    enum ps_state state = ps_load_relaxed(&t->state);
-    if (state == PS_FREE)
-        return ESRCH;
-    if (t->flags & (PS_T_DETACHED | PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT))
-        return EINVAL;
+    return t->flags & (PS_T_DETACHED | PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT) ? EINVAL : 0;
+}
+
+/* The deadline of who joins has come: it waits no longer, unless the thread has just ended. */
+static bool take_joiner(struct ps_timer *timer)
+{
+    struct psthread *t = timer->arg;
+    uintptr_t joiner = (uintptr_t)timer->thread;
+    return ps_cas_acq_rel(&t->join, &joiner, PS_JOIN_OPEN);
+}
+
+int psthread_tryjoin(psthread_t t, void **result)
+{
+    int err = check_joinable(t, ps_self());
+    if (err)
+        return err;
+    uintptr_t seen = ps_load_acquire(&t->join);
+    return seen == PS_JOIN_OPEN ? EBUSY : join_ended(t, seen, result);
+}
+
+int psthread_join(psthread_t t, void **result) { return psthread_timedjoin(t, result, PS_NEVER); }
+
+int psthread_timedjoin(psthread_t t, void **result, uint64_t deadline_ns)
+{
+    struct psthread *self = ps_self();
+    int err = check_joinable(t, self);
+    if (err)
+        return err;
     uintptr_t seen = PS_JOIN_OPEN;
-    if (ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self)) {
-        ps_block(self, PS_WAIT_JOIN, t);
-        if (result)
-            *result = t->arg;
-        ps_store_relaxed(&t->join, PS_JOIN_JOINED);
-        descriptor_give_up(ps_vp(), t);
-        return 0;
-    }
-    if (seen == PS_JOIN_JOINED)
-        return ESRCH;
-    if (seen != PS_JOIN_ENDED)
-        return EINVAL;
-    void *value = t->arg;
-    ps_add_relaxed(&t->parent->joined_zombies, 1);        /* first: the parent may sweep as soon as it reads JOINED */
-    if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED)) /* it is a zombie: its parent frees it */
-        return ESRCH;
+    if (!ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self))
+        return join_ended(t, seen, result);
+    struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_joiner, .arg = t, .thread = self};
+    if (ps_block_until(self, PS_WAIT_JOIN, t, &timer))
+        return ETIMEDOUT;
+    ps_race_acquire(t);
     if (result)
-        *result = value;
+        *result = t->arg;
+    ps_store_relaxed(&t->join, PS_JOIN_JOINED);
+    descriptor_give_up(ps_vp(), t);
     return 0;
 }
 
 int psthread_detach(psthread_t t)
 {
-    if (!t || ps_load_relaxed(&t->state) == PS_FREE)
-        return ESRCH;
-    if (t->flags & (PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT))
-        return EINVAL;
+    int err = check_joinable(t, NULL);
+    if (err)
+        return err;
     uintptr_t seen = PS_JOIN_OPEN;
-    if (ps_cas_acq_rel(&t->join, &seen, PS_JOIN_DETACHED))
-        return 0;
-    if (seen == PS_JOIN_ENDED) {
-        ps_add_relaxed(&t->parent->joined_zombies, 1); /* as in psthread_join */
-        if (ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED))
-            return 0;
-    }
-    return seen == PS_JOIN_JOINED ? ESRCH : EINVAL;
+    return ps_cas_acq_rel(&t->join, &seen, PS_JOIN_DETACHED) ? 0 : join_ended(t, seen, NULL);
+}
+
+uint64_t psthread_now(void) { return os_now_ns(); }
+
+int psthread_sleep(uint64_t deadline_ns)
+{
+    _Atomic uint32_t nobody_wakes = 0;
+    while (os_now_ns() < deadline_ns)
+        ps_wait_on_until(&nobody_wakes, 0, PS_WAIT_TIME, deadline_ns);
+    return 0;
+}
+
+int psthread_setname(const char *name)
+{
+    char *to = ps_self()->uth->name;
+    snprintf(to, PSTHREAD_NAME_MAX + 1, "%s", name ? name : "");
+    return name && strlen(name) > PSTHREAD_NAME_MAX ? ERANGE : 0;
+}
+
+int psthread_getname(char *name, size_t bytes)
+{
+    const char *from = ps_self()->uth->name;
+    if (bytes <= strlen(from))
+        return ERANGE;
+    strcpy(name, from);
+    return 0;
 }
 
 psthread_t psthread_self(void) { return ps_self(); }
@@ -432,10 +609,11 @@ unsigned psthread_level(void) { return ps_self()->level; }
 void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
 unsigned psthread_vp_self(void) { return ps_vp_attach()->id; }
 
-void ps_thread_end_root(struct psthread *t)
+void ps_thread_end_root(struct psthread *t, bool wait)
 {
     if (t->keys)
         ps_keys_run_destructors(&t->keys);
-    wait_children(t);
-    sweep_zombies(ps_vp(), t, true);
+    if (wait)
+        wait_children(t);
+    sweep_zombies(ps_vp(), t, ORPHAN);
 }

@@ -57,9 +57,10 @@ enum ps_state {
 #define PS_JOIN_ENDED ((uintptr_t)1)    /* has ended; result is valid */
 #define PS_JOIN_DETACHED ((uintptr_t)2) /* nobody may join */
 #define PS_JOIN_JOINED ((uintptr_t)3)   /* result was taken */
+#define PS_JOIN_ORPHANED ((uintptr_t)4) /* has ended, and so has its parent: in nobody's list, who joins it frees it */
 
 /* Added to `children` when a parent ends before them: its own hold on the descriptor. */
-#define PS_CHILDREN_HELD ((int64_t)1 << 40)
+#define PS_CHILDREN_HELD ((int64_t)1 << 60)
 
 struct psthread {
     union {
@@ -70,14 +71,14 @@ struct psthread {
             uint8_t flags; /* PS_T_..., set by the maker */
             _Atomic uint8_t state;
             uint8_t item_bound;
-            uint16_t level;
-            uint16_t team_id; /* member: its number */
+            uint32_t level;
         };
     };
     struct uth *uth; /* its stack; NULL before it runs. Written by the vp that binds it */
     struct vp *vp;   /* the vp that runs it, or ran it last. Written by that vp */
     union {
         void *local;                  /* the entity layer's pointer */
+        uintptr_t stack_size;         /* with PS_T_SIZED, until it begins */
         struct psthread *next_zombie; /* once ENDED, in the parent's zombies; written before it is pushed */
     };
     void *(*fn)(void *);     /* member: unused */
@@ -86,17 +87,15 @@ struct psthread {
     /* (shared) children counted down: ended children minus those that a waitall has added up. The parent adds, the children
      * subtract; exactly 0 is reached by the last child, or by the parent itself. */
     _Atomic int64_t children;
-    uint32_t created;       /* children made since the last waitall; owner only */
-    uint32_t stack_size;    /* with PS_T_SIZED */
+    uint64_t created;       /* children made since the last waitall; owner only */
     _Atomic uintptr_t join; /* (shared) PS_JOIN_..., or the thread that waits for this one */
     void *keys;             /* thread-specific values; owner only */
     union {
         _Atomic(struct psthread *) zombies; /* (shared) as a parent: ended children nobody has joined (stack) */
         struct psthread *next_free;         /* in a free list */
     };
-    _Atomic uint32_t
-        joined_zombies;    /* (shared) zombies joined since the last sweep; the joiner adds, the parent sweeps */
-    uint32_t kept_zombies; /* that the last sweep left; owner only */
+    uint32_t sweep_in; /* creations until the zombies are looked through for joined ones; owner only */
+    uint16_t team_id;  /* member: its number */
 };
 _Static_assert(sizeof(struct psthread) == 120, "a million ready threads are to fit in 128 MB");
 _Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, room) &&

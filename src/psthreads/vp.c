@@ -538,20 +538,25 @@ static struct ps_work find_work(struct vp *vp)
 
 /* --- the loop ------------------------------------------------------------------------------------------------------------ */
 
-/* The program's thread sanitizer sees a thread, behind its creator, that ends before who waits for it goes on. */
+/* The program's thread sanitizer sees a thread, behind its creator, that ends before who waits for it goes on. A fiber takes a tenth of a millisecond to
+ * make: threads without a stack, which cannot leave it in the middle, share one for each stack; that orders those that run on one. */
 static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t)
 {
-    void *fiber = NULL, *stack = vp->uth, *parent = t->parent;
-    san_fiber_make(&fiber);
-    void *outer = san_fiber_enter(fiber);
+    bool shared = t->flags & PS_T_NOSTACK;
+    struct uth *here = vp->uth;
+    void *own = NULL, **fiber = shared ? &here->piece_fiber : &own, *stack = here, *parent = t->parent;
+    san_fiber_make(fiber);
+    void *outer = san_fiber_enter(*fiber);
     ps_race_acquire(stack);
     ps_race_acquire(t);
     void *result = t->fn(t->arg);
+    ps_thread_end_keys(ps_vp(), t);
     ps_race_release(t);
     ps_race_release(parent);
     ps_race_release(stack);
     san_fiber_leave(outer);
-    san_fiber_end(&fiber);
+    if (!shared)
+        san_fiber_end(fiber);
     return result;
 }
 
@@ -562,6 +567,7 @@ static void vp_run_fresh(struct vp *vp, struct psthread *t)
         vp_enter_tls(vp, vp_new_tls(vp));
     bool promoted = own_tls && PS_UNLIKELY(ps_load_relaxed(&ps_promotes_all));
     t->uth = vp->uth;
+    t->uth->name[0] = '\0';
     t->vp = vp;
     ps_store_relaxed(&t->state, PS_RUNNING);
     vp->current = t;
@@ -585,8 +591,9 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
     if (!sized || uth_start(sized, loop_entry, sized) != 0) {
         if (sized)
             uth_put(&vp->stacks, sized);
-        ps_warn("no memory for a stack of %u bytes: the thread runs on one of %zu bytes", t->stack_size,
+        ps_warn("no memory for a stack of %zu bytes: the thread runs on one of %zu bytes", (size_t)t->stack_size,
                 self->stack_bytes);
+        t->local = NULL;
         vp_run_fresh(vp, t);
         return;
     }
@@ -599,12 +606,15 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
 /* True: t was not for this stack, and is done with. */
 static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t)
 {
-    if (rest_is(t))
+    if (rest_is(t)) {
         rest_run(vp);
-    else if (self->stack_bytes >= t->stack_size)
+        return true;
+    }
+    if (self->stack_bytes >= t->stack_size) {
+        t->local = NULL; /* where the size stood */
         return false;
-    else
-        move_to_sized(vp, self, t);
+    }
+    move_to_sized(vp, self, t);
     return true;
 }
 
@@ -680,7 +690,8 @@ static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, st
     for (vp->handoff = w; !vp_start_loop(vp, from, false); vp->handoff = w) {
         /* No stack to be had: what is at hand waits until a thread that already has one can run. */
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
-            ps_warn("no memory for another stack: waiting until one is free (said once)");
+            ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
+                    vp->stacks.stack_bytes / 1024, os_memory_limit(vp->stacks.stack_bytes));
         os_yield();
         leave_waiters(vp);
         bool has_stack = ps_work_thread(w) && ps_work_thread(w)->uth;

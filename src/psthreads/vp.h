@@ -110,7 +110,7 @@ struct vp {
     uint64_t rechecked_at;             /* cpu_cycles at the last look for loaded objects */
     uint64_t look_at, waits;           /* apart.h */
     unsigned meetings;                 /* apart.h */
-    _Atomic uint64_t submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
+    _Atomic uint64_t made, submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
     void *slot;                        /* ee_carrier_slot */
     struct uth native;                 /* the kernel thread's own stack */
     struct psthread root;              /* its thread, where the kernel thread is a root's; a worker's request to rest */
@@ -155,6 +155,7 @@ struct vp {
 
 /* The vp passes a scheduling point: it is not stuck. */
 static inline void vp_tick(struct vp *vp) { ps_store_relaxed(&vp->ticks, ps_load_relaxed(&vp->ticks) + 1); }
+static inline void vp_count_made(struct vp *vp) { ps_store_relaxed(&vp->made, ps_load_relaxed(&vp->made) + 1); }
 static inline void vp_count_submitted(struct vp *vp)
 {
     ps_store_relaxed(&vp->submitted, ps_load_relaxed(&vp->submitted) + 1);
@@ -162,6 +163,7 @@ static inline void vp_count_submitted(struct vp *vp)
 static inline void vp_count_ended(struct vp *vp) { ps_store_release(&vp->ended, ps_load_relaxed(&vp->ended) + 1); }
 
 #define PS_MAX_VPS IDLE_MAX
+#define PS_MAX_SPARES 2000 /* unless it is said: a hand-made barrier of as many threads opens */
 
 struct ps_runtime {
     unsigned num_vps;       /* regular ones; constant after init */
@@ -263,8 +265,9 @@ struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
 uint64_t ps_recheck_tls(struct vp *vp);
 #define PS_RECHECK_NS 4000
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
-/* The root's kernel thread ends: its descriptor is given up. */
-void ps_thread_end_root(struct psthread *t);
+/* The root's kernel thread ends: its descriptor is given up. wait: for the threads that it has made. */
+void ps_thread_end_root(struct psthread *t, bool wait);
+bool ps_stack_size_sensible(size_t bytes);
 
 /* Thread-local blocks (uth/tls.h). vp enters a block, or with NULL its kernel thread's own; the current vp is
  * written anew there. */
@@ -303,7 +306,7 @@ struct ps_settings {
     bool passive;                   /* idle vps park at once, waiting threads do not spin */
     void (*root_exit)(void *local); /* a root ends: called with its local pointer */
     void (*describe)(char *buf, size_t bytes);
-    unsigned max_spares;                        /* see psthread_config_t */
+    unsigned max_spares;                        /* 0: none */
     const struct ps_debug_layout *debug_layout; /* of what the threads are to the entity layer; NULL: nothing */
     const char *stack_variable;                 /* the one that raises a thread's stack size */
 };
@@ -322,11 +325,16 @@ void ps_describe_current(char *buf, size_t bytes);
 void ps_prepare_victims(void);
 bool ps_victims_prepared(void);
 void ps_descriptors_release_all(void);
+void ps_descriptors_after_fork_in_child(void);
 /* Stops the workers and gives idle stacks back; they start again at need. Where other roots are about, which may be in
  * regions, the caller's stacks only. Caller: a root outside of every region. */
 void ps_quiesce(void);
 /* Joins and forgets everything but the calling kernel thread: in a forked child. */
 void ps_after_fork_in_child(void);
+/* The process's initial thread has ended, by pthread_exit. */
+bool ps_main_ended(void);
+/* Nobody is left who could do anything: exit(0), from a kernel thread of its own. */
+void ps_end_process(void);
 void ps_start(void); /* with the defaults, if nobody has started the library yet */
 bool ps_started(void);
 int vp_start_worker(struct vp *vp);

@@ -2,8 +2,8 @@
  * workqueueing model of nthlib-2004 section 3.3, whose tasks are descriptors in the ready queues and whose end is a
  * counter).
  *
- * Callers: add - any thread, does not block; wait - a thread that may block, not from inside a piece of this queue's
- * work (it would wait for itself); destroy - whoever knows that nobody uses the queue any more.
+ * Callers: add - any thread, does not block; wait - a thread that may block, and from inside a piece of this queue's
+ * work EDEADLK (it would wait for itself); destroy - whoever knows that nobody uses the queue any more.
  *
  * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner;
  * the two are not tied together. A runner takes the oldest entry there is when it comes to run; if none is left,
@@ -12,6 +12,7 @@
  * psthread_exit or waits for a lock of the waiting thread's must be a thread of its own; the second has no-stack
  * runners (nthlib-2004 section 2: work descriptors), and waiting threads run it as calls. Such a piece may not block;
  * one that does aborts with a line in a runner, but passes unnoticed where a waiting thread happens to run it.
+ * A piece that calls psthread_exit ends there, whoever runs it: the call stops at run_one (exit.h).
  *
  *   entry    free -> queued (add) -> taken (by a runner or a waiting thread, under `lock`) -> has run, free
  *   pending  + 1 by add, - 1 when an entry has run (acquire and release: who sees 0 sees what all work did)
@@ -28,7 +29,9 @@
  * and two short locks. Rejected: a runner per vp that stays (it would hold a stack and stand in nobody's queue,
  * invisible to stealing); one list for both kinds (a no-stack runner could meet work that blocks). */
 #include "check.h"
+#include "exit.h"
 #include "psthread.h"
+#include "race.h"
 #include "spin.h"
 #include "waitq.h"
 
@@ -70,9 +73,9 @@ static void drop(struct psthread_workqueue *q)
         return;
     for (struct entry *e = q->free, *next; e; e = next) {
         next = e->next;
-        free(e);
+        ps_race_free(e);
     }
-    free(q);
+    ps_race_free(q);
 }
 
 int psthread_workqueue_destroy(psthread_workqueue_t q)
@@ -81,6 +84,16 @@ int psthread_workqueue_destroy(psthread_workqueue_t q)
         return EBUSY;
     drop(q);
     return 0;
+}
+
+static PS_NOINLINE void call(const struct psthread_workqueue *q, const struct entry *e)
+{
+    struct ps_exit here;
+    ps_exit_push(&here, q, (uintptr_t)call);
+    if (_setjmp(here.jump) == 0) {
+        e->fn(e->arg);
+        ps_exit_pop(&here);
+    }
 }
 
 /* Takes the oldest entry of a kind and runs it; false: there is none. */
@@ -93,7 +106,9 @@ static bool run_one(struct psthread_workqueue *q, unsigned kind)
     ps_spin_unlock(&q->lock);
     if (!e)
         return false;
-    e->fn(e->arg);
+    ps_race_acquire(e);
+    call(q, e);
+    ps_race_release(q);
     ps_spin_lock(&q->lock);
     e->next = q->free;
     q->free = e;
@@ -159,6 +174,7 @@ int psthread_workqueue_add(psthread_workqueue_t q, void (*fn)(void *), void *arg
         return error;
     }
     *e = (struct entry){NULL, fn, arg};
+    ps_race_release(e);
     ps_add_relaxed(&q->refs, 1);
     ps_add_relaxed(&q->pending, 1);
     push_todo(q, stack != 0, e);
@@ -182,10 +198,13 @@ static void block_until_done(struct psthread_workqueue *q)
 
 int psthread_workqueue_wait(psthread_workqueue_t q)
 {
+    if (ps_exit_inside(q))
+        return EDEADLK;
     ps_add_relaxed(&q->refs, 1);
     while (ps_load_acquire(&q->pending) != 0)
         if (!run_one(q, 0))
             block_until_done(q);
+    ps_race_acquire(q);
     drop(q);
     return 0;
 }

@@ -12,12 +12,16 @@
  *   members have no fibers of their own.
  *   Else a switch orders nothing: what orders the program's threads is said where OpenMP says so (base/race.h).
  *   A fiber's shadow call stack must be empty where a context begins anew: a build of ours with it makes a new one each time.
+ * C++'s exceptions that are being handled stand in thread-local storage. With a sanitizer, and on a port that cannot set the thread pointer, threads
+ * share their kernel thread's: there they are kept with the context over a switch.
  * The port whose contexts are kernel threads tells none of this: both know kernel threads by themselves.
  * Valgrind: stacks are registered by address, so that its stack-pointer guess is not needed. */
 #ifndef PS_UTH_SANITIZERS_H
 #define PS_UTH_SANITIZERS_H
 
 #include "uth.h"
+
+#include <string.h>
 
 #if defined(__has_include) && !PS_ASAN && !PS_TSAN
 #if __has_include(<valgrind/valgrind.h>)
@@ -35,13 +39,14 @@ extern void *__tsan_create_fiber(unsigned flags) __attribute__((weak));
 extern void __tsan_destroy_fiber(void *fiber) __attribute__((weak));
 extern void *__tsan_get_current_fiber(void) __attribute__((weak));
 extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) __attribute__((weak));
+extern void *__cxa_get_globals(void) __attribute__((weak)); /* of the C++ ABI: what is caught, how many are in flight */
 extern void AnnotateIgnoreReadsBegin(const char *file, int line) __attribute__((weak));
 extern void AnnotateIgnoreReadsEnd(const char *file, int line) __attribute__((weak));
 extern void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__((weak));
 extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((weak));
 #define SAN_SWITCH_ORDERS (PS_TSAN ? 0u : 1u /* __tsan_switch_to_fiber_no_sync */)
 
-enum { SAN_ADDRESS = 1, SAN_THREAD = 2 };
+enum { SAN_ADDRESS = 1, SAN_THREAD = 2, SAN_EXCEPTIONS = 4 };
 extern __attribute__((visibility("hidden"))) unsigned char
     uth_sanitizers; /* which of them are there; written by san_find before there are contexts */
 
@@ -52,6 +57,8 @@ static inline void san_find(void)
     uth_sanitizers =
         (unsigned char)((__sanitizer_start_switch_fiber && __asan_unpoison_memory_region ? SAN_ADDRESS : 0) |
                         (__tsan_create_fiber && __tsan_switch_to_fiber ? SAN_THREAD : 0));
+    if (__cxa_get_globals && (uth_sanitizers || !cpu_tp_settable()))
+        uth_sanitizers |= SAN_EXCEPTIONS;
 }
 static PS_ALWAYS_INLINE bool san_any(void) { return PS_UNLIKELY(uth_sanitizers != 0); }
 
@@ -117,6 +124,8 @@ static inline void san_stack_gone(struct uth *u)
 #endif
     if (u->loop_fiber != NULL)
         san_loop_fiber_end(u->loop_fiber);
+    if (u->piece_fiber != NULL)
+        __tsan_destroy_fiber(u->piece_fiber);
     if (uth_sanitizers & SAN_ADDRESS)
         __asan_unpoison_memory_region(u->stack, u->stack_bytes);
 }
@@ -127,6 +136,7 @@ static inline void san_context_starts(struct uth *u)
     u->flags &= ~UTH_SPOILED;
     if (!san_any())
         return;
+    memset(u->exceptions, 0, sizeof u->exceptions);
     if (uth_sanitizers & SAN_THREAD) {
         if (u->fiber != u->loop_fiber) /* the ended thread's own */
             __tsan_destroy_fiber(u->fiber);
@@ -147,6 +157,9 @@ static inline void san_context_starts(struct uth *u)
 
 static inline void san_leave_told(struct uth *from, struct uth *to, bool dying)
 {
+    from->shares_exceptions = uth_sanitizers & SAN_EXCEPTIONS && !from->tls && !to->tls;
+    if (from->shares_exceptions)
+        memcpy(from->exceptions, __cxa_get_globals(), sizeof from->exceptions);
     if (uth_sanitizers & SAN_ADDRESS)
         __sanitizer_start_switch_fiber(dying ? NULL : &from->fake_stack, to->san_stack, to->san_stack_bytes);
     if (uth_sanitizers & SAN_THREAD) {
@@ -165,6 +178,8 @@ static inline void san_arrived_told(struct uth *from, struct uth *self)
 {
     const void *bottom;
     size_t bytes;
+    if (from->shares_exceptions)
+        memcpy(__cxa_get_globals(), self->exceptions, sizeof self->exceptions);
     if (!(uth_sanitizers & SAN_ADDRESS))
         return;
     __sanitizer_finish_switch_fiber(self->fake_stack, &bottom, &bytes);

@@ -60,11 +60,12 @@ static _Atomic unsigned cache_max = UTH_CACHE_MAX; /* 0 for good where stacks ar
 
 void uth_init(size_t default_stack_bytes)
 {
-    size_t page = os_page_size(), none = 0;
+    size_t page = os_page_size();
     san_find();
     if (default_stack_bytes < CPU_STACK_MIN)
         default_stack_bytes = CPU_STACK_MIN;
-    ps_cas_relaxed(&default_bytes, &none, (default_stack_bytes + page - 1) / page * page);
+    if (ps_load_relaxed(&default_bytes) == 0 || ps_load_relaxed(&mapped) == 0)
+        ps_store_relaxed(&default_bytes, (default_stack_bytes + page - 1) / page * page);
 }
 
 size_t uth_default_stack_bytes(void) { return ps_load_relaxed(&default_bytes); }
@@ -88,10 +89,14 @@ static struct uth_chunk *chunk_after(struct uth_chunk *c)
     return none;
 }
 
+/* Where the search for a free slot begins: chunks before it were full when it came here, and a slot that becomes free there moves it back. A hint. */
+static _Atomic(struct uth_chunk *) not_full;
+
 /* No place to be had: the stack is not seen from outside, and that is all. */
 static void enlist(struct uth *u)
 {
-    for (struct uth_chunk *c = &uth_registry; c != NULL; c = chunk_after(c)) {
+    struct uth_chunk *first = ps_load_acquire(&not_full);
+    for (struct uth_chunk *c = first != NULL ? first : &uth_registry; c != NULL; c = chunk_after(c)) {
         uint32_t start = ps_load_relaxed(&c->used);
         for (uint32_t i = 0; start < UTH_CHUNK_SLOTS && i < UTH_CHUNK_SLOTS; i++) {
             uint32_t at = (start + i) % UTH_CHUNK_SLOTS;
@@ -101,6 +106,8 @@ static void enlist(struct uth *u)
             u->registered = c->first + at + 1;
             if (ps_cas_release(&c->slot[at], &none, u)) {
                 ps_add_relaxed(&c->used, 1);
+                if (c != first)
+                    ps_store_release(&not_full, c);
                 return;
             }
         }
@@ -117,6 +124,9 @@ static void delist(struct uth *u)
         c = ps_load_acquire(&c->next);
     ps_store_release(&c->slot[u->registered - 1 - c->first], NULL);
     ps_sub_relaxed(&c->used, 1);
+    struct uth_chunk *first = ps_load_acquire(&not_full);
+    if (first != NULL && c->first < first->first)
+        ps_store_release(&not_full, c);
 }
 
 /* --- stacks from and to the system --- */
@@ -243,8 +253,8 @@ static struct uth *make_smaller(size_t stack_bytes)
         struct uth *u = make(bytes);
         if (u != NULL) {
             if (!ps_xchg_acq_rel(&said, 1))
-                ps_warn("no memory for a stack of %zu KiB: using %zu KiB (said once)", stack_bytes / 1024,
-                        bytes / 1024);
+                ps_warn("no memory for a stack of %zu KiB (%s): using %zu KiB (said once)", stack_bytes / 1024,
+                        os_memory_limit(stack_bytes), bytes / 1024);
             return u;
         }
     }

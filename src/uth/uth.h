@@ -45,9 +45,14 @@ struct uth {
     struct uth_tls *tls;      /* the block of the thread whose context is saved here; the upper room's to keep */
     void *vp;                 /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
-    uint32_t registered;   /* its place in the registry, from 1; 0: none */
-    void *fiber;           /* thread sanitizer's, current when the context was left; else NULL */
-    void *loop_fiber;      /* and the one that a context begins with */
+    char name[32];                       /* of the thread that runs here, for who looks from outside; "": none */
+    _Alignas(16) unsigned char room[96]; /* the upper room's, for what runs on this stack; all zero at first */
+    uint32_t registered;                 /* its place in the registry, from 1; 0: none */
+    void *fiber;                         /* thread sanitizer's, current when the context was left; else NULL */
+    void *loop_fiber;                    /* and the one that a context begins with */
+    void *piece_fiber;                   /* and one for threads without a stack that run here one after the other */
+    uint64_t exceptions[2];              /* sanitizers.h: C++'s, of the context that is saved here */
+    bool shares_exceptions;
     void *fake_stack;      /* address sanitizer's, likewise */
     const void *san_stack; /* and the bounds that it wants to know, of adopted ones too */
     size_t san_stack_bytes;
@@ -71,7 +76,7 @@ struct uth_cache {
 };
 
 /* Once per process, before anything else here. default_stack_bytes: usable size of a uth's stack (rounded to pages).
- * Idempotent; the first call decides. */
+ * While stacks of the usual size exist, that is what it was; with none, the call decides anew. */
 void uth_init(size_t default_stack_bytes);
 size_t uth_default_stack_bytes(void);
 

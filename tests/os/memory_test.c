@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -102,6 +103,41 @@ static void guard_page_faults(void **state)
     os_stack_unmap(stack, usable);
 }
 
+/* Beyond the first thousands too, whatever kind of guard they have; and they cost few mappings where the system has marks. */
+static size_t mappings(void)
+{
+    size_t lines = 0;
+    FILE *f = fopen("/proc/self/maps", "r");
+    for (int c; f && (c = getc(f)) != EOF;)
+        lines += c == '\n';
+    if (f)
+        fclose(f);
+    return lines;
+}
+static void guards_of_many_stacks_fault(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    static char *stacks[MANY];
+    size_t usable;
+    unsigned each = os_stack_mappings();
+    for (int i = 0; i < MANY; i++) {
+        stacks[i] = os_stack_map(16384, &usable);
+        assert_non_null(stacks[i]);
+    }
+    if (each == 0)
+        assert_true(mappings() < 12000);
+    for (int i = MANY - 1; i >= 0; i -= MANY / 7) {
+        assert_int_equal(signal_of_touch(stacks[i]), 0);
+        assert_int_equal(signal_of_touch(stacks[i] - 1), SIGSEGV);
+        assert_int_equal(signal_of_touch(stacks[i] - os_page_size()), SIGSEGV);
+        os_stack_idle(stacks[i], usable, 0);
+        assert_int_equal(signal_of_touch(stacks[i] - 1), SIGSEGV);
+    }
+    for (int i = 0; i < MANY; i++)
+        os_stack_unmap(stacks[i], usable);
+}
+
 static void idle_stack_gives_back_all_but_its_top(void **state)
 {
     (void)state;
@@ -124,11 +160,9 @@ static void idle_stack_gives_back_all_but_its_top(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_is_zeroed_and_aligned),
-        cmocka_unit_test(impossible_sizes_are_refused),
-        cmocka_unit_test(stack_is_rounded_and_lazy),
-        cmocka_unit_test(guard_page_faults),
-        cmocka_unit_test(idle_stack_gives_back_all_but_its_top),
+        cmocka_unit_test(map_is_zeroed_and_aligned),   cmocka_unit_test(impossible_sizes_are_refused),
+        cmocka_unit_test(stack_is_rounded_and_lazy),   cmocka_unit_test(guard_page_faults),
+        cmocka_unit_test(guards_of_many_stacks_fault), cmocka_unit_test(idle_stack_gives_back_all_but_its_top),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,9 @@
  * threads.
  *
  * ps_spin_useful says yes and no by turns, so that both halves of every hybrid wait are met whatever the machine. */
+#include "address_wait.h"
 #include "check.h"
+#include "exit.h"
 #include "key.h"
 #include "os.h"
 #include "psthread.h"
@@ -104,6 +106,14 @@ bool ps_spin_useful(void) { return ps_self()->turn++ / 3 % 2; }
 bool ps_may_block(void) { return !(ps_self()->flags & PSTHREAD_ATTR_NOSTACK); }
 void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
 
+static _Thread_local struct ps_exits exits;
+struct ps_exits *ps_exits(void) { return &exits; }
+void psthread_exit(void *result)
+{
+    PS_CHECK(exits.innermost, "the stand-in's threads end in a point of exit.h only");
+    ps_exit_leave(result, pthread_exit);
+}
+
 /* --- psthread.h -------------------------------------------------------------------------------------------*/
 
 int psthread_init(const psthread_config_t *config)
@@ -127,6 +137,14 @@ unsigned psthread_vp_self(void) { return 0; }
 unsigned psthread_level(void) { return ps_self()->level; }
 psthread_t psthread_self(void) { return ps_self(); }
 void psthread_yield(void) { os_yield(); }
+uint64_t psthread_now(void) { return os_now_ns(); }
+int psthread_sleep(uint64_t deadline_ns)
+{
+    _Atomic uint32_t nobody_wakes = 0;
+    while (os_now_ns() < deadline_ns)
+        ps_wait_on_until(&nobody_wakes, 0, PS_WAIT_TIME, deadline_ns);
+    return 0;
+}
 
 int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {

@@ -116,13 +116,63 @@ static void test_busy(void **state)
     psthread_waitall();
 }
 
+/* A piece that calls psthread_exit ends, and nothing else does: the queue counts it, who waits goes on. */
+static void exits(void *arg)
+{
+    ps_add_relaxed((_Atomic unsigned *)arg, 1);
+    psthread_exit(arg);
+}
+static void test_exit(void **state)
+{
+    (void)state;
+    for (int stack = 0; stack < 2; stack++) {
+        psthread_workqueue_t q;
+        _Atomic unsigned ran = 0;
+        assert_int_equal(psthread_workqueue_init(&q), 0);
+        for (unsigned round = 1; round <= 10; round++) {
+            for (int i = 0; i < 8; i++)
+                assert_int_equal(psthread_workqueue_add(q, i % 2 ? exits : count, (void *)&ran, stack), 0);
+            assert_int_equal(psthread_workqueue_wait(q), 0);
+            assert_int_equal(ps_load_relaxed(&ran), 8 * round);
+        }
+        assert_int_equal(psthread_workqueue_destroy(q), 0);
+        psthread_waitall();
+    }
+}
+
+/* A piece that waits for its own queue is told so. */
+static psthread_workqueue_t own_queue, other_queue;
+static _Atomic int answers[2];
+static void waits_for_its_own(void *arg)
+{
+    ps_store_relaxed(&answers[0], psthread_workqueue_wait(own_queue));
+    ps_store_relaxed(&answers[1], psthread_workqueue_wait(other_queue));
+    (void)arg;
+}
+static void test_wait_inside(void **state)
+{
+    (void)state;
+    for (int stack = 0; stack < 2; stack++) {
+        assert_int_equal(psthread_workqueue_init(&own_queue), 0);
+        assert_int_equal(psthread_workqueue_init(&other_queue), 0);
+        ps_store_relaxed(&answers[0], -1);
+        ps_store_relaxed(&answers[1], -1);
+        assert_int_equal(psthread_workqueue_add(own_queue, waits_for_its_own, NULL, stack), 0);
+        assert_int_equal(psthread_workqueue_wait(own_queue), 0);
+        assert_int_equal(ps_load_relaxed(&answers[0]), EDEADLK);
+        assert_int_equal(ps_load_relaxed(&answers[1]), 0);
+        assert_int_equal(psthread_workqueue_destroy(own_queue), 0);
+        assert_int_equal(psthread_workqueue_destroy(other_queue), 0);
+        psthread_waitall();
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_tree_with_stacks),
-        cmocka_unit_test(test_several),
-        cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_tree),    cmocka_unit_test(test_tree_with_stacks),
+        cmocka_unit_test(test_several), cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_exit),    cmocka_unit_test(test_wait_inside),
     };
     return RUN_ON_VPS(tests, "work-queue");
 }

@@ -58,7 +58,7 @@ def strange_symbols(root, archive):
                          stdout=subprocess.PIPE, encoding="utf-8").stdout
     for line in out.splitlines():
         symbol = line.split()[0] if " " in line else ""
-        if symbol and not symbol.startswith("__odr_asan.") and not symbol.startswith(prefixes + own):
+        if symbol and not symbol.startswith(("__odr_asan.", "DW.ref.")) and not symbol.startswith(prefixes + own):
             yield f"{os.path.basename(archive)} shows {symbol}; this room's names begin with {' or '.join(prefixes)}"
 
 

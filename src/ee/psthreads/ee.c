@@ -21,8 +21,7 @@ static struct ps_team *team_of(struct ee_team *team) { return (struct ps_team *)
 
 #define FALLBACK_STACK_BYTES ((size_t)8 << 20)
 #define ACTIVE_SEARCH_NS UINT64_C(100000000)
-#define MAX_SPARES 2000 /* a hand-made barrier of as many threads opens */
-#define PAUSE_NS 15     /* what one iteration of a spin count is taken for */
+#define PAUSE_NS 15 /* what one iteration of a spin count is taken for */
 #define YIELDS_TO_SYSTEM 16
 
 /* What a kernel thread's stack would be: programs that run on kernel threads must find as much room here. */
@@ -50,7 +49,7 @@ void ee_init(const struct ee_config *config)
         .root_exit = config->root_exit,
         .describe = config->describe,
         .debug_layout = config->debug_layout,
-        .max_spares = MAX_SPARES,
+        .max_spares = PS_MAX_SPARES,
         .stack_variable = "OMP_STACKSIZE",
     };
     if (config->spin_count != UINT64_MAX)
@@ -75,11 +74,7 @@ bool ee_private_storage(void)
 const char *ee_name(void) { return "psthreads"; }
 unsigned ee_num_kernel_threads(void) { return ps_started() ? ps_load_relaxed(&ps_rt.num_kernel_threads) : 0; }
 
-void ee_after_fork_in_child(void)
-{
-    ps_after_fork_in_child();
-    ps_wait_on_after_fork();
-}
+void ee_after_fork_in_child(void) { ps_after_fork_in_child(); /* once, whichever handler comes first */ }
 
 void ee_quiesce(void) { ps_quiesce(); }
 
@@ -166,11 +161,12 @@ static size_t stacks_that_fit(struct ps_team *team, unsigned n)
     return with_blocks(team);
 }
 
-/* How many stacks, of two mappings each, the system maps for a process; a quarter of the mappings is the program's. */
+/* How many stacks the system maps for a process; a quarter of the mappings is the program's. */
 static size_t stacks_that_map(void)
 {
     size_t most = os_mappings_max();
-    return most == SIZE_MAX ? SIZE_MAX : most / 8 * 3;
+    unsigned each = os_stack_mappings();
+    return most == SIZE_MAX || each == 0 ? SIZE_MAX : most / 4 * 3 / each;
 }
 
 static PS_NOINLINE unsigned reserve(struct ps_team *team, unsigned n)

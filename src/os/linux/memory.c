@@ -4,9 +4,18 @@
  * cheap memory keeps what it got (uth's caches, slabs).
  * Callers: anybody, on any stack, holding anything but the system's own locks. No shared state but the page size, which is
  * written once with the same value by whoever asks first (relaxed: the value carries nothing else).
- * Failures: NULL, errno kept. Cost: one system call (a stack: two to map, three from 2 MB on), plus page faults at first touch.
+ * Failures: NULL, errno kept. Cost: one system call (a stack: two to map, four from 2 MB on where guards are mappings), plus page faults at first touch.
  *
  * Layout of a stack's map, low to high:   [guard page][usable ... top)
+ *
+ * Guards. A process may have some 65,000 mappings (vm.max_map_count). Since Linux 6.13 a guard is a mark in the page table (MADV_GUARD_INSTALL): stacks
+ * are mapped readable as a whole, and the kernel makes one mapping of all that lie side by side, so their number is limited by memory alone.
+ * On older kernels a guard has another protection than its stack and costs two mappings, so there are some 30,000 stacks. Whether a mark
+ * works is tried at the first such stack (an emulator may say so and do nothing): once it is refused, stacks have guards of the old kind. The first
+ * PLAIN_STACKS have it anyway: gdb's gcore (13) leaves out a whole mapping that has a page which it cannot read.
+ * Rejected for old kernels: gaps instead of guards (one mapping a stack, but anybody's next map may fill the gap, and an overflow then writes into
+ * it); write-protection by userfaultfd (one mapping, but it is lost at fork, and sandboxes refuse it); a mark that is looked at when a thread switches
+ * (an overflow has destroyed a neighbour by then).
  *
  * A stack is reserved without swap accounting (MAP_NORESERVE): thousands of them are mostly never touched.
  * Rejected: MAP_GROWSDOWN (its guard moves, and a neighbour map can take the room); MAP_STACK alone means nothing on Linux but
@@ -86,20 +95,76 @@ void os_memory_place(void *p, size_t bytes, bool interleaved)
         raw_call6(SYS_mbind, (long)p, (long)round_to_pages(bytes), MODE_INTERLEAVE, (long)nodes, NODES_MAX, 0);
 }
 
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102 /* Linux 6.13 */
+#endif
+
+#define PLAIN_STACKS 4096u
+static _Atomic uint32_t stacks; /* that exist; relaxed: a number */
+
+enum { MARKS_UNKNOWN, MARKS_WORK, MARKS_DO_NOT };
+static _Atomic uint32_t marks; /* relaxed: who does not know yet finds out for itself */
+
+/* Makes the first page of a readable map inaccessible; false: marks do not work here, or this map cannot have any. */
+static bool mark_guard(char *base)
+{
+    char byte;
+    if (madvise(base, os_page_size(), MADV_GUARD_INSTALL) != 0) {
+        if (ps_load_relaxed(&marks) == MARKS_UNKNOWN)
+            ps_store_relaxed(&marks, MARKS_DO_NOT);
+        return false;
+    }
+    if (PS_UNLIKELY(ps_load_relaxed(&marks) == MARKS_UNKNOWN))
+        ps_store_relaxed(&marks,
+                         os_read_memory((int)getpid(), (uintptr_t)base, &byte, 1) != 0 ? MARKS_WORK : MARKS_DO_NOT);
+    return ps_load_relaxed(&marks) == MARKS_WORK;
+}
+
+static void *map_with_mark(size_t whole, size_t *usable)
+{
+    size_t page = os_page_size();
+    char *base = map_anonymous(whole + page, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_STACK);
+    if (base == NULL)
+        return NULL;
+    if (!mark_guard(base)) {
+        munmap(base, whole + page);
+        return NULL;
+    }
+    *usable = whole; /* no huge pages: MAP_STACK says so to kernels that have marks */
+    return base + page;
+}
+
+unsigned os_stack_mappings(void)
+{
+    size_t usable;
+    if (ps_load_relaxed(&marks) == MARKS_UNKNOWN) {
+        void *stack = map_with_mark(os_page_size(), &usable);
+        if (stack != NULL)
+            munmap((char *)stack - os_page_size(), usable + os_page_size());
+    }
+    return ps_load_relaxed(&marks) == MARKS_WORK ? 0 : 2;
+}
+
 void *os_stack_map(size_t bytes, size_t *usable)
 {
     size_t page = os_page_size();
     size_t whole = round_to_pages(bytes);
     if (whole == 0)
         return NULL;
+    int saved_errno = errno;
+    if (ps_add_relaxed(&stacks, 1) >= PLAIN_STACKS && ps_load_relaxed(&marks) != MARKS_DO_NOT) {
+        void *stack = map_with_mark(whole, usable);
+        errno = saved_errno;
+        if (stack != NULL)
+            return stack;
+    }
     /* All inaccessible first, then the usable part opened: were the guard made second, its failure (too many maps) would
      * leave a stack that overflows into its neighbour. */
     char *base = map_anonymous(whole + page, PROT_NONE, MAP_NORESERVE | MAP_STACK);
-    if (base == NULL)
-        return NULL;
-    int saved_errno = errno;
-    if (mprotect(base + page, whole, PROT_READ | PROT_WRITE) != 0) {
-        munmap(base, whole + page);
+    if (base == NULL || mprotect(base + page, whole, PROT_READ | PROT_WRITE) != 0) {
+        if (base != NULL)
+            munmap(base, whole + page);
+        ps_sub_relaxed(&stacks, 1);
         errno = saved_errno;
         return NULL;
     }
@@ -113,7 +178,12 @@ void *os_stack_map(size_t bytes, size_t *usable)
 void os_stack_unmap(void *stack, size_t usable)
 {
     size_t page = os_page_size();
-    os_unmap((char *)stack - page, usable + page);
+    int saved_errno = errno;
+    /* out of the middle of a mapping: that makes two, which may be one too many */
+    if (munmap((char *)stack - page, usable + page) != 0)
+        madvise(stack, usable, MADV_DONTNEED);
+    ps_sub_relaxed(&stacks, 1);
+    errno = saved_errno;
 }
 
 void os_stack_idle(void *stack, size_t usable, size_t keep)
@@ -157,4 +227,30 @@ size_t os_mappings_max(void)
 {
     char text[64];
     return read_line("/proc/sys/vm/max_map_count", text, sizeof text) ? strtoul(text, NULL, 10) : SIZE_MAX;
+}
+
+/* As many as lines of a file of the system. */
+static size_t count_lines(const char *path)
+{
+    char text[4096];
+    size_t lines = 0;
+    int saved_errno = errno;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    for (ssize_t got; fd >= 0 && (got = read(fd, text, sizeof text)) > 0;)
+        for (ssize_t i = 0; i < got; i++)
+            lines += text[i] == '\n';
+    if (fd >= 0)
+        close(fd);
+    errno = saved_errno;
+    return lines;
+}
+
+const char *os_memory_limit(size_t bytes)
+{
+    size_t most = os_mappings_max();
+    if (os_memory_left() < bytes + (bytes >> 1) + HUGE_PAGE)
+        return "the address space is limited by RLIMIT_AS, ulimit -v";
+    if (most != SIZE_MAX && count_lines("/proc/self/maps") + 8 > most)
+        return "the number of mappings is limited by vm.max_map_count";
+    return "the system has no more";
 }

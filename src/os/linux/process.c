@@ -13,7 +13,8 @@
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *)address, bytes};
-    ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+    /* by the caller's own number: the process's is that of the initial thread, which may have ended */
+    ssize_t got = process_vm_readv(pid == getpid() ? os_thread_id() : pid, &local, 1, &remote, 1, 0);
     if (got == (ssize_t)bytes)
         return 0;
     int why = got < 0 ? errno : EFAULT;
@@ -27,6 +28,19 @@ int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes)
     close(ends[0]);
     close(ends[1]);
     return all ? 0 : EFAULT;
+}
+
+bool os_main_thread_gone(void)
+{
+    char path[48], text[256];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *name_end = strrchr(text, ')'); /* "pid (name) state ..." */
+    return name_end != NULL && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
 }
 
 unsigned os_count_kernel_threads(void)

@@ -1,0 +1,726 @@
+// psthread.hpp - the threads of psthread.h for C++20: what <thread>, <mutex>, <shared_mutex>, <condition_variable>, <semaphore>, <latch>,
+// <barrier> and <future> have, under the same names in namespace psthreads, header-only over the C interface.
+//
+// A thread that waits here holds no kernel thread. The types satisfy the standard's named requirements, so std::lock_guard, std::unique_lock,
+// std::scoped_lock, std::shared_lock and std::lock work on them, and std::stop_token with jthread and condition_variable_any. The standard
+// library's own mutexes, condition variables, futures and sleeps, and std::atomic's wait, hold the kernel thread (psthread.h: max_spares).
+// Errors that the standard reports by std::system_error are so reported. Link -lpsthreads.
+#ifndef PSTHREAD_HPP
+#define PSTHREAD_HPP
+
+#include <psthread.h>
+
+#include <cerrno>
+#include <chrono>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <ostream>
+#include <shared_mutex>
+#include <stop_token>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace psthreads
+{
+
+namespace detail
+{
+
+inline void check(int error, const char *what)
+{
+    if (error)
+        throw std::system_error(error, std::generic_category(), what);
+}
+
+// A moment of any clock, in the nanoseconds of psthread_now.
+template <class Clock, class Duration> std::uint64_t deadline(const std::chrono::time_point<Clock, Duration> &at)
+{
+    auto left = std::chrono::duration_cast<std::chrono::duration<long double, std::nano>>(at - Clock::now()).count();
+    if (left <= 0)
+        return 0;
+    std::uint64_t now = psthread_now(), most = PSTHREAD_NEVER - 1 - now;
+    return left >= static_cast<long double>(most) ? PSTHREAD_NEVER - 1 : now + static_cast<std::uint64_t>(left);
+}
+template <class Rep, class Period> std::uint64_t deadline(const std::chrono::duration<Rep, Period> &time)
+{
+    return deadline(std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time));
+}
+
+} // namespace detail
+
+// --- threads ---------------------------------------------------------------------------------------------------------
+
+class thread
+{
+  public:
+    using native_handle_type = psthread_t;
+
+    class id
+    {
+        psthread_t thread_ = nullptr;
+
+      public:
+        id() noexcept = default;
+        explicit id(psthread_t t) noexcept : thread_(t) {}
+        friend bool operator==(id, id) noexcept = default;
+        friend std::strong_ordering operator<=>(id a, id b) noexcept
+        {
+            return std::compare_three_way{}(a.thread_, b.thread_);
+        }
+        template <class C, class T> friend std::basic_ostream<C, T> &operator<<(std::basic_ostream<C, T> &out, id i)
+        {
+            return out << static_cast<const void *>(i.thread_);
+        }
+        friend struct std::hash<id>;
+    };
+
+    thread() noexcept = default;
+    template <class F, class... Args>
+    requires(!std::same_as<std::remove_cvref_t<F>, thread> &&
+             std::invocable<std::decay_t<F>, std::decay_t<Args>...>) explicit thread(F &&f, Args &&...args)
+    {
+        start(PSTHREAD_VP_ANY, std::forward<F>(f), std::forward<Args>(args)...);
+    }
+    thread(const thread &) = delete;
+    thread(thread &&other) noexcept : thread_(std::exchange(other.thread_, nullptr)) {}
+    thread &operator=(const thread &) = delete;
+    thread &operator=(thread &&other) noexcept
+    {
+        if (joinable())
+            std::terminate();
+        thread_ = std::exchange(other.thread_, nullptr);
+        return *this;
+    }
+    ~thread()
+    {
+        if (joinable())
+            std::terminate();
+    }
+
+    void swap(thread &other) noexcept { std::swap(thread_, other.thread_); }
+    friend void swap(thread &a, thread &b) noexcept { a.swap(b); }
+    [[nodiscard]] bool joinable() const noexcept { return thread_ != nullptr; }
+    [[nodiscard]] id get_id() const noexcept { return id(thread_); }
+    [[nodiscard]] native_handle_type native_handle() noexcept { return thread_; }
+    // Not standard: the number of virtual processors is what can run at once.
+    [[nodiscard]] static unsigned hardware_concurrency() noexcept { return psthread_num_vps(); }
+
+    void join()
+    {
+        if (!joinable())
+            detail::check(EINVAL, "psthreads::thread::join");
+        detail::check(psthread_join(thread_, nullptr), "psthreads::thread::join");
+        thread_ = nullptr;
+    }
+    void detach()
+    {
+        if (!joinable())
+            detail::check(EINVAL, "psthreads::thread::detach");
+        detail::check(psthread_detach(thread_), "psthreads::thread::detach");
+        thread_ = nullptr;
+    }
+
+  private:
+    psthread_t thread_ = nullptr;
+
+    template <class F, class... Args> void start(int vp, F &&f, Args &&...args)
+    {
+        using call = std::tuple<std::decay_t<F>, std::decay_t<Args>...>;
+        auto packed = std::make_unique<call>(std::forward<F>(f), std::forward<Args>(args)...);
+        detail::check(psthread_create(&thread_, nullptr, run<call>, packed.get()), "psthreads::thread");
+        packed.release(); // the thread's from now on
+        int error = psthread_enqueue(thread_, vp);
+        if (error) {
+            psthread_discard(std::exchange(thread_, nullptr));
+            detail::check(error, "psthreads::thread");
+        }
+    }
+    // Not noexcept: psthread_exit unwinds through it. An exception finds no handler above, and terminates.
+    template <class Call> static void *run(void *arg)
+    {
+        std::unique_ptr<Call> packed(static_cast<Call *>(arg));
+        std::apply([](auto &&...parts) { std::invoke(std::move(parts)...); }, std::move(*packed));
+        return nullptr;
+    }
+};
+
+class jthread
+{
+  public:
+    using id = thread::id;
+    using native_handle_type = thread::native_handle_type;
+
+    jthread() noexcept : stop_(std::nostopstate) {}
+    template <class F, class... Args>
+    requires(!std::same_as<std::remove_cvref_t<F>, jthread>) explicit jthread(F &&f, Args &&...args)
+    {
+        if constexpr (std::invocable<std::decay_t<F>, std::stop_token, std::decay_t<Args>...>)
+            thread_ = thread(std::forward<F>(f), stop_.get_token(), std::forward<Args>(args)...);
+        else
+            thread_ = thread(std::forward<F>(f), std::forward<Args>(args)...);
+    }
+    jthread(const jthread &) = delete;
+    jthread(jthread &&) noexcept = default;
+    jthread &operator=(const jthread &) = delete;
+    jthread &operator=(jthread &&other) noexcept
+    {
+        if (this != &other) {
+            end();
+            stop_ = std::move(other.stop_);
+            thread_ = std::move(other.thread_);
+        }
+        return *this;
+    }
+    ~jthread() { end(); }
+
+    void swap(jthread &other) noexcept
+    {
+        std::swap(stop_, other.stop_);
+        thread_.swap(other.thread_);
+    }
+    friend void swap(jthread &a, jthread &b) noexcept { a.swap(b); }
+    [[nodiscard]] bool joinable() const noexcept { return thread_.joinable(); }
+    void join() { thread_.join(); }
+    void detach() { thread_.detach(); }
+    [[nodiscard]] id get_id() const noexcept { return thread_.get_id(); }
+    [[nodiscard]] native_handle_type native_handle() noexcept { return thread_.native_handle(); }
+    [[nodiscard]] std::stop_source get_stop_source() noexcept { return stop_; }
+    [[nodiscard]] std::stop_token get_stop_token() const noexcept { return stop_.get_token(); }
+    bool request_stop() noexcept { return stop_.request_stop(); }
+    [[nodiscard]] static unsigned hardware_concurrency() noexcept { return thread::hardware_concurrency(); }
+
+  private:
+    std::stop_source stop_;
+    thread thread_;
+
+    void end()
+    {
+        if (thread_.joinable()) {
+            stop_.request_stop();
+            thread_.join();
+        }
+    }
+};
+
+namespace this_thread
+{
+inline thread::id get_id() noexcept { return thread::id(psthread_self()); }
+inline void yield() noexcept { psthread_yield(); }
+template <class Rep, class Period> void sleep_for(const std::chrono::duration<Rep, Period> &time)
+{
+    psthread_sleep(detail::deadline(time));
+}
+template <class Clock, class Duration> void sleep_until(const std::chrono::time_point<Clock, Duration> &at)
+{
+    while (Clock::now() < at)
+        psthread_sleep(detail::deadline(at));
+}
+} // namespace this_thread
+
+// --- mutexes ---------------------------------------------------------------------------------------------------------
+
+class mutex
+{
+  protected:
+    psthread_mutex_t mutex_ = PSTHREAD_MUTEX_INITIALIZER;
+
+  public:
+    using native_handle_type = psthread_mutex_t *;
+    constexpr mutex() noexcept = default;
+    mutex(const mutex &) = delete;
+    mutex &operator=(const mutex &) = delete;
+    void lock() { detail::check(psthread_mutex_lock(&mutex_), "psthreads::mutex::lock"); }
+    bool try_lock() noexcept { return psthread_mutex_trylock(&mutex_) == 0; }
+    void unlock() noexcept { psthread_mutex_unlock(&mutex_); }
+    native_handle_type native_handle() noexcept { return &mutex_; }
+};
+
+class timed_mutex : public mutex
+{
+  public:
+    template <class Rep, class Period> bool try_lock_for(const std::chrono::duration<Rep, Period> &time)
+    {
+        return psthread_mutex_timedlock(&mutex_, detail::deadline(time)) == 0;
+    }
+    template <class Clock, class Duration> bool try_lock_until(const std::chrono::time_point<Clock, Duration> &at)
+    {
+        return psthread_mutex_timedlock(&mutex_, detail::deadline(at)) == 0;
+    }
+};
+
+// Writers that wait go before readers that come: a thread must not lock it shared twice.
+class shared_mutex
+{
+  protected:
+    psthread_rwlock_t lock_ = PSTHREAD_RWLOCK_INITIALIZER;
+
+  public:
+    using native_handle_type = psthread_rwlock_t *;
+    constexpr shared_mutex() noexcept = default;
+    shared_mutex(const shared_mutex &) = delete;
+    shared_mutex &operator=(const shared_mutex &) = delete;
+    void lock() { detail::check(psthread_rwlock_wrlock(&lock_), "psthreads::shared_mutex::lock"); }
+    bool try_lock() noexcept { return psthread_rwlock_trywrlock(&lock_) == 0; }
+    void unlock() noexcept { psthread_rwlock_unlock(&lock_); }
+    void lock_shared() { detail::check(psthread_rwlock_rdlock(&lock_), "psthreads::shared_mutex::lock_shared"); }
+    bool try_lock_shared() noexcept { return psthread_rwlock_tryrdlock(&lock_) == 0; }
+    void unlock_shared() noexcept { psthread_rwlock_unlock(&lock_); }
+    native_handle_type native_handle() noexcept { return &lock_; }
+};
+
+class shared_timed_mutex : public shared_mutex
+{
+  public:
+    template <class Rep, class Period> bool try_lock_for(const std::chrono::duration<Rep, Period> &time)
+    {
+        return psthread_rwlock_timedwrlock(&lock_, detail::deadline(time)) == 0;
+    }
+    template <class Clock, class Duration> bool try_lock_until(const std::chrono::time_point<Clock, Duration> &at)
+    {
+        return psthread_rwlock_timedwrlock(&lock_, detail::deadline(at)) == 0;
+    }
+    template <class Rep, class Period> bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &time)
+    {
+        return psthread_rwlock_timedrdlock(&lock_, detail::deadline(time)) == 0;
+    }
+    template <class Clock, class Duration>
+    bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &at)
+    {
+        return psthread_rwlock_timedrdlock(&lock_, detail::deadline(at)) == 0;
+    }
+};
+
+// --- once ------------------------------------------------------------------------------------------------------------
+
+class once_flag
+{
+    mutex mutex_;
+    bool done_ = false;
+    template <class F, class... Args> friend void call_once(once_flag &, F &&, Args &&...);
+
+  public:
+    constexpr once_flag() noexcept = default;
+    once_flag(const once_flag &) = delete;
+    once_flag &operator=(const once_flag &) = delete;
+};
+template <class F, class... Args> void call_once(once_flag &flag, F &&f, Args &&...args)
+{
+    std::scoped_lock hold(flag.mutex_);
+    if (flag.done_)
+        return;
+    std::invoke(std::forward<F>(f), std::forward<Args>(args)...);
+    flag.done_ = true;
+}
+
+// --- condition variables ----------------------------------------------------------------------------------------------
+
+enum class cv_status { no_timeout, timeout };
+
+class condition_variable
+{
+    psthread_cond_t cond_ = PSTHREAD_COND_INITIALIZER;
+
+  public:
+    using native_handle_type = psthread_cond_t *;
+    constexpr condition_variable() noexcept = default;
+    condition_variable(const condition_variable &) = delete;
+    condition_variable &operator=(const condition_variable &) = delete;
+    void notify_one() noexcept { psthread_cond_signal(&cond_); }
+    void notify_all() noexcept { psthread_cond_broadcast(&cond_); }
+    native_handle_type native_handle() noexcept { return &cond_; }
+
+    void wait(std::unique_lock<mutex> &lock) { psthread_cond_wait(&cond_, lock.mutex()->native_handle()); }
+    template <class Predicate> void wait(std::unique_lock<mutex> &lock, Predicate pred)
+    {
+        while (!pred())
+            wait(lock);
+    }
+    template <class Clock, class Duration>
+    cv_status wait_until(std::unique_lock<mutex> &lock, const std::chrono::time_point<Clock, Duration> &at)
+    {
+        psthread_cond_timedwait(&cond_, lock.mutex()->native_handle(), detail::deadline(at));
+        return Clock::now() < at ? cv_status::no_timeout : cv_status::timeout;
+    }
+    template <class Clock, class Duration, class Predicate>
+    bool wait_until(std::unique_lock<mutex> &lock, const std::chrono::time_point<Clock, Duration> &at, Predicate pred)
+    {
+        while (!pred())
+            if (wait_until(lock, at) == cv_status::timeout)
+                return pred();
+        return true;
+    }
+    template <class Rep, class Period>
+    cv_status wait_for(std::unique_lock<mutex> &lock, const std::chrono::duration<Rep, Period> &time)
+    {
+        return wait_until(lock, std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time));
+    }
+    template <class Rep, class Period, class Predicate>
+    bool wait_for(std::unique_lock<mutex> &lock, const std::chrono::duration<Rep, Period> &time, Predicate pred)
+    {
+        return wait_until(lock, std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time),
+                          std::move(pred));
+    }
+};
+
+// With any lock, and with a stop_token. Its inner mutex outlives the object where a thread still leaves a wait.
+class condition_variable_any
+{
+    struct inner {
+        mutex m;
+        condition_variable cond;
+    };
+    std::shared_ptr<inner> inner_ = std::make_shared<inner>();
+
+    template <class Lock> struct unlocked {
+        Lock &lock;
+        explicit unlocked(Lock &l) : lock(l) { lock.unlock(); }
+        unlocked(const unlocked &) = delete;
+        unlocked &operator=(const unlocked &) = delete;
+        ~unlocked() noexcept(false) { lock.lock(); }
+    };
+
+  public:
+    condition_variable_any() = default;
+    condition_variable_any(const condition_variable_any &) = delete;
+    condition_variable_any &operator=(const condition_variable_any &) = delete;
+    void notify_one() noexcept
+    {
+        std::scoped_lock hold(inner_->m);
+        inner_->cond.notify_one();
+    }
+    void notify_all() noexcept
+    {
+        std::scoped_lock hold(inner_->m);
+        inner_->cond.notify_all();
+    }
+    template <class Lock> void wait(Lock &lock)
+    {
+        auto keep = inner_;
+        std::unique_lock hold(keep->m);
+        unlocked without(lock);
+        std::unique_lock here(std::move(hold)); // let go of before the caller's lock is taken again
+        keep->cond.wait(here);
+    }
+    template <class Lock, class Predicate> void wait(Lock &lock, Predicate pred)
+    {
+        while (!pred())
+            wait(lock);
+    }
+    template <class Lock, class Clock, class Duration>
+    cv_status wait_until(Lock &lock, const std::chrono::time_point<Clock, Duration> &at)
+    {
+        auto keep = inner_;
+        std::unique_lock hold(keep->m);
+        unlocked without(lock);
+        std::unique_lock here(std::move(hold));
+        return keep->cond.wait_until(here, at);
+    }
+    template <class Lock, class Clock, class Duration, class Predicate>
+    bool wait_until(Lock &lock, const std::chrono::time_point<Clock, Duration> &at, Predicate pred)
+    {
+        while (!pred())
+            if (wait_until(lock, at) == cv_status::timeout)
+                return pred();
+        return true;
+    }
+    template <class Lock, class Rep, class Period>
+    cv_status wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &time)
+    {
+        return wait_until(lock, std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time));
+    }
+    template <class Lock, class Rep, class Period, class Predicate>
+    bool wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &time, Predicate pred)
+    {
+        return wait_until(lock, std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time),
+                          std::move(pred));
+    }
+    // Until pred() or a request to stop; returns pred().
+    template <class Lock, class Predicate> bool wait(Lock &lock, std::stop_token token, Predicate pred)
+    {
+        auto keep = inner_;
+        std::stop_callback wake(token, [keep] {
+            std::scoped_lock hold(keep->m);
+            keep->cond.notify_all();
+        });
+        while (!pred()) {
+            std::unique_lock hold(keep->m);
+            if (token.stop_requested())
+                break;
+            unlocked without(lock);
+            std::unique_lock here(std::move(hold));
+            keep->cond.wait(here);
+        }
+        return pred();
+    }
+};
+
+// --- semaphore, latch, barrier ----------------------------------------------------------------------------------------
+
+template <std::ptrdiff_t LeastMax = PSTHREAD_SEM_VALUE_MAX> class counting_semaphore
+{
+    static_assert(LeastMax >= 0 && LeastMax <= PSTHREAD_SEM_VALUE_MAX);
+    psthread_sem_t sem_;
+
+  public:
+    explicit counting_semaphore(std::ptrdiff_t value)
+    {
+        detail::check(value < 0 ? EINVAL : psthread_sem_init(&sem_, static_cast<unsigned>(value)),
+                      "psthreads::counting_semaphore");
+    }
+    counting_semaphore(const counting_semaphore &) = delete;
+    counting_semaphore &operator=(const counting_semaphore &) = delete;
+    static constexpr std::ptrdiff_t(max)() noexcept { return PSTHREAD_SEM_VALUE_MAX; }
+    void release(std::ptrdiff_t update = 1)
+    {
+        for (; update > 0; update--)
+            detail::check(psthread_sem_post(&sem_), "psthreads::counting_semaphore::release");
+    }
+    void acquire() { psthread_sem_wait(&sem_); }
+    bool try_acquire() noexcept { return psthread_sem_trywait(&sem_) == 0; }
+    template <class Rep, class Period> bool try_acquire_for(const std::chrono::duration<Rep, Period> &time)
+    {
+        return psthread_sem_timedwait(&sem_, detail::deadline(time)) == 0;
+    }
+    template <class Clock, class Duration> bool try_acquire_until(const std::chrono::time_point<Clock, Duration> &at)
+    {
+        return psthread_sem_timedwait(&sem_, detail::deadline(at)) == 0;
+    }
+};
+using binary_semaphore = counting_semaphore<1>;
+
+class latch
+{
+    mutable mutex mutex_;
+    mutable condition_variable zero_;
+    std::ptrdiff_t left_;
+
+  public:
+    explicit latch(std::ptrdiff_t expected) : left_(expected) {}
+    latch(const latch &) = delete;
+    latch &operator=(const latch &) = delete;
+    static constexpr std::ptrdiff_t(max)() noexcept { return std::numeric_limits<std::ptrdiff_t>::max(); }
+    void count_down(std::ptrdiff_t update = 1)
+    {
+        std::scoped_lock hold(mutex_);
+        if ((left_ -= update) == 0)
+            zero_.notify_all();
+    }
+    [[nodiscard]] bool try_wait() const noexcept
+    {
+        std::scoped_lock hold(mutex_);
+        return left_ == 0;
+    }
+    void wait() const
+    {
+        std::unique_lock hold(mutex_);
+        zero_.wait(hold, [this] { return left_ == 0; });
+    }
+    void arrive_and_wait(std::ptrdiff_t update = 1)
+    {
+        count_down(update);
+        wait();
+    }
+};
+
+namespace detail
+{
+struct nothing {
+    void operator()() noexcept {}
+};
+} // namespace detail
+
+template <class Completion = detail::nothing> class barrier
+{
+    mutable mutex mutex_;
+    mutable condition_variable next_;
+    std::ptrdiff_t expected_, left_;
+    std::size_t phase_ = 0;
+    Completion completion_;
+
+    void arrive_locked(std::ptrdiff_t update)
+    {
+        if ((left_ -= update) != 0)
+            return;
+        completion_();
+        left_ = expected_;
+        phase_++;
+        next_.notify_all();
+    }
+
+  public:
+    class arrival_token
+    {
+        std::size_t phase_;
+        explicit arrival_token(std::size_t phase) : phase_(phase) {}
+        friend class barrier;
+    };
+
+    explicit barrier(std::ptrdiff_t expected, Completion f = Completion())
+        : expected_(expected), left_(expected), completion_(std::move(f))
+    {
+    }
+    barrier(const barrier &) = delete;
+    barrier &operator=(const barrier &) = delete;
+    static constexpr std::ptrdiff_t(max)() noexcept { return std::numeric_limits<std::ptrdiff_t>::max(); }
+    [[nodiscard]] arrival_token arrive(std::ptrdiff_t update = 1)
+    {
+        std::scoped_lock hold(mutex_);
+        arrival_token token(phase_);
+        arrive_locked(update);
+        return token;
+    }
+    void wait(arrival_token &&token) const
+    {
+        std::unique_lock hold(mutex_);
+        next_.wait(hold, [&] { return phase_ != token.phase_; });
+    }
+    void arrive_and_wait() { wait(arrive()); }
+    void arrive_and_drop()
+    {
+        std::scoped_lock hold(mutex_);
+        expected_--;
+        arrive_locked(1);
+    }
+};
+
+// --- async -----------------------------------------------------------------------------------------------------------
+
+enum class future_status { ready, timeout };
+
+namespace detail
+{
+template <class T> struct state {
+    mutex m;
+    condition_variable ready;
+    bool done = false;
+    std::exception_ptr error;
+    std::conditional_t<std::is_void_v<T>, char,
+                       std::optional<std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T> *, T>>>
+        value{};
+
+    template <class F> void run(F &f)
+    {
+        try {
+            if constexpr (std::is_void_v<T>)
+                f();
+            else if constexpr (std::is_reference_v<T>)
+                value = &f();
+            else
+                value.emplace(f());
+        } catch (...) {
+            error = std::current_exception();
+            if (!error) { // psthread_exit
+                error = std::make_exception_ptr(std::system_error(ECANCELED, std::generic_category(), "psthread_exit"));
+                finish();
+                throw;
+            }
+        }
+        finish();
+    }
+    void finish()
+    {
+        std::scoped_lock hold(m);
+        done = true;
+        ready.notify_all();
+    }
+};
+} // namespace detail
+
+// What async returns. get once; the destructor waits, as std::async's future does.
+template <class T> class future
+{
+    std::shared_ptr<detail::state<T>> state_;
+    thread thread_;
+
+    future(std::shared_ptr<detail::state<T>> s, thread t) : state_(std::move(s)), thread_(std::move(t)) {}
+    template <class F, class... Args> friend auto async(F &&f, Args &&...args);
+
+    void end()
+    {
+        if (thread_.joinable())
+            thread_.join();
+    }
+    detail::state<T> &checked() const
+    {
+        detail::check(state_ ? 0 : EINVAL, "psthreads::future: no state");
+        return *state_;
+    }
+
+  public:
+    future() noexcept = default;
+    future(future &&) noexcept = default;
+    future &operator=(future &&other) noexcept
+    {
+        if (this != &other) {
+            end();
+            state_ = std::move(other.state_);
+            thread_ = std::move(other.thread_);
+        }
+        return *this;
+    }
+    ~future() { end(); }
+
+    [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+    void wait() const
+    {
+        auto &s = checked();
+        std::unique_lock hold(s.m);
+        s.ready.wait(hold, [&] { return s.done; });
+    }
+    template <class Clock, class Duration>
+    future_status wait_until(const std::chrono::time_point<Clock, Duration> &at) const
+    {
+        auto &s = checked();
+        std::unique_lock hold(s.m);
+        return s.ready.wait_until(hold, at, [&] { return s.done; }) ? future_status::ready : future_status::timeout;
+    }
+    template <class Rep, class Period> future_status wait_for(const std::chrono::duration<Rep, Period> &time) const
+    {
+        return wait_until(std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time));
+    }
+    T get()
+    {
+        wait();
+        end();
+        auto s = std::move(state_);
+        if (s->error)
+            std::rethrow_exception(s->error);
+        if constexpr (std::is_reference_v<T>)
+            return **s->value;
+        else if constexpr (!std::is_void_v<T>)
+            return std::move(*s->value);
+    }
+};
+
+// Runs f(args...) in a thread of its own.
+template <class F, class... Args> auto async(F &&f, Args &&...args)
+{
+    using result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;
+    auto s = std::make_shared<detail::state<result>>();
+    thread t([s, f = std::decay_t<F>(std::forward<F>(f)),
+              packed = std::tuple<std::decay_t<Args>...>(std::forward<Args>(args)...)]() mutable {
+        auto call = [&]() -> result {
+            return std::apply([&](auto &&...parts) -> result { return std::invoke(std::move(f), std::move(parts)...); },
+                              std::move(packed));
+        };
+        s->run(call);
+    });
+    return future<result>(std::move(s), std::move(t));
+}
+
+} // namespace psthreads
+
+template <> struct std::hash<psthreads::thread::id> {
+    std::size_t operator()(psthreads::thread::id i) const noexcept { return std::hash<const void *>()(i.thread_); }
+};
+
+#endif

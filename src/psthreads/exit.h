@@ -1,0 +1,52 @@
+/* Points at which psthread_exit stops on its way out of a stack: what called the program's function there has something to put in order.
+ *
+ *   struct ps_exit here;
+ *   ps_exit_push(&here, owner, this_function);
+ *   if (_setjmp(here.jump) == 0) {
+ *       fn(arg);
+ *       ps_exit_pop(&here);
+ *   } else
+ *       ... psthread_exit was called in fn, with here.result; `here` is popped. To be ended here, or passed on: psthread_exit(here.result)
+ *
+ * The points of a stack form a list in the order of their frames, innermost first; it moves with the stack from vp to vp. Nobody but who runs on
+ * the stack touches it. On the way C++ destructors run, where the process has the C++ runtime's unwinder (exit.c). */
+#ifndef PS_EXIT_H
+#define PS_EXIT_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ps_exit {
+    struct ps_exit *outer;
+    const void *owner;  /* on whose behalf the function runs, for ps_exit_inside */
+    uintptr_t function; /* in whose frame the point lies: it must be no inline one */
+    void *result;
+    jmp_buf jump;
+};
+
+/* What each stack keeps; all zero: no points. */
+struct ps_exits {
+    struct ps_exit *innermost;
+    _Alignas(16) unsigned char leaving[80]; /* exit.c: must outlive the frames that are unwound */
+};
+/* Of the running stack. */
+struct ps_exits *ps_exits(void);
+
+static inline void ps_exit_push(struct ps_exit *here, const void *owner, uintptr_t function)
+{
+    struct ps_exits *all = ps_exits();
+    here->outer = all->innermost;
+    here->owner = owner;
+    here->function = function;
+    here->result = 0;
+    all->innermost = here;
+}
+static inline void ps_exit_pop(const struct ps_exit *here) { ps_exits()->innermost = here->outer; }
+/* Whether the caller was called, directly or not, on this owner's behalf. */
+bool ps_exit_inside(const void *owner);
+
+/* Leaves the running stack up to the innermost point; where there is none, to its end, and calls last(result) there, which does not return. */
+void ps_exit_leave(void *result, void (*last)(void *result)) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,146 @@
+/* The read-write lock: many readers or one writer; writers that wait go before readers that come.
+ *
+ *   state    number of readers | WRITER | WAITED: somebody waits on the word, or is about to
+ *   writers  who waits for the lock to write
+ *
+ *   rdlock   no WRITER, no writers     -> readers + 1 (acquire)
+ *            else                      sets WAITED, looks at writers once more, waits on the word
+ *   wrlock   nothing but WAITED        -> WRITER (acquire); else sets WAITED and waits; writers counts it meanwhile
+ *   unlock   the last reader, or the writer: its bit and WAITED go in one step (release); WAITED was set: wakes all, who try again
+ *
+ * No wake-up is lost: who waits has set WAITED, and the word is compared when it registers; who clears WAITED wakes. A reader that waits for a
+ * writer's sake alone: that writer, where it gives up, takes itself off `writers` and then looks for WAITED; the reader sets WAITED, then reads
+ * `writers` (all seq_cst): one sees the other. What unlock touches last is the state: waking needs its address alone.
+ *
+ * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers). Cost: one compare-and-swap each way. Rejected: readers first (a writer may starve);
+ * hand-over in order (a convoy: as for the mutex). */
+#include "active_wait.h"
+#include "address_wait.h"
+#include "psthread.h"
+#include "race.h"
+#include "timer.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#define WRITER (1u << 30)
+#define WAITED (1u << 31)
+#define READERS (WRITER - 1)
+
+struct rwlock {
+    _Atomic uint32_t state, writers;
+};
+_Static_assert(sizeof(struct rwlock) <= sizeof(psthread_rwlock_t), "a read-write lock fits");
+
+static struct rwlock *inside(psthread_rwlock_t *lock) { return (struct rwlock *)(void *)lock; }
+
+int psthread_rwlock_init(psthread_rwlock_t *lock)
+{
+    *lock = (psthread_rwlock_t)PSTHREAD_RWLOCK_INITIALIZER;
+    return 0;
+}
+
+int psthread_rwlock_destroy(psthread_rwlock_t *lock)
+{
+    return ps_load_acquire(&inside(lock)->state) || ps_load_relaxed(&inside(lock)->writers) ? EBUSY : 0;
+}
+
+static int try_read(struct rwlock *l)
+{
+    uint32_t s = ps_load_relaxed(&l->state);
+    while (!(s & WRITER) && !ps_load_seq(&l->writers)) {
+        if ((s & READERS) == READERS)
+            return EAGAIN;
+        if (ps_cas_acquire(&l->state, &s, s + 1)) {
+            ps_race_acquire(l);
+            return 0;
+        }
+    }
+    return EBUSY;
+}
+
+static int try_write(struct rwlock *l)
+{
+    uint32_t s = ps_load_relaxed(&l->state);
+    while (!(s & ~WAITED))
+        if (ps_cas_acquire(&l->state, &s, s | WRITER)) {
+            ps_race_acquire(l);
+            return 0;
+        }
+    return EBUSY;
+}
+
+static void wake_all(struct rwlock *l, uint32_t before)
+{
+    if (before & WAITED)
+        ps_wake_on(&l->state, UINT_MAX);
+}
+
+/* Waits until the lock may have become free for the caller; false: it is late. */
+static bool wait_for_change(struct rwlock *l, bool reads, uint64_t deadline_ns)
+{
+    uint32_t s = ps_load_seq(&l->state);
+    do
+        if (!(s & ~WAITED) && (!reads || !ps_load_seq(&l->writers)))
+            return true;
+    while (!(s & WAITED) && !ps_cas_seq(&l->state, &s, s | WAITED));
+    if (reads && !(s & WRITER) && !ps_load_seq(&l->writers))
+        return true;
+    return ps_wait_on_until(&l->state, s | WAITED, PS_WAIT_RWLOCK, deadline_ns);
+}
+
+static int lock(struct rwlock *l, int (*try)(struct rwlock *l), bool reads, uint64_t deadline_ns)
+{
+    for (unsigned left = ps_spin_budget();; left = ps_spin_round(left)) {
+        int err = try(l);
+        if (err != EBUSY)
+            return err;
+        if (!left)
+            break;
+    }
+    if (!reads)
+        ps_add_seq(&l->writers, 1);
+    int err;
+    bool in_time = true;
+    while ((err = try(l)) == EBUSY && in_time)
+        in_time = wait_for_change(l, reads, deadline_ns);
+    if (!reads)
+        ps_sub_seq(&l->writers, 1);
+    if (!reads && err == EBUSY) { /* readers may have waited for this one alone */
+        uint32_t s = ps_load_seq(&l->state);
+        while (s & WAITED && !ps_cas_seq(&l->state, &s, s & ~WAITED))
+            continue;
+        wake_all(l, s);
+    }
+    return err == EBUSY ? ETIMEDOUT : err;
+}
+
+int psthread_rwlock_tryrdlock(psthread_rwlock_t *l) { return try_read(inside(l)); }
+int psthread_rwlock_trywrlock(psthread_rwlock_t *l) { return try_write(inside(l)); }
+int psthread_rwlock_rdlock(psthread_rwlock_t *l) { return lock(inside(l), try_read, true, PS_NEVER); }
+int psthread_rwlock_wrlock(psthread_rwlock_t *l) { return lock(inside(l), try_write, false, PS_NEVER); }
+int psthread_rwlock_timedrdlock(psthread_rwlock_t *l, uint64_t deadline_ns)
+{
+    return lock(inside(l), try_read, true, deadline_ns);
+}
+int psthread_rwlock_timedwrlock(psthread_rwlock_t *l, uint64_t deadline_ns)
+{
+    return lock(inside(l), try_write, false, deadline_ns);
+}
+
+int psthread_rwlock_unlock(psthread_rwlock_t *rwlock)
+{
+    struct rwlock *l = inside(rwlock);
+    uint32_t s = ps_load_relaxed(&l->state), next;
+    if (!(s & ~WAITED))
+        return EPERM;
+    ps_race_release(l);
+    do {
+        next = s & WRITER ? s & ~WRITER : s - 1;
+        if (!(next & READERS))
+            next = 0;
+    } while (!ps_cas_seq(&l->state, &s, next));
+    if (!next)
+        wake_all(l, s);
+    return 0;
+}

@@ -1,0 +1,256 @@
+/* Deadlines and the poller: see timer.h.
+ *
+ * All timers are in one pairing heap under one spin lock: insertion is O(1), taking one out O(log n) amortised. The nodes stand on the stacks of
+ * those who wait, so nothing is allocated. The poller's timerfd is set to the earliest deadline by who inserts it; who leaves early does not set
+ * it back, and the poller finds nothing due then.
+ *
+ * Lock order: this lock, then that of the place where the waiter is published (take), then a queue's (ps_ready). Who waits takes this lock with no
+ * other one in hand, before and after its ps_block; so after the second time its timer is neither in the heap nor in a take.
+ *
+ * Exactly one ps_ready: take and the readier exclude one another by the place's lock or word. */
+#include "timer.h"
+
+#include "check.h"
+#include "os.h"
+#include "spin.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define POLLER_STACK_BYTES ((size_t)64 * 1024)
+#define EVENTS_MAX 64
+#define TIMER_DATA UINT64_MAX /* the timerfd's, among descriptors */
+
+static struct ps_spin lock;
+static struct ps_timer *heap; /* guarded by lock */
+
+/* The poller: NONE -> RUNS (release, under start_lock), REFUSED where it cannot be had. */
+enum { NONE, RUNS, REFUSED };
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t poller, stopping;
+static os_thread thread;
+static int epoll_fd = -1, timer_fd = -1;
+
+/* --- the heap ------------------------------------------------------------------------------------------------------------ */
+
+static struct ps_timer *meld(struct ps_timer *a, struct ps_timer *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    if (b->deadline_ns < a->deadline_ns) {
+        struct ps_timer *other = a;
+        a = b;
+        b = other;
+    }
+    b->next = a->child;
+    if (b->next)
+        b->next->before = b;
+    b->before = a;
+    a->child = b;
+    a->next = a->before = NULL;
+    return a;
+}
+
+/* Melds siblings in pairs, then the pairs from the last to the first. */
+static struct ps_timer *meld_all(struct ps_timer *first)
+{
+    struct ps_timer *pairs = NULL, *all = NULL;
+    while (first) {
+        struct ps_timer *a = first, *b = a->next, *rest = b ? b->next : NULL;
+        a->next = a->before = NULL;
+        if (b)
+            b->next = b->before = NULL;
+        a = meld(a, b);
+        a->next = pairs;
+        pairs = a;
+        first = rest;
+    }
+    while (pairs) {
+        struct ps_timer *rest = pairs->next;
+        pairs->next = NULL;
+        all = meld(all, pairs);
+        pairs = rest;
+    }
+    return all;
+}
+
+static void remove_locked(struct ps_timer *t)
+{
+    struct ps_timer *below = meld_all(t->child);
+    t->child = NULL;
+    if (t == heap) {
+        heap = below;
+    } else {
+        if (t->before->child == t)
+            t->before->child = t->next;
+        else
+            t->before->next = t->next;
+        if (t->next)
+            t->next->before = t->before;
+        heap = meld(heap, below);
+    }
+    t->pending = false;
+}
+
+/* --- the poller ---------------------------------------------------------------------------------------------------------- */
+
+static void set_clock(uint64_t deadline_ns)
+{
+    struct itimerspec at = {.it_value = {(time_t)(deadline_ns / 1000000000u), (long)(deadline_ns % 1000000000u)}};
+    if (deadline_ns == 0)
+        at.it_value.tv_nsec = 1; /* 0 would disarm it */
+    timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+static void expire(void)
+{
+    uint64_t now = os_now_ns();
+    ps_spin_lock(&lock);
+    while (heap && heap->deadline_ns <= now) {
+        struct ps_timer *t = heap;
+        struct psthread *waits = t->thread;
+        remove_locked(t);
+        t->late = t->take(t);
+        if (t->late)
+            ps_ready(waits, PS_BACK); /* it takes the lock before it goes on: the timer is there until then */
+    }
+    if (heap)
+        set_clock(heap->deadline_ns);
+    ps_spin_unlock(&lock);
+}
+
+static void *poller_main(void *arg)
+{
+    struct epoll_event event[EVENTS_MAX];
+    (void)arg;
+    os_thread_name("psthreads-io");
+    while (!ps_load_acquire(&stopping)) {
+        int n = epoll_wait(epoll_fd, event, EVENTS_MAX, -1);
+        for (int i = 0; i < n; i++) {
+            uint64_t times;
+            if (event[i].data.u64 != TIMER_DATA)
+                ps_io_event(event[i].data.fd, event[i].events);
+            else if (read(timer_fd, &times, sizeof times) == (ssize_t)sizeof times)
+                expire();
+        }
+    }
+    return NULL;
+}
+
+static void close_all(void)
+{
+    if (epoll_fd >= 0)
+        close(epoll_fd);
+    if (timer_fd >= 0)
+        close(timer_fd);
+    epoll_fd = timer_fd = -1;
+}
+
+static int open_all(void)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data = {.u64 = TIMER_DATA}};
+    epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (epoll_fd < 0 || timer_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event) != 0)
+        return errno;
+    return os_thread_start(&thread, poller_main, NULL, POLLER_STACK_BYTES, true);
+}
+
+static PS_NOINLINE bool start_poller(void)
+{
+    pthread_mutex_lock(&start_lock);
+    if (ps_load_relaxed(&poller) == NONE) {
+        ps_store_relaxed(&stopping, 0);
+        int err = open_all();
+        if (err) {
+            close_all();
+            ps_warn("no kernel thread that keeps time (%s): what waits until a moment, or for a file descriptor, does "
+                    "so by turns",
+                    strerror(err));
+        }
+        ps_store_release(&poller, err ? REFUSED : RUNS);
+    }
+    pthread_mutex_unlock(&start_lock);
+    return ps_load_acquire(&poller) == RUNS;
+}
+
+static bool poller_runs(void) { return PS_LIKELY(ps_load_acquire(&poller) == RUNS) || start_poller(); }
+
+int timer_epoll(void) { return poller_runs() ? epoll_fd : -1; }
+
+unsigned timer_poller_idles(void)
+{
+    if (ps_load_acquire(&poller) != RUNS || ps_io_waiting())
+        return 0;
+    ps_spin_lock(&lock);
+    bool none = !heap;
+    ps_spin_unlock(&lock);
+    return none;
+}
+
+void timer_stop(void)
+{
+    pthread_mutex_lock(&start_lock);
+    if (ps_load_relaxed(&poller) == RUNS) {
+        ps_store_release(&stopping, 1);
+        set_clock(0);
+        os_thread_join(thread);
+        close_all();
+    }
+    ps_store_release(&poller, NONE);
+    pthread_mutex_unlock(&start_lock);
+}
+
+void timer_after_fork_in_child(void)
+{
+    pthread_mutex_init(&start_lock, NULL);
+    ps_spin_init(&lock);
+    heap = NULL;
+    close_all(); /* the child's own copies */
+    ps_store_relaxed(&poller, NONE);
+    ps_io_after_fork_in_child();
+}
+
+/* --- waiting ------------------------------------------------------------------------------------------------------------- */
+
+/* Without a poller: the thread looks itself, between others' turns. */
+static bool wait_by_turns(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer)
+{
+    while (os_now_ns() < timer->deadline_ns)
+        if (!ps_yield())
+            os_yield();
+    if (timer->take(timer))
+        return true;
+    ps_block(self, kind, object); /* somebody has taken it, and readies it */
+    return false;
+}
+
+bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer)
+{
+    if (timer->deadline_ns == PS_NEVER) {
+        ps_block(self, kind, object);
+        return false;
+    }
+    if (!poller_runs())
+        return wait_by_turns(self, kind, object, timer);
+    timer->thread = self;
+    timer->child = timer->next = timer->before = NULL;
+    timer->pending = true;
+    timer->late = false;
+    ps_spin_lock(&lock);
+    heap = meld(heap, timer);
+    if (heap == timer)
+        set_clock(timer->deadline_ns);
+    ps_spin_unlock(&lock);
+    ps_block(self, kind, object);
+    ps_spin_lock(&lock);
+    if (timer->pending)
+        remove_locked(timer);
+    bool late = timer->late;
+    ps_spin_unlock(&lock);
+    return late;
+}

@@ -1,0 +1,624 @@
+/* What psthread.h says of starting, stopping, making, joining and ending threads, sentence by sentence, where the other tests do not. */
+#include "fault.h"
+#include "psthread.h"
+#include "sync_support.h"
+#include "vp.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void with_vps(unsigned n)
+{
+    psthread_config_t config = {.num_vps = n};
+    CHECK(psthread_init(&config) == 0);
+}
+static void done(void) { CHECK(psthread_finalize() == 0); }
+
+static psthread_t make(void *(*fn)(void *), void *arg)
+{
+    psthread_t t;
+    CHECK(psthread_create(&t, NULL, fn, arg) == 0);
+    return t;
+}
+static psthread_t submit(void *(*fn)(void *), void *arg, int where)
+{
+    psthread_t t = make(fn, arg);
+    CHECK(psthread_enqueue(t, where) == 0);
+    return t;
+}
+static void *nothing(void *arg) { return arg; }
+static _Atomic unsigned counter;
+static void *count(void *arg)
+{
+    ps_add_relaxed(&counter, 1);
+    return arg;
+}
+
+/* --- starting ------------------------------------------------------------------------------------------------------------- */
+
+static void senseless_values_are_refused(void **state)
+{
+    (void)state;
+    unsigned twos[] = {2, 100}, good[] = {2, 4};
+    const psthread_config_t bad[] = {
+        {.stack_size = (size_t)-1},
+        {.stack_size = (size_t)1 << 40},
+        {.stack_size = 1},
+        {.stack_size = PSTHREAD_STACK_MIN - 1},
+        {.num_vps = 4, .num_levels = 1},
+        {.num_vps = 4, .num_levels = 9, .group_size = good},
+        {.num_vps = 4, .num_levels = 2, .group_size = twos},
+        {.num_vps = 1u << 30},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(psthread_init(&bad[i]), EINVAL);
+    psthread_config_t config = {.num_vps = 4, .stack_size = PSTHREAD_STACK_MIN, .num_levels = 2, .group_size = good};
+    assert_int_equal(psthread_init(&config), 0);
+    assert_int_equal(psthread_join(submit(nothing, NULL, 0), NULL), 0);
+    const psthread_attr_t wrong[] = {{.stack_size = 1}, {.stack_size = (size_t)1 << 40}, {.flags = 0x80}};
+    psthread_t t;
+    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(psthread_create(&t, &wrong[i], nothing, NULL), EINVAL);
+    assert_int_equal(psthread_create(&t, NULL, NULL, NULL), EINVAL);
+    done();
+}
+
+/* psthreads-2009 figure 3's order holds before any vp has been idle. */
+static void given_groups_hold_from_the_first_steal(void **state)
+{
+    (void)state;
+    unsigned groups[] = {3, 6, 12};
+    psthread_config_t config = {.num_vps = 12, .num_levels = 3, .group_size = groups};
+    assert_int_equal(psthread_init(&config), 0);
+    static const uint16_t of_vp_4[] = {5, 3, 1, 2, 0, 10, 11, 6, 7, 8, 9};
+    const uint16_t *order = ps_load_acquire(&ps_vp_at(4)->victims);
+    assert_non_null(order);
+    uint16_t seen[12] = {0};
+    for (unsigned i = 0; i < 11; i++)
+        seen[order[i]]++;
+    for (unsigned i = 0; i < 12; i++)
+        assert_int_equal(seen[i], i != 4);
+    assert_int_equal(order[0], of_vp_4[0]); /* its own group of three first, then the six, then the twelve */
+    assert_true(order[1] == 3);
+    for (unsigned i = 2; i < 5; i++)
+        assert_true(order[i] < 3);
+    done();
+}
+
+static void each_start_has_its_stack_size(void **state)
+{
+    (void)state;
+    for (size_t bytes = (size_t)1 << 20; bytes >= (size_t)64 << 10; bytes /= 2) {
+        psthread_config_t config = {.num_vps = 2, .stack_size = bytes};
+        assert_int_equal(psthread_init(&config), 0);
+        assert_int_equal(psthread_join(submit(nothing, NULL, 1), NULL), 0);
+        if (uth_mapped()) /* what a fork has left behind keeps its size */
+            assert_int_equal(uth_default_stack_bytes(), bytes);
+        done();
+    }
+}
+
+static void a_start_that_fails_leaves_nothing(void **state)
+{
+    (void)state;
+    psthread_config_t config = {.num_vps = 3};
+    for (int i = 0; i < 20; i++) {
+        fault_arm(FAULT_MAP, 2, FAULT_ALL_FOLLOWING);
+        assert_int_equal(psthread_init(&config), ENOMEM);
+        assert_true(fault_failures(FAULT_MAP) > 0);
+        fault_disarm_all();
+        assert_int_equal(psthread_finalize(), EPERM); /* it does not run */
+        for (unsigned id = 0; id < 3; id++)
+            assert_null(ps_vp_at(id));
+    }
+    assert_int_equal(psthread_init(&config), 0);
+    assert_int_equal(psthread_join(submit(nothing, NULL, 2), NULL), 0);
+    done();
+}
+
+static void spares_are_there_unless_refused(void **state)
+{
+    (void)state;
+    psthread_config_t config = {.num_vps = 1};
+    assert_int_equal(psthread_init(&config), 0);
+    assert_int_equal(ps_rt.max_spares, 2000);
+    done();
+    config.max_spares = PSTHREAD_NO_SPARES;
+    assert_int_equal(psthread_init(&config), 0);
+    assert_int_equal(ps_rt.max_spares, 0);
+    done();
+}
+
+/* --- making and giving back ----------------------------------------------------------------------------------------------- */
+
+static void finalize_waits_for_the_enqueued_only(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 2; vps++) {
+        with_vps(vps);
+        ps_store_relaxed(&counter, 0);
+        make(count, NULL);
+        submit(count, NULL, 0);
+        make(count, NULL);
+        done();
+        assert_int_equal(ps_load_relaxed(&counter), 1);
+    }
+}
+
+static void what_is_not_submitted_can_be_discarded(void **state)
+{
+    (void)state;
+    with_vps(1);
+    for (int i = 0; i < 1000; i++) {
+        psthread_t t = make(count, NULL);
+        assert_int_equal(psthread_discard(t), 0);
+        assert_ptr_equal(make(count, NULL), t); /* the descriptor is used again */
+        assert_int_equal(psthread_discard(t), 0);
+    }
+    psthread_t t = submit(nothing, NULL, 0);
+    assert_int_equal(psthread_discard(t), EBUSY);
+    psthread_t reused = NULL;
+    assert_int_equal(psthread_create_ex(&reused, NULL, nothing, NULL), 0);
+    assert_int_equal(psthread_discard(reused), EINVAL);
+    assert_int_equal(psthread_free(reused), 0);
+    assert_int_equal(psthread_waitall(), 0);
+    done();
+}
+
+static void *discards(void *arg)
+{
+    CHECK(psthread_discard(arg) == 0);
+    return NULL;
+}
+
+/* Somebody else than the maker gives it back, while the maker waits for it. */
+static void another_thread_may_discard(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 2; vps++) {
+        with_vps(vps);
+        for (int i = 0; i < 100; i++) {
+            psthread_t t = make(count, NULL);
+            submit(discards, t, 0);
+            assert_int_equal(psthread_waitall(), 0);
+        }
+        done();
+    }
+}
+
+/* As if 2^32 threads had been made and joined. */
+static void counters_do_not_wrap(void **state)
+{
+    (void)state;
+    with_vps(1);
+    struct psthread *self = ps_self();
+    self->created = UINT32_MAX - 5;
+    ps_store_relaxed(&self->children, -(int64_t)(UINT32_MAX - 5));
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(psthread_join(submit(nothing, NULL, 0), NULL), 0);
+    assert_int_equal(psthread_waitall(), 0);
+    done();
+}
+
+static void *level_below(void *arg)
+{
+    *(unsigned *)arg = psthread_level();
+    return NULL;
+}
+static void levels_do_not_wrap(void **state)
+{
+    (void)state;
+    with_vps(1);
+    unsigned level = 0;
+    ps_self()->level = 65535;
+    assert_int_equal(psthread_join(submit(level_below, &level, 0), NULL), 0);
+    assert_int_equal(level, 65536);
+    ps_self()->level = 0;
+    done();
+}
+
+/* --- recycling ------------------------------------------------------------------------------------------------------------ */
+
+static long resident_kib(void)
+{
+    long pages = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f && fscanf(f, "%ld %ld", &pages, &resident) == 2);
+    fclose(f);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* One vp makes, the other one's threads end: descriptors come back to who makes. */
+static void detached_threads_are_recycled(void **state)
+{
+    (void)state;
+    with_vps(2);
+    const psthread_attr_t detached = {.flags = PSTHREAD_ATTR_DETACHED};
+    enum { ROUNDS = 400, N = 500 };
+    long before = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < N; i++) {
+            psthread_t t;
+            CHECK(psthread_create(&t, &detached, nothing, NULL) == 0);
+            CHECK(psthread_enqueue(t, 1) == 0);
+        }
+        while (!ps_queue_seems_empty(&ps_vp_at(1)->queue)) /* so that this vp runs few of them itself */
+            usleep(100);
+        if (round == 40)
+            before = resident_kib();
+    }
+    psthread_waitall();
+#if !PS_ASAN && !PS_TSAN
+    assert_in_range(resident_kib() - before + 4096, 0, 4096 + 4096); /* 200,000 descriptors are 23 MB */
+#else
+    (void)before;
+#endif
+    done();
+}
+
+/* --- joining -------------------------------------------------------------------------------------------------------------- */
+
+enum { CHILDREN = 40 };
+struct brood {
+    psthread_t child[CHILDREN];
+    bool early; /* they end before their parent does */
+};
+static void *number(void *arg) { return arg; }
+static void *number_later(void *arg)
+{
+    for (int i = 0; i < 10; i++)
+        psthread_yield();
+    return arg;
+}
+static void *leaves_children(void *arg)
+{
+    struct brood *b = arg;
+    for (uintptr_t i = 0; i < CHILDREN; i++)
+        b->child[i] = submit(b->early ? number : number_later, (void *)(i + 1), PSTHREAD_VP_ANY);
+    for (int i = 0; b->early && i < 3; i++)
+        psthread_yield();
+    return NULL;
+}
+
+/* "Kept until it is joined", also where its parent has ended. */
+static void orphans_are_kept_until_joined(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 2; vps++)
+        for (int early = 0; early < 2; early++) {
+            with_vps(vps);
+            for (int round = 0; round < 20; round++) {
+                struct brood b = {.early = early};
+                assert_int_equal(psthread_join(submit(leaves_children, &b, 0), NULL), 0);
+                for (int i = 0; i < 20; i++)
+                    psthread_yield();
+                for (int i = 0; i < 50; i++) /* strangers, which would take descriptors that were given back */
+                    submit(nothing, NULL, 0);
+                for (uintptr_t i = 0; i < CHILDREN; i++) {
+                    void *result = NULL;
+                    if (i % 4 == 3) {
+                        assert_int_equal(psthread_detach(b.child[i]), 0);
+                        continue;
+                    }
+                    assert_int_equal(psthread_join(b.child[i], &result), 0);
+                    assert_ptr_equal(result, (void *)(i + 1));
+                }
+                psthread_waitall();
+            }
+            done();
+        }
+}
+
+/* --- foreign kernel threads ----------------------------------------------------------------------------------------------- */
+
+static _Atomic uint32_t stage;
+static void *calls_and_stays(void *arg)
+{
+    submit(count, NULL, PSTHREAD_VP_ANY);
+    CHECK(psthread_detach_self() == 0);
+    CHECK(psthread_detach_self() == 0); /* it is out already */
+    if (arg) {
+        submit(count, NULL, PSTHREAD_VP_ANY);
+        psthread_waitall();
+    }
+    ps_store_release(&stage, 1);
+    while (ps_load_acquire(&stage) == 1)
+        usleep(500);
+    if (arg)
+        CHECK(psthread_detach_self() == 0);
+    ps_store_release(&stage, 3);
+    while (ps_load_acquire(&stage) == 3)
+        usleep(500);
+    return NULL;
+}
+static void *tries_to_detach(void *arg)
+{
+    CHECK(psthread_detach_self() == EPERM);
+    return arg;
+}
+static void a_foreign_thread_can_leave(void **state)
+{
+    (void)state;
+    for (int back = 0; back < 2; back++) {
+        with_vps(2);
+        ps_store_relaxed(&counter, 0);
+        ps_store_relaxed(&stage, 0);
+        pthread_t p;
+        assert_int_equal(psthread_detach_self(), EPERM); /* it called psthread_init */
+        assert_int_equal(psthread_join(submit(tries_to_detach, NULL, 0), NULL), 0);
+        assert_int_equal(pthread_create(&p, NULL, calls_and_stays, back ? &p : NULL), 0);
+        while (ps_load_acquire(&stage) != 1)
+            usleep(500);
+        assert_int_equal(ps_load_relaxed(&counter), 1 + back); /* it has waited for what it made */
+        if (back)
+            assert_int_equal(psthread_finalize(), EBUSY);
+        ps_store_release(&stage, 2);
+        while (ps_load_acquire(&stage) != 3)
+            usleep(500);
+        assert_int_equal(psthread_join(submit(nothing, NULL, 1), NULL), 0); /* after EBUSY the library goes on */
+        done();
+        ps_store_release(&stage, 4);
+        pthread_join(p, NULL);
+    }
+}
+
+/* --- fork ----------------------------------------------------------------------------------------------------------------- */
+
+static _Atomic uint32_t stop;
+static void *until_stopped(void *arg)
+{
+    while (!ps_load_acquire(&stop))
+        psthread_yield();
+    return arg;
+}
+static void *waits_for_ever(void *arg)
+{
+    psthread_mutex_lock(arg);
+    psthread_mutex_unlock(arg);
+    return NULL;
+}
+
+static int status_of(pid_t child)
+{
+    int status;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Uses everything anew, on every vp. */
+static void use_all(unsigned vps)
+{
+    ps_store_relaxed(&counter, 0);
+    for (unsigned i = 0; i < 100; i++)
+        submit(count, NULL, (int)(i % vps));
+    psthread_waitall();
+    CHECK(ps_load_relaxed(&counter) == 100);
+}
+static void *runs_there(void *arg)
+{
+    ps_store_release((_Atomic uint32_t *)arg, 1 + psthread_vp_self());
+    return NULL;
+}
+
+static void a_child_goes_on_alone(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++)
+        for (unsigned vps = 1; vps <= 3; vps++) {
+            with_vps(vps);
+            use_all(vps);
+            psthread_mutex_t mutex = PSTHREAD_MUTEX_INITIALIZER;
+            psthread_mutex_lock(&mutex);
+            ps_store_release(&stop, 0);
+            for (unsigned i = 0; busy && i < vps; i++) {
+                submit(until_stopped, NULL, (int)i);
+                submit(waits_for_ever, &mutex, (int)i);
+            }
+            for (int i = 0; busy && i < 10; i++)
+                psthread_yield();
+            for (int how = 0; how < 2; how++) {
+                pid_t child = fork();
+                if (child == 0) {
+                    if (how)
+                        psthread_waitall(); /* the parent's threads are not here */
+                    use_all(vps);
+                    if (vps > 1) { /* other vps have kernel threads again */
+                        _Atomic uint32_t where = 0;
+                        submit(runs_there, &where, 1);
+                        while (!ps_load_acquire(&where))
+                            usleep(100);
+                        CHECK(ps_load_relaxed(&where) > 1); /* or the third one took it */
+                        psthread_waitall();
+                    }
+                    CHECK(psthread_finalize() == 0);
+                    with_vps(vps);
+                    use_all(vps);
+                    CHECK(psthread_finalize() == 0);
+                    _exit(7);
+                }
+                assert_int_equal(status_of(child), 7);
+            }
+            ps_store_release(&stop, 1);
+            psthread_mutex_unlock(&mutex);
+            psthread_waitall();
+            done();
+        }
+}
+
+static pid_t forked;
+static void *forks_and_returns(void *arg)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        use_all(2);
+        return arg; /* the process's last thread: it ends with status 0 */
+    }
+    forked = child;
+    return arg;
+}
+
+static void a_child_of_a_psthread_ends_with_it(void **state)
+{
+    (void)state;
+    for (int where = 0; where < 2; where++) {
+        with_vps(2);
+        forked = 0;
+        psthread_t t = submit(forks_and_returns, NULL, where);
+        assert_int_equal(psthread_join(t, NULL), 0);
+        assert_int_equal(status_of(forked), 0);
+        done();
+    }
+}
+
+static void *foreign_forks(void *arg)
+{
+    use_all(1);
+    pid_t child = fork();
+    if (child == 0) {
+        use_all(2);
+        CHECK(psthread_finalize() == 0); /* it is the only kernel thread */
+        _exit(9);
+    }
+    *(int *)arg = status_of(child);
+    return NULL;
+}
+static void a_child_of_a_foreign_thread_may_stop_the_library(void **state)
+{
+    (void)state;
+    with_vps(2);
+    int status = 0;
+    pthread_t p;
+    pthread_create(&p, NULL, foreign_forks, &status);
+    pthread_join(p, NULL);
+    assert_int_equal(status, 9);
+    done();
+}
+
+/* --- the end of main ------------------------------------------------------------------------------------------------------ */
+
+static _Atomic unsigned *shared; /* seen by the parent process too */
+static void *counts_late(void *arg)
+{
+    for (int i = 0; i < 50; i++) {
+        psthread_yield();
+        usleep(200);
+    }
+    ps_add_relaxed(shared, 1);
+    return arg;
+}
+static void *leaves_a_detached_one(void *arg)
+{
+    const psthread_attr_t detached = {.flags = PSTHREAD_ATTR_DETACHED};
+    psthread_t t;
+    CHECK(psthread_create(&t, &detached, counts_late, arg) == 0);
+    CHECK(psthread_enqueue(t, PSTHREAD_VP_ANY) == 0);
+    return NULL;
+}
+static void *foreign_uses(void *arg)
+{
+    usleep(20000);
+    submit(leaves_a_detached_one, NULL, PSTHREAD_VP_ANY);
+    psthread_waitall();
+    return arg;
+}
+
+static void main_may_end_first(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 8; how++) {
+        ps_store_relaxed(shared, 0);
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(100);
+            pthread_t p;
+            if (how & 2) {
+                with_vps(how & 1 ? 1 : 3);
+                for (int i = 0; i < 3; i++)
+                    submit(leaves_a_detached_one, NULL, PSTHREAD_VP_ANY);
+            }
+            if (how & 4)
+                pthread_create(&p, NULL, foreign_uses, NULL);
+            if (how & 1)
+                psthread_exit(NULL);
+            pthread_exit(NULL);
+        }
+        assert_int_equal(status_of(child), 0);
+        assert_int_equal(ps_load_relaxed(shared), (how & 2 ? 3 : 0) + (how & 4 ? 1 : 0));
+    }
+}
+
+/* --- many that have begun ------------------------------------------------------------------------------------------------- */
+
+#if PS_ASAN || PS_TSAN
+enum { BEGUN = 2000 };
+#else
+enum { BEGUN = 200000 };
+#endif
+static psthread_mutex_t gate = PSTHREAD_MUTEX_INITIALIZER;
+static psthread_cond_t opened = PSTHREAD_COND_INITIALIZER;
+static bool gate_open;
+static void *waits_at_gate(void *arg)
+{
+    volatile char room[100] = {1};
+    ps_add_relaxed(&counter, 1);
+    psthread_mutex_lock(&gate);
+    while (!gate_open)
+        psthread_cond_wait(&opened, &gate);
+    psthread_mutex_unlock(&gate);
+    return room[0] ? arg : NULL;
+}
+
+/* On kernels where a guard costs two mappings fewer fit, and the limit is the kernel's. */
+static void many_may_have_begun(void **state)
+{
+    (void)state;
+    if (os_stack_mappings() != 0)
+        skip();
+    for (unsigned vps = 1; vps <= 2; vps++) {
+        psthread_config_t config = {.num_vps = vps, .stack_size = PSTHREAD_STACK_MIN};
+        CHECK(psthread_init(&config) == 0);
+        ps_store_relaxed(&counter, 0);
+        gate_open = false;
+        const psthread_attr_t detached = {.flags = PSTHREAD_ATTR_DETACHED};
+        for (int i = 0; i < BEGUN / (int)vps; i++) {
+            psthread_t t;
+            CHECK(psthread_create(&t, &detached, waits_at_gate, NULL) == 0);
+            CHECK(psthread_enqueue(t, PSTHREAD_VP_ANY) == 0);
+        }
+        while (ps_load_relaxed(&counter) < (unsigned)BEGUN / vps)
+            psthread_yield();
+        psthread_mutex_lock(&gate);
+        gate_open = true;
+        psthread_cond_broadcast(&opened);
+        psthread_mutex_unlock(&gate);
+        psthread_waitall();
+        done();
+    }
+}
+
+int main(void)
+{
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(senseless_values_are_refused),
+        cmocka_unit_test(given_groups_hold_from_the_first_steal),
+        cmocka_unit_test(each_start_has_its_stack_size),
+        cmocka_unit_test(a_start_that_fails_leaves_nothing),
+        cmocka_unit_test(spares_are_there_unless_refused),
+        cmocka_unit_test(finalize_waits_for_the_enqueued_only),
+        cmocka_unit_test(what_is_not_submitted_can_be_discarded),
+        cmocka_unit_test(another_thread_may_discard),
+        cmocka_unit_test(counters_do_not_wrap),
+        cmocka_unit_test(levels_do_not_wrap),
+        cmocka_unit_test(detached_threads_are_recycled),
+        cmocka_unit_test(orphans_are_kept_until_joined),
+        cmocka_unit_test(a_foreign_thread_can_leave),
+        cmocka_unit_test(a_child_goes_on_alone),
+        cmocka_unit_test(a_child_of_a_psthread_ends_with_it),
+        cmocka_unit_test(a_child_of_a_foreign_thread_may_stop_the_library),
+        cmocka_unit_test(main_may_end_first),
+        cmocka_unit_test(many_may_have_begun),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
