@@ -244,6 +244,9 @@ static int start_locked(const psthread_config_t *config)
     if (err)
         return err;
     size_t stack = stack_wanted(config);
+    if (!settings.stack_bytes ||
+        (config && config->stack_size)) /* who joins a thread may run it on what is left of its own stack */
+        stack += stack / (UTH_CALL_SHARE - 1) + 1;
     uth_init(stack);
     memset(&ps_rt, 0, sizeof ps_rt);
     ps_rt.num_vps = (unsigned)n;
@@ -626,7 +629,7 @@ static bool all_ended(void)
 #define LONGEST_PAUSE_NS INT64_C(1000000)
 
 /* The caller, a root, lets others run until every thread that was submitted has ended. */
-static void wait_for_all(struct vp *vp)
+void ps_wait_for_all(struct vp *vp)
 {
     if (sum(offsetof(struct vp, made)) == sum(offsetof(struct vp, submitted)))
         psthread_waitall(); /* nobody is left who was not submitted: it blocks properly */
@@ -647,7 +650,7 @@ int psthread_finalize(void)
     struct vp *vp = ps_vp_attach(); /* the library may have been started by a call that needs no thread */
     if ((starter ? vp != starter : vp->id != 0) || vp->current != &vp->root)
         return EPERM;
-    wait_for_all(vp);
+    ps_wait_for_all(vp);
     while (ps_load_acquire(&ps_progress.spares) || ps_alone_count() > 0) /* nothing is left for them */
         os_yield();
     if (other_roots(vp))
@@ -699,7 +702,7 @@ static void end_last_root(struct vp *vp)
 {
     bool last = ps_load_seq(&main_ended) && !other_roots(vp);
     if (last)
-        wait_for_all(vp);
+        ps_wait_for_all(vp);
     root_detach(vp, true);
     if (ps_load_seq(&main_ended))
         stop_kernel_threads();

@@ -30,6 +30,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- descriptors ---------------------------------------------------------------------------------------------------- */
@@ -538,6 +539,83 @@ static bool take_joiner(struct ps_timer *timer)
     return ps_cas_acq_rel(&t->join, &joiner, PS_JOIN_OPEN);
 }
 
+/* --- joining what nobody has taken ---
+ *
+ * A thread that has not begun is run by who joins it, as a call on its stack: no switch, no wait. The thread keeps its identity (keys, name, level,
+ * children); if it blocks, the stack blocks, and with it the joiner, who could not go on before it anyway. It is found where it was enqueued, at
+ * either end of the queue: threads are joined in the order in which they were made, or the other way round, and anywhere else a theft may have
+ * moved it to another queue, whose lock is not in hand.
+ * Not where the thread has storage, a stack or a fiber of its own to come, nor where more than a share of the stack is in use (uth.h: call_floor). */
+
+static bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
+{
+    return ps_load_relaxed(&t->state) == PS_READY && !(t->flags & PS_T_SIZED) && !(self->flags & PS_T_NOSTACK) &&
+           !ps_tls_on() && !ps_places_on() && uth_sanitizers == 0 && !vp->uth->name[0] &&
+           (uintptr_t)__builtin_frame_address(0) > vp->uth->call_floor;
+}
+
+/* Takes t out of the queue, if it stands there at an end and has not begun. */
+static bool take_unbegun(struct psthread *t, struct vp *where)
+{
+    struct ps_queue *q = &where->queue;
+    if (!ps_spin_try_lock(&q->lock))
+        return false;
+    bool here =
+        (q->items.next == &t->item.link || q->items.prev == &t->item.link) && ps_load_relaxed(&t->state) == PS_READY;
+    if (here)
+        ps_queue_remove_locked(q, &t->item);
+    ps_spin_unlock(&q->lock);
+    return here;
+}
+
+/* The thread's function, and what it returns or gives psthread_exit. */
+static PS_NOINLINE void *call_here(struct psthread *t)
+{
+    struct ps_exit here;
+    ps_exit_push(&here, NULL, (uintptr_t)call_here);
+    if (_setjmp(here.jump) != 0)
+        return here.result;
+    void *result = t->fn(t->arg);
+    ps_exit_pop(&here);
+    return result;
+}
+
+/* self, which is noted as t's joiner, has taken t. */
+static void *run_as_call(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    struct psthread *parent = t->parent;
+    t->uth = vp->uth;
+    t->vp = vp;
+    ps_store_relaxed(&t->state, PS_RUNNING);
+    vp->current = t;
+    vp_tick(vp);
+    void *result = call_here(t);
+    if (t->keys)
+        ps_keys_run_destructors(&t->keys);
+    vp = ps_vp();
+    vp->uth->name[0] = '\0';
+    if (PS_UNLIKELY(ps_load_relaxed(&t->join) ==
+                    PS_JOIN_DETACHED)) { /* in a child that it has forked: who joins is not there */
+        vp_count_ended(vp);
+        ps_wait_for_all(vp);
+        exit(0);
+    }
+    self->uth = vp->uth;
+    self->vp = vp;
+    vp->current = self;
+    vp_count_ended(vp);
+    ps_store_relaxed(&t->state, PS_ENDED);
+    if (t->created) /* as in ps_thread_end */
+        ps_add_acq_rel(&t->children, (int64_t)t->created + PS_CHILDREN_HELD);
+    ps_store_relaxed(&t->join, PS_JOIN_JOINED);
+    if (parent == self && self->created)
+        self->created--;
+    else
+        child_ended(vp, parent);
+    descriptor_give_up(vp, t);
+    return result;
+}
+
 int psthread_tryjoin(psthread_t t, void **result)
 {
     int err = check_joinable(t, ps_self());
@@ -558,6 +636,13 @@ int psthread_timedjoin(psthread_t t, void **result, uint64_t deadline_ns)
     uintptr_t seen = PS_JOIN_OPEN;
     if (!ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self))
         return join_ended(t, seen, result);
+    struct vp *vp = ps_vp();
+    if (deadline_ns == PS_NEVER && may_be_called(self, t, vp) && take_unbegun(t, t->vp)) {
+        void *returned = run_as_call(vp, self, t);
+        if (result)
+            *result = returned;
+        return 0;
+    }
     struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_joiner, .arg = t, .thread = self};
     if (ps_block_until(self, PS_WAIT_JOIN, t, &timer))
         return ETIMEDOUT;

@@ -268,6 +268,8 @@ void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
 /* The root's kernel thread ends: its descriptor is given up. wait: for the threads that it has made. */
 void ps_thread_end_root(struct psthread *t, bool wait);
 bool ps_stack_size_sensible(size_t bytes);
+/* The thread that runs on vp lets others run until every thread that was submitted has ended. */
+void ps_wait_for_all(struct vp *vp);
 
 /* Thread-local blocks (uth/tls.h). vp enters a block, or with NULL its kernel thread's own; the current vp is
  * written anew there. */

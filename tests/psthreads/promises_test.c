@@ -94,7 +94,7 @@ static void each_start_has_its_stack_size(void **state)
         assert_int_equal(psthread_init(&config), 0);
         assert_int_equal(psthread_join(submit(nothing, NULL, 1), NULL), 0);
         if (uth_mapped()) /* what a fork has left behind keeps its size */
-            assert_int_equal(uth_default_stack_bytes(), bytes);
+            assert_in_range(uth_default_stack_bytes(), bytes, bytes + bytes / 4);
         done();
     }
 }
@@ -308,6 +308,91 @@ static void orphans_are_kept_until_joined(void **state)
             }
             done();
         }
+}
+
+/* A thread that nobody has taken is run by who joins it; it is a thread all the same. */
+static psthread_key_t own_key;
+static _Atomic unsigned own_destroyed;
+static void destroys(void *value)
+{
+    CHECK(value == (void *)psthread_self());
+    ps_add_relaxed(&own_destroyed, 1);
+}
+static psthread_mutex_t called_mutex = PSTHREAD_MUTEX_INITIALIZER;
+static void *is_somebody(void *arg)
+{
+    unsigned how = (unsigned)(uintptr_t)arg;
+    psthread_t self = psthread_self();
+    char name[PSTHREAD_NAME_MAX + 1] = "x";
+    CHECK(psthread_level() >= 1 && psthread_getname(name, sizeof name) == 0 && !name[0]);
+    CHECK(psthread_getspecific(own_key) == NULL && psthread_setspecific(own_key, self) == 0);
+    if (how & 1)
+        psthread_yield();
+    if (how & 2) {
+        psthread_mutex_lock(&called_mutex);
+        psthread_yield();
+        psthread_mutex_unlock(&called_mutex);
+    }
+    if (how & 4)
+        CHECK(psthread_setname("called") == 0);
+    if (how >= 64) { /* children of its own, joined or left */
+        psthread_t child = submit(is_somebody, (void *)(uintptr_t)(how % 64), PSTHREAD_VP_ANY);
+        if (how & 8)
+            CHECK(psthread_join(child, NULL) == 0);
+    }
+    CHECK(psthread_self() == self && psthread_getspecific(own_key) == self);
+    if (how & 16)
+        psthread_exit(arg);
+    return arg;
+}
+static void *joins_many(void *arg)
+{
+    psthread_t t[64];
+    for (int round = 0; round < 10; round++) {
+        for (uintptr_t i = 0; i < 64; i++)
+            t[i] = submit(is_somebody, (void *)(i + (i % 3 ? 64 : 0)), PSTHREAD_VP_ANY);
+        for (uintptr_t k = 0; k < 64; k++) {
+            uintptr_t i = round % 2 ? k : 63 - k;
+            void *result = NULL;
+            CHECK(psthread_join(t[i], &result) == 0 && result == (void *)(i + (i % 3 ? 64 : 0)));
+        }
+        CHECK(psthread_waitall() == 0);
+    }
+    return arg;
+}
+static void joined_threads_are_threads_wherever_they_run(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 4; vps *= 2) {
+        with_vps(vps);
+        CHECK(psthread_key_create(&own_key, destroys) == 0);
+        ps_store_relaxed(&own_destroyed, 0);
+        joins_many(NULL); /* a root */
+        psthread_t t[3];
+        for (int i = 0; i < 3; i++)
+            t[i] = submit(joins_many, NULL, PSTHREAD_VP_ANY);
+        for (int i = 0; i < 3; i++)
+            CHECK(psthread_join(t[i], NULL) == 0);
+        done();
+        assert_int_equal(ps_load_relaxed(&own_destroyed), 4 * 10 * (64 + 42));
+        with_vps(1);
+        CHECK(psthread_key_delete(own_key) == 0);
+        done();
+    }
+}
+
+static void *where_am_i(void *arg) { return (void *)(arg ? (uintptr_t)__builtin_frame_address(0) : 0); }
+static void an_unbegun_thread_is_run_by_its_joiner(void **state)
+{
+    (void)state;
+    with_vps(1);
+    if (!ps_tls_on()) {
+        void *at = NULL;
+        assert_int_equal(psthread_join(submit(where_am_i, &at, 0), &at), 0);
+        uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+        assert_in_range(here - (uintptr_t)at, 1, 16384); /* the same stack */
+    }
+    done();
 }
 
 /* --- foreign kernel threads ----------------------------------------------------------------------------------------------- */
@@ -613,11 +698,13 @@ int main(void)
         cmocka_unit_test(levels_do_not_wrap),
         cmocka_unit_test(detached_threads_are_recycled),
         cmocka_unit_test(orphans_are_kept_until_joined),
+        cmocka_unit_test(an_unbegun_thread_is_run_by_its_joiner),
         cmocka_unit_test(a_foreign_thread_can_leave),
         cmocka_unit_test(a_child_goes_on_alone),
         cmocka_unit_test(a_child_of_a_psthread_ends_with_it),
         cmocka_unit_test(a_child_of_a_foreign_thread_may_stop_the_library),
         cmocka_unit_test(main_may_end_first),
+        cmocka_unit_test(joined_threads_are_threads_wherever_they_run),
         cmocka_unit_test(many_may_have_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
