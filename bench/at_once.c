@@ -1,9 +1,11 @@
-/* What does a task cost that runs at once? ns a task, by the data that it gets; the median of SAMPLES batches. at_once [SAMPLES]
+/* What does a task cost that runs at once? ns a task, by the data that it gets; the median of SAMPLES batches. at_once
+ * [SAMPLES]
  *   if0       if(0)
  *   included  below a final task
- *   deep      a recursion of included tasks, each with two children and a taskwait (what floorplan and nqueens do below their cut-off)
- * The data is what firstprivate copies: none, or a structure of 16, 512, 4096 bytes, which GCC copies by a function of the program's.
- * Two threads, of which one makes all tasks. The sum that the tasks leave behind is checked. */
+ *   deep      a recursion of included tasks, each with two children and a taskwait (what floorplan and nqueens do
+ *          below their cut-off)
+ * The data is what firstprivate copies: none, or a structure of 16, 512, 4096 bytes, which GCC copies by a function of
+ * the program's. Two threads, of which one makes all tasks. The sum that the tasks leave behind is checked. */
 #include "sample.h"
 
 #include <stdio.h>

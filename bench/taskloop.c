@@ -1,5 +1,7 @@
-/* What does a taskloop cost, by its grainsize? ns an iteration of a few nanoseconds, the median of SAMPLES loops. taskloop [THREADS [SAMPLES]]
- * Twin: the loop itself. One thread meets the construct, the others wait for the region's end. Each iteration is checked to be done once a loop. */
+/* What does a taskloop cost, by its grainsize? ns an iteration of a few nanoseconds, the median of SAMPLES loops.
+ * taskloop [THREADS [SAMPLES]]
+ * Twin: the loop itself. One thread meets the construct, the others wait for the region's end. Each iteration is
+ * checked to be done once a loop. */
 #include "sample.h"
 
 #include <omp.h>

@@ -1,8 +1,9 @@
 /* Explicit tasks: what the rest of the core must know of them.
  *
  * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take part.
- * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_plain.c (the same the short way), task_queue.c (find work, sleep, wake), task_range.c (many tasks of a taskloop),
- * task_memory.c (descriptors), depend.c, graph.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
+ * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_plain.c (the same the
+ * short way), task_queue.c (find work, sleep, wake), task_range.c (many tasks of a taskloop), task_memory.c
+ * (descriptors), depend.c, graph.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
  * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member, as a call on that member's
@@ -14,8 +15,9 @@
  * one number, ORT_COUNT_LIVE each child's subtree and ORT_COUNT_INCOMPLETE each child, and that number is split in two: `own`, which only
  * the member that runs the task touches, without atomics, and `others`, to which every other member adds atomically. Where a child is
  * made and finished by its parent's member, which is the rule, there is no atomic at all. When the body is done and something is
- * left, `own` is poured into `others` (ORT_TASK_MERGED) and whoever brings `others` to zero from then on completes the subtree.
- * Before that `others` is never zero after a subtraction, since it only falls from zero, so nobody completes a task too early.
+ * left, `own` is poured into `others` (ORT_TASK_MERGED) and whoever brings `others` to zero from then on completes the
+ * subtree. Before that `others` is never zero after a subtraction, since it only falls from zero, so nobody completes a
+ * task too early.
  *
  * Shared fields            who writes                                   who reads
  *   fn .. node             the creator, before the task is published    who runs or finishes it
@@ -28,13 +30,13 @@
  *   flags                  the creator; then the owner                  who runs or finishes it
  *
  * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. Who gives it something of the kind sets the flag; without it the task ends
- * the short way (task_plain.c), which asks for nothing else. A free descriptor's node, depends, event and priority are zero, and data points behind it:
- * whoever changed one of them has put it back.
+ * the short way (task_plain.c), which asks for nothing else. A free descriptor's node, depends, event and priority are
+ * zero, and data points behind it: whoever changed one of them has put it back.
  *
  * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen all of
  * it); taskwait's load is its acquire.
- * Memory: descriptors, the implicit ones too, are never given back to the system (task_memory.c), so a thief may look at one that is gone.
- * OpenMP 5.2 sections 12.5 to 12.9; DESIGN section 4, "Tasks". */
+ * Memory: descriptors, the implicit ones too, are never given back to the system (task_memory.c), so a thief may look
+ * at one that is gone. OpenMP 5.2 sections 12.5 to 12.9; DESIGN section 4, "Tasks". */
 #ifndef PS_ORT_TASK_H
 #define PS_ORT_TASK_H
 
@@ -131,7 +133,8 @@ struct ort_depend_cache {
     unsigned n;
 };
 
-/* A member's implicit task. Not in its team's block, which may be freed: thieves look through it as through any other (task_memory.c). */
+/* A member's implicit task. Not in its team's block, which may be freed: thieves look through it as through any other
+ * (task_memory.c). */
 struct ort_task_implicit {
     struct ort_task task;
     struct ort_tool_task tool; /* behind it, as for every task */
@@ -143,7 +146,8 @@ struct ort_task_member {
     int64_t base;          /* items of the deque from here on are descendants of the task that runs */
     uint32_t seed;         /* where the next search for a victim begins */
     struct ort_task_cache cache;
-    /* Descriptors of tasks that run at once (task_plain.c, "Frames"): the first, the last, and the next to be used, NULL: none is made yet. */
+    /* Descriptors of tasks that run at once (task_plain.c, "Frames"): the first, the last, and the next to be used,
+     * NULL: none is made yet. */
     struct ort_task *frames, *last_frame, *frame;
     struct ort_depend_cache nodes;
     struct ort_task_implicit *implicit; /* from ort_task_team_init on */
@@ -170,7 +174,8 @@ struct ort_task_team {
 
 /* --- hooks for regions and barriers ------------------------------------------------------------------------------------- */
 
-/* Once per team block, when its memory (zeroed) has been got and n_max is set (false: there is not enough for its tasks); and before it is given back. */
+/* Once per team block, when its memory (zeroed) has been got and n_max is set (false: there is not enough for its
+ * tasks); and before it is given back. */
 bool ort_task_team_init(struct ort_team *team);
 void ort_task_team_fini(struct ort_team *team);
 /* Likewise for each member's storage; init is optional for zeroed memory. */

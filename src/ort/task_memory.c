@@ -7,9 +7,10 @@
  * member makes tasks and others finish them, caches overflow into the shared list and are refilled from it, by batches.
  *
  * Type stability: blocks are carved out of slabs that are never given back, so that thieves may read parent and depth of a
- * task that is gone (task_queue.c). A thief that is kept from running in the middle of its walk may find that the task is another team's by now, and walk on
- * there; so implicit tasks are blocks of their own too, and outlive the team's, in lists by their number (a power of two). Data that does not fit into the largest size lives in a block of its own. Where the C library
- * has no memory a block comes from the reserve (reserve.h), and stays a descriptor as well.
+ * task that is gone (task_queue.c). A thief that is kept from running in the middle of its walk may find that the task
+ * is another team's by now, and walk on there; so implicit tasks are blocks of their own too, and outlive the team's,
+ * in lists by their number (a power of two). Data that does not fit into the largest size lives in a block of its own.
+ * Where the C library has no memory a block comes from the reserve (reserve.h), and stays a descriptor as well.
  *
  * Shared: `shared[class]` (lock): a stack of batches; a batch is linked by `next`, batches by `link.prev` of their first block.
  * Failures: out of memory is told by NULL (task.c: the caller runs others, whose blocks it gets).
@@ -181,7 +182,8 @@ void ort_task_cache_drain(struct ort_task_cache *cache)
     }
 }
 
-/* --- implicit tasks ------------------------------------------------------------------------------------------------------- */
+/* --- implicit tasks
+ * ------------------------------------------------------------------------------------------------------- */
 
 #define IMPLICIT_CLASSES 21 /* 1, 2, 4 .. ORT_THREADS_MAX of them */
 

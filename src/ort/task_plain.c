@@ -7,15 +7,18 @@
  * (but for one that runs at once: where nothing of the team's is cancelled it goes the short way under cancellation too).
  * Callers: a member on its own behalf. States and fields: task.h; ORT_TASK_SPECIAL says which tasks end the long way.
  *
- * Frames. A task that runs at once is gone when its body is, unless it leaves something behind (children that are not complete, ICVs, a table of
- * dependences). Each member keeps a chain of descriptors for such tasks, one for each depth to which it has called them: the next one is
- * `frame`, calling moves it up, returning down again. What never differs from use to use (team, owner, counts of zero) stays written. Its parent and its
- * group count the task only where it leaves something behind: while its body runs nobody else looks for it there. Such a task leaves the chain
- * (`outlive`) and ends like any other. A chain is as long as the deepest recursion so far, whose stack was longer; it goes with the member.
+ * Frames. A task that runs at once is gone when its body is, unless it leaves something behind (children that are not
+ * complete, ICVs, a table of dependences). Each member keeps a chain of descriptors for such tasks, one for each depth
+ * to which it has called them: the next one is `frame`, calling moves it up, returning down again. What never differs
+ * from use to use (team, owner, counts of zero) stays written. Its parent and its group count the task only where it
+ * leaves something behind: while its body runs nobody else looks for it there. Such a task leaves the chain (`outlive`)
+ * and ends like any other. A chain is as long as the deepest recursion so far, whose stack was longer; it goes with the
+ * member.
  *
  * Ordering: none of its own: the push publishes what create wrote (deque.h), the counts' is in task.h.
  * Failures: none; without memory the long way is taken, which says so.
- * Cost: about 60 instructions to make a task, 70 to take, run and end it, 55 with the entry point for one that runs at once; read-modify-writes: those of the deque.
+ * Cost: about 60 instructions to make a task, 70 to take, run and end it, 55 with the entry point for one that runs at
+ * once; read-modify-writes: those of the deque.
  * Rejected: the same as special cases within the long way: each test costs every task an instruction or two and a branch; together they were half of a
  * task's 440 instructions. */
 #include "task_range.h"
@@ -86,7 +89,8 @@ static inline void publish(struct ort_thread *thread, struct ort_task *t, void (
     ort_task_pushed(thread, t);
 }
 
-/* --- tasks that run at once ------------------------------------------------------------------------------------------------ */
+/* --- tasks that run at once
+ * ------------------------------------------------------------------------------------------------ */
 
 /* What a task that runs at once spares its parent and its group, as long as its body runs. */
 static void count_it(struct ort_task *t, struct ort_task *below)
@@ -98,7 +102,8 @@ static void count_it(struct ort_task *t, struct ort_task *below)
     }
 }
 
-/* t, whose body is done, leaves something behind, or has more to give back than its descriptor: it is a frame no longer, and ends like any
+/* t, whose body is done, leaves something behind, or has more to give back than its descriptor: it is a frame no
+ * longer, and ends like any
  * other task. */
 static PS_NOINLINE void outlive(struct ort_task *t)
 {
@@ -235,7 +240,8 @@ static PS_ALWAYS_INLINE void call_inline(struct ort_thread *thread, void (*fn)(v
     call(thread, fn, data, flags);
 }
 
-/* A kernel thread that is no OpenMP thread yet becomes one, and enters again; apart, so that nothing is kept over that call. */
+/* A kernel thread that is no OpenMP thread yet becomes one, and enters again; apart, so that nothing is kept over that
+ * call. */
 static PS_NOINLINE void call_as_root(void (*fn)(void *), void *data, unsigned flags)
 {
     ort_thread_make_root();
@@ -333,7 +339,8 @@ void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *d
     leave_frame(t);
 }
 
-/* Data of a task that runs at once, up to so many bytes, is constructed on its creator's stack, which is aligned to so many. */
+/* Data of a task that runs at once, up to so many bytes, is constructed on its creator's stack, which is aligned to so
+ * many. */
 #define STACK_DATA_BYTES 16384
 #define STACK_ALIGN 16
 
@@ -397,7 +404,8 @@ void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to
     publish(thread, t, fn, t->flags | flags | ORT_TASK_COPIED);
 }
 
-/* --- tasks that are queued ----------------------------------------------------------------------------------------------- */
+/* --- tasks that are queued
+ * ----------------------------------------------------------------------------------------------- */
 
 static PS_NOINLINE void spawn_as_root(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags)
 {

@@ -1,26 +1,30 @@
 /* Ranges: one descriptor for many tasks of a taskloop.
  *
- * Does: the tasks of a taskloop of which there are more than the team needs, where nothing but their bounds differs. Does not: decide how many tasks there
- * are (taskloop.c), nor what is watched, cancelled, or has a copy constructed: those are made one by one.
+ * Does: the tasks of a taskloop of which there are more than the team needs, where nothing but their bounds differs.
+ * Does not: decide how many tasks there are (taskloop.c), nor what is watched, cancelled, or has a copy constructed:
+ * those are made one by one.
  * Callers: the member that meets the construct; then members that run a range, as the body of a task.
  *
- * A range stands in a deque as one task. Who runs it runs the loop's tasks one by one, each as a call on a descriptor of its own (task_plain.c,
- * "Frames"). Meanwhile those that have not begun stand in the member's deque, but for a few:
+ * A range stands in a deque as one task. Who runs it runs the loop's tasks one by one, each as a call on a descriptor
+ * of its own (task_plain.c, "Frames"). Meanwhile those that have not begun stand in the member's deque, but for a few:
  *   half   half of what there was, pushed first, anew whenever nothing is left of the deque
  *   rest   what the member goes on with, pushed last; popped again when it is through with its own
- *   own    at most SOME, less towards the end, that the member has to itself; they go back into the rest as soon as somebody has taken something
- * A thief takes the oldest item, hence the half while there is one: the rest goes back and forth at the loop's end only. So a long task keeps no others waiting
- * but the few in `own`, and these until its end at the most, at which the member sees that others have taken the half meanwhile.
- * What is popped and is neither was made by the loop's tasks, and runs at once.
+ *   own    at most SOME, less towards the end, that the member has to itself; they go back into the rest as soon as
+ *          somebody has taken something
+ * A thief takes the oldest item, hence the half while there is one: the rest goes back and forth at the loop's end
+ * only. So a long task keeps no others waiting but the few in `own`, and these until its end at the most, at which the
+ * member sees that others have taken the half meanwhile. What is popped and is neither was made by the loop's tasks,
+ * and runs at once.
  *
- * Parents. Rest and halves are children of the range that they come from, as the loop's tasks are (of the member's own); so nothing is counted for a
- * task that leaves nothing behind, and the construct's taskgroup sees one child. Without a group (nogroup) the creator's taskwait waits for children that
- * are not complete, not for theirs: there a range is over only when its children are.
+ * Parents. Rest and halves are children of the range that they come from, as the loop's tasks are (of the member's
+ * own); so nothing is counted for a task that leaves nothing behind, and the construct's taskgroup sees one child.
+ * Without a group (nogroup) the creator's taskwait waits for children that are not complete, not for theirs: there a
+ * range is over only when its children are.
  *
  * Shared: a range that stands in a deque is written by nobody; who took it owns it (ordered by the deque).
  * Failures: as of ort_task_create. Cost of a task: a call; of SOME: a push and a pop.
- * Rejected: nothing of one's own: a push and a pop for each task were half of an empty one's time. To run all of them at once where they are many
- * (libgomp): nobody helps. */
+ * Rejected: nothing of one's own: a push and a pop for each task were half of an empty one's time. To run all of them
+ * at once where they are many (libgomp): nobody helps. */
 #include "task_range.h"
 
 #include <string.h>
@@ -105,7 +109,8 @@ static inline struct ort_task *pop_range(struct ort_thread *thread, const struct
     return NULL;
 }
 
-/* Of the chunks that the member has to itself all but some go into the deque: half of them where nothing is left there, and the rest. spare: a descriptor
+/* Of the chunks that the member has to itself all but some go into the deque: half of them where nothing is left there,
+ * and the rest. spare: a descriptor
  * for the rest, or NULL. */
 static struct ort_task *share(struct ort_thread *thread, const struct range *mine, struct ort_chunks *own,
                               struct ort_task *spare)

@@ -10,8 +10,8 @@
  * after each step, so that it ends also where the loop's own bound is near the type's end.
  *
  * Where data has to be constructed (C++), all tasks are made before the first one runs, since a body may change what is copied from; else
- * they are made and queued one by one, and once the deque is full the creator runs them; those of which there are many stand in one
- * descriptor (task_range.c).
+ * they are made and queued one by one, and once the deque is full the creator runs them; those of which there are many
+ * stand in one descriptor (task_range.c).
  * Failures: as of ort_task_create. OpenMP 5.2 section 12.6. */
 #include "graph.h"
 #include "task_range.h"

@@ -56,7 +56,8 @@ PS_NOINLINE void *ps_local(void)
     return PS_LIKELY(t != NULL) ? t->local : NULL;
 }
 
-/* In a block that vp left last `ee_here` is still vp; in the kernel thread's own the C library's fork may have cleared it. */
+/* In a block that vp left last `ee_here` is still vp; in the kernel thread's own the C library's fork may have cleared
+ * it. */
 static inline void enter_tls(struct vp *vp, struct uth_tls *tls)
 {
     vp->tls = tls;

@@ -53,7 +53,8 @@ static void all(int32_t flags)
         struct task *now = make(flags, NULL, 0);
         __kmpc_omp_task_begin_if0(NULL, me, now);
         __kmpc_omp_task_complete_if0(NULL, me, now);
-        /* one that writes, an empty one behind it, one that writes behind that; more of them than fit into a short list */
+        /* one that writes, an empty one behind it, one that writes behind that; more of them than fit into a short list
+         * */
         for (int n = 1; n <= 20; n += 19) {
             struct depend list[20];
             for (int i = 0; i < n; i++)

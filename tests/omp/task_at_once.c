@@ -1,10 +1,13 @@
-/* Tasks that run at once leave their descriptor to the next one of their depth, unless something of theirs lives on: children that are not complete,
- * groups around those, ICVs that they have changed, dependences between their children. And their data is as it was made, whatever its size. */
+/* Tasks that run at once leave their descriptor to the next one of their depth, unless something of theirs lives on:
+ * children that are not complete,
+ * groups around those, ICVs that they have changed, dependences between their children. And their data is as it was
+ * made, whatever its size. */
 #include "task_check.h"
 
 static int waited_for(int depth);
 
-/* Half of the tasks leave a child behind; who waits, waits for his own children alone, and those of his included tasks are not his. */
+/* Half of the tasks leave a child behind; who waits, waits for his own children alone, and those of his included tasks
+ * are not his. */
 static void descend(int depth, int *left)
 {
     if (depth == 0)

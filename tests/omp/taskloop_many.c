@@ -1,4 +1,5 @@
-/* taskloop with many more tasks than threads: each iteration once, whatever the tasks leave behind; every thread may have a part; what waits for them waits for all. */
+/* taskloop with many more tasks than threads: each iteration once, whatever the tasks leave behind; every thread may
+ * have a part; what waits for them waits for all. */
 #include "task_check.h"
 
 enum { MOST = 3000 };
@@ -49,7 +50,8 @@ static void huge(void)
     all_hit(hit, 500, 1);
 }
 
-/* Tasks that leave children behind: the construct's group waits for those, too; a taskwait within waits for the task's own. */
+/* Tasks that leave children behind: the construct's group waits for those, too; a taskwait within waits for the task's
+ * own. */
 static void children(void)
 {
 #pragma omp taskloop grainsize(1)

@@ -51,7 +51,8 @@ static void a_failed_test_lets_the_holder_run(void **state)
     assert_in_range(tries, 1, TRIES - 1);
 }
 
-/* --- a lock that is free each time ------------------------------------------------------------------------------------------- */
+/* --- a lock that is free each time
+ * ------------------------------------------------------------------------------------------- */
 
 #define POLLS 1000 /* no monitor comes within so few */
 static bool came;

@@ -1,4 +1,5 @@
-/* A thief that was kept from running may look at a task whose team is gone, and at that task's parent: both are readable for good. */
+/* A thief that was kept from running may look at a task whose team is gone, and at that task's parent: both are
+ * readable for good. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
