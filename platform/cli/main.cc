@@ -5,6 +5,7 @@
 #include "isa/float.h"
 #include "kernel/machine.h"
 #include "trace/stats.h"
+#include "trace/watch.h"
 #include <CLI/CLI.hpp>
 #include <ctime>
 #include <fstream>
@@ -21,7 +22,6 @@ struct Options {
     std::vector<std::string> files, settings, program;
     std::string kernel = "run-ahead", trace, profile, stats_json;
     uint64_t clusters = 0, cores = 0;
-    int gdb = -1;
     bool stats = false, parameters = false;
 };
 
@@ -55,7 +55,7 @@ int run(const Options &o)
     config.check();
     Elf elf(o.program[0]);
     Machine m(config);
-    m.lock_step = o.kernel == "lock-step" || o.gdb >= 0 || !o.trace.empty() || !o.profile.empty();
+    m.lock_step = o.kernel == "lock-step" || !o.trace.empty() || !o.profile.empty();
     elf.load(m);
     if (!m.put_arguments(o.program))
         throw ConfigError("the program's arguments take more than 64 KB");
@@ -63,6 +63,16 @@ int run(const Options &o)
     m.semihost = Semihost::call;
     m.semihost_context = &semihost;
     m.start(elf.entry());
+    auto file = [](const std::string &path) {
+        FILE *f = path.empty() ? nullptr : fopen(path.c_str(), "w");
+        if (!f && !path.empty())
+            throw ConfigError(path + ": cannot be written");
+        return f;
+    };
+    FILE *trace = file(o.trace), *profile = file(o.profile);
+    std::unique_ptr<Watch> watch;
+    if (trace || profile)
+        watch = std::make_unique<Watch>(m, elf, trace, profile);
     fp::host_clear();
     int code = 0;
     auto processor = [] { // this process's own time: other programs beside it do not count
@@ -73,7 +83,7 @@ int run(const Options &o)
     double begin = processor();
     try {
         if (m.lock_step)
-            run_lock_step(m, nullptr);
+            run_lock_step(m, watch.get());
         else
             run_ahead(m);
     } catch (const Exit &e) {
@@ -85,6 +95,11 @@ int run(const Options &o)
         code = kFaulted;
     }
     double seconds = processor() - begin;
+    if (watch)
+        watch->end();
+    for (FILE *f : {trace, profile})
+        if (f)
+            fclose(f);
     if (o.stats)
         print_stats(m, seconds, stderr);
     if (!o.stats_json.empty()) {
@@ -111,7 +126,6 @@ int start(int argc, char **argv)
     app.add_option("--stats-json", o.stats_json, "write them to a file");
     app.add_option("--trace", o.trace, "write a timeline for Perfetto");
     app.add_option("--profile", o.profile, "write folded stacks, in cycles, for a flame graph");
-    app.add_option("--gdb", o.gdb, "wait for gdb on this TCP port of the local machine (0: any; it is printed)");
     app.add_flag("--parameters", o.parameters, "print every parameter with default and range");
     app.prefix_command();
     try {

@@ -38,7 +38,7 @@ bool Dma::store(Machine &m, Core &c, uint32_t o, uint32_t v)
         c.wait = Wait::dma_queue;
         return false;
     }
-    Transfer t{w.reg[0], w.reg[1], w.reg[2], w.reg[3], w.reg[4], w.reg[5], c.id, uint8_t(v), started + 1, m.now, 0};
+    Transfer t{w.reg[0], w.reg[1], w.reg[2], w.reg[3], w.reg[4], w.reg[5], c.id, uint8_t(v), started + 1, m.now, 0, 0};
     if (v > 32 || (v >= 16 && v != 32))
         m.fault(c, text("DMA: completion slot %u (0 to 15, or 32 for none)", v));
     if (!t.bytes || !t.rows)
@@ -134,6 +134,7 @@ void Dma::burst_done(Machine &m, unsigned cluster, Message *burst)
     done++;
     transfers++;
     busy += m.now - t.began;
+    t.ended = m.now;
     if (keep_finished)
         finished.push_back(t);
     if (t.slot < hws::kSlots) {

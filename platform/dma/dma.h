@@ -48,7 +48,7 @@ class Dma
         uint16_t core;
         uint8_t slot;
         uint32_t id;
-        uint64_t queued, began;
+        uint64_t queued, began, ended;
     };
     std::vector<Transfer> finished; // for the trace, which empties it
     bool keep_finished = false;
