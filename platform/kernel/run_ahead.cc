@@ -20,7 +20,7 @@ namespace
 #define MC_GO goto *(reinterpret_cast<const char *>(&&L_decode) + op->go)
 #define MC_OVER (done++, t += op->cost)
 
-[[gnu::optimize("no-gcse", "no-crossjumping")]] void simulate(Machine &m)
+void simulate(Machine &m)
 {
     static const void *const plain[] = {
 #define X(name) &&L_##name,
