@@ -4,6 +4,7 @@
 #include "cli/semihost.h"
 #include "isa/float.h"
 #include "kernel/machine.h"
+#include "trace/gdb.h"
 #include "trace/stats.h"
 #include "trace/watch.h"
 #include <CLI/CLI.hpp>
@@ -22,6 +23,7 @@ struct Options {
     std::vector<std::string> files, settings, program;
     std::string kernel = "run-ahead", trace, profile, stats_json;
     uint64_t clusters = 0, cores = 0;
+    int gdb = -1;
     bool stats = false, parameters = false;
 };
 
@@ -55,7 +57,7 @@ int run(const Options &o)
     config.check();
     Elf elf(o.program[0]);
     Machine m(config);
-    m.lock_step = o.kernel == "lock-step" || !o.trace.empty() || !o.profile.empty();
+    m.lock_step = o.kernel == "lock-step" || o.gdb >= 0 || !o.trace.empty() || !o.profile.empty();
     elf.load(m);
     if (!m.put_arguments(o.program))
         throw ConfigError("the program's arguments take more than 64 KB");
@@ -73,6 +75,11 @@ int run(const Options &o)
     std::unique_ptr<Watch> watch;
     if (trace || profile)
         watch = std::make_unique<Watch>(m, elf, trace, profile);
+    if (o.gdb >= 0 && watch)
+        throw ConfigError("--gdb goes with neither --trace nor --profile");
+    std::unique_ptr<Gdb> gdb;
+    if (o.gdb >= 0)
+        gdb = std::make_unique<Gdb>(m, o.gdb);
     fp::host_clear();
     int code = 0;
     auto processor = [] { // this process's own time: other programs beside it do not count
@@ -83,15 +90,19 @@ int run(const Options &o)
     double begin = processor();
     try {
         if (m.lock_step)
-            run_lock_step(m, watch.get());
+            run_lock_step(m, gdb ? static_cast<Hooks *>(gdb.get()) : watch.get());
         else
             run_ahead(m);
     } catch (const Exit &e) {
         semihost.flush();
         code = e.code;
+        if (gdb)
+            gdb->ended(code);
     } catch (const Fault &f) {
         semihost.flush();
         tell(m, elf, f);
+        if (gdb)
+            gdb->faulted(f.core);
         code = kFaulted;
     }
     double seconds = processor() - begin;
@@ -126,6 +137,8 @@ int start(int argc, char **argv)
     app.add_option("--stats-json", o.stats_json, "write them to a file");
     app.add_option("--trace", o.trace, "write a timeline for Perfetto");
     app.add_option("--profile", o.profile, "write folded stacks, in cycles, for a flame graph");
+    app.add_option("--gdb", o.gdb, "wait for gdb on this TCP port of the local machine (0: any; it is printed)")
+        ->check(CLI::Range(0, 65535));
     app.add_flag("--parameters", o.parameters, "print every parameter with default and range");
     app.prefix_command();
     try {

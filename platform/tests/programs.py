@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """programs.py MANYCORE MCC - the examples run, and what a program, a file, a configuration or a command line does wrong is told in one line."""
+import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,20 @@ def check(name, p, status, out=None, err=None, lines=None):
     if wrong:
         failed += 1
         print(f"{name}: status {p.returncode} (expected {status})\n  out: {stdout[:300]}\n  err: {stderr[:500]}\n  expected: {out or err}")
+
+
+def debug(manycore, elf, folder):
+    """A session of gdb-multiarch: breakpoint, step, registers, memory, a thread for each core, the end."""
+    server = subprocess.Popen([manycore, "--gdb", "0", "--cores", "2", elf], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    port = server.stderr.readline().decode().rstrip().rstrip(")").split(":")[-1]
+    script = ["set pagination off", "set architecture riscv:rv32", f"target remote localhost:{port}", "break add", "continue", "info threads", "x/2i $pc",
+              "print $pc == (long)&add", "stepi", "print $sp > 0x10000000", "print lock", "set var sum = 5", "delete", "continue"]
+    p = subprocess.run(["gdb-multiarch", "-nx", "-batch", *[a for line in script for a in ("-ex", line)], elf], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+    out = server.communicate(timeout=100)[0]
+    for text in ("Breakpoint 1, ", "Thread 8 (core 3.1", "= 1", "$3 = 0", "exited"):
+        check(f"gdb: {text}", p, 0, text)
+    check("gdb: the program's output", subprocess.CompletedProcess([], server.returncode, out, b""), 1, "805\n")
 
 
 FAULTS = [
@@ -95,6 +111,12 @@ def main():
         check("no program", run(), 64, err="no program given", lines=1)
         check("unknown option", run("--nonsense", elf["lock"]), 64, err="--nonsense", lines=1)
         check("limit", run("--set", "run.limit=1000", elf["lock"]), 70, err="stopped after 1000 cycles")
+        check("trace", run("--trace", folder / "t.json", "--profile", folder / "p.txt", elf["dma"]), 0, "0 words wrong")
+        names = {e["name"] for e in json.loads((folder / "t.json").read_text())["traceEvents"] if "name" in e}
+        profile = (folder / "p.txt").read_text()
+        check("trace's and profile's names", run(elf["hello"]), 3 if {"asleep", "main", "64 bytes x 64"} <= names and "_start;mc_boot;main" in profile else -1)
+        if shutil.which("gdb-multiarch"):
+            debug(manycore, elf["lock"], folder)
         check("stats", run("--stats", elf["lock"]), 0, err="NoC: ")
         check("64 clusters", run("--clusters", 64, "--cores", 16, elf["barrier"]), 0, "a barrier of 1024 cores")
     print(f"{count} runs, {failed} wrong")
