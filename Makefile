@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-grains bench-plots install format format-check lint clean
+.PHONY: all help demo manycore manycore-long programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-grains bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -32,6 +32,8 @@ help:
 ## make conformance-flang   libgomp's Fortran programs, built by flang, under libomp and under us
 ## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; at most a quarter of an hour;
 ##                   KEEP=1: the table goes into docs/programs.md; tools/programs/run --quick: less)
+## make manycore     the virtual platform: install what is missing, build, run the examples and a first measurement (three minutes)
+## make manycore-long   its random tests at length (six minutes)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower there)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
@@ -53,7 +55,7 @@ demo:
 	tools/demo
 
 check:
-	tools/install-deps build check
+	tools/install-deps build check manycore
 	tools/get-libomp
 	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null # what was not there when it was configured
 	$(MAKE) test
@@ -116,6 +118,20 @@ programs:
 	tools/install-deps build programs
 	$(MAKE) all
 	tools/programs/run --build $(BUILD) $(if $(KEEP),--keep-table docs/programs.md)
+
+manycore:
+	tools/install-deps build manycore
+	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null # what was not there when it was configured
+	$(MAKE) all
+	cd $(BUILD) && ctest -R '^manycore\.programs$$' --no-tests=error
+	bench/manycore/speed.py --build $(BUILD) --quick
+
+manycore-long:
+	tools/install-deps build manycore
+	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
+	$(MAKE) all
+	platform/tests/isa.py --programs 2000 --seed 10000 $(BUILD)/bin/manycore $(BUILD)/tests/manycore/isa_fuzz
+	platform/tests/kernels.py --cases 500 --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore platform/mcc
 
 asan tsan ubsan shake:
 	tools/install-deps build check

@@ -1,0 +1,140 @@
+#include "cli/config.h"
+#include "kernel/text.h"
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <sstream>
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+namespace mc
+{
+namespace
+{
+
+struct Row {
+    const char *section, *name;
+    uint64_t Config::*value;
+    uint64_t least, most;
+    const char *text;
+};
+
+const Row rows[] = {
+#define X(section, name, value, least, most, text) {#section, #name, &Config::section##_##name, least, most, text},
+    MC_PARAMETERS(X)
+#undef X
+};
+
+std::string keys(std::string_view section)
+{
+    std::string out;
+    for (const Row &r : rows)
+        if (section.empty() || section == r.section)
+            out += (out.empty() ? "" : ", ") + (section.empty() ? std::string(r.section) + "." : "") + r.name;
+    return out;
+}
+
+} // namespace
+
+void Config::set(std::string_view key, int64_t v)
+{
+    size_t dot = key.find('.');
+    std::string_view section = key.substr(0, dot), name = dot == key.npos ? std::string_view() : key.substr(dot + 1);
+    bool known = false;
+    for (const Row &r : rows) {
+        known = known || section == r.section;
+        if (section != r.section || name != r.name)
+            continue;
+        if (v < 0 || uint64_t(v) < r.least || uint64_t(v) > r.most)
+            throw ConfigError(text("%s.%s = %lld: allowed are %llu to %llu (%s)", r.section, r.name, (long long)v,
+                                   (unsigned long long)r.least, (unsigned long long)r.most, r.text));
+        this->*r.value = uint64_t(v);
+        return;
+    }
+    throw ConfigError("no parameter '" + std::string(key) + "'; there are: " + keys(known ? section : ""));
+}
+
+void Config::set(const std::string &a)
+{
+    size_t eq = a.find('=');
+    if (eq == a.npos)
+        throw ConfigError("'" + a + "': expected section.name=value");
+    std::string value = a.substr(eq + 1);
+    char *end;
+    errno = 0;
+    long long v = strtoll(value.c_str(), &end, 0);
+    if (value.empty() || *end || errno)
+        throw ConfigError("'" + a + "': '" + value + "' is no whole number");
+    set(std::string_view(a).substr(0, eq), v);
+}
+
+void Config::read(const std::string &path)
+{
+    toml::table file;
+    try {
+        file = toml::parse_file(path);
+    } catch (const toml::parse_error &e) {
+        if (!e.source().begin.line)
+            throw ConfigError(path + ": " + std::string(e.description()));
+        throw ConfigError(
+            text("%s:%u: %s", path.c_str(), unsigned(e.source().begin.line), std::string(e.description()).c_str()));
+    }
+    auto at = [&](const toml::node &n) { return path + ":" + std::to_string(n.source().begin.line) + ": "; };
+    for (auto &&[section, node] : file) {
+        std::string s(section.str());
+        if (!node.is_table()) {
+            std::string k = keys("");
+            throw ConfigError(at(node) + "'" + s + "' stands outside of a section; there are: " + k);
+        }
+        for (auto &&[name, value] : *node.as_table()) {
+            std::string key = s + "." + std::string(name.str());
+            if (!value.is_integer())
+                throw ConfigError(at(value) + key + " must be a whole number");
+            try {
+                set(key, **value.as_integer());
+            } catch (const ConfigError &e) {
+                throw ConfigError(at(value) + e.what());
+            }
+        }
+    }
+}
+
+void Config::check() const
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } powers[] = {{"icache.size", icache_size}, {"icache.line", icache_line}, {"tcdm.size", tcdm_size},
+                  {"tcdm.banks", tcdm_banks},   {"noc.flit", noc_flit},       {"l2.size", l2_size},
+                  {"memory.size", memory_size}, {"dma.burst", dma_burst}};
+    for (auto &p : powers)
+        if (!std::has_single_bit(p.value))
+            throw ConfigError(text("%s = %llu: must be a power of two", p.name, (unsigned long long)p.value));
+    if (icache_line * icache_ways > icache_size)
+        throw ConfigError("icache.size: smaller than one line of each way");
+    if (l2_node >= platform_clusters || memory_node >= platform_clusters)
+        throw ConfigError(text("%s: the mesh has nodes 0 to %llu, one a cluster",
+                               l2_node >= platform_clusters ? "l2.node" : "memory.node",
+                               (unsigned long long)platform_clusters - 1));
+}
+
+unsigned Config::mesh_width() const
+{
+    unsigned w = 1;
+    while (uint64_t(w) * w < platform_clusters)
+        w++;
+    return w;
+}
+
+std::string Config::table()
+{
+    std::ostringstream out;
+    out << "| parameter | default | allowed | meaning |\n|---|---|---|---|\n";
+    Config defaults;
+    for (const Row &r : rows)
+        out << "| " << r.section << "." << r.name << " | " << defaults.*r.value << " | " << r.least << " to " << r.most
+            << " | " << r.text << " |\n";
+    return out.str();
+}
+
+} // namespace mc

@@ -1,0 +1,176 @@
+// manycore [OPTIONS] PROGRAM.elf [ARGUMENTS...]
+#include "cli/config.h"
+#include "cli/elf.h"
+#include "cli/semihost.h"
+#include "isa/float.h"
+#include "kernel/machine.h"
+#include "trace/gdb.h"
+#include "trace/stats.h"
+#include "trace/watch.h"
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <fstream>
+
+namespace mc
+{
+namespace
+{
+
+constexpr int kFaulted = 70; // the exit status of a program that did what it must not (sysexits: EX_SOFTWARE)
+constexpr int kUsage = 64;
+
+struct Options {
+    std::vector<std::string> files, settings, program;
+    std::string kernel = "run-ahead", trace, profile, stats_json;
+    uint64_t clusters = 0, cores = 0;
+    int gdb = -1;
+    bool stats = false, parameters = false;
+};
+
+void tell(const Machine &m, const Elf &elf, const Fault &f)
+{
+    if (f.core) {
+        uint32_t pc = m.pc(*f.core);
+        fprintf(stderr, "manycore: cycle %llu, core %u.%u, pc 0x%08x in %s: %s\n", (unsigned long long)m.now - 1,
+                f.core->cluster, f.core->local, pc, elf.place(pc).c_str(), f.text.c_str());
+        return;
+    }
+    fprintf(stderr, "manycore: cycle %llu: %s\n", (unsigned long long)m.now - 1, f.text.c_str());
+    for (const Core &c : m.cores) {
+        uint32_t pc = m.pc(c);
+        fprintf(stderr, "  core %u.%u at 0x%08x in %s waits for %s\n", c.cluster, c.local, pc, elf.place(pc).c_str(),
+                m.waits_for(c).c_str());
+    }
+}
+
+int run(const Options &o)
+{
+    Config config;
+    for (const std::string &f : o.files)
+        config.read(f);
+    if (o.clusters)
+        config.set("platform.clusters", int64_t(o.clusters));
+    if (o.cores)
+        config.set("platform.cores", int64_t(o.cores));
+    for (const std::string &s : o.settings)
+        config.set(s);
+    config.check();
+    Elf elf(o.program[0]);
+    Machine m(config);
+    m.lock_step = o.kernel == "lock-step" || o.gdb >= 0 || !o.trace.empty() || !o.profile.empty();
+    elf.load(m);
+    if (!m.put_arguments(o.program))
+        throw ConfigError("the program's arguments take more than 64 KB");
+    Semihost semihost;
+    m.semihost = Semihost::call;
+    m.semihost_context = &semihost;
+    m.start(elf.entry());
+    auto file = [](const std::string &path) {
+        FILE *f = path.empty() ? nullptr : fopen(path.c_str(), "w");
+        if (!f && !path.empty())
+            throw ConfigError(path + ": cannot be written");
+        return f;
+    };
+    FILE *trace = file(o.trace), *profile = file(o.profile);
+    std::unique_ptr<Watch> watch;
+    if (trace || profile)
+        watch = std::make_unique<Watch>(m, elf, trace, profile);
+    if (o.gdb >= 0 && watch)
+        throw ConfigError("--gdb goes with neither --trace nor --profile");
+    std::unique_ptr<Gdb> gdb;
+    if (o.gdb >= 0)
+        gdb = std::make_unique<Gdb>(m, o.gdb);
+    fp::host_clear();
+    int code = 0;
+    auto processor = [] { // this process's own time: other programs beside it do not count
+        timespec t;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+        return double(t.tv_sec) + double(t.tv_nsec) / 1e9;
+    };
+    double begin = processor();
+    try {
+        if (m.lock_step)
+            run_lock_step(m, gdb ? static_cast<Hooks *>(gdb.get()) : watch.get());
+        else
+            run_ahead(m);
+    } catch (const Exit &e) {
+        semihost.flush();
+        code = e.code;
+        if (gdb)
+            gdb->ended(code);
+    } catch (const Fault &f) {
+        semihost.flush();
+        tell(m, elf, f);
+        if (gdb)
+            gdb->faulted(f.core);
+        code = kFaulted;
+    }
+    double seconds = processor() - begin;
+    if (watch)
+        watch->end();
+    for (FILE *f : {trace, profile})
+        if (f)
+            fclose(f);
+    if (o.stats)
+        print_stats(m, seconds, stderr);
+    if (!o.stats_json.empty()) {
+        FILE *f = fopen(o.stats_json.c_str(), "w");
+        if (!f)
+            throw ConfigError(o.stats_json + ": cannot be written");
+        print_json(m, f);
+        fclose(f);
+    }
+    return code;
+}
+
+int start(int argc, char **argv)
+{
+    Options o;
+    CLI::App app("Runs an RV32IMAFC program on a cluster-based manycore and counts its cycles.", "manycore");
+    app.add_option("--clusters", o.clusters, "clusters, 1 to 64 (platform.clusters)");
+    app.add_option("--cores", o.cores, "cores of a cluster, 1 to 16 (platform.cores)");
+    app.add_option("--config", o.files, "parameters from a TOML file")->allow_extra_args(false);
+    app.add_option("--set", o.settings, "one parameter: section.name=value")->allow_extra_args(false);
+    app.add_option("--kernel", o.kernel, "run-ahead, or lock-step: the oracle, slower")
+        ->check(CLI::IsMember({"run-ahead", "lock-step"}));
+    app.add_flag("--stats", o.stats, "print the counters on standard error at the end");
+    app.add_option("--stats-json", o.stats_json, "write them to a file");
+    app.add_option("--trace", o.trace, "write a timeline for Perfetto");
+    app.add_option("--profile", o.profile, "write folded stacks, in cycles, for a flame graph");
+    app.add_option("--gdb", o.gdb, "wait for gdb on this TCP port of the local machine (0: any; it is printed)")
+        ->check(CLI::Range(0, 65535));
+    app.add_flag("--parameters", o.parameters, "print every parameter with default and range");
+    app.prefix_command();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp &e) {
+        return app.exit(e);
+    } catch (const CLI::ParseError &e) {
+        fprintf(stderr, "manycore: %s (--help says more)\n", e.what());
+        return kUsage;
+    }
+    if (o.parameters) {
+        fputs(Config::table().c_str(), stdout);
+        return 0;
+    }
+    o.program = app.remaining();
+    if (o.program.empty() || o.program[0].starts_with("--")) {
+        fprintf(stderr, "manycore: %s (--help says more)\n",
+                o.program.empty() ? "no program given" : ("no option " + o.program[0]).c_str());
+        return kUsage;
+    }
+    try {
+        return run(o);
+    } catch (const ConfigError &e) {
+        fprintf(stderr, "manycore: %s\n", e.what());
+        return kUsage;
+    } catch (const ElfError &e) {
+        fprintf(stderr, "manycore: %s\n", e.what());
+        return kFaulted;
+    }
+}
+
+} // namespace
+} // namespace mc
+
+int main(int argc, char **argv) { return mc::start(argc, argv); }

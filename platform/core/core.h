@@ -1,0 +1,67 @@
+// One core: registers, counters, and how it stands with the kernel that runs it.
+#pragma once
+#include "isa/op.h"
+#include <cstdint>
+
+namespace mc
+{
+
+struct Code; // decoded code of one memory
+
+// Why a core does not run.
+enum class Wait : uint8_t { none, memory, refill, hws_signal, hws_word, hws_any, wfi, dma_queue, stopped };
+
+// What a core counts. The cycles of a core are its instructions plus all its stalls plus the cycles asleep.
+#define MC_COUNTERS(X)                                                           \
+    X(instructions, "instructions")                                              \
+    X(load_use, "cycles before an instruction that needs the value just loaded") \
+    X(taken, "taken branches")                                                   \
+    X(jumps, "jumps")                                                            \
+    X(long_ops, "cycles of multiplications and divisions beyond the first")      \
+    X(float_ops, "cycles of float operations beyond the first")                  \
+    X(tcdm, "accesses to the own cluster's TCDM")                                \
+    X(conflicts, "cycles in which a bank was taken")                             \
+    X(remote, "accesses over the NoC")                                           \
+    X(remote_stall, "cycles in which such an access was under way")              \
+    X(misses, "lines fetched into the instruction cache")                        \
+    X(miss_stall, "cycles in which a line was under way")                        \
+    X(hws_stall, "cycles asleep for the synchroniser (waits, wfi)")              \
+    X(dma_stall, "cycles before a full DMA queue")
+
+struct Counters {
+#define X(name, text) uint64_t name = 0;
+    MC_COUNTERS(X)
+#undef X
+};
+
+struct alignas(64) Core {
+    uint32_t x[33] = {}; // x[32] takes what is written to x0
+    uint8_t fflags = 0, frm = 0;
+    uint16_t id = 0, cluster = 0, local = 0;
+    Op *op = nullptr;            // the next instruction, or the one under way
+    const void *entry = nullptr; // run-ahead: where its next event begins
+    uint8_t *tcdm = nullptr;
+    uint64_t *banks = nullptr;
+    uint32_t *tags = nullptr;
+    Code *code = nullptr;
+    uint32_t tcdm_base = 0;
+    uint32_t stack_limit = 0;
+    uint64_t at = 0; // the cycle of its next event; while it waits: when the wait began
+    Counters n;
+    uint32_t f[32] = {};
+    Wait wait = Wait::none;
+    uint8_t wait_slot = 0;
+    bool resumed = false; // lock step: the access under way is complete, only its instruction's end is left
+    bool event =
+        false; // lock step: what comes next is an event (in the run-ahead kernel the core stands in the wheel with it)
+    enum class Pending : uint8_t { none, stack, fetch } pending = Pending::none; // a fault of the instruction before
+    uint64_t bound = 512; // where the next checkpoint is an event
+    uint32_t wait_address = 0;
+    uint64_t since = 0;
+    uint32_t reservation = 1; // an odd address is none
+    uint32_t region = 0;
+    uint32_t csr_mstatus = 0x6000, csr_mie = 0, csr_mtvec = 0, csr_mscratch = 0, csr_mepc = 0, csr_mcause = 0,
+             csr_mtval = 0;
+};
+
+} // namespace mc

@@ -1,0 +1,184 @@
+// The lock-step kernel: cycle by cycle, core by core, one instruction at a time. It is the oracle: everything is looked up anew for every
+// instruction, and nothing is done before its cycle.
+#include "isa/execute.h"
+#include "kernel/machine.h"
+#include <algorithm>
+
+namespace mc
+{
+namespace
+{
+
+struct LockStep {
+    Machine &m;
+    Hooks *hooks;
+
+    // Whether the line(s) of the core's instruction are there; else the missing one is asked for (not while draining).
+    bool fetched(Core &c, bool draining)
+    {
+        uint32_t pc = m.pc(c), line = pc >> m.line_shift;
+        if (c.op->length == 0)
+            m.prepare(*c.code, *c.op);
+        uint32_t last = (pc + c.op->length * 2u - 1) >> m.line_shift;
+        for (uint32_t l = line; l <= last; l++)
+            if (!m.cached(c, l)) {
+                if (!draining)
+                    m.refill(c, l);
+                return false;
+            }
+        return true;
+    }
+
+    // The instruction is over: the next one at op + `step` halfwords in cycle c.at. `checkpoint`: it ended a line or jumped.
+    void ended(Core &c, int step, bool checkpoint)
+    {
+        const Op &op = *c.op;
+        c.n.instructions++;
+        c.op += step;
+        checkpoint = checkpoint || (op.flags & kCrosses);
+        c.event = checkpoint && c.at >= c.bound;
+        if (hooks)
+            hooks->after(c, op, c.at);
+    }
+
+    void jump(Core &c, uint64_t t)
+    {
+        const Op &op = *c.op;
+        uint32_t here = m.pc(c), target;
+        if (op.kind == Kind::jal || op.kind == Kind::jalr) {
+            target = op.kind == Kind::jal ? here + uint32_t(op.imm) * 2 : (c.x[op.rs1] + uint32_t(op.imm)) & ~1u;
+            c.x[op.rd] = here + op.length * 2u;
+            c.at = t + op.cost + m.config.core_jump;
+            c.n.jumps++;
+        } else if (branch_taken(op.kind, c.x[op.rs1], c.x[op.rs2])) {
+            target = here + uint32_t(op.imm) * 2;
+            c.at = t + op.cost + m.config.core_branch;
+            c.n.taken++;
+        } else {
+            c.at = t + op.cost;
+            return ended(c, op.length, false);
+        }
+        Code *code = c.code->holds(target) ? c.code : m.code_of(target);
+        if (!code) {
+            c.wait_address = target;
+            c.pending = Core::Pending::fetch;
+            return ended(c, 0, true);
+        }
+        c.code = code;
+        ended(c, int(&code->ops[(target - code->low) / 2] - c.op), true);
+    }
+
+    // A register instruction or jump in cycle t. False: an event, nothing was done.
+    bool execute(Core &c, uint64_t t)
+    {
+        const Op &op = *c.op;
+        if (is_jump(op.kind)) {
+            jump(c, t);
+            return true;
+        }
+        if (!execute_register(&c, &op, t, c.n.instructions))
+            return false;
+        if (op.kind == Kind::fence_i)
+            m.empty_cache(c);
+        c.at = t + op.cost;
+        if ((op.flags & kWritesSp) && c.x[2] < c.stack_limit)
+            c.pending = Core::Pending::stack;
+        ended(c, op.length, op.kind == Kind::fence_i);
+        return true;
+    }
+
+    void cycle(Core &c)
+    {
+        if (c.event) {
+            c.event = false;
+            c.bound = Machine::bound_after(m.now);
+        }
+        if (c.resumed) {
+            c.resumed = false;
+            c.at = m.now;
+            ended(c, c.op->length, false);
+            c.event = false;
+            c.bound = Machine::bound_after(m.now);
+        }
+        if (c.pending != Core::Pending::none)
+            m.raise_pending(c);
+        if (!fetched(c, false))
+            return;
+        const Op &op = *c.op;
+        if (hooks)
+            hooks->before(c, m.now);
+        if (!is_shared(op.kind)) {
+            if (!execute(c, m.now))
+                m.fault(c, "illegal instruction (no such rounding mode)");
+            return;
+        }
+        c.bound = Machine::bound_after(m.now);
+        switch (m.access(c, op)) {
+        case Machine::Outcome::done:
+            c.at = m.now + op.cost;
+            ended(c, op.length, false);
+            break;
+        case Machine::Outcome::retry:
+            c.at = m.now + 1;
+            break;
+        case Machine::Outcome::blocked:
+            break;
+        }
+    }
+
+    // What the run-ahead kernel would have done already: register instructions up to the next event.
+    void drain()
+    {
+        for (Core &c : m.cores)
+            while (c.wait == Wait::none && !c.event && !c.resumed && c.pending == Core::Pending::none &&
+                   fetched(c, true) && !is_shared(c.op->kind) && execute(c, c.at)) {
+            }
+    }
+
+    void run()
+    {
+        unsigned clusters = unsigned(m.config.platform_clusters), per = unsigned(m.config.platform_cores);
+        for (;; m.now++) {
+            if (m.config.run_limit && m.now > m.config.run_limit)
+                m.too_long();
+            const Turn turn(m.now);
+            if (turn.messages_first())
+                m.messages();
+            bool awake = false;
+            for (unsigned k = 0; k < clusters; k++) {
+                Core *first = &m.cores[size_t((turn.first_cluster(clusters) + k) % clusters) * per];
+                for (unsigned i = 0; i < per; i++) {
+                    Core &c = first[(turn.first_core(per) + i) % per];
+                    if (c.wait != Wait::none)
+                        continue;
+                    awake = true;
+                    if (c.at == m.now)
+                        cycle(c);
+                }
+            }
+            if (!turn.messages_first())
+                m.messages();
+            if (!awake && !m.wheel.pending() &&
+                std::all_of(m.cores.begin(), m.cores.end(), [](const Core &c) { return c.wait != Wait::none; }))
+                m.deadlock(); // (a message of this cycle may have woken one)
+        }
+    }
+};
+
+} // namespace
+
+void run_lock_step(Machine &m, Hooks *hooks)
+{
+    LockStep k{m, hooks};
+    try {
+        k.run();
+    } catch (Exit &) {
+        k.drain();
+        throw;
+    } catch (Fault &) {
+        k.drain();
+        throw;
+    }
+}
+
+} // namespace mc

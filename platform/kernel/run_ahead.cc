@@ -1,0 +1,486 @@
+// The run-ahead kernel: a core executes its register instructions in one go, up to its next shared event; that event stands in the wheel and
+// happens in its cycle. Nothing else of the machine can see the difference: register instructions read and write what is the core's own.
+//
+// Each Op holds the label of its code (`go`), so one indirect jump leads from an instruction to the next. Every label exists twice, for
+// instructions at the end of a cache line (the next line is looked up) and for others. A core in the wheel has in `entry` where its event begins.
+// A core that runs without events for long stops at the first checkpoint (end of a line, jump) past a multiple of 512 cycles, so that the wheel's 1024
+// slots are never too few: from there on at most a line's instructions follow, and 8 times 60 cycles are less than 512.
+#include "isa/execute.h"
+#include "kernel/machine.h"
+#include <array>
+
+#pragma GCC diagnostic ignored "-Wpedantic"
+
+namespace mc
+{
+namespace
+{
+
+#define MC_UNLIKELY(e) __builtin_expect(!!(e), 0)
+#define MC_GO goto *(reinterpret_cast<const char *>(&&L_decode) + op->go)
+#define MC_OVER (done++, t += op->cost)
+
+void simulate(Machine &m)
+{
+    static const void *const plain[] = {
+#define X(name) &&L_##name,
+        MC_REGISTER_KINDS(X) MC_JUMP_KINDS(X)
+#undef X
+    };
+    static const void *const crossing[] = {
+#define X(name) &&C_##name,
+        MC_REGISTER_KINDS(X) MC_JUMP_KINDS(X)
+#undef X
+    };
+    static const void *const event[] = {&&E_lb, &&E_lh,  &&E_lw, &&E_lbu, &&E_lhu, &&E_flw, &&E_sb, &&E_sh,
+                                        &&E_sw, &&E_fsw,
+#define Y &&E_other
+                                        Y,      Y,       Y,      Y,       Y,       Y,       Y,      Y,
+                                        Y,      Y,       Y,      Y,       Y,       Y,       Y
+#undef Y
+    };
+    static_assert(std::size(event) == size_t(Kind::count) - size_t(Kind::lb));
+
+    const unsigned clusters = unsigned(m.config.platform_clusters), per = unsigned(m.config.platform_cores);
+    const uint32_t set_mask = m.set_mask, way_shift = m.way_shift, half_shift = m.line_shift - 1,
+                   tcdm_size = uint32_t(m.config.tcdm_size);
+    const unsigned branch_penalty = unsigned(m.config.core_branch), jump_penalty = unsigned(m.config.core_jump);
+    const uint32_t bank_mask = m.bank_mask;
+    std::array<Core *, 1024> by_bit{};
+    for (Core &c : m.cores)
+        by_bit[c.cluster * 16u + c.local] = &c;
+    std::array<uint64_t, 16> due{};
+    m.next_entry = &&E_next;
+    m.again_entry = &&E_fetch;
+    for (Core &c : m.cores)
+        c.entry = &&E_fetch;
+
+    Wheel &wheel = m.wheel;
+    uint64_t now = m.now, t = 0, done = 0, bound = 0;
+    unsigned order = 0, cluster = 0, rotate = 0;
+    uint32_t part = 0, later = 0;
+    Core *c = nullptr;
+    Op *op = nullptr;
+    uint32_t *x = nullptr, *f = nullptr;
+    const void *entry = nullptr;
+
+next_cycle:
+    now = wheel.next(m.now);
+    if (now >= m.now + Wheel::kSlots)
+        m.deadlock();
+    m.now = now;
+    if (m.config.run_limit && now > m.config.run_limit) {
+        m.now = m.config.run_limit + 1;
+        m.too_long();
+    }
+    wheel.clear_mark(now);
+    if (Turn(now).messages_first())
+        m.messages();
+    {
+        uint64_t *words = wheel.cores(now), any = 0;
+        for (unsigned i = 0; i < wheel.words; i++) {
+            any |= due[i] = words[i];
+            words[i] = 0;
+        }
+        if (!any)
+            goto end_of_cycle;
+    }
+    rotate = Turn(now).first_core(per);
+    cluster = Turn(now).first_cluster(clusters);
+    order = 0;
+    bound = Machine::bound_after(now);
+    goto this_cluster;
+
+next_core:
+    if (part) {
+    take:
+        unsigned i = unsigned(__builtin_ctz(part));
+        part &= part - 1;
+        c = by_bit[cluster * 16 + i];
+        x = c->x;
+        f = c->f;
+        op = c->op;
+        t = now;
+        done = c->n.instructions;
+        goto * c->entry;
+    }
+    if (later) {
+        part = later;
+        later = 0;
+        goto take;
+    }
+    if (++order == clusters)
+        goto end_of_cycle;
+    if (++cluster == clusters)
+        cluster = 0;
+this_cluster : {
+    uint32_t all = uint32_t(due[cluster / 4] >> (cluster % 4 * 16)) & 0xffff;
+    part = all >> rotate << rotate;
+    later = all & ~part;
+    goto next_core;
+}
+end_of_cycle:
+    if (!Turn(now).messages_first())
+        m.messages();
+    m.now = now + 1;
+    goto next_cycle;
+
+// The core's next event is in cycle t and begins at `entry`.
+suspend:
+    c->op = op;
+    c->n.instructions = done;
+    c->at = t;
+    c->entry = entry;
+    wheel.add_core(c->cluster * 16u + c->local, t);
+    goto next_core;
+
+    // --- where instructions come from
+
+L_decode : {
+    m.prepare(*c->code, *op);
+    const void *to;
+    if (op->flags & kStraddles)
+        to = &&L_straddle;
+    else if (is_shared(op->kind))
+        to = &&L_shared;
+    else if (op->flags & kFar)
+        to = &&L_far;
+    else if (op->flags & kWritesSp)
+        to = &&L_sp;
+    else
+        to = (op->flags & kCrosses ? crossing : plain)[int(op->kind)];
+    op->go = int32_t(static_cast<const char *>(to) - reinterpret_cast<const char *>(&&L_decode));
+    MC_GO;
+}
+
+L_straddle : { // the second half's line
+    uint32_t line = uint32_t((op - c->code->ops.data() + 1) >> half_shift) + c->code->first_line;
+    if (MC_UNLIKELY(c->tags[(line & set_mask) << way_shift] != line) && !m.cached(*c, line)) {
+        entry = &&E_fetch;
+        if (t == now)
+            goto E_fetch;
+        goto suspend;
+    }
+    if (is_shared(op->kind))
+        goto L_shared;
+    if (op->flags & kFar)
+        goto L_far;
+    if (op->flags & kWritesSp)
+        goto L_sp;
+    goto *(op->flags & kCrosses ? crossing : plain)[int(op->kind)];
+}
+
+// `op` is the first instruction of a line, or the target of a jump.
+landing : {
+    if (MC_UNLIKELY(t >= bound)) {
+        entry = &&E_fetch;
+        goto suspend;
+    }
+    uint32_t line = uint32_t((op - c->code->ops.data()) >> half_shift) + c->code->first_line;
+    if (MC_UNLIKELY(c->tags[(line & set_mask) << way_shift] != line) && !m.cached(*c, line)) {
+        entry = &&E_fetch;
+        if (t == now)
+            goto E_fetch;
+        goto suspend;
+    }
+    MC_GO;
+}
+
+// An event: the core (re)starts at `op`, whose line may not be there.
+E_fetch : {
+    if (MC_UNLIKELY(c->pending != Core::Pending::none))
+        m.raise_pending(*c);
+    if (op->length == 0)
+        m.prepare(*c->code, *op), op->go = 0;
+    uint32_t line = uint32_t((op - c->code->ops.data()) >> half_shift) + c->code->first_line;
+    if (!m.cached(*c, line)) {
+        c->op = op;
+        c->n.instructions = done;
+        m.refill(*c, line);
+        goto next_core;
+    }
+    if ((op->flags & kStraddles) && !m.cached(*c, line + 1)) {
+        c->op = op;
+        c->n.instructions = done;
+        m.refill(*c, line + 1);
+        goto next_core;
+    }
+    MC_GO;
+}
+
+// An event: the access of `op` is complete.
+E_next : {
+    done++;
+    bool crosses = op->flags & kCrosses;
+    op += op->length;
+    if (crosses)
+        goto landing;
+    MC_GO;
+}
+
+// --- register instructions
+
+#define X(kind, ...)           \
+    L_##kind: { __VA_ARGS__; } \
+    MC_OVER;                   \
+    op += op->length;          \
+    MC_GO;                     \
+    C_##kind: { __VA_ARGS__; } \
+    MC_OVER;                   \
+    op += op->length;          \
+    goto landing;
+    MC_BODIES(X)
+#undef X
+
+#define X(kind, ...)                     \
+    L_##kind:                            \
+    {                                    \
+        unsigned rm = rounding(*c, *op); \
+        if (MC_UNLIKELY(rm > 4))         \
+            goto no_rounding;            \
+        __VA_ARGS__;                     \
+        c->n.float_ops += op->cost - 1u; \
+    }                                    \
+    MC_OVER;                             \
+    op += op->length;                    \
+    MC_GO;                               \
+    C_##kind:                            \
+    {                                    \
+        unsigned rm = rounding(*c, *op); \
+        if (MC_UNLIKELY(rm > 4))         \
+            goto no_rounding;            \
+        __VA_ARGS__;                     \
+        c->n.float_ops += op->cost - 1u; \
+    }                                    \
+    MC_OVER;                             \
+    op += op->length;                    \
+    goto landing;
+    MC_ROUNDED_BODIES(X)
+#undef X
+
+L_fence_i:
+C_fence_i:
+    m.empty_cache(*c);
+    MC_OVER;
+    op += op->length;
+    goto landing;
+
+no_rounding:
+    entry = &&E_no_rounding;
+    if (t == now)
+        goto E_no_rounding;
+    goto suspend;
+E_no_rounding:
+    c->op = op;
+    c->n.instructions = done;
+    m.fault(*c, "illegal instruction (no such rounding mode)");
+
+L_sp : {
+    bool legal = execute_register(c, op, t, done), crosses = op->flags & kCrosses;
+    if (!legal)
+        goto no_rounding;
+    MC_OVER;
+    if (MC_UNLIKELY(x[2] < c->stack_limit)) {
+        op += op->length;
+        c->pending = Core::Pending::stack;
+        entry = &&E_fetch;
+        goto suspend;
+    }
+    op += op->length;
+    if (crosses)
+        goto landing;
+    MC_GO;
+}
+
+// --- jumps
+
+#define MC_BRANCH(kind, condition)        \
+    L_##kind : if (condition) goto taken; \
+    MC_OVER;                              \
+    op += op->length;                     \
+    MC_GO;                                \
+    C_##kind : if (condition) goto taken; \
+    MC_OVER;                              \
+    op += op->length;                     \
+    goto landing;
+    MC_BRANCH(beq, MC_A == MC_B)
+    MC_BRANCH(bne, MC_A != MC_B)
+    MC_BRANCH(blt, int32_t(MC_A) < int32_t(MC_B))
+    MC_BRANCH(bge, int32_t(MC_A) >= int32_t(MC_B))
+    MC_BRANCH(bltu, MC_A < MC_B)
+    MC_BRANCH(bgeu, MC_A >= MC_B)
+
+taken:
+    c->n.taken++;
+    done++;
+    t += op->cost + branch_penalty;
+    op += op->imm;
+    goto landing;
+
+L_jal:
+C_jal:
+    x[op->rd] = c->code->low + uint32_t(op - c->code->ops.data() + op->length) * 2;
+    c->n.jumps++;
+    done++;
+    t += op->cost + jump_penalty;
+    op += op->imm;
+    goto landing;
+
+L_jalr:
+C_jalr : {
+    uint32_t target = (MC_A + MC_I) & ~1u;
+    x[op->rd] = c->code->low + uint32_t(op - c->code->ops.data() + op->length) * 2;
+    c->n.jumps++;
+    done++;
+    t += op->cost + jump_penalty;
+    if (MC_UNLIKELY(!c->code->holds(target))) {
+        Code *code = m.code_of(target);
+        if (!code) {
+            c->wait_address = target;
+            c->pending = Core::Pending::fetch;
+            entry = &&E_fetch;
+            goto suspend;
+        }
+        c->code = code;
+    }
+    op = &c->code->ops[(target - c->code->low) / 2];
+    goto landing;
+}
+
+L_far : { // a branch whose target is no code of this memory
+    uint32_t target = c->code->low + uint32_t(op - c->code->ops.data()) * 2 + uint32_t(op->imm) * 2;
+    if (op->kind == Kind::jal) {
+        x[op->rd] = c->code->low + uint32_t(op - c->code->ops.data() + op->length) * 2;
+        c->n.jumps++;
+        t += op->cost + jump_penalty;
+        done++;
+    } else if (branch_taken(op->kind, MC_A, MC_B)) {
+        c->n.taken++;
+        t += op->cost + branch_penalty;
+        done++;
+    } else {
+        bool crosses = op->flags & kCrosses;
+        MC_OVER;
+        op += op->length;
+        if (crosses)
+            goto landing;
+        MC_GO;
+    }
+    Code *code = m.code_of(target);
+    if (!code) {
+        c->wait_address = target;
+        c->pending = Core::Pending::fetch;
+        entry = &&E_fetch;
+        goto suspend;
+    }
+    c->code = code;
+    op = &code->ops[(target - code->low) / 2];
+    goto landing;
+}
+
+    // --- shared instructions
+
+L_shared:
+    entry = event[int(op->kind) - int(Kind::lb)];
+    if (MC_UNLIKELY(t == now))
+        goto *entry;
+    goto suspend;
+
+conflict:
+    c->op = op;
+    c->n.instructions = done;
+    c->entry = event[int(op->kind) - int(Kind::lb)];
+    c->n.conflicts++;
+    c->at = now + 1;
+    wheel.add_core(c->cluster * 16u + c->local, now + 1);
+    goto next_core;
+
+// An access to the own TCDM; what is anything else goes the long way. The same as Machine::access() does for it.
+#define MC_LOCAL(size, is_load)                                                                                       \
+    uint32_t address = MC_A + MC_I, offset = address - c->tcdm_base;                                                  \
+    if (offset >= tcdm_size)                                                                                          \
+        offset = address - map::kAlias;                                                                               \
+    if (MC_UNLIKELY(offset >= tcdm_size || (offset & (size - 1))))                                                    \
+        goto E_other;                                                                                                 \
+    uint64_t &stamp = c->banks[(offset >> 2) & bank_mask], mine = now << 20 | uint64_t(offset >> 2) << 1 | (is_load); \
+    if (MC_UNLIKELY(stamp >= now << 20)) {                                                                            \
+        if (!(is_load) || stamp != mine)                                                                              \
+            goto conflict;                                                                                            \
+    } else {                                                                                                          \
+        stamp = mine;                                                                                                 \
+    }                                                                                                                 \
+    uint8_t *p = c->tcdm + offset;                                                                                    \
+    c->n.tcdm++;
+
+#define MC_AFTER                    \
+    done++;                         \
+    t = now + op->cost;             \
+    c->n.load_use += op->cost - 1u; \
+    goto after_access;
+
+#define MC_LOAD(kind, type, file, cast) \
+    E_##kind:                           \
+    {                                   \
+        MC_LOCAL(sizeof(type), 1)       \
+        type v;                         \
+        std::memcpy(&v, p, sizeof v);   \
+        file[op->rd] = cast(v);         \
+        MC_AFTER                        \
+    }
+    MC_LOAD(lb, int8_t, x, uint32_t)
+    MC_LOAD(lh, int16_t, x, uint32_t)
+    MC_LOAD(lw, uint32_t, x, uint32_t)
+    MC_LOAD(lbu, uint8_t, x, uint32_t)
+    MC_LOAD(lhu, uint16_t, x, uint32_t)
+    MC_LOAD(flw, uint32_t, f, uint32_t)
+
+#define MC_STORE(kind, type, value)                    \
+    E_##kind:                                          \
+    {                                                  \
+        MC_LOCAL(sizeof(type), 0)                      \
+        type v = type(value);                          \
+        std::memcpy(p, &v, sizeof v);                  \
+        if (MC_UNLIKELY(m.reservations))               \
+            m.stored(c->tcdm_base + offset, sizeof v); \
+        done++;                                        \
+        t = now + 1;                                   \
+        goto after_access;                             \
+    }
+    MC_STORE(sb, uint8_t, MC_B)
+    MC_STORE(sh, uint16_t, MC_B)
+    MC_STORE(sw, uint32_t, MC_B)
+    MC_STORE(fsw, uint32_t, MC_FB)
+
+after_access:
+    if (op->flags & kCrosses) {
+        op += op->length;
+        goto landing;
+    }
+    op += op->length;
+    MC_GO;
+
+E_other:
+    c->op = op;
+    c->n.instructions = done;
+    c->at = now;
+    c->entry = &&E_other;
+    switch (m.access(*c, *op)) {
+    case Machine::Outcome::done:
+        done++;
+        t = now + op->cost;
+        goto after_access;
+    case Machine::Outcome::retry:
+        c->at = now + 1;
+        wheel.add_core(c->cluster * 16u + c->local, now + 1);
+        goto next_core;
+    case Machine::Outcome::blocked:
+        goto next_core;
+    }
+    __builtin_unreachable();
+}
+
+} // namespace
+
+void run_ahead(Machine &m) { simulate(m); }
+
+} // namespace mc

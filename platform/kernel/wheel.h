@@ -1,0 +1,97 @@
+// What happens when: a wheel of 1024 slots, one a cycle. A slot holds the cores (a mask) and the messages (a list) whose event falls into it.
+//
+// The order of a cycle's events is a function of the cycle alone (struct Turn) and is the same in both kernels: messages in the order in which they
+// were scheduled, before or after all cores; clusters and the cores of a cluster in ascending order from a first one on. Who is first is drawn by a
+// hash of the cycle: with a turn that simply goes round, requests that come with a period of the round's divisors starve somebody (16 cores
+// at a bank that each access keeps for 4 cycles: only every fourth core would ever be first). Every event schedules others for later cycles only, so a cycle's events are known before its first one runs.
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace mc
+{
+
+struct Message;
+
+struct Turn {
+    uint32_t hash;
+    explicit Turn(uint64_t cycle) : hash((uint32_t(cycle) * 0x9e3779b1u) ^ (uint32_t(cycle) * 0x85ebca6bu >> 15)) {}
+    bool messages_first() const { return hash >> 31; }
+    unsigned first_core(unsigned n) const { return ((hash >> 8 & 0xffff) * n) >> 16; }
+    unsigned first_cluster(unsigned n) const { return ((hash & 0xffff) * n) >> 16; }
+};
+
+class Wheel
+{
+  public:
+    static constexpr unsigned kSlots = 1024;
+
+    explicit Wheel(unsigned core_words)
+        : words(core_words), cores_(size_t(kSlots) * core_words), heads(kSlots), tails(kSlots)
+    {
+    }
+
+    void add_core(unsigned bit, uint64_t when)
+    {
+        unsigned slot = when % kSlots;
+        cores_[size_t(slot) * words + bit / 64] |= uint64_t(1) << (bit % 64);
+        occupied[slot / 64] |= uint64_t(1) << (slot % 64);
+    }
+    uint64_t *cores(uint64_t cycle) { return &cores_[size_t(cycle % kSlots) * words]; }
+    uint64_t *cores_of_all() { return cores_.data(); }
+    uint64_t *occupied_words() { return occupied; }
+
+    // `next` is the message's link. A message for a later round of the wheel waits in its slot until its round comes.
+    template <class M> void add(M *m, uint64_t when)
+    {
+        unsigned slot = when % kSlots;
+        m->when = when;
+        m->next = nullptr;
+        if (heads[slot])
+            static_cast<M *>(tails[slot])->next = m;
+        else
+            heads[slot] = m;
+        tails[slot] = m;
+        occupied[slot / 64] |= uint64_t(1) << (slot % 64);
+        messages++;
+    }
+    bool any(uint64_t cycle) const { return heads[cycle % kSlots]; }
+    // Takes the whole list of a slot.
+    Message *take(uint64_t cycle)
+    {
+        Message *m = heads[cycle % kSlots];
+        heads[cycle % kSlots] = nullptr;
+        return m;
+    }
+    void taken() { messages--; }
+    uint64_t pending() const { return messages; }
+
+    // The next cycle from `cycle` on with an occupied slot; the same cycle + kSlots where there is none. Clears the marks that it passes over.
+    uint64_t next(uint64_t cycle)
+    {
+        for (unsigned n = 0; n <= kSlots / 64; n++) {
+            unsigned slot = cycle % kSlots;
+            uint64_t bits = occupied[slot / 64] >> (slot % 64);
+            if (bits)
+                return cycle + unsigned(std::countr_zero(bits));
+            cycle += 64 - slot % 64;
+        }
+        return cycle;
+    }
+    void clear_mark(uint64_t cycle)
+    {
+        unsigned slot = cycle % kSlots;
+        occupied[slot / 64] &= ~(uint64_t(1) << (slot % 64));
+    }
+    const unsigned words;
+
+  private:
+    std::vector<uint64_t> cores_;
+    uint64_t occupied[kSlots / 64] = {};
+    std::vector<Message *> heads, tails;
+    uint64_t messages = 0;
+};
+
+} // namespace mc

@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""programs.py MANYCORE MCC - the examples run, and what a program, a file, a configuration or a command line does wrong is told in one line."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXAMPLES = HERE.parent / "examples"
+failed = count = 0
+
+
+def check(name, p, status, out=None, err=None, lines=None):
+    global failed, count
+    count += 1
+    stdout, stderr = p.stdout.decode(), p.stderr.decode()
+    wrong = p.returncode != status or (out is not None and out not in stdout) or (err is not None and err not in stderr)
+    wrong = wrong or (lines is not None and len(stderr.splitlines()) != lines)
+    if wrong:
+        failed += 1
+        print(f"{name}: status {p.returncode} (expected {status})\n  out: {stdout[:300]}\n  err: {stderr[:500]}\n  expected: {out or err}")
+
+
+def debug(manycore, elf, folder):
+    """A session of gdb-multiarch: breakpoint, step, registers, memory, a thread for each core, the end."""
+    server = subprocess.Popen([manycore, "--gdb", "0", "--cores", "2", elf], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    port = server.stderr.readline().decode().rstrip().rstrip(")").split(":")[-1]
+    script = ["set pagination off", "set architecture riscv:rv32", f"target remote localhost:{port}", "break add", "continue", "info threads", "x/2i $pc",
+              "print $pc == (long)&add", "stepi", "print $sp > 0x10000000", "print lock", "set var sum = 5", "delete", "continue"]
+    p = subprocess.run(["gdb-multiarch", "-nx", "-batch", *[a for line in script for a in ("-ex", line)], elf], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+    out = server.communicate(timeout=100)[0]
+    for text in ("Breakpoint 1, ", "Thread 8 (core 3.1", "= 1", "$3 = 0", "exited"):
+        check(f"gdb: {text}", p, 0, text)
+    check("gdb: the program's output", subprocess.CompletedProcess([], server.returncode, out, b""), 1, "805\n")
+
+
+FAULTS = [
+    "load of 4 bytes at 0x00000010, where there is no memory",
+    "store of 4 bytes at 0x7ffffff0, where there is no memory",
+    "misaligned load of 2 bytes at 0x",
+    "illegal instruction",
+    "is below the stack's limit",
+    "DMA: destination 0x1003ffe0, 64 bytes (row 0): over the end",
+    "HWS: core mask 0x10000 names cores that the cluster does not have",
+    None,  # deadlock: below
+    "jump to 0x30000000, where there is no code",
+    "which is code",
+    "HWS: word for cluster 0 core 1 slot 5, which holds 4 unread words already",
+    "ebreak",
+    "ecall",
+    "DMA: neither source nor destination is in the own cluster's TCDM",
+    "HWS: core arrives twice in slot 3",
+    "illegal instruction (no such rounding mode)",
+]
+
+
+def main():
+    manycore, mcc = sys.argv[1:]
+
+    def run(*command):
+        return subprocess.run([manycore, *map(str, command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        elf = {}
+        for source in [*EXAMPLES.glob("*.c"), HERE / "faults.c"]:
+            elf[source.stem] = folder / (source.stem + ".elf")
+            subprocess.run([mcc, source, "-o", elf[source.stem]], check=True)
+        for kernel in ("run-ahead", "lock-step"):
+            k = ("--kernel", kernel)
+            check("hello", run(*k, elf["hello"], "a", "b c"), 3, "argument 2: b c\ncore 0 of cluster 0\ncore 1 of cluster 0\n")
+            check("hello 2x3", run(*k, "--clusters", 2, "--cores", 3, elf["hello"]), 3, "core 1 of cluster 1\ncore 2 of cluster 1\n")
+            check("lock", run(*k, elf["lock"]), 0, "6400\n")
+            check("dma", run(*k, elf["dma"]), 0, "0 words wrong")
+            check("barrier", run(*k, elf["barrier"]), 0, "a barrier of 64 cores: ")
+            for i, line in enumerate(FAULTS):
+                if line:
+                    check(f"fault {i}", run(*k, "--cores", 2, elf["faults"], i), 70, err=line, lines=1)
+            p = run(*k, "--clusters", 1, "--cores", 2, elf["faults"], 7)
+            check("deadlock", p, 70, err="deadlock: every core waits", lines=3)
+            check("deadlock's cores", p, 70, err="core 0.0 at 0x20")
+            check("deadlock's reason", p, 70, err="waits for a signal in slot 9")
+        check("place", run(elf["faults"], 3), 70, err="in main+0x")
+        told = run(elf["faults"], 3)
+        pc = told.stderr.decode().split("pc ")[1].split()[0]
+        line = subprocess.run(["riscv64-unknown-elf-addr2line", "-e", elf["faults"], pc], stdout=subprocess.PIPE, text=True, check=True).stdout
+        check("line", told, 70, err="(faults.c:" + line.strip().split(":")[1].split()[0] + ")")
+        # files
+        whole = elf["lock"].read_bytes()
+        broken = folder / "broken.elf"
+        for size in (0, 3, 40, 60, 400, 6000):
+            broken.write_bytes(whole[:size])
+            check(f"{size} bytes of a program", run(broken), 70, err="is truncated" if size >= 52 else "is no ELF file", lines=1)
+        check("foreign", run("/bin/true"), 70, err="is no 32-bit little-endian ELF file", lines=1)
+        check("nothing there", run(folder / "none"), 70, err="cannot be opened", lines=1)
+        # configurations
+        toml = folder / "c.toml"
+        for text, line in (("[noc]\nlatency = 20\n", None), ("[noc]\n\nlatncy = 20\n", ":3: no parameter 'noc.latncy'; there are: latency, hop"),
+                           ("[noc]\nlatency = 9999\n", ":2: noc.latency = 9999: allowed are 0 to 200"), ("[noc]\nlatency = \"a\"\n", ":2: noc.latency must be a whole number"),
+                           ("[nok]\nlatency = 1\n", ":2: no parameter 'nok.latency'; there are: platform.clusters"), ("[noc\n", ":1: "),
+                           ("latency = 1\n", ":1: 'latency' stands outside of a section"), ("[tcdm]\nsize = 5000\n", "tcdm.size = 5000: must be a power of two")):
+            toml.write_text(text)
+            check(f"configuration {text!r}", run("--config", toml, elf["barrier"]), 64 if line else 0, err=line, lines=1 if line else 0)
+        toml.write_text("[platform]\nclusters = 1\ncores = 4\n")
+        check("configuration used", run("--config", toml, elf["barrier"]), 0, "a barrier of 4 cores")
+        check("--set", run("--config", toml, "--set", "platform.cores=3", elf["barrier"]), 0, "a barrier of 3 cores")
+        check("--set wrong", run("--set", "noc.latency=x", elf["barrier"]), 64, err="'x' is no whole number", lines=1)
+        check("no program", run(), 64, err="no program given", lines=1)
+        check("unknown option", run("--nonsense", elf["lock"]), 64, err="--nonsense", lines=1)
+        check("limit", run("--set", "run.limit=1000", elf["lock"]), 70, err="stopped after 1000 cycles")
+        check("trace", run("--trace", folder / "t.json", "--profile", folder / "p.txt", elf["dma"]), 0, "0 words wrong")
+        names = {e["name"] for e in json.loads((folder / "t.json").read_text())["traceEvents"] if "name" in e}
+        profile = (folder / "p.txt").read_text()
+        check("trace's and profile's names", run(elf["hello"]), 3 if {"asleep", "main", "64 bytes x 64"} <= names and "_start;mc_boot;main" in profile else -1)
+        if shutil.which("gdb-multiarch"):
+            debug(manycore, elf["lock"], folder)
+        check("stats", run("--stats", elf["lock"]), 0, err="NoC: ")
+        check("64 clusters", run("--clusters", 64, "--cores", 16, elf["barrier"]), 0, "a barrier of 1024 cores")
+    print(f"{count} runs, {failed} wrong")
+    return failed != 0
+
+
+sys.exit(main())

@@ -1,0 +1,45 @@
+#!/usr/bin/python3
+"""timing.py MANYCORE MCC - the cost model's rules: tests/timing.c under both kernels, its numbers beside those derived by hand (there)."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+# 1 for the read of the counter, then the instructions' cycles
+SINGLE = [1 + n for n in (4, 2, 3, 4, 3, 3, 1, 2, 1, 5, 35, 2, 12, 3, 24, 28, 24, 23, 79, 30, 52)]
+EXPECTED = {f"single {i}": [n] for i, n in enumerate(SINGLE)}
+EXPECTED |= {
+    "contended 0": [2, 3],  # two words of one bank: one core a cycle
+    "contended 1": [2, 2],  # reads of one word: both at once
+    "contended 2": [2, 3],  # stores to one word
+    "contended 3": list(range(2, 18)),  # 16 stores to one bank: one a cycle
+    "contended 4": [25, 26],  # two loads leave their cluster by one port, 1 cycle a flit; then nothing is in their way
+    "wake 1": [4],  # 3 cycles from the store to the sleeper's next instruction
+    "wake 16": [4] * 15,
+    # one store to all clusters: in the own one as above; the others 6 + 1 a hop later (clusters 1 and 2: one hop, 3: two)
+    "wake 64": [4] * 15 + [11] * 30 + [12] * 15,
+}
+
+
+def main():
+    manycore, mcc = sys.argv[1:]
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        elf = pathlib.Path(folder) / "timing.elf"
+        subprocess.run([mcc, HERE / "timing.c", "-o", elf], check=True)
+        for kernel in ("run-ahead", "lock-step"):
+            out = subprocess.run([manycore, "--kernel", kernel, elf], stdout=subprocess.PIPE, text=True, check=True).stdout
+            seen = {}
+            for line in out.splitlines():
+                name, numbers = line.split(":")
+                seen[name] = sorted(int(n) for n in numbers.split())
+            for name in sorted(EXPECTED.keys() | seen.keys()):
+                if EXPECTED.get(name) != seen.get(name):
+                    print(f"{kernel}, {name}: {seen.get(name)} cycles, derived: {EXPECTED.get(name)}")
+                    failed += 1
+    print(f"{2 * len(EXPECTED)} numbers, {failed} wrong")
+    return failed != 0
+
+
+sys.exit(main())

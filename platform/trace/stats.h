@@ -1,0 +1,11 @@
+#pragma once
+#include <cstdio>
+
+namespace mc
+{
+class Machine;
+// The counters of each core and of the whole, as a table for people.
+void print_stats(const Machine &m, double seconds, FILE *to);
+// The same for programs: JSON. Without times of the host, so that two kernels print the same.
+void print_json(const Machine &m, FILE *to);
+} // namespace mc

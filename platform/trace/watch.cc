@@ -1,0 +1,140 @@
+#include "trace/watch.h"
+#include "cli/elf.h"
+#include <cstdarg>
+
+namespace mc {
+
+using ull = unsigned long long;
+
+Watch::Watch(Machine &machine, const Elf &file, FILE *t, FILE *p) : m(machine), elf(file), trace(t), profile(p), states(machine.cores.size())
+{
+    nodes.push_back({-2, 0, 0, {}});
+    if (!trace)
+        return;
+    fprintf(trace, "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n");
+    for (size_t k = 0; k < m.hws.size(); k++) {
+        event("{\"ph\": \"M\", \"pid\": %zu, \"name\": \"process_name\", \"args\": {\"name\": \"cluster %zu\"}}", k, k);
+        event("{\"ph\": \"M\", \"pid\": %zu, \"tid\": 1000, \"name\": \"thread_name\", \"args\": {\"name\": \"DMA\"}}", k);
+        m.dma[k].keep_finished = true;
+    }
+    for (const Core &c : m.cores)
+        event("{\"ph\": \"M\", \"pid\": %u, \"tid\": %u, \"name\": \"thread_name\", \"args\": {\"name\": \"core %u\"}}", c.cluster, c.local, c.local);
+}
+
+void Watch::event(const char *format, ...)
+{
+    if (!first)
+        fputs(",\n", trace);
+    first = false;
+    va_list list;
+    va_start(list, format);
+    vfprintf(trace, format, list);
+    va_end(list);
+}
+
+std::string Watch::name(int function) const { return function < 0 ? "?" : elf.name(function); }
+
+void Watch::enter(Core &c, State &s, int function, uint64_t t)
+{
+    auto [at, is_new] = nodes[size_t(s.node)].callees.try_emplace(function, int(nodes.size()));
+    int child = at->second;
+    if (is_new)
+        nodes.push_back({function, s.node, 0, {}});
+    s.node = child;
+    if (trace)
+        event("{\"ph\": \"B\", \"pid\": %u, \"tid\": %u, \"ts\": %llu, \"name\": \"%s\"}", c.cluster, c.local, (ull)t, name(function).c_str());
+}
+
+void Watch::leave(Core &c, State &s, uint64_t t)
+{
+    s.node = nodes[size_t(s.node)].parent;
+    if (trace)
+        event("{\"ph\": \"E\", \"pid\": %u, \"tid\": %u, \"ts\": %llu}", c.cluster, c.local, (ull)t);
+}
+
+void Watch::before(Core &c, uint64_t t)
+{
+    State &s = states[c.id];
+    uint64_t gone = t - s.last;
+    nodes[size_t(s.node)].cycles += gone;
+    s.last = t;
+    if (trace && c.n.hws_stall != s.asleep)
+        event("{\"ph\": \"X\", \"pid\": %u, \"tid\": %u, \"ts\": %llu, \"dur\": %llu, \"cat\": \"hws\", \"name\": \"asleep\"}", c.cluster, c.local,
+              (ull)(t - (c.n.hws_stall - s.asleep)), (ull)(c.n.hws_stall - s.asleep));
+    s.asleep = c.n.hws_stall;
+    if (trace && c.region != s.region) {
+        if (s.region)
+            event("{\"ph\": \"e\", \"pid\": %u, \"tid\": %u, \"id\": %u, \"ts\": %llu, \"cat\": \"region\", \"name\": \"region\"}", c.cluster, c.local, c.id,
+                  (ull)t);
+        std::string text;
+        for (uint32_t a = c.region; c.region && text.size() < 64; a++) {
+            uint8_t *p = m.at(a, 1, c.cluster);
+            if (!p || !*p)
+                break;
+            text += *p < 32 || *p > 126 || *p == '"' || *p == '\\' ? '?' : char(*p);
+        }
+        if (c.region)
+            event("{\"ph\": \"b\", \"pid\": %u, \"tid\": %u, \"id\": %u, \"ts\": %llu, \"cat\": \"region\", \"name\": \"region\", \"args\": {\"name\": \"%s\"}}",
+                  c.cluster, c.local, c.id, (ull)t, text.c_str());
+        s.region = c.region;
+    }
+    uint32_t pc = m.pc(c);
+    auto [at, is_new] = functions.try_emplace(pc, 0);
+    if (is_new)
+        at->second = elf.function(pc);
+    int function = at->second;
+    if (s.jump == State::call) {
+        enter(c, s, function, t);
+    } else if (nodes[size_t(s.node)].function != function) {
+        // a return to a caller, however many frames up; else a jump to another function, which takes this one's place
+        int up = s.node;
+        while (up && nodes[size_t(up)].function != function)
+            up = nodes[size_t(up)].parent;
+        if (s.jump == State::back && up) {
+            while (s.node != up)
+                leave(c, s, t);
+        } else {
+            if (s.node)
+                leave(c, s, t);
+            enter(c, s, function, t);
+        }
+    } else if (s.jump == State::back && nodes[size_t(nodes[size_t(s.node)].parent)].function == function) {
+        leave(c, s, t); // a recursive one
+    }
+    s.jump = State::none;
+}
+
+void Watch::after(Core &c, const Op &op, uint64_t)
+{
+    State &s = states[c.id];
+    if (op.kind == Kind::jal || op.kind == Kind::jalr)
+        s.jump = op.rd == 1 ? State::call : op.kind == Kind::jalr && op.rs1 == 1 ? State::back : State::none;
+}
+
+void Watch::end()
+{
+    for (Core &c : m.cores) {
+        State &s = states[c.id];
+        if (m.now > s.last)
+            nodes[size_t(s.node)].cycles += m.now - s.last;
+        while (trace && s.node)
+            leave(c, s, std::max(m.now, s.last));
+    }
+    for (size_t k = 0; trace && k < m.dma.size(); k++)
+        for (const Dma::Transfer &t : m.dma[k].finished)
+            event("{\"ph\": \"X\", \"pid\": %zu, \"tid\": 1000, \"ts\": %llu, \"dur\": %llu, \"name\": \"%u bytes x %u\", \"args\": {\"from\": \"0x%08x\", \"to\": "
+                  "\"0x%08x\"}}",
+                  k, (ull)t.began, (ull)(t.ended - t.began), t.bytes, t.rows, t.source, t.destination);
+    if (trace)
+        fprintf(trace, "\n]}\n");
+    for (size_t i = 1; profile && i < nodes.size(); i++) {
+        if (!nodes[i].cycles)
+            continue;
+        std::string stack = name(nodes[i].function);
+        for (int up = nodes[i].parent; up; up = nodes[size_t(up)].parent)
+            stack = name(nodes[size_t(up)].function) + ";" + stack;
+        fprintf(profile, "%s %llu\n", stack.c_str(), (ull)nodes[i].cycles);
+    }
+}
+
+} // namespace mc
