@@ -645,8 +645,8 @@ static inline void join(struct vp *vp, struct ps_team *team)
 {
     struct ps_member *self = ps_team_member(team, 0);
     /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. */
-    bool room = uth_has_room(vp->uth, __builtin_frame_address(0)) &&
-                !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
+    bool room =
+        uth_has_room(vp->uth, __builtin_frame_address(0)) && !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
     ps_store_release(&self->done_in, team->region);
     if (PS_LIKELY(room)) {
         if (!run_the_rest(team))
