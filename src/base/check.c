@@ -57,8 +57,8 @@ static void put_signed(struct line *l, intmax_t n)
     put_number(l, n < 0 ? 0 - (uintmax_t)n : (uintmax_t)n, 10);
 }
 
-/* %s %d %u %ld %lu %lld %llu %zu %x %p %%: what the lines use (tests/structure/formats.py holds them to it). Not vsnprintf, which may allocate and is
- * not to be called in a signal's handler. */
+/* %s %d %u %ld %lu %lld %llu %zu %x %p %%: what the lines use (tests/structure/formats.py holds them to it). Not
+ * vsnprintf, which may allocate and is not to be called in a signal's handler. */
 static void format(struct line *l, const char *fmt, va_list *ap)
 {
     for (; *fmt != '\0'; fmt++) {

@@ -3,8 +3,9 @@
  * ps_fatal: a broken invariant or a wrong use that cannot go on: one line on standard error, then abort().
  * ps_warn: something was not as asked, the program goes on: one line on standard error.
  * Both write the line with one write(2), allocate nothing, keep errno, and may be called on any stack and from a
- * signal handler (about 800 bytes of it). Lines begin with "psthreads: ", warnings with ps_warn_mark before that; of lines longer than 511 bytes the
- * middle is left out. Conversions: %s %d %u %x with or without l, ll (z: %zu), %p, %%; no flags, widths or precisions. */
+ * signal handler (about 800 bytes of it). Lines begin with "psthreads: ", warnings with ps_warn_mark before that; of
+ * lines longer than 511 bytes the middle is left out. Conversions: %s %d %u %x with or without l, ll (z: %zu), %p, %%;
+ * no flags, widths or precisions. */
 #ifndef PS_CHECK_H
 #define PS_CHECK_H
 

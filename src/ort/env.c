@@ -117,7 +117,8 @@ bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *inste
     return true;
 }
 
-/* A number that libomp's users wrote: one out of range is brought into it, and so is the default where it is none. True: as it was given. */
+/* A number that libomp's users wrote: one out of range is brought into it, and so is the default where it is none.
+ * True: as it was given. */
 static bool bring_into_range(const char *text, long min, long max, long *out)
 {
     const char *p = skip_blanks(text);
@@ -162,8 +163,8 @@ static void read_int(const char *name, long min, long max, long *out, const char
 
 static bool nthreads_given;
 
-/* As libomp reads it: a level without a number has that of the level before, the first one the processors'; no number is too small; a comma may stand at
- * the end. 0: it cannot be read. */
+/* As libomp reads it: a level without a number has that of the level before, the first one the processors'; no number
+ * is too small; a comma may stand at the end. 0: it cannot be read. */
 static unsigned read_list_as_libomp(const char *text, unsigned *list)
 {
     unsigned n = 0;
@@ -438,7 +439,8 @@ void ort_env_read_late(void)
 
 void ort_env_read_levels(void) { read_levels(&ort_settings.initial); }
 
-/* The only constructor that reads variables: the order of what it calls is the order in which they count. Runs before the program and any library that uses OpenMP, but after the libraries this one needs. */
+/* The only constructor that reads variables: the order of what it calls is the order in which they count. Runs before
+ * the program and any library that uses OpenMP, but after the libraries this one needs. */
 __attribute__((constructor)) static void load(void)
 {
     ort_env_read();

@@ -13,17 +13,20 @@ void ort_env_read_levels(void);
 void ort_env_finish(void);
 /* The name under which a variable is given for the host: its own, or the one for all devices (OMP_X_ALL) where that alone is given. */
 const char *ort_env_name(const char *name, const char *for_all);
-/* The process was built for libomp: variables are spelled, and what cannot be read is replaced, as its users know it. Else as libgomp's do. Set in the
- * loader, before the rest. */
+/* The process was built for libomp: variables are spelled, and what cannot be read is replaced, as its users know it.
+ * Else as libgomp's do. Set in the loader, before the rest. */
 extern bool ort_env_as_libomp;
-/* Set in the loader, before the rest: reads an ABI's own variables when the core has read OpenMP's, and so may change what came of those. */
+/* Set in the loader, before the rest: reads an ABI's own variables when the core has read OpenMP's, and so may change
+ * what came of those. */
 extern void (*ort_env_hook)(void);
-/* A switch, as libomp's users spell it (yes, 1, on, T, .true. and so on), or as libgomp's do (true and false). false: not given, or unreadable, which is
- * said. */
+/* A switch, as libomp's users spell it (yes, 1, on, T, .true. and so on), or as libgomp's do (true and false). false:
+ * not given, or unreadable, which is said. */
 bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *instead);
-/* A number as libomp's users know it: one out of range is brought into it, and so is *out where it is none, which is said. false: not given. */
+/* A number as libomp's users know it: one out of range is brought into it, and so is *out where it is none, which is
+ * said. false: not given. */
 bool ort_env_number(const char *name, long min, long max, long *out);
-/* The word that a text begins with as libomp compares: any case, and the rest of the longer one does not matter from `least` letters on; 0: all of it. */
+/* The word that a text begins with as libomp compares: any case, and the rest of the longer one does not matter from
+ * `least` letters on; 0: all of it. */
 bool ort_env_match(const char *word, size_t least, const char *text);
 bool ort_env_says_true(const char *text);
 bool ort_env_says_false(const char *text);

@@ -32,7 +32,8 @@
 /* More members than this no region gets. */
 #define ORT_THREADS_MAX (1u << 20)
 
-/* Set in the loader: is told of the number of virtual processors when the first OpenMP thread appears. NULL: nobody is. */
+/* Set in the loader: is told of the number of virtual processors when the first OpenMP thread appears. NULL: nobody is.
+ * */
 extern void (*ort_started)(unsigned num_vps);
 
 /* What the members of one contention group share: the threads under one root. */

@@ -3,7 +3,8 @@
  * Assignment, for a team of T whose parent has place p of a partition of P places:
  *   primary  everybody has p; the partition stays.
  *   close    member i has the i-th place from p on, going round in the partition, which stays. T > P: the first P * (T / P) members in
- *            runs of T / P, the rest one by one; in a process that was built for libomp the runs of T % P places are longer by one, as
+ *            runs of T / P, the rest one by one; in a process that was built for libomp the runs of T % P places are
+ *            longer by one, as
  *            far apart as can be.
  *   spread   T <= P: the partition falls into T parts, the first P % T of them one place longer; member i has the i-th part from p's
  *            on as its partition, and that part's first place (member 0 keeps p). T > P: as close, each with a partition of one.
@@ -416,7 +417,8 @@ unsigned ort_num_procs(const struct ort_thread *t)
     unsigned limit = ort_places_limit();
     if (limit != 0)
         return limit;
-    /* A member's kernel thread is the runtime's own, and a root's may be bound: their masks say nothing of what the program may use. */
+    /* A member's kernel thread is the runtime's own, and a root's may be bound: their masks say nothing of what the
+     * program may use. */
     if (t->team->parent != NULL || ort_places() != NULL)
         os_affinity_at_start(&mask);
     else if (os_affinity_get(&mask) != 0)

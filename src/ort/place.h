@@ -32,7 +32,8 @@ struct ort_places {
 /* OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the initial ICVs. Once, in the loader. */
 void ort_place_env_read(void);
 /* In the loader: the places that a variable of an ABI's own asks for, made at the first need; OpenMP's variables, where given, are stronger
- * (the caller has looked). make: false: no memory. round: of more members than places the ones beyond go round in the list; else neighbours share one. */
+ * (the caller has looked). make: false: no memory. round: of more members than places the ones beyond go round in the
+ * list; else neighbours share one. */
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round);
 /* Set in the loader: takes processors away from the process (os_affinity_narrow), once, before they are counted. NULL: nothing to do. */
 extern void (*ort_processors_hook)(void);
@@ -57,7 +58,8 @@ void ort_place_bind(struct ort_team *team);
 
 /* The places were asked for by a variable of an ABI's own. */
 bool ort_places_of_abi(void);
-/* As many processors as there are in places whose number was given, which libomp takes for the machine; 0: nothing such. */
+/* As many processors as there are in places whose number was given, which libomp takes for the machine; 0: nothing
+ * such. */
 unsigned ort_places_limit(void);
 /* Processors that t may use as far as OpenMP goes. */
 unsigned ort_num_procs(const struct ort_thread *t);

@@ -1,12 +1,12 @@
-/* Explicit tasks, the long way: creation, running, completion, detach, and the hooks of regions and barriers. Tasks that have nothing special go the
- * short way (task_plain.c), which comes here for all that it does not do itself.
+/* Explicit tasks, the long way: creation, running, completion, detach, and the hooks of regions and barriers. Tasks
+ * that have nothing special go the short way (task_plain.c), which comes here for all that it does not do itself.
  *
  * Does and states: task.h. Where ready tasks stand and who may run them: task_queue.c.
  * Callers: the member concerned, on its own stack, with no lock held; ort_task_complete(NULL, ..) any thread that has pinned the team.
  *
- * Undeferred tasks (ort_task_is_undeferred: if(0), children of final tasks, tasks of a root outside of every region, and tasks made while the creator's
- * deque is full) have a descriptor as others have, and no place in a queue: made, run at once as a call, completed. So a child that outlives them finds
- * its parent.
+ * Undeferred tasks (ort_task_is_undeferred: if(0), children of final tasks, tasks of a root outside of every region,
+ * and tasks made while the creator's deque is full) have a descriptor as others have, and no place in a queue: made,
+ * run at once as a call, completed. So a child that outlives them finds its parent.
  *
  * Detach. `event` collects two bits: the body is done (set by the member), the event is fulfilled (set by whoever). Who sets the second one
  * completes the task. Before the member sets its bit it pours the count, with one more ORT_COUNT_LIVE for the missing completion,
@@ -19,10 +19,10 @@
  * parent has been told, nothing of t is touched: it may be gone.
  *
  * Ordering: see task.h. event: fetch-or, acq_rel: who completes has seen all that the body and the fulfiller did.
- * Failures: no memory for a descriptor: the reserve's (reserve.h); none there: ready tasks are run until one comes free; where none is ready either:
- * aborts with one line (there is nothing left to go on with).
- * Cost, child made and run by the same member: no read-modify-write and no fence while nobody steals from the member (deque.h); else the fence behind
- * the push, and the pop's.
+ * Failures: no memory for a descriptor: the reserve's (reserve.h); none there: ready tasks are run until one comes
+ * free; where none is ready either: aborts with one line (there is nothing left to go on with).
+ * Cost, child made and run by the same member: no read-modify-write and no fence while nobody steals from the member
+ * (deque.h); else the fence behind the push, and the pop's.
  * Rejected: deferred arrival at barriers (the last task of a member's subtree arrives for it): the member is awake to run tasks anyway. */
 #include "task_internal.h"
 

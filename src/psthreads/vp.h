@@ -121,7 +121,7 @@ struct vp {
      * carries a thread alone: what it begins with. */
     uint64_t outer_mask;
     struct os_cpuset outer_cpus;
-    struct vp *home, *came_from;       /* promote.c: of the context that it carries alone; owner only */
+    struct vp *home, *came_from;              /* promote.c: of the context that it carries alone; owner only */
     _Atomic uint32_t alone_state, alone_ends; /* promote.c: PS_ALONE_..., the kernel thread's; 1: it is to end */
     _Atomic uint32_t alone_sleeps;            /* promote.c: written by the kernel thread; for deadlock.c */
 

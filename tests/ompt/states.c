@@ -1,5 +1,5 @@
-/* What a thread does, as a tool asks for it: inside of an explicit task it works, whatever construct the task runs in; when the task is done, the
- * thread does again what it did before (checker.h compares the two). */
+/* What a thread does, as a tool asks for it: inside of an explicit task it works, whatever construct the task runs in;
+ * when the task is done, the thread does again what it did before (checker.h compares the two). */
 #include <omp.h>
 
 #include "checker.h"

@@ -1,5 +1,6 @@
-/* Every query of the runtime, in lines "WHERE NAME VALUE": before the first region, in regions, after each setting routine; owners.py compares what
- * the compiler's own runtime answers. With "PART" as argument only that part, for what ends the process or changes it for good. */
+/* Every query of the runtime, in lines "WHERE NAME VALUE": before the first region, in regions, after each setting
+ * routine; owners.py compares what the compiler's own runtime answers. With "PART" as argument only that part, for what
+ * ends the process or changes it for good. */
 #include <omp.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -142,9 +142,8 @@ int closure_trace(struct closure *c, const char *interp, const char *program, co
     char *real = realpath(program, NULL); /* the program's $ORIGIN is its file's folder, the loader's the name's */
     const char *file = real ? real : program;
     int error = trace(c, interp, file, library_path, preload, dropin, false, &status);
-    if (!error &&
-        status !=
-            0) { /* something is missing: asked so it says what, but what wraps programs (valgrind) is asked itself then */
+    /* Something is missing: asked so it says what, but what wraps programs (valgrind) is asked itself then. */
+    if (!error && status != 0) {
         closure_free(c);
         error = trace(c, interp, file, library_path, preload, dropin, true, &status);
         if (!error && WIFEXITED(status) && WEXITSTATUS(status) == 127 && c->num == 1) {

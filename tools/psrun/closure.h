@@ -1,9 +1,9 @@
 /* What a program loads when it starts: the program and its libraries, in the loader's order, and which of them are OpenMP
  * runtimes.
  *
- * The dynamic loader itself is asked (--list; where that fails LD_TRACE_LOADED_OBJECTS, as ldd does): it alone knows the cache, RPATH and RUNPATH, hwcaps
- * and the environment exactly as they will be. Nothing of the program runs. Cost: one fork and exec, about a millisecond,
- * and a mapping a library. What is loaded later with dlopen is not seen.
+ * The dynamic loader itself is asked (--list; where that fails LD_TRACE_LOADED_OBJECTS, as ldd does): it alone knows
+ * the cache, RPATH and RUNPATH, hwcaps and the environment exactly as they will be. Nothing of the program runs. Cost:
+ * one fork and exec, about a millisecond, and a mapping a library. What is loaded later with dlopen is not seen.
  * Rejected: our own resolver (it would have to follow each C library's rules, and would be wrong by a version). */
 #ifndef PSRUN_CLOSURE_H
 #define PSRUN_CLOSURE_H

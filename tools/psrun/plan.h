@@ -10,8 +10,9 @@
  *   - where some library waits with sched_yield, which we answer for OpenMP threads, and would find the C library's: a program that is not
  *     linked to a runtime itself names the C library before the libraries of its libraries.
  * Where names suffice LD_PRELOAD is not set: it would go into every program that the program starts.
- * A program without OpenMP runs as it is (static, of another C library, or without any runtime that it could load); what it starts gets ours.
- * Neither helps against RTLD_DEEPBIND, a runtime linked in statically, or a set-user-id program (the loader ignores both).
+ * A program without OpenMP runs as it is (static, of another C library, or without any runtime that it could load);
+ * what it starts gets ours. Neither helps against RTLD_DEEPBIND, a runtime linked in statically, or a set-user-id
+ * program (the loader ignores both).
  *
  * Single-threaded; a plan is made once. Failures are reported as one line and a shell's exit status (plan.status). */
 #ifndef PSRUN_PLAN_H
@@ -41,8 +42,9 @@ struct plan {
     struct closure after;  /* as it will be */
     bool preload;
     bool yields; /* preloaded for sched_yield alone */
-    const char *
-        alone; /* why nothing of it can be replaced, where there is no OpenMP in it either: it runs as it is; NULL: it is not so */
+    /* Why nothing of it can be replaced, where there is no OpenMP in it either: it runs as it is;
+     * NULL: it is not so. */
+    const char *alone;
     char *library_path; /* the values that it will get; preload_value NULL: leave as it is */
     char *preload_value;
     unsigned num_wanted; /* entry points in use */

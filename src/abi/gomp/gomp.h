@@ -8,8 +8,9 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* With a schedule's kind, of the entry points that say so in their name: the loop may be nonmonotonic. (GOMP_loop_start never is: a thread's chunks must
- * grow where what it got is conditional lastprivate.) The core is told apart from the kind, which the next two functions see to. */
+/* With a schedule's kind, of the entry points that say so in their name: the loop may be nonmonotonic. (GOMP_loop_start
+ * never is: a thread's chunks must grow where what it got is conditional lastprivate.) The core is told apart from the
+ * kind, which the next two functions see to. */
 #define NONMONOTONIC 0x40000000u
 
 static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long incr, unsigned kind, long chunk)

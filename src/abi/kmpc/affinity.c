@@ -1,17 +1,17 @@
 /* KMP_AFFINITY and KMP_HW_SUBSET: libomp's own variables for where threads run.
  *
- * KMP_AFFINITY gives the core a list of places and a policy, and is stronger than OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY; in a process whose
- * program was built for libgomp, weaker. A place is a group of processors of the granularity; its order in the list:
+ * KMP_AFFINITY gives the core a list of places and a policy, and is stronger than OMP_PLACES, OMP_PROC_BIND and
+ * GOMP_CPU_AFFINITY; in a process whose program was built for libgomp, weaker. A place is a group of processors of the
+ * granularity; its order in the list:
  *   compact[,permute[,offset]]   by package, core, thread; permute p: the p innermost of these first, innermost of all foremost
  *   scatter[,permute[,offset]]   as compact with 2 - permute: by thread, core, package
  *   balanced                     as compact, and of more members than places neighbours share one
  *   explicit,proclist=[..]       as listed: 0,{1,2},4-6,8-14:2
  *   none, disabled               no places
- * offset: the place that the list begins with. Members take places in the list's order ("close"); more members than places go round in
- * it.
- * KMP_HW_SUBSET takes away processors: [:]item,item.. with item = [number|*]layer[@offset], layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores),
- * t(hreads). Layers count within the enclosing one; with a colon, within the one mentioned before. It narrows what the process was given, before
- * anybody has counted it.
+ * offset: the place that the list begins with. Members take places in the list's order ("close"); more members than
+ * places go round in it. KMP_HW_SUBSET takes away processors: [:]item,item.. with item = [number|*]layer[@offset],
+ * layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores), t(hreads). Layers count within the enclosing one; with
+ * a colon, within the one mentioned before. It narrows what the process was given, before anybody has counted it.
  *
  * Both are read when the library is loaded or, as programs set KMP_HW_SUBSET themselves before their first OpenMP call, that late (the core's hook).
  * Callers: the loader (kmpc_affinity_env_read); the core, once (restrict_processors, make_places).

@@ -1,12 +1,15 @@
-/* What libomp answers otherwise than libgomp, for those who ask by libomp's version node (versions.S has the routines that both answer alike): places, the
- * policy, nesting, teams' limits, pausing. The values are the core's; here they are told as libomp 19 tells them:
+/* What libomp answers otherwise than libgomp, for those who ask by libomp's version node (versions.S has the routines
+ * that both answer alike): places, the policy, nesting, teams' limits, pausing. The values are the core's; here they
+ * are told as libomp 19 tells them:
  *   - a process whose threads are not bound has one place, all processors, unless KMP_AFFINITY=disabled;
  *   - the number of processors is that of the process at its start;
  *   - places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for have a policy of their own, 5 (proc_bind_intel);
  *   - omp_set_nested leaves a limit above one alone, omp_get_nested is that there is one above one;
  *   - a number of teams, or a limit of theirs, below one is one;
- *   - a pause is refused (1) while there is one, which lasts to the next region, and inside of a region it is taken note of only.
- * Callers: any thread. State: kmpc_paused, relaxed: programs that pause in several threads at once cannot tell an order. */
+ *   - a pause is refused (1) while there is one, which lasts to the next region, and inside of a region it is taken
+ *     note of only.
+ * Callers: any thread. State: kmpc_paused, relaxed: programs that pause in several threads at once cannot tell an
+ * order. */
 #include <limits.h>
 
 #include "kmpc.h"
@@ -30,7 +33,7 @@
     PS_EXPORT void kmpc_##name##_(const int32_t *value) { function(*value); } \
     AS(name##_)
 
-/* --- places --------------------------------------------------------------------------------------------------------------------- */
+/* --- places ------------------------------------------------------------------------------------------------------ */
 
 #define BIND_INTEL 5
 
@@ -115,7 +118,7 @@ AS(get_partition_place_nums);
 PS_EXPORT void kmpc_get_partition_place_nums_(int32_t *nums) { partition(nums); }
 AS(get_partition_place_nums_);
 
-/* --- nesting, teams ---------------------------------------------------------------------------------------------------------------- */
+/* --- nesting, teams ---------------------------------------------------------------------------------------------- */
 
 static void set_nested(int on)
 {
@@ -131,7 +134,7 @@ SET(set_nested, set_nested);
 SET(set_num_teams, set_num_teams);
 SET(set_teams_thread_limit, set_teams_thread_limit);
 
-/* --- pausing ----------------------------------------------------------------------------------------------------------------------- */
+/* --- pausing ----------------------------------------------------------------------------------------------------- */
 
 #define SOFT 1
 #define HARD 2

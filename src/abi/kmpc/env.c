@@ -1,21 +1,23 @@
 /* The KMP_ variables: libomp's own, beside OpenMP's (which the core reads).
  *
  * Honoured: KMP_STACKSIZE, KMP_BLOCKTIME, KMP_LIBRARY, KMP_WARNINGS, KMP_SETTINGS, KMP_DETERMINISTIC_REDUCTION, KMP_FORCE_REDUCTION,
- * KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. As with libomp, KMP_STACKSIZE and KMP_LIBRARY are stronger
- * than OMP_STACKSIZE and OMP_WAIT_POLICY, and the limits stand beside OMP_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT: the lower one holds, and the OMP_ ones are what
- * a program is told.
- * KMP_DISP_NUM_BUFFERS is looked at, and changes nothing.
- * Of no meaning here, in silence: KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at every
- * level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS and KMP_HIDDEN_HELPER_AFFINITY (a
- * target task is run by any thread of its team; libomp keeps kernel threads for them, but a program may not count on that).
- * KMP_AFFINITY and KMP_HW_SUBSET: affinity.c.
+ * KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. As with libomp,
+ * KMP_STACKSIZE and KMP_LIBRARY are stronger than OMP_STACKSIZE and OMP_WAIT_POLICY, and the limits stand beside
+ * OMP_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT: the lower one holds, and the OMP_ ones are what a program is told.
+ * KMP_DISP_NUM_BUFFERS is looked at, and changes nothing. Of no meaning here, in silence: KMP_DUPLICATE_LIB_OK,
+ * KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at every level),
+ * KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS and
+ * KMP_HIDDEN_HELPER_AFFINITY (a target task is run by any thread of its team; libomp keeps kernel threads for them, but
+ * a program may not count on that). KMP_AFFINITY and KMP_HW_SUBSET: affinity.c.
  *
- * They count where a part of the process was built for libomp: where an object that is loaded when this library is needs a library of libomp's names; else from
- * the first call in libomp's way on (kmpc_env_read_late: a library that is loaded later). For a process of GCC's programs alone they are not there.
- * They are read by the core's constructor, when OpenMP's own have been read (ort_env_hook), so what they say is what remains.
- * Whose spelling and defaults the other variables have is told by the first loaded object that needs a runtime (the program stands before its libraries); a
- * process without one goes by the name that the library was loaded by. Where that is libomp, warnings begin as libomp's do ("OMP: Warning #N: "; people's
- * scripts look for that), and OMP_DISPLAY_ENV has libomp's form. All that is found out before any variable is read. */
+ * They count where a part of the process was built for libomp: where an object that is loaded when this library is
+ * needs a library of libomp's names; else from the first call in libomp's way on (kmpc_env_read_late: a library that is
+ * loaded later). For a process of GCC's programs alone they are not there. They are read by the core's constructor,
+ * when OpenMP's own have been read (ort_env_hook), so what they say is what remains. Whose spelling and defaults the
+ * other variables have is told by the first loaded object that needs a runtime (the program stands before its
+ * libraries); a process without one goes by the name that the library was loaded by. Where that is libomp, warnings
+ * begin as libomp's do ("OMP: Warning #N: "; people's scripts look for that), and OMP_DISPLAY_ENV has libomp's form.
+ * All that is found out before any variable is read. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -40,7 +42,8 @@ static void complain(const char *name, const char *value, const char *what)
     ps_warn("%s=\"%s\" %s instead", name, value, what);
 }
 
-/* "infinite", or a number of ms (default) or us. true: it was read whole; *t may have changed in any case, as libomp's does. */
+/* "infinite", or a number of ms (default) or us. true: it was read whole; *t may have changed in any case, as libomp's
+ * does. */
 static bool parse_blocktime(const char *text, struct kmpc_time *t)
 {
     while (isspace((unsigned char)*text))
@@ -81,7 +84,8 @@ static void read_blocktime(void)
         apply_blocktime(kmpc_settings.blocktime);
 }
 
-/* No initial thread has more threads together in the regions below it; the program is told of its OMP_THREAD_LIMIT as before. */
+/* No initial thread has more threads together in the regions below it; the program is told of its OMP_THREAD_LIMIT as
+ * before. */
 static void limit_threads(unsigned limit)
 {
     if (ort_settings.limit_told == 0)
@@ -239,7 +243,7 @@ void kmpc_env_read_late(void)
     read_all();
 }
 
-/* --- for whom the process was built --------------------------------------------------------------------------------------------- */
+/* --- for whom the process was built ------------------------------------------------------------------------------ */
 
 static bool is_libomps(const char *file)
 {

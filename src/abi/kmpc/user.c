@@ -1,8 +1,8 @@
 /* kmp_ and kmpc_ routines: libomp's extensions, for C and, with an underscore, for Fortran (arguments by reference).
  *
  * What they set that has an effect before the first region only, as with libomp: the stack size, the time that threads wait before they sleep,
- * the library's kind. Masks are sets of processors; a root may bind its kernel thread by one, members may not (-1): they have none of their own.
- * Memory is malloc's. */
+ * the library's kind. Masks are sets of processors; a root may bind its kernel thread by one, members may not (-1):
+ * they have none of their own. Memory is malloc's. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -44,8 +44,8 @@ PS_EXPORT void kmp_set_blocktime(int ms) { set_blocktime(ms); }
 PS_EXPORT void kmp_set_blocktime_(const int32_t *ms) { set_blocktime(*ms); }
 PS_EXPORT void kmpc_set_blocktime(int ms) { set_blocktime(ms); }
 
-/* Outside of regions, for the calling thread and what will be initial threads later: serial makes teams of one whatever is asked for, the others make
- * them as large as before, and all put nthreads-var back to what it was at first. */
+/* Outside of regions, for the calling thread and what will be initial threads later: serial makes teams of one whatever
+ * is asked for, the others make them as large as before, and all put nthreads-var back to what it was at first. */
 static void set_library(int kind)
 {
     struct ort_thread *t = ort_self();

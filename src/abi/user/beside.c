@@ -1,5 +1,6 @@
-/* PSTHREADS_VERBOSE: one line on this process - "psthreads VERSION runs this process: N vps, replaced: libgomp.so.1 (path)" - when its first OpenMP thread
- * appears, or at its end that there was none; and at the end which other OpenMP runtimes were loaded, and whether calls of their users came here.
+/* PSTHREADS_VERBOSE: one line on this process - "psthreads VERSION runs this process: N vps, replaced: libgomp.so.1
+ * (path)" - when its first OpenMP thread appears, or at its end that there was none; and at the end which other OpenMP
+ * runtimes were loaded, and whether calls of their users came here.
  *
  * psrun names what it replaces before it starts a program, and cannot know what that loads later: each wheel of Python has a copy of libgomp
  * with a name of its own. Such a copy is loaded all the same; what counts is whose entry points the dynamic linker finds first.
