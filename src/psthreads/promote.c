@@ -191,14 +191,14 @@ PS_NOINLINE bool ps_promote(void)
     return true;
 }
 
-PS_NOINLINE void ps_promote_again(struct uth_tls *block)
+PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
 {
-    struct vp *vp = ps_vp(), *to = vp->current->flags & PS_T_NOSTACK ? NULL : own(block);
+    struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : own(block);
     if (!to) {
         vp_enter_tls(vp, block);
         return;
     }
-    move(vp, vp->current, to);
+    move(vp, self, to);
     if (ps_load_relaxed(&ps_promotes_all))
         uth_tls_pose_as(block, ps_load_relaxed(&to->tid)); /* it holds nothing yet */
 }

@@ -42,8 +42,8 @@
 /* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
  * by a call that the runtime answers in the C library's place. [switches] */
 bool ps_promote(void);
-/* The running thread, which begins, enters its block, and is promoted if it was so before, or is to be. [switches] */
-void ps_promote_again(struct uth_tls *block);
+/* Thread self, which begins on the context that runs, enters its block, and is promoted if it was so before, or is to be. [switches] */
+void ps_promote_again(struct psthread *self, struct uth_tls *block);
 /* The number of the kernel thread that is, or from now on will be, block's thread's own; 0: refused. Any kernel
  * thread; does not move the thread. */
 int ps_promoted_id(struct uth_tls *block);

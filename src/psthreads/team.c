@@ -274,7 +274,7 @@ static PS_NOINLINE void enter_slowly(struct vp *vp, struct ps_member *m, struct 
         return;
     uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
     if (PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL || ps_load_relaxed(&ps_promotes_all)))
-        ps_promote_again(m->tls);
+        ps_promote_again(&m->thread, m->tls);
     else
         vp_enter_tls(vp, m->tls);
 }
@@ -350,14 +350,30 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
     } while (!offer_identity(team, m, calls));
 }
 
+/* m has a kernel thread of its own since an earlier region: the context goes there before it is m, so that what the kernel thread here is asked in a
+ * handler of a signal is not answered in m's name. */
+static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, const struct psthread *parent,
+                                          unsigned extra_flags, struct uth_tls *before)
+{
+    vp_enter_tls(vp, before);
+    be_member(m, parent, extra_flags);
+    m->thread.vp = vp;
+    uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
+    ps_promote_again(&m->thread, m->tls);
+    return ps_vp();
+}
+
 /* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread pointer takes as long as much else
  * here. Returns the vp. From then on the block may be lent with m's identity, and entered by another vp. So until vp has entered another one
  * (leave_block: `before`, what it was in at first) nothing of its thread-local storage is looked at: not who the current vp is, no malloc. */
 static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                             unsigned extra_flags, struct uth_tls *before)
 {
+    bool alone = ps_tls_on() && m->tls && PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL);
+    if (alone)
+        vp = begin_alone(vp, m, team->parent, extra_flags, before);
     become_member(vp, m, team->parent, extra_flags);
-    if (ps_tls_on())
+    if (ps_tls_on() && PS_LIKELY(!alone))
         enter_member_tls(vp, m, before);
     call_as(m, team->ops->body);
     vp = ps_vp();
@@ -573,11 +589,10 @@ static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *l
 }
 
 /* Runs what nobody took, as calls on this stack. True: all members have ended. */
-static bool run_the_rest(struct ps_team *team)
+static bool run_the_rest(struct vp *vp, struct ps_team *team)
 {
     unsigned id, units = 1, inherited = team->parent->flags & PS_T_ROOT;
     struct ps_member *m = ps_team_member(team, 0);
-    struct vp *vp = ps_vp();
     struct uth_tls *before = vp->tls;
     for (;;) {
         if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
@@ -683,7 +698,7 @@ static inline void join(struct vp *vp, struct ps_team *team)
         uth_has_room(vp->uth, __builtin_frame_address(0)) && !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
     ps_store_release(&self->done_in, team->region);
     if (PS_LIKELY(room)) {
-        if (!run_the_rest(team))
+        if (!run_the_rest(vp, team))
             wait_for_members(team, room);
         return;
     }

@@ -575,7 +575,7 @@ static void vp_run_fresh(struct vp *vp, struct psthread *t)
     vp_tick(vp);
     vp_follow(vp, t);
     if (promoted)
-        ps_promote_again(vp->tls);
+        ps_promote_again(t, vp->tls);
     void *result =
         PS_UNLIKELY(uth_sanitizers != 0) && !(t->flags & PS_T_MEMBER) ? call_with_fiber(vp, t) : t->fn(t->arg);
     vp = ps_thread_end_keys(ps_vp(), t);

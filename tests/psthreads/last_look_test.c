@@ -1,5 +1,5 @@
 /* A member that looks for tasks a last time, and whose identity was lent in between: to an assistant, which had a stack of its own. Who has
- * returned from its body is held there (at the first question for its vp after it has offered its identity) until the assistant has come and gone; then
+ * returned from its body is held there (at the next question for its vp, or its vp's offer, after it has offered its identity) until the assistant has come and gone; then
  * it finds a task that blocks. Its context must be kept where it runs, or somebody else carries it: a root's stack on another kernel thread. */
 #include "psthread.h"
 #include "sync_support.h"
@@ -32,17 +32,28 @@ static struct {
 
 struct vp *__real_ps_vp(void);
 struct vp *__wrap_ps_vp(void);
-struct vp *__wrap_ps_vp(void)
+static void perhaps_hold(struct vp *vp)
 {
-    struct vp *vp = __real_ps_vp();
     struct ps_member *m = ps_load_acquire(&hold.m);
     if (PS_LIKELY(!m || vp != hold.vp || ps_load_acquire(&m->done_in) != m->team->region))
-        return vp;
+        return;
     ps_store_relaxed(&hold.m, NULL);
     ps_store_release(&hold.there, true);
     while (!ps_load_acquire(&hold.let_go))
         usleep(1000);
+}
+struct vp *__wrap_ps_vp(void)
+{
+    struct vp *vp = __real_ps_vp();
+    perhaps_hold(vp);
     return vp;
+}
+void __real_vp_offer(struct vp *vp);
+void __wrap_vp_offer(struct vp *vp);
+void __wrap_vp_offer(struct vp *vp)
+{
+    perhaps_hold(vp);
+    __real_vp_offer(vp);
 }
 
 /* The last that the body of t's held member does. */
