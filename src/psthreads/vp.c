@@ -523,7 +523,8 @@ static struct ps_work find_work(struct vp *vp)
         w = search(vp);
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
             break;
-        if (PS_UNLIKELY(!ps_victims_prepared())) {
+        if (PS_UNLIKELY(!ps_victims_prepared()) &&
+            !vp_is_roots(vp)) { /* a root's own state in the C library stays as it is */
             /* It calls functions of the C library, which may wait for a lock that somebody holds who is ready: so it does
              * not count as one who would take work meanwhile. */
             idle_search_end(vp);

@@ -6,12 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Calls run(i) for each i below n (or for the one that `only` is the name of) in a process of its own, which meets
- * everything for the first time. The caller has opened no region yet. */
+/* Calls run(i) for each i below n (or for the one that `only` is the name of; or, with a dash, for all that it does not
+ * name) in a process of its own, which meets everything for the first time. The caller has opened no region yet. */
 static inline void in_a_process_each(int n, const char *(*name)(int i), void (*run)(int i), const char *only)
 {
     for (int i = 0; i < n; i++) {
-        if (only && strcmp(only, name(i)) != 0)
+        if (only && (only[0] == '-' ? strstr(only, name(i)) != NULL : strcmp(only, name(i)) != 0))
             continue;
         fprintf(stderr, "%s\n", name(i));
         pid_t child = fork();

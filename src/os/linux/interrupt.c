@@ -53,7 +53,7 @@
 #define UNWINDER_TRIES 20
 #define UNWINDER_WAIT_NS INT64_C(5000000)
 
-enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_RUNTIME };
+enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_LOADER, CODE_RUNTIME }; /* LOADER: where it is told apart */
 #if !defined(__GLIBC__)
 struct range {
     uintptr_t start, end;
@@ -101,6 +101,9 @@ static enum code code_at(uintptr_t address)
     if (_dl_find_object((void *)address, &at) != 0)
         return CODE_NONE;
     bool ours = here >= (uintptr_t)at.dlfo_map_start && here < (uintptr_t)at.dlfo_map_end;
+    const char *name = strrchr(at.dlfo_link_map->l_name, '/');
+    if (name && (!strncmp(name, "/ld-linux", 9) || !strncmp(name, "/ld64.so", 8)))
+        return CODE_LOADER;
     return owner(at.dlfo_link_map->l_name, ours);
 }
 #else
@@ -172,6 +175,7 @@ bool os_program_code(uintptr_t address) { return code_at(address) == CODE_PROGRA
 #if defined(__x86_64__)
 #define PC(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
 #define SP(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RSP])
+#define CALL_NUMBER(uc) ((long)(uc)->uc_mcontext.gregs[REG_RAX])
 /* The instruction itself, or what follows it, where the kernel does not restart the call. */
 static bool in_system_call(uintptr_t pc)
 {
@@ -180,6 +184,7 @@ static bool in_system_call(uintptr_t pc)
 #elif defined(__aarch64__)
 #define PC(uc) ((uintptr_t)(uc)->uc_mcontext.pc)
 #define SP(uc) ((uintptr_t)(uc)->uc_mcontext.sp)
+#define CALL_NUMBER(uc) ((long)(uc)->uc_mcontext.regs[8])
 static bool in_system_call(uintptr_t pc)
 {
     return !memcmp((void *)pc, "\x01\0\0\xd4", 4) || !memcmp((void *)(pc - 4), "\x01\0\0\xd4", 4);
@@ -187,6 +192,7 @@ static bool in_system_call(uintptr_t pc)
 #elif defined(__riscv)
 #define PC(uc) ((uintptr_t)(uc)->uc_mcontext.__gregs[REG_PC])
 #define SP(uc) ((uintptr_t)(uc)->uc_mcontext.__gregs[REG_SP])
+#define CALL_NUMBER(uc) ((long)(uc)->uc_mcontext.__gregs[REG_A0 + 7])
 static bool in_system_call(uintptr_t pc)
 {
     return !memcmp((void *)pc, "\x73\0\0\0", 4) || !memcmp((void *)(pc - 4), "\x73\0\0\0", 4);
@@ -234,6 +240,9 @@ static void load_unwinder(void)
     os_loading_end();
 }
 
+/* The system call that was interrupted, and will be made anew, is a wait on a futex. */
+static bool in_futex(const ucontext_t *uc) { return CALL_NUMBER(uc) == SYS_futex; }
+
 /* What was interrupted is the program's own doing: nothing of the runtime's is beneath a signal handler, and a wait in the C library is
  * for the program, not for the runtime, which may have a lock in hand, or a vp that it goes on with afterwards. */
 static bool for_the_program(const ucontext_t *uc, bool in_library)
@@ -247,8 +256,10 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
     for (int k = i + 1; i > 0 && k < n; k++)
         if (at[k] == at[i - 1]) /* another such frame */
             return false;
-    while (i < n && leavable_at((uintptr_t)at[i]) == CODE_C_LIBRARY)
-        i++;
+    enum code of;
+    for (; i < n && ((of = leavable_at((uintptr_t)at[i])) == CODE_C_LIBRARY || of == CODE_LOADER); i++)
+        if (of == CODE_LOADER && !in_futex(uc))
+            return false; /* it may hold what is needed to start a kernel thread; while it waits for a lock of its own it does not */
     if (in_library && !(i < n && leavable_at((uintptr_t)at[i]) == CODE_PROGRAM))
         return false;
     while (i < n && leavable_at((uintptr_t)at[i]) != CODE_RUNTIME)
@@ -263,7 +274,7 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
     if (SP(uc) < start || SP(uc) >= end)
         return false;
     enum code of = leavable_at(pc);
-    if (of == CODE_C_LIBRARY)
+    if (of == CODE_C_LIBRARY || of == CODE_LOADER)
         return in_system_call(pc) && for_the_program(uc, true);
     return of == CODE_PROGRAM && for_the_program(uc, false);
 }
