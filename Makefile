@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help demo manycore manycore-long programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-grains bench-plots install format format-check lint clean
+.PHONY: all help library uninstall demo manycore manycore-long programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-grains bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -41,6 +41,8 @@ help:
 ## make bench-grains applications with smaller and larger tasks, beside the peers (about five minutes)
 ## make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
 ## make install      DESTDIR and PREFIX are honoured
+## make library      the threads library alone, in build-library/
+## make uninstall    takes away what the last install put in place
 ## make format|format-check|lint   clang-format, clang-tidy
 
 $(BUILD)/build.ninja: | configure
@@ -165,6 +167,13 @@ bench-plots:
 
 install: all
 	$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
+
+library:
+	$(CMAKE) -S . -B build-library -G Ninja -DCMAKE_BUILD_TYPE=Release -DPS_OPENMP=OFF -DPS_TESTS=OFF -DPS_BENCH=OFF
+	$(CMAKE) --build build-library -j $(JOBS)
+
+uninstall:
+	$(CMAKE) -P $(BUILD)/uninstall.cmake
 
 format:
 	clang-format -i $(SOURCES)

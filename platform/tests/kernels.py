@@ -33,7 +33,7 @@ def platform(rng):
 def run(manycore, kernel, options, command, folder):
     stats = folder / "stats.json"
     stats.unlink(missing_ok=True)
-    p = subprocess.run([manycore, "--kernel", kernel, "--set", "run.limit=3000000", *options, "--stats-json", stats, *command], stdin=subprocess.DEVNULL,
+    p = subprocess.run([manycore, "--kernel", kernel, "--set", "run.limit=40000000", *options, "--stats-json", stats, *command], stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
     return p.returncode, p.stdout, p.stderr, stats.read_text() if stats.exists() else ""
 

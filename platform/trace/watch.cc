@@ -2,11 +2,13 @@
 #include "cli/elf.h"
 #include <cstdarg>
 
-namespace mc {
+namespace mc
+{
 
 using ull = unsigned long long;
 
-Watch::Watch(Machine &machine, const Elf &file, FILE *t, FILE *p) : m(machine), elf(file), trace(t), profile(p), states(machine.cores.size())
+Watch::Watch(Machine &machine, const Elf &file, FILE *t, FILE *p)
+    : m(machine), elf(file), trace(t), profile(p), states(machine.cores.size())
 {
     nodes.push_back({-2, 0, 0, {}});
     if (!trace)
@@ -14,11 +16,13 @@ Watch::Watch(Machine &machine, const Elf &file, FILE *t, FILE *p) : m(machine), 
     fprintf(trace, "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n");
     for (size_t k = 0; k < m.hws.size(); k++) {
         event("{\"ph\": \"M\", \"pid\": %zu, \"name\": \"process_name\", \"args\": {\"name\": \"cluster %zu\"}}", k, k);
-        event("{\"ph\": \"M\", \"pid\": %zu, \"tid\": 1000, \"name\": \"thread_name\", \"args\": {\"name\": \"DMA\"}}", k);
+        event("{\"ph\": \"M\", \"pid\": %zu, \"tid\": 1000, \"name\": \"thread_name\", \"args\": {\"name\": \"DMA\"}}",
+              k);
         m.dma[k].keep_finished = true;
     }
     for (const Core &c : m.cores)
-        event("{\"ph\": \"M\", \"pid\": %u, \"tid\": %u, \"name\": \"thread_name\", \"args\": {\"name\": \"core %u\"}}", c.cluster, c.local, c.local);
+        event("{\"ph\": \"M\", \"pid\": %u, \"tid\": %u, \"name\": \"thread_name\", \"args\": {\"name\": \"core %u\"}}",
+              c.cluster, c.local, c.local);
 }
 
 void Watch::event(const char *format, ...)
@@ -42,7 +46,8 @@ void Watch::enter(Core &c, State &s, int function, uint64_t t)
         nodes.push_back({function, s.node, 0, {}});
     s.node = child;
     if (trace)
-        event("{\"ph\": \"B\", \"pid\": %u, \"tid\": %u, \"ts\": %llu, \"name\": \"%s\"}", c.cluster, c.local, (ull)t, name(function).c_str());
+        event("{\"ph\": \"B\", \"pid\": %u, \"tid\": %u, \"ts\": %llu, \"name\": \"%s\"}", c.cluster, c.local, (ull)t,
+              name(function).c_str());
 }
 
 void Watch::leave(Core &c, State &s, uint64_t t)
@@ -59,13 +64,15 @@ void Watch::before(Core &c, uint64_t t)
     nodes[size_t(s.node)].cycles += gone;
     s.last = t;
     if (trace && c.n.hws_stall != s.asleep)
-        event("{\"ph\": \"X\", \"pid\": %u, \"tid\": %u, \"ts\": %llu, \"dur\": %llu, \"cat\": \"hws\", \"name\": \"asleep\"}", c.cluster, c.local,
-              (ull)(t - (c.n.hws_stall - s.asleep)), (ull)(c.n.hws_stall - s.asleep));
+        event("{\"ph\": \"X\", \"pid\": %u, \"tid\": %u, \"ts\": %llu, \"dur\": %llu, \"cat\": \"hws\", \"name\": "
+              "\"asleep\"}",
+              c.cluster, c.local, (ull)(t - (c.n.hws_stall - s.asleep)), (ull)(c.n.hws_stall - s.asleep));
     s.asleep = c.n.hws_stall;
     if (trace && c.region != s.region) {
         if (s.region)
-            event("{\"ph\": \"e\", \"pid\": %u, \"tid\": %u, \"id\": %u, \"ts\": %llu, \"cat\": \"region\", \"name\": \"region\"}", c.cluster, c.local, c.id,
-                  (ull)t);
+            event("{\"ph\": \"e\", \"pid\": %u, \"tid\": %u, \"id\": %u, \"ts\": %llu, \"cat\": \"region\", \"name\": "
+                  "\"region\"}",
+                  c.cluster, c.local, c.id, (ull)t);
         std::string text;
         for (uint32_t a = c.region; c.region && text.size() < 64; a++) {
             uint8_t *p = m.at(a, 1, c.cluster);
@@ -74,7 +81,8 @@ void Watch::before(Core &c, uint64_t t)
             text += *p < 32 || *p > 126 || *p == '"' || *p == '\\' ? '?' : char(*p);
         }
         if (c.region)
-            event("{\"ph\": \"b\", \"pid\": %u, \"tid\": %u, \"id\": %u, \"ts\": %llu, \"cat\": \"region\", \"name\": \"region\", \"args\": {\"name\": \"%s\"}}",
+            event("{\"ph\": \"b\", \"pid\": %u, \"tid\": %u, \"id\": %u, \"ts\": %llu, \"cat\": \"region\", \"name\": "
+                  "\"region\", \"args\": {\"name\": \"%s\"}}",
                   c.cluster, c.local, c.id, (ull)t, text.c_str());
         s.region = c.region;
     }
@@ -122,7 +130,8 @@ void Watch::end()
     }
     for (size_t k = 0; trace && k < m.dma.size(); k++)
         for (const Dma::Transfer &t : m.dma[k].finished)
-            event("{\"ph\": \"X\", \"pid\": %zu, \"tid\": 1000, \"ts\": %llu, \"dur\": %llu, \"name\": \"%u bytes x %u\", \"args\": {\"from\": \"0x%08x\", \"to\": "
+            event("{\"ph\": \"X\", \"pid\": %zu, \"tid\": 1000, \"ts\": %llu, \"dur\": %llu, \"name\": \"%u bytes x "
+                  "%u\", \"args\": {\"from\": \"0x%08x\", \"to\": "
                   "\"0x%08x\"}}",
                   k, (ull)t.began, (ull)(t.ended - t.began), t.bytes, t.rows, t.source, t.destination);
     if (trace)

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-namespace mc {
+namespace mc
+{
 
 class Elf;
 

@@ -10,7 +10,8 @@
  * What is allowed. The quota counts where it is smaller than the largest seen so far, and so does the mask of the monitor, which no place binds: a number of
  * vps that the user chose to be larger than the machine stays.
  * Who looks: the monitor, each LOOK_NS while it watches; and where nothing makes it watch, woken for one look by a root that opens an outermost region
- * that long after the last one. A process at rest is not looked at. Without a monitor (psthread_config_t.max_spares is 0) nobody looks.
+ * that long after the last one. A process at rest is not looked at. Without a monitor (PSTHREAD_NO_SPARES) nobody
+ * looks.
  *
  * How a vp goes to rest. Each worker has a thread that is never created or ended, `root`, which is a root's on the vps of roots. Being asked to rest is that
  * this thread becomes ready: it is pinned to the vp (vp.pinned), like a root whose wait is over, so each scheduling point of the vp takes it first and no path

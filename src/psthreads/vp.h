@@ -104,19 +104,19 @@ struct vp {
     _Atomic(const uint16_t *) victims;
     struct vp *peeked; /* the vp that kept what it has at its last peek, and that one's kept_regions; owner only */
     uint32_t peeked_region;
-    unsigned deal;                     /* cyclic distribution of outer threads */
-    unsigned yields;                   /* ee_yield: since the last time that it stood back for other kernel threads */
-    unsigned in_vain;                  /* threads that it would have gone on with, which still ran */
-    uint64_t rechecked_at;             /* cpu_cycles at the last look for loaded objects */
-    uint64_t look_at, waits;           /* apart.h */
-    unsigned meetings;                 /* apart.h */
+    unsigned deal;           /* cyclic distribution of outer threads */
+    unsigned yields;         /* ee_yield: since the last time that it stood back for other kernel threads */
+    unsigned in_vain;        /* threads that it would have gone on with, which still ran */
+    uint64_t rechecked_at;   /* cpu_cycles at the last look for loaded objects */
+    uint64_t look_at, waits; /* apart.h */
+    unsigned meetings;       /* apart.h */
     _Atomic uint64_t made, submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
-    void *slot;                        /* ee_carrier_slot */
-    struct uth native;                 /* the kernel thread's own stack */
-    struct psthread root;              /* its thread, where the kernel thread is a root's; a worker's request to rest */
-    os_thread kernel_thread;           /* workers */
-    struct os_cpuset own_mask;         /* with place: its kernel thread's mask of before */
-    uintptr_t detour_from;             /* preempt.c: of a thread on its way to give way */
+    void *slot;                              /* ee_carrier_slot */
+    struct uth native;                       /* the kernel thread's own stack */
+    struct psthread root;      /* its thread, where the kernel thread is a root's; a worker's request to rest */
+    os_thread kernel_thread;   /* workers */
+    struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
+    uintptr_t detour_from;     /* preempt.c: of a thread on its way to give way */
     /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are promoted on it. One that
      * carries a thread alone: what it begins with. */
     uint64_t outer_mask;

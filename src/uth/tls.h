@@ -49,7 +49,7 @@ struct uth_tls {
     int *tid;
     int carrier_tid;
     int number;               /* 0: blocks are not numbered */
-    void *stack; /* that uth_tls_set_stack told last */
+    void *stack;              /* that uth_tls_set_stack told last */
     UTH_ATOMIC(void *) alone; /* the upper room's: what carries this thread and nothing else; NULL: it has no such */
     bool fresh;               /* character tables are still to be set, which takes the block's thread pointer */
     bool used;

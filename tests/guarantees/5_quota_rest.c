@@ -2,8 +2,8 @@
  * regions, nested ones, barriers and tasks all the while. Argument: the version of control groups. Runs until it sees what it waits for. */
 #define _GNU_SOURCE
 #include "5_quota.h"
-#include <stdatomic.h>
 #include "carrier.h"
+#include <stdatomic.h>
 
 static _Atomic int carrier[8];
 

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "check.h"
 
-#include <signal.h>
 #include "carrier.h"
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 

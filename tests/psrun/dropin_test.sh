@@ -62,7 +62,7 @@ EOF
 echo 'void wait_a_bit(void); int main(void) { wait_a_bit(); return 0; }' >waiter.c
 $cc -fopenmp -shared -fPIC -o libwaits.so waits.c && $cc -o waiter waiter.c ./libwaits.so || exit 1
 check "sched_yield of a library's library" 0 '^2 threads, sched_yield of .*dropin' "$psrun" -n 2 ./waiter
-check "doctor says that it is preloaded" 0 'LD_PRELOAD, so that sched_yield is ours' "$psrun" doctor ./waiter
+check "doctor says that it is preloaded" 0 'LD_PRELOAD, so that calls about a thread are ours' "$psrun" doctor ./waiter
 check "a program linked to libgomp needs no LD_PRELOAD" 1 '' sh -c '"$1" --verbose ./maps 2>&1 | grep LD_PRELOAD' sh "$psrun"
 # a library that asks weakly whether it runs in an OpenMP program: what is preloaded for others is not there for it; where its program is one, it is
 cat >weak.c <<'EOF'

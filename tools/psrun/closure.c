@@ -239,9 +239,8 @@ bool closure_shares_tls(const struct closure *c)
     return sanitized && wanted;
 }
 
-bool closure_misses(const struct closure *c, const char *name)
+bool closure_misses(const struct closure *c, const char *const *names)
 {
-    const char *const names[] = {name, NULL};
     if (!closure_wants_any(c, names))
         return false;
     for (unsigned i = 0; i < c->num && !c->object[i]->ours; i++)

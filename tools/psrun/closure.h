@@ -43,8 +43,9 @@ unsigned closure_missing(const struct closure *c, const char **first);
 unsigned closure_foreign(const struct closure *c, unsigned i);
 bool closure_has_ours(const struct closure *c);
 bool closure_has_runtime(const struct closure *c);
-/* Whether an object but the C library imports `name`, which dropin defines too, and the C library stands before ours in the order of lookup. */
-bool closure_misses(const struct closure *c, const char *name);
+/* Whether an object but the C library imports one of `names` (NULL at the end), which dropin defines too, and the C
+ * library stands before ours in the order of lookup. */
+bool closure_misses(const struct closure *c, const char *const *names);
 /* Whether the program has a sanitizer that keeps its own state in the kernel thread's thread-local storage (address, thread), so that user-level threads
  * have none of their own, and something in it would miss that: thread-local variables, or what the C library keeps for a thread. */
 bool closure_shares_tls(const struct closure *c);

@@ -43,7 +43,8 @@ static void describe_runtime(const struct plan *p, const struct object *o)
     else if (p->status)
         printf("no: %s\n", p->why);
     else if (after && after->ours)
-        printf("yes, by name (%s)\n", p->yields    ? "LD_LIBRARY_PATH; LD_PRELOAD, so that sched_yield is ours as well"
+        printf("yes, by name (%s)\n", p->yields
+                                          ? "LD_LIBRARY_PATH; LD_PRELOAD, so that calls about a thread are ours as well"
                                       : p->preload ? "LD_PRELOAD, for it would be found before LD_LIBRARY_PATH"
                                                    : "LD_LIBRARY_PATH");
     else

@@ -7,7 +7,8 @@
  *     in its version, that somebody wants; this is checked.
  *   - where nothing at the start needs a runtime, but something may load one later (python3, and scripts): a renamed copy then
  *     meets our symbols first;
- *   - where some library waits with sched_yield, which we answer for OpenMP threads, and would find the C library's: a program that is not
+ *   - where some library calls what we answer for OpenMP threads (sched_yield, gettid, masks), and would find the C
+ *     library's: a program that is not
  *     linked to a runtime itself names the C library before the libraries of its libraries.
  * Where names suffice LD_PRELOAD is not set: it would go into every program that the program starts.
  * A program without OpenMP runs as it is (static, of another C library, or without any runtime that it could load);
@@ -41,7 +42,7 @@ struct plan {
     struct closure before; /* as it would be without us (only if asked for) */
     struct closure after;  /* as it will be */
     bool preload;
-    bool yields; /* preloaded for sched_yield alone */
+    bool yields; /* preloaded for what is answered in the C library's place alone */
     /* Why nothing of it can be replaced, where there is no OpenMP in it either: it runs as it is;
      * NULL: it is not so. */
     const char *alone;

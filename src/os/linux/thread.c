@@ -91,10 +91,7 @@ uint64_t os_signal_mask(void)
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&mask, KERNEL_MASK_BYTES);
     return mask;
 }
-void os_set_signal_mask(uint64_t mask)
-{
-    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, KERNEL_MASK_BYTES);
-}
+void os_set_signal_mask(uint64_t mask) { raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, KERNEL_MASK_BYTES); }
 
 int os_alternate_stack(const void *stack, void *before)
 {

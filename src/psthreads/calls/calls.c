@@ -47,11 +47,14 @@ extern struct next __start_ps_next[], __stop_ps_next[];
 #define CALL_NEXT(name) ((next_##name *)next_definition(&place_of_##name))
 
 /* First of all constructors: the others may call them, and threads may begin there, which is when blocks are made. */
+int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
 __attribute__((constructor(101))) static void look_up(void)
 {
     for (struct next *next = __start_ps_next; next < __stop_ps_next; next++)
         next->function = dlsym(RTLD_NEXT, next->name);
-    uth_tls_number_blocks();
+    /* Not where the program finds the C library's first: a number is nothing that it could hand on to the kernel. */
+    if (dlsym(RTLD_DEFAULT, "pthread_getattr_np") == (void *)answer_pthread_getattr_np)
+        uth_tls_number_blocks();
 }
 
 /* Before that, objects' functions for indirect symbols may have run: on the only thread. */
