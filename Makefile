@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: all help library uninstall demo manycore manycore-long programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-grains bench-plots install format format-check lint clean
+.PHONY: guarantees-long all help library uninstall demo manycore manycore-long programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-grains bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -63,7 +63,7 @@ check:
 	$(MAKE) test
 
 test: all
-	cd $(BUILD) && $(CTEST) -LE '^models$$'
+	cd $(BUILD) && $(CTEST) -LE '^(models|long)$$'
 
 models:
 	tools/install-deps build check
@@ -72,6 +72,9 @@ models:
 
 guarantees: all
 	cd $(BUILD) && $(CTEST) -L guarantees --repeat until-fail:$(or $(REPEAT),1)
+
+guarantees-long: all
+	cd $(BUILD) && $(CTEST) -L '^long$$'
 
 fuzz: all
 	CASES=$(or $(CASES),5000) $(CMAKE) --build $(BUILD) --target fuzz
@@ -140,7 +143,7 @@ asan tsan ubsan shake:
 	tools/get-libomp
 	$(CMAKE) --preset $@ $(STRICT)
 	$(CMAKE) --build build-$@ -j $(JOBS)
-	cd build-$@ && $(CTEST)
+	cd build-$@ && $(CTEST) -LE '^long$$'
 
 bench:
 	tools/install-deps build bench

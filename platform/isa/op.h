@@ -10,26 +10,22 @@ namespace mc
 {
 
 // Instructions that touch the core's own registers only: a kernel may execute them before other cores' earlier ones.
-#define MC_REGISTER_KINDS(X)                                                                                          \
-    X(li)                                                                                                             \
-    X(addi)                                                                                                           \
-    X(slti)                                                                                                           \
-    X(sltiu)                                                                                                          \
-    X(xori) X(ori) X(andi) X(slli) X(srli) X(srai) X(add) X(sub) X(sll) X(slt) X(sltu) X(xor_) X(srl) X(sra) X(or_)   \
-        X(and_) X(mul) X(mulh) X(mulhsu) X(mulhu) X(div) X(divu) X(rem) X(remu) X(fadd) X(fsub) X(fmul) X(fdiv)       \
-            X(fsqrt) X(fmadd) X(fmsub) X(fnmsub) X(fnmadd) X(fsgnj) X(fsgnjn) X(fsgnjx) X(fmin) X(fmax) X(feq) X(flt) \
-                X(fle) X(fclass) X(fmv_x_w) X(fmv_w_x) X(fcvt_w_s) X(fcvt_wu_s) X(fcvt_s_w) X(fcvt_s_wu) X(csr)       \
-                    X(fence) X(fence_i)
+// clang-format off
+#define MC_REGISTER_KINDS(X)                                                                                  \
+    X(li) X(addi) X(slti) X(sltiu) X(xori) X(ori) X(andi) X(slli) X(srli) X(srai) X(add) X(sub) X(sll) X(slt) \
+    X(sltu) X(xor_) X(srl) X(sra) X(or_) X(and_) X(mul) X(mulh) X(mulhsu) X(mulhu) X(div) X(divu) X(rem)      \
+    X(remu) X(fadd) X(fsub) X(fmul) X(fdiv) X(fsqrt) X(fmadd) X(fmsub) X(fnmsub) X(fnmadd) X(fsgnj) X(fsgnjn) \
+    X(fsgnjx) X(fmin) X(fmax) X(feq) X(flt) X(fle) X(fclass) X(fmv_x_w) X(fmv_w_x) X(fcvt_w_s) X(fcvt_wu_s)   \
+    X(fcvt_s_w) X(fcvt_s_wu) X(csr) X(fence) X(fence_i)
+// clang-format on
 // Jumps and branches: registers only as well, but they say what comes next.
 #define MC_JUMP_KINDS(X) X(jal) X(jalr) X(beq) X(bne) X(blt) X(bge) X(bltu) X(bgeu)
 // Instructions that touch what cores share, or end what a core does: each is an event of its cycle.
-#define MC_SHARED_KINDS(X)                                                                                         \
-    X(lb)                                                                                                          \
-    X(lh)                                                                                                          \
-    X(lw)                                                                                                          \
-    X(lbu)                                                                                                         \
-    X(lhu) X(flw) X(sb) X(sh) X(sw) X(fsw) X(lr) X(sc) X(amoswap) X(amoadd) X(amoxor) X(amoand) X(amoor) X(amomin) \
-        X(amomax) X(amominu) X(amomaxu) X(wfi) X(ebreak) X(ecall) X(illegal)
+// clang-format off
+#define MC_SHARED_KINDS(X)                                                                                     \
+    X(lb) X(lh) X(lw) X(lbu) X(lhu) X(flw) X(sb) X(sh) X(sw) X(fsw) X(lr) X(sc) X(amoswap) X(amoadd) X(amoxor) \
+    X(amoand) X(amoor) X(amomin) X(amomax) X(amominu) X(amomaxu) X(wfi) X(ebreak) X(ecall) X(illegal)
+// clang-format on
 
 enum class Kind : uint8_t {
 #define X(name) name,
