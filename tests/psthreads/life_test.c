@@ -196,15 +196,21 @@ static void *has_a_stack(void *arg)
     psthread_yield();
     return arg;
 }
-static void *wants_a_stack(void *arg) { return arg; }
+static psthread_sem_t has_run;
+static void *wants_a_stack(void *arg)
+{
+    CHECK(psthread_sem_post(&has_run) == 0);
+    return arg;
+}
 static void *blocks_without(void *arg)
 {
     CHECK(ps_load_relaxed(&began));
     psthread_t t = submit(wants_a_stack, NULL, PSTHREAD_FRONT);
     uth_cache_drain(&ps_vp()->stacks);
     fault_arm(FAULT_STACK_MAP, 0, FAULT_ALL_FOLLOWING);
-    CHECK(psthread_join(t, NULL) == 0);
+    CHECK(psthread_sem_wait(&has_run) == 0); /* not a join, which might run it as a call */
     fault_disarm_all();
+    CHECK(psthread_join(t, NULL) == 0);
     return arg;
 }
 
@@ -212,6 +218,7 @@ static void who_has_a_stack_runs_where_there_is_none(void **state)
 {
     (void)state;
     with_vps(1);
+    CHECK(psthread_sem_init(&has_run, 0) == 0);
     submit(has_a_stack, NULL, PSTHREAD_BACK);
     submit(blocks_without, NULL, PSTHREAD_BACK);
     psthread_waitall();
