@@ -132,8 +132,9 @@ bool os_thread_stack(uintptr_t *top, size_t *bytes)
 void os_thread_name(const char *name)
 {
     char cut[16]; /* the kernel's limit, its terminator included */
-    strncpy(cut, name, sizeof cut - 1);
-    cut[sizeof cut - 1] = '\0';
+    size_t length = strnlen(name, sizeof cut - 1);
+    memcpy(cut, name, length);
+    cut[length] = '\0';
     raw_call(SYS_prctl, PR_SET_NAME, (long)cut, 0, 0);
 }
 
