@@ -31,7 +31,8 @@ static void body(void *data)
     (void)data;
     struct ort_thread *t = ort_self();
     implicit_task[t->id] = t->task;
-    block = t->team;
+    if (t->id == 0)
+        block = t->team;
     unsigned id = t->id;
     ort_task_create(
         t, &(struct ort_task_args){.fn = leave_child, .data = &id, .size = sizeof id, .align = alignof(unsigned)});

@@ -19,7 +19,7 @@ int __real_os_thread_start(os_thread *out, void *(*entry)(void *), void *arg, si
 int __wrap_os_thread_start(os_thread *out, void *(*entry)(void *), void *arg, size_t stack_bytes, bool block_signals);
 int __wrap_os_thread_start(os_thread *out, void *(*entry)(void *), void *arg, size_t stack_bytes, bool block_signals)
 {
-    if (!ps_load_acquire(&held.hold_starts))
+    if (!ps_load_acquire(&held.hold_starts) || entry != vp_worker_main) /* not the monitor's */
         return __real_os_thread_start(out, entry, arg, stack_bytes, block_signals);
     held.out = out;
     held.entry = entry;
