@@ -112,6 +112,6 @@ int os_current_cpu(void) { return sched_getcpu(); }
 
 uint64_t os_times_preempted(void)
 {
-    struct rusage usage;
+    struct rusage usage = {.ru_nivcsw = 0};
     return raw_call(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
 }
