@@ -57,7 +57,7 @@ demo:
 	tools/demo
 
 check:
-	tools/install-deps build check manycore
+	tools/install-deps build check manycore apps
 	tools/get-libomp
 	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null # what was not there when it was configured
 	$(MAKE) test
@@ -153,14 +153,14 @@ bench:
 	$(if $(KEEP),cp $(BUILD)/bench/results/goals.* bench/results/)
 
 bench-grains:
-	tools/install-deps build bench
+	tools/install-deps build bench apps
 	$(MAKE) all
 	tools/get-libomp $(BUILD)/peers
 	bench/grains.py --build $(BUILD) $(addprefix --peer ,$(PEERS))
 	$(if $(KEEP),cp $(BUILD)/bench/results/grains.* bench/results/)
 
 bench-plots:
-	tools/install-deps build bench
+	tools/install-deps build bench apps
 	$(MAKE) all
 	tools/get-libomp $(BUILD)/peers
 	$(CMAKE) -S . -B build-portable -G Ninja -DCMAKE_BUILD_TYPE=Release -DPS_PORTABLE=ON -DPS_TESTS=OFF -DPS_BENCH=OFF $(STRICT)
