@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "check.h"
+#include "directed.h"
 #include "vp.h"
 
 #define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
@@ -23,11 +24,15 @@ static struct psthread *await(struct vp *vp)
         struct psthread *t = ps_load_seq(&vp->pinned) ? ps_xchg_seq(&vp->pinned, NULL) : NULL;
         if (t)
             return t;
+        if (PS_UNLIKELY(directed_waits(vp))) {
+            directed_serve(vp);
+            continue;
+        }
         if (ps_load_acquire(&vp->alone_ends))
             return NULL;
         ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
         ps_store_seq(&vp->alone_sleeps, 1);
-        if (!ps_load_seq(&vp->pinned))
+        if (!ps_load_seq(&vp->pinned) && !directed_waits(vp))
             os_park(&vp->wake_word, 0, OS_FOREVER);
         ps_store_seq(&vp->alone_sleeps, 0);
         ps_xchg_seq(&vp->wake_word, 0);
@@ -156,7 +161,7 @@ static struct vp *own(struct uth_tls *block)
  * ------------------------------------------------------------------------------------------------- */
 
 /* The running thread's context goes on alone on `to`. */
-static void move(struct vp *vp, struct psthread *self, struct vp *to)
+void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
 {
     struct uth *context = vp->uth;
     int error = vp_errno(vp);
@@ -172,6 +177,7 @@ static void move(struct vp *vp, struct psthread *self, struct vp *to)
         vp_leave_alone(vp, context, vp->tls);
     else
         vp_leave_bound(vp, self);
+    directed_runs(to);
     context->wait.thread = NULL;
     vp_set_errno(ps_vp(), error);
 }
@@ -187,7 +193,7 @@ PS_NOINLINE bool ps_promote(void)
         return true;
     if (!os_called_by_program() || !(to = own(block)))
         return false;
-    move(vp, self, to);
+    ps_move_alone(vp, self, to);
     return true;
 }
 
@@ -198,7 +204,7 @@ PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
         vp_enter_tls(vp, block);
         return;
     }
-    move(vp, self, to);
+    ps_move_alone(vp, self, to);
     if (ps_load_relaxed(&ps_promotes_all))
         uth_tls_pose_as(block, ps_load_relaxed(&to->tid)); /* it holds nothing yet */
 }
@@ -211,6 +217,7 @@ void ps_go_home_slow(struct uth_tls *next)
     struct psthread *self = vp->current;
     struct uth *context = vp->uth;
     struct vp *home = vp->home, *to = vp->came_from;
+    directed_ran(vp);
     context->vp = home;
     self->uth = context;
     if (home) {
@@ -223,19 +230,18 @@ void ps_go_home_slow(struct uth_tls *next)
     vp_leave_alone(vp, context, next);
 }
 
-int ps_promoted_id(struct uth_tls *block)
+struct vp *ps_promoted_vp(struct uth_tls *block)
 {
     struct vp *vp = own(block);
-    if (!vp)
-        return 0;
-    wait_while(vp, PS_ALONE_STARTS);
-    return ps_load_relaxed(&vp->tid);
+    if (vp)
+        wait_while(vp, PS_ALONE_STARTS);
+    return vp;
 }
 
-int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg)
+int ps_promoted_id(struct uth_tls *block)
 {
-    int tid = ps_promoted_id(block);
-    return tid ? send(tid, arg) : EAGAIN;
+    struct vp *vp = ps_promoted_vp(block);
+    return vp ? ps_load_relaxed(&vp->tid) : 0;
 }
 
 _Atomic bool ps_promotes_all;
