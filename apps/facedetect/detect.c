@@ -11,8 +11,9 @@
 const char *const detect_stage_names[DETECT_STAGES] = {"scale", "C1 S1",   "means of S1", "C2 S2",
                                                        "N1 N2", "octaves", "groups",      "fine search"};
 
-enum { FINE_SCALES = 10, FINE_PLACES = 5 };
+enum { FINE_SCALES = 10, FINE_PLACES = 5, FINE_SETS = 4 };
 static const double factor = 1.2, fine_least = 0.8, fine_most = 1.5;
+static const double worth_it = 2.5; /* the volume of one set of places from which on the others are looked at */
 
 static int padded(int width) { return (width + KERNEL_BLOCK - 1) / KERNEL_BLOCK * KERNEL_BLOCK + 2 * KERNEL_BLOCK; }
 
@@ -193,13 +194,14 @@ struct fine {
     double volume, x, y, scale; /* sums of the positive outputs, and of places and the scale's logarithm times them */
 };
 
-static bool search_scale(const struct detector *d, const struct face *group, int which, struct level *patch,
-                         struct fine *fine)
+/* One scale of a group's surroundings; (right, down): pixels of that scale that the places are moved by. */
+static bool search_scale(const struct detector *d, const struct face *group, int which, int right, int down,
+                         struct level *patch, struct fine *fine)
 {
     double scale = group->scale * (fine_least + (fine_most - fine_least) * which / (FINE_SCALES - 1));
     const int width = NET_WIDTH + (FINE_PLACES - 1) * NET_STEP, height = NET_HEIGHT + (FINE_PLACES - 1) * NET_STEP;
-    double left = group->x + group->width / 2 - scale * width / 2,
-           top = group->y + group->height / 2 - scale * height / 2;
+    double left = group->x + group->width / 2 - scale * (width / 2 - right);
+    double top = group->y + group->height / 2 - scale * (height / 2 - down);
     if (!patch->memory && !level_make(patch, d->net, width, height, d->width, 1))
         return false;
     struct view view = view_of(d, scale, left, top);
@@ -218,28 +220,44 @@ static bool search_scale(const struct detector *d, const struct face *group, int
     return true;
 }
 
-/* The group becomes what the fine search found; its score is the volume. */
-static bool search(const struct detector *d, struct face *group)
+/* All scales, by one or four sets of places. */
+static bool look(const struct detector *d, const struct face *group, int sets, struct fine *all)
 {
-    struct fine found[FINE_SCALES], all = {0};
+    struct fine found[FINE_SCALES * FINE_SETS];
     const int inner = d->levels > 1 ? d->threads : 1;
     struct level *patches = d->patch + omp_get_thread_num() * inner;
     bool good = true;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(inner) if (inner > 1) reduction(&& : good)
-    for (int k = 0; k < FINE_SCALES; k++)
-        good = search_scale(d, group, k, &patches[omp_get_thread_num()], &found[k]) && good;
-    if (!good)
+    for (int k = 0; k < FINE_SCALES * sets; k++) {
+        int set = k / FINE_SCALES, right = sets == 1 ? 0 : set % 2 * 2 - 1, down = sets == 1 ? 0 : set / 2 * 2 - 1;
+        good = search_scale(d, group, k % FINE_SCALES, right, down, &patches[omp_get_thread_num()], &found[k]) && good;
+    }
+    *all = (struct fine){0};
+    for (int k = 0; good && k < FINE_SCALES * sets; k++) { /* in this order, whoever computed them */
+        all->volume += found[k].volume;
+        all->x += found[k].x;
+        all->y += found[k].y;
+        all->scale += found[k].scale;
+    }
+    return good;
+}
+
+/* The group becomes what the fine search found; its score is the volume of a set of places. */
+static bool search(const struct detector *d, struct face *group)
+{
+    struct fine all;
+    int sets = 1;
+    if (!look(d, group, 1, &all))
         return false;
-    for (int k = 0; k < FINE_SCALES; k++) {
-        all.volume += found[k].volume;
-        all.x += found[k].x;
-        all.y += found[k].y;
-        all.scale += found[k].scale;
+    if (all.volume >= worth_it) {
+        sets = FINE_SETS;
+        if (!look(d, group, FINE_SETS, &all))
+            return false;
     }
     if (all.volume > 0) {
         double scale = exp(all.scale / all.volume);
         *group = window_at(scale, all.x / all.volume - NET_WIDTH * scale / 2,
-                           all.y / all.volume - NET_HEIGHT * scale / 2, all.volume);
+                           all.y / all.volume - NET_HEIGHT * scale / 2, all.volume / sets);
     } else
         group->score = 0;
     return true;
