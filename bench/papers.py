@@ -164,7 +164,7 @@ def draw(paper, figures, data, peers, machine, path):
     if handles:
         figure.legend(handles, labels, loc="upper right", ncol=len(labels), fontsize=9, frameon=False, bbox_to_anchor=(0.99, 0.995))
     figure.suptitle(paper, x=0.01, ha="left", fontsize=14, weight="bold")
-    figure.text(0.01, 0.006, f"Overhead of an OpenMP construct, logarithmic, less is better. {machine}", fontsize=8, color="#555555")
+    figure.text(0.01, 0.006, f"Overhead of an OpenMP construct, logarithmic, less is better, where a panel does not say otherwise. {machine}", fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.015, 1, 0.985))
     figure.savefig(path, dpi=100)
     plt.close(figure)

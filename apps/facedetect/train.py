@@ -214,9 +214,8 @@ def stacked(x):
 
 def make_faces(pictures, n, random):
     which, other = random.integers(0, len(pictures), n), random.integers(0, len(pictures), n)
-    how = (random.normal(0, 0.09, n).clip(-0.3, 0.3), random.uniform(0.9, 1.14,
-                                                                     n), random.uniform(-2, 2,
-                                                                                        n), random.uniform(-2, 2, n))
+    turn, scale = random.normal(0, 0.09, n).clip(-0.3, 0.3), random.uniform(0.9, 1.14, n)
+    how = (turn, scale, random.uniform(-2, 2, n), random.uniform(-2, 2, n))
     mirror = random.random(n) < 0.5
     faces = sample(pictures, which, *how, mirror)
     blend = (np.where(random.random(n) < 0.4, random.uniform(0.2, 0.5, n), 0)[:, None, None]).astype(np.float32)
@@ -230,8 +229,8 @@ def make_near_misses(pictures, n, random):
     kind = random.integers(0, 4, n)
     turn = np.where(kind == 0, random.choice([np.pi, np.pi / 2, -np.pi / 2], n), 0) + random.normal(0, 0.1, n)
     scale = np.where(kind == 1, random.uniform(1.9, 3, n), np.where(kind == 2, random.uniform(0.45, 0.6, n), 1))
-    angle, distance = random.uniform(0, 2 * np.pi, n), np.where(kind == 3, random.uniform(11, 18, n),
-                                                                random.uniform(0, 6, n))
+    angle = random.uniform(0, 2 * np.pi, n)
+    distance = np.where(kind == 3, random.uniform(11, 18, n), random.uniform(0, 6, n))
     x = sample(pictures, random.integers(0, len(pictures), n), turn, scale, distance * np.cos(angle),
                distance * np.sin(angle),
                random.random(n) < 0.5)
@@ -310,7 +309,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenes", type=Path, required=True, help="the folder of the unpacked package opencv-doc")
     parser.add_argument("--out", type=Path, default=Path("weights.txt"))
-    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--steps", type=int, default=3500, help="minibatches a round")
     parser.add_argument("--minutes", type=float, default=22, help="the round that begins in their last fifth is the last")
     parser.add_argument("--seed", type=int, default=1)
@@ -346,7 +345,7 @@ def main():
             out, kept = network.forward(stacked(x))
             optimizer.step(network.gradients(kept, out, wanted), rate)
             loss = 0.998 * loss + 0.002 * float(np.mean((out.reshape(-1) - wanted)**2))
-        found, seen = false_alarms(network, scenes, 0.6 - 0.75 * this_round / a.rounds, 40, random)
+        found, seen = false_alarms(network, scenes, 0.6 * (1 - this_round / a.rounds), 40, random)
         hits = np.mean(network.forward(stacked(make_faces(pictures, 2000, random)))[0] > 0)
         hard = np.concatenate([hard, found])
         if len(hard) > 20000:

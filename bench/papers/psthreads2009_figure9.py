@@ -36,7 +36,7 @@ def draw(panel, which, data, style):
                        xytext=(8, -3),
                        fontsize=8,
                        color="#555555")
-    panel.set_ylim(0, 4)
+    panel.set_ylim(bottom=0)
     panel.set_xticks(list(THREADS))
     panel.set_xlabel("threads of a level")
     panel.set_ylabel("speed-up, more is better")
