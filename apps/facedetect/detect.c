@@ -200,8 +200,8 @@ static bool search_scale(const struct detector *d, const struct face *group, int
 {
     double scale = group->scale * (fine_least + (fine_most - fine_least) * which / (FINE_SCALES - 1));
     const int width = NET_WIDTH + (FINE_PLACES - 1) * NET_STEP, height = NET_HEIGHT + (FINE_PLACES - 1) * NET_STEP;
-    double left = group->x + group->width / 2 - scale * (width / 2 - right);
-    double top = group->y + group->height / 2 - scale * (height / 2 - down);
+    double left = group->x + group->width / 2 - scale * (width / 2.0 - right);
+    double top = group->y + group->height / 2 - scale * (height / 2.0 - down);
     if (!patch->memory && !level_make(patch, d->net, width, height, d->width, 1))
         return false;
     struct view view = view_of(d, scale, left, top);
@@ -213,8 +213,8 @@ static bool search_scale(const struct detector *d, const struct face *group, int
             if (value <= 0)
                 continue;
             fine->volume += value;
-            fine->x += value * (left + scale * (x * NET_STEP + NET_WIDTH / 2));
-            fine->y += value * (top + scale * (y * NET_STEP + NET_HEIGHT / 2));
+            fine->x += value * (left + scale * (x * NET_STEP + NET_WIDTH / 2.0));
+            fine->y += value * (top + scale * (y * NET_STEP + NET_HEIGHT / 2.0));
             fine->scale += value * log(scale);
         }
     return true;

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <getopt.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -54,10 +55,9 @@ static void refuse(const char *what, const char *which)
 static double read_number(const char *option, const char *text, double least, double most)
 {
     char *end;
-    double value = text ? strtod(text, &end) : 0;
-    if (!text || end == text || *end || !(value >= least && value <= most)) {
-        fprintf(stderr, "facedetect: %s: a number from %g to %g is expected, not '%s'\n", option, least, most,
-                text ? text : "");
+    double value = strtod(text, &end);
+    if (end == text || *end || !(value >= least && value <= most)) {
+        fprintf(stderr, "facedetect: %s: a number from %g to %g is expected, not '%s'\n", option, least, most, text);
         exit(2);
     }
     return value;
@@ -71,56 +71,65 @@ static int read_whole(const char *option, const char *text, int least, int most)
     return (int)value;
 }
 
-/* The arguments that are no options stay in argv; their number is returned. */
+/* The arguments that are no options are moved to argv's end; the first one's index is returned. */
 static int read_options(struct options *o, int argc, char **argv)
 {
-    int inputs = 0;
-    bool rest = false;
+    enum { DRAW, WEIGHTS, THREADS, LEVELS, SCORE, RATE, SAMPLES, BENCH, STAGES, HELP };
+    static const struct option names[] = {
+        {"draw", required_argument, NULL, DRAW},
+        {"weights", required_argument, NULL, WEIGHTS},
+        {"threads", required_argument, NULL, THREADS},
+        {"levels", required_argument, NULL, LEVELS},
+        {"score", required_argument, NULL, SCORE},
+        {"rate", required_argument, NULL, RATE},
+        {"samples", required_argument, NULL, SAMPLES},
+        {"bench", no_argument, NULL, BENCH},
+        {"stages", no_argument, NULL, STAGES},
+        {"help", no_argument, NULL, HELP},
+        {NULL, 0, NULL, 0},
+    };
+    int which;
     *o = (struct options){.threads = omp_get_max_threads(), .levels = 1, .samples = 15, .volume = DETECT_VOLUME};
     if (o->threads > THREADS_MAX)
         o->threads = THREADS_MAX;
-    for (int i = 1; i < argc; i++) {
-        char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
-        if (rest || word[0] != '-' || !word[1]) {
-            argv[inputs++] = word;
-            continue;
-        }
-        if (!strcmp(word, "--"))
-            rest = true;
-        else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+    while ((which = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        switch (which) {
+        case DRAW:
+            o->draw = optarg;
+            break;
+        case WEIGHTS:
+            o->weights = optarg;
+            break;
+        case THREADS:
+            o->threads = read_whole("--threads", optarg, 1, THREADS_MAX);
+            break;
+        case LEVELS:
+            o->levels = read_whole("--levels", optarg, 1, 2);
+            break;
+        case SCORE:
+            o->volume = (float)read_number("--score", optarg, 0, 1e6);
+            break;
+        case SAMPLES:
+            o->samples = read_whole("--samples", optarg, 1, SAMPLES_MAX);
+            break;
+        case BENCH:
+            o->bench = true;
+            break;
+        case STAGES:
+            o->stages = true;
+            break;
+        case RATE:
+            o->rate = read_number("--rate", optarg, 0, 1e6);
+            o->rate_given = true;
+            break;
+        case HELP:
             fputs(usage_text, stdout);
             exit(0);
-        } else if (!strcmp(word, "--bench"))
-            o->bench = true;
-        else if (!strcmp(word, "--stages"))
-            o->stages = true;
-        else if (strcmp(word, "--draw") && strcmp(word, "--weights") && strcmp(word, "--threads") &&
-                 strcmp(word, "--levels") && strcmp(word, "--score") && strcmp(word, "--rate") &&
-                 strcmp(word, "--samples"))
-            refuse("no option", word);
-        else if (!next)
-            refuse("a value is missing behind", word);
-        else {
-            i++;
-            if (!strcmp(word, "--draw"))
-                o->draw = next;
-            else if (!strcmp(word, "--weights"))
-                o->weights = next;
-            else if (!strcmp(word, "--threads"))
-                o->threads = read_whole(word, next, 1, THREADS_MAX);
-            else if (!strcmp(word, "--levels"))
-                o->levels = read_whole(word, next, 1, 2);
-            else if (!strcmp(word, "--score"))
-                o->volume = (float)read_number(word, next, 0, 1e6);
-            else if (!strcmp(word, "--samples"))
-                o->samples = read_whole(word, next, 1, SAMPLES_MAX);
-            else {
-                o->rate = read_number(word, next, 0, 1e6);
-                o->rate_given = true;
-            }
+        default:
+            exit(2); /* it was told why */
         }
     }
-    return inputs;
+    return optind;
 }
 
 /* One line on a terminal that is written over; nothing elsewhere. */
@@ -390,10 +399,13 @@ int main(int argc, char **argv)
     struct options o;
     struct net net;
     struct detector detector = {0};
-    int inputs = read_options(&o, argc, argv);
-    bool good, stream = inputs == 1 && !strcmp(argv[0], "-");
-    if (!inputs)
-        refuse("no image is given; there is only", argv[0]);
+    int first = read_options(&o, argc, argv), inputs = argc - first;
+    char **paths = argv + first;
+    if (!inputs) {
+        fprintf(stderr, "facedetect: no image is given (facedetect --help says what there is)\n");
+        return 2;
+    }
+    bool good, stream = inputs == 1 && strcmp(paths[0], "-") == 0;
     if (!o.weights)
         net_fold(&net, net_weights);
     else if (!net_read(&net, o.weights))
@@ -405,12 +417,12 @@ int main(int argc, char **argv)
     image_watch_signals();
     if (o.bench || o.stages) {
         if (inputs > 1)
-            refuse("one image is measured, not also", argv[1]);
-        good = run_bench(&net, &o, argv[0]);
+            refuse("one image is measured, not also", paths[1]);
+        good = run_bench(&net, &o, paths[0]);
     } else if (stream)
         good = run_stream(&detector, &net, &o);
     else
-        good = run_files(&detector, &net, &o, inputs, argv);
+        good = run_files(&detector, &net, &o, inputs, paths);
     detector_free(&detector);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "facedetect: standard output: %s\n", strerror(errno));

@@ -128,7 +128,7 @@ static enum stream_state next_y4m(struct stream *s)
         return ferror(s->file) ? complain(s, strerror(errno)), STREAM_BROKEN : STREAM_END;
     ungetc(c, s->file);
     s->frame++;
-    char line[LINE_MAX_BYTES];
+    char line[LINE_MAX_BYTES] = "";
     if (!read_line(s, line) || strncmp(line, "FRAME", 5) != 0 || (line[5] && line[5] != ' '))
         return complain(s, "the line FRAME is expected"), STREAM_BROKEN;
     s->size = s->luma + s->chroma;

@@ -98,13 +98,13 @@ static void check(int width, int height, bool twice)
     if (!level_make(&level, &net, width, height, width, 8))
         abort();
     if (level.columns != (width - 32) / 4 + 1 || level.rows != (height - 36) / 4 + 1)
-        fail("outputs", width, height, 1, level.columns, (width - 32) / 4 + 1);
-    float *one = calloc((size_t)(level.columns * level.rows), sizeof *one);
+        fail("outputs", width, height, 1, level.columns, level.rows);
+    float *one = calloc((size_t)level.columns * (size_t)level.rows, sizeof *one);
     double worst = 0;
     for (int threads = 1; threads <= 8; threads++) {
         if (twice)
             level_run(&level, &view, 9 - threads); /* nothing is left of an earlier run */
-        memset(level.out.pixels, 0, sizeof(float) * (size_t)(level.out.stride * level.rows));
+        memset(level.out.pixels, 0, sizeof(float) * (size_t)level.out.stride * (size_t)level.rows);
         level_run(&level, &view, threads);
         for (int y = 0; y < level.rows; y++)
             for (int x = 0; x < level.columns; x++) {
