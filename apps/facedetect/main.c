@@ -132,21 +132,27 @@ static int read_options(struct options *o, int argc, char **argv)
     return optind;
 }
 
-/* One line on a terminal that is written over; nothing elsewhere. */
-static void progress(bool last, const char *format, unsigned long done, unsigned long all, double seconds)
+static bool progress_shown;
+
+/* Results go where the line of progress stands. */
+static void hide_progress(void)
+{
+    if (progress_shown)
+        fprintf(stderr, "\r\033[K");
+    progress_shown = false;
+}
+
+/* One line on a terminal that is written over, a few times a second; nothing elsewhere. */
+static void show_progress(const char *line)
 {
     static double said;
-    if (!isatty(STDERR_FILENO))
-        return;
     double now = sample_now();
-    if (last)
-        fprintf(stderr, "\r\033[K");
-    else if (now - said > 0.2) {
-        said = now;
-        fprintf(stderr, "\r\033[K");
-        fprintf(stderr, format, done, all, done ? (double)done / seconds : 0.0);
-        fflush(stderr);
-    }
+    if (!isatty(STDERR_FILENO) || now - said < 0.2)
+        return;
+    said = now;
+    fprintf(stderr, "\r\033[K%s\r", line); /* what is said next is written over it */
+    fflush(stderr);
+    progress_shown = true;
 }
 
 static bool no_memory(const char *name, int width, int height)
@@ -167,6 +173,8 @@ static bool fit(struct detector *d, const struct net *net, const struct options 
 
 static void print_faces(const struct faces *faces, const char *before)
 {
+    if (faces->count)
+        hide_progress();
     for (unsigned k = 0; k < faces->count; k++) {
         const struct face *f = &faces->list[k];
         printf("%s%.1f %.1f %.1f %.1f %.3f %.2f\n", before, f->x, f->y, f->width, f->height, f->scale, f->score);
@@ -222,7 +230,10 @@ static bool run_stream(struct detector *d, const struct net *net, const struct o
         double now = sample_now();
         if (!waiting && now > due)
             due = now;
-        progress(false, "%lu frames, %lu dropped, %.1f a second", looked + dropped, dropped, now - begin);
+        char line[100];
+        snprintf(line, sizeof line, "%lu frames, %lu dropped, %.1f a second", looked + dropped, dropped,
+                 (double)(looked + dropped) / (now - begin + 1e-9));
+        show_progress(line);
         if (rate > 0 && now > due + 1 / rate) {
             dropped++;
             due += 1 / rate;
@@ -245,7 +256,7 @@ static bool run_stream(struct detector *d, const struct net *net, const struct o
         looked++;
     }
     double seconds = sample_now() - begin;
-    progress(true, "", 0, 0, 0);
+    hide_progress();
     fprintf(stderr, "facedetect: %lu frames, %lu dropped, %.1f a second\n", looked + dropped, dropped,
             seconds > 0 ? (double)(looked + dropped) / seconds : 0);
     stream_close(&stream);
@@ -382,12 +393,16 @@ static bool run_files(struct detector *d, const struct net *net, const struct op
         good = false;
     } else
         for (unsigned long k = 0; k < inputs.count; k++) {
-            if (inputs.count > 1)
-                progress(false, "%lu of %lu images, %.1f a second", k, inputs.count, sample_now() - begin);
+            if (k > 0) {
+                char line[100];
+                double passed = sample_now() - begin;
+                snprintf(line, sizeof line, "%lu of %lu images, about %.0f s to go", k, inputs.count,
+                         passed / (double)k * (double)(inputs.count - k));
+                show_progress(line);
+            }
             good = run_image(d, net, o, inputs.paths[k], inputs.count > 1) && good;
         }
-    if (inputs.count > 1)
-        progress(true, "", 0, 0, 0);
+    hide_progress();
     for (unsigned long k = 0; k < inputs.count; k++)
         free(inputs.paths[k]);
     free(inputs.paths);
