@@ -24,7 +24,7 @@ from harness import OURS, Peer, json_lines, say
 from plot import RESOLUTION_US, colour
 
 FIGURES = ["psthreads2009_figure6", "psthreads2009_figure7", "psthreads2009_figure8", "psthreads2009_table1",
-           "nthlib2004_figure2", "balder2004_table1"]
+           "psthreads2009_figure9", "nthlib2004_figure2", "balder2004_table1"]
 
 
 def read_arguments():
@@ -60,7 +60,28 @@ def measure(a, figures, peers):
                 for row in json_lines(out):
                     values.setdefault(config, {}).setdefault(row["construct"], {}).setdefault(peer.name, []).append(row["median_us"])
                 say(f"[round {this_round + 1} of {a.rounds}, {time.monotonic() - start:4.0f} s] {config}, {peer.label}" + (f": {why}" if why else ""))
+        measure_programs(a, figures, peers, values, failed)
     return values
+
+
+def measure_programs(a, figures, peers, values, failed):
+    """The figures of programs of their own (PROGRAM, RUNS): a line of JSON has the value."""
+    for f in figures:
+        for config, arguments in getattr(f, "RUNS", {}).items():
+            program = a.build / "bin" / f.PROGRAM
+            if not program.exists():
+                say(f"{program}: not there; without {f.TITLE}")
+                break
+            for peer in peers:
+                if (config, peer.name) in failed or peer.name == "portable":
+                    continue
+                out, why = peer.run([program, *arguments], a.seconds)
+                if why:
+                    failed.add((config, peer.name))
+                    say(f"{config}, {peer.label}: {why}")
+                for row in json_lines(out):
+                    values.setdefault(config, {}).setdefault(f.VALUE, {}).setdefault(peer.name, []).append(row[f.VALUE])
+            say(f"{config}")
 
 
 def portable_configs(figures):
@@ -143,7 +164,7 @@ def draw(paper, figures, data, peers, machine, path):
     if handles:
         figure.legend(handles, labels, loc="upper right", ncol=len(labels), fontsize=9, frameon=False, bbox_to_anchor=(0.99, 0.995))
     figure.suptitle(paper, x=0.01, ha="left", fontsize=14, weight="bold")
-    figure.text(0.01, 0.006, f"Overhead of an OpenMP construct, logarithmic, less is better. {machine}", fontsize=8, color="#555555")
+    figure.text(0.01, 0.006, f"Overhead of an OpenMP construct, logarithmic, less is better, where a panel does not say otherwise. {machine}", fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.015, 1, 0.985))
     figure.savefig(path, dpi=100)
     plt.close(figure)
