@@ -16,7 +16,8 @@
 #define REFUSED (2u << 30)
 #define RUNS (3u << 30)
 
-#define TRIES_NS UINT64_C(100000000)
+#define TRIES_NS UINT64_C(2000000000)
+#define ABSENCES 100
 #define PAUSE_NS INT64_C(100000)
 #define ANSWER_NS INT64_C(500000)
 #define SPARE_BYTES 256                   /* between what is saved and what is called below it */
@@ -143,8 +144,8 @@ static bool move_over(void *frame)
     return moves;
 }
 
-/* False: it could not be made to, as far as is known; it will be on `to`. */
-static bool made_to_move(struct uth_tls *block, struct vp *to)
+/* Whether it runs somewhere else than on `to`; it is asked to move. */
+static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
 {
     struct vp *vp = NULL;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
@@ -153,18 +154,19 @@ static bool made_to_move(struct uth_tls *block, struct vp *to)
         if (*in == block && ps_vp_at(id) != to && ps_load_acquire(&ps_vp_at(id)->attached))
             vp = ps_vp_at(id);
     }
-    if (!vp || ps_xchg_acq_rel(&wish.taken, 1))
+    if (!vp)
         return false;
+    if (ps_xchg_acq_rel(&wish.taken, 1)) /* another sender asks somebody */
+        return true;
     wish.block = block;
     ps_store_release(&wish.answer, ASKED);
-    bool moves = false;
     if (os_interrupt(ps_load_relaxed(&vp->tid), move_over) == 0) {
         os_park(&wish.answer, ASKED, ANSWER_NS);
         uint32_t asked = ASKED; /* a handler that is late finds that nobody asks */
-        moves = !ps_cas_acq_rel(&wish.answer, &asked, LEFT_ALONE) && asked == MOVES;
+        ps_cas_acq_rel(&wish.answer, &asked, LEFT_ALONE);
     }
     ps_store_release(&wish.taken, 0);
-    return moves;
+    return true;
 }
 
 /* --- the sender's side ------------------------------------------------------------------------------------------------------------ */
@@ -208,15 +210,16 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
     int tid = ps_load_relaxed(&to->tid), error;
     if (ps_vp() == to) /* to itself */
         return send(tid, arg);
+    unsigned absent = 0; /* neither saved nor running, so often in a row */
     for (uint64_t deadline_ns = os_now_ns() + TRIES_NS;;) {
         uint32_t state = come(to, deadline_ns);
-        bool here = state == THERE || state == RUNS || os_now_ns() >= deadline_ns;
+        bool here = state == THERE || state == RUNS || absent >= ABSENCES || os_now_ns() >= deadline_ns;
         if (here)
             error = send(tid, arg);
         leave(to);
         if (here)
             return error;
-        if (!made_to_move(block, to))
-            os_park(&(_Atomic uint32_t){0}, 0, PAUSE_NS);
+        absent = runs_elsewhere(block, to) ? 0 : absent + 1;
+        os_park(&(_Atomic uint32_t){0}, 0, PAUSE_NS);
     }
 }

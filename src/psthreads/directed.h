@@ -6,7 +6,7 @@
  *   saved          P visits it: the context stays saved (uth_visit), and P stands below it on its stack, in a futex, where the handler runs
  *   runs elsewhere its kernel thread is interrupted, and the thread promoted there, as if it had called what promotes; then it is on P.
  *                  Refused in the runtime's code and most of the C library's (os_interrupted_program): tried again after a while
- *   else           neither (it is called below another thread on the same stack, or cannot be interrupted for TRIES_NS): the handler runs on
+ *   else           neither, ABSENCES times in a row (it is called below another thread on the same stack), or not interrupted for TRIES_NS: the handler runs on
  *                  P's native stack, and the thread goes on meanwhile
  *
  * vp.directed of P holds the number of senders, how many have come (so that a word that has been left and filled again is another word), and P's

@@ -138,7 +138,7 @@ static struct vp *own(struct uth_tls *block)
         return other;
     }
     os_thread thread;
-    ps_add_seq(&count, 1);
+    bool first = ps_add_seq(&count, 1) == 0;
     bind_lift();
     inherit(vp, block);
     int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
@@ -154,6 +154,8 @@ static struct vp *own(struct uth_tls *block)
         return NULL;
     }
     os_thread_detach(thread);
+    if (first)
+        idle_wake_all(); /* vp.c: is_nobody */
     return vp;
 }
 
