@@ -1,6 +1,7 @@
-/* CG: the largest eigenvalue of a sparse symmetric matrix, estimated by inverse power iteration whose systems are solved by 25 steps of the
- * conjugate gradient method (NAS-95-020, section 2.2... of the kernels). The matrix is a sum of n weighted outer products of sparse
- * random vectors; its pattern has no structure, so that p is read here and there. */
+/* CG: the largest eigenvalue of a sparse symmetric matrix, estimated by inverse power iteration whose systems are
+ * solved by 25 steps of the conjugate gradient method (NAS-95-020, section 2.2... of the kernels). The matrix is a sum
+ * of n weighted outer products of sparse random vectors; its pattern has no structure, so that p is read here and
+ * there. */
 #include "nas.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* nas-fake: a benchmark that solves nothing, for the tests of the report. Class S finds what is published, W is off by three times epsilon,
- * A finds no number, B compares nothing. */
+/* nas-fake: a benchmark that solves nothing, for the tests of the report. Class S finds what is published, W is off by
+ * three times epsilon, A finds no number, B compares nothing. */
 #include "nas.h"
 
 #include <math.h>

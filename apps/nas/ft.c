@@ -1,8 +1,9 @@
-/* FT: a partial differential equation solved by three-dimensional fast Fourier transforms (kernel FT of NAS-95-020). Random complex
- * numbers are transformed once; each iteration multiplies them by a Gaussian of the wave number and transforms a copy back.
+/* FT: a partial differential equation solved by three-dimensional fast Fourier transforms (kernel FT of NAS-95-020).
+ * Random complex numbers are transformed once; each iteration multiplies them by a Gaussian of the wave number and
+ * transforms a copy back.
  *
- * A transform along one axis takes LINES lines together into a work area of the thread's own, real and imaginary parts apart, so that
- * the innermost loops run over lines and are vectors. */
+ * A transform along one axis takes LINES lines together into a work area of the thread's own, real and imaginary parts
+ * apart, so that the innermost loops run over lines and are vectors. */
 #include "nas.h"
 
 #include <math.h>

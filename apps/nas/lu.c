@@ -1,14 +1,16 @@
-/* LU: the compressible Navier-Stokes equations in three dimensions, steady state, by symmetric successive over-relaxation (application LU
- * of NAS-95-020 and RNR-94-007, section 4). A step forms the right side, sweeps the lower triangular system from the first corner
- * of the grid to the last, the upper one back, and adds the result to the solution.
+/* LU: the compressible Navier-Stokes equations in three dimensions, steady state, by symmetric successive
+ * over-relaxation (application LU of NAS-95-020 and RNR-94-007, section 4). A step forms the right side, sweeps the
+ * lower triangular system from the first corner of the grid to the last, the upper one back, and adds the result to the
+ * solution.
  *
  * In a sweep a point needs its three neighbours that come before. Two ways to have several threads in it (--variant):
  *   pipelined   a thread has every T-th plane k; row (k, j) waits for row (k - 1, j) by a doacross loop
  *   hyperplane  all points with the same i + j + k are independent: a parallel loop for each such plane
  * Both do the same operations at each point, so their results are equal to the bit.
  *
- * The blocks of the systems are not stored: what is needed is their product with a known vector, which is formed from the Jacobian
- * matrices' formulas. The diagonal block has nothing to the right of its diagonal but in its last row: it is solved from the top. */
+ * The blocks of the systems are not stored: what is needed is their product with a known vector, which is formed from
+ * the Jacobian matrices' formulas. The diagonal block has nothing to the right of its diagonal but in its last row: it
+ * is solved from the top. */
 #include "nas.h"
 
 #include <math.h>
@@ -55,7 +57,8 @@ static const struct lu_class {
      4.7887162703308227e+01},
 };
 
-/* The specification's constants: of the gas, the differences, the relaxation, and the polynomials of the exact solution. */
+/* The specification's constants: of the gas, the differences, the relaxation, and the polynomials of the exact
+ * solution. */
 static const double c1 = 1.4, c2 = 0.4, c34 = 0.1 * 1.0, c15 = 1.4 * 1.4, omega = 1.2, dissipation = 0.25;
 static const double spread[3] = {0.75, 0.75, 1.0}; /* dx, dy, dz: the same for all five equations */
 static const double exact_factor[5][13] = {
@@ -184,8 +187,8 @@ static inline struct state state_of(const double *u)
     return s;
 }
 
-/* sum += dt * (sign * t2 * A - t1 * N - t1 * spread) x for a neighbour whose solution is u: A is the Jacobian of the flux
- * along the axis, N that of the viscous terms. */
+/* sum += dt * (sign * t2 * A - t1 * N - t1 * spread) x for a neighbour whose solution is u: A is the Jacobian of the
+ * flux along the axis, N that of the viscous terms. */
 static inline void add_neighbour(const struct lu *lu, int axis, double sign, const double *u, const double *x,
                                  double *sum)
 {

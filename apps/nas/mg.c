@@ -1,8 +1,10 @@
-/* MG: four or twenty V-cycles of a multigrid method on the scalar Poisson equation with periodic boundaries (kernel MG of NAS-95-020). The
- * right side is +1 at ten points and -1 at ten, where a field of random numbers is largest and smallest.
+/* MG: four or twenty V-cycles of a multigrid method on the scalar Poisson equation with periodic boundaries (kernel MG
+ * of NAS-95-020). The right side is +1 at ten points and -1 at ten, where a field of random numbers is largest and
+ * smallest.
  *
- * A grid of n points an axis has one layer more on each side, which repeats the opposite one. Point i of a coarse grid (from 1 on) is
- * point 2i of the finer one. All operators have 27 points and four weights, by distance: themselves, faces, edges, corners. */
+ * A grid of n points an axis has one layer more on each side, which repeats the opposite one. Point i of a coarse grid
+ * (from 1 on) is point 2i of the finer one. All operators have 27 points and four weights, by distance: themselves,
+ * faces, edges, corners. */
 #include "nas.h"
 
 #include <math.h>

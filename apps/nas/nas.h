@@ -1,9 +1,10 @@
-/* What the NAS benchmarks share: the command line, the generator of random numbers, progress, and the report with its verification.
+/* What the NAS benchmarks share: the command line, the generator of random numbers, progress, and the report with its
+ * verification.
  *
- * A benchmark is written from NAS-95-020 ("The NAS Parallel Benchmarks 2.0") and RNR-94-007 ("The NAS Parallel Benchmarks"); classes, verification values and
- * their tolerances are those that NASA publishes with version 3. A run keeps all of its state to itself, so that several can
- * run at the same time (--copies). "VERIFICATION SUCCESSFUL" is printed only after every value has been compared with its published
- * one; exit status 1 otherwise. */
+ * A benchmark is written from NAS-95-020 ("The NAS Parallel Benchmarks 2.0") and RNR-94-007 ("The NAS Parallel
+ * Benchmarks"); classes, verification values and their tolerances are those that NASA publishes with version 3. A run
+ * keeps all of its state to itself, so that several can run at the same time (--copies). "VERIFICATION SUCCESSFUL" is
+ * printed only after every value has been compared with its published one; exit status 1 otherwise. */
 #ifndef NAS_H
 #define NAS_H
 

@@ -1,16 +1,21 @@
 /* CURE with its update phase in parallel (cure.h; nthlib-2004, figure 1).
  *
- * Each entry knows its nearest neighbour among the entries with a smaller index, so that a pair is known once. A merge of low into
- * high touches three kinds of entries above low: those whose neighbour was low or high look for another one (the inner
- * loop), those above high compare theirs with the merged cluster, the rest stays as it is. How many look again is not known
- * beforehand, and fewer entries are valid with each step: the reason for two levels of parallelism.
+ * Each entry knows its nearest neighbour among the entries with a smaller index, so that a pair is known once. A merge
+ * of low into high touches three kinds of entries above low: those whose neighbour was low or high look for another one
+ * (the inner loop), those above high compare theirs with the merged cluster, the rest stays as it is. How many look
+ * again is not known beforehand, and fewer entries are valid with each step: the reason for two levels of parallelism.
  *
- * Who writes what: within the update phase an iteration writes only its own entry's neighbour (and the shared flag that its block of
- * entries has changed); clusters are read only. Merging and the choice of the closest pair are sequential.
+ * CURE_LAZY looks for lost neighbours only where that matters: the distance to the lost one remains a lower bound of
+ * the distance to all others, so that the entry waits until it seems to be the closest of all. Far fewer searches, and no
+ * nested loops: what is used where the result counts and not the paper.
  *
- * Cost: the closest pair is found by the blocks' minima, of which only changed blocks' are taken anew. Distances stop as soon
- * as they exceed what they are compared with, and clusters of several representatives are first compared by centre and
- * radius; neither changes a result. Memory: the points, and less than three times as much for merged clusters. */
+ * Who writes what: within the update phase an iteration writes only its own entry's neighbour (and the shared flag that
+ * its block of entries has changed); clusters are read only. Merging and the choice of the closest pair are sequential.
+ *
+ * Cost: the closest pair is found by the blocks' minima, of which only changed blocks' are taken anew. Distances stop
+ * as soon as they exceed what they are compared with, and clusters of several representatives are first compared by
+ * centre and radius; neither changes a result. Memory: the points, and less than three times as much for merged
+ * clusters. */
 #include "cure.h"
 
 #include <errno.h>
@@ -23,9 +28,10 @@
 enum {
     CHUNK = 10,  /* of both loops' static schedule (the paper's) and of a task */
     BLOCK = 256, /* entries that share a minimum */
-    TILE =
-        32, /* entries that look for their first neighbour together, so that the others' points are read once for all */
-    MANY = 4, /* from this number of pairs of representatives on, centres are compared first */
+    /* entries that look for their first neighbour together: the others' points are read once for all of them */
+    TILE = 32,
+    MANY = 4,   /* from this number of pairs of representatives on, centres are compared first */
+    FEW = 4096, /* entries that are not worth a team, where that is ours to decide */
 };
 
 struct entry {
@@ -49,9 +55,10 @@ struct cure {
     struct near *near; /* of each entry, among the valid ones with a smaller index */
     struct near *block_near;
     bool *block_changed;
+    bool *stale; /* CURE_LAZY: near is only a lower bound of the distance, of no one in particular */
     uint32_t *merged_into;
     double *chosen; /* work area of a merge: least distances of the candidates */
-    size_t num_clusters;
+    size_t num_clusters, searches;
 };
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
@@ -80,7 +87,8 @@ static inline double distance2(const double *a, const double *b, size_t dim, dou
     return sum > limit ? INFINITY : sum;
 }
 
-/* Whether two clusters' representatives are certainly farther apart than the limit: the triangle inequality, with room for rounding. */
+/* Whether two clusters' representatives are certainly farther apart than the limit: the triangle inequality, with room
+ * for rounding. */
 static bool far_apart(const struct entry *a, const struct entry *b, size_t dim, double limit)
 {
     double reach = (sqrt(limit) + a->radius + b->radius) * (1 + 1e-9);
@@ -127,20 +135,26 @@ static struct near nearest_within(const struct cure *c, size_t i, size_t from, s
     return known;
 }
 
-static struct near nearest_by_loop(const struct cure *c, size_t i)
+static struct near nearest_by_loop(struct cure *c, size_t i, unsigned threads)
 {
     struct near found = {INFINITY, UINT32_MAX};
 
-    if (c->options->inner == 1)
+    if (threads == 1)
         return nearest_within(c, i, 0, i, found);
-#pragma omp parallel for schedule(static, CHUNK) reduction(nearest : found) num_threads(c->options->inner)
+#pragma omp parallel for schedule(static, CHUNK) reduction(nearest : found) num_threads(threads)
     for (size_t j = 0; j < i; j++)
         if (c->valid[j])
             found = nearer(found, (struct near){cluster_distance2(c, i, j, found.d2), (uint32_t)j});
     return found;
 }
 
-static struct near nearest_by_tasks(const struct cure *c, size_t i)
+static struct near nearest_for_lazy(struct cure *c, size_t i)
+{
+    c->searches++;
+    return nearest_by_loop(c, i, i > FEW ? c->options->outer : 1);
+}
+
+static struct near nearest_by_tasks(struct cure *c, size_t i)
 {
     struct near found = {INFINITY, UINT32_MAX};
 
@@ -167,8 +181,9 @@ static void update_one(struct cure *c, size_t i, size_t low, size_t high)
         return;
     if (near->index == low || near->index == high) {
         struct near none = {INFINITY, UINT32_MAX};
+        __atomic_add_fetch(&c->searches, 1, __ATOMIC_RELAXED);
         set_near(c, i,
-                 c->options->variant == CURE_LOOPS   ? nearest_by_loop(c, i)
+                 c->options->variant == CURE_LOOPS   ? nearest_by_loop(c, i, c->options->inner)
                  : c->options->variant == CURE_TASKS ? nearest_by_tasks(c, i)
                                                      : nearest_within(c, i, 0, i, none));
     } else if (high < i) {
@@ -178,9 +193,45 @@ static void update_one(struct cure *c, size_t i, size_t low, size_t high)
     }
 }
 
+/* The same where a lost neighbour is not looked for before it matters. Entries above low, without high. */
+static void update_one_lazily(struct cure *c, size_t i, size_t low, size_t high)
+{
+    struct near *near = &c->near[i];
+
+    if (!c->valid[i] || i == high)
+        return;
+    bool lost = near->index == low || near->index == high;
+    if (high < i) {
+        struct near merged = {cluster_distance2(c, high, i, near->d2), (uint32_t)high};
+        /* of equal distances only a neighbour with a smaller index than all others' is certain */
+        if (merged.d2 < near->d2 ||
+            (merged.d2 == near->d2 && !c->stale[i] && (lost ? near->index == high : near->index > high))) {
+            set_near(c, i, merged);
+            c->stale[i] = false;
+            return;
+        }
+    }
+    if (lost) {
+        near->index = UINT32_MAX;
+        c->stale[i] = true;
+    }
+}
+
+static void update_lazily(struct cure *c, size_t low, size_t high)
+{
+    set_near(c, high, nearest_for_lazy(c, high));
+    c->stale[high] = false;
+#pragma omp parallel for schedule(static, CHUNK) num_threads(c->options->outer) if (c->n - low > FEW)
+    for (size_t i = low + 1; i < c->n; i++)
+        update_one_lazily(c, i, low, high);
+}
+
 static void update(struct cure *c, size_t low, size_t high)
 {
     switch (c->options->variant) {
+    case CURE_LAZY:
+        update_lazily(c, low, high);
+        break;
     case CURE_SEQUENTIAL:
         for (size_t i = low + 1; i < c->n; i++)
             update_one(c, i, low, high);
@@ -201,13 +252,14 @@ static void update(struct cure *c, size_t low, size_t high)
     }
 }
 
-/* Every entry's first neighbour. TILE entries go together; one level of parallelism is enough here, the pieces are even. */
+/* Every entry's first neighbour. TILE entries go together; one level of parallelism is enough here, the pieces are
+ * even. */
 static void first_neighbours(struct cure *c)
 {
     size_t tiles = (c->n + TILE - 1) / TILE, done = 0;
-    unsigned threads = c->options->variant == CURE_SEQUENTIAL ? 1 : c->options->outer;
 
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, 1) \
+    num_threads(c->options->variant == CURE_SEQUENTIAL ? 1 : c->options->outer)
     for (size_t t = 0; t < tiles; t++) {
         size_t from = (tiles - 1 - t) * TILE, to = from + TILE < c->n ? from + TILE : c->n;
         for (size_t i = from; i < to; i++)
@@ -224,7 +276,7 @@ static void first_neighbours(struct cure *c)
 }
 
 /* The closest pair's higher entry. */
-static size_t closest(struct cure *c)
+static size_t closest_known(struct cure *c)
 {
     struct near best = {INFINITY, UINT32_MAX};
 
@@ -241,6 +293,19 @@ static size_t closest(struct cure *c)
         best = nearer(best, c->block_near[b]);
     }
     return best.index;
+}
+
+/* A stale entry that seems the closest looks for its neighbour now: its distance becomes larger, or it is the closest. */
+static size_t closest(struct cure *c)
+{
+    size_t high = closest_known(c);
+
+    while (c->stale[high]) {
+        set_near(c, high, nearest_for_lazy(c, high));
+        c->stale[high] = false;
+        high = closest_known(c);
+    }
+    return high;
 }
 
 /* Chooses `num` of the candidates, scattered as far as can be; their order is that of the choice. */
@@ -319,6 +384,7 @@ static int merge(struct cure *c, size_t low, size_t high)
     c->valid[low] = false;
     c->near[low] = (struct near){INFINITY, UINT32_MAX};
     c->block_changed[low / BLOCK] = c->block_changed[high / BLOCK] = true;
+    c->stale[low] = false;
     c->merged_into[low] = (uint32_t)high;
     c->num_clusters--;
     return 0;
@@ -396,10 +462,11 @@ int cure(const double *points, size_t n, size_t dim, const struct cure_options *
     c.near = malloc(n * sizeof *c.near);
     c.block_near = malloc(blocks * sizeof *c.block_near);
     c.block_changed = malloc(blocks * sizeof *c.block_changed);
+    c.stale = calloc(n, sizeof *c.stale);
     c.merged_into = malloc(n * sizeof *c.merged_into);
     c.chosen = malloc(candidates * sizeof *c.chosen);
     int error = ENOMEM;
-    if (c.entry && c.valid && c.near && c.block_near && c.block_changed && c.merged_into && c.chosen) {
+    if (c.entry && c.valid && c.near && c.block_near && c.block_changed && c.stale && c.merged_into && c.chosen) {
         for (size_t i = 0; i < n; i++) {
             double *point = (double *)points + i * dim;
             c.entry[i] = (struct entry){.centre = point, .scattered = point, .points = point, .num = 1, .size = 1};
@@ -408,6 +475,7 @@ int cure(const double *points, size_t n, size_t dim, const struct cure_options *
         }
         memset(c.block_changed, true, blocks);
         error = cluster(&c, times);
+        times->searches = c.searches;
         if (!error)
             label(&c, labels);
         for (size_t i = 0; i < n; i++)
@@ -418,6 +486,7 @@ int cure(const double *points, size_t n, size_t dim, const struct cure_options *
     free(c.near);
     free(c.block_near);
     free(c.block_changed);
+    free(c.stale);
     free(c.merged_into);
     free(c.chosen);
     return error;

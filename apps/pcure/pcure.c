@@ -1,4 +1,5 @@
-/* pcure - groups the points of a file (cure.h says how). The labels go to standard output once all are known, one integer a line. */
+/* pcure - groups the points of a file (cure.h says how). The labels go to standard output once all are known, one
+ * integer a line. */
 #include "cure.h"
 #include "points.h"
 
@@ -47,15 +48,15 @@ static bool read_count(const char *text, unsigned long most, unsigned long *valu
 
 static int read_variant(const char *text, enum cure_variant *variant)
 {
-    static const char *const names[] = {"sequential", "nested", "tasks"};
+    static const char *const names[] = {"sequential", "nested", "tasks", "lazy"};
 
-    for (unsigned v = 0; v < 3; v++) {
+    for (unsigned v = 0; v < 4; v++) {
         if (strcmp(text, names[v]) == 0) {
             *variant = (enum cure_variant)v;
             return 0;
         }
     }
-    return bad_option("variant", text, "nested, tasks or sequential");
+    return bad_option("variant", text, "lazy, nested, tasks or sequential");
 }
 
 /* 0, or the exit status plus 1. */
@@ -167,10 +168,10 @@ static int run(struct arguments *a, const struct points *points)
         return 1;
     }
     if (a->times)
-        fprintf(
-            stderr,
-            "{\"points\": %zu, \"dim\": %zu, \"k\": %zu, \"first_s\": %.6f, \"merge_s\": %.6f, \"update_s\": %.6f}\n",
-            points->num, points->dim, a->cure.k, times.first, times.merge, times.update);
+        fprintf(stderr,
+                "{\"points\": %zu, \"dim\": %zu, \"k\": %zu, \"first_s\": %.6f, \"merge_s\": %.6f, \"update_s\": %.6f, "
+                "\"searches\": %zu}\n",
+                points->num, points->dim, a->cure.k, times.first, times.merge, times.update, times.searches);
     int status = print_labels(labels, points->num);
     free(labels);
     return status;
@@ -178,7 +179,7 @@ static int run(struct arguments *a, const struct points *points)
 
 int main(int argc, char **argv)
 {
-    struct arguments a = {.cure = {.k = 10, .representatives = 10, .shrink = 0.3, .variant = CURE_LOOPS, .inner = 1}};
+    struct arguments a = {.cure = {.k = 10, .representatives = 10, .shrink = 0.3, .variant = CURE_LAZY, .inner = 1}};
     struct points points;
 
     int wrong = read_arguments(argc, argv, &a);

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""pcure_test.py --psrun PSRUN --plain PCURE-PLAIN [--quick] PCURE - what pcure promises: labels equal to the plain implementation's
-under every variant, number of threads and runtime; scipy's single linkage where the two must agree; files of every kind read;
-bad input said in one line with exit status 1. --quick: only the labels."""
+"""pcure_test.py --psrun PSRUN --plain PCURE-PLAIN [--quick] PCURE - what pcure promises: labels equal to the plain
+implementation's under every variant, number of threads and runtime; scipy's single linkage where the two must agree;
+files of every kind read; bad input said in one line with exit status 1. --quick: only the labels."""
 
 import argparse
 import array
@@ -73,19 +73,29 @@ class Pcure(unittest.TestCase):
         return done.stdout
 
     def plain(self, k, representatives, shrink, path):
-        return subprocess.run([A.plain, str(k), str(representatives), str(shrink), path], capture_output=True, text=True, check=True).stdout
+        command = [A.plain, str(k), str(representatives), str(shrink), path]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     def test_equal_to_the_plain_implementation(self):
-        for path, k, representatives, shrink in [(self.csv, 9, 1, 1), (self.csv, 5, 4, 0.3), (self.grid, 6, 3, 0.5), (self.csv, 3, 1000, 0)]:
+        cases = [(self.csv, 9, 1, 1), (self.csv, 5, 4, 0.3), (self.grid, 6, 3, 0.5), (self.csv, 3, 1000, 0)]
+        for path, k, representatives, shrink in cases:
             expected = self.plain(k, representatives, shrink, path)
             options = ["--k", k, "--representatives", representatives, "--shrink", shrink, path]
             self.assertEqual(self.labels("--variant", "sequential", *options), expected)
             for runtime in RUNTIMES:
                 for threads in THREADS if path == self.csv and shrink == 0.3 else [3]:
-                    for variant, inner in [("nested", 1), ("nested", threads), ("tasks", 1)]:
-                        with self.subTest(path=path.name, shrink=shrink, runtime=runtime, threads=threads, variant=variant, inner=inner):
-                            found = self.labels("--variant", variant, "--threads", threads, "--inner", inner, *options, runtime=runtime)
-                            self.assertEqual(found, expected)
+                    for variant, inner in [("nested", 1), ("nested", threads), ("tasks", 1), ("lazy", 1)]:
+                        how = ["--variant", variant, "--threads", threads, "--inner", inner]
+                        with self.subTest(path=path.name, shrink=shrink, runtime=runtime, how=how):
+                            self.assertEqual(self.labels(*how, *options, runtime=runtime), expected)
+
+    def test_searches_of_many_entries_in_parallel(self):
+        """More entries than are left to one thread."""
+        path = self.write("many.npy", npy(list(spheres.spheres(4700, 3, 30, 0.1, 3))))
+        expected = self.labels("--variant", "sequential", "--k", 4200, path)
+        for runtime in RUNTIMES:
+            found = self.labels("--variant", "lazy", "--threads", 3, "--k", 4200, path, runtime=runtime)
+            self.assertEqual(found, expected, runtime)
 
     @unittest.skipIf(A.quick, "--quick")
     def test_all_and_one_cluster(self):
@@ -126,16 +136,28 @@ class Pcure(unittest.TestCase):
     def test_bad_input(self):
         whole = npy(self.rows)
         rows = [[1.0, 2.0], [float("nan"), 3.0]]
-        for content, says in [("1,2\n3,4x\n", ":2: field 2, '4x', is not a number"), ("1,2\n\n3,,4\n", ":3: field 2, '', is not a number"),
-                              ("1,2\n3\n", ":2: 1 numbers, the lines before have 2"), ("1,2\n3,4,5\n", ":2: more than the 2 numbers"),
-                              ("1,nan\n", ":1: field 2 is not finite"), ("1e999,1\n", ":1: field 1 is not finite"),
-                              ("", ": no points in it"), ("# nothing\n\n", ": no points in it"), (b"1,2\n3\0,4\n", ":2: a byte of value 0"),
-                              (whole[:-3], ": 18397 bytes of numbers, the header promises 18400 (230 x 10): the file is cut off"), (whole[:40], ": the .npy header is cut off"),
-                              (whole[:7], ": the .npy header is cut off"), (npy(self.rows, "<i8"), ": numbers of type '<i8'; expected float32 or float64"),
-                              (npy(self.rows, shape="(2300,)"), ": an array of 1 axes; expected 2"), (npy(self.rows, shape="(0, 10)"), ": no points in it"),
-                              (npy(self.rows, shape="(4611686018427387904, 10)"), "does not fit in memory"),
-                              (npy(rows), ": row 2, column 1 is not finite"), (npy(rows, fortran=True), ": row 2, column 1 is not finite"),
-                              (whole.replace(b"'descr'", b"'desc_'"), ": the .npy header lacks")]:
+        cases = [
+            ("1,2\n3,4x\n", ":2: field 2, '4x', is not a number"),
+            ("1,2\n\n3,,4\n", ":3: field 2, '', is not a number"),
+            ("1,2\n3\n", ":2: 1 numbers, the lines before have 2"),
+            ("1,2\n3,4,5\n", ":2: more than the 2 numbers"),
+            ("1,nan\n", ":1: field 2 is not finite"),
+            ("1e999,1\n", ":1: field 1 is not finite"),
+            ("", ": no points in it"),
+            ("# nothing\n\n", ": no points in it"),
+            (b"1,2\n3\0,4\n", ":2: a byte of value 0"),
+            (whole[:-3], ": 18397 bytes of numbers, the header promises 18400 (230 x 10): the file is cut off"),
+            (whole[:40], ": the .npy header is cut off"),
+            (whole[:7], ": the .npy header is cut off"),
+            (npy(self.rows, "<i8"), ": numbers of type '<i8'; expected float32 or float64"),
+            (npy(self.rows, shape="(2300,)"), ": an array of 1 axes; expected 2"),
+            (npy(self.rows, shape="(0, 10)"), ": no points in it"),
+            (npy(self.rows, shape="(4611686018427387904, 10)"), "does not fit in memory"),
+            (npy(rows), ": row 2, column 1 is not finite"),
+            (npy(rows, fortran=True), ": row 2, column 1 is not finite"),
+            (whole.replace(b"'descr'", b"'desc_'"), ": the .npy header lacks"),
+        ]
+        for content, says in cases:
             with self.subTest(says=says):
                 path = self.write("bad", content)
                 self.refused([path], f"pcure: {path}{says}" if says[0] == ":" else says)
@@ -145,10 +167,17 @@ class Pcure(unittest.TestCase):
 
     @unittest.skipIf(A.quick, "--quick")
     def test_bad_options(self):
-        for options, says in [(["--k", 0], "--k 0: expected a whole number of at least 1"), (["--k", "-3"], "--k -3"), (["--k", "2x"], "--k 2x"),
-                              (["--shrink", "1.5"], "--shrink 1.5: expected a number from 0 to 1"), (["--shrink", "nan"], "--shrink nan"),
-                              (["--representatives", "0"], "--representatives 0"), (["--threads", "99999"], "--threads 99999"),
-                              (["--variant", "x"], "--variant x: expected nested, tasks or sequential")]:
+        cases = [
+            (["--k", 0], "--k 0: expected a whole number of at least 1"),
+            (["--k", "-3"], "--k -3"),
+            (["--k", "2x"], "--k 2x"),
+            (["--shrink", "1.5"], "--shrink 1.5: expected a number from 0 to 1"),
+            (["--shrink", "nan"], "--shrink nan"),
+            (["--representatives", "0"], "--representatives 0"),
+            (["--threads", "99999"], "--threads 99999"),
+            (["--variant", "x"], "--variant x: expected lazy, nested, tasks or sequential"),
+        ]
+        for options, says in cases:
             self.refused([*options, self.csv], says)
         self.refused([], "no file given")
         self.refused([self.csv, self.csv], "more than one file given")

@@ -1,5 +1,6 @@
-/* pcure-plain K REPRESENTATIVES SHRINK FILE.csv - the definition of cure.h once more, as plainly as it can be written: all pairs'
- * distances in a table, the least looked for anew in each step, one thread. For the tests; small files only, no checks. */
+/* pcure-plain K REPRESENTATIVES SHRINK FILE.csv - the definition of cure.h once more, as plainly as it can be written:
+ * all pairs' distances in a table, the least looked for anew in each step, one thread. For the tests; small files only,
+ * no checks. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """spheres.py [--points N] [--dim D] [--clusters C] [--radius R] [--seed S] FILE.csv|FILE.npy
 
-Writes points in spherical clusters: centres are uniform in the unit cube, points are normal around them. The same arguments give
-the same file everywhere; only Python's standard library is needed."""
+Writes points in spherical clusters: centres are uniform in the unit cube, points are normal around them. The same
+arguments give the same file everywhere; only Python's standard library is needed."""
 
 import argparse
 import array
