@@ -6,8 +6,8 @@
  * again is not known beforehand, and fewer entries are valid with each step: the reason for two levels of parallelism.
  *
  * CURE_LAZY looks for lost neighbours only where that matters: the distance to the lost one remains a lower bound of
- * the distance to all others, so that the entry waits until it seems to be the closest of all. Far fewer searches, and no
- * nested loops: what is used where the result counts and not the paper.
+ * the distance to all others, so that the entry waits until it seems to be the closest of all. Far fewer searches, and
+ * no nested loops: what is used where the result counts and not the paper.
  *
  * Who writes what: within the update phase an iteration writes only its own entry's neighbour (and the shared flag that
  * its block of entries has changed); clusters are read only. Merging and the choice of the closest pair are sequential.
@@ -295,7 +295,7 @@ static size_t closest_known(struct cure *c)
     return best.index;
 }
 
-/* A stale entry that seems the closest looks for its neighbour now: its distance becomes larger, or it is the closest. */
+/* A stale entry that seems the closest looks for its neighbour now: its distance grows, or it is the closest. */
 static size_t closest(struct cure *c)
 {
     size_t high = closest_known(c);
