@@ -41,6 +41,7 @@ void nas_progress(const struct nas_run *run, unsigned done, unsigned total)
     double now = omp_get_wtime();
     if (done == 0) {
         start = last = now;
+        fprintf(stderr, "iteration 0 of %u", total);
     } else if (done == total) {
         fprintf(stderr, "\r\033[K");
     } else if (now - last >= 0.2) {

@@ -6,6 +6,8 @@ status 1."""
 
 import argparse
 import json
+import os
+import pty
 import subprocess
 import sys
 import unittest
@@ -50,6 +52,25 @@ class Nas(unittest.TestCase):
                         self.verified(*runtime, program, "--threads", threads, *variant)
                     if A.copies:
                         self.verified(*runtime, program, "--copies", 3, "--threads", 2, *variant)
+
+    def test_progress_on_a_terminal(self):
+        for program in A.programs:
+            master, slave = pty.openpty()
+            done = subprocess.run([program, A.which], stdout=subprocess.PIPE, stderr=slave, text=True)
+            os.close(slave)
+            shown = os.read(master, 1 << 20)
+            os.close(master)
+            self.assertIn("VERIFICATION SUCCESSFUL\n", done.stdout)
+            self.assertRegex(shown, rb"^iteration 0 of \d+.*\r\x1b\[K$")
+
+    def test_both_sweeps_are_equal_to_the_bit(self):
+        for program in A.programs:
+            if program.name.startswith("nas-lu"):
+                found = [run(program, "--threads", t, "--variant", v, A.which).stdout.splitlines()[1:12]
+                         for t, v in [(1, "pipelined"), (3, "pipelined"), (3, "hyperplane")]]
+                self.assertEqual(found[0][-1].split()[0], "surface")
+                self.assertEqual(found[0], found[1])
+                self.assertEqual(found[0], found[2])
 
     @unittest.skipUnless(A.fake, "no --fake")
     def test_report(self):

@@ -252,11 +252,22 @@ static void update(struct cure *c, size_t low, size_t high)
     }
 }
 
+static size_t num_tiles(const struct cure *c) { return (c->n + TILE - 1) / TILE; }
+
+/* Progress: the longest tiles go first. */
+static void tell_first(const struct cure *c, size_t done)
+{
+    double left = 1 - (double)done / (double)num_tiles(c);
+
+    if (c->options->progress)
+        c->options->progress("first neighbours", 1 - left * left, done, num_tiles(c));
+}
+
 /* Every entry's first neighbour. TILE entries go together; one level of parallelism is enough here, the pieces are
  * even. */
 static void first_neighbours(struct cure *c)
 {
-    size_t tiles = (c->n + TILE - 1) / TILE, done = 0;
+    size_t tiles = num_tiles(c), done = 0;
 
 #pragma omp parallel for schedule(dynamic, 1) \
     num_threads(c->options->variant == CURE_SEQUENTIAL ? 1 : c->options->outer)
@@ -268,10 +279,8 @@ static void first_neighbours(struct cure *c)
             for (size_t i = j < from ? from : j + 1; i < to; i++)
                 c->near[i] = nearer(c->near[i], (struct near){cluster_distance2(c, i, j, c->near[i].d2), (uint32_t)j});
         size_t now = __atomic_add_fetch(&done, 1, __ATOMIC_RELAXED);
-        if (c->options->progress && omp_get_thread_num() == 0) {
-            double left = 1 - (double)now / (double)tiles; /* the longest tiles go first */
-            c->options->progress("first neighbours", 1 - left * left, now, tiles);
-        }
+        if (omp_get_thread_num() == 0)
+            tell_first(c, now);
     }
 }
 
