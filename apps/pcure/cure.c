@@ -273,8 +273,6 @@ static void first_neighbours(struct cure *c)
     num_threads(c->options->variant == CURE_SEQUENTIAL ? 1 : c->options->outer)
     for (size_t t = 0; t < tiles; t++) {
         size_t from = (tiles - 1 - t) * TILE, to = from + TILE < c->n ? from + TILE : c->n;
-        for (size_t i = from; i < to; i++)
-            c->near[i] = (struct near){INFINITY, UINT32_MAX};
         for (size_t j = 0; j + 1 < to; j++)
             for (size_t i = j < from ? from : j + 1; i < to; i++)
                 c->near[i] = nearer(c->near[i], (struct near){cluster_distance2(c, i, j, c->near[i].d2), (uint32_t)j});
@@ -468,7 +466,7 @@ int cure(const double *points, size_t n, size_t dim, const struct cure_options *
     *times = (struct cure_times){0};
     c.entry = malloc(n * sizeof *c.entry);
     c.valid = malloc(n * sizeof *c.valid);
-    c.near = malloc(n * sizeof *c.near);
+    c.near = calloc(n, sizeof *c.near);
     c.block_near = malloc(blocks * sizeof *c.block_near);
     c.block_changed = malloc(blocks * sizeof *c.block_changed);
     c.stale = calloc(n, sizeof *c.stale);
@@ -480,6 +478,7 @@ int cure(const double *points, size_t n, size_t dim, const struct cure_options *
             double *point = (double *)points + i * dim;
             c.entry[i] = (struct entry){.centre = point, .scattered = point, .points = point, .num = 1, .size = 1};
             c.valid[i] = true;
+            c.near[i] = (struct near){INFINITY, UINT32_MAX};
             c.merged_into[i] = (uint32_t)i;
         }
         memset(c.block_changed, true, blocks);
