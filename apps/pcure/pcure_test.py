@@ -147,6 +147,8 @@ class Pcure(unittest.TestCase):
             ("1,2\n3,4,5\n", ":2: more than the 2 numbers"),
             ("1,nan\n", ":1: field 2 is not finite"),
             ("1e999,1\n", ":1: field 1 is not finite"),
+            ("1,-2e160\n", ":1: field 2 is beyond 1e150"),
+            (npy([[1.0, 2e160]]), ": row 1, column 2 is beyond 1e150"),
             ("", ": no points in it"),
             ("# nothing\n\n", ": no points in it"),
             (b"1,2\n3\0,4\n", ":2: a byte of value 0"),
@@ -168,6 +170,12 @@ class Pcure(unittest.TestCase):
         self.refused([self.folder / "none.csv"], "none.csv: No such file or directory")
         self.refused([self.folder], "a folder; expected a CSV or .npy file")
         self.refused(["--k", 231, self.csv], "--k 231, but there are only 230 points")
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_large_and_small_numbers(self):
+        for scale in 1e148, 1e-160, 0.0:
+            path = self.write("scaled.csv", self.text([[scale * i, -scale * i * i] for i in range(-4, 4)]))
+            self.assertEqual(self.labels("--k", 3, path), self.plain(3, 10, 0.3, path))
 
     @unittest.skipIf(A.quick, "--quick")
     def test_bad_options(self):

@@ -28,6 +28,14 @@ static bool wrong(const char *path, const char *format, ...)
 
 static bool no_memory(const char *path, size_t values) { return wrong(path, ": no memory for %zu numbers", values); }
 
+/* What is wrong with a number, NULL: nothing. Squares of distances must not overflow. */
+static const char *wrong_with(double value)
+{
+    if (!isfinite(value))
+        return "is not finite; every number must be";
+    return fabs(value) > 1e150 ? "is beyond 1e150; distances could not be squared" : NULL;
+}
+
 /* CSV */
 
 /* One number of a line; *text moves behind it and its comma. */
@@ -44,8 +52,8 @@ static bool csv_number(const char *path, size_t line, size_t field, char **text,
         return wrong(path, ":%zu: field %zu, '%.*s', is not a number", line, field, (int)(length > 40 ? 40 : length),
                      begin);
     }
-    if (!isfinite(*value))
-        return wrong(path, ":%zu: field %zu is not finite; every number must be", line, field);
+    if (wrong_with(*value))
+        return wrong(path, ":%zu: field %zu %s", line, field, wrong_with(*value));
     *text = end + rest;
     return true;
 }
@@ -239,8 +247,8 @@ static bool read_npy(const char *path, FILE *in, struct points *p)
             size_t row = npy.fortran ? done % p->num : done / p->dim;
             size_t column = npy.fortran ? done / p->num : done % p->dim;
             double value = npy_number(piece + i * npy.width, &npy);
-            if (!isfinite(value))
-                return wrong(path, ": row %zu, column %zu is not finite; every number must be", row + 1, column + 1);
+            if (wrong_with(value))
+                return wrong(path, ": row %zu, column %zu %s", row + 1, column + 1, wrong_with(value));
             p->x[row * p->dim + column] = value;
         }
     }
