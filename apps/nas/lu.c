@@ -258,6 +258,29 @@ static void upper_point(const struct lu *lu, int k, int j, int i)
         lu->rest[here][m] -= sum[m];
 }
 
+static void lower_row(const struct lu *lu, int k, int j)
+{
+    for (int i = 1; i <= lu->n - 2; i++)
+        lower_point(lu, k, j, i);
+}
+
+static void upper_row(const struct lu *lu, int k, int j)
+{
+    for (int i = lu->n - 2; i >= 1; i--)
+        upper_point(lu, k, j, i);
+}
+
+/* One thread alone has nothing to wait for; libomp's answer to GCC's doacross loops even fails in a team of one. */
+static void sweep_alone(const struct lu *lu)
+{
+    for (int k = 1; k <= lu->n - 2; k++)
+        for (int j = 1; j <= lu->n - 2; j++)
+            lower_row(lu, k, j);
+    for (int k = lu->n - 2; k >= 1; k--)
+        for (int j = lu->n - 2; j >= 1; j--)
+            upper_row(lu, k, j);
+}
+
 /* The sweeps, by the whole team; a barrier at the end of each. */
 static void sweep_pipelined(const struct lu *lu)
 {
@@ -267,8 +290,7 @@ static void sweep_pipelined(const struct lu *lu)
     for (int k = 1; k <= inner; k++) {
         for (int j = 1; j <= inner; j++) {
 #pragma omp ordered depend(sink : k - 1, j)
-            for (int i = 1; i <= inner; i++)
-                lower_point(lu, k, j, i);
+            lower_row(lu, k, j);
 #pragma omp ordered depend(source)
         }
     }
@@ -276,8 +298,7 @@ static void sweep_pipelined(const struct lu *lu)
     for (int k = 0; k < inner; k++) { /* from the end: planes inner - k, rows inner - j */
         for (int j = 0; j < inner; j++) {
 #pragma omp ordered depend(sink : k - 1, j)
-            for (int i = inner; i >= 1; i--)
-                upper_point(lu, inner - k, inner - j, i);
+            upper_row(lu, inner - k, inner - j);
 #pragma omp ordered depend(source)
         }
     }
@@ -376,10 +397,12 @@ static void step(const struct lu *lu)
         for (size_t i = at(lu, k, 0, 0); i < at(lu, k + 1, 0, 0); i++)
             for (int m = 0; m < 5; m++)
                 lu->rest[i][m] *= lu->dt; /* the boundary's are 0, and stay it */
-    if (lu->variant == LU_PIPELINED)
+    if (lu->variant == LU_HYPERPLANE)
+        sweep_hyperplanes(lu);
+    else if (omp_get_num_threads() > 1)
         sweep_pipelined(lu);
     else
-        sweep_hyperplanes(lu);
+        sweep_alone(lu);
 #pragma omp for schedule(static)
     for (int k = 1; k < n - 1; k++)
         for (size_t i = at(lu, k, 0, 0); i < at(lu, k + 1, 0, 0); i++)
