@@ -1,8 +1,8 @@
 /* TAMPI's interface, as libpsthreads-mpi offers it (psrun puts that into MPI programs): waiting for MPI belongs to a task, not to its thread.
  *
  * After MPI_Init_thread with MPI_TASK_MULTIPLE, and provided equal to it, calls of MPI that block let other threads run, and the calls below
- * bind requests to the calling task. Without the library a program that includes this header does not link; with it and no psrun
- * the calls below wait in MPI. */
+ * bind requests to the calling task. A program that calls them is linked to libpsthreads-mpi-openmpi or libpsthreads-mpi-mpich; without psrun, or
+ * below that level, they wait in MPI. */
 #ifndef TAMPI_H
 #define TAMPI_H
 

@@ -61,11 +61,80 @@ static inline bool ours(void)
         return mpi_finish(&request, status); \
     } while (0)
 
+/* MPICH calls MPI_COMM_WORLD's error handler for what goes wrong with a request, whatever the communicator's is. From the first handler that the program sets
+ * on, a message is therefore matched first and looked at, and the communicator's handler is called here where it is too long. */
+#ifndef OPEN_MPI
+static _Atomic bool handlers_set;
+
+PS_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
+{
+    mpi_aware();
+    ps_store_relaxed(&handlers_set, true);
+    return mpi_own.MPI_Comm_set_errhandler(comm, handler);
+}
+
+/* A message of `bytes` is received, and thrown away. */
+static int too_long(MPI_Message *message, int bytes, MPI_Comm comm)
+{
+    MPI_Request request;
+    void *room = malloc((size_t)bytes);
+    if (room && mpi_own.MPI_Imrecv(room, bytes, MPI_BYTE, message, &request) == MPI_SUCCESS)
+        mpi_finish(&request, MPI_STATUS_IGNORE);
+    free(room);
+    mpi_own.MPI_Comm_call_errhandler(comm, MPI_ERR_TRUNCATE);
+    return MPI_ERR_TRUNCATE;
+}
+
+static int receive_matched(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                           MPI_Status *status)
+{
+    MPI_Message message;
+    MPI_Status seen = {0};
+    MPI_Request request;
+    int size = 0, bytes = 0, error = MPI_Mprobe(source, tag, comm, &message, &seen);
+    if (error)
+        return error;
+    mpi_own.MPI_Type_size(type, &size);
+    mpi_own.MPI_Get_count(&seen, MPI_BYTE, &bytes);
+    if ((int64_t)size * count >= bytes) {
+        error = mpi_own.MPI_Imrecv(buf, count, type, &message, &request);
+        return error ? error : mpi_finish(&request, status);
+    }
+    if (status != MPI_STATUS_IGNORE) {
+        seen.MPI_ERROR = status->MPI_ERROR;
+        *status = seen;
+    }
+    return too_long(&message, bytes, comm);
+}
+#endif
+
+/* Whether a message from `source` cannot be received by a request alone. */
+static inline bool matches_first(int source)
+{
+#ifdef OPEN_MPI
+    (void)source;
+    return false;
+#else
+    return PS_UNLIKELY(ps_load_relaxed(&handlers_set)) ||
+           source == MPI_PROC_NULL; /* whose requests' status is not as it should be */
+#endif
+}
+
+static int receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+#ifndef OPEN_MPI
+    if (PS_UNLIKELY(source == MPI_PROC_NULL))
+        return mpi_own.MPI_Recv(buf, count, type, source, tag, comm, status);
+    if (matches_first(source))
+        return receive_matched(buf, count, type, source, tag, comm, status);
+#endif
+    FINISH(mpi_own.MPI_Irecv(buf, count, type, source, tag, comm, &request), status);
+}
+
 PS_EXPORT int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    if (!ours())
-        return mpi_own.MPI_Recv(buf, count, type, source, tag, comm, status);
-    FINISH(mpi_own.MPI_Irecv(buf, count, type, source, tag, comm, &request), status);
+    return ours() ? receive(buf, count, type, source, tag, comm, status)
+                  : mpi_own.MPI_Recv(buf, count, type, source, tag, comm, status);
 }
 
 PS_EXPORT int MPI_Send(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
@@ -104,19 +173,31 @@ static int finish_both(MPI_Request *receive, MPI_Request *send, MPI_Status *stat
     return received ? received : sent;
 }
 
+static int receive_and_finish(MPI_Request *send, void *buf, int count, MPI_Datatype type, int source, int tag,
+                              MPI_Comm comm, MPI_Status *status)
+{
+    int received = receive(buf, count, type, source, tag, comm, status);
+    int sent = mpi_finish(send, MPI_STATUS_IGNORE);
+    return received ? received : sent;
+}
+
 PS_EXPORT int MPI_Sendrecv(const void *out, int outcount, MPI_Datatype outtype, int dest, int outtag, void *in,
                            int incount, MPI_Datatype intype, int source, int intag, MPI_Comm comm, MPI_Status *status)
 {
     if (!ours())
         return mpi_own.MPI_Sendrecv(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm,
                                     status);
-    MPI_Request receive, send;
-    int error = mpi_own.MPI_Irecv(in, incount, intype, source, intag, comm, &receive);
+    MPI_Request to_come, send;
+    if (matches_first(source)) {
+        int not_sent = mpi_own.MPI_Isend(out, outcount, outtype, dest, outtag, comm, &send);
+        return not_sent ? not_sent : receive_and_finish(&send, in, incount, intype, source, intag, comm, status);
+    }
+    int error = mpi_own.MPI_Irecv(in, incount, intype, source, intag, comm, &to_come);
     if (error)
         return error;
     int not_sent = mpi_own.MPI_Isend(out, outcount, outtype, dest, outtag, comm, &send);
     return not_sent ? not_sent
-                    : finish_both(&receive, &send, status); /* as MPI's own: then nobody waits for the receive */
+                    : finish_both(&to_come, &send, status); /* as MPI's own: then nobody waits for the receive */
 }
 
 PS_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int outtag, int source, int intag,
@@ -130,17 +211,10 @@ PS_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int 
         free(copy);
         return mpi_own.MPI_Sendrecv_replace(buf, count, type, dest, outtag, source, intag, comm, status);
     }
-    MPI_Request receive, send;
+    MPI_Request send;
     int error = mpi_own.MPI_Isend(copy, used, mpi_packed(), dest, outtag, comm, &send);
-    if (!error) {
-        int not_received = mpi_own.MPI_Irecv(buf, count, type, source, intag, comm, &receive);
-        if (not_received) {
-            mpi_finish(&send, MPI_STATUS_IGNORE);
-            error = not_received;
-        } else {
-            error = finish_both(&receive, &send, status);
-        }
-    }
+    if (!error)
+        error = receive_and_finish(&send, buf, count, type, source, intag, comm, status);
     free(copy);
     return error;
 }
@@ -211,23 +285,57 @@ PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 
 /* --- requests ------------------------------------------------------------------------------------------------------------------- */
 
+/* MPICH's requests for files go on in MPI_Test and MPI_Wait alone; asked whether they are complete they never are. So from the first file that is opened on a
+ * thread that waits for requests of the program's tests them itself, between others' turns. */
+#ifdef OPEN_MPI
+static inline bool by_turns(void) { return false; }
+#else
+static _Atomic bool files_open;
+static inline bool by_turns(void) { return PS_UNLIKELY(ps_load_relaxed(&files_open)); }
+
+PS_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
+{
+    mpi_aware();
+    ps_store_relaxed(&files_open, true);
+    return mpi_own.MPI_File_open(comm, name, mode, info, file);
+}
+#endif
+
 PS_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    return ours() ? mpi_finish(request, status) : mpi_own.MPI_Wait(request, status);
+    int flag = 0, error = MPI_SUCCESS;
+    if (!ours())
+        return mpi_own.MPI_Wait(request, status);
+    if (!by_turns())
+        return mpi_finish(request, status);
+    while (!flag && !error)
+        error = MPI_Test(request, &flag, status);
+    return error;
 }
 
 PS_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    if (ours() && count > 0)
+    int flag = 0, error = MPI_SUCCESS;
+    if (!ours() || count <= 0)
+        return mpi_own.MPI_Waitall(count, requests, statuses);
+    if (!by_turns()) {
         mpi_await_all(count, requests);
-    return mpi_own.MPI_Waitall(count, requests, statuses);
+        return mpi_own.MPI_Waitall(count, requests, statuses);
+    }
+    while (!flag && !error)
+        error = MPI_Testall(count, requests, &flag, statuses);
+    return error;
 }
 
 PS_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
-    int flag = 0, error;
+    int flag = 0, error = MPI_SUCCESS;
     if (!ours() || count <= 0)
         return mpi_own.MPI_Waitany(count, requests, index, status);
+    while (by_turns() && !flag && !error)
+        error = MPI_Testany(count, requests, index, &flag, status);
+    if (error || flag)
+        return error;
     error = mpi_own.MPI_Testany(count, requests, index, &flag, status);
     if (error || flag)
         return error;
@@ -244,9 +352,14 @@ PS_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Sta
 
 PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
 {
-    int error;
+    int error = MPI_SUCCESS;
     if (!ours() || count <= 0)
         return mpi_own.MPI_Waitsome(count, requests, outcount, indices, statuses);
+    *outcount = 0;
+    while (by_turns() && !*outcount && !error)
+        error = MPI_Testsome(count, requests, outcount, indices, statuses);
+    if (error || *outcount)
+        return error;
     error = mpi_own.MPI_Testsome(count, requests, outcount, indices, statuses);
     if (error || *outcount) /* MPI_UNDEFINED: none is active */
         return error;

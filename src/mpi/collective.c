@@ -91,7 +91,8 @@ COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, false,
 
 /* --- files ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Those that are not collective. Collective ones (MPI_File_read_all ...) go to MPI as they are. */
+/* Those that are not collective. Collective ones (MPI_File_read_all ...) go to MPI as they are, and with MPICH all do: see by_turns in calls.c. */
+#ifdef OPEN_MPI
 #define FILE_ACCESS(name, nonblocking, parameters, ...)                    \
     PS_EXPORT int MPI_File_##name parameters                               \
     {                                                                      \
@@ -115,3 +116,4 @@ FILE_ACCESS(read_shared, iread_shared, (MPI_File file, void *buf, int n, MPI_Dat
             buf, n, type)
 FILE_ACCESS(write_shared, iwrite_shared, (MPI_File file, const void *buf, int n, MPI_Datatype type, MPI_Status *status),
             file, buf, n, type)
+#endif

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(x)                                                                                \
-    do {                                                                                        \
-        if (!(x)) {                                                                             \
+#define CHECK(x)                                                                                 \
+    do {                                                                                         \
+        if (!(x)) {                                                                              \
             fprintf(stderr, "%s:%d: rank %d: not so: %s\n", __FILE__, __LINE__, check_rank, #x); \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                       \
-        }                                                                                       \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                        \
+        }                                                                                        \
     } while (0)
 
 static int check_rank, check_size;
