@@ -124,7 +124,9 @@ void mpi_mode_over(void) { ps_store_release(&mpi_mode_word, MPI_STRAIGHT); }
 /* Open MPI's constants are addresses of its variables. */
 static void *constant(const char *name)
 {
-    void *at = mpi_find(name);
+    void *at = dlsym(RTLD_DEFAULT, name); /* a program may have a copy of it, which then is the one */
+    if (!at)
+        at = mpi_find(name);
     if (!at)
         missing(name);
     return at;

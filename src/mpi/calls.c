@@ -289,17 +289,23 @@ PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
  * thread that waits for requests of the program's tests them itself, between others' turns. */
 #ifdef OPEN_MPI
 static inline bool by_turns(void) { return false; }
+static void note_file(void) {}
 #else
 static _Atomic bool files_open;
 static inline bool by_turns(void) { return PS_UNLIKELY(ps_load_relaxed(&files_open)); }
 
+static void note_file(void) { ps_store_relaxed(&files_open, true); }
+#endif
+
 PS_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
 {
-    mpi_aware();
-    ps_store_relaxed(&files_open, true);
+    void *thread;
+    const struct ps_layer *layer = mpi_aware() ? mpi_threads(&thread) : NULL;
+    if (layer)
+        layer->apart(); /* it is collective, and has no nonblocking form */
+    note_file();
     return mpi_own.MPI_File_open(comm, name, mode, info, file);
 }
-#endif
 
 PS_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {

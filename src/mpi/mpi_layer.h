@@ -4,6 +4,7 @@
  *   engine.c    whether the caller is a thread that can wait, waiting, polling
  *   calls.c     the calls that block, for C
  *   collective.c, file.c   the same, collective ones and files
+ *   apart.c     those that have no nonblocking form
  *   fortran.c   Open MPI's Fortran calls (MPICH's call the C ones)
  *   tasks.c     TAMPI's interface
  *

@@ -1,6 +1,7 @@
 /* See layer.h. */
 #include "layer.h"
 
+#include "promote.h"
 #include "vp.h"
 
 _Atomic(bool (*)(void)) ps_layer_poll;
@@ -25,4 +26,5 @@ bool ps_layer_polls(void)
     return poll && poll();
 }
 
-const struct ps_layer ps_layer PS_EXPORT = {sizeof(struct ps_layer), self, wait, ready, ps_yield, has_others, poll_by};
+const struct ps_layer ps_layer PS_EXPORT = {
+    sizeof(struct ps_layer), self, wait, ready, ps_yield, has_others, poll_by, ps_promote};

@@ -25,6 +25,8 @@ struct ps_layer {
     bool (*yield)(void);      /* lets another ready thread of the caller's vp run; false: there is none */
     bool (*has_others)(void); /* whether the caller's vp has other ready threads */
     void (*poll_by)(bool (*poll)(void));
+    bool (*apart)(
+        void); /* the calling thread goes on on a kernel thread of its own, and holds no vp, whatever it does (promote.h) */
 };
 extern const struct ps_layer ps_layer;
 
