@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """launch.py [OPTIONS] MPIRUN PSRUN PROGRAM [ARGUMENT...] - runs a program of the tests as an MPI job under psrun, and looks how it ends.
 
-Without options the job must end with status 0 and print "all is well"."""
+Without options the job must end with status 0 and print what --done says."""
 
 import argparse
 import os
@@ -19,6 +19,7 @@ def main():
     parser.add_argument("--plain", action="store_true", help="without psrun")
     parser.add_argument("--fails", action="store_true", help="the job must end with another status than 0")
     parser.add_argument("--says", action="append", default=[], metavar="TEXT", help="what stands in its output, once or more")
+    parser.add_argument("--done", default="all is well", metavar="TEXT", help="what stands there in any case: %(default)s")
     parser.add_argument("--times", type=int, help="how often the first of them does")
     parser.add_argument("mpirun")
     parser.add_argument("psrun")
@@ -40,7 +41,7 @@ def main():
                               errors="replace", stdin=subprocess.DEVNULL, check=False)
     print(done.stdout, end="")
     print(f"{' '.join(job)}: status {done.returncode}")
-    says = args.says + ([] if args.fails else ["all is well"])
+    says = args.says + ([] if args.fails else [args.done])
     wrong = [f"does not say: {text}" for text in says if text not in done.stdout]
     if args.times is not None and done.stdout.count(says[0]) != args.times:
         wrong.append(f"says {done.stdout.count(says[0])} times, not {args.times}: {says[0]}")
