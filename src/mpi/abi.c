@@ -112,8 +112,10 @@ enum mpi_mode mpi_mode_now(void)
     mode = level == MPI_THREAD_MULTIPLE && !is_set("PSTHREADS_MPI", "off") ? MPI_AWARE : MPI_STRAIGHT;
     if (!ps_cas_acq_rel(&mpi_mode_word, &unknown, mode))
         return (enum mpi_mode)unknown;
-    if (mode == MPI_AWARE)
+    if (mode == MPI_AWARE) {
         mpi_tasks_in_order();
+        mpi_start_watcher();
+    }
     tell((enum mpi_mode)mode, level);
     return (enum mpi_mode)mode;
 }

@@ -167,8 +167,6 @@ void mpi_stop_polling(void)
 
 /* --- the watcher ------------------------------------------------------------------------------------------------------------- */
 
-enum { NONE, RUNS, REFUSED };
-static uint32_t watcher; /* guarded by watcher_lock */
 static bool watcher_sleeps;
 static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t watcher_wanted = PTHREAD_COND_INITIALIZER;
@@ -225,25 +223,20 @@ static void after_fork_in_child(void)
     list_end = &list;
     ps_store_relaxed(&polling, 0);
     ps_store_relaxed(&waiting, 0);
-    watcher = NONE;
     watcher_sleeps = false;
     pthread_mutex_init(&watcher_lock, NULL);
     pthread_cond_init(&watcher_wanted, NULL);
     pthread_mutex_init(&layers_lock, NULL);
 }
 
-/* watcher_lock is held. */
-static void start_watcher_locked(void)
+/* Not by a thread that is published: the calls below are answered by the runtime, which moves who makes them to a kernel thread of its own. */
+void mpi_start_watcher(void)
 {
-    static bool registered;
     pthread_attr_t attr;
     pthread_t thread;
     sigset_t all, before;
-    if (!registered) {
-        registered = true;
-        atexit(stop_at_exit);
-        pthread_atfork(NULL, NULL, after_fork_in_child);
-    }
+    atexit(stop_at_exit);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's threads' */
     pthread_attr_init(&attr);
@@ -252,7 +245,6 @@ static void start_watcher_locked(void)
     int error = pthread_create(&thread, &attr, watch, NULL);
     pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    watcher = error ? REFUSED : RUNS;
     if (error)
         fprintf(stderr,
                 "psthreads: no kernel thread that looks for messages (%s): they are seen when a processor is idle\n",
@@ -262,8 +254,6 @@ static void start_watcher_locked(void)
 void mpi_wake_watcher(void)
 {
     pthread_mutex_lock(&watcher_lock);
-    if (watcher == NONE)
-        start_watcher_locked();
     if (watcher_sleeps)
         pthread_cond_signal(&watcher_wanted);
     pthread_mutex_unlock(&watcher_lock);

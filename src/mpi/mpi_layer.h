@@ -89,6 +89,8 @@ bool mpi_can_wait(struct mpi_wait *wait);
 void mpi_await(struct mpi_wait *wait);
 /* wait->done is called when look says so. */
 void mpi_watch(struct mpi_wait *wait);
+/* The kernel thread that polls where no processor is idle; once, when the mode is MPI_AWARE. */
+void mpi_start_watcher(void);
 /* Threads and tasks that wait. */
 unsigned mpi_waiting(void);
 /* Nobody polls from now on. */
