@@ -68,12 +68,12 @@ int main(int argc, char **argv)
     double result[4];
 #pragma omp parallel num_threads(1)
     {
-        latency(8, 1000, 1);
+        latency(8, 100, 1);
         result[0] = there_already(20000);
-        result[1] = latency(8, 5000, 1);
+        result[1] = latency(8, 500, 1);
         result[2] = bandwidth(1 << 20, 100);
     }
-    result[3] = threads(4, 1000);
+    result[3] = threads(4, 100);
     if (rank == 0)
         printf("there %.1f ns\nlatency %.1f ns\nbandwidth %.1f MB/s\nthreads %.1f ns\n", result[0], result[1],
                result[2], result[3]);

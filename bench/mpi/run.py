@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-LIMIT_S = 60
+LIMIT_S = 20
 
 
 def main():
@@ -40,28 +40,35 @@ def main():
             return None, float("inf")
         return done.stdout if done.returncode == 0 else None, time.monotonic() - began
 
-    def table(title, pattern, mpi, *what, **more):
-        """Medians of what the pattern finds, or of the whole run's seconds (pattern None)."""
-        results = {runner: [] for runner in runners}
+    def table(rows, mpi, *what, **more):
+        """rows: title -> pattern. Medians of what each pattern finds, or of the whole run's seconds (pattern None)."""
+        results = {title: {runner: [] for runner in runners} for title in rows}
         for _ in range(args.rounds):
             for runner in runners:
                 text, seconds = once(mpi, runner, *what, **more)
-                match = re.search(pattern, text) if text and pattern else None
-                results[runner].append(float(match.group(1)) if match else seconds if text and not pattern else float("nan"))
-        row = "  ".join(f"{runner}: {statistics.median(values):10.3f}" for runner, values in results.items())
-        print(f"{mpi:8} {title:44} {row}", flush=True)
+                for title, pattern in rows.items():
+                    match = re.search(pattern, text) if text and pattern else None
+                    number = float(match.group(1)) if match else seconds if text and not pattern else None
+                    results[title][runner].append(number)
+        for title, found_numbers in results.items():
+            row = f"{mpi:8} {title:40}"
+            for runner, numbers in found_numbers.items():
+                ended = [number for number in numbers if number is not None]
+                row += f"  {runner}: " + (f"{statistics.median(ended):10.3f}" if ended else "   no end  ")
+                row += f" ({len(ended)} of {len(numbers)})" if len(ended) < len(numbers) else ""
+            print(row, flush=True)
 
     for mpi in found:
-        for name, unit in (("there", "ns, message there already"), ("latency", "ns, 8 bytes"), ("bandwidth", "MB/s, 1 MiB"),
-                           ("threads", "ns a message, 4 threads")):
-            table(unit, rf"{name} ([\d.]+)", mpi, 2, 1, f"{bin_}/mpi_messages.{mpi}")
+        table({"ns, message there already": r"there ([\d.]+)", "ns, 8 bytes": r"latency ([\d.]+)",
+               "MB/s, 1 MiB": r"bandwidth ([\d.]+)", "ns a message, 4 threads": r"threads ([\d.]+)"},
+              mpi, 2, 1, f"{bin_}/mpi_messages.{mpi}")
         for ranks in (2, 4):
             for threads in (2, 8):
-                table(f"heat_mpi, ms a step, {ranks} ranks x {threads}", r"([\d.]+) ms a step", mpi, ranks, threads,
+                table({f"heat_mpi, ms a step, {ranks} ranks x {threads}": r"([\d.]+) ms a step"}, mpi, ranks, threads,
                       f"{bin_}/heat_mpi.{mpi}", "--steps=30")
-        table("cg_mpi, ms an iteration, 2 ranks x 2", r"([\d.]+) ms each", mpi, 2, 2, f"{bin_}/cg_mpi.{mpi}")
+        table({"cg_mpi, ms an iteration, 2 ranks x 2": r"([\d.]+) ms each"}, mpi, 2, 2, f"{bin_}/cg_mpi.{mpi}")
         for program in ("deadlock", "task_pairs"):
-            table(f"{program}, s in all", None, mpi, 2, 2, f"{args.build}/tests/mpi/{program}.{mpi}", PSTHREADS_NUM_VPS="1")
+            table({f"{program}, s in all": None}, mpi, 2, 2, f"{args.build}/tests/mpi/{program}.{mpi}", PSTHREADS_NUM_VPS="1")
     return 0
 
 

@@ -30,6 +30,7 @@
 #include <time.h>
 
 #define SPIN_LOOKS 32
+#define STOP_TRIES 4000
 #define LEAST_NS INT64_C(50000)
 #define MOST_NS INT64_C(1000000)
 #define WATCHER_STACK_BYTES ((size_t)1 << 20) /* MPI's own code runs on it */
@@ -161,7 +162,8 @@ void mpi_stop_polling(void)
     static _Atomic uint32_t stopped;
     if (ps_xchg_acq_rel(&stopped, 1))
         return;
-    while (ps_xchg_acq_rel(&polling, 1))
+    for (int i = 0; i < STOP_TRIES && ps_xchg_acq_rel(&polling, 1);
+         i++) /* MPI may end the process in the middle of a look */
         nanosleep(&(struct timespec){.tv_nsec = LEAST_NS}, NULL);
 }
 
