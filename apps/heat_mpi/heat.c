@@ -1,13 +1,16 @@
 /* heat_mpi: heat flow on a plate, by finite differences on blocks; MPI between ranks, tasks with dependences inside.
  *
- * The plate is dealt to the ranks in strips of rows; a rank's strip is cut into blocks. A step computes each block in a task from the last step's values (Jacobi) when
- * the blocks around it have been computed. The first and the last row of a strip are sent to the neighbouring ranks and received from them in tasks as well (--comm
- * tasks): so blocks inside a strip are computed while messages travel. Or before each step, all at once, by the thread that makes the tasks (--comm master).
- * Receives are made one after the other: a task that waits in MPI keeps its OpenMP thread, and were each thread to wait in a receive, nobody would compute
- * what the other rank waits for. So two threads are enough, and one is not. Needs MPI_THREAD_MULTIPLE.
+ * The plate is dealt to the ranks in strips of rows; a rank's strip is cut into blocks. A step computes each block in
+ * a task from the last step's values (Jacobi) when the blocks around it have been computed. The first and the last
+ * row of a strip are sent to the neighbouring ranks and received from them in tasks as well (--comm tasks): so blocks
+ * inside a strip are computed while messages travel. Or before each step, all at once, by the thread that makes the
+ * tasks (--comm master). Receives are made one after the other: a task that waits in MPI keeps its OpenMP thread, and
+ * were each thread to wait in a receive, nobody would compute what the other rank waits for. So two threads are
+ * enough, and one is not. Needs MPI_THREAD_MULTIPLE.
  *
- * Checked: the same plate computed by one rank in plain loops (--check; each point is computed by the same operations, so the result is equal bit by bit), and
- * the sum over all points, which is printed. Output: one line "heat_mpi: ... ms a step ... Mpoints/s". */
+ * Checked: the same plate computed by one rank in plain loops (--check; each point is computed by the same
+ * operations, so the result is equal bit by bit), and the sum over all points, which is printed. Output: one line
+ * "heat_mpi: ... ms a step ... Mpoints/s". */
 #include <getopt.h>
 #include <math.h>
 #include <mpi.h>
@@ -71,7 +74,8 @@ static void relax(double *to, double *from, long r0, long r1, long c0, long c1)
 
 static long least(long a, long b) { return a < b ? a : b; }
 
-/* Messages of block column j in step s; tags are used again after some steps, since messages between a pair keep their order. */
+/* Messages of block column j in step s; tags are used again after some steps, since messages between a pair keep
+ * their order. */
 static int tag(int s, long j, bool downwards) { return (int)(((s % 2) * 2 + downwards) * 4096 + j); }
 
 static void send_row(double *grid, long r, long c0, long c1, int to, int t)
@@ -83,7 +87,8 @@ static void receive_row(double *grid, long r, long c0, long c1, int from, int t)
     MPI_Recv(row(grid, r) + 1 + c0, (int)(c1 - c0), MPI_DOUBLE, from, t, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* All of it: grid[s % 2] is the plate before step s. Dependences are on a byte for each block of each grid, with one line of them above and below for the neighbours' rows. */
+/* All of it: grid[s % 2] is the plate before step s. Dependences are on a byte for each block of each grid, with one
+ * line of them above and below for the neighbours' rows. */
 static void run(double *grid[2], long n)
 {
     long high = (n + block - 1) / block, wide = (columns + block - 1) / block;

@@ -1,5 +1,6 @@
-/* What messages cost between two ranks: latency (there and back, half), with the message there already, bandwidth, by several threads at once, and how much computing
- * hides behind a transfer. The calls are made in a parallel region of one thread, or of several (threads). One line for each: name, number, unit. */
+/* What messages cost between two ranks: latency (there and back, half), with the message there already, bandwidth, by
+ * several threads at once, and how much computing hides behind a transfer. The calls are made in a parallel region of
+ * one thread, or of several (threads). One line for each: name, number, unit. */
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>

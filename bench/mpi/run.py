@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""run.py [--build DIR] [--rounds N] - MPI programs under libgomp, under psrun, and under psrun without the task-aware layer.
+"""run.py [--build DIR] [--rounds N] - MPI programs under libgomp, psrun, and psrun without the task-aware layer.
 
-Runs each program with each MPI that was found, in turns, and prints medians: what messages cost (messages.c), the stencil with tasks (apps/heat_mpi) and
-conjugate gradients (apps/cg_mpi) on 2 and 4 ranks with 2 and 8 threads, and the two programs that wait for one another (tests/mpi)."""
+Runs each program with each MPI that was found, in turns, and prints medians: what messages cost (messages.c), the
+stencil with tasks (apps/heat_mpi) on 2 and 4 ranks with 2 and 8 threads, conjugate gradients (apps/cg_mpi), and the
+two programs whose threads and tasks wait for one another (tests/mpi)."""
 
 import argparse
 import os
@@ -34,8 +35,9 @@ def main():
         command = launchers[mpi] + ["-n", str(ranks)] + runners[runner] + [program, *words]
         began = time.monotonic()
         try:
-            done = subprocess.run(command, env=dict(environment, OMP_NUM_THREADS=str(threads), **more), stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, encoding="utf-8", timeout=LIMIT_S, check=False)
+            done = subprocess.run(command, env=dict(environment, OMP_NUM_THREADS=str(threads), **more),
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                                  encoding="utf-8", timeout=LIMIT_S, check=False)
         except subprocess.TimeoutExpired:
             return None, float("inf")
         return done.stdout if done.returncode == 0 else None, time.monotonic() - began
@@ -68,7 +70,8 @@ def main():
                       f"{bin_}/heat_mpi.{mpi}", "--steps=30")
         table({"cg_mpi, ms an iteration, 2 ranks x 2": r"([\d.]+) ms each"}, mpi, 2, 2, f"{bin_}/cg_mpi.{mpi}")
         for program in ("deadlock", "task_pairs"):
-            table({f"{program}, s in all": None}, mpi, 2, 2, f"{args.build}/tests/mpi/{program}.{mpi}", PSTHREADS_NUM_VPS="1")
+            table({f"{program}, s in all": None}, mpi, 2, 2, f"{args.build}/tests/mpi/{program}.{mpi}",
+                  PSTHREADS_NUM_VPS="1")
     return 0
 
 

@@ -1,6 +1,7 @@
 /* The calls between two processes that block, and those that wait and test, for C: see mpi_layer.h.
  *
- * Each is MPI's own call where the mode is not MPI_AWARE or the caller is no thread of ours, and else the nonblocking form and a wait. */
+ * Each is MPI's own call where the mode is not MPI_AWARE or the caller is no thread of ours, and else the nonblocking
+ * form and a wait. */
 #include "mpi_layer.h"
 
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 
 #include "TAMPI.h"
 
-/* --- beginning and end -------------------------------------------------------------------------------------------------------- */
+/* --- beginning and end
+ * -------------------------------------------------------------------------------------------------------- */
 
 PS_EXPORT int MPI_Init(int *argc, char ***argv)
 {
@@ -42,7 +44,8 @@ PS_EXPORT int MPI_Finalize(void)
     return mpi_own.MPI_Finalize();
 }
 
-/* --- one message -------------------------------------------------------------------------------------------------------------- */
+/* --- one message
+ * -------------------------------------------------------------------------------------------------------------- */
 
 /* The caller is a thread that can wait. */
 static inline bool ours(void)
@@ -61,8 +64,9 @@ static inline bool ours(void)
         return mpi_finish(&request, status); \
     } while (0)
 
-/* MPICH calls MPI_COMM_WORLD's error handler for what goes wrong with a request, whatever the communicator's is. From the first handler that the program sets
- * on, a message is therefore matched first and looked at, and the communicator's handler is called here where it is too long. */
+/* MPICH calls MPI_COMM_WORLD's error handler for what goes wrong with a request, whatever the communicator's is. From
+ * the first handler that the program sets on, a message is therefore matched first and looked at, and the
+ * communicator's handler is called here where it is too long. */
 #ifndef OPEN_MPI
 static _Atomic bool handlers_set;
 
@@ -219,7 +223,9 @@ PS_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int 
     return error;
 }
 
-/* --- probes --------------------------------------------------------------------------------------------------------------------- */
+/* --- probes
+ * ---------------------------------------------------------------------------------------------------------------------
+ * */
 
 static bool look_probe(struct mpi_wait *wait)
 {
@@ -283,10 +289,13 @@ PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
     return error;
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------------------------- */
+/* --- requests
+ * -------------------------------------------------------------------------------------------------------------------
+ * */
 
-/* MPICH's requests for files go on in MPI_Test and MPI_Wait alone; asked whether they are complete they never are. So from the first file that is opened on a
- * thread that waits for requests of the program's tests them itself, between others' turns. */
+/* MPICH's requests for files go on in MPI_Test and MPI_Wait alone; asked whether they are complete they never are. So
+ * from the first file that is opened on a thread that waits for requests of the program's tests them itself, between
+ * others' turns. */
 #ifdef OPEN_MPI
 static inline bool by_turns(void) { return false; }
 static void note_file(void) {}

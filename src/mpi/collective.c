@@ -1,8 +1,9 @@
 /* Collective calls and file access that block: the nonblocking form, then a wait. See mpi_layer.h.
  *
- * MPI does not match a blocking collective call with a nonblocking one. So which form is taken must not depend on who calls: in MPI_AWARE mode it is the
- * nonblocking one always, also where the caller is no thread of ours (who then waits in MPI_Wait). The same mode and the same environment are wanted in all
- * ranks of a job. A reduction by a function of the program's goes to MPI as it is, in all ranks alike: whoever polls would run that function. */
+ * MPI does not match a blocking collective call with a nonblocking one. So which form is taken must not depend on who
+ * calls: in MPI_AWARE mode it is the nonblocking one always, also where the caller is no thread of ours (who then
+ * waits in MPI_Wait). The same mode and the same environment are wanted in all ranks of a job. A reduction by a
+ * function of the program's goes to MPI as it is, in all ranks alike: whoever polls would run that function. */
 #include "mpi_layer.h"
 
 static int finish_anywhere(MPI_Request *request, MPI_Status *status)
@@ -89,9 +90,12 @@ COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, false,
             const MPI_Aint inat[], const MPI_Datatype intypes[], MPI_Comm comm),
            out, n, at, types, in, m, inat, intypes, comm)
 
-/* --- files ------------------------------------------------------------------------------------------------------------------------ */
+/* --- files
+ * ------------------------------------------------------------------------------------------------------------------------
+ * */
 
-/* Those that are not collective. Collective ones (MPI_File_read_all ...) go to MPI as they are, and with MPICH all do: see by_turns in calls.c. */
+/* Those that are not collective. Collective ones (MPI_File_read_all ...) go to MPI as they are, and with MPICH all
+ * do: see by_turns in calls.c. */
 #ifdef OPEN_MPI
 #define FILE_ACCESS(name, nonblocking, parameters, ...)                    \
     PS_EXPORT int MPI_File_##name parameters                               \

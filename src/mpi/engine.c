@@ -1,24 +1,28 @@
 /* Who waits, and who polls: see mpi_layer.h.
  *
- * Does: keeps the list of what is waited for; looks at each of them when somebody polls; readies who can go on. Does not: complete requests.
+ * Does: keeps the list of what is waited for; looks at each of them when somebody polls; readies who can go on. Does
+ * not: complete requests.
  *
- * Who polls. A vp that finds no work, while it searches (psthreads/layer.h): so nothing is taken from threads that have work to do, and a message that
- * comes while a vp is idle is seen at once. A kernel thread of this library's, the watcher, while no vp has looked for a while (all of them are busy, or
- * they sleep): it sleeps between looks a sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS at most. So a
- * long wait costs next to nothing, and a message is seen a sixteenth later than it could have been.
- * A thread that has nothing else ready behind it looks itself for SPIN_LOOKS turns before it waits.
+ * Who polls. A vp that finds no work, while it searches (psthreads/layer.h): so nothing is taken from threads that
+ * have work to do, and a message that comes while a vp is idle is seen at once. A kernel thread of this library's,
+ * the watcher, while no vp has looked for a while (all of them are busy, or they sleep): it sleeps between looks a
+ * sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS at most. So a long wait costs next
+ * to nothing, and a message is seen a sixteenth later than it could have been. A thread that has nothing else ready
+ * behind it looks itself for SPIN_LOOKS turns before it waits.
  *
- * States of a wait: with its thread -> in `coming` (published) -> in `list` (whoever polls has moved it there) -> out (its thread is ready and may be gone).
+ * States of a wait: with its thread -> in `coming` (published) -> in `list` (whoever polls has moved it there) -> out
+ * (its thread is ready and may be gone).
  *   coming    a stack; push by compare-and-swap (release), all taken by exchange (acquire)
  *   list      guarded by polling
  *   polling   1: somebody polls; taken by exchange (acquire), given by a store (release). Who finds it taken goes away
  *   waiting   how many there are in both; added to before the push, taken off before the thread is readied
  *   looks     how often somebody has polled; only a hint
- * No wait is forgotten: the watcher sleeps without end only while `waiting` is 0, which it looks at under watcher_lock; who adds the first one
- * takes that lock after it has pushed, and wakes it.
+ * No wait is forgotten: the watcher sleeps without end only while `waiting` is 0, which it looks at under
+ * watcher_lock; who adds the first one takes that lock after it has pushed, and wakes it.
  *
  * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
- * After fork: the child has no watcher and nobody waits in it. At exit and in MPI_Finalize polling is taken for good. */
+ * After fork: the child has no watcher and nobody waits in it. At exit and in MPI_Finalize polling is taken for
+ * good. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>
@@ -39,7 +43,8 @@ static _Atomic(struct mpi_wait *) coming;
 static struct mpi_wait *list, **list_end = &list;
 static _Atomic uint32_t polling, waiting, looks, found_some;
 
-/* --- the runtimes in this process ------------------------------------------------------------------------------------------ */
+/* --- the runtimes in this process
+ * ------------------------------------------------------------------------------------------ */
 
 #define LAYERS_MAX 2
 static const struct ps_layer *layers[LAYERS_MAX];
@@ -65,7 +70,8 @@ static void add_layer(const char *name)
     layer->poll_by(poll_all);
 }
 
-/* A runtime may be loaded at any time; it is looked for where the caller is no thread of those that are known, not too often. */
+/* A runtime may be loaded at any time; it is looked for where the caller is no thread of those that are known, not
+ * too often. */
 static void look_for_layers(void)
 {
     static const char *const names[] = {NULL, "libgomp.so.1", "libomp.so.5", "libiomp5.so", "libpsthreads.so.0"};
@@ -104,7 +110,8 @@ bool mpi_can_wait(struct mpi_wait *wait)
     return wait->layer != NULL;
 }
 
-/* --- polling ---------------------------------------------------------------------------------------------------------------- */
+/* --- polling
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 unsigned mpi_waiting(void) { return ps_load_acquire(&waiting); }
 
@@ -167,7 +174,8 @@ void mpi_stop_polling(void)
         nanosleep(&(struct timespec){.tv_nsec = LEAST_NS}, NULL);
 }
 
-/* --- the watcher ------------------------------------------------------------------------------------------------------------- */
+/* --- the watcher
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static bool watcher_sleeps;
 static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -231,7 +239,8 @@ static void after_fork_in_child(void)
     pthread_mutex_init(&layers_lock, NULL);
 }
 
-/* Not by a thread that is published: the calls below are answered by the runtime, which moves who makes them to a kernel thread of its own. */
+/* Not by a thread that is published: the calls below are answered by the runtime, which moves who makes them to a
+ * kernel thread of its own. */
 void mpi_start_watcher(void)
 {
     pthread_attr_t attr;
@@ -261,7 +270,8 @@ void mpi_wake_watcher(void)
     pthread_mutex_unlock(&watcher_lock);
 }
 
-/* --- waiting ----------------------------------------------------------------------------------------------------------------- */
+/* --- waiting
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 static void publish(struct mpi_wait *wait)
 {
@@ -293,7 +303,8 @@ void mpi_tested_in_vain(void)
         layer->yield();
 }
 
-/* --- what is waited for --------------------------------------------------------------------------------------------------------- */
+/* --- what is waited for
+ * --------------------------------------------------------------------------------------------------------- */
 
 static bool is_complete(MPI_Request request)
 {

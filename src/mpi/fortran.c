@@ -1,9 +1,10 @@
-/* Open MPI's Fortran calls that block: mpif.h and `use mpi` (mpi_recv_ and its spellings) and `use mpi_f08` (which calls ompi_recv_f). MPICH's Fortran calls
- * the C functions, and calls.c answers.
+/* Open MPI's Fortran calls that block: mpif.h and `use mpi` (mpi_recv_ and its spellings) and `use mpi_f08` (which
+ * calls ompi_recv_f). MPICH's Fortran calls the C functions, and calls.c answers.
  *
- * Each starts Open MPI's own Fortran form of the nonblocking call, waits, and completes the request by the Fortran form of test or wait. So addresses that
- * mean something (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE) are never looked at here; handles become C's only to be asked whether they are complete.
- * Not here: sendrecv_replace and probes' matched forms, which go to MPI as they are. */
+ * Each starts Open MPI's own Fortran form of the nonblocking call, waits, and completes the request by the Fortran
+ * form of test or wait. So addresses that mean something (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE) are never
+ * looked at here; handles become C's only to be asked whether they are complete. Not here: sendrecv_replace and
+ * probes' matched forms, which go to MPI as they are. */
 #include "mpi_layer.h"
 
 #ifdef OPEN_MPI
@@ -19,7 +20,8 @@
     __typeof__(ompi_##lower##_f) mpi_##lower##__ PS_EXPORT __attribute__((alias("ompi_" #lower "_f"))); \
     __typeof__(ompi_##lower##_f) MPI_##UPPER PS_EXPORT __attribute__((alias("ompi_" #lower "_f")));
 
-/* A Fortran call has addresses alone; T: their types, P: parameters, A: arguments, of as many as it has before the error. */
+/* A Fortran call has addresses alone; T: their types, P: parameters, A: arguments, of as many as it has before the
+ * error. */
 #define T1 void *
 #define T2 T1, void *
 #define T3 T2, void *
@@ -113,7 +115,8 @@ static void finish_ignored(MPI_Fint *request, MPI_Fint *error)
     finish(request, status, error);
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------------------ */
+/* --- messages
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 #define SENDS(lower, UPPER, nonblocking)                  \
     PS_EXPORT void ompi_##lower##_f(P6, MPI_Fint *error); \
@@ -195,7 +198,8 @@ PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error)
 }
 SPELLINGS(probe, PROBE)
 
-/* --- requests ------------------------------------------------------------------------------------------------------------------ */
+/* --- requests
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 /* C's handles of Fortran's; NULL: no memory, then MPI waits itself. */
 static MPI_Request *handles(MPI_Request *few, int enough, const void *count, const MPI_Fint *requests)
@@ -232,7 +236,8 @@ PS_EXPORT void ompi_waitall_f(MPI_Fint *count, MPI_Fint *requests, void *statuse
 }
 SPELLINGS(waitall, WAITALL)
 
-/* Waits until one of them is complete; not where a test finds one. test: whether a test has found any, an error among them. */
+/* Waits until one of them is complete; not where a test finds one. test: whether a test has found any, an error among
+ * them. */
 static void await_any(MPI_Fint *count, MPI_Fint *requests, bool (*test)(void *), void *arg, bool *found)
 {
     MPI_Request few[FEW], *all;
@@ -302,7 +307,8 @@ PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_
 }
 SPELLINGS(test, TEST)
 
-/* --- collective calls: the same form as C's, in all ranks ------------------------------------------------------------------------- */
+/* --- collective calls: the same form as C's, in all ranks
+ * ------------------------------------------------------------------------- */
 
 #define COLLECTIVE(lower, UPPER, n, own)                    \
     PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error); \
@@ -342,7 +348,8 @@ COLLECTIVE(neighbor_alltoall, NEIGHBOR_ALLTOALL, 7, false)
 COLLECTIVE(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, 9, false)
 COLLECTIVE(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, 9, false)
 
-/* --- beginning and end -------------------------------------------------------------------------------------------------------------- */
+/* --- beginning and end
+ * -------------------------------------------------------------------------------------------------------------- */
 
 PS_EXPORT void ompi_init_thread_f(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
 PS_EXPORT void ompi_init_thread_f(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)

@@ -8,15 +8,17 @@
  *   fortran.c   Open MPI's Fortran calls (MPICH's call the C ones)
  *   tasks.c     TAMPI's interface
  *
- * Compiled once for each MPI, with that one's mpi.h. Knows of MPI what the standard says, and of threads psthreads/layer.h and ort/layer.h; linked to
- * neither: a program without MPI loads this library's code and nothing of MPI.
+ * Compiled once for each MPI, with that one's mpi.h. Knows of MPI what the standard says, and of threads
+ * psthreads/layer.h and ort/layer.h; linked to neither: a program without MPI loads this library's code and nothing
+ * of MPI.
  *
- * How a call waits. It starts the nonblocking form, which keeps the order of messages, and tests it at once. Where that is not complete the caller
- * is published with a function that looks whether its call would go on now, and waits; whoever polls finds it and readies it; the caller
- * itself then completes the request by MPI's own blocking call, which no longer blocks. So status, errors, error handlers, persistent and generalized
- * requests are MPI's own affair, on the thread that made the call.
- * Rejected: MPI_Testsome over all requests. It completes them, and calls an error handler, on the thread that happens to poll; MPICH takes
- * MPI_COMM_WORLD's handler there, whatever the communicator's is. */
+ * How a call waits. It starts the nonblocking form, which keeps the order of messages, and tests it at once. Where
+ * that is not complete the caller is published with a function that looks whether its call would go on now, and
+ * waits; whoever polls finds it and readies it; the caller itself then completes the request by MPI's own blocking
+ * call, which no longer blocks. So status, errors, error handlers, persistent and generalized requests are MPI's own
+ * affair, on the thread that made the call. Rejected: MPI_Testsome over all requests. It completes them, and calls an
+ * error handler, on the thread that happens to poll; MPICH takes MPI_COMM_WORLD's handler there, whatever the
+ * communicator's is. */
 #ifndef PS_MPI_LAYER_H
 #define PS_MPI_LAYER_H
 
@@ -28,7 +30,8 @@
 #include "mpi_names.h"
 #include "psthreads/layer.h"
 
-/* --- MPI's own functions -------------------------------------------------------------------------------------------------- */
+/* --- MPI's own functions
+ * -------------------------------------------------------------------------------------------------- */
 
 struct mpi_own {
 #define MPI_OWN(name) __typeof__(&P##name) name;
@@ -61,13 +64,15 @@ static inline bool mpi_aware(void)
     return PS_LIKELY(mode != MPI_UNKNOWN) ? mode == MPI_AWARE : mpi_mode_now() == MPI_AWARE;
 }
 
-/* --- waiting -------------------------------------------------------------------------------------------------------------- */
+/* --- waiting
+ * -------------------------------------------------------------------------------------------------------------- */
 
 struct mpi_wait {
     struct mpi_wait *next;
     const struct ps_layer *layer;
     void *thread;
-    /* Whether the call would go on now. Called by the thread itself, or by who polls, one at a time. May be called again after it has said yes. */
+    /* Whether the call would go on now. Called by the thread itself, or by who polls, one at a time. May be called
+     * again after it has said yes. */
     bool (*look)(struct mpi_wait *wait);
     /* What it looks at. */
     MPI_Request *request;
@@ -107,9 +112,10 @@ void mpi_tested_in_vain(void);
 /* Until the request is complete, or all of them; then MPI's own call does not block. */
 void mpi_await_one(MPI_Request *request);
 void mpi_await_all(int count, MPI_Request *requests);
-/* Until any of them is. MPI says of a request that is not active (a persistent one before it is started) that it is complete, and cannot be asked which is
- * which. So: the caller tests, and finds none; begin notes those that are said to be complete; the caller tests once more; if it finds
- * none again, those noted are not active, and wait waits for the others. */
+/* Until any of them is. MPI says of a request that is not active (a persistent one before it is started) that it is
+ * complete, and cannot be asked which is which. So: the caller tests, and finds none; begin notes those that are said
+ * to be complete; the caller tests once more; if it finds none again, those noted are not active, and wait waits for
+ * the others. */
 struct mpi_any {
     int count;
     MPI_Request *request;

@@ -6,9 +6,10 @@
     X(MPI_Comm_dup)                                                                                                    \
     X(MPI_Comm_dup_with_info)                                                                                          \
     X(MPI_Comm_create)                                                                                                 \
-    X(MPI_Comm_create_group) X(MPI_Comm_split) X(MPI_Comm_split_type) X(MPI_Comm_free) X(MPI_Comm_disconnect) X(       \
-        MPI_Comm_accept) X(MPI_Comm_connect) X(MPI_Intercomm_create) X(MPI_Intercomm_merge) X(MPI_Cart_create)         \
-        X(MPI_Cart_sub) X(MPI_Graph_create) X(MPI_Dist_graph_create_adjacent) X(MPI_Win_create) X(MPI_Win_allocate) X( \
+    X(MPI_Comm_create_group)                                                                                           \
+    X(MPI_Comm_split) X(MPI_Comm_split_type) X(MPI_Comm_free) X(MPI_Comm_disconnect) X(MPI_Comm_accept) X(             \
+        MPI_Comm_connect) X(MPI_Intercomm_create) X(MPI_Intercomm_merge) X(MPI_Cart_create) X(MPI_Cart_sub)            \
+        X(MPI_Graph_create) X(MPI_Dist_graph_create_adjacent) X(MPI_Win_create) X(MPI_Win_allocate) X(                 \
             MPI_Win_allocate_shared) X(MPI_Win_create_dynamic) X(MPI_Win_free) X(MPI_Win_fence) X(MPI_Win_start)       \
             X(MPI_Win_complete) X(MPI_Win_wait) X(MPI_Win_lock) X(MPI_Win_lock_all) X(MPI_Win_unlock) X(               \
                 MPI_Win_unlock_all) X(MPI_Win_flush) X(MPI_Win_flush_all) X(MPI_Win_flush_local)                       \

@@ -1,5 +1,6 @@
-/* Every call that libpsthreads-mpi answers, made by several threads at once, in its ordinary use and at its edges: what the MPI standard says of statuses, errors, wildcards,
- * requests. Two ranks or more. Run plainly, by MPI alone, it must pass too. */
+/* Every call that libpsthreads-mpi answers, made by several threads at once, in its ordinary use and at its edges:
+ * what the MPI standard says of statuses, errors, wildcards, requests. Two ranks or more. Run plainly, by MPI alone,
+ * it must pass too. */
 #include <string.h>
 
 #include "check.h"

@@ -54,7 +54,8 @@ contains
   end subroutine
 
   subroutine requests()
-    integer :: request(3), statuses(MPI_STATUS_SIZE, 3), status(MPI_STATUS_SIZE), ierror, in(3), out, which, some, where(3), number
+    integer :: request(3), statuses(MPI_STATUS_SIZE, 3), status(MPI_STATUS_SIZE), in(3), where(3)
+    integer :: ierror, out, which, some, number
     do which = 1, 3
       call mpi_irecv(in(which), 1, MPI_INTEGER, rank, 10 + which, MPI_COMM_WORLD, request(which), ierror)
     end do

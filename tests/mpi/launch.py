@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""launch.py [OPTIONS] MPIRUN PSRUN PROGRAM [ARGUMENT...] - runs a program of the tests as an MPI job under psrun, and looks how it ends.
+"""launch.py [OPTIONS] MPIRUN PSRUN PROGRAM [ARGUMENT...] - runs a program of the tests as an MPI job under psrun.
+
+Looks how the job ends.
 
 Without options the job must end with status 0 and print what --done says."""
 
@@ -13,13 +15,17 @@ import tempfile
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", type=int, default=2, help="ranks")
-    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the ranks")
-    parser.add_argument("--psrun", action="append", default=[], dest="options", metavar="OPTION", help="an option of psrun's")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
+                        help="for the ranks")
+    parser.add_argument("--psrun", action="append", default=[], dest="options", metavar="OPTION",
+                        help="an option of psrun's")
     parser.add_argument("--outside", action="store_true", help="psrun before mpirun, not before the program")
     parser.add_argument("--plain", action="store_true", help="without psrun")
     parser.add_argument("--fails", action="store_true", help="the job must end with another status than 0")
-    parser.add_argument("--says", action="append", default=[], metavar="TEXT", help="what stands in its output, once or more")
-    parser.add_argument("--done", default="all is well", metavar="TEXT", help="what stands there in any case: %(default)s")
+    parser.add_argument("--says", action="append", default=[], metavar="TEXT",
+                        help="what stands in its output, once or more")
+    parser.add_argument("--done", default="all is well", metavar="TEXT",
+                        help="what stands there in any case: %(default)s")
     parser.add_argument("--times", type=int, help="how often the first of them does")
     parser.add_argument("mpirun")
     parser.add_argument("psrun")

@@ -1,4 +1,5 @@
-/* TAMPI's interface: a task that has bound requests ends at once, and is complete (its dependences, taskwait, the region's end) when they are. */
+/* TAMPI's interface: a task that has bound requests ends at once, and is complete (its dependences, taskwait, the
+ * region's end) when they are. */
 #include <unistd.h>
 
 #include "TAMPI.h"

@@ -1,5 +1,5 @@
-/* Each rank makes 16 pairs of tasks, run by two threads: a synchronous send to itself, and the receive that it waits for. Right where the first task made is not
- * the last one run. */
+/* Each rank makes 16 pairs of tasks, run by two threads: a synchronous send to itself, and the receive that it waits
+ * for. Right where the first task made is not the last one run. */
 #include "check.h"
 
 #define PAIRS 16
