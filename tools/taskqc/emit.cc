@@ -71,7 +71,8 @@ class Out
             return;
         place(from);
         all.append(text.all, from, to - from);
-        line += static_cast<size_t>(std::count(text.all.begin() + static_cast<long>(from), text.all.begin() + static_cast<long>(to), '\n'));
+        line += static_cast<size_t>(
+            std::count(text.all.begin() + static_cast<long>(from), text.all.begin() + static_cast<long>(to), '\n'));
     }
     // In place of something in the source's current line.
     void instead(size_t at, const string &what)
@@ -80,14 +81,15 @@ class Out
         all += what;
     }
     // Lines of our own; the compiler finds their mistakes where `at` is.
-    void own(size_t at, const string &lines, bool indented = true)
+    void own(size_t at, const string &lines, size_t indented_as = string::npos)
     {
         if (lines.empty())
             return;
         start_line();
         all += "#line " + to_string(text.line(at)) + " " + quoted(text.name) + "\n";
-        size_t first = text.starts[text.line(at) - 1], end = first;
-        while (end < text.all.size() && (text.all[end] == ' ' || text.all[end] == '\t'))
+        bool indented = indented_as != string::npos;
+        size_t first = indented ? text.starts[text.line(indented_as) - 1] : 0, end = first;
+        while (indented && end < text.all.size() && (text.all[end] == ' ' || text.all[end] == '\t'))
             end++;
         bool start = true;
         for (char c : lines) {
@@ -149,9 +151,9 @@ class Emitter
             behind.clear();
             Out function(text, 0);
             range(function, before, f->end, nullptr);
-            out.own(before, prologue(*f, first) + declared, false);
+            out.own(before, prologue(*f, first) + declared);
             out.append(function);
-            out.own(f->end, behind, false);
+            out.own(f->end, behind);
             first = false;
             from = f->end;
         }
@@ -253,13 +255,15 @@ class Emitter
             around(out, c, "psthread_taskq_ordered(_tq_task);", "psthread_taskq_ordered_end(_tq_task);");
             break;
         case Kind::critical:
-            around(out, c, "psthread_mutex_lock(&" + critical_name(c) + ");", "psthread_mutex_unlock(&" + critical_name(c) + ");");
+            around(out, c, "psthread_mutex_lock(&" + critical_name(c) + ");",
+                   "psthread_mutex_unlock(&" + critical_name(c) + ");");
             break;
         case Kind::atomic:
-            around(out, c, "psthread_mutex_lock(&psthread_taskq_atomic);", "psthread_mutex_unlock(&psthread_taskq_atomic);");
+            around(out, c, "psthread_mutex_lock(&psthread_taskq_atomic);",
+                   "psthread_mutex_unlock(&psthread_taskq_atomic);");
             break;
         case Kind::flush:
-            out.own(c.directive->at, "__atomic_thread_fence(__ATOMIC_SEQ_CST);\n");
+            out.own(c.directive->at, "__atomic_thread_fence(__ATOMIC_SEQ_CST);\n", c.directive->at);
             break;
         default: // the compiler's
             out.source(c.directive->at, c.directive->end);
@@ -269,16 +273,22 @@ class Emitter
 
     void around(Out &out, const Construct &c, const string &before, const string &after)
     {
-        out.own(c.directive->at, "{\n    " + before + "\n");
+        out.own(c.directive->at, "{\n    " + before + "\n", c.at);
         range(out, c.at, c.end, &c);
-        out.own(c.end, "    " + after + "\n}\n");
+        out.own(c.end, "    " + after + "\n}\n", c.at);
     }
 
     // --- queues -------------------------------------------------------------------------------------------------------------
 
-    static string pointer(const Construct &queue, const Variable *v) { return "_tq_p" + to_string(queue.number) + "_" + v->name; }
+    static string pointer(const Construct &queue, const Variable *v)
+    {
+        return "_tq_p" + to_string(queue.number) + "_" + v->name;
+    }
     static string queue_name(const Construct &c) { return "_tq_q" + to_string(c.number); }
-    static string start_value(const Construct &queue, const Variable *v) { return "_tq_i" + to_string(queue.number) + "_" + v->name; }
+    static string start_value(const Construct &queue, const Variable *v)
+    {
+        return "_tq_i" + to_string(queue.number) + "_" + v->name;
+    }
 
     // nowait: the tasks are the enclosing queue's, where there is one in the same function, and nothing waits for values.
     const Construct *tasks_go_to(const Construct &c) const
@@ -328,13 +338,14 @@ class Emitter
         const Directive &d = *c.directive;
         string head, tail, indent = "    ";
         if (openmp && d.kind == Kind::parallel_taskq) {
-            head += "#pragma omp parallel" + clause_text(c, "num_threads") + clause_text(c, "if") + "\n#pragma omp single\n";
+            head += "#pragma omp parallel" + clause_text(c, "num_threads") + clause_text(c, "if") +
+                    "\n#pragma omp single\n";
         }
         head += "{ /* " + d.words + " */\n";
         for (const Shadow &s : c.shadows)
             if (s.first || s.last || !s.op.empty())
-                head += indent + "__typeof__(" + name_in(s.variable, c.parent) + ") *const " + pointer(c, s.variable) + " = &" +
-                        name_in(s.variable, c.parent) + ";\n";
+                head += indent + "__typeof__(" + name_in(s.variable, c.parent) + ") *const " + pointer(c, s.variable) +
+                        " = &" + name_in(s.variable, c.parent) + ";\n";
         bool has_last = std::any_of(c.shadows.begin(), c.shadows.end(), [](const Shadow &s) { return s.last; });
         if (!openmp) {
             if (tasks_go_to(c) == &c)
@@ -343,14 +354,15 @@ class Emitter
             if (d.clause("ordered"))
                 head += indent + "char _tq_turn" + to_string(c.number) + " = 0;\n";
             if (has_last)
-                head += indent + "unsigned long _tq_made" + to_string(c.number) + " = 0, _tq_last" + to_string(c.number) + " = 0;\n";
+                head += indent + "unsigned long _tq_made" + to_string(c.number) + " = 0, _tq_last" +
+                        to_string(c.number) + " = 0;\n";
         }
         bool inner = !c.shadows.empty();
         if (inner)
             head += indent + "{\n";
         for (const Shadow &s : c.shadows)
             head += shadow(c, s, indent + "    ");
-        out.own(d.at, head);
+        out.own(d.at, head, c.at);
         range(out, c.at, c.end, &c);
         if (!openmp && tasks_go_to(c) == &c)
             tail += indent + "psthread_taskq_end(&" + queue_name(c) + ");\n";
@@ -361,7 +373,7 @@ class Emitter
                 tail += indent + combine("*" + pointer(c, s.variable), s.op, s.variable->name) + "\n";
         if (inner)
             tail += indent + "}\n";
-        out.own(c.end, tail + "}\n");
+        out.own(c.end, tail + "}\n", c.at);
     }
 
     string begin(const Construct &c, const string &indent) const
@@ -372,7 +384,8 @@ class Emitter
         if (d.kind == Kind::taskq)
             return lines + "psthread_taskq_begin(&" + name + ", " + ordered + ");\n";
         const Clause *limit = d.clause("num_threads"), *condition = d.clause("if");
-        return lines + "psthread_taskq_begin_parallel(&" + name + ", " + ordered + ", " + (limit ? expression(c, *limit) : "0") + ", " +
+        return lines + "psthread_taskq_begin_parallel(&" + name + ", " + ordered + ", " +
+               (limit ? expression(c, *limit) : "0") + ", " +
                (condition ? "(" + expression(c, *condition) + ") != 0" : "1") + ");\n";
     }
 
@@ -390,10 +403,12 @@ class Emitter
         // all uses in an expression are noted at its beginning: names are replaced word by word, fields are not
         for (const Use *u : uses) {
             string name = name_in(u->variable, c.parent);
-            for (size_t at = 0; name != u->variable->name && (at = written.find(u->variable->name, at)) != string::npos;) {
+            for (size_t at = 0;
+                 name != u->variable->name && (at = written.find(u->variable->name, at)) != string::npos;) {
                 size_t end = at + u->variable->name.size();
-                bool word = (at == 0 || (!is_name_char(written[at - 1]) && written[at - 1] != '.' && written[at - 1] != '>')) &&
-                            (end == written.size() || !is_name_char(written[end]));
+                bool word =
+                    (at == 0 || (!is_name_char(written[at - 1]) && written[at - 1] != '.' && written[at - 1] != '>')) &&
+                    (end == written.size() || !is_name_char(written[end]));
                 if (word)
                     written.replace(at, end - at, name);
                 at += word ? name.size() : 1;
@@ -416,14 +431,16 @@ class Emitter
             string lines;
             if (s.op == "min" || s.op == "max")
                 lines = indent + "__typeof__(" + of + ") " + start_value(c, s.variable) + " = " + of + ";\n";
-            return lines + indent + "__typeof__(" + of + ") " + name + " = " + identity(s.op, start_value(c, s.variable)) + ";\n";
+            return lines + indent + "__typeof__(" + of + ") " + name + " = " +
+                   identity(s.op, start_value(c, s.variable)) + ";\n";
         }
         string lines = indent + "__typeof__(" + of + ") " + name;
         if (!s.first)
             return lines + ";\n";
         if (!s.variable->array())
             return lines + " = " + of + ";\n";
-        return lines + ";\n" + indent + "__builtin_memcpy((void *)&" + name + ", " + pointer(c, s.variable) + ", sizeof " + name + ");\n";
+        return lines + ";\n" + indent + "__builtin_memcpy((void *)&" + name + ", " + pointer(c, s.variable) +
+               ", sizeof " + name + ");\n";
     }
 
     // --- tasks of OpenMP ------------------------------------------------------------------------------------------------------
@@ -448,13 +465,15 @@ class Emitter
                 string start = start_value(q, k.variable);
                 if (k.op == "min" || k.op == "max")
                     list(copied, start);
-                inner += "    __typeof__(*" + pointer(q, k.variable) + ") " + name + " = " + identity(k.op, start) + ";\n";
+                inner +=
+                    "    __typeof__(*" + pointer(q, k.variable) + ") " + name + " = " + identity(k.op, start) + ";\n";
                 tail += "    " + combine("*" + pointer(q, k.variable), k.op, name) + "\n";
             }
             if (k.last) {
                 list(copied, pointer(q, k.variable));
-                assign += k.variable->array() ? "        __builtin_memcpy((void *)" + pointer(q, k.variable) + ", " + name + ", sizeof " + name + ");\n"
-                                                     : "        *" + pointer(q, k.variable) + " = " + name + ";\n";
+                assign += k.variable->array() ? "        __builtin_memcpy((void *)" + pointer(q, k.variable) + ", " +
+                                                    name + ", sizeof " + name + ");\n"
+                                              : "        *" + pointer(q, k.variable) + " = " + name + ";\n";
             }
         }
         string number = to_string(q.number), indent = assign.empty() ? "" : "    ";
@@ -462,30 +481,32 @@ class Emitter
             head = "{\n    unsigned long _tq_n" + number + " = ++_tq_made" + number + ";\n";
             list(copied, "_tq_n" + number);
             list(shared, "_tq_last" + number);
-            tail += "    if (_tq_n" + number + " > _tq_last" + number + ") {\n        _tq_last" + number + " = _tq_n" + number + ";\n" + assign + "    }\n";
+            tail += "    if (_tq_n" + number + " > _tq_last" + number + ") {\n        _tq_last" + number + " = _tq_n" +
+                    number + ";\n" + assign + "    }\n";
         }
-        head += "#pragma omp task" + (shared.empty() ? "" : " shared(" + shared + ")") + (copied.empty() ? "" : " firstprivate(" + copied + ")") +
-                (own.empty() ? "" : " private(" + own + ")") +
+        head += "#pragma omp task" + (shared.empty() ? "" : " shared(" + shared + ")") +
+                (copied.empty() ? "" : " firstprivate(" + copied + ")") + (own.empty() ? "" : " private(" + own + ")") +
                 (q.directive->clause("ordered") ? " depend(inout: _tq_turn" + number + ")" : "") + "\n{\n" + inner;
-        out.own(c.directive->at, head);
+        out.own(c.directive->at, head, c.at);
         range(out, c.at, c.end, &c);
         if (!tail.empty())
             tail = "#pragma omp critical(_tq_values)\n    {\n" + tail + "    }\n";
-        out.own(c.end, tail + "}\n" + (assign.empty() ? "" : "}\n"));
+        out.own(c.end, tail + "}\n" + (assign.empty() ? "" : "}\n"), c.at);
     }
 
     // --- types ----------------------------------------------------------------------------------------------------------------
 
-    struct Types { // of one task's struct and function
-        bool local = false;               // some type is the function's own
+    struct Types {          // of one task's struct and function
+        bool local = false; // some type is the function's own
         std::vector<LocalType *> needed;
-        std::vector<string> bounds;       // expressions of the current variable's lengths, where the task is made
-        string prefix;                    // names of the lengths in the task's function
+        std::vector<string> bounds; // expressions of the current variable's lengths, where the task is made
+        string prefix;              // names of the lengths in the task's function
     };
 
     static string qualifiers(CXType t)
     {
-        return string(clang_isConstQualifiedType(t) ? "const " : "") + (clang_isVolatileQualifiedType(t) ? "volatile " : "") +
+        return string(clang_isConstQualifiedType(t) ? "const " : "") +
+               (clang_isVolatileQualifiedType(t) ? "volatile " : "") +
                (clang_isRestrictQualifiedType(t) ? "__restrict " : "");
     }
 
@@ -501,7 +522,8 @@ class Emitter
             return declare(to, paren(to, "*" + qualifiers(t) + inner), types, "(*" + value + ")");
         }
         case CXType_ConstantArray:
-            return declare(clang_getArrayElementType(t), inner + "[" + to_string(clang_getArraySize(t)) + "]", types, value + "[0]");
+            return declare(clang_getArrayElementType(t), inner + "[" + to_string(clang_getArraySize(t)) + "]", types,
+                           value + "[0]");
         case CXType_IncompleteArray:
             return declare(clang_getArrayElementType(t), inner + "[]", types, value + "[0]");
         case CXType_VariableArray: {
@@ -518,7 +540,8 @@ class Emitter
                 arguments += (k ? ", " : "") + declare(clang_getArgType(t, static_cast<unsigned>(k)), "", types, "");
             if (clang_isFunctionTypeVariadic(t))
                 arguments += number ? ", ..." : "...";
-            return declare(clang_getResultType(t), inner + "(" + (arguments.empty() ? "void" : arguments) + ")", types, value);
+            return declare(clang_getResultType(t), inner + "(" + (arguments.empty() ? "void" : arguments) + ")", types,
+                           value);
         }
         case CXType_Elaborated:
         case CXType_Attributed: {
@@ -529,7 +552,8 @@ class Emitter
         }
         case CXType_Typedef:
             if (is_variably_modified(t))
-                return qualifiers(t) + declare(clang_getTypedefDeclUnderlyingType(clang_getTypeDeclaration(t)), inner, types, value);
+                return qualifiers(t) +
+                       declare(clang_getTypedefDeclUnderlyingType(clang_getTypeDeclaration(t)), inner, types, value);
             break;
         case CXType_Record:
         case CXType_Enum:
@@ -553,7 +577,10 @@ class Emitter
         bool paren = is_array(element) || is_function(element);
         return declare(element, paren ? "(*" + inner + ")" : "*" + inner, types, "(*" + value + ")");
     }
-    static bool is_typedef(CXType t) { return t.kind != CXType_ConstantArray && t.kind != CXType_IncompleteArray && t.kind != CXType_VariableArray; }
+    static bool is_typedef(CXType t)
+    {
+        return t.kind != CXType_ConstantArray && t.kind != CXType_IncompleteArray && t.kind != CXType_VariableArray;
+    }
 
     static string qualifiers_once(CXType outer, CXType inner)
     {
@@ -575,7 +602,8 @@ class Emitter
     static bool anonymous(const LocalType &t)
     {
         string name = take(clang_getCursorSpelling(t.cursor));
-        return clang_getCursorKind(t.cursor) != CXCursor_TypedefDecl && (name.empty() || name.find('(') != string::npos);
+        return clang_getCursorKind(t.cursor) != CXCursor_TypedefDecl &&
+               (name.empty() || name.find('(') != string::npos);
     }
     static string keyword(const LocalType &t)
     {
@@ -612,14 +640,17 @@ class Emitter
     string type_text(Types &types)
     {
         std::vector<LocalType *> order = types.needed;
-        std::sort(order.begin(), order.end(), [](const LocalType *a, const LocalType *b) { return a->at != b->at ? a->at < b->at : a->end > b->end; });
+        std::sort(order.begin(), order.end(), [](const LocalType *a, const LocalType *b) {
+            return a->at != b->at ? a->at < b->at : a->end > b->end;
+        });
         string lines;
         size_t behind_last = 0;
         for (LocalType *t : order) {
             if (t->at < behind_last)
                 continue;
             behind_last = t->end;
-            if (clang_getCursorKind(t->cursor) == CXCursor_TypedefDecl && is_variably_modified(clang_getCursorType(t->cursor)))
+            if (clang_getCursorKind(t->cursor) == CXCursor_TypedefDecl &&
+                is_variably_modified(clang_getCursorType(t->cursor)))
                 continue; // its lengths are captured: task()
             string written = text.all.substr(t->at, t->end - t->at);
             // types without a name inside of it get theirs
@@ -627,7 +658,8 @@ class Emitter
             for (LocalType *other : types.needed)
                 if (anonymous(*other) && other->at >= t->at && other->end <= t->end)
                     inside.push_back(other);
-            std::sort(inside.begin(), inside.end(), [](const LocalType *a, const LocalType *b) { return a->at > b->at; });
+            std::sort(inside.begin(), inside.end(),
+                      [](const LocalType *a, const LocalType *b) { return a->at > b->at; });
             for (LocalType *other : inside)
                 if (written.compare(other->at - t->at, keyword(*other).size(), keyword(*other)) == 0)
                     written.insert(other->at - t->at + keyword(*other).size(), " " + tag(*other));
@@ -650,7 +682,8 @@ class Emitter
         for (LocalType *t : c.types)
             if (!is_inside(t->scope, &c)) {
                 need(t, types);
-                if (clang_getCursorKind(t->cursor) == CXCursor_TypedefDecl && is_variably_modified(clang_getCursorType(t->cursor)))
+                if (clang_getCursorKind(t->cursor) == CXCursor_TypedefDecl &&
+                    is_variably_modified(clang_getCursorType(t->cursor)))
                     variable_typedef(c, *t, types, at_file, here, set, inside);
             }
         string reductions;
@@ -695,7 +728,8 @@ class Emitter
                     inside += "    " + declaration + " = _tq->" + n + ";\n";
                     release += "    free(_tq->" + n + ");\n";
                 } else if (v->array()) {
-                    after += "    __builtin_memcpy((void *)&_tq_c." + n + ", (const void *)&" + ref + ", sizeof " + ref + ");\n";
+                    after += "    __builtin_memcpy((void *)&_tq_c." + n + ", (const void *)&" + ref + ", sizeof " +
+                             ref + ");\n";
                     inside += "    " + declaration + " = &_tq->" + n + ";\n";
                 } else {
                     set += ", ." + n + " = " + ref;
@@ -728,13 +762,15 @@ class Emitter
                 here += "    void *_tq_p_" + n + ";\n";
                 set += ", ._tq_p_" + n + " = (void *)" + pointer(q, v);
                 string value = pointed ? "(*" + n + ")" : n;
-                last += "        __builtin_memcpy(_tq->_tq_p_" + n + ", (const void *)&" + value + ", sizeof " + value + ");\n";
+                last += "        __builtin_memcpy(_tq->_tq_p_" + n + ", (const void *)&" + value + ", sizeof " + value +
+                        ");\n";
             }
         }
         bool empty = at_file.empty();
         string structure = "struct " + name;
         if (!types.local && !empty)
-            declared += "/* what the task of line " + to_string(text.line(c.directive->at)) + " captures */\n" + structure + " {\n" + at_file + "};\n";
+            declared += "/* what the task of line " + to_string(text.line(c.directive->at)) + " captures */\n" +
+                        structure + " {\n" + at_file + "};\n";
         declared += "static void " + name + "(struct psthread_taskq_task *, void *);\n";
         put(out, c, name, structure, empty, types.local, here, set, after);
 
@@ -742,17 +778,19 @@ class Emitter
         string head = "static void " + name + "(struct psthread_taskq_task *_tq_task, void *_tq_captured)\n{\n";
         head += type_text(types);
         if (!empty)
-            head += (types.local ? "    " + structure + " {\n" + at_file + "    } *_tq = _tq_captured;\n" : "    " + structure + " *_tq = _tq_captured;\n");
+            head += (types.local ? "    " + structure + " {\n" + at_file + "    } *_tq = _tq_captured;\n"
+                                 : "    " + structure + " *_tq = _tq_captured;\n");
         else
             head += "    (void)_tq_captured;\n";
         head += "    (void)_tq_task;\n" + inside;
-        body.own(c.directive->at, head, false);
+        body.own(c.directive->at, head);
         range(body, c.at, c.end, &c);
         string tail;
         if (!reduce.empty() || !last.empty())
             tail += "    psthread_taskq_lock(_tq_task);\n" + reduce +
-                    (last.empty() ? "" : "    if (psthread_taskq_is_last(_tq_task)) {\n" + last + "    }\n") + "    psthread_taskq_unlock(_tq_task);\n";
-        body.own(c.end, task_queue_end(c) + tail + release + "}\n", false);
+                    (last.empty() ? "" : "    if (psthread_taskq_is_last(_tq_task)) {\n" + last + "    }\n") +
+                    "    psthread_taskq_unlock(_tq_task);\n";
+        body.own(c.end, task_queue_end(c) + tail + release + "}\n");
         behind += "\n" + (has_nowait(c) ? with_queue(body.all, c) : body.all);
     }
     std::vector<string> names_used;
@@ -776,10 +814,14 @@ class Emitter
                 return true;
         return false;
     }
-    string task_queue_end(const Construct &c) const { return has_nowait(c) ? "    psthread_taskq_end(&" + queue_name(c) + ");\n" : ""; }
+    string task_queue_end(const Construct &c) const
+    {
+        return has_nowait(c) ? "    psthread_taskq_end(&" + queue_name(c) + ");\n" : "";
+    }
     static string with_queue(const string &body, const Construct &c)
     {
-        string queue = "    struct psthread_taskq " + queue_name(c) + ";\n    psthread_taskq_begin(&" + queue_name(c) + ", 0);\n";
+        string queue =
+            "    struct psthread_taskq " + queue_name(c) + ";\n    psthread_taskq_begin(&" + queue_name(c) + ", 0);\n";
         size_t at = body.find("{\n");
         return body.substr(0, at + 2) + queue + body.substr(at + 2);
     }
@@ -792,7 +834,8 @@ class Emitter
         return false;
     }
 
-    void variable_typedef(const Construct &c, const LocalType &t, Types &types, string &at_file, string &here, string &set, string &inside)
+    void variable_typedef(const Construct &c, const LocalType &t, Types &types, string &at_file, string &here,
+                          string &set, string &inside)
     {
         string name = take(clang_getCursorSpelling(t.cursor));
         types.prefix = "_tq->" + name + "_";
@@ -808,8 +851,8 @@ class Emitter
         (void)c;
     }
 
-    void put(Out &out, const Construct &c, const string &name, const string &structure, bool empty, bool local, const string &here,
-             const string &set, const string &after)
+    void put(Out &out, const Construct &c, const string &name, const string &structure, bool empty, bool local,
+             const string &here, const string &set, const string &after)
     {
         const Construct *to = tasks_go_to(*c.queue);
         string queue = "&" + queue_name(*to), lines = "{ /* task */\n";
@@ -823,7 +866,7 @@ class Emitter
                 lines += " = {" + set.substr(2) + "}";
             lines += ";\n" + after + "    psthread_taskq_put(" + queue + ", " + name + ", &_tq_c, sizeof _tq_c);\n}\n";
         }
-        out.own(c.directive->at, lines);
+        out.own(c.directive->at, lines, c.at);
     }
 };
 
@@ -853,7 +896,8 @@ std::vector<Expansion> must_expand(const Scan &scan, Tree &tree)
             if (!add(u.at) && !u.spelled)
                 tree.problems.push_back({u.at, "cannot see where '" + u.variable->name + "' is written"});
         }
-        bool defines = std::any_of(scan.defines.begin(), scan.defines.end(), [&](size_t at) { return at >= f->at && at < f->end; });
+        bool defines = std::any_of(scan.defines.begin(), scan.defines.end(),
+                                   [&](size_t at) { return at >= f->at && at < f->end; });
         std::function<void(const Construct &)> all = [&](const Construct &c) {
             if (c.task())
                 for (const Expansion &e : tree.expansions)

@@ -125,18 +125,47 @@ bool write_file(const fs::path &path, const string &all)
 struct Settings {
     bool openmp = false, translate = false, stop_at_objects = false, only_dependences = false;
     string compiler = "cc", out;
-    Strings words;         // the compiler's, in order
+    Strings words;              // the compiler's, in order
     std::vector<size_t> inputs; // which of them are C files
-    Strings preprocessor;  // the options that matter to it
-    string dependences;    // the file of -MF, or what -MD makes of -o
+    Strings preprocessor;       // the options that matter to it
+    string dependences;         // the file of -MF, or what -MD makes of -o
     bool wants_dependences = false;
 };
 
 // Options whose argument is the next word.
-const std::set<string> WITH_ARGUMENT = {"-o", "-I", "-D", "-U", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-iprefix",
-                                        "-iwithprefix", "-isysroot", "-MF", "-MT", "-MQ", "-x", "-L", "-l", "-Xlinker", "-Xpreprocessor",
-                                        "-Xassembler", "-T", "-u", "-z", "-e", "-A", "-B", "-aux-info", "--param", "-dumpbase", "-G"};
-const std::set<string> FOR_LIBCLANG = {"-I", "-D", "-U", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-isysroot"};
+const std::set<string> WITH_ARGUMENT = {"-o",
+                                        "-I",
+                                        "-D",
+                                        "-U",
+                                        "-include",
+                                        "-imacros",
+                                        "-isystem",
+                                        "-iquote",
+                                        "-idirafter",
+                                        "-iprefix",
+                                        "-iwithprefix",
+                                        "-isysroot",
+                                        "-MF",
+                                        "-MT",
+                                        "-MQ",
+                                        "-x",
+                                        "-L",
+                                        "-l",
+                                        "-Xlinker",
+                                        "-Xpreprocessor",
+                                        "-Xassembler",
+                                        "-T",
+                                        "-u",
+                                        "-z",
+                                        "-e",
+                                        "-A",
+                                        "-B",
+                                        "-aux-info",
+                                        "--param",
+                                        "-dumpbase",
+                                        "-G"};
+const std::set<string> FOR_LIBCLANG = {"-I",       "-D",      "-U",         "-include", "-imacros",
+                                       "-isystem", "-iquote", "-idirafter", "-isysroot"};
 
 bool starts_with(const string &s, const char *with) { return s.compare(0, strlen(with), with) == 0; }
 
@@ -151,10 +180,12 @@ Strings for_libclang(const Settings &s)
             kept.push_back(s.preprocessor[++k]);
             continue;
         }
-        bool takes = std::any_of(FOR_LIBCLANG.begin(), FOR_LIBCLANG.end(), [&](const string &f) { return starts_with(o, f.c_str()) && o.size() > f.size(); });
-        if (takes || starts_with(o, "-std=") || o == "-ansi" || o == "-pthread" || o == "-funsigned-char" || o == "-fsigned-char" ||
-            o == "-fshort-enums" || o == "-nostdinc" || starts_with(o, "-mavx") || starts_with(o, "-msse") || o == "-mfma" || o == "-mbmi" ||
-            o == "-mbmi2" || o == "-mpopcnt" || o == "-m32" || o == "-m64")
+        bool takes = std::any_of(FOR_LIBCLANG.begin(), FOR_LIBCLANG.end(),
+                                 [&](const string &f) { return starts_with(o, f.c_str()) && o.size() > f.size(); });
+        if (takes || starts_with(o, "-std=") || o == "-ansi" || o == "-pthread" || o == "-funsigned-char" ||
+            o == "-fsigned-char" || o == "-fshort-enums" || o == "-nostdinc" || starts_with(o, "-mavx") ||
+            starts_with(o, "-msse") || o == "-mfma" || o == "-mbmi" || o == "-mbmi2" || o == "-mpopcnt" ||
+            o == "-m32" || o == "-m64")
             kept.push_back(o);
         if (o == "-fopenmp")
             kept.push_back("-D_OPENMP=201511");
@@ -176,7 +207,8 @@ void show(const Text &text, const char *what, std::vector<Problem> problems)
     std::stable_sort(problems.begin(), problems.end(), [](const Problem &a, const Problem &b) { return a.at < b.at; });
     string last;
     for (const Problem &p : problems) {
-        string line = text.name + ":" + std::to_string(text.line(p.at)) + ":" + std::to_string(text.column(p.at)) + ": " + what + ": " + p.what + "\n";
+        string line = text.name + ":" + std::to_string(text.line(p.at)) + ":" + std::to_string(text.column(p.at)) +
+                      ": " + what + ": " + p.what + "\n";
         if (line != last)
             std::cerr << line;
         last = line;
@@ -203,7 +235,8 @@ class Translator
                 show(text, "error", found.problems);
                 return -1;
             }
-            if (std::none_of(found.directives.begin(), found.directives.end(), [](const Directive &d) { return d.ours(); })) {
+            if (std::none_of(found.directives.begin(), found.directives.end(),
+                             [](const Directive &d) { return d.ours(); })) {
                 result = text.all;
                 return name_elsewhere(text, text.all) ? 0 : -1;
             }
@@ -217,7 +250,8 @@ class Translator
             }
             if (!lost(text, found, tree))
                 return -1;
-            std::vector<Expansion> expand = settings.openmp || round == 3 ? std::vector<Expansion>() : must_expand(found, tree);
+            std::vector<Expansion> expand =
+                settings.openmp || round == 3 ? std::vector<Expansion>() : must_expand(found, tree);
             if (!tree.problems.empty()) {
                 show(text, "error", tree.problems);
                 return -1;
@@ -250,9 +284,12 @@ class Translator
             return true;
         string probe = text.all;
         for (auto d = missing.rbegin(); d != missing.rend(); ++d)
-            probe.replace((*d)->at, (*d)->end - (*d)->at,
-                          " _tq_seen_" + std::to_string(*d - found.directives.data()) + " " +
-                              string(static_cast<size_t>(std::count(text.all.begin() + static_cast<long>((*d)->at), text.all.begin() + static_cast<long>((*d)->end), '\n')), '\n'));
+            probe.replace(
+                (*d)->at, (*d)->end - (*d)->at,
+                " _tq_seen_" + std::to_string(*d - found.directives.data()) + " " +
+                    string(static_cast<size_t>(std::count(text.all.begin() + static_cast<long>((*d)->at),
+                                                          text.all.begin() + static_cast<long>((*d)->end), '\n')),
+                           '\n'));
         string out;
         if (!preprocess(text, probe, out))
             return false;
@@ -300,8 +337,8 @@ class Translator
         string probe, out;
         size_t from = 0, number = 0;
         for (const Expansion &e : list) {
-            probe += text.all.substr(from, e.at - from) + " _tq_b_" + std::to_string(number) + " " + text.all.substr(e.at, e.end - e.at) + " _tq_e_" +
-                     std::to_string(number) + " ";
+            probe += text.all.substr(from, e.at - from) + " _tq_b_" + std::to_string(number) + " " +
+                     text.all.substr(e.at, e.end - e.at) + " _tq_e_" + std::to_string(number) + " ";
             from = e.end;
             number++;
         }
@@ -320,8 +357,11 @@ class Translator
                 show(text, "error", {{e.at, "the preprocessor does not reach this macro"}});
                 return false;
             }
-            result += text.all.substr(from, e.at - from) + one_line(out.substr(at + first.size(), to - at - first.size()));
-            result += string(static_cast<size_t>(std::count(text.all.begin() + static_cast<long>(e.at), text.all.begin() + static_cast<long>(e.end), '\n')), '\n');
+            result +=
+                text.all.substr(from, e.at - from) + one_line(out.substr(at + first.size(), to - at - first.size()));
+            result += string(static_cast<size_t>(std::count(text.all.begin() + static_cast<long>(e.at),
+                                                            text.all.begin() + static_cast<long>(e.end), '\n')),
+                             '\n');
             from = e.end;
             number++;
         }
@@ -332,7 +372,8 @@ class Translator
     static size_t find_word(const string &s, const string &word, size_t from)
     {
         for (size_t at = s.find(word, from); at != string::npos; at = s.find(word, at + 1))
-            if ((at == 0 || !is_name_char(s[at - 1])) && (at + word.size() == s.size() || !is_name_char(s[at + word.size()])))
+            if ((at == 0 || !is_name_char(s[at - 1])) &&
+                (at + word.size() == s.size() || !is_name_char(s[at + word.size()])))
                 return at;
         return string::npos;
     }
@@ -351,7 +392,8 @@ class Translator
     // A directive of ours that comes from a macro or an included file would be passed over in silence: it is a mistake.
     bool name_elsewhere(const Text &text, const string &result)
     {
-        if (text.all.find("pragma") == string::npos && text.all.find("_Pragma") == string::npos && text.all.find("#include \"") == string::npos)
+        if (text.all.find("pragma") == string::npos && text.all.find("_Pragma") == string::npos &&
+            text.all.find("#include \"") == string::npos)
             return true;
         fs::path in = folder / "check.c", to = folder / "check.i";
         string out;
@@ -360,7 +402,8 @@ class Translator
         command.insert(command.end(), {"-I", include_folder(), "-x", "c", "-o", to.string(), in.string()});
         if (settings.openmp)
             command.insert(command.begin() + 1, "-fopenmp");
-        if (!write_file(in, "#line 1 \"" + text.name + "\"\n" + result) || run(command, true) != 0 || !read_file(to, out))
+        if (!write_file(in, "#line 1 \"" + text.name + "\"\n" + result) || run(command, true) != 0 ||
+            !read_file(to, out))
             return true; // the compiler will say why
         std::istringstream lines(out);
         string line, file = text.name;
@@ -388,8 +431,9 @@ class Translator
             bool ours = a == "omp" && (starts_with(b, "taskq") || (b == "parallel" && starts_with(c, "taskq")));
             if (!ours)
                 continue;
-            std::cerr << file << ":" << number << ":1: error: '" << (b == "parallel" ? "parallel taskq" : "taskq")
-                      << "' comes from a macro or an included file: a directive must stand in the file that is compiled\n";
+            std::cerr
+                << file << ":" << number << ":1: error: '" << (b == "parallel" ? "parallel taskq" : "taskq")
+                << "' comes from a macro or an included file: a directive must stand in the file that is compiled\n";
             fine = false;
         }
         return fine;
@@ -483,7 +527,8 @@ Settings read_command(int argc, char **argv)
             bool argument = WITH_ARGUMENT.count(word) != 0;
             if (argument && k + 1 == given.size())
                 wrong("'" + word + "' needs an argument");
-            s.stop_at_objects = s.stop_at_objects || word == "-c" || word == "-S" || word == "-E" || word == "-fsyntax-only";
+            s.stop_at_objects =
+                s.stop_at_objects || word == "-c" || word == "-S" || word == "-E" || word == "-fsyntax-only";
             s.only_dependences = s.only_dependences || word == "-M" || word == "-MM";
             s.wants_dependences = s.wants_dependences || word == "-MD" || word == "-MMD";
             s.words.push_back(word);
@@ -499,16 +544,19 @@ Settings read_command(int argc, char **argv)
                 language = given[k] == "none" ? "" : given[k];
             else if (starts_with(word, "-x"))
                 language = word.substr(2);
-            bool output = word[1] == 'M' || word == "-c" || word == "-S" || word == "-E" || word[1] == 'o' || word[1] == 'L' || word[1] == 'l' ||
-                          word[1] == 'x' || starts_with(word, "-Wl,") || starts_with(word, "-Wa,") || word == "-Xlinker" || word == "-fsyntax-only" ||
-                          word == "-v" || word == "-###" || starts_with(word, "-save-temps") || word == "-shared" || word == "-static" || word == "-pipe";
+            bool output = word[1] == 'M' || word == "-c" || word == "-S" || word == "-E" || word[1] == 'o' ||
+                          word[1] == 'L' || word[1] == 'l' || word[1] == 'x' || starts_with(word, "-Wl,") ||
+                          starts_with(word, "-Wa,") || word == "-Xlinker" || word == "-fsyntax-only" || word == "-v" ||
+                          word == "-###" || starts_with(word, "-save-temps") || word == "-shared" ||
+                          word == "-static" || word == "-pipe";
             if (!output) {
                 s.preprocessor.push_back(word);
                 if (argument)
                     s.preprocessor.push_back(given[k]);
             }
         } else {
-            bool c = language == "c" || (language.empty() && word.size() > 2 && word.compare(word.size() - 2, 2, ".c") == 0);
+            bool c =
+                language == "c" || (language.empty() && word.size() > 2 && word.compare(word.size() - 2, 2, ".c") == 0);
             if (c)
                 s.inputs.push_back(s.words.size());
             s.words.push_back(word);

@@ -20,6 +20,7 @@
 #ifdef __GNUC__
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wshadow"
 #endif
 
 #define PSTHREAD_TASKQ_WINDOW 256
@@ -50,9 +51,9 @@ struct psthread_taskq_waiter { /* for its turn */
 struct psthread_taskq_crew {
     struct psthread_taskq_crew *next; /* unused ones */
     psthread_mutex_t lock;
-    psthread_cond_t ended;          /* a task of the crew has */
-    struct psthread_taskq *queues;  /* with tasks that nobody has begun, innermost first */
-    unsigned limit, runners;        /* threads that take tasks, the opener not counted */
+    psthread_cond_t ended;         /* a task of the crew has */
+    struct psthread_taskq *queues; /* with tasks that nobody has begun, innermost first */
+    unsigned limit, runners;       /* threads that take tasks, the opener not counted */
 };
 
 struct psthread_taskq {
@@ -217,7 +218,10 @@ static void *psthread_taskq_thread(void *task)
 
 /* Around a task's adding to a reduction. */
 static inline void psthread_taskq_lock(struct psthread_taskq_task *task) { psthread_mutex_lock(&task->queue->lock); }
-static inline void psthread_taskq_unlock(struct psthread_taskq_task *task) { psthread_mutex_unlock(&task->queue->lock); }
+static inline void psthread_taskq_unlock(struct psthread_taskq_task *task)
+{
+    psthread_mutex_unlock(&task->queue->lock);
+}
 
 /* With the lock held: whether no later task has left its lastprivate values yet. */
 static inline int psthread_taskq_is_last(struct psthread_taskq_task *task)
@@ -377,7 +381,8 @@ static inline int psthread_taskq_make_room(struct psthread_taskq *q)
 }
 
 /* The caller runs the task itself, at once. */
-static inline void psthread_taskq_call(struct psthread_taskq *q, psthread_taskq_fn fn, void *captured, unsigned long number)
+static inline void psthread_taskq_call(struct psthread_taskq *q, psthread_taskq_fn fn, void *captured,
+                                       unsigned long number)
 {
     struct psthread_taskq_task here = {NULL, NULL, q, fn, NULL, number, 0, 0, captured};
     psthread_taskq_run(&here);

@@ -135,15 +135,18 @@ using Clauses = std::map<string, Reads>;
 
 const Clauses &clauses_of(Kind kind)
 {
-    static const Clauses queue = {{"private", Reads::list},        {"firstprivate", Reads::list}, {"lastprivate", Reads::list},
-                                  {"reduction", Reads::reduction}, {"ordered", Reads::nothing},   {"nowait", Reads::nothing},
+    static const Clauses queue = {{"private", Reads::list},     {"firstprivate", Reads::list},
+                                  {"lastprivate", Reads::list}, {"reduction", Reads::reduction},
+                                  {"ordered", Reads::nothing},  {"nowait", Reads::nothing},
                                   {"shared", Reads::list}};
-    static const Clauses parallel = {{"private", Reads::list},        {"firstprivate", Reads::list},
-                                     {"lastprivate", Reads::list},    {"reduction", Reads::reduction},
-                                     {"ordered", Reads::nothing},     {"shared", Reads::list},
-                                     {"default", Reads::sharing},     {"num_threads", Reads::expression},
-                                     {"if", Reads::expression}};
-    static const Clauses task = {{"private", Reads::list}, {"captureprivate", Reads::list}, {"firstprivate", Reads::list}, {"shared", Reads::list}};
+    static const Clauses parallel = {
+        {"private", Reads::list},        {"firstprivate", Reads::list},      {"lastprivate", Reads::list},
+        {"reduction", Reads::reduction}, {"ordered", Reads::nothing},        {"shared", Reads::list},
+        {"default", Reads::sharing},     {"num_threads", Reads::expression}, {"if", Reads::expression}};
+    static const Clauses task = {{"private", Reads::list},
+                                 {"captureprivate", Reads::list},
+                                 {"firstprivate", Reads::list},
+                                 {"shared", Reads::list}};
     return kind == Kind::task ? task : kind == Kind::taskq ? queue : parallel;
 }
 
@@ -183,7 +186,8 @@ bool read_list(Reader &r, Clause &clause)
 {
     for (;; r.i++) {
         if (r.done() || !is_name_start(r.all[r.i].text[0]))
-            return r.problem("'" + clause.name + "' needs names of variables" + (r.done() ? "" : ", not '" + r.all[r.i].text + "'"));
+            return r.problem("'" + clause.name + "' needs names of variables" +
+                             (r.done() ? "" : ", not '" + r.all[r.i].text + "'"));
         clause.items.push_back({r.all[r.i].text, r.all[r.i].at});
         r.i++;
         if (r.is(")"))
@@ -217,7 +221,8 @@ bool read_clause(Reader &r, const Text &text, Directive &d)
     }
     if (reads == Reads::reduction) {
         if (r.done() || !REDUCTIONS.count(r.all[r.i].text))
-            return r.problem("a reduction is one of + * - & | ^ && || min max" + (r.done() ? "" : ", not '" + r.all[r.i].text + "'"));
+            return r.problem("a reduction is one of + * - & | ^ && || min max" +
+                             (r.done() ? "" : ", not '" + r.all[r.i].text + "'"));
         clause.op = r.all[r.i++].text;
         if (!r.is(":"))
             return r.problem("':' must follow the operator of a reduction");
@@ -244,18 +249,20 @@ void check_named_once(const Directive &d, std::vector<Problem> &problems)
             if (c.name == "if" || c.name == "num_threads" || c.name == "default")
                 continue;
             auto [at, fresh] = named.insert({item.text, c.name});
-            bool both = (c.name == "lastprivate" && at->second == "firstprivate") || (c.name == "firstprivate" && at->second == "lastprivate");
+            bool both = (c.name == "lastprivate" && at->second == "firstprivate") ||
+                        (c.name == "firstprivate" && at->second == "lastprivate");
             if (!fresh && !(both && d.queue()))
                 problems.push_back({item.at, "'" + item.text + "' is named by '" + at->second + "' already"});
         }
 }
 
-const std::set<string> WITH_STATEMENT = {"parallel", "for",      "sections", "section", "single", "master",
-                                         "masked",   "simd",     "loop",     "scope",   "taskgroup", "taskloop"};
+const std::set<string> WITH_STATEMENT = {"parallel", "for",  "sections", "section", "single",    "master",
+                                         "masked",   "simd", "loop",     "scope",   "taskgroup", "taskloop"};
 const std::set<string> ALONE = {"barrier", "taskwait", "taskyield", "cancel", "cancellation"};
 
 // words[0] is what follows omp.
-void read_directive(const Text &text, const std::vector<Token> &words, size_t first, bool intel, size_t at, size_t end, Scan &out)
+void read_directive(const Text &text, const std::vector<Token> &words, size_t first, bool intel, size_t at, size_t end,
+                    Scan &out)
 {
     Directive d{Kind::other, "", "", intel, at, end, first < words.size() ? words[first].at : end, {}};
     auto word = [&](size_t k) { return first + k < words.size() ? words[first + k].text : string(); };
@@ -311,7 +318,8 @@ void read_directive(const Text &text, const std::vector<Token> &words, size_t fi
 }
 
 // `text` of a pragma behind the word pragma: [from, to) of s, which stands `shift` before its place in the file.
-void read_pragma(const Text &text, const string &s, size_t from, size_t to, size_t shift, size_t at, size_t end, Scan &out)
+void read_pragma(const Text &text, const string &s, size_t from, size_t to, size_t shift, size_t at, size_t end,
+                 Scan &out)
 {
     std::vector<Token> words = tokens(s, from, to, shift);
     auto is = [&](size_t k, const char *what) { return k < words.size() && words[k].text == what; };
@@ -382,7 +390,8 @@ Scan scan(const Text &text)
             while (end < s.size() && is_name_char(s[end]))
                 end++;
             if (s.compare(i, end - i, "_Pragma") == 0) {
-                size_t open = skip(s, end, true), quote = open < s.size() && s[open] == '(' ? skip(s, open + 1, true) : s.size();
+                size_t open = skip(s, end, true),
+                       quote = open < s.size() && s[open] == '(' ? skip(s, open + 1, true) : s.size();
                 if (quote < s.size() && s[quote] == '"') {
                     size_t close = behind_literal(s, quote), behind = skip(s, close, true);
                     if (behind < s.size() && s[behind] == ')') {

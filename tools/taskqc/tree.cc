@@ -26,7 +26,8 @@ bool Variable::array() const { return !decays && is_array(type); }
 
 bool Variable::variably_modified() const
 {
-    return decays && is_array(type) ? is_variably_modified(clang_getArrayElementType(clang_getCanonicalType(type))) : is_variably_modified(type);
+    return decays && is_array(type) ? is_variably_modified(clang_getArrayElementType(clang_getCanonicalType(type)))
+                                    : is_variably_modified(type);
 }
 
 const Capture *Construct::capture(const Variable *v) const
@@ -235,6 +236,14 @@ class Walker
         return {from, to};
     }
 
+    // Where a statement begins; one that a directive stands before begins with it.
+    size_t start(CXCursor c) const
+    {
+        size_t at = extent(c).first;
+        const Marked::Piece *piece = marked.piece(at);
+        return piece ? piece->directive->at : marked.back(at);
+    }
+
     void problem(size_t at_in_source, const string &what) { tree.problems.push_back({at_in_source, what}); }
     size_t place(CXCursor c) const
     {
@@ -258,9 +267,8 @@ class Walker
 
     void outermost_expansions()
     {
-        std::sort(expansions.begin(), expansions.end(), [](const Expansion &a, const Expansion &b) {
-            return a.at != b.at ? a.at < b.at : a.end > b.end;
-        });
+        std::sort(expansions.begin(), expansions.end(),
+                  [](const Expansion &a, const Expansion &b) { return a.at != b.at ? a.at < b.at : a.end > b.end; });
         size_t behind = 0;
         for (const Expansion &e : expansions) {
             if (e.at < behind || marked.piece(e.at))
@@ -376,7 +384,8 @@ class Walker
         case CXCursor_EnumDecl:
         case CXCursor_TypedefDecl: {
             auto [from, to] = extent(c);
-            f->types.push_back(std::make_unique<LocalType>(LocalType{c, marked.back(from), marked.back(to), state.scope}));
+            f->types.push_back(
+                std::make_unique<LocalType>(LocalType{c, marked.back(from), marked.back(to), state.scope}));
             break;
         }
         case CXCursor_ReturnStmt:
@@ -398,7 +407,8 @@ class Walker
             break;
         case CXCursor_IndirectGotoStmt:
             if (state.scope)
-                problem(place(c), "a goto to a computed label cannot stand in the block of '" + state.scope->directive->words + "'");
+                problem(place(c), "a goto to a computed label cannot stand in the block of '" +
+                                      state.scope->directive->words + "'");
             break;
         case CXCursor_ForStmt:
         case CXCursor_WhileStmt:
@@ -446,7 +456,7 @@ class Walker
         c->number = static_cast<unsigned>(&d - scan.directives.data());
         c->function = f;
         c->parent = state.scope;
-        c->at = marked.back(extent(body).first);
+        c->at = start(body);
         c->end = marked.back(statement_end(body));
         Construct *ours = ours_around(state.scope);
         State inside = state;
@@ -490,7 +500,8 @@ class Walker
         } else if (d.intel || d.clause("captureprivate")) {
             problem(d.name_at, "'task' stands in no taskq of this function");
         } else if (!openmp) {
-            tree.warnings.push_back({d.name_at, "'task' stands in no taskq: it is OpenMP's own and left to the compiler"});
+            tree.warnings.push_back(
+                {d.name_at, "'task' stands in no taskq: it is OpenMP's own and left to the compiler"});
         }
     }
 
@@ -508,10 +519,12 @@ class Walker
         } else if (d.kind == Kind::critical || d.kind == Kind::atomic || d.kind == Kind::flush) {
             return;
         } else if (d.words == "parallel" || d.words == "simd") {
-            tree.warnings.push_back({d.name_at, "'omp " + d.words + "' inside of '" + ours->directive->words + "' is left to the compiler"});
+            tree.warnings.push_back({d.name_at, "'omp " + d.words + "' inside of '" + ours->directive->words +
+                                                    "' is left to the compiler"});
         } else {
-            problem(d.name_at, "'omp " + d.words + "' cannot stand in a " + ours->directive->words +
-                                   ": a queue's threads are no team; task, taskq, ordered, critical, atomic and flush can");
+            problem(d.name_at,
+                    "'omp " + d.words + "' cannot stand in a " + ours->directive->words +
+                        ": a queue's threads are no team; task, taskq, ordered, critical, atomic and flush can");
         }
     }
 
@@ -682,7 +695,8 @@ class Sharer
             for (const Clause &clause : c.directive->clauses)
                 for (const Item &item : clause.items) {
                     auto found = c.names.find(&item);
-                    if (found == c.names.end() || clause.name == "shared" || clause.name == "if" || clause.name == "num_threads")
+                    if (found == c.names.end() || clause.name == "shared" || clause.name == "if" ||
+                        clause.name == "num_threads")
                         continue;
                     Variable *v = found->second;
                     check_copy(v, item, clause);
@@ -703,18 +717,20 @@ class Sharer
         else if (t.kind == CXType_IncompleteArray && !v->decays)
             problem(item.at, "'" + v->name + "' has no complete type");
         if (clause.name == "reduction") {
-            bool arithmetic = (t.kind >= CXType_Bool && t.kind <= CXType_LongDouble) || t.kind == CXType_Float128 || t.kind == CXType_Half ||
-                              t.kind == CXType_Float16 || t.kind == CXType_Enum ||
+            bool arithmetic = (t.kind >= CXType_Bool && t.kind <= CXType_LongDouble) || t.kind == CXType_Float128 ||
+                              t.kind == CXType_Half || t.kind == CXType_Float16 || t.kind == CXType_Enum ||
                               (t.kind == CXType_Complex && (clause.op == "+" || clause.op == "*" || clause.op == "-"));
-            bool real = t.kind == CXType_Float || t.kind == CXType_Double || t.kind == CXType_LongDouble || t.kind == CXType_Float128 ||
-                        t.kind == CXType_Half || t.kind == CXType_Float16;
+            bool real = t.kind == CXType_Float || t.kind == CXType_Double || t.kind == CXType_LongDouble ||
+                        t.kind == CXType_Float128 || t.kind == CXType_Half || t.kind == CXType_Float16;
             if (!arithmetic)
-                problem(item.at, "'" + v->name + "' has type '" + take(clang_getTypeSpelling(v->type)) + "': a reduction needs a number");
+                problem(item.at, "'" + v->name + "' has type '" + take(clang_getTypeSpelling(v->type)) +
+                                     "': a reduction needs a number");
             else if (real && (clause.op == "&" || clause.op == "|" || clause.op == "^"))
                 problem(item.at, "'" + clause.op + "' reduces integers, and '" + v->name + "' has type '" +
                                      take(clang_getTypeSpelling(v->type)) + "'");
         }
-        if (clause.name != "private" && clause.name != "firstprivate" && clang_isConstQualifiedType(t) && clause.name != "captureprivate")
+        if (clause.name != "private" && clause.name != "firstprivate" && clang_isConstQualifiedType(t) &&
+            clause.name != "captureprivate")
             problem(item.at, "'" + v->name + "' is const: '" + clause.name + "' would change it");
     }
 
@@ -755,7 +771,8 @@ class Sharer
             seen.push_back({v, at});
         };
         for (const Use &u : f.uses)
-            if (inside(u.scope, &c) && !inside(u.variable->scope, &c) && (!u.variable->is_global || of_a_construct(c, u.variable)))
+            if (inside(u.scope, &c) && !inside(u.variable->scope, &c) &&
+                (!u.variable->is_global || of_a_construct(c, u.variable)))
                 see(u.variable, u.at);
         size_t referenced = seen.size();
         for (const Shadow &s : c.queue->shadows)
@@ -803,7 +820,8 @@ class Sharer
             check_default(c, v, at);
         }
         if (v->is_register && !shadow)
-            problem(at, "'" + v->name + "' is a register variable and has no address to share: captureprivate(" + v->name + ") copies it");
+            problem(at, "'" + v->name + "' is a register variable and has no address to share: captureprivate(" +
+                            v->name + ") copies it");
         return {v, Sharing::shared};
     }
 
@@ -836,8 +854,8 @@ void diagnostics(const Text &text, const Scan &scan, const Marked &marked, Tree 
             if (here)
                 tree.problems.push_back({marked.back(at), what});
             else
-                tree.elsewhere.push_back(take(clang_formatDiagnostic(
-                    d, CXDiagnostic_DisplaySourceLocation | CXDiagnostic_DisplayColumn)));
+                tree.elsewhere.push_back(
+                    take(clang_formatDiagnostic(d, CXDiagnostic_DisplaySourceLocation | CXDiagnostic_DisplayColumn)));
         } else if (severity == CXDiagnostic_Error && here) {
             const Marked::Piece *piece = marked.piece(at);
             size_t source = marked.back(at);
@@ -864,10 +882,12 @@ void parse(const Text &text, const Scan &scan, const std::vector<string> &option
     std::vector<const char *> arguments = {"-x", "c", "-std=gnu17", "-w", "-ferror-limit=0", "-include", HEADER};
     for (const string &o : options)
         arguments.push_back(o.c_str());
-    CXUnsavedFile files[] = {{HEADER, DECLARATIONS, sizeof DECLARATIONS - 1}, {text.name.c_str(), marked.all.c_str(), marked.all.size()}};
+    CXUnsavedFile files[] = {{HEADER, DECLARATIONS, sizeof DECLARATIONS - 1},
+                             {text.name.c_str(), marked.all.c_str(), marked.all.size()}};
     tree.index = clang_createIndex(0, 0);
-    CXErrorCode code = clang_parseTranslationUnit2(tree.index, text.name.c_str(), arguments.data(), static_cast<int>(arguments.size()), files, 2,
-                                                   CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing, &tree.unit);
+    CXErrorCode code = clang_parseTranslationUnit2(
+        tree.index, text.name.c_str(), arguments.data(), static_cast<int>(arguments.size()), files, 2,
+        CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing, &tree.unit);
     if (code != CXError_Success) {
         tree.elsewhere.push_back(text.name + ": libclang cannot parse it (error " + std::to_string(code) + ")");
         return;
@@ -877,7 +897,8 @@ void parse(const Text &text, const Scan &scan, const std::vector<string> &option
     diagnostics(text, scan, marked, tree, walker);
     if (tree.problems.empty())
         for (auto [item, clause] : walker.not_a_local)
-            tree.problems.push_back({item->at, "'" + item->text + "' is no variable, which '" + clause->name + "' needs"});
+            tree.problems.push_back(
+                {item->at, "'" + item->text + "' is no variable, which '" + clause->name + "' needs"});
     for (auto &f : tree.functions)
         Sharer(text, *f, tree).share();
 }

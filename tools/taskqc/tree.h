@@ -23,8 +23,8 @@ struct Function;
 struct Variable { // or function, that the enclosing function declares
     std::string name;
     CXCursor cursor;
-    CXType type; // as it is written
-    size_t at;   // of its name; what is declared elsewhere (an included file) has none
+    CXType type;                // as it is written
+    size_t at;                  // of its name; what is declared elsewhere (an included file) has none
     Construct *scope = nullptr; // the innermost construct that it is declared in
     bool is_static = false, is_register = false, is_function = false, is_extern = false;
     bool decays = false;    // a parameter that is written as an array or a function, and is a pointer
@@ -68,7 +68,7 @@ struct Construct {
     unsigned number;
     Function *function;
     Construct *parent;
-    size_t at, end;         // of the statement
+    size_t at, end;             // of the statement
     Construct *queue = nullptr; // task: the one that it is put into
     std::map<const Item *, Variable *> names;
     std::vector<Shadow> shadows;
