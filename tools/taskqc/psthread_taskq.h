@@ -1,15 +1,25 @@
 /* psthread_taskq.h - what C files that psthreads-taskqc has made call: the workqueueing model on psthread.h (nthlib-2004 section 3.3).
  *
- * A task is a thread of the library: enqueued with a copy of what it captures, stolen by idle virtual processors. Who opened the queue
- * joins its tasks at the end, the newest first (an ordered queue: the oldest first), and runs as a call whatever nobody has begun. Nobody
- * but the opener touches the list of tasks. A queue with PSTHREAD_TASKQ_WINDOW tasks that have not ended takes no more: the opener runs the
- * next one itself, so a loop that makes millions of tasks needs no memory for them.
+ * A `parallel taskq` has a crew: the thread that opens it, and runners, which are threads of the library that take tasks. Queues that are
+ * opened inside of its tasks belong to the same crew. A runner is made when a task is put and fewer threads than the crew's limit are at
+ * work; it ends when it finds no task. So tasks cost a thread only where a processor is free for it: a queue is a list under a lock of its
+ * own, and its opener runs at the end, newest first, whatever nobody has taken (an ordered queue: oldest first). Runners take the oldest
+ * task of the queue that was opened first: the largest piece there is.
  *
- * A limit (num_threads, if) below the number of virtual processors makes a crew: at most `limit` threads, the opener among them, take
- * tasks from lists under the crew's lock. Queues that are opened inside of its tasks belong to the same crew.
+ * The limit is the number of virtual processors, or less (num_threads, if). Who waits at the end of a queue lends its place in the crew to
+ * another runner; where the limit is below the number of virtual processors it gets it back only when a runner comes to the end of a task.
+ * A limit of 1, and a taskq outside of any region: tasks run at once, as calls.
+ *
+ * A queue with PSTHREAD_TASKQ_WINDOW tasks that nobody has begun takes no more: the opener runs the next one itself, so a loop that makes
+ * millions of tasks needs no memory for them.
  *
  * Ordered: each task has a number and waits in psthread_taskq_ordered until all before it have left theirs, or have ended.
- * Failures: no memory for a task, or no thread: the opener runs it as a call; an ordered queue waits first for those before it. */
+ *
+ * Locks: the crew's before a queue's. Under the crew's: the list of queues, who is at work. Under the queue's: its tasks, `stolen`,
+ * `listed` (changed with both held). A queue lives in its opener's frame: it is left when it is in no list and nothing of it runs.
+ * Failures: no memory for a task: the opener runs it as a call; an ordered queue waits first for those before it. No thread: fewer runners.
+ * Rejected: a thread of the library for each task (as the paper has it). It works, and costs a microsecond where threads have
+ * thread-local storage of their own, as they do by default; Queens was 1.6 times as long. */
 #ifndef PSTHREAD_TASKQ_H
 #define PSTHREAD_TASKQ_H
 
@@ -31,43 +41,43 @@ struct psthread_taskq_task;
 typedef void (*psthread_taskq_fn)(struct psthread_taskq_task *, void *);
 
 struct psthread_taskq_task {
-    struct psthread_taskq_task *older, *newer; /* the opener's; in a crew under its lock */
+    struct psthread_taskq_task *older, *newer;
     struct psthread_taskq *queue;
     psthread_taskq_fn fn;
-    psthread_t thread;
     unsigned long number; /* from 0, in the order in which the tasks were made */
     int heap;
-    int in_turn; /* 1: inside of ordered, 2: has been there */
+    int in_turn; /* has come to its ordered block */
     void *captured;
 };
 
-struct psthread_taskq_waiter { /* for its turn */
+struct psthread_taskq_waiter { /* for its turn, or for a place in a crew */
     struct psthread_taskq_waiter *next;
     unsigned long number;
     psthread_sem_t come;
 };
 
-/* Never freed, but used again: its last runner may still be on its way out of the lock. */
+/* Never freed, but used again: a runner may begin when the region that has made it is over. */
 struct psthread_taskq_crew {
     struct psthread_taskq_crew *next; /* unused ones */
-    psthread_mutex_t lock;
-    psthread_cond_t ended;         /* a task of the crew has */
-    struct psthread_taskq *queues; /* with tasks that nobody has begun, innermost first */
-    unsigned limit, runners;       /* threads that take tasks, the opener not counted */
+    psthread_spin_t lock;
+    struct psthread_taskq *first, *last; /* queues with tasks that nobody has taken */
+    unsigned limit, active; /* threads at work: the opener, runners, those that were made and have not begun */
+    int strict;             /* the limit is below the number of virtual processors */
+    struct psthread_taskq_waiter *waiters; /* strict: who has waited for a queue's end and wants its place back */
 };
 
 struct psthread_taskq {
-    struct psthread_taskq_task *oldest, *newest;
-    unsigned outstanding; /* tasks in the list; a crew: that have not ended */
-    int ordered, own_crew;
+    psthread_spin_t lock;
+    struct psthread_taskq_task *oldest, *newest; /* nobody has taken them */
+    unsigned waiting, stolen;                    /* in that list; with runners */
+    int ordered, own_crew, restore, listed;
+    psthread_sem_t *opener; /* waits for stolen ones */
     unsigned long made;
-    struct psthread_taskq_crew *crew;
-    void *outer; /* the value of the thread's key before this queue; where `restore` */
-    int restore;
-    int listed;
-    struct psthread_taskq *next; /* in the crew's list */
-    psthread_mutex_t lock;       /* reductions, lastprivate, turns */
-    unsigned long turn, last;    /* whose turn it is; 1 + the last task that has left its values */
+    struct psthread_taskq_crew *crew;     /* NULL: tasks run at once */
+    void *outer;                          /* the value of the thread's key before this queue; where `restore` */
+    struct psthread_taskq *next, *before; /* in the crew's list */
+    psthread_mutex_t values;              /* reductions, lastprivate, turns */
+    unsigned long turn, last;             /* whose turn it is; 1 + the last task that has left its values */
     struct psthread_taskq_waiter *waiters;
     size_t used;
     char room[PSTHREAD_TASKQ_ROOM] __attribute__((aligned(16)));
@@ -77,9 +87,10 @@ struct psthread_taskq {
 __attribute__((weak)) psthread_once_t psthread_taskq_once_word = PSTHREAD_ONCE_INIT;
 __attribute__((weak)) psthread_key_t psthread_taskq_key;
 __attribute__((weak)) psthread_mutex_t psthread_taskq_atomic = PSTHREAD_MUTEX_INITIALIZER;
-
 __attribute__((weak)) psthread_mutex_t psthread_taskq_crews_lock = PSTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) struct psthread_taskq_crew *psthread_taskq_crews;
+
+/* --- crews ------------------------------------------------------------------------------------------------------------- */
 
 static inline struct psthread_taskq_crew *psthread_taskq_crew_new(void)
 {
@@ -99,16 +110,59 @@ static inline void psthread_taskq_crew_put_back(struct psthread_taskq_crew *crew
     psthread_mutex_unlock(&psthread_taskq_crews_lock);
 }
 
-/* The private copy of an array whose length is known when the program runs; the task frees it. */
-static inline void *psthread_taskq_copy(const volatile void *from, size_t bytes)
+static void *psthread_taskq_runner(void *crew);
+
+/* A place in the crew was taken for it. */
+static inline void psthread_taskq_start_runner(struct psthread_taskq_crew *crew)
 {
-    void *to = malloc(bytes ? bytes : 1);
-    if (!to) {
-        fprintf(stderr, "psthread_taskq: no memory for a task's copy of %zu bytes\n", bytes);
-        abort();
+    psthread_attr_t attr = {0, PSTHREAD_ATTR_DETACHED};
+    psthread_t runner;
+    if (psthread_create(&runner, &attr, psthread_taskq_runner, crew) == 0) {
+        psthread_enqueue(runner, PSTHREAD_VP_ANY);
+        return;
     }
-    return __builtin_memcpy(to, (const void *)from, bytes);
+    psthread_spin_lock(&crew->lock);
+    crew->active--;
+    psthread_spin_unlock(&crew->lock);
 }
+
+/* The caller stops working: its place goes to who waits for one, to a new runner, or to nobody. */
+static inline void psthread_taskq_lend_place(struct psthread_taskq_crew *crew)
+{
+    int start = 0;
+    psthread_spin_lock(&crew->lock);
+    struct psthread_taskq_waiter *to = crew->waiters;
+    if (to) {
+        crew->waiters = to->next;
+        psthread_sem_post(&to->come);
+    } else {
+        start = crew->first != NULL && crew->active <= crew->limit;
+        crew->active -= !start;
+    }
+    psthread_spin_unlock(&crew->lock);
+    if (start)
+        psthread_taskq_start_runner(crew);
+}
+
+static inline void psthread_taskq_take_place(struct psthread_taskq_crew *crew)
+{
+    psthread_spin_lock(&crew->lock);
+    if (!crew->strict || crew->active < crew->limit) {
+        crew->active++;
+        psthread_spin_unlock(&crew->lock);
+        return;
+    }
+    struct psthread_taskq_waiter me = {crew->waiters, 0, {{0}}};
+    psthread_sem_init(&me.come, 0);
+    crew->waiters = &me;
+    psthread_spin_unlock(&crew->lock);
+    psthread_sem_wait(&me.come);
+    psthread_spin_lock(&crew->lock); /* who posted holds it until it is done with `me` */
+    psthread_spin_unlock(&crew->lock);
+    psthread_sem_destroy(&me.come);
+}
+
+/* --- opening ----------------------------------------------------------------------------------------------------------- */
 
 static void psthread_taskq_make_key(void)
 {
@@ -120,18 +174,20 @@ static void psthread_taskq_make_key(void)
 
 static inline void psthread_taskq_clear(struct psthread_taskq *q, int ordered)
 {
+    psthread_spin_init(&q->lock);
     q->oldest = q->newest = NULL;
-    q->outstanding = 0;
+    q->waiting = q->stolen = 0;
     q->ordered = ordered;
+    q->own_crew = q->restore = q->listed = 0;
+    q->opener = NULL;
     q->made = q->turn = q->last = 0;
-    q->restore = q->own_crew = q->listed = 0;
     q->waiters = NULL;
     q->used = 0;
-    psthread_mutex_init(&q->lock);
+    psthread_mutex_init(&q->values);
     psthread_once(&psthread_taskq_once_word, psthread_taskq_make_key);
 }
 
-/* taskq: in the crew, if any, whose task the caller runs. */
+/* taskq: of the crew whose task, or region, the caller runs. */
 static inline void psthread_taskq_begin(struct psthread_taskq *q, int ordered)
 {
     psthread_taskq_clear(q, ordered);
@@ -141,16 +197,21 @@ static inline void psthread_taskq_begin(struct psthread_taskq *q, int ordered)
 /* parallel taskq. limit 0: as many threads as there are virtual processors. condition: that of the clause if. */
 static inline void psthread_taskq_begin_parallel(struct psthread_taskq *q, int ordered, long limit, int condition)
 {
+    long vps = (long)psthread_num_vps();
     psthread_taskq_clear(q, ordered);
     if (!condition || limit < 0)
         limit = 1;
-    q->crew = NULL;
+    if (limit == 0 || limit > vps)
+        limit = vps;
     q->outer = psthread_getspecific(psthread_taskq_key);
-    if (limit && limit < (long)psthread_num_vps())
-        q->crew = psthread_taskq_crew_new();
+    q->crew = limit == 1 ? NULL : psthread_taskq_crew_new();
     if (q->crew) {
         q->own_crew = 1;
+        psthread_spin_lock(&q->crew->lock);
         q->crew->limit = (unsigned)limit;
+        q->crew->strict = limit < vps;
+        q->crew->active++;
+        psthread_spin_unlock(&q->crew->lock);
     }
     if (q->outer || q->crew)
         q->restore = psthread_setspecific(psthread_taskq_key, q->crew) == 0;
@@ -166,18 +227,22 @@ static inline void psthread_taskq_ordered(struct psthread_taskq_task *task)
         abort();
     }
     task->in_turn = 1;
-    psthread_mutex_lock(&q->lock);
+    psthread_mutex_lock(&q->values);
     if (q->turn != task->number) {
         struct psthread_taskq_waiter me = {q->waiters, task->number, {{0}}};
         psthread_sem_init(&me.come, 0);
         q->waiters = &me;
-        psthread_mutex_unlock(&q->lock);
+        psthread_mutex_unlock(&q->values);
+        if (q->crew)
+            psthread_taskq_lend_place(q->crew);
         psthread_sem_wait(&me.come);
-        psthread_mutex_lock(&q->lock); /* who posted holds it until it is done with `me` */
-        psthread_mutex_unlock(&q->lock);
+        psthread_mutex_lock(&q->values); /* who posted holds it until it is done with `me` */
+        psthread_mutex_unlock(&q->values);
         psthread_sem_destroy(&me.come);
+        if (q->crew)
+            psthread_taskq_take_place(q->crew);
     } else {
-        psthread_mutex_unlock(&q->lock);
+        psthread_mutex_unlock(&q->values);
     }
 }
 
@@ -185,8 +250,7 @@ static inline void psthread_taskq_ordered_end(struct psthread_taskq_task *task)
 {
     struct psthread_taskq *q = task->queue;
     struct psthread_taskq_waiter **at, *next = NULL;
-    task->in_turn = 2;
-    psthread_mutex_lock(&q->lock);
+    psthread_mutex_lock(&q->values);
     q->turn++;
     for (at = &q->waiters; *at; at = &(*at)->next)
         if ((*at)->number == q->turn) {
@@ -196,7 +260,7 @@ static inline void psthread_taskq_ordered_end(struct psthread_taskq_task *task)
         }
     if (next)
         psthread_sem_post(&next->come);
-    psthread_mutex_unlock(&q->lock);
+    psthread_mutex_unlock(&q->values);
 }
 
 /* --- a task ----------------------------------------------------------------------------------------------------------- */
@@ -210,17 +274,26 @@ static inline void psthread_taskq_run(struct psthread_taskq_task *task)
     }
 }
 
-static void *psthread_taskq_thread(void *task)
+static inline void psthread_taskq_run_taken(struct psthread_taskq_task *task)
 {
-    psthread_taskq_run((struct psthread_taskq_task *)task);
-    return NULL;
+    psthread_taskq_run(task);
+    if (task->heap)
+        free(task);
+}
+
+/* The caller runs a task that is in no list. */
+static inline void psthread_taskq_call(struct psthread_taskq *q, psthread_taskq_fn fn, void *captured,
+                                       unsigned long number)
+{
+    struct psthread_taskq_task here = {NULL, NULL, q, fn, number, 0, 0, captured};
+    psthread_taskq_run(&here);
 }
 
 /* Around a task's adding to a reduction. */
-static inline void psthread_taskq_lock(struct psthread_taskq_task *task) { psthread_mutex_lock(&task->queue->lock); }
+static inline void psthread_taskq_lock(struct psthread_taskq_task *task) { psthread_mutex_lock(&task->queue->values); }
 static inline void psthread_taskq_unlock(struct psthread_taskq_task *task)
 {
-    psthread_mutex_unlock(&task->queue->lock);
+    psthread_mutex_unlock(&task->queue->values);
 }
 
 /* With the lock held: whether no later task has left its lastprivate values yet. */
@@ -233,16 +306,15 @@ static inline int psthread_taskq_is_last(struct psthread_taskq_task *task)
     return 1;
 }
 
-static inline void psthread_taskq_take_out(struct psthread_taskq *q, struct psthread_taskq_task *t)
+/* The private copy of an array whose length is known when the program runs; the task frees it. */
+static inline void *psthread_taskq_copy(const volatile void *from, size_t bytes)
 {
-    if (t->older)
-        t->older->newer = t->newer;
-    else
-        q->oldest = t->newer;
-    if (t->newer)
-        t->newer->older = t->older;
-    else
-        q->newest = t->older;
+    void *to = malloc(bytes ? bytes : 1);
+    if (!to) {
+        fprintf(stderr, "psthread_taskq: no memory for a task's copy of %zu bytes\n", bytes);
+        abort();
+    }
+    return __builtin_memcpy(to, (const void *)from, bytes);
 }
 
 static inline struct psthread_taskq_task *psthread_taskq_new(struct psthread_taskq *q, size_t bytes)
@@ -263,129 +335,145 @@ static inline struct psthread_taskq_task *psthread_taskq_new(struct psthread_tas
     return t;
 }
 
-static inline void psthread_taskq_free(struct psthread_taskq_task *t)
-{
-    if (t->heap)
-        free(t);
-}
+/* --- a queue ---------------------------------------------------------------------------------------------------------- */
 
-/* --- a crew ----------------------------------------------------------------------------------------------------------- */
-
-static inline void psthread_taskq_unlist(struct psthread_taskq *q)
+/* With the queue's lock held: its oldest or its newest task, which is in no list then. */
+static inline struct psthread_taskq_task *psthread_taskq_take(struct psthread_taskq *q, int oldest)
 {
-    struct psthread_taskq **at = &q->crew->queues;
-    while (*at != q)
-        at = &(*at)->next;
-    *at = q->next;
-    q->listed = 0;
-}
-
-/* The oldest task of q that nobody has begun; the caller holds the crew's lock. */
-static inline struct psthread_taskq_task *psthread_taskq_crew_take(struct psthread_taskq *q)
-{
-    struct psthread_taskq_task *t = q->oldest;
-    if (t) {
-        psthread_taskq_take_out(q, t);
-        if (!q->oldest)
-            psthread_taskq_unlist(q);
+    struct psthread_taskq_task *t = oldest ? q->oldest : q->newest;
+    if (!t)
+        return NULL;
+    if (oldest) {
+        q->oldest = t->newer;
+        if (t->newer)
+            t->newer->older = NULL;
+        else
+            q->newest = NULL;
+    } else {
+        q->newest = t->older;
+        if (t->older)
+            t->older->newer = NULL;
+        else
+            q->oldest = NULL;
     }
+    q->waiting--;
     return t;
 }
 
-/* Called with the crew's lock held, and returns so. */
-static inline void psthread_taskq_crew_run(struct psthread_taskq_crew *crew, struct psthread_taskq_task *t)
+/* With the crew's lock held. */
+static inline void psthread_taskq_unlist(struct psthread_taskq *q)
 {
-    struct psthread_taskq *q = t->queue;
-    psthread_mutex_unlock(&crew->lock);
-    psthread_taskq_run(t);
-    psthread_mutex_lock(&crew->lock);
-    if (t->heap)
-        free(t);
-    if (--q->outstanding == 0)
-        psthread_cond_broadcast(&crew->ended);
+    if (q->before)
+        q->before->next = q->next;
+    else
+        q->crew->first = q->next;
+    if (q->next)
+        q->next->before = q->before;
+    else
+        q->crew->last = q->before;
+    q->listed = 0;
+}
+
+/* A task for a runner; NULL: there is none, or somebody waits for a place, and the runner has given up its own. */
+static inline struct psthread_taskq_task *psthread_taskq_steal(struct psthread_taskq_crew *crew)
+{
+    struct psthread_taskq_task *t = NULL;
+    psthread_spin_lock(&crew->lock);
+    struct psthread_taskq_waiter *to = crew->waiters;
+    if (to) {
+        crew->waiters = to->next;
+        psthread_sem_post(&to->come);
+        psthread_spin_unlock(&crew->lock);
+        return NULL;
+    }
+    while (!t && crew->first) {
+        struct psthread_taskq *q = crew->first;
+        psthread_spin_lock(&q->lock);
+        t = psthread_taskq_take(q, 1);
+        if (t)
+            q->stolen++;
+        else
+            psthread_taskq_unlist(q);
+        psthread_spin_unlock(&q->lock);
+    }
+    if (!t)
+        crew->active--;
+    psthread_spin_unlock(&crew->lock);
+    return t;
 }
 
 static void *psthread_taskq_runner(void *arg)
 {
     struct psthread_taskq_crew *crew = (struct psthread_taskq_crew *)arg;
+    struct psthread_taskq_task *t;
     psthread_setspecific(psthread_taskq_key, crew);
-    psthread_mutex_lock(&crew->lock);
-    while (crew->queues)
-        psthread_taskq_crew_run(crew, psthread_taskq_crew_take(crew->queues));
-    crew->runners--;
-    psthread_cond_broadcast(&crew->ended); /* still under the lock: the crew is freed by who sees no runner */
-    psthread_mutex_unlock(&crew->lock);
+    while ((t = psthread_taskq_steal(crew))) {
+        struct psthread_taskq *q = t->queue;
+        psthread_taskq_run_taken(t);
+        psthread_spin_lock(&q->lock);
+        if (--q->stolen == 0 && q->opener)
+            psthread_sem_post(q->opener);
+        psthread_spin_unlock(&q->lock);
+    }
     return NULL;
 }
 
-static inline void psthread_taskq_crew_put(struct psthread_taskq *q, struct psthread_taskq_task *t)
+/* A task was put: the crew is to know of the queue, and a runner to come if there is a place for one. */
+static inline void psthread_taskq_tell(struct psthread_taskq *q)
 {
     struct psthread_taskq_crew *crew = q->crew;
-    psthread_attr_t attr = {0, PSTHREAD_ATTR_DETACHED};
-    psthread_t runner;
-    psthread_mutex_lock(&crew->lock);
-    t->older = q->newest;
-    t->newer = NULL;
-    if (q->newest)
-        q->newest->newer = t;
-    else
-        q->oldest = t;
-    q->newest = t;
-    q->outstanding++;
+    psthread_spin_lock(&crew->lock);
     if (!q->listed) {
-        q->next = crew->queues;
-        crew->queues = q;
-        q->listed = 1;
-    }
-    if (crew->runners + 1 < crew->limit && psthread_create(&runner, &attr, psthread_taskq_runner, crew) == 0) {
-        crew->runners++;
-        psthread_enqueue(runner, PSTHREAD_VP_ANY);
-    }
-    while (q->outstanding >= PSTHREAD_TASKQ_WINDOW && q->oldest)
-        psthread_taskq_crew_run(crew, psthread_taskq_crew_take(q));
-    psthread_mutex_unlock(&crew->lock);
-}
-
-static inline void psthread_taskq_crew_wait(struct psthread_taskq *q, int for_runners)
-{
-    struct psthread_taskq_crew *crew = q->crew;
-    psthread_mutex_lock(&crew->lock);
-    while (q->outstanding || (for_runners && crew->runners))
-        if (q->oldest)
-            psthread_taskq_crew_run(crew, psthread_taskq_crew_take(q));
+        psthread_spin_lock(&q->lock);
+        q->next = NULL;
+        q->before = crew->last;
+        if (crew->last)
+            crew->last->next = q;
         else
-            psthread_cond_wait(&crew->ended, &crew->lock);
-    psthread_mutex_unlock(&crew->lock);
-}
-
-/* --- the queue -------------------------------------------------------------------------------------------------------- */
-
-static inline void psthread_taskq_wait_for(struct psthread_taskq *q, struct psthread_taskq_task *t)
-{
-    psthread_taskq_take_out(q, t);
-    q->outstanding--;
-    psthread_join(t->thread, NULL);
-    psthread_taskq_free(t);
-}
-
-/* Takes tasks that have ended from the old end. Whether there is room then. */
-static inline int psthread_taskq_make_room(struct psthread_taskq *q)
-{
-    while (q->oldest && psthread_tryjoin(q->oldest->thread, NULL) == 0) {
-        struct psthread_taskq_task *t = q->oldest;
-        psthread_taskq_take_out(q, t);
-        q->outstanding--;
-        psthread_taskq_free(t);
+            crew->first = q;
+        crew->last = q;
+        q->listed = 1;
+        psthread_spin_unlock(&q->lock);
     }
-    return q->outstanding < PSTHREAD_TASKQ_WINDOW;
+    int start = crew->active < crew->limit;
+    crew->active += (unsigned)start;
+    psthread_spin_unlock(&crew->lock);
+    if (start)
+        psthread_taskq_start_runner(crew);
 }
 
-/* The caller runs the task itself, at once. */
-static inline void psthread_taskq_call(struct psthread_taskq *q, psthread_taskq_fn fn, void *captured,
-                                       unsigned long number)
+/* The opener runs what nobody has taken, until `left` tasks wait at most. */
+static inline void psthread_taskq_help(struct psthread_taskq *q, unsigned left)
 {
-    struct psthread_taskq_task here = {NULL, NULL, q, fn, NULL, number, 0, 0, captured};
-    psthread_taskq_run(&here);
+    for (;;) {
+        psthread_spin_lock(&q->lock);
+        struct psthread_taskq_task *t = q->waiting > left ? psthread_taskq_take(q, q->ordered) : NULL;
+        psthread_spin_unlock(&q->lock);
+        if (!t)
+            return;
+        psthread_taskq_run_taken(t);
+    }
+}
+
+/* The opener waits for what runners have taken. */
+static inline void psthread_taskq_wait(struct psthread_taskq *q)
+{
+    psthread_sem_t all_ended;
+    psthread_spin_lock(&q->lock);
+    if (!q->stolen) {
+        psthread_spin_unlock(&q->lock);
+        return;
+    }
+    psthread_sem_init(&all_ended, 0);
+    q->opener = &all_ended;
+    psthread_spin_unlock(&q->lock);
+    psthread_taskq_lend_place(q->crew);
+    psthread_sem_wait(&all_ended);
+    psthread_spin_lock(&q->lock); /* who posted holds it until it is done with the semaphore */
+    q->opener = NULL;
+    psthread_spin_unlock(&q->lock);
+    psthread_sem_destroy(&all_ended);
+    psthread_taskq_take_place(q->crew);
 }
 
 /* task: captured is copied. */
@@ -393,67 +481,58 @@ static inline void psthread_taskq_put(struct psthread_taskq *q, psthread_taskq_f
 {
     unsigned long number = q->made++;
     struct psthread_taskq_task *t = NULL;
-    if (q->crew && q->crew->limit == 1) {
+    int full = q->crew && __atomic_load_n(&q->waiting, __ATOMIC_RELAXED) >= PSTHREAD_TASKQ_WINDOW;
+    if (full && q->ordered) /* its turn comes after those: it may not run on top of them */
+        psthread_taskq_help(q, PSTHREAD_TASKQ_WINDOW / 2);
+    if (q->crew && (!full || q->ordered))
+        t = psthread_taskq_new(q, bytes);
+    if (!t) {
+        if (q->crew && q->ordered) {
+            psthread_taskq_help(q, 0);
+            psthread_taskq_wait(q);
+        }
         psthread_taskq_call(q, fn, captured, number);
         return;
     }
-    if (!q->crew && __builtin_expect(q->outstanding >= PSTHREAD_TASKQ_WINDOW, 0) && !psthread_taskq_make_room(q)) {
-        if (q->ordered) { /* its turn comes after those: it may not run on top of them */
-            psthread_taskq_wait_for(q, q->oldest);
-        } else {
-            psthread_taskq_call(q, fn, captured, number);
-            return;
-        }
-    }
-    t = psthread_taskq_new(q, bytes);
-    if (t) {
-        t->queue = q;
-        t->fn = fn;
-        t->number = number;
-        t->in_turn = 0;
-        if (bytes)
-            __builtin_memcpy(t->captured, captured, bytes);
-        if (q->crew) {
-            psthread_taskq_crew_put(q, t);
-            return;
-        }
-        if (psthread_create(&t->thread, NULL, psthread_taskq_thread, t) == 0) {
-            t->older = q->newest;
-            t->newer = NULL;
-            if (q->newest)
-                q->newest->newer = t;
-            else
-                q->oldest = t;
-            q->newest = t;
-            q->outstanding++;
-            if (q->ordered)
-                psthread_enqueue_at(t->thread, PSTHREAD_VP_ANY, PSTHREAD_BACK);
-            else
-                psthread_enqueue(t->thread, PSTHREAD_VP_ANY);
-            return;
-        }
-        psthread_taskq_free(t);
-    }
-    if (q->ordered && q->crew)
-        psthread_taskq_crew_wait(q, 0);
-    while (q->ordered && q->oldest)
-        psthread_taskq_wait_for(q, q->oldest);
-    psthread_taskq_call(q, fn, captured, number);
+    t->queue = q;
+    t->fn = fn;
+    t->number = number;
+    t->in_turn = 0;
+    if (bytes)
+        __builtin_memcpy(t->captured, captured, bytes);
+    psthread_spin_lock(&q->lock);
+    t->newer = NULL;
+    t->older = q->newest;
+    if (q->newest)
+        q->newest->newer = t;
+    else
+        q->oldest = t;
+    q->newest = t;
+    q->waiting++;
+    int listed = q->listed;
+    psthread_spin_unlock(&q->lock);
+    if (!listed || __atomic_load_n(&q->crew->active, __ATOMIC_RELAXED) < q->crew->limit)
+        psthread_taskq_tell(q);
 }
 
 /* The end of a taskq that is not nowait: all of its tasks have ended. */
 static inline void psthread_taskq_end(struct psthread_taskq *q)
 {
-    if (q->crew)
-        psthread_taskq_crew_wait(q, q->own_crew);
-    else
-        while (q->oldest)
-            psthread_taskq_wait_for(q, q->ordered ? q->oldest : q->newest);
-    psthread_mutex_destroy(&q->lock);
+    struct psthread_taskq_crew *crew = q->crew;
+    if (crew) {
+        psthread_taskq_help(q, 0);
+        psthread_taskq_wait(q);
+        psthread_spin_lock(&crew->lock);
+        if (q->listed)
+            psthread_taskq_unlist(q);
+        crew->active -= (unsigned)q->own_crew;
+        psthread_spin_unlock(&crew->lock);
+    }
+    psthread_mutex_destroy(&q->values);
     if (q->restore)
         psthread_setspecific(psthread_taskq_key, q->outer);
     if (q->own_crew)
-        psthread_taskq_crew_put_back(q->crew);
+        psthread_taskq_crew_put_back(crew);
 }
 
 #ifdef __GNUC__
