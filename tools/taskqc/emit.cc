@@ -252,7 +252,10 @@ class Emitter
                 task(out, c);
             break;
         case Kind::ordered:
-            around(out, c, "psthread_taskq_ordered(_tq_task);", "psthread_taskq_ordered_end(_tq_task);");
+            if (openmp) // the queue's tasks run one after another
+                range(out, c.at, c.end, &c);
+            else
+                around(out, c, "psthread_taskq_ordered(_tq_task);", "psthread_taskq_ordered_end(_tq_task);");
             break;
         case Kind::critical:
             around(out, c, "psthread_mutex_lock(&" + critical_name(c) + ");",
@@ -352,7 +355,7 @@ class Emitter
                 head += begin(c, indent);
         } else {
             if (d.clause("ordered"))
-                head += indent + "char _tq_turn" + to_string(c.number) + " = 0;\n";
+                head += indent + "char _tq_turn" + to_string(c.number) + " __attribute__((unused)) = 0;\n";
             if (has_last)
                 head += indent + "unsigned long _tq_made" + to_string(c.number) + " = 0, _tq_last" +
                         to_string(c.number) + " = 0;\n";

@@ -231,25 +231,21 @@ class Translator
         Text text(name, all);
         for (int round = 0;; round++) {
             Scan found = scan(text);
-            if (!found.problems.empty()) {
-                show(text, "error", found.problems);
-                return -1;
-            }
-            if (std::none_of(found.directives.begin(), found.directives.end(),
-                             [](const Directive &d) { return d.ours(); })) {
+            bool any = std::any_of(found.directives.begin(), found.directives.end(), [](const Directive &d) { return d.ours(); });
+            if (!any && found.problems.empty()) {
                 result = text.all;
                 return name_elsewhere(text, text.all) ? 0 : -1;
             }
             Tree tree;
             parse(text, found, for_libclang(settings), settings.openmp, tree);
+            if (misread(text, found, tree) || !lost(text, found, tree))
+                return -1;
             if (!tree.elsewhere.empty() || !tree.problems.empty()) {
                 for (const string &line : tree.elsewhere)
                     std::cerr << line << "\n";
                 show(text, "error", tree.problems);
                 return -1;
             }
-            if (!lost(text, found, tree))
-                return -1;
             std::vector<Expansion> expand =
                 settings.openmp || round == 3 ? std::vector<Expansion>() : must_expand(found, tree);
             if (!tree.problems.empty()) {
@@ -273,33 +269,58 @@ class Translator
     const Settings &settings;
     const fs::path &folder;
 
-    // Directives of ours that the preprocessor sees and libclang has found in no function.
+    // Which of the directives the preprocessor leaves in.
+    std::set<const Directive *> active(const Text &text, const Scan &found, const std::set<const Directive *> &asked)
+    {
+        std::set<const Directive *> seen;
+        string probe = text.all, out;
+        for (auto d = found.directives.rbegin(); d != found.directives.rend(); ++d)
+            if (asked.count(&*d)) {
+                auto begin = text.all.begin();
+                auto lines = std::count(begin + static_cast<long>(d->at), begin + static_cast<long>(d->end), '\n');
+                probe.replace(d->at, d->end - d->at, " " + mark(*d, found) + " " + string(static_cast<size_t>(lines), '\n'));
+            }
+        if (asked.empty() || !preprocess(text, probe, out))
+            return seen;
+        for (const Directive *d : asked)
+            if (find_word(out, mark(*d, found), 0) != string::npos)
+                seen.insert(d);
+        return seen;
+    }
+    static string mark(const Directive &d, const Scan &found) { return "_tq_seen_" + std::to_string(&d - found.directives.data()); }
+
+    // Mistakes in the directives' own words, where the preprocessor leaves them in.
+    bool misread(const Text &text, const Scan &found, const Tree &tree)
+    {
+        std::set<const Directive *> with_problems, here;
+        auto of = [&](const Problem &p) {
+            const Directive *last = nullptr;
+            for (const Directive &d : found.directives)
+                if (d.at <= p.at)
+                    last = &d;
+            return last;
+        };
+        for (const Problem &p : found.problems)
+            with_problems.insert(of(p));
+        here = active(text, found, with_problems);
+        std::vector<Problem> problems;
+        for (const Problem &p : found.problems)
+            if (here.count(of(p)) || tree.found.count(of(p)))
+                problems.push_back(p);
+        show(text, "error", problems);
+        return !problems.empty();
+    }
+
+    // Directives of ours that the preprocessor leaves in and libclang has found in no function.
     bool lost(const Text &text, const Scan &found, const Tree &tree)
     {
-        std::vector<const Directive *> missing;
+        std::set<const Directive *> missing;
         for (const Directive &d : found.directives)
             if (d.ours() && !tree.found.count(&d))
-                missing.push_back(&d);
-        if (missing.empty())
-            return true;
-        string probe = text.all;
-        for (auto d = missing.rbegin(); d != missing.rend(); ++d)
-            probe.replace(
-                (*d)->at, (*d)->end - (*d)->at,
-                " _tq_seen_" + std::to_string(*d - found.directives.data()) + " " +
-                    string(static_cast<size_t>(std::count(text.all.begin() + static_cast<long>((*d)->at),
-                                                          text.all.begin() + static_cast<long>((*d)->end), '\n')),
-                           '\n'));
-        string out;
-        if (!preprocess(text, probe, out))
-            return false;
+                missing.insert(&d);
         std::vector<Problem> problems;
-        for (const Directive *d : missing) {
-            string mark = "_tq_seen_" + std::to_string(d - found.directives.data());
-            size_t at = out.find(mark);
-            if (at != string::npos && (at + mark.size() == out.size() || !is_name_char(out[at + mark.size()])))
-                problems.push_back({d->name_at, "'" + d->words + "' must stand before a statement, in a function"});
-        }
+        for (const Directive *d : active(text, found, missing))
+            problems.push_back({d->name_at, "'" + d->words + "' must stand before a statement, in a function"});
         show(text, "error", problems);
         return problems.empty();
     }

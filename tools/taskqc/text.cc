@@ -277,6 +277,8 @@ void read_directive(const Text &text, const std::vector<Token> &words, size_t fi
     } else if (intel) {
         out.problems.push_back({d.name_at, "'intel omp' is followed by 'parallel taskq', 'taskq' or 'task'" +
                                                (word(0).empty() ? "" : ", not by '" + word(0) + "'")});
+        d.words = word(0);
+        out.directives.push_back(d);
         return;
     } else if (word(0) == "ordered" && word(1).empty()) {
         d.kind = Kind::ordered;

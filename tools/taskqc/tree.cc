@@ -330,6 +330,24 @@ class Walker
         return c;
     }
 
+    // Behind the attributes that follow a type's closing brace.
+    size_t behind_attributes(size_t at) const
+    {
+        const string &s = marked.all;
+        for (;;) {
+            size_t next = skip_blank(s, at);
+            if (s.compare(next, 13, "__attribute__") != 0)
+                return at;
+            size_t depth = 0;
+            for (next = s.find('(', next); next < s.size(); next++) {
+                depth += s[next] == '(' ? 1 : s[next] == ')' ? static_cast<size_t>(-1) : 0;
+                if (depth == 0)
+                    break;
+            }
+            at = std::min(next + 1, s.size());
+        }
+    }
+
     // The end of a statement, with its semicolon.
     size_t statement_end(CXCursor c) const
     {
@@ -384,6 +402,9 @@ class Walker
         case CXCursor_EnumDecl:
         case CXCursor_TypedefDecl: {
             auto [from, to] = extent(c);
+            to = behind_attributes(to);
+            if (clang_getCursorKind(c) == CXCursor_TypedefDecl) // libclang's ends with the name
+                to = std::min(marked.all.find(';', to), function_end);
             f->types.push_back(
                 std::make_unique<LocalType>(LocalType{c, marked.back(from), marked.back(to), state.scope}));
             break;
@@ -460,7 +481,7 @@ class Walker
         c->end = marked.back(statement_end(body));
         Construct *ours = ours_around(state.scope);
         State inside = state;
-        bool keep = d.ours() || (ours && !openmp);
+        bool keep = d.ours() || (ours && (!openmp || d.kind == Kind::ordered));
         if (d.ours()) {
             CXCursorKind kind = clang_getCursorKind(body);
             if (kind == CXCursor_DeclStmt)
@@ -472,7 +493,7 @@ class Walker
                                        "': it must stand in a task, or be a taskq");
             if (c->task() && !c->queue)
                 keep = false;
-        } else if (ours && !openmp) {
+        } else if (keep) {
             other(d, ours);
         }
         if (keep) {
