@@ -142,7 +142,7 @@ struct Marked {
                 break;
             if (at < p.end) {
                 for (auto &[from, to, item] : p.items)
-                    if (at >= from && at < to)
+                    if (at >= from && at <= to)
                         return item->at;
                 return p.directive->name_at;
             }
@@ -461,7 +461,7 @@ class Walker
         if (inner.size() == 1)
             loop = children(inner[0]);
         if (loop.size() != 2 || extent(loop[1]).second <= piece->end) {
-            problem(piece->directive->name_at, "'" + piece->directive->words + "' must stand before a statement");
+            misplaced.push_back(piece->directive);
             return true;
         }
         construct(*piece, loop[0], loop[1], state);
@@ -572,6 +572,7 @@ class Walker
 
   public:
     std::vector<std::pair<const Item *, const Clause *>> not_a_local;
+    std::vector<const Directive *> misplaced; // libclang finds no statement behind them
 
   private:
     bool here(CXCursor c, const State &state)
@@ -862,37 +863,42 @@ class Sharer
     }
 };
 
-void diagnostics(const Text &text, const Scan &scan, const Marked &marked, Tree &tree, const Walker &walker)
+void diagnostics(const Text &text, const Marked &marked, Tree &tree, const Walker &walker)
 {
+    std::vector<Problem> errors;
     for (unsigned k = 0; k < clang_getNumDiagnostics(tree.unit); k++) {
         CXDiagnostic d = clang_getDiagnostic(tree.unit, k);
         CXDiagnosticSeverity severity = clang_getDiagnosticSeverity(d);
         string what = take(clang_getDiagnosticSpelling(d));
-        CXSourceLocation location = clang_getDiagnosticLocation(d);
         size_t at = 0;
-        bool here = walker.in_main(location, &at);
-        if (severity == CXDiagnostic_Fatal && what.find("too many errors") == string::npos) {
-            if (here)
-                tree.problems.push_back({marked.back(at), what});
-            else
-                tree.elsewhere.push_back(
-                    take(clang_formatDiagnostic(d, CXDiagnostic_DisplaySourceLocation | CXDiagnostic_DisplayColumn)));
-        } else if (severity == CXDiagnostic_Error && here) {
+        bool here = walker.in_main(clang_getDiagnosticLocation(d), &at), absent = what.find("file not found") != string::npos;
+        if (severity >= CXDiagnostic_Error && here) {
             const Marked::Piece *piece = marked.piece(at);
             size_t source = marked.back(at);
-            bool matters = piece && piece->directive->ours();
+            bool matters = absent || (piece && piece->directive->ours());
             // elsewhere the compiler, which knows more of its own C than libclang does, has the word
             for (auto &f : tree.functions)
                 matters = matters || (source >= f->at && source < f->end);
-            if (matters && what.find("expected expression") != string::npos && piece && piece->items.empty())
-                matters = false;
             if (matters)
-                tree.problems.push_back({source, what});
+                errors.push_back({source, what});
+        } else if (severity >= CXDiagnostic_Error && absent) {
+            tree.elsewhere.push_back(
+                take(clang_formatDiagnostic(d, CXDiagnostic_DisplaySourceLocation | CXDiagnostic_DisplayColumn)));
         }
         clang_disposeDiagnostic(d);
     }
-    (void)text;
-    (void)scan;
+    // No statement behind a directive: because there is none, or because what is there is wrong by itself.
+    for (const Directive *d : walker.misplaced) {
+        size_t behind = skip_blank(text.all, d->end);
+        bool none = errors.empty() || std::any_of(errors.begin(), errors.end(), [&](const Problem &p) {
+            return p.at == behind && p.what.compare(0, 8, "expected") == 0;
+        });
+        if (!none)
+            continue;
+        tree.problems.push_back({d->name_at, "'" + d->words + "' must stand before a statement"});
+        errors.clear();
+    }
+    tree.problems.insert(tree.problems.end(), errors.begin(), errors.end());
 }
 
 } // namespace
@@ -915,7 +921,7 @@ void parse(const Text &text, const Scan &scan, const std::vector<string> &option
     }
     Walker walker(text, scan, marked, openmp, tree);
     walker.walk();
-    diagnostics(text, scan, marked, tree, walker);
+    diagnostics(text, marked, tree, walker);
     if (tree.problems.empty())
         for (auto [item, clause] : walker.not_a_local)
             tree.problems.push_back(
