@@ -4,6 +4,9 @@
   bench/papers.py                         measures and draws into build/bench/papers
   bench/papers.py --portable build-portable     with balder-threads-2004's other column (built with -DPS_PORTABLE=ON)
   bench/papers.py --draw FILE.json        draws again what was measured
+  bench/papers.py --figure nthlib2004_figure5     these alone (may be given several times)
+
+A figure names the constructs of epcc_nested that it needs (NEEDS), or measures programs of its own (measure(arguments, peers)).
 
 Our series and today's peers' come from this machine, in turns; the papers' numbers are what their texts give, on their machines: they
 show the shape, not a race. Figures whose values are in no text have the paper's statement below them."""
@@ -24,7 +27,7 @@ from harness import OURS, Peer, json_lines, say
 from plot import RESOLUTION_US, colour
 
 FIGURES = ["psthreads2009_figure6", "psthreads2009_figure7", "psthreads2009_figure8", "psthreads2009_table1",
-           "nthlib2004_figure2", "balder2004_table1"]
+           "nthlib2004_figure2", "nthlib2004_figure4", "balder2004_table1"]
 
 
 def read_arguments():
@@ -36,6 +39,7 @@ def read_arguments():
     parser.add_argument("--minutes", type=float, default=8, help="time after which no new round begins")
     parser.add_argument("--seconds", type=int, default=40, help="time limit of a run")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=LIBRARY")
+    parser.add_argument("--figure", action="append", choices=FIGURES, metavar="NAME", help=f"of {', '.join(FIGURES)}")
     parser.add_argument("--draw", type=Path, metavar="JSON", help="measure nothing")
     return parser.parse_args()
 
@@ -44,7 +48,7 @@ def measure(a, figures, peers):
     """{config: {construct: {peer: [us, ...]}}}"""
     needs, values, failed = {}, {}, set()
     for f in figures:
-        for config, constructs in f.NEEDS.items():
+        for config, constructs in getattr(f, "NEEDS", {}).items():
             needs.setdefault(config, []).extend(c for c in constructs if c not in needs.get(config, []))
     start = time.monotonic()
     for this_round in range(a.rounds):
@@ -65,6 +69,11 @@ def measure(a, figures, peers):
 
 def portable_configs(figures):
     return {config for f in figures if getattr(f, "PORTABLE", False) for config in f.NEEDS}
+
+
+def measure_programs(a, figures, peers):
+    """{figure: what its own measure() answers}: of runtimes alone, not of the portable build."""
+    return {f.__name__: f.measure(a, [p for p in peers if p.name != "portable"]) for f in figures if hasattr(f, "measure")}
 
 
 class Style:
@@ -143,7 +152,7 @@ def draw(paper, figures, data, peers, machine, path):
     if handles:
         figure.legend(handles, labels, loc="upper right", ncol=len(labels), fontsize=9, frameon=False, bbox_to_anchor=(0.99, 0.995))
     figure.suptitle(paper, x=0.01, ha="left", fontsize=14, weight="bold")
-    figure.text(0.01, 0.006, f"Overhead of an OpenMP construct, logarithmic, less is better. {machine}", fontsize=8, color="#555555")
+    figure.text(0.01, 0.006, f"Overheads: logarithmic, less is better. Speed-ups: more is better. {machine}", fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.015, 1, 0.985))
     figure.savefig(path, dpi=100)
     plt.close(figure)
@@ -153,11 +162,12 @@ def main():
     a = read_arguments()
     out = a.out or a.build / "bench" / "papers"
     out.mkdir(parents=True, exist_ok=True)
-    figures = [importlib.import_module(name) for name in FIGURES]
+    figures = [importlib.import_module(name) for name in a.figure or FIGURES]
     if a.draw:
         found = json.loads(a.draw.read_text())
         peers = [Peer(name, label) for name, label in found["peers"].items()]
-        machine, values = found["machine"], found["values"]
+        machine, values, programs = found["machine"], found["values"], found.get("programs", {})
+        figures = [f for f in figures if not hasattr(f, "measure") or f.__name__ in programs]
     else:
         all_peers = harness.Peers(a.build, a.peer, True)
         all_peers.check(a.build / "bench" / "epcc_nested")
@@ -166,8 +176,10 @@ def main():
             peers.insert(-1, Peer("portable", "psthreads, POSIX only", prefix=[str(a.portable.resolve() / "bin" / "psrun")]))
         machine = harness.machine_line()
         values = measure(a, figures, peers)
-        (out / "papers.json").write_text(json.dumps({"machine": machine, "peers": {p.name: p.label for p in peers}, "values": values}, indent=1) + "\n")
+        programs = measure_programs(a, figures, peers)
+        (out / "papers.json").write_text(json.dumps({"machine": machine, "peers": {p.name: p.label for p in peers}, "values": values, "programs": programs}, indent=1) + "\n")
     data = {config: {c: {p: statistics.median(v) for p, v in by_peer.items()} for c, by_peer in constructs.items()} for config, constructs in values.items()}
+    data.update(programs)
     for paper in dict.fromkeys(f.PAPER for f in figures):
         draw(paper, [f for f in figures if f.PAPER == paper], data, peers, machine, out / f"{paper}.png")
     say(f"written: papers.json and a plot a paper in {out}")
