@@ -350,8 +350,8 @@ struct vec render_pixel(const struct scene *s, unsigned x, unsigned y, unsigned 
     double half = tan(s->angle * M_PI / 360), aspect = (double)s->width / s->height;
     struct vec sum = {0, 0, 0};
     for (unsigned k = 0; k < side * side; k++) {
-        double u = 2 * (x + (k % side + 0.5) / side) / s->width - 1,
-               v = 1 - 2 * (y + (k / side + 0.5) / side) / s->height;
+        double u = 2 * (x + ((double)(k % side) + 0.5) / side) / s->width - 1,
+               v = 1 - 2 * (y + ((double)(k / side) + 0.5) / side) / s->height;
         struct vec along = add(ahead, add(scale(right, u * half * aspect), scale(up, v * half)));
         sum = add(sum, trace(s, (struct ray){s->eye, unit(along)}, 0));
     }

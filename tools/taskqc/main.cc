@@ -204,7 +204,8 @@ struct Message {
 
 void show(const Text &text, const char *what, std::vector<Problem> problems)
 {
-    std::stable_sort(problems.begin(), problems.end(), [](const Problem &a, const Problem &b) { return a.at < b.at; });
+    std::sort(problems.begin(), problems.end(),
+              [](const Problem &a, const Problem &b) { return a.at != b.at ? a.at < b.at : a.what < b.what; });
     string last;
     for (const Problem &p : problems) {
         string line = text.name + ":" + std::to_string(text.line(p.at)) + ":" + std::to_string(text.column(p.at)) +
@@ -231,7 +232,8 @@ class Translator
         Text text(name, all);
         for (int round = 0;; round++) {
             Scan found = scan(text);
-            bool any = std::any_of(found.directives.begin(), found.directives.end(), [](const Directive &d) { return d.ours(); });
+            bool any = std::any_of(found.directives.begin(), found.directives.end(),
+                                   [](const Directive &d) { return d.ours(); });
             if (!any && found.problems.empty()) {
                 result = text.all;
                 return name_elsewhere(text, text.all) ? 0 : -1;
@@ -278,7 +280,8 @@ class Translator
             if (asked.count(&*d)) {
                 auto begin = text.all.begin();
                 auto lines = std::count(begin + static_cast<long>(d->at), begin + static_cast<long>(d->end), '\n');
-                probe.replace(d->at, d->end - d->at, " " + mark(*d, found) + " " + string(static_cast<size_t>(lines), '\n'));
+                probe.replace(d->at, d->end - d->at,
+                              " " + mark(*d, found) + " " + string(static_cast<size_t>(lines), '\n'));
             }
         if (asked.empty() || !preprocess(text, probe, out))
             return seen;
@@ -287,7 +290,10 @@ class Translator
                 seen.insert(d);
         return seen;
     }
-    static string mark(const Directive &d, const Scan &found) { return "_tq_seen_" + std::to_string(&d - found.directives.data()); }
+    static string mark(const Directive &d, const Scan &found)
+    {
+        return "_tq_seen_" + std::to_string(&d - found.directives.data());
+    }
 
     // Mistakes in the directives' own words, where the preprocessor leaves them in.
     bool misread(const Text &text, const Scan &found, const Tree &tree)

@@ -112,6 +112,18 @@ static inline void psthread_taskq_crew_put_back(struct psthread_taskq_crew *crew
 
 static void *psthread_taskq_runner(void *crew);
 
+/* With the crew's lock held: the caller's place goes to who waits for one, or to nobody. */
+static inline void psthread_taskq_leave_place(struct psthread_taskq_crew *crew)
+{
+    struct psthread_taskq_waiter *to = crew->active <= crew->limit ? crew->waiters : NULL;
+    if (to) {
+        crew->waiters = to->next;
+        psthread_sem_post(&to->come);
+    } else {
+        crew->active--;
+    }
+}
+
 /* A place in the crew was taken for it. */
 static inline void psthread_taskq_start_runner(struct psthread_taskq_crew *crew)
 {
@@ -122,23 +134,17 @@ static inline void psthread_taskq_start_runner(struct psthread_taskq_crew *crew)
         return;
     }
     psthread_spin_lock(&crew->lock);
-    crew->active--;
+    psthread_taskq_leave_place(crew);
     psthread_spin_unlock(&crew->lock);
 }
 
-/* The caller stops working: its place goes to who waits for one, to a new runner, or to nobody. */
+/* The caller stops working for a while: a new runner may have its place. */
 static inline void psthread_taskq_lend_place(struct psthread_taskq_crew *crew)
 {
-    int start = 0;
     psthread_spin_lock(&crew->lock);
-    struct psthread_taskq_waiter *to = crew->waiters;
-    if (to) {
-        crew->waiters = to->next;
-        psthread_sem_post(&to->come);
-    } else {
-        start = crew->first != NULL && crew->active <= crew->limit;
-        crew->active -= !start;
-    }
+    int start = !crew->waiters && crew->first && crew->active <= crew->limit;
+    if (!start)
+        psthread_taskq_leave_place(crew);
     psthread_spin_unlock(&crew->lock);
     if (start)
         psthread_taskq_start_runner(crew);
@@ -379,14 +385,9 @@ static inline struct psthread_taskq_task *psthread_taskq_steal(struct psthread_t
 {
     struct psthread_taskq_task *t = NULL;
     psthread_spin_lock(&crew->lock);
-    struct psthread_taskq_waiter *to = crew->waiters;
-    if (to) {
-        crew->waiters = to->next;
-        psthread_sem_post(&to->come);
-        psthread_spin_unlock(&crew->lock);
-        return NULL;
-    }
-    while (!t && crew->first) {
+    /* too many: a region with a lower limit has the crew now, and the runner is one of the last region's */
+    int leave = crew->waiters || (crew->strict && crew->active > crew->limit);
+    while (!t && crew->first && !leave) {
         struct psthread_taskq *q = crew->first;
         psthread_spin_lock(&q->lock);
         t = psthread_taskq_take(q, 1);
@@ -397,7 +398,7 @@ static inline struct psthread_taskq_task *psthread_taskq_steal(struct psthread_t
         psthread_spin_unlock(&q->lock);
     }
     if (!t)
-        crew->active--;
+        psthread_taskq_leave_place(crew);
     psthread_spin_unlock(&crew->lock);
     return t;
 }

@@ -166,7 +166,7 @@ class Walker
 {
   public:
     Walker(const Text &source, const Scan &scanned, const Marked &copy, bool for_openmp, Tree &into)
-        : text(source), scan(scanned), marked(copy), openmp(for_openmp), tree(into)
+        : scan(scanned), marked(copy), openmp(for_openmp), tree(into)
     {
         main = clang_getFile(tree.unit, source.name.c_str());
     }
@@ -189,7 +189,6 @@ class Walker
     }
 
   private:
-    const Text &text;
     const Scan &scan;
     const Marked &marked;
     bool openmp;
@@ -871,7 +870,8 @@ void diagnostics(const Text &text, const Marked &marked, Tree &tree, const Walke
         CXDiagnosticSeverity severity = clang_getDiagnosticSeverity(d);
         string what = take(clang_getDiagnosticSpelling(d));
         size_t at = 0;
-        bool here = walker.in_main(clang_getDiagnosticLocation(d), &at), absent = what.find("file not found") != string::npos;
+        bool here = walker.in_main(clang_getDiagnosticLocation(d), &at),
+             absent = what.find("file not found") != string::npos;
         if (severity >= CXDiagnostic_Error && here) {
             const Marked::Piece *piece = marked.piece(at);
             size_t source = marked.back(at);
@@ -891,8 +891,8 @@ void diagnostics(const Text &text, const Marked &marked, Tree &tree, const Walke
     for (const Directive *d : walker.misplaced) {
         size_t behind = skip_blank(text.all, d->end);
         bool none = errors.empty() || std::any_of(errors.begin(), errors.end(), [&](const Problem &p) {
-            return p.at == behind && p.what.compare(0, 8, "expected") == 0;
-        });
+                        return p.at == behind && p.what.compare(0, 8, "expected") == 0;
+                    });
         if (!none)
             continue;
         tree.problems.push_back({d->name_at, "'" + d->words + "' must stand before a statement"});

@@ -138,7 +138,8 @@ static int local_types(int n)
             memcpy(mine, r, sizeof(row));
             for (struct node *at = again->head; at; at = at->next)
                 total += at->value;
-            total += mine[n - 1] + (int)(sizeof(row) / sizeof(int)) + nameless.x + (int)nameless.c + (chosen == RED) + (int)GREEN;
+            total += mine[n - 1] + (int)(sizeof(row) / sizeof(int)) + nameless.x + (int)nameless.c + (chosen == RED) +
+                     (int)GREEN;
             nameless.x = 50;
         }
     }
