@@ -14,7 +14,7 @@ from harness import OURS, ROOT, Peer, json_lines, number, say
 PAPER = "nthlib-2004"
 TITLE = "figure 4, workqueueing"
 SAID = "paper (4 processors): the workqueueing model runs on NthLib's threads and ready queues; its programs scale"
-PANELS = ["2", "4", "8"]
+PANELS = ["2", "4"]
 SCENE = ROOT / "apps" / "workqueue" / "scenes" / "flake.scene"
 PROGRAMS = {"blocklu": ("BlockLU", ["--size", "768", "--block", "32"]), "raytrace": ("Raytrace", ["--compare", "--size", "320x240", SCENE]),
             "fft": ("FFT", ["--log2", "19"]), "queens": ("Queens", ["--size", "12", "--depth", "4"])}
