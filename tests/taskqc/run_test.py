@@ -41,7 +41,7 @@ def main():
     for name in a.names:
         source = HERE / "run" / f"{name}.c"
         direct, openmp, watched = (a.folder / f"{name}{kind}" for kind in ("", "-openmp", "-watched"))
-        compile_ = [a.taskqc, "-O1", *WARNINGS, source]
+        compile_ = [a.taskqc, "-O1", *WARNINGS, source, "-lm"]
         if check(f"{name} by libpsthreads", [*compile_, "-o", direct]):
             for n in (1, 2, 3, 8):
                 check(f"{name} by libpsthreads, {n}", [direct], {"PSTHREADS_NUM_VPS": str(n)})

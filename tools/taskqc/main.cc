@@ -242,6 +242,11 @@ class Translator
             parse(text, found, for_libclang(settings), settings.openmp, tree);
             if (misread(text, found, tree) || !lost(text, found, tree))
                 return -1;
+            if (!tree.doubts.empty()) {
+                bool mistakes = round == 0 && !compiler_accepts(text);
+                const std::vector<Problem> &more = mistakes ? tree.doubts : tree.unread;
+                tree.problems.insert(tree.problems.end(), more.begin(), more.end());
+            }
             if (!tree.elsewhere.empty() || !tree.problems.empty()) {
                 for (const string &line : tree.elsewhere)
                     std::cerr << line << "\n";
@@ -329,6 +334,16 @@ class Translator
             problems.push_back({d->name_at, "'" + d->words + "' must stand before a statement, in a function"});
         show(text, "error", problems);
         return problems.empty();
+    }
+
+    // Whether the source is C to the compiler, which does not know the directives. libclang does not know all of GCC's C, nor what GCC's
+    // headers make of a macro.
+    bool compiler_accepts(const Text &text)
+    {
+        Strings command = {settings.compiler, "-fsyntax-only", "-w"};
+        command.insert(command.end(), settings.preprocessor.begin(), settings.preprocessor.end());
+        command.insert(command.end(), {"-x", "c", text.name});
+        return run(command, true) == 0;
     }
 
     bool preprocess(const Text &text, const string &source, string &out)

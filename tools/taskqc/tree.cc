@@ -879,8 +879,9 @@ void diagnostics(const Text &text, const Marked &marked, Tree &tree, const Walke
             // elsewhere the compiler, which knows more of its own C than libclang does, has the word
             for (auto &f : tree.functions)
                 matters = matters || (source >= f->at && source < f->end);
+            bool sure = absent || piece || what.find("function definition is not allowed") != string::npos;
             if (matters)
-                errors.push_back({source, what});
+                (sure ? tree.problems : errors).push_back({source, what});
         } else if (severity >= CXDiagnostic_Error && absent) {
             tree.elsewhere.push_back(
                 take(clang_formatDiagnostic(d, CXDiagnostic_DisplaySourceLocation | CXDiagnostic_DisplayColumn)));
@@ -893,12 +894,14 @@ void diagnostics(const Text &text, const Marked &marked, Tree &tree, const Walke
         bool none = errors.empty() || std::any_of(errors.begin(), errors.end(), [&](const Problem &p) {
                         return p.at == behind && p.what.compare(0, 8, "expected") == 0;
                     });
-        if (!none)
+        if (!none) {
+            tree.unread.push_back({d->name_at, "libclang cannot read the statement behind '" + d->words + "'"});
             continue;
+        }
         tree.problems.push_back({d->name_at, "'" + d->words + "' must stand before a statement"});
         errors.clear();
     }
-    tree.problems.insert(tree.problems.end(), errors.begin(), errors.end());
+    tree.doubts = errors;
 }
 
 } // namespace
@@ -922,7 +925,7 @@ void parse(const Text &text, const Scan &scan, const std::vector<string> &option
     Walker walker(text, scan, marked, openmp, tree);
     walker.walk();
     diagnostics(text, marked, tree, walker);
-    if (tree.problems.empty())
+    if (tree.problems.empty() && tree.doubts.empty())
         for (auto [item, clause] : walker.not_a_local)
             tree.problems.push_back(
                 {item->at, "'" + item->text + "' is no variable, which '" + clause->name + "' needs"});

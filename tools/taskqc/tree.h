@@ -103,6 +103,8 @@ struct Tree {
     std::vector<std::unique_ptr<Function>> functions; // those with directives of ours
     std::vector<Expansion> expansions;
     std::vector<Problem> problems;
+    std::vector<Problem> unread; // directives whose statement libclang does not take for one
+    std::vector<Problem> doubts; // what libclang takes for a mistake in the program's own C: the compiler decides
     std::vector<std::string> elsewhere; // messages that name another file
     std::vector<Problem> warnings;
     std::set<const Directive *> found;
