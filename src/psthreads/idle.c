@@ -146,6 +146,14 @@ void idle_wake_one(struct vp *near)
         progress_arm();
 }
 
+void idle_wake_all(void)
+{
+    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < n; id++)
+        if (ps_load_acquire(&ps_vp_at(id)->started) == PS_WORKER_RUNS)
+            idle_wake_this(ps_vp_at(id));
+}
+
 bool idle_wake_this(struct vp *vp) { return bit_take(vp->id) && wake_taken(vp); }
 
 /* Sleeps until a waker has set wake_word. */

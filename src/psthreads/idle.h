@@ -83,4 +83,6 @@ static inline void idle_notify(struct vp *near)
 bool idle_anything_ready(void);
 /* Wakes this vp if it is parked (its mailbox or pinned slot was filled, or the library stops); false: it was not, or cannot run. */
 bool idle_wake_this(struct vp *vp);
+/* Each worker that sleeps looks around once more. */
+void idle_wake_all(void);
 #endif

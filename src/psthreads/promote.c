@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "check.h"
+#include "directed.h"
 #include "vp.h"
 
 #define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
@@ -23,11 +24,15 @@ static struct psthread *await(struct vp *vp)
         struct psthread *t = ps_load_seq(&vp->pinned) ? ps_xchg_seq(&vp->pinned, NULL) : NULL;
         if (t)
             return t;
+        if (PS_UNLIKELY(directed_waits(vp))) {
+            directed_serve(vp);
+            continue;
+        }
         if (ps_load_acquire(&vp->alone_ends))
             return NULL;
         ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
         ps_store_seq(&vp->alone_sleeps, 1);
-        if (!ps_load_seq(&vp->pinned))
+        if (!ps_load_seq(&vp->pinned) && !directed_waits(vp))
             os_park(&vp->wake_word, 0, OS_FOREVER);
         ps_store_seq(&vp->alone_sleeps, 0);
         ps_xchg_seq(&vp->wake_word, 0);
@@ -133,7 +138,7 @@ static struct vp *own(struct uth_tls *block)
         return other;
     }
     os_thread thread;
-    ps_add_seq(&count, 1);
+    bool first = ps_add_seq(&count, 1) == 0;
     bind_lift();
     inherit(vp, block);
     int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
@@ -149,6 +154,8 @@ static struct vp *own(struct uth_tls *block)
         return NULL;
     }
     os_thread_detach(thread);
+    if (first)
+        idle_wake_all(); /* vp.c: is_nobody */
     return vp;
 }
 
@@ -156,7 +163,7 @@ static struct vp *own(struct uth_tls *block)
  * ------------------------------------------------------------------------------------------------- */
 
 /* The running thread's context goes on alone on `to`. */
-static void move(struct vp *vp, struct psthread *self, struct vp *to)
+void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
 {
     struct uth *context = vp->uth;
     int error = vp_errno(vp);
@@ -172,6 +179,7 @@ static void move(struct vp *vp, struct psthread *self, struct vp *to)
         vp_leave_alone(vp, context, vp->tls);
     else
         vp_leave_bound(vp, self);
+    directed_runs(to);
     context->wait.thread = NULL;
     vp_set_errno(ps_vp(), error);
 }
@@ -187,7 +195,7 @@ PS_NOINLINE bool ps_promote(void)
         return true;
     if (!os_called_by_program() || !(to = own(block)))
         return false;
-    move(vp, self, to);
+    ps_move_alone(vp, self, to);
     return true;
 }
 
@@ -198,7 +206,7 @@ PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
         vp_enter_tls(vp, block);
         return;
     }
-    move(vp, self, to);
+    ps_move_alone(vp, self, to);
     if (ps_load_relaxed(&ps_promotes_all))
         uth_tls_pose_as(block, ps_load_relaxed(&to->tid)); /* it holds nothing yet */
 }
@@ -211,6 +219,7 @@ void ps_go_home_slow(struct uth_tls *next)
     struct psthread *self = vp->current;
     struct uth *context = vp->uth;
     struct vp *home = vp->home, *to = vp->came_from;
+    directed_ran(vp);
     context->vp = home;
     self->uth = context;
     if (home) {
@@ -223,19 +232,18 @@ void ps_go_home_slow(struct uth_tls *next)
     vp_leave_alone(vp, context, next);
 }
 
-int ps_promoted_id(struct uth_tls *block)
+struct vp *ps_promoted_vp(struct uth_tls *block)
 {
     struct vp *vp = own(block);
-    if (!vp)
-        return 0;
-    wait_while(vp, PS_ALONE_STARTS);
-    return ps_load_relaxed(&vp->tid);
+    if (vp)
+        wait_while(vp, PS_ALONE_STARTS);
+    return vp;
 }
 
-int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg)
+int ps_promoted_id(struct uth_tls *block)
 {
-    int tid = ps_promoted_id(block);
-    return tid ? send(tid, arg) : EAGAIN;
+    struct vp *vp = ps_promoted_vp(block);
+    return vp ? ps_load_relaxed(&vp->tid) : 0;
 }
 
 _Atomic bool ps_promotes_all;

@@ -48,8 +48,14 @@ void ps_promote_again(struct psthread *self, struct uth_tls *block);
  * thread; does not move the thread. */
 int ps_promoted_id(struct uth_tls *block);
 
+/* The same, its vp; NULL: refused. */
+struct vp *ps_promoted_vp(struct uth_tls *block);
+/* The running thread's context goes on alone on `to`. [switches] */
+void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
+
 /* Lets send(its kernel thread's number, arg) be called so that a signal sent there finds the thread, whose block this
- * is. What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread. */
+ * is (directed.h). What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread; blocks until the
+ * thread is where its handler may run, some ms at most. */
 int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg);
 /* The calling kernel thread, not in a block, has changed its signal mask or processors: a root, outside of regions, passes that on. */
 void ps_root_changed(void);

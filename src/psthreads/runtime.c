@@ -69,6 +69,7 @@ void *vp_worker_main(void *arg)
     ps_store_relaxed(&vp->tid, os_thread_id());
     vp->own_tp = cpu_get_tp();
     vp->own_errno = &errno;
+    vp->tls = NULL;
     ps_store_release(&vp->attached, 1);
     vp->place = 0; /* of the kernel thread that carried it before */
     if (vp->is_spare || vp->by_monitor)
@@ -794,6 +795,9 @@ void ps_after_fork_in_child(void)
         vp->slab_left = 0;
         vp->searching = false;
         vp->is_spare = false;
+        vp->held = false;
+        vp->current = NULL;
+        vp->tls = NULL; /* it was in the block of whom it carried in the parent */
         vp->alone_for = NULL;
         vp->slot = NULL;
         vp->handoff = (struct ps_work){0};

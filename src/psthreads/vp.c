@@ -500,6 +500,11 @@ static void sleep_and_learn(struct vp *vp)
         vp->patience_ns = ps_patience_after(vp->patience_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
+/* A signal for the process goes to any kernel thread that does not block it. Where threads have kernel threads of their own with masks of their
+ * own, a worker that carries nobody is none that the program knows: it takes no signals. Two system calls each time a worker finds
+ * nothing to do, in such programs only. */
+static inline bool is_nobody(struct vp *vp) { return PS_UNLIKELY(ps_alone_count() > 0) && !vp_is_roots(vp); }
+
 /* Waits for work; none only when the vp is to end. */
 static struct ps_work find_work(struct vp *vp)
 {
@@ -519,7 +524,14 @@ static struct ps_work find_work(struct vp *vp)
     }
     if (ps_load_relaxed(&vp->mail) == MAIL_BUSY) /* else a message is in it, or it was never busy */
         ps_store_seq(&vp->mail, MAIL_IDLE);
+    bool deaf = false;
+    uint64_t mask = 0;
     for (;;) {
+        if (!deaf && is_nobody(vp)) {
+            mask = os_signal_mask();
+            os_set_signal_mask(~UINT64_C(0));
+            deaf = true;
+        }
         w = search(vp);
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
             break;
@@ -534,6 +546,8 @@ static struct ps_work find_work(struct vp *vp)
         }
         sleep_and_learn(vp);
     }
+    if (deaf)
+        os_set_signal_mask(mask);
     idle_search_end(vp);
     return w;
 }

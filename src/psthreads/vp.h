@@ -124,6 +124,7 @@ struct vp {
     struct vp *home, *came_from;              /* promote.c: of the context that it carries alone; owner only */
     _Atomic uint32_t alone_state, alone_ends; /* promote.c: PS_ALONE_..., the kernel thread's; 1: it is to end */
     _Atomic uint32_t alone_sleeps;            /* promote.c: written by the kernel thread; for deadlock.c */
+    _Atomic uint32_t directed;                /* directed.c: who sends its thread a signal, and where that would run */
 
     PS_LINE_ALIGNED struct ps_queue queue;
     struct ps_waiters waiters; /* guarded by the queue's lock; count is looked at without it */

@@ -117,6 +117,16 @@ static inline void san_stack_made(struct uth *u)
 #endif
 }
 
+/* AddressSanitizer writes a byte for eight of the stack. As its own runtime does where a function never returns, only the frames
+ * nearest the top are cleared: a stack may be reserved for terabytes. */
+#define SAN_CLEARED_BYTES ((size_t)64 << 20)
+
+static inline void san_clear_stack(struct uth *u)
+{
+    size_t bytes = u->san_stack_bytes < SAN_CLEARED_BYTES ? u->san_stack_bytes : SAN_CLEARED_BYTES;
+    __asan_unpoison_memory_region((char *)u->san_stack + u->san_stack_bytes - bytes, bytes);
+}
+
 static inline void san_stack_gone(struct uth *u)
 {
 #if PS_VALGRIND
@@ -127,7 +137,7 @@ static inline void san_stack_gone(struct uth *u)
     if (u->piece_fiber != NULL)
         __tsan_destroy_fiber(u->piece_fiber);
     if (uth_sanitizers & SAN_ADDRESS)
-        __asan_unpoison_memory_region(u->stack, u->stack_bytes);
+        san_clear_stack(u);
 }
 
 static inline void san_context_starts(struct uth *u)
@@ -150,7 +160,7 @@ static inline void san_context_starts(struct uth *u)
     }
     if (uth_sanitizers & SAN_ADDRESS) {
         if (spoiled)
-            __asan_unpoison_memory_region(u->san_stack, u->san_stack_bytes);
+            san_clear_stack(u);
         u->fake_stack = NULL;
     }
 }

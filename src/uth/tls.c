@@ -289,7 +289,8 @@ static struct uth_tls *get(int tries)
             wait_a_moment();
         tls = make();
     }
-    if (tls != NULL && tls->used)
+    /* Emptied and not used: given back unentered, with the malloc state of who had it before, and that was lost in a fork. */
+    if (tls != NULL && (tls->used || tls->emptied))
         renew(tls);
     return tls;
 }

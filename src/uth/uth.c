@@ -34,6 +34,8 @@
  * Papers: psthreads-2009 section 2.3 (recycling through local queues); nthlib-2004 section 2. */
 #include "uth.h"
 
+#include <limits.h>
+
 #include "check.h"
 #include "os.h"
 #include "sanitizers.h"
@@ -152,9 +154,20 @@ static struct uth *make(size_t stack_bytes)
     return u;
 }
 
+/* Visitors that read the registry. A stack is taken out of it, then this is read; a visitor adds itself, then reads the registry: one sees the other. */
+static _Atomic uint32_t readers;
+
+static void await_readers(void)
+{
+    ps_fence_seq();
+    while (ps_load_acquire(&readers) != 0)
+        os_yield();
+}
+
 static void unmake(struct uth *u)
 {
     delist(u);
+    await_readers();
     if (u->stack_bytes == uth_default_stack_bytes())
         ps_sub_relaxed(&mapped, 1);
     cpu_context_fini(&u->ctx);
@@ -400,10 +413,53 @@ void uth_release(struct uth *u)
     ps_store_relaxed(&u->running, 0);
 }
 
+/* --- visits: promote.h says what for --- */
+
+/* Who continues a context stores running, then reads visited; the visitor the other way round, with a fence for all kernel threads between: one
+ * sees the other. */
+bool uth_visit(struct uth *u, const struct uth_tls *tls)
+{
+    struct uth_tls *volatile *block = &u->tls; /* of a context that runs its owner's to write */
+    if (ps_load_acquire(&u->running) != 0 || *block != tls)
+        return false;
+    ps_store_seq(&u->visited, 1);
+    if (os_fence_all() && ps_load_acquire(&u->running) == 0 && *block == tls)
+        return true;
+    uth_visited(u);
+    return false;
+}
+
+struct uth *uth_visit_any(const struct uth_tls *tls)
+{
+    struct uth *found = NULL;
+    ps_add_seq(&readers, 1);
+    ps_fence_seq();
+    for (struct uth_chunk *c = &uth_registry; c != NULL && found == NULL; c = ps_load_acquire(&c->next))
+        for (unsigned i = 0; i < UTH_CHUNK_SLOTS && found == NULL; i++) {
+            struct uth *u = ps_load_acquire(&c->slot[i]);
+            if (u != NULL && uth_visit(u, tls))
+                found = u;
+        }
+    ps_sub_seq(&readers, 1);
+    return found;
+}
+
+void uth_visited(struct uth *u)
+{
+    ps_store_seq(&u->visited, 0);
+    os_wake(&u->visited, INT_MAX);
+}
+
+void uth_await_visitor(struct uth *u)
+{
+    while (ps_load_acquire(&u->visited) != 0)
+        os_park(&u->visited, 1, OS_FOREVER);
+}
+
 bool uth_saved_soon_slow(struct uth *u)
 {
     for (unsigned spins = 0; spins < AWAIT_SPINS; spins++) {
-        if (ps_load_acquire(&u->running) == 0)
+        if (ps_load_acquire(&u->running_or_visited) == 0)
             return true;
         cpu_pause();
     }

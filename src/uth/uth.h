@@ -32,10 +32,16 @@ struct uth_wait {
 
 struct uth {
     struct cpu_context ctx;
-    _Atomic uint32_t running; /* 1 while some kernel thread is on this stack and its context is not saved */
-    uint32_t flags;           /* UTH_ADOPTED, UTH_SPOILED */
-    void *stack;              /* lowest usable byte; NULL when adopted */
-    size_t stack_bytes;       /* usable */
+    union {
+        struct {
+            _Atomic uint32_t running; /* 1 while some kernel thread is on this stack and its context is not saved */
+            _Atomic uint32_t visited; /* 1: the context stays saved, for somebody stands below it: uth_visit */
+        };
+        _Atomic uint64_t running_or_visited; /* both in one look */
+    };
+    uint32_t flags;     /* UTH_ADOPTED, UTH_SPOILED */
+    void *stack;        /* lowest usable byte; NULL when adopted */
+    size_t stack_bytes; /* usable */
     /* A call of another thread fits where the stack pointer is in [call_floor, call_floor + call_span): see uth_has_room.
      * Adopted: set by the owner; nothing fits until then. */
     uintptr_t call_floor, call_span;
@@ -91,6 +97,13 @@ struct uth_chunk {
 };
 extern struct uth_chunk uth_registry;
 
+/* u's context is saved, `tls` is its block, and so it stays until uth_visited: who is to continue it waits, or finds that it is not
+ * saved yet. False: it runs, or is about to, as far as can be seen now. Any kernel thread; one visitor of a block at a time. */
+bool uth_visit(struct uth *u, const struct uth_tls *tls);
+void uth_visited(struct uth *u);
+/* The same for whichever registered one it is; NULL: none. [no stack is unmapped meanwhile] */
+struct uth *uth_visit_any(const struct uth_tls *tls);
+
 void uth_cache_init(struct uth_cache *cache);
 /* Gives everything back to the system. */
 void uth_cache_drain(struct uth_cache *cache);
@@ -128,6 +141,7 @@ static inline void uth_switched(struct uth *from, struct uth *self);
 /* Waits until u's context is saved, for no longer than a switch takes: false where it is not saved then. */
 static inline bool uth_saved_soon(struct uth *u);
 bool uth_saved_soon_slow(struct uth *u);
+void uth_await_visitor(struct uth *u);
 
 /* --- stack overflow ------------------------------------------------------------------------------------------------ */
 

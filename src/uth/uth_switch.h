@@ -9,6 +9,9 @@ static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer,
 {
     PS_ASSERT(ps_load_relaxed(&to->running) == 0);
     ps_store_relaxed(&to->running, 1);
+    ps_fence_compiler(); /* uth_visit fences for all */
+    if (PS_UNLIKELY(ps_load_relaxed(&to->visited)))
+        uth_await_visitor(to);
     san_leave(from, to, dying);
     return cpu_switch(&from->ctx, &to->ctx, transfer);
 }
@@ -21,7 +24,7 @@ static inline void uth_switched(struct uth *from, struct uth *self)
 
 static inline bool uth_saved_soon(struct uth *u)
 {
-    return PS_LIKELY(ps_load_acquire(&u->running) == 0) || uth_saved_soon_slow(u);
+    return PS_LIKELY(ps_load_acquire(&u->running_or_visited) == 0) || uth_saved_soon_slow(u);
 }
 
 #endif

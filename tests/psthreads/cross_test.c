@@ -71,7 +71,7 @@ static void each_is_taken_by_the_others_vp(void **state)
     static unsigned cpus[OS_MAX_CPUS];
     struct os_cpuset mask;
     unsigned first[2] = {0};
-    psthread_config_t config = {.num_vps = MEMBERS};
+    psthread_config_t config = {.num_vps = MEMBERS, .max_spares = PSTHREAD_NO_SPARES};
     CHECK(os_affinity_get(&mask) == 0);
     for (unsigned c = 0; c < OS_MAX_CPUS; c++)
         if (os_cpuset_has(&mask, c))

@@ -347,7 +347,9 @@ int main()
         meetings();
         asynchronous();
         once();
-        std::scoped_lock both(m, constant_initialised);
+        {
+            std::scoped_lock both(m, constant_initialised);
+        }
         CHECK(psthread_finalize() == 0);
     }
     return 0;

@@ -128,7 +128,7 @@ static void region(void)
 {
     static const struct ps_team_ops ops = {body, assist};
     static struct team t;
-    psthread_config_t config = {.num_vps = 2};
+    psthread_config_t config = {.num_vps = 2, .max_spares = PSTHREAD_NO_SPARES};
     setenv("PSTHREADS_TLS", wanted.tls, 1);
     CHECK(psthread_init(&config) == 0);
     if (ps_tls_on() != !strcmp(wanted.tls, "always"))

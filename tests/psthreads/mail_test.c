@@ -103,7 +103,7 @@ static void unread_mail_is_not_sent_again_at_once(void **state)
 {
     (void)state;
     static struct team t;
-    psthread_config_t config = {.num_vps = 2};
+    psthread_config_t config = {.num_vps = 2, .max_spares = PSTHREAD_NO_SPARES};
     CHECK(psthread_init(&config) == 0);
     ps_rt.keeps_crumbs = false; /* which these are */
     team_init(&t, sees_where);
@@ -166,7 +166,7 @@ static void a_ready_root_goes_before_mail(void **state)
     (void)state;
     static struct other o;
     pthread_t thread;
-    psthread_config_t config = {.num_vps = 1};
+    psthread_config_t config = {.num_vps = 1, .max_spares = PSTHREAD_NO_SPARES};
     CHECK(psthread_init(&config) == 0);
     team_init(&o.team, notes_its_turn);
     o.root = ps_self();

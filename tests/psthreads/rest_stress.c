@@ -83,7 +83,7 @@ static void others_take_what_stands_with_them(void **state)
 {
     (void)state;
     for (unsigned first = 0; first < 2; first++) { /* all workers have kernel threads; none has */
-        with_vps(0);
+        with_vps(PSTHREAD_NO_SPARES);
         if (first == 0)
             all_vps_run();
         for (limit_now = VPS - 1; limit_now >= 1; limit_now--) {

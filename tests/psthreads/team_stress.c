@@ -87,7 +87,7 @@ static void flat_regions_of_any_size(void **state)
 {
     (void)state;
     for (unsigned vps = 1; vps <= 4; vps++) {
-        psthread_config_t config = {.num_vps = vps};
+        psthread_config_t config = {.num_vps = vps, .max_spares = PSTHREAD_NO_SPARES};
         CHECK(psthread_init(&config) == 0);
         struct team *t = team_new(33);
         long want[33] = {0};

@@ -173,9 +173,11 @@ static void test_cond_mixed(void **state)
     tokens = taken = 0;
     psthread_mutex_init(&mutex);
     psthread_cond_init(&cond);
-    psthread_t giver = start(gives_tokens, (void *)(uintptr_t)60);
+    const psthread_attr_t attr = {0, PSTHREAD_ATTR_DETACHED};
+    psthread_t giver;
+    CHECK(psthread_create(&giver, &attr, gives_tokens, (void *)(uintptr_t)60) == 0);
+    CHECK(psthread_enqueue(giver, PSTHREAD_VP_ANY) == 0);
     run_crew(60, takes_token, NULL);
-    (void)giver;
     assert_int_equal(taken, 60);
     assert_int_equal(tokens, 0);
 }

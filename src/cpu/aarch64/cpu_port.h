@@ -38,6 +38,8 @@
 struct cpu_context {
     void *sp;
 };
+/* Of a saved context: what lies below is free. */
+#define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
 
 static inline void cpu_pause(void) { __asm__ volatile("isb" ::: "memory"); } /* yield is a no-op on most cores */
 static inline uint64_t cpu_cycles(void)

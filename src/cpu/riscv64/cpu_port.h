@@ -30,6 +30,8 @@
 struct cpu_context {
     void *sp;
 };
+/* Of a saved context: what lies below is free. */
+#define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
 
 /* The Zihintpause hint, spelled as the fence that it is encoded as, so that every assembler takes it. */
 static inline void cpu_pause(void) { __asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010" ::: "memory"); }

@@ -40,6 +40,8 @@
 struct cpu_context {
     void *sp;
 };
+/* Of a saved context: what lies below is free. */
+#define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
 
 #ifndef __cplusplus
 /* 1: the kernel allows wrfsbase. Relaxed: a constant, once cpu_tp_settable was called. */

@@ -1,0 +1,225 @@
+/* Signals that are sent to one thread: see directed.h for states and orderings. */
+#include "directed.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "progress.h"
+#include "promote.h"
+
+#define SENDERS 0xffffu
+#define ONE_MORE 0x10000u
+#define COME 0x3fff0000u
+#define STATE 0xc0000000u
+#define EMPTY 0u
+#define THERE (1u << 30)
+#define REFUSED (2u << 30)
+#define RUNS (3u << 30)
+
+#define TRIES_NS UINT64_C(2000000000)
+#define ABSENCES 100
+#define PAUSE_NS INT64_C(100000)
+#define ANSWER_NS INT64_C(500000)
+#define SPARE_BYTES 256                   /* between what is saved and what is called below it */
+#define UNKNOWN_BYTES ((size_t)64 * 1024) /* of a stack that is not ours, what is surely there below */
+
+static uint32_t state_of(uint32_t word) { return word & STATE; }
+static uint32_t read_word(struct vp *vp) { return ps_load_seq(&vp->directed); }
+
+static void answer(struct vp *vp, uint32_t state)
+{
+    uint32_t word = read_word(vp);
+    while (!ps_cas_seq(&vp->directed, &word, (word & ~STATE) | state))
+        ;
+    if (word & SENDERS)
+        os_wake(&vp->directed, INT_MAX);
+}
+
+/* --- P's side ---------------------------------------------------------------------------------------------------------------- */
+
+bool directed_waits(struct vp *vp)
+{
+    uint32_t word = read_word(vp);
+    return (word & SENDERS) && state_of(word) == EMPTY;
+}
+
+/* Until no sender is left, and what they have sent is handled. */
+static void stay(struct vp *vp)
+{
+    for (;;) {
+        uint32_t word = read_word(vp);
+        if (word & SENDERS) {
+            os_park(&vp->directed, word, OS_FOREVER);
+            continue;
+        }
+        if ((word & COME) && state_of(word) != REFUSED)
+            os_yield(); /* a system call: here */
+        if (ps_cas_seq(&vp->directed, &word, EMPTY))
+            return;
+    }
+}
+
+void directed_runs(struct vp *vp) { answer(vp, RUNS); }
+void directed_ran(struct vp *vp) { stay(vp); }
+
+#if defined(CPU_SAVED_SP)
+static void stay_below(void *transfer, void *arg)
+{
+    struct vp *vp = transfer;
+    uth_switched(&vp->native, arg);
+    answer(vp, THERE);
+    stay(vp);
+    uth_switch(arg, &vp->native, vp, true);
+    __builtin_unreachable();
+}
+
+/* False: there is no room. */
+static bool visit(struct vp *vp, struct uth *u)
+{
+    uintptr_t end = (CPU_SAVED_SP(&u->ctx) - SPARE_BYTES) & -(uintptr_t)PS_CACHE_LINE;
+    uintptr_t start = u->stack ? (uintptr_t)u->stack : end - UNKNOWN_BYTES;
+    struct uth below = {.flags = UTH_ADOPTED};
+    if (end < start + CPU_STACK_MIN ||
+        cpu_context_init(&below.ctx, (void *)start, end - start, stay_below, &below) != 0)
+        return false;
+    vp->uth = &below;
+    uth_switch(&vp->native, &below, vp, false);
+    uth_switched(&below, &vp->native);
+    vp->uth = &vp->native;
+    return true;
+}
+#else
+static bool visit(struct vp *vp, struct uth *u)
+{
+    (void)vp, (void)u;
+    return false;
+}
+#endif
+
+static struct uth *saved(const struct uth_tls *block)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) /* called on a root's stack */
+        if (uth_visit(&ps_vp_at(id)->native, block))
+            return &ps_vp_at(id)->native;
+    return uth_visit_any(block);
+}
+
+void directed_serve(struct vp *vp)
+{
+    struct uth *u = saved(vp->alone_for);
+    if (u) {
+        vp->tls = NULL; /* entered anew: another vp may have been in it */
+        vp_enter_tls(vp, vp->alone_for);
+    }
+    if (!u || !visit(vp, u)) {
+        answer(vp, u ? THERE : REFUSED);
+        stay(vp);
+    }
+    if (u)
+        uth_visited(u);
+}
+
+/* --- a thread that runs elsewhere ------------------------------------------------------------------------------------------------ */
+
+enum { ASKED, LEFT_ALONE, MOVES };
+static struct {
+    _Atomic uint32_t taken; /* by the sender that asks */
+    _Atomic uint32_t answer;
+    struct uth_tls *block;
+} wish;
+
+static bool move_over(void *frame)
+{
+    struct vp *vp = progress_in_own_block() ? ps_vp() : NULL;
+    struct psthread *self = vp ? vp->current : NULL;
+    struct uth *stack = vp ? vp->uth : NULL;
+    bool moves = ps_load_acquire(&wish.answer) == ASKED && self && vp->tls == wish.block && !vp->held &&
+                 self->uth == stack && !(self->flags & PS_T_NOSTACK) &&
+                 os_interrupted_program(frame, stack->stack, stack->stack ? stack->stack_bytes : SIZE_MAX);
+    ps_store_release(&wish.answer, moves ? MOVES : LEFT_ALONE);
+    os_wake(&wish.answer, 1);
+    if (moves)
+        ps_move_alone(vp, self, ps_load_acquire(&vp->tls->alone));
+    return moves;
+}
+
+/* Whether it runs somewhere else than on `to`; it is asked to move. */
+static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
+{
+    struct vp *vp = NULL;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots && !vp; id++) {
+        struct uth_tls *volatile *in = &ps_vp_at(id)->tls; /* the handler looks again */
+        if (*in == block && ps_vp_at(id) != to && ps_load_acquire(&ps_vp_at(id)->attached))
+            vp = ps_vp_at(id);
+    }
+    if (!vp)
+        return false;
+    if (ps_xchg_acq_rel(&wish.taken, 1)) /* another sender asks somebody */
+        return true;
+    wish.block = block;
+    ps_store_release(&wish.answer, ASKED);
+    if (os_interrupt(ps_load_relaxed(&vp->tid), move_over) == 0) {
+        os_park(&wish.answer, ASKED, ANSWER_NS);
+        uint32_t asked = ASKED; /* a handler that is late finds that nobody asks */
+        ps_cas_acq_rel(&wish.answer, &asked, LEFT_ALONE);
+    }
+    ps_store_release(&wish.taken, 0);
+    return true;
+}
+
+/* --- the sender's side ------------------------------------------------------------------------------------------------------------ */
+
+/* Until the state is another one, or the deadline. */
+static uint32_t while_state(struct vp *vp, uint32_t state, uint64_t deadline_ns)
+{
+    uint32_t word = read_word(vp);
+    while (state_of(word) == state && os_now_ns() < deadline_ns) {
+        os_park(&vp->directed, word, PAUSE_NS);
+        word = read_word(vp);
+    }
+    return state_of(word);
+}
+
+/* Counted in; what P answers, or EMPTY: nothing before the deadline (it may be in a handler, on its native stack). An answer REFUSED is
+ * of before: P looks anew. */
+static uint32_t come(struct vp *vp, uint64_t deadline_ns)
+{
+    while_state(vp, REFUSED, deadline_ns);
+    uint32_t word = read_word(vp), next;
+    do
+        next = state_of(word) | ((word + ONE_MORE) & COME) | ((word + 1) & SENDERS);
+    while (!ps_cas_seq(&vp->directed, &word, next));
+    if (state_of(next) == EMPTY)
+        ps_wake_alone(vp);
+    return while_state(vp, EMPTY, deadline_ns);
+}
+
+static void leave(struct vp *vp)
+{
+    if (((ps_sub_seq(&vp->directed, 1) - 1) & SENDERS) == 0)
+        os_wake(&vp->directed, INT_MAX);
+}
+
+int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg)
+{
+    struct vp *to = ps_promoted_vp(block);
+    if (!to)
+        return EAGAIN;
+    int tid = ps_load_relaxed(&to->tid), error;
+    if (ps_vp() == to) /* to itself */
+        return send(tid, arg);
+    unsigned absent = 0; /* neither saved nor running, so often in a row */
+    for (uint64_t deadline_ns = os_now_ns() + TRIES_NS;;) {
+        uint32_t state = come(to, deadline_ns);
+        bool here = state == THERE || state == RUNS || absent >= ABSENCES || os_now_ns() >= deadline_ns;
+        if (here)
+            error = send(tid, arg);
+        leave(to);
+        if (here)
+            return error;
+        absent = runs_elsewhere(block, to) ? 0 : absent + 1;
+        os_park(&(_Atomic uint32_t){0}, 0, PAUSE_NS);
+    }
+}
