@@ -8,7 +8,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: guarantees-long all help library uninstall demo manycore manycore-long programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-grains bench-plots install format format-check lint clean
+.PHONY: mpi guarantees-long all help library uninstall demo manycore manycore-long programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-grains bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -33,6 +33,7 @@ help:
 ## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; at most a quarter of an hour;
 ##                   KEEP=1: the table goes into docs/programs.md; tools/programs/run --quick: less)
 ## make manycore     the virtual platform: install what is missing, build, run the examples and a first measurement (three minutes)
+## make mpi         MPI programs under psrun, with Open MPI and MPICH: install what is missing, build, run the tests (a minute)
 ## make manycore-long   its random tests at length (six minutes)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower there)
@@ -130,6 +131,12 @@ manycore:
 	$(MAKE) all
 	cd $(BUILD) && ctest -R '^manycore\.programs$$' --no-tests=error
 	bench/manycore/speed.py --build $(BUILD) --quick
+
+mpi:
+	tools/install-deps build mpi
+	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
+	$(MAKE) all
+	cd $(BUILD) && $(CTEST) -L '^mpi$$'
 
 manycore-long:
 	tools/install-deps build manycore

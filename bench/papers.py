@@ -27,7 +27,7 @@ from harness import OURS, Peer, json_lines, say
 from plot import RESOLUTION_US, colour
 
 FIGURES = ["psthreads2009_figure6", "psthreads2009_figure7", "psthreads2009_figure8", "psthreads2009_table1",
-           "psthreads2009_figure9", "nthlib2004_figure2", "nthlib2004_figure4", "balder2004_table1"]
+           "psthreads2009_figure9", "nthlib2004_figure2", "nthlib2004_figure3", "nthlib2004_figure4", "nthlib2004_figure5", "balder2004_table1"]
 
 
 def read_arguments():
@@ -64,35 +64,14 @@ def measure(a, figures, peers):
                 for row in json_lines(out):
                     values.setdefault(config, {}).setdefault(row["construct"], {}).setdefault(peer.name, []).append(row["median_us"])
                 say(f"[round {this_round + 1} of {a.rounds}, {time.monotonic() - start:4.0f} s] {config}, {peer.label}" + (f": {why}" if why else ""))
-        measure_programs(a, figures, peers, values, failed)
     return values
-
-
-def measure_programs(a, figures, peers, values, failed):
-    """The figures of programs of their own (PROGRAM, RUNS): a line of JSON has the value."""
-    for f in figures:
-        for config, arguments in getattr(f, "RUNS", {}).items():
-            program = a.build / "bin" / f.PROGRAM
-            if not program.exists():
-                say(f"{program}: not there; without {f.TITLE}")
-                break
-            for peer in peers:
-                if (config, peer.name) in failed or peer.name == "portable":
-                    continue
-                out, why = peer.run([program, *arguments], a.seconds)
-                if why:
-                    failed.add((config, peer.name))
-                    say(f"{config}, {peer.label}: {why}")
-                for row in json_lines(out):
-                    values.setdefault(config, {}).setdefault(f.VALUE, {}).setdefault(peer.name, []).append(row[f.VALUE])
-            say(f"{config}")
 
 
 def portable_configs(figures):
     return {config for f in figures if getattr(f, "PORTABLE", False) for config in f.NEEDS}
 
 
-def measure_figures(a, figures, peers):
+def measure_programs(a, figures, peers):
     """{figure: what its own measure() answers}: of runtimes alone, not of the portable build."""
     return {f.__name__: f.measure(a, [p for p in peers if p.name != "portable"]) for f in figures if hasattr(f, "measure")}
 
@@ -197,7 +176,7 @@ def main():
             peers.insert(-1, Peer("portable", "psthreads, POSIX only", prefix=[str(a.portable.resolve() / "bin" / "psrun")]))
         machine = harness.machine_line()
         values = measure(a, figures, peers)
-        programs = measure_figures(a, figures, peers)
+        programs = measure_programs(a, figures, peers)
         (out / "papers.json").write_text(json.dumps({"machine": machine, "peers": {p.name: p.label for p in peers}, "values": values, "programs": programs}, indent=1) + "\n")
     data = {config: {c: {p: statistics.median(v) for p, v in by_peer.items()} for c, by_peer in constructs.items()} for config, constructs in values.items()}
     data.update(programs)

@@ -11,6 +11,8 @@
  * Detach. `event` collects two bits: the body is done (set by the member), the event is fulfilled (set by whoever). Who sets the second one
  * completes the task. Before the member sets its bit it pours the count, with one more ORT_COUNT_LIVE for the missing completion,
  * because from then on a stranger may complete the task. An undeferred task waits for its event in place.
+ * A task may be held as well (ort_task_hold): `event` counts in its further bits what it is held for, and completes when nothing is left of that either. One
+ * without a detach clause that is held first becomes one whose event is fulfilled.
  * A stranger pins the team (team->tasks.pins) before it sets its bit, since the task it completes may be the last that the team waits
  * for; member 0 waits for the pins to go before it gives the team up.
  *
@@ -152,7 +154,27 @@ static bool event_has_come(struct ort_task *t)
     int64_t own = t->count.own;
     t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
     ps_add_relaxed(&t->count.others, own + ORT_COUNT_LIVE);
-    return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) & ORT_EVENT_FULFILLED;
+    return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) == ORT_EVENT_FULFILLED; /* and nobody holds it */
+}
+
+void ort_task_hold(struct ort_task *t)
+{
+    if (!(t->flags & ORT_TASK_DETACH)) {
+        ps_store_relaxed(&t->event, ORT_EVENT_FULFILLED);
+        t->flags |= ORT_TASK_DETACH | ORT_TASK_SPECIAL;
+    }
+    ps_add_relaxed(&t->event, ORT_EVENT_HOLD);
+}
+
+void ort_task_release(void *task)
+{
+    struct ort_task *t = task;
+    ort_self();
+    struct ort_team *team = t->team;
+    ps_add_seq(&team->tasks.pins, 1);
+    if (ps_sub_seq(&t->event, ORT_EVENT_HOLD) == (ORT_EVENT_HOLD | ORT_EVENT_BODY_DONE | ORT_EVENT_FULFILLED))
+        ort_task_complete(NULL, t);
+    ps_sub_release(&team->tasks.pins, 1);
 }
 
 void ort_task_fulfill(void *event)
@@ -166,9 +188,9 @@ void ort_task_fulfill(void *event)
         ort_tool_task_fulfilled(t, ps_load_acquire(&t->event) & ORT_EVENT_BODY_DONE);
     uint32_t before = ps_or_seq(&t->event, ORT_EVENT_FULFILLED);
     PS_CHECK(!(before & ORT_EVENT_FULFILLED), "omp_fulfill_event: the event has been fulfilled already");
-    if (before & ORT_EVENT_BODY_DONE)
+    if (before == ORT_EVENT_BODY_DONE)
         ort_task_complete(NULL, t);
-    else
+    else if (!(before & ORT_EVENT_BODY_DONE))
         ort_task_wake_object(team, t);
     ps_sub_release(&team->tasks.pins, 1);
 }
@@ -220,6 +242,7 @@ static PS_NOINLINE void run_told(struct ort_thread *thread, struct ort_task *t, 
         ort_tool_task_discarded(t);
     } else {
         ort_tool_run(t->fn, t->data);
+        detach = t->flags & ORT_TASK_DETACH; /* it may have been held */
     }
     tell_end(t);
     leave(thread, t, below, base, detach, true);
@@ -238,8 +261,10 @@ void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t)
     if (PS_UNLIKELY(ort_settings.cancellation) && !(t->flags & ORT_TASK_COPIED) &&
         ort_task_is_cancelled(t->team, t->group))
         detach = 0;
-    else
+    else {
         t->fn(t->data);
+        detach = t->flags & ORT_TASK_DETACH; /* it may have been held */
+    }
     tell_end(t);
     leave(thread, t, below, base, detach, false);
 }

@@ -88,6 +88,7 @@ enum ort_task_flags {
 /* event: bits of a task with a detach clause */
 #define ORT_EVENT_BODY_DONE 1u
 #define ORT_EVENT_FULFILLED 2u
+#define ORT_EVENT_HOLD 4u /* one of those that ort_task_hold has taken; the rest of the word counts them */
 
 struct ort_task {
     /* Written by the creator. */
@@ -286,6 +287,12 @@ void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list
 void ort_taskyield(struct ort_thread *thread);
 /* From anywhere, also from a kernel thread that has nothing to do with the team. */
 void ort_task_fulfill(void *event);
+/* Tasks are run in the order of their making, by members that are in no explicit task; see layer.h. */
+extern _Atomic bool ort_tasks_in_order;
+/* The running task t, whose creator does not wait for it, completes only after one ort_task_release more. By its member. */
+void ort_task_hold(struct ort_task *t);
+/* From anywhere, as ort_task_fulfill. */
+void ort_task_release(void *task);
 bool ort_in_final(struct ort_thread *thread);
 
 /* --- taskloop ------------------------------------------------------------------------------------------------------------- */

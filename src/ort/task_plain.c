@@ -559,6 +559,7 @@ PS_NOINLINE static void wait_children(struct ort_thread *thread, struct ort_task
     do {
         struct ort_task *t = NULL;
         if (PS_LIKELY(ps_load_seq(&thread->team->tasks.side_count) == 0) &&
+            !PS_UNLIKELY(ps_load_relaxed(&ort_tasks_in_order)) &&
             PS_LIKELY(ps_deque_bottom_owner(d) > thread->tasks.base))
             t = ps_deque_pop(d);
         if (PS_UNLIKELY(t == NULL)) {

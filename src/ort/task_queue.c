@@ -112,6 +112,8 @@ PS_NOINLINE static struct ort_task *steal(struct ort_thread *thread, struct ort_
     return NULL;
 }
 
+_Atomic bool ort_tasks_in_order;
+
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_team *team = thread->team;
@@ -122,7 +124,8 @@ struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *withi
     }
     struct ps_deque *d = &thread->tasks.deque;
     if (ps_deque_bottom_owner(d) > thread->tasks.base) {
-        struct ort_task *t = ps_deque_pop(d);
+        bool in_order = PS_UNLIKELY(ps_load_relaxed(&ort_tasks_in_order)) && thread->task->flags & ORT_TASK_IMPLICIT;
+        struct ort_task *t = in_order ? ps_deque_steal_if(d, NULL, NULL) : ps_deque_pop(d);
         if (t)
             return t;
     }

@@ -186,8 +186,17 @@ int os_affinity_narrow(const struct os_cpuset *set);
 unsigned os_cpu_quota(void);
 /* What the first call of os_num_procs or of this found. */
 unsigned os_cpu_quota_at_start(void);
-/* Processors worth using at once: affinity mask and quota, at least 1. Cheap: no topology is read. */
+/* Processors worth using at once: affinity mask, quota, and the share of an MPI rank (os_ranks); at least 1. Cheap: no topology is read. */
 unsigned os_num_procs(void);
+/* The ranks of the same MPI job on this machine, as their launcher tells them (linux/ranks.c); size 0: this is no rank. */
+struct os_ranks {
+    unsigned rank, size;
+    unsigned processors; /* that the launcher may use */
+    bool bound;          /* each rank has processors of its own, by the launcher's binding; else they are dealt evenly */
+};
+void os_ranks(struct os_ranks *out);
+/* What this rank is to use of `usable` processors; quota: that of all ranks together, 0: none. */
+unsigned os_rank_share(unsigned usable, unsigned quota);
 /* The processor that runs the caller now. */
 int os_current_cpu(void);
 /* How often the calling kernel thread has had to leave its processor to another one. */

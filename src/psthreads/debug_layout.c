@@ -33,6 +33,7 @@ const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field 
     {"wait.cond", PS_WAIT_COND}, {"wait.barrier", PS_WAIT_BARRIER}, {"wait.workqueue", PS_WAIT_WORKQUEUE},
     {"wait.word", PS_WAIT_WORD}, {"wait.team_barrier", PS_WAIT_TEAM_BARRIER}, {"wait.team_end", PS_WAIT_TEAM_END},
     {"wait.sem", PS_WAIT_SEM}, {"wait.rwlock", PS_WAIT_RWLOCK}, {"wait.fd", PS_WAIT_FD}, {"wait.time", PS_WAIT_TIME},
+    {"wait.outside", PS_WAIT_OUTSIDE},
     CPU_SAVED_REGISTERS
     {"", 0},
 }};

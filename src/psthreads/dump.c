@@ -315,7 +315,8 @@ static const char *wait_name(uint32_t kind)
                  {"wait.sem", "semaphore"},
                  {"wait.rwlock", "read-write lock"},
                  {"wait.fd", "file descriptor"},
-                 {"wait.time", "a moment, at"}};
+                 {"wait.time", "a moment, at"},
+                 {"wait.outside", "MPI, request of"}};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         if (at(names[i].field) == kind)
             return names[i].name;

@@ -232,6 +232,16 @@ static void forget_vps(void)
     victim_orders = NULL;
 }
 
+/* Among ranks of an MPI job that share the machine: what is this one's, and why. */
+static void tell_share(unsigned n)
+{
+    struct os_ranks ranks;
+    os_ranks(&ranks);
+    if (ranks.size)
+        ps_warn("rank %u of %u on this machine: %u of %u processors (%s)", ranks.rank, ranks.size, n, ranks.processors,
+                ranks.size == 1 ? "alone" : ranks.bound ? "the launcher's binding" : "dealt evenly");
+}
+
 static int start_locked(const psthread_config_t *config)
 {
     unsigned long n = config && config->num_vps ? config->num_vps : settings.num_vps;
@@ -264,6 +274,8 @@ static int start_locked(const psthread_config_t *config)
                                                                   : config->max_spares;
     progress_reset();
     ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;
+    if (ps_rt.verbose)
+        tell_share(ps_rt.num_vps);
     ps_store_relaxed(&ps_rt.tls, uth_tls_init(tls_mode(), ps_rt.verbose));
     ps_store_relaxed(&victims_prepared, 0);
     for (unsigned id = 0; id < n; id++)

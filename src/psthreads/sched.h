@@ -48,6 +48,7 @@ enum ps_wait {
     PS_WAIT_RWLOCK,       /* psthread_rwlock_t */
     PS_WAIT_FD,           /* a file descriptor; its number */
     PS_WAIT_TIME,         /* a moment: psthread_sleep */
+    PS_WAIT_OUTSIDE,      /* what a layer over somebody else's interface waits for (layer.h): MPI */
 };
 
 /* The running thread (it must be the caller) waits for `object`. Aborts with one line in a no-stack thread. */

@@ -8,6 +8,7 @@
 #include "vp.h"
 
 #include "check.h"
+#include "layer.h"
 #include "patience.h"
 #include "promote.h"
 #include "psthread.h"
@@ -462,6 +463,8 @@ static struct ps_work search(struct vp *vp)
         struct ps_work w = search_once(vp, round % SEARCH_PEEK_PERIOD == 0);
         if (ps_work_some(w) || ps_load_relaxed(&ps_rt.stopping))
             return w;
+        if (PS_UNLIKELY(ps_load_relaxed(&ps_layer_poll) != NULL) && ps_layer_polls())
+            continue;
         cpu_pause();
         if (round % SEARCH_CLOCK_PERIOD)
             continue;

@@ -68,7 +68,7 @@ def offences(library, map_path, header, later):
             text = re.sub(r"/\*.*?\*/", " ", f.read(), flags=re.S)
         declared = set(re.findall(r"\b(psthread_\w+)\(", text))
         own = {symbol for symbol, version in shown if not version.startswith("GLIBC_")}  # the others are the C library's by name
-        for symbol in sorted(declared ^ (own - {"ps_debug_layout"})):
+        for symbol in sorted(declared ^ (own - {"ps_debug_layout", "ps_layer"})):
             yield f"{symbol} is {'declared but not exported' if symbol in declared else 'exported but not declared'}"
     if not shown:
         yield f"{base} exports nothing"

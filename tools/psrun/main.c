@@ -18,6 +18,8 @@ static const char usage[] =
     "      --ee KIND      what carries OpenMP threads: psthreads (user-level threads; the default) or\n"
     "                     pthreads (kernel threads, the baseline, and what a program with an address or\n"
     "                     thread sanitizer and thread-local variables gets); also PSTHREADS_EE\n"
+    "      --mpi WHAT     auto (the default): threads that wait in Open MPI or MPICH hold no virtual processor;\n"
+    "                     off: MPI's calls stay as they are; also PSTHREADS_MPI\n"
     "      --dropin DIR   take the runtime from this folder\n"
     "  -v, --verbose      say what is done; the runtime says what it finds (PSTHREADS_VERBOSE)\n"
     "  -V, --version      print the version\n"
@@ -65,6 +67,9 @@ static void report(const struct plan *p)
     if (!p->alone && closure_foreign(&p->before, 0) == p->before.num)
         fprintf(stderr, "psrun: it needs no OpenMP runtime when it starts; what it loads or starts later gets ours\n");
     fprintf(stderr, "psrun: LD_LIBRARY_PATH=%s\n", p->library_path);
+    if (p->mpi)
+        fprintf(stderr, "psrun: MPI: %s; threads that wait in it hold no virtual processor (--mpi=off: they do)\n",
+                strcmp(p->mpi, "openmpi") == 0 ? "Open MPI" : "MPICH");
     if (p->preload_value)
         fprintf(stderr, "psrun: LD_PRELOAD=%s\n", p->preload_value);
 }
@@ -83,17 +88,19 @@ static void set_environment(const struct plan *p, const char *threads, bool verb
 
 int main(int argc, char **argv)
 {
-    enum { OPT_EE = 256, OPT_DROPIN };
+    enum { OPT_EE = 256, OPT_DROPIN, OPT_MPI };
     static const struct option options[] = {
         {"threads", required_argument, NULL, 'n'},
         {"ee", required_argument, NULL, OPT_EE},
         {"dropin", required_argument, NULL, OPT_DROPIN},
+        {"mpi", required_argument, NULL, OPT_MPI},
         {"verbose", no_argument, NULL, 'v'},
         {"version", no_argument, NULL, 'V'},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    const char *threads = NULL, *dropin_dir = NULL, *entities = getenv("PSTHREADS_EE");
+    const char *threads = NULL, *dropin_dir = NULL, *entities = getenv("PSTHREADS_EE"), *mpi = getenv("PSTHREADS_MPI");
+    bool mpi_from_environment = mpi != NULL;
     bool verbose = false;
     if (entities && !is_entities(entities)) {
         fprintf(stderr, "psrun: PSTHREADS_EE=%s: there are psthreads and pthreads; psthreads is used\n", entities);
@@ -109,6 +116,10 @@ int main(int argc, char **argv)
             break;
         case OPT_DROPIN:
             dropin_dir = optarg;
+            break;
+        case OPT_MPI:
+            mpi = optarg;
+            mpi_from_environment = false;
             break;
         case 'v':
             verbose = true;
@@ -132,6 +143,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "psrun: --ee %s: there are psthreads and pthreads\n", entities);
         return EXIT_USAGE;
     }
+    if (mpi && strcmp(mpi, "auto") != 0 && strcmp(mpi, "off") != 0) {
+        fprintf(stderr, "psrun: %s%s: there are auto and off%s\n", mpi_from_environment ? "PSTHREADS_MPI=" : "--mpi ",
+                mpi, mpi_from_environment ? "; auto is used" : "");
+        if (!mpi_from_environment)
+            return EXIT_USAGE;
+        mpi = NULL;
+    }
     bool examine = optind < argc && strcmp(argv[optind], "doctor") == 0 && strcmp(argv[optind - 1], "--") != 0;
     optind += examine;
     if (!examine && optind < argc && strcmp(argv[optind], "dump") == 0 && strcmp(argv[optind - 1], "--") != 0) {
@@ -146,6 +164,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     static struct plan plan;
+    plan.no_mpi = mpi && strcmp(mpi, "off") == 0;
     plan_make(&plan, argv[optind], entities, dropin_dir, examine || verbose, examine);
     if (examine)
         return doctor(&plan);

@@ -208,9 +208,10 @@ static char *put_first(const char *first, const char *old, const char *separator
         char *entry = print("%.*s", (int)n, old);
         char *a = print("lib/dropin%s", leaf), *b = print("lib/dropin-pthreads%s", leaf);
         char *c = print("psthreads/dropin%s", leaf), *d = print("psthreads/dropin-pthreads%s", leaf);
-        const char *const ends[] = {a, b, c, d, first};
+        const char *const ends[] = {
+            a, b, c, d, first, files ? "/libpsthreads-mpi-openmpi.so" : "", files ? "/libpsthreads-mpi-mpich.so" : ""};
         bool drop = n == 0;
-        for (unsigned i = 0; i < 5; i++) {
+        for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++) {
             size_t m = strlen(ends[i]);
             drop = drop || (m > 0 && n >= m && strcmp(entry + n - m, ends[i]) == 0);
         }
@@ -225,6 +226,55 @@ static char *put_first(const char *first, const char *old, const char *separator
         old += *old ? 1 : 0;
     }
     return value;
+}
+
+/* --- MPI ------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_linked_to(const struct closure *c, const char *name)
+{
+    for (unsigned i = 1; i < c->num; i++)
+        if (strcmp(c->object[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whose MPI the program uses, or what it starts: told by what it is linked to, by which launcher it is, or by which has started it; NULL: none. */
+static const char *which_mpi(const struct plan *p)
+{
+    char real[PATH_MAX];
+    const struct closure *c = &p->after;
+    if (is_linked_to(c, "libmpi.so.40"))
+        return "openmpi";
+    if (is_linked_to(c, "libmpich.so.12") || is_linked_to(c, "libmpi.so.12"))
+        return "mpich";
+    if (is_linked_to(c, "libopen-rte.so.40"))
+        return "openmpi";
+    const char *name = realpath(p->elf, real) ? strrchr(real, '/') + 1 : "";
+    if (strcmp(name, "mpiexec.hydra") == 0 || strcmp(name, "hydra_pmi_proxy") == 0)
+        return "mpich";
+    if (getenv("OMPI_COMM_WORLD_SIZE"))
+        return "openmpi";
+    return getenv("MPI_LOCALNRANKS") && getenv("PMI_SIZE") ? "mpich" : NULL;
+}
+
+/* Puts the layer first in what is preloaded; it stands beside the drop-ins. */
+static void preload_mpi(struct plan *p, const char *cleaned)
+{
+    const char *mpi = which_mpi(p);
+    if (!mpi || p->no_mpi || strcmp(p->entities, "psthreads") != 0)
+        return;
+    char *dir = print("%s/../mpi", p->dropin_dir), *real = realpath(dir, NULL);
+    char *file = real ? print("%s/libpsthreads-mpi-%s.so", real, mpi) : NULL;
+    if (file && access(file, R_OK) == 0) {
+        const char *others = p->preload_value ? p->preload_value : cleaned;
+        char *value = *others ? print("%s:%s", file, others) : print("%s", file);
+        free(p->preload_value);
+        p->preload_value = value;
+        p->mpi = mpi;
+    }
+    free(dir);
+    free(real);
+    free(file);
 }
 
 static const char *const loads_later[] = {"dlopen", "dlmopen", NULL};
@@ -290,6 +340,8 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     } else if (old_preload && strcmp(old_preload, cleaned) != 0) {
         p->preload_value = print("%s", cleaned);
     }
+    if (!p->alone)
+        preload_mpi(p, cleaned);
     free(cleaned);
     return error ? fail(p, EXIT_CANNOT_RUN, "cannot ask the loader %s about %s: %s", interp, p->elf, strerror(error))
                  : 0;
@@ -300,6 +352,7 @@ static void use_kernel_threads(struct plan *p, const char *interp, bool compare)
 {
     p->entities = "pthreads";
     p->for_sanitizer = true;
+    p->mpi = NULL;
     closure_free(&p->before);
     closure_free(&p->after);
     free(p->library_path);
@@ -314,7 +367,6 @@ static void use_kernel_threads(struct plan *p, const char *interp, bool compare)
 int plan_make(struct plan *p, const char *program, const char *entities, const char *dropin_dir, bool compare,
               bool allow_library)
 {
-    memset(p, 0, sizeof *p);
     p->entities = entities ? entities : "psthreads";
     if (open_dropin(p, dropin_dir) || !(p->file = find_program(p, program)))
         return p->status;

@@ -10,6 +10,8 @@
  *   - where some library calls what we answer for OpenMP threads (sched_yield, gettid, masks), and would find the C
  *     library's: a program that is not
  *     linked to a runtime itself names the C library before the libraries of its libraries.
+ * The layer over MPI (src/mpi) is preloaded where the program is linked to Open MPI or MPICH, is such a launcher, or may load MPI later and was
+ * started by a launcher. It does nothing in a program without MPI, and loads nothing.
  * Where names suffice LD_PRELOAD is not set: it would go into every program that the program starts.
  * A program without OpenMP runs as it is (static, of another C library, or without any runtime that it could load);
  * what it starts gets ours. Neither helps against RTLD_DEEPBIND, a runtime linked in statically, or a set-user-id
@@ -33,6 +35,8 @@ struct plan {
     char *dropin_dir;
     struct elf dropin;
     const char *entities; /* "psthreads" or "pthreads" */
+    const char *mpi;      /* "openmpi" or "mpich": whose task-aware layer is preloaded; NULL: none */
+    bool no_mpi;          /* (option) none is wanted */
     bool
         for_sanitizer; /* pthreads was chosen since user-level threads would share thread-local storage (closure_shares_tls) */
     char *file;        /* what will be executed */
@@ -55,7 +59,7 @@ struct plan {
     char why[512];
 };
 
-/* entities: "psthreads" or "pthreads"; NULL: psthreads where the program allows. dropin_dir NULL: found from psrun's own place. compare: fill p->before too.
+/* p is all zero but for the options. entities: "psthreads" or "pthreads"; NULL: psthreads where the program allows. dropin_dir NULL: found from psrun's own place. compare: fill p->before too.
  * allow_library: a shared library may be looked at. Returns p->status. */
 int plan_make(struct plan *p, const char *program, const char *entities, const char *dropin_dir, bool compare,
               bool allow_library);

@@ -105,6 +105,7 @@ unsigned os_num_procs(void)
     unsigned quota = quota_now();
     if (quota != 0 && quota < n)
         n = quota;
+    n = os_rank_share(n, quota);
     return n == 0 ? 1 : n;
 }
 

@@ -225,6 +225,15 @@ static bool is_anybodys(long number)
     case SYS_clone3:
     case SYS_vfork:
     case SYS_fork:
+    /* Libraries that watch the address space (UCX below MPI) make these in malloc's place, which holds its lock then. */
+    case SYS_mmap:
+    case SYS_munmap:
+    case SYS_mremap:
+    case SYS_madvise:
+    case SYS_mprotect:
+    case SYS_brk:
+    case SYS_shmat:
+    case SYS_shmdt:
     case SYS_mbind:
     case SYS_move_pages:
     case SYS_exit_group:

@@ -1,0 +1,241 @@
+/* heat_mpi: heat flow on a plate, by finite differences on blocks; MPI between ranks, tasks with dependences inside.
+ *
+ * The plate is dealt to the ranks in strips of rows; a rank's strip is cut into blocks. A step computes each block in
+ * a task from the last step's values (Jacobi) when the blocks around it have been computed. The first and the last
+ * row of a strip are sent to the neighbouring ranks and received from them in tasks as well (--comm tasks): so blocks
+ * inside a strip are computed while messages travel. Or before each step, all at once, by the thread that makes the
+ * tasks (--comm master). Receives are made one after the other: a task that waits in MPI keeps its OpenMP thread, and
+ * were each thread to wait in a receive, nobody would compute what the other rank waits for. So two threads are
+ * enough, and one is not. Needs MPI_THREAD_MULTIPLE.
+ *
+ * Checked: the same plate computed by one rank in plain loops (--check; each point is computed by the same
+ * operations, so the result is equal bit by bit), and the sum over all points, which is printed. Output: one line
+ * "heat_mpi: ... ms a step ... Mpoints/s". */
+#include <getopt.h>
+#include <math.h>
+#include <mpi.h>
+#include <omp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, ranks;
+static long rows = 1024, columns = 1024, block = 128;
+static int steps = 50;
+static bool check, by_tasks = true;
+
+static void fail(const char *what)
+{
+    if (rank == 0)
+        fprintf(stderr, "heat_mpi: %s\n", what);
+    MPI_Finalize();
+    exit(1);
+}
+
+/* The strip's row r (from 0, -1 and n are the neighbours') of a grid with a border. */
+static long width(void) { return columns + 2; }
+static double *row(double *grid, long r) { return grid + (r + 1) * width(); }
+
+/* How warm the plate is at the start and, at its border, always: 1 along the upper edge, a hill inside. */
+static double start_at(long r, long c)
+{
+    if (r < 0)
+        return 1.0;
+    if (r >= rows || c < 0 || c >= columns)
+        return 0.0;
+    double y = (double)(r - rows / 3) / (double)rows, x = (double)(c - columns / 2) / (double)columns;
+    return exp(-40.0 * (x * x + y * y));
+}
+
+static double *new_grid(long first, long n)
+{
+    double *grid = malloc((size_t)((n + 2) * width()) * sizeof *grid);
+    if (!grid) {
+        fprintf(stderr, "heat_mpi: no memory for %ld x %ld points\n", n, columns);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        exit(1);
+    }
+    for (long r = -1; r <= n; r++)
+        for (long c = -1; c <= columns; c++)
+            row(grid, r)[c + 1] = start_at(first + r, c);
+    return grid;
+}
+
+static void relax(double *to, double *from, long r0, long r1, long c0, long c1)
+{
+    for (long r = r0; r < r1; r++) {
+        const double *up = row(from, r - 1) + 1, *here = row(from, r) + 1, *down = row(from, r + 1) + 1;
+        double *out = row(to, r) + 1;
+        for (long c = c0; c < c1; c++)
+            out[c] = here[c] + 0.2 * (up[c] + down[c] + here[c - 1] + here[c + 1] - 4.0 * here[c]);
+    }
+}
+
+static long least(long a, long b) { return a < b ? a : b; }
+
+/* Messages of block column j in step s; tags are used again after some steps, since messages between a pair keep
+ * their order. */
+static int tag(int s, long j, bool downwards) { return (int)(((s % 2) * 2 + downwards) * 4096 + j); }
+
+static void send_row(double *grid, long r, long c0, long c1, int to, int t)
+{
+    MPI_Send(row(grid, r) + 1 + c0, (int)(c1 - c0), MPI_DOUBLE, to, t, MPI_COMM_WORLD);
+}
+static void receive_row(double *grid, long r, long c0, long c1, int from, int t)
+{
+    MPI_Recv(row(grid, r) + 1 + c0, (int)(c1 - c0), MPI_DOUBLE, from, t, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* All of it: grid[s % 2] is the plate before step s. Dependences are on a byte for each block of each grid, with one
+ * line of them above and below for the neighbours' rows. */
+static void run(double *grid[2], long n)
+{
+    long high = (n + block - 1) / block, wide = (columns + block - 1) / block;
+    char *marks = calloc((size_t)(2 * (high + 2) * (wide + 2)), 1);
+    if (!marks)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+#define MARK(s, i, j) marks[(((s) % 2) * (high + 2) + (i) + 1) * (wide + 2) + (j) + 1]
+#pragma omp parallel
+#pragma omp single
+    for (int s = 0; s < steps; s++) {
+        double *from = grid[s % 2], *to = grid[(s + 1) % 2];
+        if (!by_tasks) {
+#pragma omp taskwait
+            MPI_Sendrecv(row(from, 0) + 1, (int)columns, MPI_DOUBLE, rank > 0 ? rank - 1 : MPI_PROC_NULL, 1,
+                         row(from, n) + 1, (int)columns, MPI_DOUBLE, rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL, 1,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(row(from, n - 1) + 1, (int)columns, MPI_DOUBLE, rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL, 2,
+                         row(from, -1) + 1, (int)columns, MPI_DOUBLE, rank > 0 ? rank - 1 : MPI_PROC_NULL, 2,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        for (long j = 0; by_tasks && j < wide; j++) {
+            long c0 = j * block, c1 = least(c0 + block, columns);
+            if (rank > 0) {
+#pragma omp task depend(in : MARK(s, 0, j)) firstprivate(from, s, j, c0, c1)
+                send_row(from, 0, c0, c1, rank - 1, tag(s, j, false));
+#pragma omp task depend(out : MARK(s, -1, j)) depend(inout : marks[0]) firstprivate(from, s, j, c0, c1)
+                receive_row(from, -1, c0, c1, rank - 1, tag(s, j, true));
+            }
+            if (rank < ranks - 1) {
+#pragma omp task depend(in : MARK(s, high - 1, j)) firstprivate(from, s, j, c0, c1)
+                send_row(from, n - 1, c0, c1, rank + 1, tag(s, j, true));
+#pragma omp task depend(out : MARK(s, high, j)) depend(inout : marks[0]) firstprivate(from, s, j, c0, c1)
+                receive_row(from, n, c0, c1, rank + 1, tag(s, j, false));
+            }
+        }
+        for (long i = 0; i < high; i++)
+            for (long j = 0; j < wide; j++) {
+#pragma omp task depend(in                                                                                           \
+                        : MARK(s, i, j), MARK(s, i - 1, j), MARK(s, i + 1, j), MARK(s, i, j - 1), MARK(s, i, j + 1)) \
+    depend(out                                                                                                       \
+           : MARK(s + 1, i, j)) firstprivate(from, to, i, j)
+                relax(to, from, i * block, least((i + 1) * block, n), j * block, least((j + 1) * block, columns));
+            }
+    }
+    free(marks);
+}
+
+/* Rank r's first row. */
+static long first_row(int r) { return rows * r / ranks; }
+
+static void compare(double *result, long first, long n)
+{
+    double *all[2] = {new_grid(0, rows), new_grid(0, rows)};
+    for (int s = 0; s < steps; s++)
+        relax(all[(s + 1) % 2], all[s % 2], 0, rows, 0, columns);
+    int wrong = 0, any;
+    for (long r = 0; r < n; r++)
+        wrong |= memcmp(row(result, r) + 1, row(all[steps % 2], first + r) + 1, (size_t)columns * sizeof(double)) != 0;
+    MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    free(all[0]);
+    free(all[1]);
+    if (any)
+        fail("the result differs from that of plain loops");
+    if (rank == 0)
+        printf("heat_mpi: equal to plain loops\n");
+}
+
+static long number(const char *text, const char *what, long most)
+{
+    char *end, line[200];
+    long n = strtol(text, &end, 10);
+    if (*end || end == text || n < 1 || n > most) {
+        snprintf(line, sizeof line, "%s %s: wanted a number from 1 to %ld", what, text, most);
+        fail(line);
+    }
+    return n;
+}
+
+static void read_arguments(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"rows", required_argument, NULL, 'r'},  {"columns", required_argument, NULL, 'c'},
+        {"block", required_argument, NULL, 'b'}, {"steps", required_argument, NULL, 's'},
+        {"comm", required_argument, NULL, 'm'},  {"check", no_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},        {0}};
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (o) {
+        case 'r':
+            rows = number(optarg, "--rows", 1 << 20);
+            break;
+        case 'c':
+            columns = number(optarg, "--columns", 1 << 20);
+            break;
+        case 'b':
+            block = number(optarg, "--block", 1 << 20);
+            break;
+        case 's':
+            steps = (int)number(optarg, "--steps", 1 << 24);
+            break;
+        case 'k':
+            check = true;
+            break;
+        case 'm':
+            by_tasks = strcmp(optarg, "tasks") == 0;
+            if (!by_tasks && strcmp(optarg, "master") != 0)
+                fail("--comm: wanted tasks or master");
+            break;
+        default:
+            fail("heat_mpi [--rows N] [--columns N] [--block N] [--steps N] [--comm tasks|master] [--check]");
+        }
+    }
+    if (rows / ranks < 1)
+        fail("--rows: wanted a row for each rank at least");
+    if ((columns + block - 1) / block > 4096)
+        fail("--block: wanted 4096 blocks in a row at most");
+}
+
+int main(int argc, char **argv)
+{
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    read_arguments(argc, argv);
+    if (level < MPI_THREAD_MULTIPLE)
+        fail("this MPI does not give MPI_THREAD_MULTIPLE");
+    if (by_tasks && omp_get_max_threads() < 2)
+        fail("--comm tasks: wanted two threads at least (OMP_NUM_THREADS)");
+    long first = first_row(rank), n = first_row(rank + 1) - first;
+    double *grid[2] = {new_grid(first, n), new_grid(first, n)}, sum = 0, all;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double began = MPI_Wtime();
+    run(grid, n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double took = MPI_Wtime() - began;
+    for (long r = 0; r < n; r++)
+        for (long c = 0; c < columns; c++)
+            sum += row(grid[steps % 2], r)[c + 1];
+    MPI_Reduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (check)
+        compare(grid[steps % 2], first, n);
+    if (rank == 0)
+        printf("heat_mpi: %d ranks of %d threads, %ld x %ld, %d steps: %.4f ms a step, %.1f Mpoints/s, sum %.12g\n",
+               ranks, omp_get_max_threads(), rows, columns, steps, 1e3 * took / steps,
+               1e-6 * (double)(rows * columns) * steps / took, all);
+    free(grid[0]);
+    free(grid[1]);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+"""pcure_test.py --psrun PSRUN --plain PCURE-PLAIN [--quick] PCURE - what pcure promises: labels equal to the plain
+implementation's under every variant, number of threads and runtime; scipy's single linkage where the two must agree;
+files of every kind read; bad input said in one line with exit status 1. --quick: only the labels."""
+
+import argparse
+import array
+import os
+import pty
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.dont_write_bytecode = True
+import spheres
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--psrun", required=True)
+parser.add_argument("--plain", required=True)
+parser.add_argument("--quick", action="store_true")
+parser.add_argument("pcure")
+A = parser.parse_args()
+THREADS = [2, 3] if A.quick else [1, 2, 3, 8]
+PEERS_WAIT = {**os.environ, "OMP_WAIT_POLICY": "passive"}  # their spinning would be most of the tests' time
+RUNTIMES = {"the compiler's": [], "ours": [A.psrun], "ours on kernel threads": [A.psrun, "--ee", "pthreads"]}
+
+
+def npy(rows, descr="<f8", fortran=False, shape=None):
+    """The bytes of a .npy file."""
+    head = spheres.npy_header(len(rows), len(rows[0]), descr, fortran)
+    if shape is not None:
+        head = head.replace(f"({len(rows)}, {len(rows[0])})".encode(), shape.encode())
+    flat = [x for column in zip(*rows) for x in column] if fortran else [x for row in rows for x in row]
+    code = {"f8": "d", "f4": "f"}.get(descr[1:], "d")
+    return head + struct.pack(("<" if descr[0] == "<" else ">") + str(len(flat)) + code, *flat)
+
+
+class Pcure(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="pcure-")
+        cls.folder = Path(cls.temporary.name)
+        # numbers that float32 holds exactly, so that every kind of file says the same
+        cls.rows = [list(array.array("f", row)) for row in spheres.spheres(230, 10, 9, 0.1, 7)]
+        # points that stand twice, and a grid: equal distances
+        cls.ties = [[float(i % 7), float(i // 7 % 6), float(i % 2)] for i in range(84)]
+        cls.csv = cls.write("points.csv", cls.text(cls.rows))
+        cls.grid = cls.write("grid.csv", cls.text(cls.ties))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    @staticmethod
+    def text(rows):
+        return "".join(",".join(map(repr, row)) + "\n" for row in rows)
+
+    @classmethod
+    def write(cls, name, content):
+        path = cls.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def run_it(self, *arguments, runtime="the compiler's"):
+        environment = None if RUNTIMES[runtime] else PEERS_WAIT
+        command = [*RUNTIMES[runtime], A.pcure, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+    def labels(self, *arguments, runtime="the compiler's"):
+        done = self.run_it(*arguments, runtime=runtime)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
+        return done.stdout
+
+    def plain(self, k, representatives, shrink, path):
+        command = [A.plain, str(k), str(representatives), str(shrink), path]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def test_equal_to_the_plain_implementation(self):
+        cases = [(self.csv, 9, 1, 1), (self.csv, 5, 4, 0.3), (self.grid, 6, 3, 0.5), (self.csv, 3, 1000, 0)]
+        for path, k, representatives, shrink in cases:
+            expected = self.plain(k, representatives, shrink, path)
+            options = ["--k", k, "--representatives", representatives, "--shrink", shrink, path]
+            self.assertEqual(self.labels("--variant", "sequential", *options), expected)
+            for runtime in RUNTIMES:
+                usual = runtime == "ours on kernel threads" or path != self.csv or shrink != 0.3
+                for threads in [3] if usual else THREADS:
+                    for variant, inner in [("nested", 1), ("nested", threads), ("tasks", 1), ("lazy", 1)]:
+                        how = ["--variant", variant, "--threads", threads, "--inner", inner]
+                        with self.subTest(path=path.name, shrink=shrink, runtime=runtime, how=how):
+                            self.assertEqual(self.labels(*how, *options, runtime=runtime), expected)
+
+    def test_searches_of_many_entries_in_parallel(self):
+        """More entries than are left to one thread."""
+        path = self.write("many.npy", npy(list(spheres.spheres(4700, 3, 30, 0.1, 3))))
+        expected = self.labels("--variant", "sequential", "--k", 4200, path)
+        for runtime in RUNTIMES:
+            found = self.labels("--variant", "lazy", "--threads", 3, "--k", 4200, path, runtime=runtime)
+            self.assertEqual(found, expected, runtime)
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_all_and_one_cluster(self):
+        n = len(self.rows)
+        self.assertEqual(self.labels("--k", n, self.csv), "".join(f"{i}\n" for i in range(n)))
+        self.assertEqual(self.labels("--k", 1, self.csv), "0\n" * n)
+        self.assertEqual(self.labels(self.write("one.csv", "1,2\n")), "0\n")  # the usual k is no more than the points
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_scipy_single_linkage(self):
+        try:
+            import numpy
+            from scipy.cluster.hierarchy import fcluster, linkage
+        except ImportError:
+            self.skipTest("python3-scipy is not installed")
+        for seed, n, dim, k in [(1, 300, 3, 12), (2, 200, 24, 5), (3, 250, 2, 60)]:
+            rows = list(spheres.spheres(n, dim, 8, 0.2, seed))
+            path = self.write("linkage.csv", self.text(rows))
+            ours = [int(x) for x in self.labels("--k", k, "--representatives", n, "--shrink", 0, path).split()]
+            theirs = fcluster(linkage(numpy.array(rows), "single"), k, "maxclust")
+            numbers = {}
+            self.assertEqual(ours, [numbers.setdefault(x, len(numbers)) for x in theirs])
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_kinds_of_files(self):
+        expected = self.labels(self.csv)
+        for descr in "<f8", ">f8", "<f4", ">f4":
+            for fortran in False, True:
+                with self.subTest(descr=descr, fortran=fortran):
+                    self.assertEqual(self.labels(self.write("p.npy", npy(self.rows, descr, fortran))), expected)
+        loose = "# a comment\n\n" + self.text(self.rows).replace(",", " ,\t").replace("\n", "\r\n").rstrip()
+        self.assertEqual(self.labels(self.write("loose.csv", loose)), expected)
+        head = npy(self.rows)
+        second = head[:6] + b"\x02\x00" + head[8:10] + b"\x00\x00" + head[10:]
+        self.assertEqual(self.labels(self.write("second.npy", second)), expected)
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_bad_input(self):
+        whole = npy(self.rows)
+        rows = [[1.0, 2.0], [float("nan"), 3.0]]
+        cases = [
+            ("1,2\n3,4x\n", ":2: field 2, '4x', is not a number"),
+            ("1,2\n\n3,,4\n", ":3: field 2, '', is not a number"),
+            ("1,2\n3\n", ":2: 1 numbers, the lines before have 2"),
+            ("1,2\n3,4,5\n", ":2: more than the 2 numbers"),
+            ("1,nan\n", ":1: field 2 is not finite"),
+            ("1e999,1\n", ":1: field 1 is not finite"),
+            ("1,-2e160\n", ":1: field 2 is beyond 1e150"),
+            (npy([[1.0, 2e160]]), ": row 1, column 2 is beyond 1e150"),
+            ("", ": no points in it"),
+            ("# nothing\n\n", ": no points in it"),
+            (b"1,2\n3\0,4\n", ":2: a byte of value 0"),
+            (whole[:-3], ": 18397 bytes of numbers, the header promises 18400 (230 x 10): the file is cut off"),
+            (whole[:40], ": the .npy header is cut off"),
+            (whole[:7], ": the .npy header is cut off"),
+            (npy(self.rows, "<i8"), ": numbers of type '<i8'; expected float32 or float64"),
+            (npy(self.rows, shape="(2300,)"), ": an array of 1 axes; expected 2"),
+            (npy(self.rows, shape="(0, 10)"), ": no points in it"),
+            (npy(self.rows, shape="(4611686018427387904, 10)"), "does not fit in memory"),
+            (npy(rows), ": row 2, column 1 is not finite"),
+            (npy(rows, fortran=True), ": row 2, column 1 is not finite"),
+            (whole.replace(b"'descr'", b"'desc_'"), ": the .npy header lacks"),
+        ]
+        for content, says in cases:
+            with self.subTest(says=says):
+                path = self.write("bad", content)
+                self.refused([path], f"pcure: {path}{says}" if says[0] == ":" else says)
+        self.refused([self.folder / "none.csv"], "none.csv: No such file or directory")
+        self.refused([self.folder], "a folder; expected a CSV or .npy file")
+        self.refused(["--k", 231, self.csv], "--k 231, but there are only 230 points")
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_large_and_small_numbers(self):
+        for scale in 1e148, 1e-160, 0.0:
+            path = self.write("scaled.csv", self.text([[scale * i, -scale * i * i] for i in range(-4, 4)]))
+            self.assertEqual(self.labels("--k", 3, path), self.plain(3, 10, 0.3, path))
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_bad_options(self):
+        cases = [
+            (["--k", 0], "--k 0: expected a whole number of at least 1"),
+            (["--k", "-3"], "--k -3"),
+            (["--k", "2x"], "--k 2x"),
+            (["--shrink", "1.5"], "--shrink 1.5: expected a number from 0 to 1"),
+            (["--shrink", "nan"], "--shrink nan"),
+            (["--representatives", "0"], "--representatives 0"),
+            (["--threads", "99999"], "--threads 99999"),
+            (["--variant", "x"], "--variant x: expected lazy, nested, tasks or sequential"),
+        ]
+        for options, says in cases:
+            self.refused([*options, self.csv], says)
+        self.refused([], "no file given")
+        self.refused([self.csv, self.csv], "more than one file given")
+
+    def refused(self, arguments, says):
+        done = self.run_it(*arguments)
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+        self.assertIn(says, done.stderr)
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_labels_that_cannot_be_written(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([A.pcure, self.csv], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (1, "pcure: standard output: No space left on device\n"))
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_progress_only_on_a_terminal(self):
+        path = self.write("longer.npy", npy(list(spheres.spheres(6000, 24, 10, 0.2, 1))))
+        master, slave = pty.openpty()
+        child = subprocess.Popen([A.pcure, "--variant", "sequential", path], stdout=subprocess.PIPE, stderr=slave)
+        os.close(slave)
+        self.assertEqual(child.stdout.read().count(b"\n"), 6000)
+        child.stdout.close()
+        shown = b""
+        while True:
+            try:
+                more = os.read(master, 4096)
+            except OSError:
+                break
+            shown += more
+        os.close(master)
+        self.assertEqual(child.wait(), 0)
+        self.assertRegex(shown, rb"merging: \d+ of 5990")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

@@ -1,0 +1,281 @@
+/* Points from CSV and .npy files (points.h). */
+#include "points.h"
+
+#include <byteswap.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool wrong(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool wrong(const char *path, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fprintf(stderr, "pcure: %s", path);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return false;
+}
+
+static bool no_memory(const char *path, size_t values) { return wrong(path, ": no memory for %zu numbers", values); }
+
+/* What is wrong with a number, NULL: nothing. Squares of distances must not overflow. */
+static const char *wrong_with(double value)
+{
+    if (!isfinite(value))
+        return "is not finite; every number must be";
+    return fabs(value) > 1e150 ? "is beyond 1e150; distances could not be squared" : NULL;
+}
+
+/* CSV */
+
+/* One number of a line; *text moves behind it and its comma. */
+static bool csv_number(const char *path, size_t line, size_t field, char **text, double *value)
+{
+    char *begin = *text + strspn(*text, " \t"), *end;
+    size_t length = strcspn(begin, ",");
+
+    *value = strtod(begin, &end);
+    size_t rest = strspn(end, " \t");
+    if (end == begin || (end[rest] && end[rest] != ',')) {
+        while (length && strchr(" \t", begin[length - 1]))
+            length--;
+        return wrong(path, ":%zu: field %zu, '%.*s', is not a number", line, field, (int)(length > 40 ? 40 : length),
+                     begin);
+    }
+    if (wrong_with(*value))
+        return wrong(path, ":%zu: field %zu %s", line, field, wrong_with(*value));
+    *text = end + rest;
+    return true;
+}
+
+/* Appends one line's numbers. The first line decides the dimension. */
+static bool csv_line(const char *path, size_t line, char *text, struct points *p, size_t *capacity)
+{
+    size_t field = 0;
+
+    for (bool more = true; more; field++) {
+        if (p->num * p->dim + field == *capacity) {
+            size_t grown = *capacity ? *capacity * 2 : 1024;
+            double *x = realloc(p->x, grown * sizeof *x);
+            if (!x)
+                return no_memory(path, grown);
+            p->x = x;
+            *capacity = grown;
+        }
+        if (!csv_number(path, line, field + 1, &text, &p->x[p->num * p->dim + field]))
+            return false;
+        more = *text == ',';
+        text += more;
+        if (p->num && field == p->dim)
+            return wrong(path, ":%zu: more than the %zu numbers of the lines before", line, p->dim);
+    }
+    if (p->num && field < p->dim)
+        return wrong(path, ":%zu: %zu numbers, the lines before have %zu", line, field, p->dim);
+    p->dim = field;
+    p->num++;
+    return true;
+}
+
+static bool read_csv(const char *path, FILE *in, struct points *p)
+{
+    char *text = NULL;
+    size_t room = 0, capacity = 0;
+    ssize_t length;
+    bool fine = true;
+
+    for (size_t line = 1; fine && (length = getline(&text, &room, in)) != -1; line++) {
+        while (length && strchr("\r\n", text[length - 1]))
+            text[--length] = '\0';
+        if (strlen(text) != (size_t)length)
+            fine = wrong(path, ":%zu: a byte of value 0; this is neither CSV nor .npy", line);
+        else if (text[0] != '#' && text[strspn(text, " \t")])
+            fine = csv_line(path, line, text, p, &capacity);
+    }
+    if (fine && ferror(in))
+        fine = wrong(path, ": %s", strerror(errno));
+    free(text);
+    return fine;
+}
+
+/* .npy */
+
+enum { NPY_MAGIC = 6, NPY_LONGEST = 1 << 20 };
+static const char npy_magic[NPY_MAGIC] = "\x93NUMPY";
+
+/* The text behind 'key': in the header's dictionary, NULL where there is none. */
+static const char *npy_key(const char *header, const char *key)
+{
+    const char *at = strstr(header, key);
+
+    if (!at)
+        return NULL;
+    at += strlen(key);
+    at += strspn(at, " ");
+    return *at == ':' ? at + 1 + strspn(at + 1, " ") : NULL;
+}
+
+struct npy {
+    bool fortran, swapped;
+    unsigned width; /* bytes of a number: 4 or 8 */
+};
+
+static bool npy_shape(const char *path, const char *text, struct points *p)
+{
+    uint64_t axes[2] = {0, 0};
+    unsigned num = 0;
+    char *end;
+
+    if (*text++ != '(')
+        return wrong(path, ": the header's shape cannot be read");
+    for (; text += strspn(text, " ,"), *text != ')'; text = end, num++) {
+        errno = 0;
+        uint64_t axis = strtoull(text, &end, 10);
+        if (end == text || errno)
+            return wrong(path, ": the header's shape cannot be read");
+        if (num < 2)
+            axes[num] = axis;
+    }
+    if (num != 2)
+        return wrong(path, ": an array of %u axes; expected 2 (points, dimension)", num);
+    if (axes[0] && axes[1] > SIZE_MAX / 8 / axes[0])
+        return wrong(path, ": a shape of %" PRIu64 " x %" PRIu64 " does not fit in memory", axes[0], axes[1]);
+    p->num = axes[0];
+    p->dim = axes[1];
+    return true;
+}
+
+static bool npy_header(const char *path, FILE *in, struct npy *npy, struct points *p)
+{
+    unsigned char start[NPY_MAGIC + 6];
+    size_t want = NPY_MAGIC + 4, length;
+
+    if (fread(start, 1, want, in) != want)
+        return wrong(path, ": the .npy header is cut off");
+    if (start[6] < 1 || start[6] > 3)
+        return wrong(path, ": .npy of version %d; versions 1 to 3 are known", start[6]);
+    length = start[8] | (size_t)start[9] << 8;
+    if (start[6] > 1) {
+        if (fread(start + want, 1, 2, in) != 2)
+            return wrong(path, ": the .npy header is cut off");
+        length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
+    }
+    if (length > NPY_LONGEST)
+        return wrong(path, ": a .npy header of %zu bytes; this is no plain array", length);
+    char *header = malloc(length + 1);
+    if (!header)
+        return no_memory(path, length);
+    bool fine = fread(header, 1, length, in) == length;
+    if (!fine) {
+        wrong(path, ": the .npy header is cut off");
+    } else {
+        header[length] = '\0';
+        const char *type = npy_key(header, "'descr'"), *order = npy_key(header, "'fortran_order'"),
+                   *shape = npy_key(header, "'shape'");
+        uint16_t probe = 1;
+        bool little = *(unsigned char *)&probe;
+        if (!type || !order || !shape) {
+            fine = wrong(path, ": the .npy header lacks descr, fortran_order or shape");
+        } else if (strlen(type) < 5 || type[0] != '\'' || !strchr("<>=", type[1]) || type[2] != 'f' ||
+                   !strchr("48", type[3]) || type[4] != '\'') {
+            int shown = (int)strcspn(type, ",}");
+            fine = wrong(path, ": numbers of type %.*s; expected float32 or float64", shown > 60 ? 60 : shown, type);
+        } else {
+            npy->width = (unsigned)(type[3] - '0');
+            npy->swapped = type[1] == (little ? '>' : '<');
+            npy->fortran = strncmp(order, "True", 4) == 0;
+            fine = npy_shape(path, shape, p);
+        }
+    }
+    free(header);
+    return fine;
+}
+
+/* One number of the file's bytes. */
+static double npy_number(const unsigned char *bytes, const struct npy *npy)
+{
+    double wide;
+    float narrow;
+    uint64_t eight;
+    uint32_t four;
+
+    if (npy->width == 8) {
+        memcpy(&eight, bytes, sizeof eight);
+        eight = npy->swapped ? bswap_64(eight) : eight;
+        memcpy(&wide, &eight, sizeof wide);
+        return wide;
+    }
+    memcpy(&four, bytes, sizeof four);
+    four = npy->swapped ? bswap_32(four) : four;
+    memcpy(&narrow, &four, sizeof narrow);
+    return (double)narrow;
+}
+
+static bool read_npy(const char *path, FILE *in, struct points *p)
+{
+    struct npy npy = {0};
+    struct stat file;
+
+    if (!npy_header(path, in, &npy, p))
+        return false;
+    size_t values = p->num * p->dim, promised = values * npy.width;
+    off_t at = ftello(in);
+    if (fstat(fileno(in), &file) == 0 && S_ISREG(file.st_mode) && at >= 0 &&
+        (uint64_t)(file.st_size - at) < (uint64_t)promised)
+        return wrong(path, ": %" PRIu64 " bytes of numbers, the header promises %zu (%zu x %zu): the file is cut off",
+                     (uint64_t)(file.st_size - at), promised, p->num, p->dim);
+    if (!values)
+        return true; /* the caller says what is wrong with none */
+    p->x = malloc(values * sizeof *p->x);
+    if (!p->x)
+        return no_memory(path, values);
+    unsigned char piece[1 << 16];
+    for (size_t done = 0; done < values;) {
+        size_t num = sizeof piece / npy.width < values - done ? sizeof piece / npy.width : values - done;
+        if (fread(piece, npy.width, num, in) != num)
+            return wrong(path, ": the file is cut off after %zu of %zu numbers", done, values);
+        for (size_t i = 0; i < num; i++, done++) {
+            size_t row = npy.fortran ? done % p->num : done / p->dim;
+            size_t column = npy.fortran ? done / p->num : done % p->dim;
+            double value = npy_number(piece + i * npy.width, &npy);
+            if (wrong_with(value))
+                return wrong(path, ": row %zu, column %zu %s", row + 1, column + 1, wrong_with(value));
+            p->x[row * p->dim + column] = value;
+        }
+    }
+    return true;
+}
+
+bool points_read(const char *path, struct points *p)
+{
+    *p = (struct points){0};
+    FILE *in = fopen(path, "rb");
+    if (!in)
+        return wrong(path, ": %s", strerror(errno));
+    struct stat file;
+    if (fstat(fileno(in), &file) == 0 && S_ISDIR(file.st_mode)) {
+        fclose(in);
+        return wrong(path, ": a folder; expected a CSV or .npy file");
+    }
+    int first = getc(in);
+    if (first != EOF)
+        ungetc(first, in);
+    bool fine = first == (unsigned char)npy_magic[0] ? read_npy(path, in, p) : read_csv(path, in, p);
+    fclose(in);
+    if (fine && (p->num == 0 || p->dim == 0))
+        fine = wrong(path, ": no points in it; expected at least one");
+    if (!fine) {
+        free(p->x);
+        p->x = NULL;
+    }
+    return fine;
+}

@@ -1,0 +1,20 @@
+/* Reads a set of points: CSV text or NumPy's .npy (NEP 1), told apart by the file's first bytes.
+ *
+ * CSV: a point a line, numbers separated by commas; empty lines and lines that begin with # are passed over.
+ * .npy: versions 1 to 3, two axes (points, dimension), float32 or float64 in either byte order, C or Fortran order.
+ * What is wrong is one line on standard error with the file and, in text, the line. */
+#ifndef PCURE_POINTS_H
+#define PCURE_POINTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct points {
+    size_t num, dim;
+    double *x; /* num rows of dim */
+};
+
+/* The caller frees x. False: the line has been said. */
+bool points_read(const char *path, struct points *points);
+
+#endif

@@ -1,0 +1,426 @@
+/* The calls between two processes that block, and those that wait and test, for C: see mpi_layer.h.
+ *
+ * Each is MPI's own call where the mode is not MPI_AWARE or the caller is no thread of ours, and else the nonblocking
+ * form and a wait. */
+#include "mpi_layer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "TAMPI.h"
+
+/* --- beginning and end
+ * -------------------------------------------------------------------------------------------------------- */
+
+PS_EXPORT int MPI_Init(int *argc, char ***argv)
+{
+    mpi_mode_now(); /* finds MPI's own functions */
+    int error = mpi_own.MPI_Init(argc, argv);
+    mpi_mode_now();
+    return error;
+}
+
+PS_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    mpi_mode_now();
+    bool tasks = required == MPI_TASK_MULTIPLE;
+    int error = mpi_own.MPI_Init_thread(argc, argv, tasks ? MPI_THREAD_MULTIPLE : required, provided);
+    if (mpi_mode_now() == MPI_AWARE && tasks && !error)
+        *provided = MPI_TASK_MULTIPLE;
+    return error;
+}
+
+PS_EXPORT int MPI_Finalize(void)
+{
+    mpi_mode_now();
+    if (mpi_aware()) {
+        unsigned n = mpi_waiting();
+        if (n)
+            fprintf(stderr, "psthreads: MPI_Finalize is called while %u threads wait in MPI: they wait for ever\n", n);
+        mpi_mode_over();
+        mpi_stop_polling();
+    }
+    return mpi_own.MPI_Finalize();
+}
+
+/* --- one message
+ * -------------------------------------------------------------------------------------------------------------- */
+
+/* The caller is a thread that can wait. */
+static inline bool ours(void)
+{
+    void *thread;
+    return mpi_aware() && mpi_threads(&thread) != NULL;
+}
+
+/* Begins a nonblocking call, and waits for it. */
+#define FINISH(call, status)                 \
+    do {                                     \
+        MPI_Request request;                 \
+        int error = (call);                  \
+        if (PS_UNLIKELY(error))              \
+            return error;                    \
+        return mpi_finish(&request, status); \
+    } while (0)
+
+/* MPICH calls MPI_COMM_WORLD's error handler for what goes wrong with a request, whatever the communicator's is. From
+ * the first handler that the program sets on, a message is therefore matched first and looked at, and the
+ * communicator's handler is called here where it is too long. */
+#ifndef OPEN_MPI
+static _Atomic bool handlers_set;
+
+PS_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
+{
+    mpi_aware();
+    ps_store_relaxed(&handlers_set, true);
+    return mpi_own.MPI_Comm_set_errhandler(comm, handler);
+}
+
+/* A message of `bytes` is received, and thrown away. */
+static int too_long(MPI_Message *message, int bytes, MPI_Comm comm)
+{
+    MPI_Request request;
+    void *room = malloc((size_t)bytes);
+    if (room && mpi_own.MPI_Imrecv(room, bytes, MPI_BYTE, message, &request) == MPI_SUCCESS)
+        mpi_finish(&request, MPI_STATUS_IGNORE);
+    free(room);
+    mpi_own.MPI_Comm_call_errhandler(comm, MPI_ERR_TRUNCATE);
+    return MPI_ERR_TRUNCATE;
+}
+
+static int receive_matched(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                           MPI_Status *status)
+{
+    MPI_Message message;
+    MPI_Status seen = {0};
+    MPI_Request request;
+    int size = 0, bytes = 0, error = MPI_Mprobe(source, tag, comm, &message, &seen);
+    if (error)
+        return error;
+    mpi_own.MPI_Type_size(type, &size);
+    mpi_own.MPI_Get_count(&seen, MPI_BYTE, &bytes);
+    if ((int64_t)size * count >= bytes) {
+        error = mpi_own.MPI_Imrecv(buf, count, type, &message, &request);
+        return error ? error : mpi_finish(&request, status);
+    }
+    if (status != MPI_STATUS_IGNORE) {
+        seen.MPI_ERROR = status->MPI_ERROR;
+        *status = seen;
+    }
+    return too_long(&message, bytes, comm);
+}
+#endif
+
+/* Whether a message from `source` cannot be received by a request alone. */
+static inline bool matches_first(int source)
+{
+#ifdef OPEN_MPI
+    (void)source;
+    return false;
+#else
+    return PS_UNLIKELY(ps_load_relaxed(&handlers_set)) ||
+           source == MPI_PROC_NULL; /* whose requests' status is not as it should be */
+#endif
+}
+
+static int receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+#ifndef OPEN_MPI
+    if (PS_UNLIKELY(source == MPI_PROC_NULL))
+        return mpi_own.MPI_Recv(buf, count, type, source, tag, comm, status);
+    if (matches_first(source))
+        return receive_matched(buf, count, type, source, tag, comm, status);
+#endif
+    FINISH(mpi_own.MPI_Irecv(buf, count, type, source, tag, comm, &request), status);
+}
+
+PS_EXPORT int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    return ours() ? receive(buf, count, type, source, tag, comm, status)
+                  : mpi_own.MPI_Recv(buf, count, type, source, tag, comm, status);
+}
+
+PS_EXPORT int MPI_Send(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    if (!ours())
+        return mpi_own.MPI_Send(buf, count, type, dest, tag, comm);
+    FINISH(mpi_own.MPI_Isend(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
+}
+
+PS_EXPORT int MPI_Ssend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    if (!ours())
+        return mpi_own.MPI_Ssend(buf, count, type, dest, tag, comm);
+    FINISH(mpi_own.MPI_Issend(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
+}
+
+PS_EXPORT int MPI_Rsend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    if (!ours())
+        return mpi_own.MPI_Rsend(buf, count, type, dest, tag, comm);
+    FINISH(mpi_own.MPI_Irsend(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
+}
+
+PS_EXPORT int MPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
+{
+    if (!ours())
+        return mpi_own.MPI_Mrecv(buf, count, type, message, status);
+    FINISH(mpi_own.MPI_Imrecv(buf, count, type, message, &request), status);
+}
+
+/* Completes both; the receive's error goes before the send's. */
+static int finish_both(MPI_Request *receive, MPI_Request *send, MPI_Status *status)
+{
+    int sent = mpi_finish(send, MPI_STATUS_IGNORE);
+    int received = mpi_finish(receive, status);
+    return received ? received : sent;
+}
+
+static int receive_and_finish(MPI_Request *send, void *buf, int count, MPI_Datatype type, int source, int tag,
+                              MPI_Comm comm, MPI_Status *status)
+{
+    int received = receive(buf, count, type, source, tag, comm, status);
+    int sent = mpi_finish(send, MPI_STATUS_IGNORE);
+    return received ? received : sent;
+}
+
+PS_EXPORT int MPI_Sendrecv(const void *out, int outcount, MPI_Datatype outtype, int dest, int outtag, void *in,
+                           int incount, MPI_Datatype intype, int source, int intag, MPI_Comm comm, MPI_Status *status)
+{
+    if (!ours())
+        return mpi_own.MPI_Sendrecv(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm,
+                                    status);
+    MPI_Request to_come, send;
+    if (matches_first(source)) {
+        int not_sent = mpi_own.MPI_Isend(out, outcount, outtype, dest, outtag, comm, &send);
+        return not_sent ? not_sent : receive_and_finish(&send, in, incount, intype, source, intag, comm, status);
+    }
+    int error = mpi_own.MPI_Irecv(in, incount, intype, source, intag, comm, &to_come);
+    if (error)
+        return error;
+    int not_sent = mpi_own.MPI_Isend(out, outcount, outtype, dest, outtag, comm, &send);
+    return not_sent ? not_sent
+                    : finish_both(&to_come, &send, status); /* as MPI's own: then nobody waits for the receive */
+}
+
+PS_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int outtag, int source, int intag,
+                                   MPI_Comm comm, MPI_Status *status)
+{
+    int bytes = 0, used = 0;
+    if (!ours() || mpi_own.MPI_Pack_size(count, type, comm, &bytes))
+        return mpi_own.MPI_Sendrecv_replace(buf, count, type, dest, outtag, source, intag, comm, status);
+    void *copy = malloc(bytes > 0 ? (size_t)bytes : 1);
+    if (!copy || mpi_own.MPI_Pack(buf, count, type, copy, bytes, &used, comm)) {
+        free(copy);
+        return mpi_own.MPI_Sendrecv_replace(buf, count, type, dest, outtag, source, intag, comm, status);
+    }
+    MPI_Request send;
+    int error = mpi_own.MPI_Isend(copy, used, mpi_packed(), dest, outtag, comm, &send);
+    if (!error)
+        error = receive_and_finish(&send, buf, count, type, source, intag, comm, status);
+    free(copy);
+    return error;
+}
+
+/* --- probes
+ * ---------------------------------------------------------------------------------------------------------------------
+ * */
+
+static bool look_probe(struct mpi_wait *wait)
+{
+    if (!wait->flag)
+        wait->error = mpi_own.MPI_Iprobe(wait->source, wait->tag, wait->comm, &wait->flag, &wait->status);
+    return wait->flag || wait->error;
+}
+
+static bool look_mprobe(struct mpi_wait *wait)
+{
+    if (!wait->flag)
+        wait->error =
+            mpi_own.MPI_Improbe(wait->source, wait->tag, wait->comm, &wait->flag, &wait->message, &wait->status);
+    return wait->flag || wait->error;
+}
+
+static int probe(struct mpi_wait *wait, MPI_Status *status)
+{
+    if (!wait->look(wait)) /* an error is met here, on the caller's own thread */
+        mpi_await(wait);
+    if (!wait->error && status != MPI_STATUS_IGNORE) {
+        int error = status->MPI_ERROR; /* only calls with several statuses set it */
+        *status = wait->status;
+        status->MPI_ERROR = error;
+    }
+    return wait->error;
+}
+
+PS_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    struct mpi_wait wait = {.look = look_probe, .source = source, .tag = tag, .comm = comm};
+    return mpi_aware() && mpi_can_wait(&wait) ? probe(&wait, status) : mpi_own.MPI_Probe(source, tag, comm, status);
+}
+
+PS_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    struct mpi_wait wait = {.look = look_mprobe, .source = source, .tag = tag, .comm = comm};
+    if (!mpi_aware() || !mpi_can_wait(&wait))
+        return mpi_own.MPI_Mprobe(source, tag, comm, message, status);
+    int error = probe(&wait, status);
+    if (!error)
+        *message = wait.message;
+    return error;
+}
+
+PS_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    bool aware = mpi_aware();
+    int error = mpi_own.MPI_Iprobe(source, tag, comm, flag, status);
+    if (aware && !error && !*flag)
+        mpi_tested_in_vain();
+    return error;
+}
+
+PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+{
+    bool aware = mpi_aware();
+    int error = mpi_own.MPI_Improbe(source, tag, comm, flag, message, status);
+    if (aware && !error && !*flag)
+        mpi_tested_in_vain();
+    return error;
+}
+
+/* --- requests
+ * -------------------------------------------------------------------------------------------------------------------
+ * */
+
+/* MPICH's requests for files go on in MPI_Test and MPI_Wait alone; asked whether they are complete they never are. So
+ * from the first file that is opened on a thread that waits for requests of the program's tests them itself, between
+ * others' turns. */
+#ifdef OPEN_MPI
+static inline bool by_turns(void) { return false; }
+static void note_file(void) {}
+#else
+static _Atomic bool files_open;
+static inline bool by_turns(void) { return PS_UNLIKELY(ps_load_relaxed(&files_open)); }
+
+static void note_file(void) { ps_store_relaxed(&files_open, true); }
+#endif
+
+PS_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
+{
+    void *thread;
+    const struct ps_layer *layer = mpi_aware() ? mpi_threads(&thread) : NULL;
+    if (layer)
+        layer->apart(); /* it is collective, and has no nonblocking form */
+    note_file();
+    return mpi_own.MPI_File_open(comm, name, mode, info, file);
+}
+
+PS_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    int flag = 0, error = MPI_SUCCESS;
+    if (!ours())
+        return mpi_own.MPI_Wait(request, status);
+    if (!by_turns())
+        return mpi_finish(request, status);
+    while (!flag && !error)
+        error = MPI_Test(request, &flag, status);
+    return error;
+}
+
+PS_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    int flag = 0, error = MPI_SUCCESS;
+    if (!ours() || count <= 0)
+        return mpi_own.MPI_Waitall(count, requests, statuses);
+    if (!by_turns()) {
+        mpi_await_all(count, requests);
+        return mpi_own.MPI_Waitall(count, requests, statuses);
+    }
+    while (!flag && !error)
+        error = MPI_Testall(count, requests, &flag, statuses);
+    return error;
+}
+
+PS_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
+{
+    int flag = 0, error = MPI_SUCCESS;
+    if (!ours() || count <= 0)
+        return mpi_own.MPI_Waitany(count, requests, index, status);
+    while (by_turns() && !flag && !error)
+        error = MPI_Testany(count, requests, index, &flag, status);
+    if (error || flag)
+        return error;
+    error = mpi_own.MPI_Testany(count, requests, index, &flag, status);
+    if (error || flag)
+        return error;
+    struct mpi_any any;
+    mpi_any_begin(&any, count, requests);
+    error = mpi_own.MPI_Testany(count, requests, index, &flag, status);
+    if (!error && !flag) {
+        mpi_any_wait(&any);
+        error = mpi_own.MPI_Waitany(count, requests, index, status);
+    }
+    mpi_any_end(&any);
+    return error;
+}
+
+PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
+{
+    int error = MPI_SUCCESS;
+    if (!ours() || count <= 0)
+        return mpi_own.MPI_Waitsome(count, requests, outcount, indices, statuses);
+    *outcount = 0;
+    while (by_turns() && !*outcount && !error)
+        error = MPI_Testsome(count, requests, outcount, indices, statuses);
+    if (error || *outcount)
+        return error;
+    error = mpi_own.MPI_Testsome(count, requests, outcount, indices, statuses);
+    if (error || *outcount) /* MPI_UNDEFINED: none is active */
+        return error;
+    struct mpi_any any;
+    mpi_any_begin(&any, count, requests);
+    error = mpi_own.MPI_Testsome(count, requests, outcount, indices, statuses);
+    if (!error && !*outcount) {
+        mpi_any_wait(&any);
+        error = mpi_own.MPI_Waitsome(count, requests, outcount, indices, statuses);
+    }
+    mpi_any_end(&any);
+    return error;
+}
+
+PS_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    bool aware = mpi_aware();
+    int error = mpi_own.MPI_Test(request, flag, status);
+    if (aware && !error && !*flag)
+        mpi_tested_in_vain();
+    return error;
+}
+
+PS_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    bool aware = mpi_aware();
+    int error = mpi_own.MPI_Testall(count, requests, flag, statuses);
+    if (aware && !error && !*flag)
+        mpi_tested_in_vain();
+    return error;
+}
+
+PS_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
+{
+    bool aware = mpi_aware();
+    int error = mpi_own.MPI_Testany(count, requests, index, flag, status);
+    if (aware && !error && !*flag)
+        mpi_tested_in_vain();
+    return error;
+}
+
+PS_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
+{
+    bool aware = mpi_aware();
+    int error = mpi_own.MPI_Testsome(count, requests, outcount, indices, statuses);
+    if (aware && !error && *outcount == 0)
+        mpi_tested_in_vain();
+    return error;
+}

@@ -1,0 +1,368 @@
+/* Who waits, and who polls: see mpi_layer.h.
+ *
+ * Does: keeps the list of what is waited for; looks at each of them when somebody polls; readies who can go on. Does
+ * not: complete requests.
+ *
+ * Who polls. A vp that finds no work, while it searches (psthreads/layer.h): so nothing is taken from threads that
+ * have work to do, and a message that comes while a vp is idle is seen at once. A kernel thread of this library's,
+ * the watcher, while no vp has looked for a while (all of them are busy, or they sleep): it sleeps between looks a
+ * sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS at most. So a long wait costs next
+ * to nothing, and a message is seen a sixteenth later than it could have been. A thread that has nothing else ready
+ * behind it looks itself for SPIN_LOOKS turns before it waits.
+ *
+ * States of a wait: with its thread -> in `coming` (published) -> in `list` (whoever polls has moved it there) -> out
+ * (its thread is ready and may be gone).
+ *   coming    a stack; push by compare-and-swap (release), all taken by exchange (acquire)
+ *   list      guarded by polling
+ *   polling   1: somebody polls; taken by exchange (acquire), given by a store (release). Who finds it taken goes away
+ *   waiting   how many there are in both; added to before the push, taken off before the thread is readied
+ *   looks     how often somebody has polled; only a hint
+ * No wait is forgotten: the watcher sleeps without end only while `waiting` is 0, which it looks at under
+ * watcher_lock; who adds the first one takes that lock after it has pushed, and wakes it.
+ *
+ * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
+ * After fork: the child has no watcher and nobody waits in it. At exit and in MPI_Finalize polling is taken for
+ * good. */
+#include "mpi_layer.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SPIN_LOOKS 32
+#define STOP_TRIES 4000
+#define LEAST_NS INT64_C(50000)
+#define MOST_NS INT64_C(1000000)
+#define WATCHER_STACK_BYTES ((size_t)1 << 20) /* MPI's own code runs on it */
+
+static _Atomic(struct mpi_wait *) coming;
+static struct mpi_wait *list, **list_end = &list;
+static _Atomic uint32_t polling, waiting, looks, found_some;
+
+/* --- the runtimes in this process
+ * ------------------------------------------------------------------------------------------ */
+
+#define LAYERS_MAX 2
+static const struct ps_layer *layers[LAYERS_MAX];
+static _Atomic uint32_t num_layers;
+static pthread_mutex_t layers_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool poll_all(void);
+
+static void add_layer(const char *name)
+{
+    void *library = name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : RTLD_DEFAULT;
+    const struct ps_layer *layer = library || !name ? dlsym(library, "ps_layer") : NULL;
+    uint32_t n = ps_load_relaxed(&num_layers);
+    if (library && name)
+        dlclose(library);
+    for (uint32_t i = 0; i < n; i++)
+        if (layers[i] == layer)
+            return;
+    if (!layer || n == LAYERS_MAX || layer->bytes < sizeof *layer)
+        return;
+    layers[n] = layer;
+    ps_store_release(&num_layers, n + 1);
+    layer->poll_by(poll_all);
+}
+
+/* A runtime may be loaded at any time; it is looked for where the caller is no thread of those that are known, not
+ * too often. */
+static void look_for_layers(void)
+{
+    static const char *const names[] = {NULL, "libgomp.so.1", "libomp.so.5", "libiomp5.so", "libpsthreads.so.0"};
+    static _Atomic uint32_t times;
+    uint32_t n = ps_load_relaxed(&times);
+    ps_store_relaxed(&times, n + 1);
+    if ((n & (n - 1)) != 0 || ps_load_relaxed(&num_layers) == LAYERS_MAX) /* the first, second, fourth ... time */
+        return;
+    pthread_mutex_lock(&layers_lock);
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        add_layer(names[i]);
+    pthread_mutex_unlock(&layers_lock);
+}
+
+static const struct ps_layer *among_known(void **thread)
+{
+    uint32_t n = ps_load_acquire(&num_layers);
+    for (uint32_t i = 0; i < n; i++)
+        if ((*thread = layers[i]->self()) != NULL)
+            return layers[i];
+    return NULL;
+}
+
+const struct ps_layer *mpi_threads(void **thread)
+{
+    const struct ps_layer *layer = among_known(thread);
+    if (PS_LIKELY(layer != NULL))
+        return layer;
+    look_for_layers();
+    return among_known(thread);
+}
+
+bool mpi_can_wait(struct mpi_wait *wait)
+{
+    wait->layer = mpi_threads(&wait->thread);
+    return wait->layer != NULL;
+}
+
+/* --- polling
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+unsigned mpi_waiting(void) { return ps_load_acquire(&waiting); }
+
+static void take_coming(void)
+{
+    struct mpi_wait *some = ps_load_relaxed(&coming) ? ps_xchg_acq_rel(&coming, NULL) : NULL, *first = NULL;
+    while (some) { /* the stack has the last one first */
+        struct mpi_wait *next = some->next;
+        some->next = first;
+        first = some;
+        some = next;
+    }
+    *list_end = first;
+    while (*list_end)
+        list_end = &(*list_end)->next;
+}
+
+static bool poll_all(void)
+{
+    if (ps_load_relaxed(&waiting) == 0 || ps_load_relaxed(&polling) || ps_xchg_acq_rel(&polling, 1))
+        return false;
+    ps_store_relaxed(&looks, ps_load_relaxed(&looks) + 1);
+    take_coming();
+    struct mpi_wait *out = NULL, **out_end = &out, **link = &list;
+    while (*link) {
+        struct mpi_wait *w = *link;
+        if (!w->look(w)) {
+            link = &w->next;
+            continue;
+        }
+        *link = w->next;
+        w->next = NULL;
+        *out_end = w;
+        out_end = &w->next;
+    }
+    list_end = link;
+    ps_store_release(&polling, 0);
+    bool some = out != NULL;
+    if (some)
+        ps_store_relaxed(&found_some, 1);
+    while (out) {
+        struct mpi_wait *w = out;
+        out = w->next; /* w is gone once its thread runs */
+        ps_sub_release(&waiting, 1);
+        if (w->done)
+            w->done(w);
+        else
+            w->layer->ready(w->thread);
+    }
+    return some;
+}
+
+void mpi_stop_polling(void)
+{
+    static _Atomic uint32_t stopped;
+    if (ps_xchg_acq_rel(&stopped, 1))
+        return;
+    for (int i = 0; i < STOP_TRIES && ps_xchg_acq_rel(&polling, 1);
+         i++) /* MPI may end the process in the middle of a look */
+        nanosleep(&(struct timespec){.tv_nsec = LEAST_NS}, NULL);
+}
+
+/* --- the watcher
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static bool watcher_sleeps;
+static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t watcher_wanted = PTHREAD_COND_INITIALIZER;
+
+/* Sleeps while nobody waits; else for the time, or until a task's requests are complete. True: nobody waited. */
+static bool pause_watching(int64_t pause_ns)
+{
+    struct timespec until;
+    bool rested = false;
+    pthread_mutex_lock(&watcher_lock);
+    watcher_sleeps = true;
+    while (ps_load_acquire(&waiting) == 0 && !mpi_tasks_finished()) {
+        rested = true;
+        pthread_cond_wait(&watcher_wanted, &watcher_lock);
+    }
+    if (!rested && !mpi_tasks_finished()) {
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += pause_ns;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_clockwait(&watcher_wanted, &watcher_lock, CLOCK_MONOTONIC, &until);
+    }
+    watcher_sleeps = false;
+    pthread_mutex_unlock(&watcher_lock);
+    return rested;
+}
+
+static void *watch(void *arg)
+{
+    int64_t quiet_ns = 0;
+    uint32_t seen = 0;
+    for (;;) {
+        int64_t pause_ns = quiet_ns / 16;
+        pause_ns = pause_ns < LEAST_NS ? LEAST_NS : pause_ns > MOST_NS ? MOST_NS : pause_ns;
+        bool rested = pause_watching(pause_ns);
+        quiet_ns = ps_xchg_acq_rel(&found_some, 0) || rested ? 0 : quiet_ns + pause_ns;
+        if (mpi_tasks_finished())
+            mpi_tasks_complete();
+        if (ps_load_relaxed(&looks) == seen)
+            poll_all();
+        seen = ps_load_relaxed(&looks);
+        if (mpi_tasks_finished())
+            mpi_tasks_complete();
+    }
+    return arg;
+}
+
+static void stop_at_exit(void) { mpi_stop_polling(); }
+
+static void after_fork_in_child(void)
+{
+    ps_store_relaxed(&coming, NULL);
+    list = NULL;
+    list_end = &list;
+    ps_store_relaxed(&polling, 0);
+    ps_store_relaxed(&waiting, 0);
+    watcher_sleeps = false;
+    pthread_mutex_init(&watcher_lock, NULL);
+    pthread_cond_init(&watcher_wanted, NULL);
+    pthread_mutex_init(&layers_lock, NULL);
+}
+
+/* Not by a thread that is published: the calls below are answered by the runtime, which moves who makes them to a
+ * kernel thread of its own. */
+void mpi_start_watcher(void)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigset_t all, before;
+    atexit(stop_at_exit);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's threads' */
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, WATCHER_STACK_BYTES);
+    int error = pthread_create(&thread, &attr, watch, NULL);
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        fprintf(stderr,
+                "psthreads: no kernel thread that looks for messages (%s): they are seen when a processor is idle\n",
+                strerror(error));
+}
+
+void mpi_wake_watcher(void)
+{
+    pthread_mutex_lock(&watcher_lock);
+    if (watcher_sleeps)
+        pthread_cond_signal(&watcher_wanted);
+    pthread_mutex_unlock(&watcher_lock);
+}
+
+/* --- waiting
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static void publish(struct mpi_wait *wait)
+{
+    bool first = ps_add_acq_rel(&waiting, 1) == 0;
+    struct mpi_wait *top = ps_load_relaxed(&coming);
+    do
+        wait->next = top;
+    while (!ps_cas_acq_rel(&coming, &top, wait));
+    if (first)
+        mpi_wake_watcher();
+}
+
+void mpi_await(struct mpi_wait *wait)
+{
+    for (int i = 0; i < SPIN_LOOKS && !wait->layer->has_others(); i++)
+        if (wait->look(wait))
+            return;
+    publish(wait);
+    wait->layer->wait(wait->thread, wait);
+}
+
+void mpi_watch(struct mpi_wait *wait) { publish(wait); }
+
+void mpi_tested_in_vain(void)
+{
+    void *thread;
+    const struct ps_layer *layer = mpi_threads(&thread);
+    if (layer)
+        layer->yield();
+}
+
+/* --- what is waited for
+ * --------------------------------------------------------------------------------------------------------- */
+
+static bool is_complete(MPI_Request request)
+{
+    int flag = 1;
+    return mpi_own.MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
+}
+
+static bool look_all(struct mpi_wait *wait)
+{
+    while (wait->at < wait->count && is_complete(wait->request[wait->at]))
+        wait->at++;
+    return wait->at == wait->count;
+}
+
+static bool look_any(struct mpi_wait *wait)
+{
+    for (int i = 0; i < wait->count; i++)
+        if (!wait->passed_by[i] && is_complete(wait->request[i]))
+            return true;
+    return false;
+}
+
+void mpi_await_all(int count, MPI_Request *requests)
+{
+    struct mpi_wait wait = {.look = look_all, .request = requests, .count = count};
+    if (mpi_can_wait(&wait))
+        mpi_await(&wait);
+}
+
+void mpi_await_one(MPI_Request *request) { mpi_await_all(1, request); }
+
+void mpi_any_begin(struct mpi_any *any, int count, MPI_Request *requests)
+{
+    *any = (struct mpi_any){.count = count, .request = requests};
+    any->passed_by = (size_t)count <= sizeof any->few ? any->few : calloc((size_t)count, 1);
+    for (int i = 0; any->passed_by && i < count; i++)
+        any->passed_by[i] = (char)is_complete(requests[i]);
+}
+
+void mpi_any_wait(struct mpi_any *any)
+{
+    struct mpi_wait wait = {
+        .look = look_any, .request = any->request, .count = any->count, .passed_by = any->passed_by};
+    if (wait.passed_by && memchr(wait.passed_by, 0, (size_t)any->count) && mpi_can_wait(&wait))
+        mpi_await(&wait);
+}
+
+void mpi_any_end(struct mpi_any *any)
+{
+    if (any->passed_by != any->few)
+        free(any->passed_by);
+}
+
+int mpi_finish(MPI_Request *request, MPI_Status *status)
+{
+    int flag = 0, error = mpi_own.MPI_Test(request, &flag, status);
+    if (PS_LIKELY(flag || error))
+        return error;
+    mpi_await_one(request);
+    return mpi_own.MPI_Wait(request, status);
+}

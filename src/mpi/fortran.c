@@ -1,0 +1,371 @@
+/* Open MPI's Fortran calls that block: mpif.h and `use mpi` (mpi_recv_ and its spellings) and `use mpi_f08` (which
+ * calls ompi_recv_f). MPICH's Fortran calls the C functions, and calls.c answers.
+ *
+ * Each starts Open MPI's own Fortran form of the nonblocking call, waits, and completes the request by the Fortran
+ * form of test or wait. So addresses that mean something (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE) are never
+ * looked at here; handles become C's only to be asked whether they are complete. Not here: sendrecv_replace and
+ * probes' matched forms, which go to MPI as they are. */
+#include "mpi_layer.h"
+
+#ifdef OPEN_MPI
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "TAMPI.h"
+
+#define SPELLINGS(lower, UPPER)                                                                         \
+    __typeof__(ompi_##lower##_f) mpi_##lower PS_EXPORT __attribute__((alias("ompi_" #lower "_f")));     \
+    __typeof__(ompi_##lower##_f) mpi_##lower##_ PS_EXPORT __attribute__((alias("ompi_" #lower "_f")));  \
+    __typeof__(ompi_##lower##_f) mpi_##lower##__ PS_EXPORT __attribute__((alias("ompi_" #lower "_f"))); \
+    __typeof__(ompi_##lower##_f) MPI_##UPPER PS_EXPORT __attribute__((alias("ompi_" #lower "_f")));
+
+/* A Fortran call has addresses alone; T: their types, P: parameters, A: arguments, of as many as it has before the
+ * error. */
+#define T1 void *
+#define T2 T1, void *
+#define T3 T2, void *
+#define T4 T3, void *
+#define T5 T4, void *
+#define T6 T5, void *
+#define T7 T6, void *
+#define T8 T7, void *
+#define T9 T8, void *
+#define T11 T9, void *, void *
+#define P1 void *a
+#define P2 P1, void *b
+#define P3 P2, void *c
+#define P4 P3, void *d
+#define P5 P4, void *e
+#define P6 P5, void *f
+#define P7 P6, void *g
+#define P8 P7, void *h
+#define P9 P8, void *i
+#define P11 P9, void *j, void *k
+#define A1 a
+#define A2 A1, b
+#define A3 A2, c
+#define A4 A3, d
+#define A5 A4, e
+#define A6 A5, f
+#define A7 A6, g
+#define A8 A7, h
+#define A9 A8, i
+#define A11 A9, j, k
+
+/* Open MPI's own Fortran function, looked up once. */
+#define OWN(name, ...)                                                           \
+    ({                                                                           \
+        static _Atomic(void *) known;                                            \
+        void *at = ps_load_relaxed(&known);                                      \
+        if (PS_UNLIKELY(!at)) {                                                  \
+            at = mpi_find("pmpi_" #name "_");                                    \
+            if (!at) {                                                           \
+                fprintf(stderr, "psthreads: Open MPI has no pmpi_" #name "_\n"); \
+                abort();                                                         \
+            }                                                                    \
+            ps_store_relaxed(&known, at);                                        \
+        }                                                                        \
+        (void (*)(__VA_ARGS__, MPI_Fint *)) at;                                  \
+    })
+
+static MPI_Request handle(MPI_Fint request)
+{
+    static _Atomic(void *) known;
+    void *at = ps_load_relaxed(&known);
+    if (!at) {
+        at = mpi_find("PMPI_Request_f2c");
+        ps_store_relaxed(&known, at);
+    }
+    return ((MPI_Request(*)(MPI_Fint))at)(request);
+}
+
+static bool predefined(const void *op)
+{
+    static _Atomic(void *) known;
+    void *at = ps_load_relaxed(&known);
+    if (!at) {
+        at = mpi_find("PMPI_Op_f2c");
+        ps_store_relaxed(&known, at);
+    }
+    return mpi_op_predefined(((MPI_Op(*)(MPI_Fint))at)(*(const MPI_Fint *)op));
+}
+
+static bool ours(void)
+{
+    void *thread;
+    return mpi_aware() && mpi_threads(&thread) != NULL;
+}
+
+static void finish(MPI_Fint *request, void *status, MPI_Fint *error)
+{
+    MPI_Fint flag = 0;
+    *error = MPI_SUCCESS;
+    OWN(test, T3)(request, &flag, status, error);
+    if (flag || *error)
+        return;
+    MPI_Request r = handle(*request);
+    mpi_await_one(&r);
+    OWN(wait, T2)(request, status, error);
+}
+
+static void finish_ignored(MPI_Fint *request, MPI_Fint *error)
+{
+    MPI_Fint status[sizeof(MPI_Status) / sizeof(MPI_Fint) + 1];
+    finish(request, status, error);
+}
+
+/* --- messages
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+#define SENDS(lower, UPPER, nonblocking)                  \
+    PS_EXPORT void ompi_##lower##_f(P6, MPI_Fint *error); \
+    PS_EXPORT void ompi_##lower##_f(P6, MPI_Fint *error)  \
+    {                                                     \
+        MPI_Fint request;                                 \
+        if (!ours()) {                                    \
+            OWN(lower, T6)(A6, error);                    \
+            return;                                       \
+        }                                                 \
+        OWN(nonblocking, T7)(A6, &request, error);        \
+        if (!*error)                                      \
+            finish_ignored(&request, error);              \
+    }                                                     \
+    SPELLINGS(lower, UPPER)
+
+SENDS(send, SEND, isend)
+SENDS(ssend, SSEND, issend)
+SENDS(rsend, RSEND, irsend)
+
+PS_EXPORT void ompi_recv_f(P6, void *status, MPI_Fint *error);
+PS_EXPORT void ompi_recv_f(P6, void *status, MPI_Fint *error)
+{
+    MPI_Fint request;
+    if (!ours()) {
+        OWN(recv, T7)(A6, status, error);
+        return;
+    }
+    OWN(irecv, T7)(A6, &request, error);
+    if (!*error)
+        finish(&request, status, error);
+}
+SPELLINGS(recv, RECV)
+
+PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error);
+PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error)
+{
+    MPI_Fint receive, send, received = MPI_SUCCESS;
+    if (!ours()) {
+        OWN(sendrecv, T11, void *)(A11, status, error);
+        return;
+    }
+    OWN(irecv, T7)(f, g, h, i, j, k, &receive, error);
+    if (*error)
+        return;
+    OWN(isend, T7)(a, b, c, d, e, k, &send, error);
+    if (*error)
+        return;
+    finish_ignored(&send, error);
+    finish(&receive, status, &received);
+    *error = received ? received : *error;
+}
+SPELLINGS(sendrecv, SENDRECV)
+
+PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error);
+PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error)
+{
+    MPI_Fint flag = 0;
+    if (!ours()) {
+        OWN(probe, T4)(A3, status, error);
+        return;
+    }
+    for (;
+         ;) { /* a message that is there stays there: C's probe waits, Fortran's finds it and knows the status's form */
+        OWN(iprobe, T5)(A3, &flag, status, error);
+        if (flag || *error)
+            return;
+        MPI_Status seen;
+        static _Atomic(void *) known;
+        void *at = ps_load_relaxed(&known);
+        if (!at) {
+            at = mpi_find("PMPI_Comm_f2c");
+            ps_store_relaxed(&known, at);
+        }
+        *error = MPI_Probe(*(MPI_Fint *)a, *(MPI_Fint *)b, ((MPI_Comm(*)(MPI_Fint))at)(*(MPI_Fint *)c), &seen);
+        if (*error)
+            return;
+    }
+}
+SPELLINGS(probe, PROBE)
+
+/* --- requests
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+/* C's handles of Fortran's; NULL: no memory, then MPI waits itself. */
+static MPI_Request *handles(MPI_Request *few, int enough, const void *count, const MPI_Fint *requests)
+{
+    MPI_Fint n = *(const MPI_Fint *)count;
+    MPI_Request *all = n <= enough ? few : malloc((size_t)n * sizeof *all);
+    for (MPI_Fint i = 0; all && i < n; i++)
+        all[i] = handle(requests[i]);
+    return all;
+}
+#define FEW 32
+
+PS_EXPORT void ompi_wait_f(MPI_Fint *request, void *status, MPI_Fint *error);
+PS_EXPORT void ompi_wait_f(MPI_Fint *request, void *status, MPI_Fint *error)
+{
+    if (ours())
+        finish(request, status, error);
+    else
+        OWN(wait, T2)(request, status, error);
+}
+SPELLINGS(wait, WAIT)
+
+PS_EXPORT void ompi_waitall_f(MPI_Fint *count, MPI_Fint *requests, void *statuses, MPI_Fint *error);
+PS_EXPORT void ompi_waitall_f(MPI_Fint *count, MPI_Fint *requests, void *statuses, MPI_Fint *error)
+{
+    if (ours() && *count > 0) {
+        MPI_Request few[FEW], *all = handles(few, FEW, count, requests);
+        if (all)
+            mpi_await_all(*count, all);
+        if (all != few)
+            free(all);
+    }
+    OWN(waitall, T3)(count, requests, statuses, error);
+}
+SPELLINGS(waitall, WAITALL)
+
+/* Waits until one of them is complete; not where a test finds one. test: whether a test has found any, an error among
+ * them. */
+static void await_any(MPI_Fint *count, MPI_Fint *requests, bool (*test)(void *), void *arg, bool *found)
+{
+    MPI_Request few[FEW], *all;
+    struct mpi_any any;
+    if ((*found = test(arg)) || !(all = handles(few, FEW, count, requests)))
+        return;
+    mpi_any_begin(&any, *count, all);
+    if (!(*found = test(arg)))
+        mpi_any_wait(&any);
+    mpi_any_end(&any);
+    if (all != few)
+        free(all);
+}
+
+struct some {
+    MPI_Fint *count, *requests, *out, *indices, *error;
+    void *status;
+};
+
+static bool test_any(void *arg)
+{
+    struct some *s = arg;
+    MPI_Fint flag = 0;
+    OWN(testany, T5)(s->count, s->requests, s->out, &flag, s->status, s->error);
+    return flag || *s->error;
+}
+static bool test_some(void *arg)
+{
+    struct some *s = arg;
+    OWN(testsome, T5)(s->count, s->requests, s->out, s->indices, s->status, s->error);
+    return *s->out || *s->error;
+}
+
+PS_EXPORT void ompi_waitany_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *index, void *status, MPI_Fint *error);
+PS_EXPORT void ompi_waitany_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *index, void *status, MPI_Fint *error)
+{
+    bool found = false;
+    struct some s = {count, requests, index, NULL, error, status};
+    if (ours() && *count > 0)
+        await_any(count, requests, test_any, &s, &found);
+    if (!found)
+        OWN(waitany, T4)(count, requests, index, status, error);
+}
+SPELLINGS(waitany, WAITANY)
+
+PS_EXPORT void ompi_waitsome_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *out, MPI_Fint *indices, void *statuses,
+                               MPI_Fint *error);
+PS_EXPORT void ompi_waitsome_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *out, MPI_Fint *indices, void *statuses,
+                               MPI_Fint *error)
+{
+    bool found = false;
+    struct some s = {count, requests, out, indices, error, statuses};
+    if (ours() && *count > 0)
+        await_any(count, requests, test_some, &s, &found);
+    if (!found)
+        OWN(waitsome, T5)(count, requests, out, indices, statuses, error);
+}
+SPELLINGS(waitsome, WAITSOME)
+
+PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_Fint *error);
+PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_Fint *error)
+{
+    bool aware = mpi_aware();
+    OWN(test, T3)(request, flag, status, error);
+    if (aware && !*flag && !*error)
+        mpi_tested_in_vain();
+}
+SPELLINGS(test, TEST)
+
+/* --- collective calls: the same form as C's, in all ranks
+ * ------------------------------------------------------------------------- */
+
+#define COLLECTIVE(lower, UPPER, n, own)                    \
+    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error); \
+    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error)  \
+    {                                                       \
+        MPI_Fint request;                                   \
+        if (!mpi_aware() || !mpi_collectives || (own)) {    \
+            OWN(lower, T##n)(A##n, error);                  \
+            return;                                         \
+        }                                                   \
+        OWN(i##lower, T##n, void *)(A##n, &request, error); \
+        if (!*error)                                        \
+            finish_ignored(&request, error);                \
+    }                                                       \
+    SPELLINGS(lower, UPPER)
+
+COLLECTIVE(barrier, BARRIER, 1, false)
+COLLECTIVE(bcast, BCAST, 5, false)
+COLLECTIVE(gather, GATHER, 8, false)
+COLLECTIVE(gatherv, GATHERV, 9, false)
+COLLECTIVE(scatter, SCATTER, 8, false)
+COLLECTIVE(scatterv, SCATTERV, 9, false)
+COLLECTIVE(allgather, ALLGATHER, 7, false)
+COLLECTIVE(allgatherv, ALLGATHERV, 8, false)
+COLLECTIVE(alltoall, ALLTOALL, 7, false)
+COLLECTIVE(alltoallv, ALLTOALLV, 9, false)
+COLLECTIVE(alltoallw, ALLTOALLW, 9, false)
+COLLECTIVE(reduce, REDUCE, 7, !predefined(e))
+COLLECTIVE(allreduce, ALLREDUCE, 6, !predefined(e))
+COLLECTIVE(reduce_scatter, REDUCE_SCATTER, 6, !predefined(e))
+COLLECTIVE(reduce_scatter_block, REDUCE_SCATTER_BLOCK, 6, !predefined(e))
+COLLECTIVE(scan, SCAN, 6, !predefined(e))
+COLLECTIVE(exscan, EXSCAN, 6, !predefined(e))
+COLLECTIVE(neighbor_allgather, NEIGHBOR_ALLGATHER, 7, false)
+COLLECTIVE(neighbor_allgatherv, NEIGHBOR_ALLGATHERV, 8, false)
+COLLECTIVE(neighbor_alltoall, NEIGHBOR_ALLTOALL, 7, false)
+COLLECTIVE(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, 9, false)
+COLLECTIVE(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, 9, false)
+
+/* --- beginning and end
+ * -------------------------------------------------------------------------------------------------------------- */
+
+PS_EXPORT void ompi_init_thread_f(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
+PS_EXPORT void ompi_init_thread_f(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)
+{
+    MPI_Fint multiple = MPI_THREAD_MULTIPLE;
+    bool tasks = *required == MPI_TASK_MULTIPLE;
+    OWN(init_thread, T2)(tasks ? &multiple : required, provided, error);
+    if (mpi_mode_now() == MPI_AWARE && tasks && !*error)
+        *provided = MPI_TASK_MULTIPLE;
+}
+SPELLINGS(init_thread, INIT_THREAD)
+
+PS_EXPORT void ompi_finalize_f(MPI_Fint *error);
+PS_EXPORT void ompi_finalize_f(MPI_Fint *error) { *error = MPI_Finalize(); }
+SPELLINGS(finalize, FINALIZE)
+
+#else
+typedef int mpi_fortran_is_c; /* an empty file is no C */
+#endif

@@ -1,0 +1,130 @@
+/* The room's own contract: threads that wait in MPI without a vp.
+ *
+ *   abi.c       finds MPI's own functions (PMPI_...) and its constants in the process, without being linked to them
+ *   engine.c    whether the caller is a thread that can wait, waiting, polling
+ *   calls.c     the calls that block, for C
+ *   collective.c, file.c   the same, collective ones and files
+ *   apart.c     those that have no nonblocking form
+ *   fortran.c   Open MPI's Fortran calls (MPICH's call the C ones)
+ *   tasks.c     TAMPI's interface
+ *
+ * Compiled once for each MPI, with that one's mpi.h. Knows of MPI what the standard says, and of threads
+ * psthreads/layer.h and ort/layer.h; linked to neither: a program without MPI loads this library's code and nothing
+ * of MPI.
+ *
+ * How a call waits. It starts the nonblocking form, which keeps the order of messages, and tests it at once. Where
+ * that is not complete the caller is published with a function that looks whether its call would go on now, and
+ * waits; whoever polls finds it and readies it; the caller itself then completes the request by MPI's own blocking
+ * call, which no longer blocks. So status, errors, error handlers, persistent and generalized requests are MPI's own
+ * affair, on the thread that made the call. Rejected: MPI_Testsome over all requests. It completes them, and calls an
+ * error handler, on the thread that happens to poll; MPICH takes MPI_COMM_WORLD's handler there, whatever the
+ * communicator's is. */
+#ifndef PS_MPI_LAYER_H
+#define PS_MPI_LAYER_H
+
+#include <mpi.h>
+#include <stdio.h>
+
+#include "atomic.h"
+#include "compiler.h"
+#include "mpi_names.h"
+#include "psthreads/layer.h"
+
+/* --- MPI's own functions
+ * -------------------------------------------------------------------------------------------------- */
+
+struct mpi_own {
+#define MPI_OWN(name) __typeof__(&P##name) name;
+    MPI_OWN_NAMES(MPI_OWN)
+#undef MPI_OWN
+};
+extern struct mpi_own mpi_own;
+
+enum mpi_mode {
+    MPI_UNKNOWN,  /* nobody has called yet, or MPI is not initialized */
+    MPI_STRAIGHT, /* calls go to MPI as they are */
+    MPI_AWARE,    /* MPI_THREAD_MULTIPLE, and not switched off */
+};
+/* The mode, found out at need; never MPI_UNKNOWN. Before it is asked mpi_own must not be looked at. */
+enum mpi_mode mpi_mode_now(void);
+extern _Atomic uint32_t mpi_mode_word;
+extern bool mpi_collectives; /* blocking collective calls go by their nonblocking forms */
+/* MPI's own function `name` of whichever library of this MPI has it; NULL. */
+void *mpi_find(const char *name);
+/* MPI is about to be finalized: calls go straight from now on. */
+void mpi_mode_over(void);
+/* A message packed by MPI_Pack. */
+MPI_Datatype mpi_packed(void);
+MPI_Request mpi_null(void);
+bool mpi_op_predefined(MPI_Op op);
+
+static inline bool mpi_aware(void)
+{
+    uint32_t mode = ps_load_acquire(&mpi_mode_word);
+    return PS_LIKELY(mode != MPI_UNKNOWN) ? mode == MPI_AWARE : mpi_mode_now() == MPI_AWARE;
+}
+
+/* --- waiting
+ * -------------------------------------------------------------------------------------------------------------- */
+
+struct mpi_wait {
+    struct mpi_wait *next;
+    const struct ps_layer *layer;
+    void *thread;
+    /* Whether the call would go on now. Called by the thread itself, or by who polls, one at a time. May be called
+     * again after it has said yes. */
+    bool (*look)(struct mpi_wait *wait);
+    /* What it looks at. */
+    MPI_Request *request;
+    int count, at;
+    char *passed_by; /* any: those that are not active */
+    int source, tag, flag, error;
+    MPI_Comm comm;
+    MPI_Message message;
+    MPI_Status status;
+    /* tasks.c: it is nobody's wait; called instead of readying a thread, by who polls. */
+    void (*done)(struct mpi_wait *wait);
+};
+
+/* The layer whose thread the caller is, and in *thread that; NULL: none, or it may not wait. */
+const struct ps_layer *mpi_threads(void **thread);
+/* The caller can wait; mode is MPI_AWARE. Fills in layer and thread. */
+bool mpi_can_wait(struct mpi_wait *wait);
+/* Until look says so. */
+void mpi_await(struct mpi_wait *wait);
+/* wait->done is called when look says so. */
+void mpi_watch(struct mpi_wait *wait);
+/* The kernel thread that polls where no processor is idle; once, when the mode is MPI_AWARE. */
+void mpi_start_watcher(void);
+/* Threads and tasks that wait. */
+unsigned mpi_waiting(void);
+/* Nobody polls from now on. */
+void mpi_stop_polling(void);
+/* tasks.c: requests of tasks are complete; who polls cannot do what is left, but the watcher can. */
+void mpi_wake_watcher(void);
+bool mpi_tasks_finished(void);
+/* Tasks of the OpenMP runtime are run as they were made, unless PSTHREADS_MPI_TASK_ORDER=any. */
+void mpi_tasks_in_order(void);
+void mpi_tasks_complete(void);
+/* A test has failed: another thread may run. */
+void mpi_tested_in_vain(void);
+
+/* Until the request is complete, or all of them; then MPI's own call does not block. */
+void mpi_await_one(MPI_Request *request);
+void mpi_await_all(int count, MPI_Request *requests);
+/* Until any of them is. MPI says of a request that is not active (a persistent one before it is started) that it is
+ * complete, and cannot be asked which is which. So: the caller tests, and finds none; begin notes those that are said
+ * to be complete; the caller tests once more; if it finds none again, those noted are not active, and wait waits for
+ * the others. */
+struct mpi_any {
+    int count;
+    MPI_Request *request;
+    char *passed_by, few[64];
+};
+void mpi_any_begin(struct mpi_any *any, int count, MPI_Request *requests);
+void mpi_any_wait(struct mpi_any *any);
+void mpi_any_end(struct mpi_any *any);
+/* Of a request that has just been started: until it is complete, and completes it. */
+int mpi_finish(MPI_Request *request, MPI_Status *status);
+
+#endif

@@ -1,0 +1,141 @@
+/* Processors for the ranks of an MPI job that share a machine: what os_num_procs is cut to.
+ *
+ * A launcher tells each process how many ranks of its job run on this machine, and which of them it is, in the
+ * environment; each launcher in words of its own (the table below). Where the launcher has bound the ranks, a rank
+ * has its binding: then m * L <= N, where m is the number of processors that the rank may use, L the number of ranks
+ * here, N the number of processors that the launcher's own processes may use. Where it has left them free, or bound
+ * several to the same processors, the N processors are dealt evenly: rank r has those from N * r / L up to N * (r +
+ * 1) / L, and one at least. Only their number counts: nobody is bound here.
+ *
+ * N is asked of the rank's ancestors (a shell may stand between it and the launcher): the first that may use more
+ * processors than the rank itself; where there is none, nobody has bound it, and N is m.
+ *
+ * Read once, at the first need; constant afterwards. Failure: what cannot be read or makes no sense means that the
+ * process is no rank. Rejected: a file in shared memory in which ranks agree (somebody must remove it when one is
+ * killed, and the launcher has told all that is needed). */
+#include "atomic.h"
+#include "os.h"
+#include "raw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RANKS_MAX 65536ul
+#define ANCESTORS_MAX 16
+
+static const struct {
+    const char *size, *rank;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"}, /* Open MPI's mpirun */
+    {"MPI_LOCALNRANKS", "MPI_LOCALRANKID"},                       /* MPICH's hydra, Intel MPI */
+    {"MV2_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_RANK"},   /* MVAPICH2 */
+    {"PALS_LOCAL_SIZE", "PALS_LOCAL_RANKID"},                     /* HPE's PALS */
+};
+
+static bool number(const char *text, unsigned long *out)
+{
+    char *end;
+    if (!text || *text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *out = strtoul(text, &end, 10);
+    return !errno && (*end == '\0' || *end == ',' || *end == '(') && *out <= RANKS_MAX;
+}
+
+/* Slurm's number of tasks on each node of a step: "4(x2),3" is 4, 4, 3. */
+static bool slurm_tasks_on(const char *text, unsigned long node, unsigned long *out)
+{
+    unsigned long first = 0;
+    while (text && number(text, out)) {
+        unsigned long times = 1;
+        text += strspn(text, "0123456789");
+        if (*text == '(' && sscanf(text, "(x%lu)", &times) != 1)
+            return false;
+        text += strcspn(text, ",");
+        text += *text == ',';
+        first += times;
+        if (node < first)
+            return true;
+    }
+    return false;
+}
+
+static bool read_ranks(unsigned long *size, unsigned long *rank)
+{
+    unsigned long node;
+    for (unsigned i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (number(os_env(launchers[i].size), size) && number(os_env(launchers[i].rank), rank))
+            return *size > 0 && *rank < *size;
+    return os_env("SLURM_PROCID") && number(os_env("SLURM_LOCALID"), rank) && number(os_env("SLURM_NODEID"), &node) &&
+           slurm_tasks_on(os_env("SLURM_STEP_TASKS_PER_NODE"), node, size) && *size > 0 && *rank < *size;
+}
+
+/* The fourth field of /proc/PID/stat, behind a name that may hold anything. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[40], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), parent = 0;
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *end = strrchr(text, ')');
+    return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static unsigned processors_of(pid_t pid)
+{
+    struct os_cpuset mask = {0};
+    long bytes = raw_call(SYS_sched_getaffinity, pid, sizeof mask.bits, (long)mask.bits, 0);
+    return bytes > 0 ? os_cpuset_count(&mask) : 0;
+}
+
+static unsigned launchers_processors(unsigned own)
+{
+    pid_t pid = getppid();
+    for (int i = 0; i < ANCESTORS_MAX && pid > 0; i++, pid = parent_of(pid)) {
+        unsigned n = processors_of(pid);
+        if (n > own)
+            return n;
+    }
+    return own;
+}
+
+static struct os_ranks here; /* written once */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void look(void)
+{
+    unsigned long size, rank;
+    struct os_cpuset mask;
+    if (!read_ranks(&size, &rank))
+        return;
+    os_affinity_at_start(&mask);
+    unsigned own = os_cpuset_count(&mask);
+    here.rank = (unsigned)rank;
+    here.size = (unsigned)size;
+    here.processors = launchers_processors(own);
+    here.bound = size > 1 && (uint64_t)own * size <= here.processors;
+}
+
+void os_ranks(struct os_ranks *out)
+{
+    pthread_once(&once, look);
+    *out = here;
+}
+
+unsigned os_rank_share(unsigned usable, unsigned quota)
+{
+    pthread_once(&once, look);
+    if (here.size < 2 || here.bound)
+        return usable;
+    uint64_t all = quota && quota < here.processors ? quota : here.processors, r = here.rank, size = here.size;
+    uint64_t share = all * (r + 1) / size - all * r / size;
+    return share < 1 ? 1 : share < usable ? (unsigned)share : usable;
+}

@@ -1,0 +1,30 @@
+/* See layer.h. */
+#include "layer.h"
+
+#include "promote.h"
+#include "vp.h"
+
+_Atomic(bool (*)(void)) ps_layer_poll;
+
+static void *self(void)
+{
+    struct psthread *t = ps_current();
+    return t && !(t->flags & PS_T_NOSTACK) ? t : NULL;
+}
+
+static void wait(void *thread, const volatile void *object) { ps_block(thread, PS_WAIT_OUTSIDE, object); }
+
+static void ready(void *thread) { ps_ready(thread, PS_BACK); }
+
+static bool has_others(void) { return !ps_spin_useful(); }
+
+static void poll_by(bool (*poll)(void)) { ps_store_release(&ps_layer_poll, poll); }
+
+bool ps_layer_polls(void)
+{
+    bool (*poll)(void) = ps_load_acquire(&ps_layer_poll);
+    return poll && poll();
+}
+
+const struct ps_layer ps_layer PS_EXPORT = {
+    sizeof(struct ps_layer), self, wait, ready, ps_yield, has_others, poll_by, ps_promote};

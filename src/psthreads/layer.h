@@ -1,0 +1,40 @@
+/* What a layer over somebody else's blocking interface (src/mpi) needs of threads: to wait without a vp, and to be
+ * asked by idle vps whether what it waits for has come.
+ *
+ * The layer is a library of its own and finds this table by its name in the process, as `ps_layer`: the drop-in has
+ * one, and so has libpsthreads.so; each knows its own threads only. The table's layout stays; new entries go to its
+ * end, `bytes` tells how many there are.
+ *
+ *   thread = layer->self();                  NULL: no thread of this library's, or one that may not wait: the layer
+ *   does without ... publishes itself ...
+ *   layer->wait(thread, object);             until somebody calls layer->ready(thread), which may come first; the vp
+ *   runs others
+ *
+ * ready may be called on any kernel thread, also one that is none of this library's. Exactly one ready for each wait.
+ * poll_by(f): a vp that finds nothing to do calls f again and again while it searches, and others do at the same
+ * time; true: f has made something ready. It is called where no thread runs, on a stack of the library's: it may not
+ * wait. */
+#ifndef PS_LAYER_H
+#define PS_LAYER_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+struct ps_layer {
+    size_t bytes;
+    void *(*self)(void);
+    void (*wait)(void *thread, const volatile void *object);
+    void (*ready)(void *thread);
+    bool (*yield)(void);      /* lets another ready thread of the caller's vp run; false: there is none */
+    bool (*has_others)(void); /* whether the caller's vp has other ready threads */
+    void (*poll_by)(bool (*poll)(void));
+    /* The calling thread goes on on a kernel thread of its own, and holds no vp, whatever it does (promote.h). */
+    bool (*apart)(void);
+};
+extern const struct ps_layer ps_layer;
+
+/* For vp.c. */
+extern _Atomic(bool (*)(void)) ps_layer_poll;
+bool ps_layer_polls(void);
+
+#endif
