@@ -27,7 +27,7 @@ from harness import OURS, Peer, json_lines, say
 from plot import RESOLUTION_US, colour
 
 FIGURES = ["psthreads2009_figure6", "psthreads2009_figure7", "psthreads2009_figure8", "psthreads2009_table1",
-           "psthreads2009_figure9", "nthlib2004_figure2", "nthlib2004_figure3", "nthlib2004_figure5", "balder2004_table1"]
+           "psthreads2009_figure9", "nthlib2004_figure2", "nthlib2004_figure3", "nthlib2004_figure4", "nthlib2004_figure5", "balder2004_table1"]
 
 
 def read_arguments():

@@ -1,0 +1,144 @@
+/* See wq.h. */
+#include "wq.h"
+#include "sample.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SAMPLES_MAX = 1000, THREADS_MAX = 1024, NUMBERS_MAX = 8 };
+
+void *wq_alloc(size_t bytes)
+{
+    void *p = aligned_alloc(64, (bytes + 64) & ~(size_t)63);
+    if (!p) {
+        fprintf(stderr, "no memory for %zu bytes\n", bytes);
+        exit(1);
+    }
+    memset(p, 0, bytes);
+    return p;
+}
+
+long wq_read_number(const char *program, const char *option, const char *text, long least, long most)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end || errno || value < least || value > most) {
+        fprintf(stderr, "%s: %s '%s': a number from %ld to %ld is expected\n", program, option, text, least, most);
+        exit(1);
+    }
+    return value;
+}
+
+void wq_threads(int threads)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", threads);
+    setenv("PSTHREADS_NUM_VPS", number, 0);
+}
+
+double wq_now(void) { return sample_now(); }
+
+static void usage(const struct wq *w, FILE *to)
+{
+    fprintf(to, "usage: %s [--threads T] [--samples N] [--json]", w->name);
+    for (const struct wq_number *n = w->numbers; n->name; n++)
+        fprintf(to, " [--%s N]", n->name);
+    fprintf(to, "\n%s\n", w->what);
+    fprintf(to, "  --threads T   threads that run tasks (default: processors)\n"
+                "  --samples N   runs of each kind (default 3); medians are said\n"
+                "  --json        the times as a line of JSON\n");
+    for (const struct wq_number *n = w->numbers; n->name; n++)
+        fprintf(to, "  --%s N   %s, from %ld to %ld (default %ld)\n", n->name, n->what, n->least, n->most, n->value);
+}
+
+struct run {
+    int threads, samples, json;
+};
+
+static struct run read_arguments(const struct wq *w, int argc, char **argv)
+{
+    struct run run = {(int)sysconf(_SC_NPROCESSORS_ONLN), 3, 0};
+    struct option options[NUMBERS_MAX + 5] = {{"threads", required_argument, NULL, 't'},
+                                              {"samples", required_argument, NULL, 's'},
+                                              {"json", no_argument, NULL, 'j'},
+                                              {"help", no_argument, NULL, 'h'}};
+    for (int k = 0; k < NUMBERS_MAX && w->numbers[k].name; k++)
+        options[4 + k] = (struct option){w->numbers[k].name, required_argument, NULL, 256 + k};
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (o == 't') {
+            run.threads = (int)wq_read_number(w->name, "--threads", optarg, 1, THREADS_MAX);
+        } else if (o == 's') {
+            run.samples = (int)wq_read_number(w->name, "--samples", optarg, 1, SAMPLES_MAX);
+        } else if (o == 'j') {
+            run.json = 1;
+        } else if (o == 'h') {
+            usage(w, stdout);
+            exit(0);
+        } else if (o >= 256) {
+            struct wq_number *n = &w->numbers[o - 256];
+            char option[32];
+            snprintf(option, sizeof option, "--%s", n->name);
+            n->value = wq_read_number(w->name, option, optarg, n->least, n->most);
+        } else {
+            exit(1);
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "%s: '%s' is not expected; --help says what is\n", w->name, argv[optind]);
+        exit(1);
+    }
+    return run;
+}
+
+static void check(const struct wq *w, bool serial)
+{
+    const char *wrong = w->check(serial);
+    if (!wrong)
+        return;
+    fprintf(stderr, "%s, %s: %s\n", w->name, serial ? "sequential" : "with tasks", wrong);
+    exit(1);
+}
+
+static double timed(const struct wq *w, bool serial, int threads)
+{
+    w->setup();
+    double start = sample_now();
+    if (serial)
+        w->serial();
+    else
+        w->parallel(threads);
+    double ms = (sample_now() - start) * 1e3;
+    check(w, serial);
+    return ms;
+}
+
+int wq_main(const struct wq *w, int argc, char **argv)
+{
+    static double serial[SAMPLES_MAX], parallel[SAMPLES_MAX];
+    char result[200];
+    struct run run = read_arguments(w, argc, argv);
+    wq_threads(run.threads);
+    timed(w, true, 1);
+    timed(w, false, run.threads); /* threads come into being here */
+    for (int i = 0; i < run.samples; i++) {
+        serial[i] = timed(w, true, 1);
+        parallel[i] = timed(w, false, run.threads);
+    }
+    struct sample_summary s = sample_summarize(serial, (unsigned)run.samples),
+                          p = sample_summarize(parallel, (unsigned)run.samples);
+    w->say(result, sizeof result);
+    if (run.json)
+        printf("{\"bench\": \"%s\", \"unit\": \"ms\", \"threads\": %d, \"median\": %.4f, \"least\": %.4f, "
+               "\"serial\": %.4f, \"tasks\": %lu, \"samples\": %d}\n",
+               w->name, run.threads, p.median, p.least, s.median, w->tasks(), run.samples);
+    else
+        printf("%s: %s; sequential %.2f ms, %d threads %.2f ms, %.2f times as fast; %lu tasks\n", w->name, result,
+               s.median, run.threads, p.median, s.median / p.median, w->tasks());
+    return 0;
+}

@@ -1,0 +1,105 @@
+#!/bin/bash
+# driver_test.sh TASKQC FOLDER - psthreads-taskqc as make's CC: objects, dependences, links, exit statuses, files of several folders.
+set -u
+taskqc=$(realpath "$1")
+folder=$2
+rm -rf "$folder"
+mkdir -p "$folder/part" "$folder/temporary" && cd "$folder" || exit 1
+export TMPDIR=$PWD/temporary
+failed=0
+expect() { # WHAT CONDITION...
+    local what=$1
+    shift
+    "$@" || { echo "$what: not so: $*"; failed=1; }
+}
+
+cat >main.c <<'END'
+#include "part/sum.h"
+#include <stdio.h>
+int main(void)
+{
+    long total = 0;
+#pragma omp parallel taskq reduction(+ : total)
+    for (int i = 0; i < 10; i++) {
+#pragma omp task
+        total += sum(i);
+    }
+    printf("%ld\n", total);
+    return 0;
+}
+END
+cat >part/sum.c <<'END'
+#include "sum.h"
+#include "inner.h"
+long sum(int n)
+{
+    long s = START;
+#pragma omp taskq reduction(+ : s)
+    for (int i = 0; i <= n; i++) {
+#pragma omp task
+        s += i;
+    }
+    return s;
+}
+END
+echo 'long sum(int n);' >part/sum.h
+echo '#define START 0L' >part/inner.h
+echo 'int unused_here(void); int unused_here(void) { return 1; }' >plain.c
+cat >Makefile <<'END'
+CFLAGS = -O1 -g -Wall -Wextra -Werror -MMD
+prog: main.o part/sum.o plain.o
+	$(CC) $(LDFLAGS) $^ -o $@
+-include main.d part/sum.d
+END
+
+make -s CC="$taskqc" || failed=1
+expect "linked by make" test "$(./prog)" = 165
+expect "the dependences name the source" sh -c "tr -d '\\\\\n' <main.d | grep -Eq 'main.o: +main.c +part/sum.h'"
+expect "no temporary name in the dependences" sh -c '! grep -q taskqc- main.d part/sum.d'
+touch part/inner.h
+expect "make sees a header's change" sh -c "make -n CC='$taskqc' | grep -q sum.c"
+make -s clean >/dev/null 2>&1
+rm -f prog ./*.o part/*.o
+make -s CC="$taskqc --openmp" || failed=1
+expect "linked by make, OpenMP" test "$(./prog)" = 165
+expect "no libpsthreads with OpenMP" sh -c '! ldd prog | grep -q psthreads'
+
+mkdir elsewhere
+(cd elsewhere && "$taskqc" -O1 -g ../main.c ../part/sum.c -o together) || failed=1
+expect "two files at once, from elsewhere" test "$(elsewhere/together)" = 165
+expect "debuggers find the source" sh -c "gdb -batch -ex 'info line main' elsewhere/together 2>/dev/null | grep -q 'main.c' || ! command -v gdb >/dev/null"
+(cd elsewhere && "$taskqc" -c ../main.c) || failed=1
+expect "an object without -o" test -f elsewhere/main.o
+echo '-O1 -DNAME="a b"' >arguments
+"$taskqc" @arguments -c main.c -o from-file.o || failed=1
+expect "arguments from a file" test -f from-file.o
+"$taskqc" -E main.c -o main.i && expect "preprocessed" grep -q psthread_taskq_put main.i
+
+"$taskqc" --translate main.c -o translated.c || failed=1
+expect "translated" grep -q 'psthread_taskq_begin_parallel' translated.c
+expect "it names the source's lines" grep -q '#line 6 "main.c"' translated.c
+expect "compiled from there" "$taskqc" -Wall -Wextra -Werror -c translated.c -o translated.o
+"$taskqc" --translate plain.c | cmp - plain.c || { echo "a file without directives is not as it was"; failed=1; }
+
+# What the compiler says, and its exit status, come through; so does -Werror's line.
+printf 'int main(void)\n{\n    int x = 0;\n#pragma omp parallel taskq\n    {\n#pragma omp task\n        { int unused; x = 1; }\n    }\n    return x;\n}\n' >bad.c
+said=$("$taskqc" -Wall -Werror -c bad.c 2>&1)
+expect "the compiler's exit status" test $? -ne 0
+expect "the compiler's message is about the source" grep -q '^bad.c:7:.*unused' <<<"$said"
+expect "no object" test ! -e bad.o
+"$taskqc" --translate nothing.c >/dev/null 2>said
+expect "no such file" test $? -eq 1
+expect "it is named" grep -q 'nothing.c: No such file' said
+"$taskqc" --translate main.c -o no/such/folder.c 2>said
+expect "cannot be written" test $? -eq 1
+expect "that is said" grep -q 'no/such/folder.c: ' said
+expect "nothing is left in the temporary folder" rmdir temporary
+mkdir -p temporary
+
+for other in clang-19 clang; do
+    command -v $other >/dev/null || continue
+    "$taskqc" --cc=$other -O1 -Wall -Wextra -Werror main.c part/sum.c -o by-clang || failed=1
+    expect "made by $other" test "$(./by-clang)" = 165
+    break
+done
+exit $failed
