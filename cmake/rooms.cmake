@@ -18,6 +18,13 @@ function(ps_watched_test name seconds)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${limit} SKIP_RETURN_CODE 77)
 endfunction()
 
+# ps_long(TESTS...): what make check leaves to make check-long and CI. The sanitizers' builds have no such second part.
+function(ps_long)
+  if(NOT PS_SANITIZE)
+    set_property(TEST ${ARGN} APPEND PROPERTY LABELS long)
+  endif()
+endfunction()
+
 # ps_test(ROOM NAME SOURCES files... [ROOMS rooms it links] [LABELS labels] [TIMEOUT seconds])
 # A cmocka program tests/<room>/<name>; run by ctest under the name <room>.<name>. Sanitizers multiply the time limit.
 function(ps_test room name)
