@@ -68,7 +68,7 @@ class Nas(unittest.TestCase):
             done = subprocess.run([program, A.which], stdout=subprocess.PIPE, stderr=slave, text=True, env=PEERS_WAIT)
             os.close(slave)
             shown = b""
-            while not shown.endswith(b"\x1b[K"):
+            while not shown.endswith(b"\r\x1b[K"):
                 try:
                     shown += os.read(master, 4096)
                 except OSError:  # all has been read

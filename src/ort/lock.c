@@ -77,11 +77,24 @@ bool ort_lock_try(_Atomic uint32_t *word)
     return true;
 }
 
-void ort_unlock(_Atomic uint32_t *word)
+bool ort_unlock_first(_Atomic uint32_t *word)
 {
     ps_race_release(word);
-    ort_unlock_untold(word);
+    bool waited = ps_xchg_release(word, ORT_LOCK_FREE) == ORT_LOCK_WAITED;
+    if (waited)
+        ee_wake(word, 1);
+    return waited;
 }
+
+void ort_unlocked(bool waited)
+{
+    if (!waited && ++ort_lock_turns == 0)
+        ort_lock_turn();
+    else if (waited && PS_UNLIKELY(ee_carrier_wanted()))
+        ee_yield();
+}
+
+void ort_unlock(_Atomic uint32_t *word) { ort_unlocked(ort_unlock_first(word)); }
 
 void ort_nest_lock(struct ort_nest_lock *lock, const void *owner)
 {
@@ -99,6 +112,17 @@ int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner)
 
 void ort_nest_unlock(struct ort_nest_lock *lock)
 {
-    ps_race_release(&lock->word);
-    ort_nest_unlock_untold(lock);
+    if (--lock->count == 0) {
+        ps_store_relaxed(&lock->owner, NULL);
+        ort_unlock(&lock->word);
+    } else {
+        ps_race_release(&lock->word);
+    }
+}
+
+bool ort_nest_unlock_first(struct ort_nest_lock *lock)
+{
+    lock->count = 0;
+    ps_store_relaxed(&lock->owner, NULL);
+    return ort_unlock_first(&lock->word);
 }

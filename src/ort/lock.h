@@ -10,6 +10,11 @@ enum { ORT_LOCK_FREE, ORT_LOCK_TAKEN, ORT_LOCK_WAITED };
 void ort_lock(_Atomic uint32_t *word); /* [switches] */
 bool ort_lock_try(_Atomic uint32_t *word);
 void ort_unlock(_Atomic uint32_t *word); /* [switches] */
+/* The same in two steps, for who tells a tool between them: the lock is free; others of the carrier may run. A tool that has a lock of its own for
+ * each of the program's (Archer) frees it when it is told: whoever has taken the program's meanwhile waits for that, in the kernel.
+ * Returns what the second step is given. */
+bool ort_unlock_first(_Atomic uint32_t *word);
+void ort_unlocked(bool waited); /* [switches] */
 
 /* The rest of taking a word that was not free, [switches]; of freeing one at which somebody may wait. */
 void ort_lock_contended(_Atomic uint32_t *word);
@@ -50,6 +55,7 @@ _Static_assert(sizeof(struct ort_nest_lock) <= 16, "a nest lock lies in the prog
 void ort_nest_lock(struct ort_nest_lock *lock, const void *owner);    /* [switches] */
 int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner); /* the new count; 0: not taken */
 void ort_nest_unlock(struct ort_nest_lock *lock);
+bool ort_nest_unlock_first(struct ort_nest_lock *lock); /* of the last of its locks */
 
 /* The same where nobody listens. */
 static PS_ALWAYS_INLINE void ort_nest_lock_untold(struct ort_nest_lock *lock, const void *owner)

@@ -126,8 +126,9 @@ bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller)
 
 void ort_tool_unlock(_Atomic uint32_t *word, enum ort_mutex_kind kind, const void *caller)
 {
-    ort_unlock(word);
+    bool waited = ort_unlock_first(word);
     ORT_RAISE(mutex_released, kind, id_of(word), caller);
+    ort_unlocked(waited);
 }
 
 void ort_tool_nest_lock(struct ort_nest_lock *lock, const void *owner, const void *caller)
@@ -161,12 +162,14 @@ int ort_tool_nest_lock_try(struct ort_nest_lock *lock, const void *owner, const 
 
 void ort_tool_nest_unlock(struct ort_nest_lock *lock, const void *caller)
 {
-    bool last = lock->count == 1;
-    ort_nest_unlock(lock);
-    if (last)
-        ORT_RAISE(mutex_released, ORT_MUTEX_NEST_LOCK, id_of(lock), caller);
-    else
+    if (lock->count > 1) {
+        ort_nest_unlock(lock);
         ORT_RAISE(nest_lock, ORT_SCOPE_END, id_of(lock), caller);
+        return;
+    }
+    bool waited = ort_nest_unlock_first(lock);
+    ORT_RAISE(mutex_released, ORT_MUTEX_NEST_LOCK, id_of(lock), caller);
+    ort_unlocked(waited);
 }
 
 void ort_tool_lock_made(const void *lock, enum ort_mutex_kind kind, unsigned hint, const void *caller)
