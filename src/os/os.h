@@ -192,7 +192,7 @@ unsigned os_num_procs(void);
 struct os_ranks {
     unsigned rank, size;
     unsigned processors; /* that the launcher may use */
-    bool bound;          /* each rank has processors of its own, by the launcher's binding; else they are dealt evenly */
+    bool bound; /* each rank has processors of its own, by the launcher's binding; else they are dealt evenly */
 };
 void os_ranks(struct os_ranks *out);
 /* What this rank is to use of `usable` processors; quota: that of all ranks together, 0: none. */

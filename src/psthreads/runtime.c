@@ -239,7 +239,9 @@ static void tell_share(unsigned n)
     os_ranks(&ranks);
     if (ranks.size)
         ps_warn("rank %u of %u on this machine: %u of %u processors (%s)", ranks.rank, ranks.size, n, ranks.processors,
-                ranks.size == 1 ? "alone" : ranks.bound ? "the launcher's binding" : "dealt evenly");
+                ranks.size == 1 ? "alone"
+                : ranks.bound   ? "the launcher's binding"
+                                : "dealt evenly");
 }
 
 static int start_locked(const psthread_config_t *config)
