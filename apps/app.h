@@ -1,13 +1,14 @@
 /* What the applications share: options, time, and the check of the parallel result against the sequential twin's.
  *
- * An application solves one problem in two ways, each of which answers a number that stands for the whole result (a count, a
- * checksum, an optimum). Run without arguments it takes a size at which a task is small: the runtime is what is measured.
- * Every sample is checked; a wrong one is one line and exit status 1.
+ * An application solves one problem in two ways, each of which answers a number that stands for the whole result (a
+ * count, a checksum, an optimum). Run without arguments it takes a size at which a task is small: the runtime is what
+ * is measured. Every sample is checked; a wrong one is one line and exit status 1.
  *
  *   NAME [SIZE [SAMPLES [THREADS [GRAIN]]]]
  *
  * GRAIN: what the smallest task works on, for those that have such a limit.
- * Prints a line of JSON: median of the samples in ms, the twin's time, tasks and their mean length in sequential time. */
+ * Prints a line of JSON: median of the samples in ms, the twin's time, tasks and their mean length in sequential
+ * time. */
 #ifndef APP_H
 #define APP_H
 

@@ -1,8 +1,9 @@
 /* A nested job on a real library: an OpenMP loop over a batch of matrices, each multiplied by OpenBLAS's OpenMP build.
  *
  * batch_gemm [--matrices M] [--size N] [--outer P] [--inner T] [--passes K] [--nested]
- * Each result is checked against a plain triple loop; a wrong one ends the program with status 1. Prints a line of JSON.
- * The matrices' elements have 20 bits, so that every sum is exact in whatever order it is taken: the check is for equality.
+ * Each result is checked against a plain triple loop; a wrong one ends the program with status 1. Prints a line of
+ * JSON. The matrices' elements have 20 bits, so that every sum is exact in whatever order it is taken: the check is for
+ * equality.
  *
  * OpenBLAS opens no region of its own where omp_in_parallel says that it is called from one: without --nested the inner
  * multiplication is sequential, as it is for everybody today. With --nested this program answers omp_in_parallel in the

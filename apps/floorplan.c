@@ -1,11 +1,12 @@
-/* Floorplan: SIZE cells, each of which comes in some shapes, are placed on a plane so that the area of the rectangle around
- * them is least; branch and bound, a task a placement. After the description in Duran et al., ICPP 2009 (an AKM program).
+/* Floorplan: SIZE cells, each of which comes in some shapes, are placed on a plane so that the area of the rectangle
+ * around them is least; branch and bound, a task a placement. After the description in Duran et al., ICPP 2009 (an AKM
+ * program).
  *
- * The cells are taken in a given order; a cell goes right of, or above, one of those that are placed (at its lower right or upper
- * left corner), and overlaps none. A branch whose rectangle is not smaller than the best that is known ends. How much of the
- * tree is seen depends on how early good plans are found, under every runtime: therefore the bound of both ways is the
- * least area plus one from the start, which an earlier search gives, and the best plans are counted. That makes the work the
- * same in every order. The cells come from a generator with a fixed seed. */
+ * The cells are taken in a given order; a cell goes right of, or above, one of those that are placed (at its lower
+ * right or upper left corner), and overlaps none. A branch whose rectangle is not smaller than the best that is known
+ * ends. How much of the tree is seen depends on how early good plans are found, under every runtime: therefore the
+ * bound of both ways is the least area plus one from the start, which an earlier search gives, and the best plans are
+ * counted. That makes the work the same in every order. The cells come from a generator with a fixed seed. */
 #include "app.h"
 
 #include <omp.h>

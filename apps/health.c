@@ -1,10 +1,11 @@
-/* A health system is simulated: villages in a tree, each with a hospital; SIZE steps of time; a task a village and step.
- * After the description of the Olden benchmark "health" (Rogers, Carlisle, Reppy, Hendren, TOPLAS 17(2), 1995) and of its task
- * version in Duran et al., ICPP 2009.
+/* A health system is simulated: villages in a tree, each with a hospital; SIZE steps of time; a task a village and
+ * step. After the description of the Olden benchmark "health" (Rogers, Carlisle, Reppy, Hendren, TOPLAS 17(2), 1995)
+ * and of its task version in Duran et al., ICPP 2009.
  *
- * People fall ill at random, wait for staff, are assessed, and are then treated, healed, or sent to the parent's hospital. A village's
- * step follows its children's, which may have sent patients up. Each village has a random number generator of its own,
- * and takes what its children sent in the children's order: every order of execution gives the same history. */
+ * People fall ill at random, wait for staff, are assessed, and are then treated, healed, or sent to the parent's
+ * hospital. A village's step follows its children's, which may have sent patients up. Each village has a random number
+ * generator of its own, and takes what its children sent in the children's order: every order of execution gives the
+ * same history. */
 #include "app.h"
 
 enum { LEVELS = 5, BRANCHES = 4, POPULATION = 12, ASSESSMENT_STEPS = 3, TREATMENT_STEPS = 10 };

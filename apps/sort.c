@@ -1,7 +1,8 @@
-/* Sort: an array is sorted as four quarters, merged pairwise; the merges are divided too, at the middle of the longer half.
- * After the multisort of Akl and Santoro, "Optimal parallel merging and sorting without memory conflicts", IEEE Trans. Computers
- * 36(11), 1987, as the task suites use it. SIZE in thousands of 32-bit keys. Pieces of GRAIN (256) are sorted by insertion and
- * merged by one thread: small tasks, so that the runtime is seen. Twin: the same without tasks. */
+/* Sort: an array is sorted as four quarters, merged pairwise; the merges are divided too, at the middle of the longer
+ * half. After the multisort of Akl and Santoro, "Optimal parallel merging and sorting without memory conflicts", IEEE
+ * Trans. Computers 36(11), 1987, as the task suites use it. SIZE in thousands of 32-bit keys. Pieces of GRAIN (256) are
+ * sorted by insertion and merged by one thread: small tasks, so that the runtime is seen. Twin: the same without
+ * tasks. */
 #include "app.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
-/* LU factorisation of a sparse matrix of SIZE x SIZE blocks of BLOCK x BLOCK (12); a task a block operation, ordered by depend alone.
- * After the description of SparseLU in Duran et al., "Barcelona OpenMP Tasks Suite", ICPP 2009; its dependent version is
- * the data-flow one of OpenMP 4. Empty blocks are not there until a product fills them. The order of operations on a block is that of
- * the sequential twin, so the result is the same to the bit. No pivots: the diagonal dominates. */
+/* LU factorisation of a sparse matrix of SIZE x SIZE blocks of BLOCK x BLOCK (12); a task a block operation, ordered by
+ * depend alone. After the description of SparseLU in Duran et al., "Barcelona OpenMP Tasks Suite", ICPP 2009; its
+ * dependent version is the data-flow one of OpenMP 4. Empty blocks are not there until a product fills them. The order
+ * of operations on a block is that of the sequential twin, so the result is the same to the bit. No pivots: the
+ * diagonal dominates. */
 #include "app.h"
 
 #include <stdlib.h>

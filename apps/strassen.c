@@ -1,6 +1,7 @@
 /* Matrix product by Strassen's seven products of halves (V. Strassen, "Gaussian elimination is not optimal", Numerische
- * Mathematik 13, 1969); a task a product, down to GRAIN x GRAIN (16). SIZE: a power of two. The elements are small whole numbers, so every order of
- * sums gives the same bits; the result is compared with the plain triple loop's, too. */
+ * Mathematik 13, 1969); a task a product, down to GRAIN x GRAIN (16). SIZE: a power of two. The elements are small
+ * whole numbers, so every order of sums gives the same bits; the result is compared with the plain triple loop's,
+ * too. */
 #include "app.h"
 
 #include <stdio.h>

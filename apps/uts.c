@@ -1,9 +1,9 @@
 /* Unbalanced tree search: counts the nodes of a tree that nobody knows before it is walked; a task a node.
  * After: Olivier, Huan, Liu, Prins, Dinan, Sadayappan, Tseng, "UTS: an unbalanced tree search benchmark", LCPC 2006.
  *
- * A node is 20 bytes; child i's are SHA-1 (FIPS 180) of the parent's and i. Its last four bytes are its random number. The
- * tree is binomial: the root has SIZE children, any other node 8 with probability 0.124875, else none. Of the paper's tree T3
- * (SIZE 2000, seed 42) the number of nodes is known: 4112897. */
+ * A node is 20 bytes; child i's are SHA-1 (FIPS 180) of the parent's and i. Its last four bytes are its random number.
+ * The tree is binomial: the root has SIZE children, any other node 8 with probability 0.124875, else none. Of the
+ * paper's tree T3 (SIZE 2000, seed 42) the number of nodes is known: 4112897. */
 #include "app.h"
 
 #include <string.h>

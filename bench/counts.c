@@ -1,6 +1,6 @@
 /* Constructs repeated a given number of times, for counting their instructions. counts NAME REPETITIONS
- * Run twice with different numbers under callgrind, the difference is the repetitions' alone (counts.py). With one virtual
- * processor nothing depends on time, so the figures are the same on each run. */
+ * Run twice with different numbers under callgrind, the difference is the repetitions' alone (counts.py). With one
+ * virtual processor nothing depends on time, so the figures are the same on each run. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

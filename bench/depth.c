@@ -1,5 +1,5 @@
-/* What does a level of nesting cost? Regions of two threads inside each other, LEVELS deep; every member opens the next.
- * depth [LEVELS [SAMPLES]]: prints for each depth from 1 the time of a nest divided by the number of its regions
+/* What does a level of nesting cost? Regions of two threads inside each other, LEVELS deep; every member opens the
+ * next. depth [LEVELS [SAMPLES]]: prints for each depth from 1 the time of a nest divided by the number of its regions
  * (2^levels - 1), in us. A runtime for which depth is nothing special has the same figure from some depth on.
  * Check: the members at the bottom are counted. */
 #include "sample.h"

@@ -1,8 +1,8 @@
 /* What does an OpenMP construct cost, flat and nested? Method: epcc.h.
  *
  * epcc_nested [--constructs a,b,...] [--samples N] [--sample-us U] [--delay-ns D] [--list] CONFIG...
- * CONFIG: "4" a flat team of 4; "4x8" nested, four measurers with a team of 8 each. One line of JSON a construct and CONFIG.
- * The same binary runs under every runtime; nothing in it knows which one it is. */
+ * CONFIG: "4" a flat team of 4; "4x8" nested, four measurers with a team of 8 each. One line of JSON a construct and
+ * CONFIG. The same binary runs under every runtime; nothing in it knows which one it is. */
 #include "epcc.h"
 
 #include <getopt.h>

@@ -1,5 +1,5 @@
-/* How much of the processors is left to tasks of one microsecond? Efficiency in per cent: the work's sequential time over the
- * time it takes times the processors. grain [SAMPLES]
+/* How much of the processors is left to tasks of one microsecond? Efficiency in per cent: the work's sequential time
+ * over the time it takes times the processors. grain [SAMPLES]
  *   taskloop  20000 iterations, one a task
  *   chains    8 chains of 2000 tasks, ordered by depend(inout)
  *   stencil   32 cells, 400 steps, each on itself and its two neighbours

@@ -1,6 +1,6 @@
 /* What does a region leave behind? CPU time that is burnt after its end, and by a process at rest. idle [REGIONS]
- *   burn   regions are 5 ms apart, the program sleeps between them: the process's CPU time a region in us, less what the
- *          region itself takes (measured back to back)
+ *   burn   regions are 5 ms apart, the program sleeps between them: the process's CPU time a region in us, less what
+ *          the region itself takes (measured back to back)
  *   rest   after the last region a second passes; CPU time in its second half, in us */
 #include "sample.h"
 

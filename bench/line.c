@@ -1,6 +1,7 @@
-/* What does it cost to hand a cache line to another processor and have it back? The measure of everything that two threads
- * agree on: a region's start and end is one such round trip at least. Two kernel threads on a processor each write a counter in turn.
- * Prints the median of the samples, in us; on one processor there is nothing to measure (exit status 77). */
+/* What does it cost to hand a cache line to another processor and have it back? The measure of everything that two
+ * threads agree on: a region's start and end is one such round trip at least. Two kernel threads on a processor each
+ * write a counter in turn. Prints the median of the samples, in us; on one processor there is nothing to measure (exit
+ * status 77). */
 #include "sample.h"
 
 #include <pthread.h>

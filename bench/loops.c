@@ -2,7 +2,8 @@
  *   triad    a = b + s * c over 2 million doubles (J. McCalpin, STREAM)
  *   cg       conjugate gradients on a 5-point matrix of 160 x 160: a product, two dots, three updates an iteration
  *   stencil  Jacobi's 5-point average on 700 x 700, 20 sweeps
- * A pass is 10 triads, 60 iterations, 20 sweeps. In ms, each checked against the sequential twin, which is printed too. */
+ * A pass is 10 triads, 60 iterations, 20 sweeps. In ms, each checked against the sequential twin, which is printed
+ * too. */
 #include "sample.h"
 
 #include <getopt.h>

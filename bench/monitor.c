@@ -1,5 +1,5 @@
-/* What does the progress monitor cost? Its share of the process's CPU time, in %, while threads are busy and others are ready all the time, and how
- * often the process at rest is woken. monitor [SECONDS a part]
+/* What does the progress monitor cost? Its share of the process's CPU time, in %, while threads are busy and others are
+ * ready all the time, and how often the process at rest is woken. monitor [SECONDS a part]
  *   monitor, flat     regions of as many threads as there are processors, back to back
  *   monitor, nested   regions of four threads, each with regions of four and a barrier inside
  *   wakes             of all kernel threads but the first, in a second at rest

@@ -1,5 +1,6 @@
-/* What does a switch from one user-level thread to another cost? Two threads on one virtual processor yield to each other.
- * A child does the same with thread-local blocks (PSTHREADS_TLS=always, once in a process): what is more is their price.
+/* What does a switch from one user-level thread to another cost? Two threads on one virtual processor yield to each
+ * other. A child does the same with thread-local blocks (PSTHREADS_TLS=always, once in a process): what is more is
+ * their price.
  * Twin: two kernel threads on one processor do the same with sched_yield. */
 #include "psthread.h"
 #include "sample.h"

@@ -1,5 +1,6 @@
-/* How long does a whole process take? whole_process TIMES PROGRAM ARGUMENTS...: starts the program again and again, each time until it
- * has ended; prints the median in ms. What the program writes is thrown away; one that fails ends the measurement. */
+/* How long does a whole process take? whole_process TIMES PROGRAM ARGUMENTS...: starts the program again and again,
+ * each time until it has ended; prints the median in ms. What the program writes is thrown away; one that fails ends
+ * the measurement. */
 #include "sample.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* An echo server and its clients in one process: a hundred connections, a thread at each end, on however few kernel threads. */
+/* An echo server and its clients in one process: a hundred connections, a thread at each end, on however few kernel
+ * threads. */
 #include <psthread.h>
 #include <stdio.h>
 #include <string.h>

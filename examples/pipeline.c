@@ -1,4 +1,5 @@
-/* A pipeline of a thousand threads: each adds one to what comes from its neighbour and passes it on. Two semaphores a stage; no kernel thread waits. */
+/* A pipeline of a thousand threads: each adds one to what comes from its neighbour and passes it on. Two semaphores a
+ * stage; no kernel thread waits. */
 #include <psthread.h>
 #include <stdio.h>
 

@@ -1,9 +1,13 @@
-// psthread.hpp - the threads of psthread.h for C++20: what <thread>, <mutex>, <shared_mutex>, <condition_variable>, <semaphore>, <latch>,
+// psthread.hpp - the threads of psthread.h for C++20: what <thread>, <mutex>, <shared_mutex>, <condition_variable>,
+// <semaphore>, <latch>,
 // <barrier> and <future> have, under the same names in namespace psthreads, header-only over the C interface.
 //
-// A thread that waits here holds no kernel thread. The types satisfy the standard's named requirements, so std::lock_guard, std::unique_lock,
-// std::scoped_lock, std::shared_lock and std::lock work on them, and std::stop_token with jthread and condition_variable_any. The standard
-// library's own mutexes, condition variables, futures and sleeps, and std::atomic's wait, hold the kernel thread (psthread.h: max_spares).
+// A thread that waits here holds no kernel thread. The types satisfy the standard's named requirements, so
+// std::lock_guard, std::unique_lock,
+// std::scoped_lock, std::shared_lock and std::lock work on them, and std::stop_token with jthread and
+// condition_variable_any. The standard
+// library's own mutexes, condition variables, futures and sleeps, and std::atomic's wait, hold the kernel thread
+// (psthread.h: max_spares).
 // Errors that the standard reports by std::system_error are so reported. Link -lpsthreads.
 #ifndef PSTHREAD_HPP
 #define PSTHREAD_HPP
@@ -321,7 +325,8 @@ template <class F, class... Args> void call_once(once_flag &flag, F &&f, Args &&
     flag.done_ = true;
 }
 
-// --- condition variables ----------------------------------------------------------------------------------------------
+// --- condition variables
+// ----------------------------------------------------------------------------------------------
 
 enum class cv_status { no_timeout, timeout };
 
@@ -463,7 +468,8 @@ class condition_variable_any
     }
 };
 
-// --- semaphore, latch, barrier ----------------------------------------------------------------------------------------
+// --- semaphore, latch, barrier
+// ----------------------------------------------------------------------------------------
 
 template <std::ptrdiff_t LeastMax = PSTHREAD_SEM_VALUE_MAX> class counting_semaphore
 {

@@ -1,8 +1,9 @@
-/* BlockLU: LU factorisation of a dense matrix by blocks, without pivots (in the manner of SPLASH-2's LU; nthlib-2004 figure 4).
+/* BlockLU: LU factorisation of a dense matrix by blocks, without pivots (in the manner of SPLASH-2's LU; nthlib-2004
+ * figure 4).
  *
- * A step factors the diagonal's block, then the blocks right of it and below it (a task each), then what is left of the matrix (a task a
- * block): two queues a step, after one another. Each block sees the same operations in the same order as in the sequential program, so
- * both agree to the bit; and L U is compared with the matrix by random vectors. */
+ * A step factors the diagonal's block, then the blocks right of it and below it (a task each), then what is left of the
+ * matrix (a task a block): two queues a step, after one another. Each block sees the same operations in the same order
+ * as in the sequential program, so both agree to the bit; and L U is compared with the matrix by random vectors. */
 #include "wq.h"
 
 #include <math.h>

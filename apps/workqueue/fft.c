@@ -1,8 +1,9 @@
 /* FFT: the recursive transform of Cooley and Tukey (a benchmark of Su et al., EWOMP 2002; nthlib-2004 figure 4).
  *
- * Even and odd halves are two tasks of a queue, down to GRAIN points; then the halves are combined, by tasks of a second queue where there
- * are many. Each number is computed by the same operations in the same order as in the sequential program, so both agree to the bit. The
- * sequential one is compared with the definition (all of it up to 4096 points, some frequencies beyond). */
+ * Even and odd halves are two tasks of a queue, down to GRAIN points; then the halves are combined, by tasks of a
+ * second queue where there are many. Each number is computed by the same operations in the same order as in the
+ * sequential program, so both agree to the bit. The sequential one is compared with the definition (all of it up to
+ * 4096 points, some frequencies beyond). */
 #include "wq.h"
 
 #include <complex.h>

@@ -1,7 +1,8 @@
-/* Queens: all ways to place N queens on a board so that none attacks another (a benchmark of Su et al., EWOMP 2002; nthlib-2004 figure 4).
+/* Queens: all ways to place N queens on a board so that none attacks another (a benchmark of Su et al., EWOMP 2002;
+ * nthlib-2004 figure 4).
  *
- * Each placement in the first DEPTH rows is a task that opens a task queue of its own for the next row: queues nest as deep as the board.
- * The number of solutions is a reduction of the queue. */
+ * Each placement in the first DEPTH rows is a task that opens a task queue of its own for the next row: queues nest as
+ * deep as the board. The number of solutions is a reduction of the queue. */
 #include "wq.h"
 
 #include <stdint.h>

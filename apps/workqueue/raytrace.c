@@ -1,7 +1,8 @@
 /* Raytrace: a picture of a scene, by rays (in the manner of SPLASH-2's Raytrace; nthlib-2004 figure 4).
  *
- * The picture is cut into tiles of TILE x TILE pixels; each row of tiles is a task that opens a queue of its tiles, since rows are of very
- * different work. `--compare` renders sequentially too, and says whether both pictures are the same to the last bit. */
+ * The picture is cut into tiles of TILE x TILE pixels; each row of tiles is a task that opens a queue of its tiles,
+ * since rows are of very different work. `--compare` renders sequentially too, and says whether both pictures are the
+ * same to the last bit. */
 #include "sample.h"
 #include "scene.h"
 #include "wq.h"

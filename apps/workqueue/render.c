@@ -1,8 +1,9 @@
 /* See scene.h. Rays, and the grid that finds what they hit.
  *
- * The grid is hierarchical: the box around all spheres and triangles is cut into cells, about as many as there are shapes; a cell with more
- * than CROWDED shapes is a grid again, down to DEEPEST. A ray walks from cell to cell (Amanatides, Woo: A fast voxel traversal
- * algorithm, 1987). Planes have no end: each ray looks at all of them. After render_prepare nothing is written. */
+ * The grid is hierarchical: the box around all spheres and triangles is cut into cells, about as many as there are
+ * shapes; a cell with more than CROWDED shapes is a grid again, down to DEEPEST. A ray walks from cell to cell
+ * (Amanatides, Woo: A fast voxel traversal algorithm, 1987). Planes have no end: each ray looks at all of them. After
+ * render_prepare nothing is written. */
 #include "scene.h"
 
 #include <math.h>
@@ -122,7 +123,8 @@ static struct box box_of(const struct shape *s)
     return b;
 }
 
-/* --- the grid ------------------------------------------------------------------------------------------------------- */
+/* --- the grid
+ * ------------------------------------------------------------------------------------------------------- */
 
 static int cell_at(const struct grid *g, int axis, double value)
 {
@@ -312,7 +314,8 @@ static struct hit find(const struct scene *s, struct ray r, double to, bool any)
     return hit;
 }
 
-/* --- light ------------------------------------------------------------------------------------------------------------ */
+/* --- light
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static struct vec trace(const struct scene *s, struct ray r, int bounces)
 {

@@ -58,7 +58,8 @@ struct vec render_pixel(const struct scene *scene, unsigned x, unsigned y, unsig
 
 /* --- picture.c --- */
 
-/* Writes rows of red, green, blue bytes as a PNG; nothing is left under `path` if it fails, or if the program is stopped by a signal.
+/* Writes rows of red, green, blue bytes as a PNG; nothing is left under `path` if it fails, or if the program is
+ * stopped by a signal.
  * False: it failed, which was said. */
 bool picture_write(const char *path, const unsigned char *pixels, unsigned width, unsigned height);
 

@@ -1,4 +1,5 @@
-// The five programs of speed.py, one by its name: -DLOOP=matmul, colour, corners, chase or barrier. Every core works on its own cluster's TCDM.
+// The five programs of speed.py, one by its name: -DLOOP=matmul, colour, corners, chase or barrier. Every core works on
+// its own cluster's TCDM.
 // argv[1]: how often. Each prints a sum that depends on all that it computed.
 #include "manycore.h"
 #include <stdio.h>

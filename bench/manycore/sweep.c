@@ -1,4 +1,5 @@
-// Local against remote data (manycore-nested-2016, table 1): the cores of cluster 0 work on data in their own TCDM, then on the same in cluster 3's.
+// Local against remote data (manycore-nested-2016, table 1): the cores of cluster 0 work on data in their own TCDM,
+// then on the same in cluster 3's.
 // Two mixes: every other instruction or so is a load (colour tracking's kind), one of twelve is (Strassen's kind).
 #include "manycore.h"
 #include <stdio.h>

@@ -1,4 +1,5 @@
-// What stands between crt0 and main: the other clusters' copies of .local, constructors, the way of the other cores, the heap.
+// What stands between crt0 and main: the other clusters' copies of .local, constructors, the way of the other cores,
+// the heap.
 #include "manycore.h"
 #include <errno.h>
 #include <stdint.h>
@@ -38,7 +39,8 @@ void mc_boot(int argc, char **argv)
     mc_main_others();
 }
 
-// The heap: main memory above the program, up to the 64 KB of the arguments. Not thread-safe, as malloc itself is not here.
+// The heap: main memory above the program, up to the 64 KB of the arguments. Not thread-safe, as malloc itself is not
+// here.
 void *sbrk(ptrdiff_t bytes)
 {
     static char *end;

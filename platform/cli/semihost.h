@@ -1,4 +1,5 @@
-// Semihosting: what a program asks of its host by ebreak between two marks (RISC-V semihosting, Arm's operations). Takes no simulated time
+// Semihosting: what a program asks of its host by ebreak between two marks (RISC-V semihosting, Arm's operations).
+// Takes no simulated time
 // beyond the instructions.
 #pragma once
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The synchroniser's barrier over all cores, a tree of two levels: clusters gather their cores, cluster 0 gathers the clusters.
+// The synchroniser's barrier over all cores, a tree of two levels: clusters gather their cores, cluster 0 gathers the
+// clusters.
 #include "manycore.h"
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-// DMA: each cluster fetches a tile of an image in main memory (rows of the tile lie a whole row of the image apart), works on it in its TCDM with
+// DMA: each cluster fetches a tile of an image in main memory (rows of the tile lie a whole row of the image apart),
+// works on it in its TCDM with
 // all cores, and brings it back.
 #include "manycore.h"
 #include <stdio.h>

@@ -1,7 +1,9 @@
 // The hardware synchroniser of a cluster.
 //
-// Signals: one bit for each core and slot (16 slots); raising a raised one changes nothing. Words: a queue of four for each core and slot.
-// Gather: a slot counts arrivals of the cores in a mask and of other clusters in a mask, then signals one core, releases all of them
+// Signals: one bit for each core and slot (16 slots); raising a raised one changes nothing. Words: a queue of four for
+// each core and slot.
+// Gather: a slot counts arrivals of the cores in a mask and of other clusters in a mask, then signals one core,
+// releases all of them
 // (a barrier), or arrives in its parent's slot. A core that waits sleeps: it makes no access until it is woken.
 // Who is not yet waiting finds the signal or word when it comes; arrivals may come before the masks are set.
 #pragma once

@@ -1,7 +1,10 @@
-// The platform, as a program without any runtime sees it. For C and C++, RV32IMAFC; link with board/crt0.S, board/board.c and board/manycore.ld.
+// The platform, as a program without any runtime sees it. For C and C++, RV32IMAFC; link with board/crt0.S,
+// board/board.c and board/manycore.ld.
 //
-// Latencies are in cycles with the default parameters, alone on the platform; docs/manycore.md says how they come about. Every function may be
-// called by every core. Wrong use (a core or cluster that does not exist, a misaligned transfer) ends the program with one line and exit status 70.
+// Latencies are in cycles with the default parameters, alone on the platform; docs/manycore.md says how they come
+// about. Every function may be
+// called by every core. Wrong use (a core or cluster that does not exist, a misaligned transfer) ends the program with
+// one line and exit status 70.
 #ifndef MANYCORE_H
 #define MANYCORE_H
 
@@ -64,8 +67,10 @@ static inline uint64_t mc_cycles64(void)
 // --- regions in the trace: `name` must live on (a literal); 0 ends the region (1 cycle)
 static inline void mc_region(const char *name) { __asm__ volatile("csrw 0x7c1, %0" ::"r"(name)); }
 
-// --- test-and-set: returns what stood in the TCDM word and sets it to 1, in one access (own cluster 2 cycles, another one 26 and more).
-// A store of 0 to `word` releases. Acquires: later accesses of this core come later, since a core has one access at a time.
+// --- test-and-set: returns what stood in the TCDM word and sets it to 1, in one access (own cluster 2 cycles, another
+// one 26 and more).
+// A store of 0 to `word` releases. Acquires: later accesses of this core come later, since a core has one access at a
+// time.
 static inline uint32_t mc_test_and_set(volatile uint32_t *word)
 {
     uint32_t old = *(volatile uint32_t *)((uintptr_t)word + 0x100000u);
@@ -86,7 +91,8 @@ static inline void mc_unlock(volatile uint32_t *word)
 // --- hardware synchroniser. Slots 0 to 15. A core that waits sleeps.
 // Sleeps until any signal or word is pending; takes none.
 static inline void mc_wfe(void) { __asm__ volatile("wfi" ::: "memory"); }
-// Signals the cores of the own cluster in the mask: 1 cycle; a sleeper's next instruction comes 3 cycles after the store.
+// Signals the cores of the own cluster in the mask: 1 cycle; a sleeper's next instruction comes 3 cycles after the
+// store.
 static inline void mc_hws_signal(uint32_t cores, unsigned slot)
 {
     __asm__ volatile("" ::: "memory");
@@ -157,7 +163,8 @@ static inline void mc_hws_barrier(unsigned slot)
     mc_hws_wait(slot);
 }
 
-// --- DMA: between the own cluster's TCDM and any memory. Multiples of 4 bytes. Transfers of a cluster happen in order; 16 may be queued,
+// --- DMA: between the own cluster's TCDM and any memory. Multiples of 4 bytes. Transfers of a cluster happen in order;
+// 16 may be queued,
 // the store that starts a 17th waits. The slot (0 to 15) of the calling core is signalled at the end; MC_NO_SLOT: none.
 #define MC_NO_SLOT 32u
 static inline void mc_dma_2d(void *to, const void *from, uint32_t bytes, uint32_t rows, uint32_t to_stride,

@@ -1,7 +1,9 @@
-// What the register instructions do. Both kernels expand these bodies: the lock-step kernel through execute_register(), the run-ahead kernel
+// What the register instructions do. Both kernels expand these bodies: the lock-step kernel through execute_register(),
+// the run-ahead kernel
 // label by label.
 //
-// In a body: `x`, `f` the registers, `op` the instruction, `c` the core, `t` its cycle, `done` the instructions that it ended before.
+// In a body: `x`, `f` the registers, `op` the instruction, `c` the core, `t` its cycle, `done` the instructions that it
+// ended before.
 #pragma once
 #include "core/core.h"
 #include "isa/float.h"

@@ -1,7 +1,9 @@
 // A decoded instruction, and what there is to decode.
 //
-// The decoder turns the halfword at an address into one Op. Both kernels execute Ops only; nothing looks at an instruction's bits again. An Op says
-// all that is static about an instruction: what it does, its operands, how many cycles it keeps the core (a load's bubble before an instruction that
+// The decoder turns the halfword at an address into one Op. Both kernels execute Ops only; nothing looks at an
+// instruction's bits again. An Op says
+// all that is static about an instruction: what it does, its operands, how many cycles it keeps the core (a load's
+// bubble before an instruction that
 // needs its value included, since what follows a load in program order is what follows it in time).
 #pragma once
 #include <cstdint>
@@ -68,7 +70,8 @@ struct Costs {
     uint8_t of[int(Class::count)];
 };
 
-// Decodes `bits` (the low half alone counts for a 16-bit instruction) as if at `pc`. What is no instruction of RV32IMAFC_Zicsr_Zifencei becomes
+// Decodes `bits` (the low half alone counts for a 16-bit instruction) as if at `pc`. What is no instruction of
+// RV32IMAFC_Zicsr_Zifencei becomes
 // Kind::illegal. Cost, flags and `go` are the caller's.
 Op decode(uint32_t bits, uint32_t pc);
 

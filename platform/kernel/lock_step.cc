@@ -1,4 +1,5 @@
-// The lock-step kernel: cycle by cycle, core by core, one instruction at a time. It is the oracle: everything is looked up anew for every
+// The lock-step kernel: cycle by cycle, core by core, one instruction at a time. It is the oracle: everything is looked
+// up anew for every
 // instruction, and nothing is done before its cycle.
 #include "isa/execute.h"
 #include "kernel/machine.h"
@@ -29,7 +30,8 @@ struct LockStep {
         return true;
     }
 
-    // The instruction is over: the next one at op + `step` halfwords in cycle c.at. `checkpoint`: it ended a line or jumped.
+    // The instruction is over: the next one at op + `step` halfwords in cycle c.at. `checkpoint`: it ended a line or
+    // jumped.
     void ended(Core &c, int step, bool checkpoint)
     {
         const Op &op = *c.op;

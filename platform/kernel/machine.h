@@ -1,7 +1,9 @@
 // The machine: cores, memories, network, DMA, synchronisers, and every access to what they share.
 //
-// Both kernels call the same functions here, in the same order, with the cycle in which it happens; what differs between them is only how they
-// find out what happens next. Functions that end the run throw (Exit, Fault); the core's registers and counters are then those of that cycle.
+// Both kernels call the same functions here, in the same order, with the cycle in which it happens; what differs
+// between them is only how they
+// find out what happens next. Functions that end the run throw (Exit, Fault); the core's registers and counters are
+// then those of that cycle.
 #pragma once
 #include "cli/config.h"
 #include "core/core.h"
@@ -88,7 +90,8 @@ class Machine
     uint64_t histogram[16] = {}; // remote accesses by cycles: bucket i holds those below 2^i
     uint64_t port_conflicts = 0, tcdm_atomics = 0;
 
-    // The bytes at an address, null if there is no such memory (peripherals have none); for loaders, semihosting, debuggers.
+    // The bytes at an address, null if there is no such memory (peripherals have none); for loaders, semihosting,
+    // debuggers.
     uint8_t *at(uint32_t address, uint32_t bytes, unsigned cluster);
     void start(uint32_t entry); // all cores at `entry`, a0 = argc, a1 = argv
     bool put_arguments(const std::vector<std::string> &arguments);
@@ -130,7 +133,8 @@ class Machine
     unsigned line_shift, set_mask, way_shift;
 
     enum class Outcome { done, retry, blocked };
-    // The event of a shared instruction in cycle `now`. done: the result is in the registers, the instruction takes op.cost cycles.
+    // The event of a shared instruction in cycle `now`. done: the result is in the registers, the instruction takes
+    // op.cost cycles.
     // retry: a bank was taken, again next cycle. blocked: the core waits; resume() comes.
     Outcome access(Core &c, const Op &op);
     // A bank of cluster `cluster` for one word in this cycle. False: taken by something else.
@@ -142,7 +146,8 @@ class Machine
         s = mine;
         return true;
     }
-    // The core goes on in cycle `when` (later than now): with the instruction after the one under way (complete), or with the same once more.
+    // The core goes on in cycle `when` (later than now): with the instruction after the one under way (complete), or
+    // with the same once more.
     void resume(Core &c, uint64_t when, bool complete);
     void messages(); // those of this cycle
     void schedule(Message *m, uint64_t when) { wheel.add(m, when); }
@@ -189,7 +194,8 @@ inline unsigned access_size(Kind k)
                                                               : 4;
 }
 
-// The two kernels. They run until the program ends (Exit) or fails (Fault), and bring the other cores to the end of what they do before
+// The two kernels. They run until the program ends (Exit) or fails (Fault), and bring the other cores to the end of
+// what they do before
 // their next shared event, at most to the next multiple of 512 cycles, so that both leave the same counters.
 void run_ahead(Machine &m);
 void run_lock_step(Machine &m, Hooks *hooks);

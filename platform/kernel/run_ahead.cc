@@ -1,9 +1,14 @@
-// The run-ahead kernel: a core executes its register instructions in one go, up to its next shared event; that event stands in the wheel and
-// happens in its cycle. Nothing else of the machine can see the difference: register instructions read and write what is the core's own.
+// The run-ahead kernel: a core executes its register instructions in one go, up to its next shared event; that event
+// stands in the wheel and
+// happens in its cycle. Nothing else of the machine can see the difference: register instructions read and write what
+// is the core's own.
 //
-// Each Op holds the label of its code (`go`), so one indirect jump leads from an instruction to the next. Every label exists twice, for
-// instructions at the end of a cache line (the next line is looked up) and for others. A core in the wheel has in `entry` where its event begins.
-// A core that runs without events for long stops at the first checkpoint (end of a line, jump) past a multiple of 512 cycles, so that the wheel's 1024
+// Each Op holds the label of its code (`go`), so one indirect jump leads from an instruction to the next. Every label
+// exists twice, for
+// instructions at the end of a cache line (the next line is looked up) and for others. A core in the wheel has in
+// `entry` where its event begins.
+// A core that runs without events for long stops at the first checkpoint (end of a line, jump) past a multiple of 512
+// cycles, so that the wheel's 1024
 // slots are never too few: from there on at most a line's instructions follow, and 8 times 60 cycles are less than 512.
 #include "isa/execute.h"
 #include "kernel/machine.h"

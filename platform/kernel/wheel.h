@@ -1,9 +1,14 @@
-// What happens when: a wheel of 1024 slots, one a cycle. A slot holds the cores (a mask) and the messages (a list) whose event falls into it.
+// What happens when: a wheel of 1024 slots, one a cycle. A slot holds the cores (a mask) and the messages (a list)
+// whose event falls into it.
 //
-// The order of a cycle's events is a function of the cycle alone (struct Turn) and is the same in both kernels: messages in the order in which they
-// were scheduled, before or after all cores; clusters and the cores of a cluster in ascending order from a first one on. Who is first is drawn by a
-// hash of the cycle: with a turn that simply goes round, requests that come with a period of the round's divisors starve somebody (16 cores
-// at a bank that each access keeps for 4 cycles: only every fourth core would ever be first). Every event schedules others for later cycles only, so a cycle's events are known before its first one runs.
+// The order of a cycle's events is a function of the cycle alone (struct Turn) and is the same in both kernels:
+// messages in the order in which they
+// were scheduled, before or after all cores; clusters and the cores of a cluster in ascending order from a first one
+// on. Who is first is drawn by a
+// hash of the cycle: with a turn that simply goes round, requests that come with a period of the round's divisors
+// starve somebody (16 cores
+// at a bank that each access keeps for 4 cycles: only every fourth core would ever be first). Every event schedules
+// others for later cycles only, so a cycle's events are known before its first one runs.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -68,7 +73,8 @@ class Wheel
     void taken() { messages--; }
     uint64_t pending() const { return messages; }
 
-    // The next cycle from `cycle` on with an occupied slot; the same cycle + kSlots where there is none. Clears the marks that it passes over.
+    // The next cycle from `cycle` on with an occupied slot; the same cycle + kSlots where there is none. Clears the
+    // marks that it passes over.
     uint64_t next(uint64_t cycle)
     {
         for (unsigned n = 0; n <= kSlots / 64; n++) {

@@ -1,8 +1,11 @@
 // The network: a 2D mesh, XY routing, one network for requests and one for answers.
 //
-// A packet passes resources one after the other: its sender's port into a router, a link for each hop, the receiver's port out of the last router.
-// Each keeps a packet `flits * noc.occupancy` cycles and serves packets in the order in which they arrive. Cut-through: the head goes on
-// `noc.latency` (into the first router) or `noc.hop` cycles after the resource was free; the receiver has the packet with its last flit.
+// A packet passes resources one after the other: its sender's port into a router, a link for each hop, the receiver's
+// port out of the last router.
+// Each keeps a packet `flits * noc.occupancy` cycles and serves packets in the order in which they arrive. Cut-through:
+// the head goes on
+// `noc.latency` (into the first router) or `noc.hop` cycles after the resource was free; the receiver has the packet
+// with its last flit.
 // Alone, f flits over h hops take  latency + h * hop + f * occupancy  cycles one way.
 // A packet of at most 4 bytes of data is one flit; more data take further flits of `noc.flit` bytes.
 #pragma once
@@ -26,7 +29,8 @@ class Noc
 {
   public:
     explicit Noc(const Config &config);
-    // A packet at its sender's port in cycle `now`: the cycle (later than now) in which its head is in the first router.
+    // A packet at its sender's port in cycle `now`: the cycle (later than now) in which its head is in the first
+    // router.
     uint64_t inject(Packet &p, uint64_t now);
     // Its head in router p.at: the cycle of its next step; `delivered` if that is the receiver's.
     uint64_t route(Packet &p, uint64_t now, bool &delivered);

@@ -1,4 +1,5 @@
-// What every core does by the seed in argv[1]: argv[2] actions, drawn from everything that cores share. Locks, rings of words, barriers and DMA are used
+// What every core does by the seed in argv[1]: argv[2] actions, drawn from everything that cores share. Locks, rings of
+// words, barriers and DMA are used
 // so that nothing hangs; the data races between plain accesses are wanted: both kernels must agree on who comes first.
 #include "manycore.h"
 #include <stdio.h>

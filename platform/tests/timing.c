@@ -1,5 +1,7 @@
-// Rules of the cost model, each as a few instructions between two reads of the cycle counter. Default parameters. The second run counts, so that the
-// code is in the instruction caches. A read of the counter takes 1 cycle, so what is printed is 1 + the cycles of the instructions.
+// Rules of the cost model, each as a few instructions between two reads of the cycle counter. Default parameters. The
+// second run counts, so that the
+// code is in the instruction caches. A read of the counter takes 1 cycle, so what is printed is 1 + the cycles of the
+// instructions.
 // timing.py has the expected numbers; how they come about stands here, with t the cycle of the first instruction.
 #include "manycore.h"
 #include <stdio.h>
@@ -51,7 +53,8 @@ static uint32_t single(unsigned which, uint32_t *own)
     // an atomic operation keeps its bank 2 cycles: the second one finds it taken once
     case 13:
         return TIMED("amoadd.w t0, t1, (%2)\n amoadd.w t2, t1, (%2)", own); // 1 + (1 + 1)
-    // t: into the port; t+8 router; a link of 2: t+10 the other router; 1 flit out: t+11 at the bank; answer: t+12 port, t+20, t+22, t+23 here; next t+24
+    // t: into the port; t+8 router; a link of 2: t+10 the other router; 1 flit out: t+11 at the bank; answer: t+12
+    // port, t+20, t+22, t+23 here; next t+24
     case 14:
         return TIMED("lw t0, 0(%2)", (uint32_t *)mc_global(word, 1)); // 24
     case 15:
@@ -63,10 +66,12 @@ static uint32_t single(unsigned which, uint32_t *own)
         return TIMED("lw t0, 0(%2)", in_l2); // 23
     case 18:
         return TIMED("lw t0, 0(%2)", in_main); // the same with 60 for 4: 79
-    // a cold line: t+2 the jump is over and the line is missed; +9 L2, +4 and a second beat: +14 port, +22, 3 flits: +25; goes on at +26
+    // a cold line: t+2 the jump is over and the line is missed; +9 L2, +4 and a second beat: +14 port, +22, 3 flits:
+    // +25; goes on at +26
     case 19:
         return TIMED("la t0, 1f\n jr t0\n .p2align 12\n1:", own); // 2 (la) + 2 (jr) + 26; the first run only
-    // the store is taken in t, the transfer begins in t+4, its burst in t+5: t+13 router, t+14 L2, 8 beats: t+25 port, t+33, 9 flits: t+42; beats of
+    // the store is taken in t, the transfer begins in t+4, its burst in t+5: t+13 router, t+14 L2, 8 beats: t+25 port,
+    // t+33, 9 flits: t+42; beats of
     // 8 bytes in t+42 to t+49; signal: goes on 3 cycles after that, t+52
     default:
         MC_DMA(0) = (uint32_t)(uintptr_t)in_l2;
@@ -79,7 +84,8 @@ static uint32_t single(unsigned which, uint32_t *own)
 }
 #define SINGLES 21
 
-// What `n` cores of cluster 0 do at the same time, each at its `address`; all start in the same cycle, released by the synchroniser.
+// What `n` cores of cluster 0 do at the same time, each at its `address`; all start in the same cycle, released by the
+// synchroniser.
 static uint32_t together(int store, uint32_t *address)
 {
     if (store)
@@ -121,7 +127,8 @@ static void contended(unsigned what)
     mc_hws_barrier(1);
 }
 
-// Wake-up: cycles from core 0's store to the instruction after each sleeper's wait, + 1 for the read of the counter before the store.
+// Wake-up: cycles from core 0's store to the instruction after each sleeper's wait, + 1 for the read of the counter
+// before the store.
 static void wake_up(unsigned count)
 {
     unsigned me = mc_core(), k = mc_cluster();

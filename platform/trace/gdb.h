@@ -1,4 +1,5 @@
-// gdb's remote protocol: a thread a core (thread n is core n - 1), breakpoints, step, registers, memory. Everything stops together.
+// gdb's remote protocol: a thread a core (thread n is core n - 1), breakpoints, step, registers, memory. Everything
+// stops together.
 #pragma once
 #include "kernel/machine.h"
 #include <set>

@@ -14,7 +14,8 @@ class Elf;
 class Watch : public Hooks
 {
   public:
-    // Files that are written; null: not wanted. The timeline has a track a core (functions, sleep, regions) and one a DMA engine, in cycles.
+    // Files that are written; null: not wanted. The timeline has a track a core (functions, sleep, regions) and one a
+    // DMA engine, in cycles.
     Watch(Machine &m, const Elf &elf, FILE *trace, FILE *profile);
     void before(Core &c, uint64_t t) override;
     void after(Core &c, const Op &op, uint64_t t) override;

@@ -1,6 +1,7 @@
 /* C11 atomics with the memory order in the name.
  *
- * STYLE: an order is spelled at every atomic. These macros make it short to do so; they add nothing else (but in builds that shake, shake.h). */
+ * STYLE: an order is spelled at every atomic. These macros make it short to do so; they add nothing else (but in builds
+ * that shake, shake.h). */
 #ifndef PS_ATOMIC_H
 #define PS_ATOMIC_H
 
@@ -12,13 +13,14 @@
 #define ps_load_acquire(p) (ps_shake(), atomic_load_explicit((p), memory_order_acquire))
 #define ps_load_seq(p) (ps_shake(), atomic_load_explicit((p), memory_order_seq_cst))
 #define ps_store_relaxed(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_relaxed))
-/* Stores what is not there already: the cache line stays with those who read it. Caller: nobody else writes the place. */
+/* Stores what is not there already: the cache line stays with those who read it. Caller: nobody else writes the
+ * place. */
 #define ps_update(place, v) ((place) == (v) ? (void)0 : (void)((place) = (v)))
 #define ps_update_relaxed(p, v) (ps_load_relaxed(p) == (v) ? (void)0 : ps_store_relaxed(p, v))
 #define ps_store_release(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_release))
 #if defined(__aarch64__)
-/* stlr would do on the processor. qemu-user on x86 lets a later ldar overtake it, which every Dekker-like pair of ours forbids; an
- * exchange costs little more, and the tests run under qemu mean something. */
+/* stlr would do on the processor. qemu-user on x86 lets a later ldar overtake it, which every Dekker-like pair of ours
+ * forbids; an exchange costs little more, and the tests run under qemu mean something. */
 #define ps_store_seq(p, v) (ps_shake(), (void)atomic_exchange_explicit((p), (v), memory_order_seq_cst))
 #else
 #define ps_store_seq(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_seq_cst))

@@ -17,16 +17,18 @@
 #define PS_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PS_NORETURN __attribute__((noreturn))
 #define PS_COLD __attribute__((cold))
-/* Begins on a cache line, whatever is linked before it: for what is so short that this shows (a barrier's member: 1.3 ns of 16). */
+/* Begins on a cache line, whatever is linked before it: for what is so short that this shows (a barrier's member: 1.3
+ * ns of 16). */
 #define PS_CODE_ALIGNED __attribute__((aligned(64)))
 #define PS_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define PS_EXPORT __attribute__((visibility("default")))
 #define PS_LINE_ALIGNED alignas(PS_CACHE_LINE)
 #define PS_UNUSED __attribute__((unused))
 
-/* Of a function that may be left in the middle and gone on with on another kernel thread: it has no lock, and nothing that is its kernel thread's, in
- * hand. A thread that spins in such calls is interrupted there as in the program's own code (src/os/linux/interrupt.c); in what they call it is
- * not, so that may be anything, but must not be inlined where it is otherwise. */
+/* Of a function that may be left in the middle and gone on with on another kernel thread: it has no lock, and nothing
+ * that is its kernel thread's, in hand. A thread that spins in such calls is interrupted there as in the program's own
+ * code (src/os/linux/interrupt.c); in what they call it is not, so that may be anything, but must not be inlined where
+ * it is otherwise. */
 #define PS_LEAVABLE __attribute__((section("ps_leavable")))
 
 /* The object of which `ptr` is the member `member`. */

@@ -1,13 +1,14 @@
 /* The program's own ThreadSanitizer learns what orders its threads.
  *
- * The runtime is not compiled with the sanitizer, so that does not see the atomics by which a region's start, its end, a barrier, a
- * lock or a task order the program's reads and writes, and would report races where there are none. ps_race_release says that what
- * the caller has done so far is published under an address, ps_race_acquire that the caller goes on behind all that was published
- * there. More order than OpenMP gives would hide races, less would invent some: each call stands where the specification
- * has its flush and its happens-before (OpenMP 5.2 section 1.4.6), in src/ort, for both kinds of entities.
+ * The runtime is not compiled with the sanitizer, so that does not see the atomics by which a region's start, its end,
+ * a barrier, a lock or a task order the program's reads and writes, and would report races where there are none.
+ * ps_race_release says that what the caller has done so far is published under an address, ps_race_acquire that the
+ * caller goes on behind all that was published there. More order than OpenMP gives would hide races, less would invent
+ * some: each call stands where the specification has its flush and its happens-before (OpenMP 5.2 section 1.4.6), in
+ * src/ort, for both kinds of entities.
  *
- * Found once, when the runtime is loaded (race.c): absent, a compare with memory and a predictable branch. In a build that is itself compiled with the sanitizer
- * nothing is said: that sees the atomics.
+ * Found once, when the runtime is loaded (race.c): absent, a compare with memory and a predictable branch. In a build
+ * that is itself compiled with the sanitizer nothing is said: that sees the atomics.
  * Callers: any thread, on any stack. Never fails. */
 #ifndef PS_RACE_H
 #define PS_RACE_H
@@ -40,7 +41,8 @@ static PS_ALWAYS_INLINE void ps_race_release(const volatile void *at)
 
 extern void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__((weak));
 extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((weak));
-/* free() of memory of the runtime's that another thread got, or wrote: which the sanitizer would take for a write of the caller's. */
+/* free() of memory of the runtime's that another thread got, or wrote: which the sanitizer would take for a write of
+ * the caller's. */
 static inline void ps_race_free(void *p)
 {
     bool told = ps_race_watched() && AnnotateIgnoreWritesBegin && AnnotateIgnoreWritesEnd;

@@ -1,6 +1,7 @@
 /* The processor contract: contexts and their switch, the pause, the cycle counter, the thread pointer.
  *
- * A port is a folder beside this file with a header "cpu_port.h" (included below) and one or more sources. It must give:
+ * A port is a folder beside this file with a header "cpu_port.h" (included below) and one or more sources. It must
+ * give:
  *   struct cpu_context    what is saved of a context that does not run
  *   cpu_pause()           static inline: hint in a spin loop
  *   cpu_cycles()          static inline: a counter that grows (time-stamp counter or like)
@@ -56,9 +57,10 @@ void cpu_set_tp(void *tp);
 static inline void cpu_set_tp_soon(void *tp) { cpu_set_tp(tp); }
 #endif
 
-/* A detour, in a signal handler whose third argument is `frame`: once the handler has returned, the interrupted context calls fn on its stack, as if an
- * instruction had done so that changes no register, and goes on at the address that fn returns: what cpu_detour has returned, which the caller
- * keeps. So fn may switch to other contexts, in no handler. `fn` is the same at each call. 0: no detours here, nothing is changed. */
+/* A detour, in a signal handler whose third argument is `frame`: once the handler has returned, the interrupted context
+ * calls fn on its stack, as if an instruction had done so that changes no register, and goes on at the address that fn
+ * returns: what cpu_detour has returned, which the caller keeps. So fn may switch to other contexts, in no handler.
+ * `fn` is the same at each call. 0: no detours here, nothing is changed. */
 typedef uintptr_t cpu_detour_fn_type(void);
 #if defined(CPU_HAS_DETOUR)
 uintptr_t cpu_detour(void *frame, cpu_detour_fn_type *fn);

@@ -4,13 +4,13 @@
  * src/ee/pthreads (entities are kernel threads). The core (src/ort) sees this header only.
  *
  * Words. An *entity* carries one OpenMP thread. A *root* is the entity of a kernel thread that the runtime did not make
- * (the program's initial thread, any pthread that calls an OpenMP routine). A *member* is the entity of a thread in a team:
- * its storage is given by the core, in one block with the team. A *carrier* is what runs entities: a virtual processor
- * or a kernel thread.
+ * (the program's initial thread, any pthread that calls an OpenMP routine). A *member* is the entity of a thread in a
+ * team: its storage is given by the core, in one block with the team. A *carrier* is what runs entities: a virtual
+ * processor or a kernel thread.
  *
- * An entity may change its carrier in any call marked [switches]; never elsewhere. Therefore nothing that belongs to the
- * carrier (ee_carrier_slot, native thread-local variables of the runtime itself) may be kept across such a call.
- * No call here fails unless it says so. */
+ * An entity may change its carrier in any call marked [switches]; never elsewhere. Therefore nothing that belongs to
+ * the carrier (ee_carrier_slot, native thread-local variables of the runtime itself) may be kept across such a call. No
+ * call here fails unless it says so. */
 #ifndef PS_EE_H
 #define PS_EE_H
 
@@ -38,18 +38,21 @@ struct ee_config {
 void ee_init(const struct ee_config *config);
 /* Carriers that can run at once (vps; for kernel threads: processors). */
 unsigned ee_num_vps(void);
-/* A member's native thread-local variables are its own wherever it runs; false: they are its carrier's. Starts what ee_num_vps starts. */
+/* A member's native thread-local variables are its own wherever it runs; false: they are its carrier's. Starts what
+ * ee_num_vps starts. */
 bool ee_private_storage(void);
 /* "psthreads" or "pthreads". */
 const char *ee_name(void);
 /* Kernel threads that the runtime itself has at this moment. */
 unsigned ee_num_kernel_threads(void);
-/* In a forked child: forget every carrier but the caller, whose entity becomes a fresh root with the same local pointer. */
+/* In a forked child: forget every carrier but the caller, whose entity becomes a fresh root with the same local
+ * pointer. */
 void ee_after_fork_in_child(void);
 /* Stops all idle kernel threads of the runtime and gives back stacks (omp_pause_resource); they restart at need. */
 void ee_quiesce(void);
 
-/* --- the current entity ---------------------------------------------------------------------------------------------- */
+/* --- the current entity
+ * ---------------------------------------------------------------------------------------------- */
 
 /* One pointer of the core's that follows the entity wherever it runs. For a kernel thread that is no entity yet:
  * NULL. For a member it begins as the address of its ee_member. Costs a call and two loads. */
@@ -100,8 +103,8 @@ struct ee_team_ops {
     /* Runs member m's share of the region; called with ee_local() == m. [may switch] */
     void (*body)(struct ee_member *m);
     /* Runs explicit tasks of the team in the name of m, whose body has returned; returns when it finds none.
-     * Called after the body of each member of a region with tasks, and on behalf of ee_team_assist; ee_local() is what m had when its body
-     * returned. */
+     * Called after the body of each member of a region with tasks, and on behalf of ee_team_assist; ee_local() is what
+     * m had when its body returned. */
     void (*assist)(struct ee_member *m);
 };
 
@@ -111,14 +114,14 @@ void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *mem
 /* Before the block's memory is reused for something else; no fork is open. */
 void ee_team_fini(struct ee_team *team);
 
-/* Binding. Places are sets of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1], which stay; once, before anything is
- * bound. false: no memory, nothing is ever bound. */
+/* Binding. Places are sets of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1], which stay; once, before
+ * anything is bound. false: no memory, nothing is ever bound. */
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu);
 #define EE_NO_PLACE (-1)
-/* Before a fork, no region of the team open: member m is to run on processors of that place only. Then, for the team: the place that
- * all members of the next regions have, or EE_NO_PLACE and whether they have different ones. Both hold until they are called
- * anew; a team that was never bound need not be told. Member 0 runs on its parent's kernel thread where that is a root, which is bound
- * from fork to join and has its own mask again afterwards. */
+/* Before a fork, no region of the team open: member m is to run on processors of that place only. Then, for the team:
+ * the place that all members of the next regions have, or EE_NO_PLACE and whether they have different ones. Both hold
+ * until they are called anew; a team that was never bound need not be told. Member 0 runs on its parent's kernel thread
+ * where that is a root, which is bound from fork to join and has its own mask again afterwards. */
 void ee_member_bind(struct ee_member *m, int place);
 void ee_team_bind(struct ee_team *team, int place, bool scattered);
 
@@ -126,72 +129,81 @@ void ee_team_bind(struct ee_team *team, int place, bool scattered);
  * system; user-level threads never are). Must be followed by ee_team_fork with exactly the result, unless it is 1. */
 unsigned ee_team_reserve(struct ee_team *team, unsigned n);
 
-/* Opens the region: members 1 .. n-1 will each run ops->body once, by and by, on any carrier (not necessarily at the same
- * time: they all are certain to run only once the caller waits - in join, a barrier or ee_wait - or at once where a carrier
- * is idle). The caller is member 0 from here on: ee_local() is members[0], and it runs its share itself.
+/* Opens the region: members 1 .. n-1 will each run ops->body once, by and by, on any carrier (not necessarily at the
+ * same time: they all are certain to run only once the caller waits - in join, a barrier or ee_wait - or at once where
+ * a carrier is idle). The caller is member 0 from here on: ee_local() is members[0], and it runs its share itself.
  * outermost: no region encloses this one on this entity. [does not switch] */
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
 
-/* Member 0 has done its share: waits until all have; while it waits it runs members that nobody took, as calls on its own
- * stack, and ops->assist as member 0. On return the caller is the entity that forked, with its ee_local() of before. [switches]
- * Everything that members did happens before the return. */
+/* Member 0 has done its share: waits until all have; while it waits it runs members that nobody took, as calls on its
+ * own stack, and ops->assist as member 0. On return the caller is the entity that forked, with its ee_local() of
+ * before. [switches] Everything that members did happens before the return. */
 void ee_team_join(struct ee_team *team);
 
-/* An explicit task has been made ready and may be taken by anyone of the team. One member that waits in the team's barrier is
- * interrupted, or a parent that waits in the join, or one that has returned from its body, is called with ops->assist; if that one is still
- * on its way, no other. One whose body returns at this moment sees the task. Costs a load or two while all are in their bodies, after
- * ee_team_interrupt. Caller: an unfinished member of the team, a fence (seq_cst) after the task was published; again where it waits for
- * somebody to run a task. [does not switch] */
+/* An explicit task has been made ready and may be taken by anyone of the team. One member that waits in the team's
+ * barrier is interrupted, or a parent that waits in the join, or one that has returned from its body, is called with
+ * ops->assist; if that one is still on its way, no other. One whose body returns at this moment sees the task. Costs a
+ * load or two while all are in their bodies, after ee_team_interrupt. Caller: an unfinished member of the team, a fence
+ * (seq_cst) after the task was published; again where it waits for somebody to run a task. [does not switch] */
 void ee_team_assist(struct ee_team *team);
 
-/* ee_team_assist would ask nobody: all are in their bodies, or assist already, or one is on its way. Whoever that ceases to hold for calls ops->assist
- * between: each call of this counts as a request for assistance, which one that found no task sees before it waits or ends, and looks
- * again. False is always right. Caller: an unfinished member, behind a fence (seq_cst); not for every task: may look at each member. */
+/* ee_team_assist would ask nobody: all are in their bodies, or assist already, or one is on its way. Whoever that
+ * ceases to hold for calls ops->assist between: each call of this counts as a request for assistance, which one that
+ * found no task sees before it waits or ends, and looks again. False is always right. Caller: an unfinished member,
+ * behind a fence (seq_cst); not for every task: may look at each member. */
 bool ee_team_nobody_to_ask(struct ee_team *team);
 
-/* --- barrier: of the team's members, counting other work as well ------------------------------------------------------ */
+/* --- barrier: of the team's members, counting other work as well
+ * ------------------------------------------------------ */
 /*
- * The barrier opens when all n members have come (a member whose explicit tasks are not finished comes later: see src/ort/task).
+ * The barrier opens when all n members have come (a member whose explicit tasks are not finished comes later: see
+ * src/ort/task).
  *   simple use:  ee_barrier_wait(team, id)
  *   with tasks:  switch (ee_barrier_meet(team, id, phase, counted)) {
  *                case EE_LAST: ee_barrier_release(team); break;
- *                case EE_INTERRUPTED: do run_tasks(); while (ee_barrier_await(team, id, phase) == EE_INTERRUPTED); break;
+ *                case EE_INTERRUPTED: do run_tasks(); while (ee_barrier_await(team, id, phase) == EE_INTERRUPTED);
+ *                  break;
  *                case EE_RELEASED: break; }
  */
 enum ee_await { EE_RELEASED, EE_INTERRUPTED, EE_LAST };
 
-/* The number of the phase that the next arrival belongs to: read by a member before it arrives. Where nobody is told that it was the last it
- * may stay the same from barrier to barrier. */
+/* The number of the phase that the next arrival belongs to: read by a member before it arrives. Where nobody is told
+ * that it was the last it may stay the same from barrier to barrier. */
 uint32_t ee_barrier_phase(struct ee_team *team);
-/* Opens the barrier: next phase, everybody in ee_barrier_await of this phase returns EE_RELEASED. True: others want the caller's carrier
- * first; ee_yield as soon as it may switch. */
+/* Opens the barrier: next phase, everybody in ee_barrier_await of this phase returns EE_RELEASED. True: others want the
+ * caller's carrier first; ee_yield as soon as it may switch. */
 bool ee_barrier_release(struct ee_team *team);
-/* Member id arrives, and waits as ee_barrier_await; EE_LAST: it was the last, and ee_barrier_release is the caller's. counted: somebody
- * has to be told so; else all may be let go without. The same for all members in a barrier. [switches] */
+/* Member id arrives, and waits as ee_barrier_await; EE_LAST: it was the last, and ee_barrier_release is the caller's.
+ * counted: somebody has to be told so; else all may be let go without. The same for all members in a barrier.
+ * [switches] */
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted);
-/* Member id waits until `phase` is over, or until ee_team_assist wants it (EE_INTERRUPTED). Spins only where each member runs on
- * a carrier of its own, and not for long; else blocks. [switches] */
+/* Member id waits until `phase` is over, or until ee_team_assist wants it (EE_INTERRUPTED). Spins only where each
+ * member runs on a carrier of its own, and not for long; else blocks. [switches] */
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);
-/* From now until the region ends ee_barrier_await answers EE_INTERRUPTED at once instead of waiting, and members that wait in it
- * come back: from the first explicit task on, the core itself knows better what its members wait for. Caller: an
- * unfinished member of the team, any number of times. [does not switch] */
+/* From now until the region ends ee_barrier_await answers EE_INTERRUPTED at once instead of waiting, and members that
+ * wait in it come back: from the first explicit task on, the core itself knows better what its members wait for.
+ * Caller: an unfinished member of the team, any number of times. [does not switch] */
 void ee_team_interrupt(struct ee_team *team);
 /* Arrive, and release or wait; never interrupted. [switches] */
 void ee_barrier_wait(struct ee_team *team, unsigned id);
 
-/* --- waiting on a word (a futex of entities) ---------------------------------------------------------------------------- */
+/* --- waiting on a word (a futex of entities)
+ * ---------------------------------------------------------------------------- */
 
-/* Waits while *word == expected: spins for about two context switches' time, then blocks the entity (its carrier runs others).
- * Returns when woken or when *word is seen to differ; may return without reason. No wake-up is lost: a change of *word
- * followed by ee_wake is seen. word may be in the program's memory (an omp_lock_t). [switches] */
+/* Waits while *word == expected: spins for about two context switches' time, then blocks the entity (its carrier runs
+ * others). Returns when woken or when *word is seen to differ; may return without reason. No wake-up is lost: a change
+ * of *word followed by ee_wake is seen. word may be in the program's memory (an omp_lock_t). [switches] */
 void ee_wait(_Atomic uint32_t *word, uint32_t expected);
-/* Wakes up to n entities that wait on word (UINT_MAX: all). Cheap where none waits: one fence and a load. [does not switch] */
+/* Wakes up to n entities that wait on word (UINT_MAX: all). Cheap where none waits: one fence and a load. [does not
+ * switch] */
 void ee_wake(_Atomic uint32_t *word, unsigned n);
-/* Lets another entity run on this carrier, if there is one; if not, or now and then, the processor to other kernel threads. [switches] */
+/* Lets another entity run on this carrier, if there is one; if not, or now and then, the processor to other kernel
+ * threads. [switches] */
 void ee_yield(void);
 /* Lets another entity run on this carrier, if there is one; nothing else. [switches] */
 void ee_offer(void);
-/* Whether somebody is ready who can run on the caller's carrier alone, and has been kept from it before: ee_yield, then. */
+/* Whether somebody is ready who can run on the caller's carrier alone, and has been kept from it before: ee_yield,
+ * then. */
 bool ee_carrier_wanted(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* The work-stealing deque's buffers (the first, growth, reclamation), and how it becomes quiet and watched; see deque.h. */
+/* The work-stealing deque's buffers (the first, growth, reclamation), and how it becomes quiet and watched; see
+ * deque.h. */
 #include "deque.h"
 
 #include <stdlib.h>
@@ -60,7 +61,8 @@ bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)
     return true;
 }
 
-/* --- quiet and watched ------------------------------------------------------------------------------------------------------- */
+/* --- quiet and watched
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* An owner whose tasks are short answers within these; else a system call is the lesser evil. */
 #define ANSWER_PAUSES 32

@@ -1,27 +1,32 @@
-/* Work-stealing deque of pointers (Chase and Lev 2005, with the memory orders of Le, Pop, Cohen and Zappa Nardelli 2013).
+/* Work-stealing deque of pointers (Chase and Lev 2005, with the memory orders of Le, Pop, Cohen and Zappa Nardelli
+ * 2013).
  *
- * Does: one owner pushes and pops at the bottom, last in first out; anybody steals at the top, first in first out. Grows without
- * bound. Does not: sleep, wake, know what the pointers are, insert from outside, or remove from the middle (ready queues of
- * threads need both and are lists under a lock instead). NULL cannot be pushed.
- * Callers: ps_deque_push, ps_deque_pop, ..._owner, init, fini: the owner alone. "Owner" is a role: it may pass from one kernel thread
- * to another, with a release/acquire between them. ps_deque_steal, ps_deque_seems_empty: anybody, the owner too.
+ * Does: one owner pushes and pops at the bottom, last in first out; anybody steals at the top, first in first out.
+ * Grows without bound. Does not: sleep, wake, know what the pointers are, insert from outside, or remove from the
+ * middle (ready queues of threads need both and are lists under a lock instead). NULL cannot be pushed.
+ * Callers: ps_deque_push, ps_deque_pop, ..._owner, init, fini: the owner alone. "Owner" is a role: it may pass from one
+ * kernel thread to another, with a release/acquire between them. ps_deque_steal, ps_deque_seems_empty: anybody, the
+ * owner too.
  *
  * States. Items stand at the indices top <= i < bottom of an endless array, of which the buffer holds slot i modulo its
  * capacity (a power of two). No buffer until the first push, so an unused deque costs two cache lines.
  *   push   writes slot bottom, then bottom + 1
- *   pop    claims index bottom - 1 by lowering bottom; if that was the last item, by moving top over it, as a thief would
+ *   pop    claims index bottom - 1 by lowering bottom; if that was the last item, by moving top over it, as a thief
+ *          would
  *   steal  claims index top by moving top over it
  * Both indices are 64 bits and never wrap; top only grows.
  *
- * Watched and quiet. A pop needs a fence between its store to bottom and its load of top, and so does a push whose owner looks for sleepers behind it; and
- * nearly always nobody is there. An owner that was not robbed for a while says so (quiet), and from then on has a compiler barrier in place of the fence; a
- * thief, or who is about to sleep, first sees to it that the deque is watched again. The word `watch` is a state and a number of turns:
- *   WATCHED    pops fence. Also the state of zeroed memory.         -- ps_deque_quieten_owner: turn + 1, then a fence -->
+ * Watched and quiet. A pop needs a fence between its store to bottom and its load of top, and so does a push whose
+ * owner looks for sleepers behind it; and nearly always nobody is there. An owner that was not robbed for a while says
+ * so (quiet), and from then on has a compiler barrier in place of the fence; a thief, or who is about to sleep, first
+ * sees to it that the deque is watched again. The word `watch` is a state and a number of turns:
+ *   WATCHED    pops fence. Also the state of zeroed memory. -- ps_deque_quieten_owner: turn + 1, then a fence -->
  *   QUIET      they do not; nobody may steal                        -- ps_deque_watch, a thief: compare-and-swap -->
- *   ANNOUNCED  they do again, but one may be on its way that has not -- the owner at its next operation, behind a fence; or a thief, after it
- *              has made every kernel thread of the process pass one (os_fence_all): compare-and-swap --> WATCHED of the same turn
- * A thief reads the word before top and after bottom, and steals only where both say WATCHED of the same turn. tests/models/deque_quiet.pml has this part, with
- * the store to bottom that is late.
+ *   ANNOUNCED  they do again, but one may be on its way that has not -- the owner at its next operation, behind a
+ *              fence; or a thief, after it has made every kernel thread of the process pass one (os_fence_all):
+ *              compare-and-swap --> WATCHED of the same turn
+ * A thief reads the word before top and after bottom, and steals only where both say WATCHED of the same turn.
+ * tests/models/deque_quiet.pml has this part, with the store to bottom that is late.
  *
  * Shared fields            who writes                        who reads
  *   top                    thieves, and the owner's last pop  all            compare-and-swap only
@@ -31,40 +36,49 @@
  *   retired, top_seen, calm, own_tops, thefts   owner         owner
  *
  * Ordering.
- *   bottom: the owner's release stores pair with the thief's load in steal: who sees an index sees the item in its slot, and a
- *     buffer that holds it. The owner's other stores to bottom are release as well, so that whichever the thief reads will do.
- *   buffer: the release store in growth pairs with the acquire load in steal. A thief that still reads the old buffer reads the same
- *     items: what was copied is never written there again.
- *   top: the thieves' compare-and-swap pairs with the owner's acquire load in push, before a slot is written anew: a thief that
- *     read that slot has either moved top first, or will fail.
- *   pop's store to bottom and load of top have a fence between them (watched), steal's load of top and load of bottom and the compare-and-swaps are
- *     sequentially consistent. What it forbids: one item left; pop lowers bottom but reads the old top, so takes the item unchallenged, while
- *     a thief reads the new top (of the item before it, just stolen) but the old bottom, and takes it as well. In the one
- *     order of these accesses the owner's load of top comes before the other theft's compare-and-swap, that before the thief's load of
- *     top, so pop's store comes before the thief's load of bottom, which sees it.
- *   watch, against a quiet owner. Its push and pop store bottom, then read the word (compiler barrier between), then, a pop, top. os_fence_all is a fence in
- *     the middle of whatever the owner does: if it comes before the word is read, the owner sees ANNOUNCED and fences; if after, the store to bottom
- *     came before it, and the thief, who reads bottom behind os_fence_all, sees it. So does one who reads WATCHED where the owner or
- *     another thief wrote it (release, acquire).
- *   watch, against an owner that becomes quiet. A thief has read top, bottom and WATCHED, and is late with its compare-and-swap. The owner's pops
- *     without a fence come behind the fence of ps_deque_quieten_owner, that behind the thief's second look: so they read a top no older
- *     than the thief's, and take that item by compare-and-swap only. Without the second look the owner could have turned quiet before the thief read top:
- *     a pop could read the top of before another theft, its store to bottom still be on its way, and both have the item.
- *     The number of turns tells an owner that was quiet in between; it makes the compare-and-swap of a thief that was late with its os_fence_all fail.
- *   Where we deviate from the 2013 paper: it has relaxed accesses and two fences. Sequentially consistent accesses give the same
- *     guarantee with no fence at all in steal on x86-64, cost acquire loads and release stores on AArch64, and the thread
- *     sanitizer understands them.
+ *   bottom: the owner's release stores pair with the thief's load in steal: who sees an index sees the item in its
+ *     slot, and a buffer that holds it. The owner's other stores to bottom are release as well, so that whichever the
+ *     thief reads will do.
+ *   buffer: the release store in growth pairs with the acquire load in steal. A thief that still reads the old buffer
+ *     reads the same items: what was copied is never written there again.
+ *   top: the thieves' compare-and-swap pairs with the owner's acquire load in push, before a slot is written anew: a
+ *     thief that read that slot has either moved top first, or will fail.
+ *   pop's store to bottom and load of top have a fence between them (watched), steal's load of top and load of bottom
+ *     and the compare-and-swaps are sequentially consistent. What it forbids: one item left; pop lowers bottom but
+ *     reads the old top, so takes the item unchallenged, while a thief reads the new top (of the item before it, just
+ *     stolen) but the old bottom, and takes it as well. In the one order of these accesses the owner's load of top
+ *     comes before the other theft's compare-and-swap, that before the thief's load of top, so pop's store comes before
+ *     the thief's load of bottom, which sees it.
+ *   watch, against a quiet owner. Its push and pop store bottom, then read the word (compiler barrier between), then, a
+ *     pop, top. os_fence_all is a fence in the middle of whatever the owner does: if it comes before the word is read,
+ *     the owner sees ANNOUNCED and fences; if after, the store to bottom came before it, and the thief, who reads
+ *     bottom behind os_fence_all, sees it. So does one who reads WATCHED where the owner or another thief wrote it
+ *     (release, acquire).
+ *   watch, against an owner that becomes quiet. A thief has read top, bottom and WATCHED, and is late with its
+ *     compare-and-swap. The owner's pops without a fence come behind the fence of ps_deque_quieten_owner, that behind
+ *     the thief's second look: so they read a top no older than the thief's, and take that item by compare-and-swap
+ *     only. Without the second look the owner could have turned quiet before the thief read top: a pop could read the
+ *     top of before another theft, its store to bottom still be on its way, and both have the item. The number of turns
+ *     tells an owner that was quiet in between; it makes the compare-and-swap of a thief that was late with its
+ *     os_fence_all fail.
+ *   Where we deviate from the 2013 paper: it has relaxed accesses and two fences. Sequentially consistent accesses give
+ *     the same guarantee with no fence at all in steal on x86-64, cost acquire loads and release stores on AArch64, and
+ *     the thread sanitizer understands them.
  *
- * Retired buffers: a thief may hold an old buffer for as long as it likes, so they stay until ps_deque_fini or ps_deque_reclaim,
- * which the owner calls where no thief can be in steal (its team has ended). All of them together are smaller than the one in use.
- * Rejected: epochs or hazard pointers, which make each steal dearer to save that much; embedding the items' links (an item that
- * is stolen and freed is read by the thief that lost).
+ * Retired buffers: a thief may hold an old buffer for as long as it likes, so they stay until ps_deque_fini or
+ * ps_deque_reclaim, which the owner calls where no thief can be in steal (its team has ended). All of them together are
+ * smaller than the one in use.
+ * Rejected: epochs or hazard pointers, which make each steal dearer to save that much; embedding the items' links (an
+ * item that is stolen and freed is read by the thief that lost).
  *
- * Rejected: thieves that ask the owner and wait for it to hand something over (a deque with a private end): an owner in a long body answers nobody.
+ * Rejected: thieves that ask the owner and wait for it to hand something over (a deque with a private end): an owner in
+ * a long body answers nobody.
  *
- * Failures: os_fence_all refused: the thief waits for the owner's next operation, yielding. push answers false where it has to grow and no memory is to be had; nothing has changed then. pop and steal cannot fail.
- * Cost: push: no read-modify-write, no fence; pop: one fence, none when quiet or empty, and a compare-and-swap for the last item; steal: one
- * compare-and-swap, none when empty; the first of a quiet deque two more, and, where the owner is in a long body, a system call (2 us). */
+ * Failures: os_fence_all refused: the thief waits for the owner's next operation, yielding. push answers false where it
+ * has to grow and no memory is to be had; nothing has changed then. pop and steal cannot fail.
+ * Cost: push: no read-modify-write, no fence; pop: one fence, none when quiet or empty, and a compare-and-swap for the
+ * last item; steal: one compare-and-swap, none when empty; the first of a quiet deque two more, and, where the owner is
+ * in a long body, a system call (2 us). */
 #ifndef PS_DEQUE_H
 #define PS_DEQUE_H
 
@@ -73,13 +87,15 @@
 
 enum { PS_DEQUE_WATCHED = 0, PS_DEQUE_QUIET = 1, PS_DEQUE_ANNOUNCED = 2, PS_DEQUE_STATE = 3, PS_DEQUE_TURN = 4 };
 
-/* After so many calls of ps_deque_calm_owner without a theft it says yes. A fence costs about 20 cycles and becoming watched about a
- * hundred where the owner answers: what is lost by a wrong guess is a part of what was lost by waiting. Tests make it 1. */
+/* After so many calls of ps_deque_calm_owner without a theft it says yes. A fence costs about 20 cycles and becoming
+ * watched about a hundred where the owner answers: what is lost by a wrong guess is a part of what was lost by waiting.
+ * Tests make it 1. */
 #ifndef PS_DEQUE_CALM
 #define PS_DEQUE_CALM 64
 #endif
 
-/* Slots of the first buffer; a power of two. Test builds make it 1 or 2, so that growth and wrap-around come at once. */
+/* Slots of the first buffer; a power of two. Test builds make it 1 or 2, so that growth and wrap-around come at
+ * once. */
 #ifndef PS_DEQUE_INITIAL
 #define PS_DEQUE_INITIAL 256
 #endif
@@ -121,7 +137,8 @@ static inline bool ps_deque_is_watched(struct ps_deque *d)
 }
 /* Owner only: the same, without help. */
 void ps_deque_watch_owner(struct ps_deque *d);
-/* Owner only, after a push: nobody looks for the item, nor sleeps for lack of it, without calling ps_deque_watch first. */
+/* Owner only, after a push: nobody looks for the item, nor sleeps for lack of it, without calling ps_deque_watch
+ * first. */
 static inline bool ps_deque_is_quiet_owner(struct ps_deque *d)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -129,8 +146,8 @@ static inline bool ps_deque_is_quiet_owner(struct ps_deque *d)
 }
 /* Owner only, to be called now and then: nothing was stolen lately, and os_fence_all is to be had. */
 bool ps_deque_calm_owner(struct ps_deque *d);
-/* Owner only, the deque not quiet; a fence. If somebody counts on finding what is pushed from here on, whom only a look behind this call shows, it has to be
- * taken back by ps_deque_watch_owner. */
+/* Owner only, the deque not quiet; a fence. If somebody counts on finding what is pushed from here on, whom only a look
+ * behind this call shows, it has to be taken back by ps_deque_watch_owner. */
 void ps_deque_quieten_owner(struct ps_deque *d);
 
 /* Makes room for one more item: the first buffer, or twice the last. Part of push. */
@@ -154,7 +171,8 @@ static inline bool ps_deque_push(struct ps_deque *d, void *item)
     return true;
 }
 
-/* Owner only, in two steps: whether it certainly holds less than PS_DEQUE_INITIAL items, and then the push of one more. */
+/* Owner only, in two steps: whether it certainly holds less than PS_DEQUE_INITIAL items, and then the push of one
+ * more. */
 static inline bool ps_deque_has_room_owner(struct ps_deque *d)
 {
     return ps_load_relaxed(&d->bottom) - d->top_seen < PS_DEQUE_INITIAL && ps_load_relaxed(&d->buffer) != NULL;
@@ -210,10 +228,11 @@ static inline void *ps_deque_peek(struct ps_deque *d)
     return ps_load_relaxed(&buffer->slot[top & buffer->mask]);
 }
 
-/* Anybody. The item pushed first, unless `accept` (NULL: anything will do) refuses it; NULL where there is none, or where another took it meanwhile, or
- * the owner became quiet (a thief passes on to the next victim; who must know which it was asks ps_deque_seems_empty). accept may be shown an item that
- * another has taken meanwhile, whose answer then counts for nothing (top has moved): so it must not follow pointers into memory that may be
- * unmapped, and reads relaxed atomics. */
+/* Anybody. The item pushed first, unless `accept` (NULL: anything will do) refuses it; NULL where there is none, or
+ * where another took it meanwhile, or the owner became quiet (a thief passes on to the next victim; who must know which
+ * it was asks ps_deque_seems_empty). accept may be shown an item that another has taken meanwhile, whose answer then
+ * counts for nothing (top has moved): so it must not follow pointers into memory that may be unmapped, and reads
+ * relaxed atomics. */
 static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *item, void *arg), void *arg)
 {
     if (PS_UNLIKELY(!ps_deque_is_watched(d))) {
@@ -245,7 +264,8 @@ static inline void *ps_deque_steal(struct ps_deque *d) { return ps_deque_steal_i
 /* Owner only: the index that the next push takes. Items from an index kept by the caller on are those pushed since. */
 static inline int64_t ps_deque_bottom_owner(struct ps_deque *d) { return ps_load_relaxed(&d->bottom); }
 
-/* Anybody; exact for an instant between call and return where the deque is watched, and then sequentially consistent with pop and steal. */
+/* Anybody; exact for an instant between call and return where the deque is watched, and then sequentially consistent
+ * with pop and steal. */
 static inline bool ps_deque_seems_empty(struct ps_deque *d)
 {
     int64_t top = ps_load_seq(&d->top);

@@ -1,8 +1,8 @@
 /* Event count: "tell me when to look again", without a lock around the condition.
  *
- * Does: keeps a waiter that found its condition false from missing the change. Does not: sleep or wake (it gives the word to sleep
- * on and says whether there is somebody to wake; os_park and os_wake, or a scheduler's own waiting, stand above it), or know the
- * condition.
+ * Does: keeps a waiter that found its condition false from missing the change. Does not: sleep or wake (it gives the
+ * word to sleep on and says whether there is somebody to wake; os_park and os_wake, or a scheduler's own waiting, stand
+ * above it), or know the condition.
  * Callers: anybody, on any stack.
  *
  *   waiter                                            notifier
@@ -12,19 +12,20 @@
  *     while (ps_eventcount_waiting(e, key)) sleep on e->epoch == key
  *     ps_eventcount_finish(e); look at the condition again
  *
- * Shared fields: waiters - written by waiters (add, subtract), read by notifiers; epoch - written by notifiers that saw a waiter,
- * read by waiters. Epochs wrap after 2^32 notifications within one sleep, which a waiter would have to sleep through.
+ * Shared fields: waiters - written by waiters (add, subtract), read by notifiers; epoch - written by notifiers that saw
+ * a waiter, read by waiters. Epochs wrap after 2^32 notifications within one sleep, which a waiter would have to sleep
+ * through.
  *
- * Ordering. The interleaving to be forbidden: the waiter finds the condition false, the notifier makes it true and sees no waiter, the
- * waiter sleeps. prepare is "waiters + 1; fence", notify "fence; read waiters", both fences sequentially consistent: either
- * notify sees the waiter, or the waiter's second look sees the condition (Dekker). If notify sees the waiter it changes the epoch: the
- * waiter either took its key before, and then does not go on sleeping on it, or took it after, from the notifier's release with
- * an acquire, and then its second look sees the condition.
- * The thread sanitizer knows no fences: there notify reads by a read-modify-write of waiters, whose place in the word's one
- * order decides the same (before prepare's: prepare acquires from it; after: it sees the waiter).
+ * Ordering. The interleaving to be forbidden: the waiter finds the condition false, the notifier makes it true and sees
+ * no waiter, the waiter sleeps. prepare is "waiters + 1; fence", notify "fence; read waiters", both fences sequentially
+ * consistent: either notify sees the waiter, or the waiter's second look sees the condition (Dekker). If notify sees
+ * the waiter it changes the epoch: the waiter either took its key before, and then does not go on sleeping on it, or
+ * took it after, from the notifier's release with an acquire, and then its second look sees the condition.
+ * The thread sanitizer knows no fences: there notify reads by a read-modify-write of waiters, whose place in the word's
+ * one order decides the same (before prepare's: prepare acquires from it; after: it sees the waiter).
  *
- * Failures: none. Cost: notify with nobody waiting: one fence and one load of a line that nobody writes then; prepare and finish: one
- * read-modify-write each.
+ * Failures: none. Cost: notify with nobody waiting: one fence and one load of a line that nobody writes then; prepare
+ * and finish: one read-modify-write each.
  * Rejected: epoch and waiters in one word (each new waiter would change the word that others are about to sleep on). */
 #ifndef PS_EVENTCOUNT_H
 #define PS_EVENTCOUNT_H

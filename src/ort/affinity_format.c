@@ -1,17 +1,19 @@
 /* affinity-format-var: a thread's affinity as text.
  *
- *   %[[[0].]width]field    field: one letter or {long name}; "." aligns to the right, "0" fills numbers with zeros; %% is a percent sign
- * Does: all fields of OpenMP 5.2, for any thread; native_thread_id only for the caller's, as the number that the system knows its
- * kernel thread by now. thread_affinity is the place to which the thread is bound, else what its kernel thread may
- * use (an initial thread), or the process (a member).
+ *   %[[[0].]width]field    field: one letter or {long name}; "." aligns to the right, "0" fills numbers with zeros; %%
+ *                          is a percent sign
+ * Does: all fields of OpenMP 5.2, for any thread; native_thread_id only for the caller's, as the number that the system
+ * knows its kernel thread by now. thread_affinity is the place to which the thread is bound, else what its kernel
+ * thread may use (an initial thread), or the process (a member).
  * Callers: any thread of the program.
  *
  * Shared fields: the format: written and copied under `lock`, so that a reader never sees half of one.
  *   shown (ort_thread): the member's own.
- * Failures: a field that there is not: one line for the process, the format's own text stands in its place. No memory: nothing is shown.
+ * Failures: a field that there is not: one line for the process, the format's own text stands in its place. No memory:
+ * nothing is shown.
  * Deviation from libgomp: it ends the program over a wrong format, and shows pthread_self() as native_thread_id.
- * In libomp's way (ort_display_as_libomp): its default format, "undefined" for a field that there is not, its occasions, standard output.
- * OpenMP 5.2 sections 18.12, 21.2.4. */
+ * In libomp's way (ort_display_as_libomp): its default format, "undefined" for a field that there is not, its
+ * occasions, standard output. OpenMP 5.2 sections 18.12, 21.2.4. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,9 +315,10 @@ void ort_affinity_print(const struct ort_thread *t, const char *format)
         free(line);
 }
 
-/* libomp has a line for teams of one too, and again where an OpenMP thread that comes back finds itself at another level or elsewhere. What
- * a thread has shown is kept with the outermost one that it is member 0 for. In a league the initial threads have a line each, at the level around the
- * teams construct, as members of one team; the blocks that they run their teams in have none. */
+/* libomp has a line for teams of one too, and again where an OpenMP thread that comes back finds itself at another
+ * level or elsewhere. What a thread has shown is kept with the outermost one that it is member 0 for. In a league the
+ * initial threads have a line each, at the level around the teams construct, as members of one team; the blocks that
+ * they run their teams in have none. */
 static void begins_as_in_libomp(struct ort_thread *m)
 {
     struct ort_thread *carrier = m;

@@ -1,14 +1,16 @@
-/* Memory for allocators that malloc cannot give: locked into main memory (pinned), or laid over the memory nodes (partition).
+/* Memory for allocators that malloc cannot give: locked into main memory (pinned), or laid over the memory nodes
+ * (partition).
  *
- * Does: whole pages from the system, one map a piece; small pinned pieces share locked pages, since what may be locked is little (8 MB by
- * default). Does not: keep the bookkeeping of who has what (allocator.c's header does), or give small pinned pages back: they
- * stay locked for the next small pieces.
+ * Does: whole pages from the system, one map a piece; small pinned pieces share locked pages, since what may be locked
+ * is little (8 MB by default). Does not: keep the bookkeeping of who has what (allocator.c's header does), or give
+ * small pinned pages back: they stay locked for the next small pieces.
  * Callers: any thread, holding nothing of the runtime's. No waiting but for the lock.
  *
- *   free_pieces[c]   pieces of SMALLEST << c bytes that nobody has, chained through their first word; under `lock`, as is the cutting of a new page
+ *   free_pieces[c]   pieces of SMALLEST << c bytes that nobody has, chained through their first word; under `lock`, as
+ *                    is the cutting of a new page
  *
- * Failures: no memory, or more than RLIMIT_MEMLOCK lets be locked: NULL, and the fallback trait decides. A kernel that does not place pages
- * (one node, or a sandbox that forbids mbind) gives them where it likes: a partition is a wish.
+ * Failures: no memory, or more than RLIMIT_MEMLOCK lets be locked: NULL, and the fallback trait decides. A kernel that
+ * does not place pages (one node, or a sandbox that forbids mbind) gives them where it likes: a partition is a wish.
  * Cost: small pinned: the lock; else two or three system calls.
  * Rejected: mlock on malloc's memory: pieces share pages, and unlocking one would unlock its neighbours.
  * OpenMP 5.2 section 6.2, traits pinned and partition. */

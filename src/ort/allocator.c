@@ -1,13 +1,15 @@
 /* Memory allocators: traits, pools, fallbacks, on malloc and on pages of their own (alloc_pages.c).
  *
- * Does: what the traits alignment, pool_size, fallback, fb_data, pinned and partition ask for (blocked is as the system has it). Takes note of
- * sync_hint and access, which change nothing here: every allocator may be used by all threads. Does not: know kinds of memory; all spaces are
- * the system's memory (libgomp 12 refused high-bandwidth memory without memkind, newer ones do not).
+ * Does: what the traits alignment, pool_size, fallback, fb_data, pinned and partition ask for (blocked is as the system
+ * has it). Takes note of sync_hint and access, which change nothing here: every allocator may be used by all threads.
+ * Does not: know kinds of memory; all spaces are the system's memory (libgomp 12 refused high-bandwidth memory without
+ * memkind, newer ones do not).
  * Callers: any thread of the program, at any time. A predefined allocator is malloc with a header.
  *
  * Each piece has a header right before it, so that free knows all it needs whatever handle the program passes.
- *   struct allocator   written by ort_allocator_make, then read by all; but `used`: bytes of the pool that are given out, headers
- *                      and alignment included: compare-and-swap when taking, subtraction when giving back. Relaxed: it orders nothing.
+ *   struct allocator   written by ort_allocator_make, then read by all; but `used`: bytes of the pool that are given
+ *                      out, headers and alignment included: compare-and-swap when taking, subtraction when giving back.
+ *                      Relaxed: it orders nothing.
  * Failures: what the fallback trait says: the default allocator, NULL, another allocator, or one line and abort().
  * Cost: malloc and 32 bytes; with a pool one compare-and-swap.
  * OpenMP 5.2 chapter 6, sections 18.13. */
@@ -126,7 +128,8 @@ void ort_allocator_set_default(uintptr_t allocator)
         icv->default_allocator = allocator == ORT_ALLOCATOR_NULL ? ORT_ALLOCATOR_DEFAULT : allocator;
 }
 
-/* --- memory ---------------------------------------------------------------------------------------------------------------- */
+/* --- memory
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 /* Takes `bytes` out of the pool; false: it has not so many. */
 static bool pool_take(struct allocator *a, size_t bytes)

@@ -66,10 +66,12 @@ uintptr_t ort_allocator_default(void);
 void ort_allocator_set_default(uintptr_t allocator);
 /* Name of a predefined one, as OMP_ALLOCATOR has it; NULL for others. */
 const char *ort_allocator_name(uintptr_t allocator);
-/* OMP_ALLOCATOR, into the initial ICVs; how it stood in the environment, where it has traits. Once, in the loader. See allocator_env.c. */
+/* OMP_ALLOCATOR, into the initial ICVs; how it stood in the environment, where it has traits. Once, in the loader. See
+ * allocator_env.c. */
 void ort_allocator_env_read(void);
 
-/* `bytes` aligned to `alignment` (0 or a power of two) and the allocator's own alignment; NULL: as the fallback trait says, or bytes == 0. */
+/* `bytes` aligned to `alignment` (0 or a power of two) and the allocator's own alignment; NULL: as the fallback trait
+ * says, or bytes == 0. */
 void *ort_alloc(size_t alignment, size_t bytes, uintptr_t allocator, bool zeroed);
 /* The content moves to memory of `allocator` (ORT_ALLOCATOR_NULL: the one it has). p may be NULL. */
 void *ort_realloc(void *p, size_t bytes, uintptr_t allocator);

@@ -1,22 +1,31 @@
-/* Dynamic loops that may be nonmonotonic: a member claims several chunks at once, and members that are idle take what it has not begun.
+/* Dynamic loops that may be nonmonotonic: a member claims several chunks at once, and members that are idle take what
+ * it has not begun.
  *
- * Does: hands out the chunks of loops whose slot says ORT_PLAIN_BATCHES. Does not: loops that are monotonic, ordered, small, watched by a tool, or whose
- * team has one vp (nobody contends there); they take each chunk from the slot's `next` (loop.c).
- * Callers: a member, in the loop; ort_batch_describe its first member, or the parent; ort_batch_reset the parent, no region open.
+ * Does: hands out the chunks of loops whose slot says ORT_PLAIN_BATCHES. Does not: loops that are monotonic, ordered,
+ * small, watched by a tool, or whose team has one vp (nobody contends there); they take each chunk from the slot's
+ * `next` (loop.c).
+ * Callers: a member, in the loop; ort_batch_describe its first member, or the parent; ort_batch_reset the parent, no
+ * region open.
  *
- * A claim moves the line of `next` to the claimer's processor, 50 to 100 ns; a chunk may be much shorter. So a member claims batches: one chunk at first,
- * one by one as long as nobody else claims (`alone`: the line stays where it is), then twice as many each time the last batch took less than a few such moves of every vp (CLAIM_NS), half as many where it took more than twice that. Bodies of
- * microseconds are claimed one by one. Towards the loop's end a batch is at most an equal share of half of what is left, unless it is so short that nobody cares.
+ * A claim moves the line of `next` to the claimer's processor, 50 to 100 ns; a chunk may be much shorter. So a member
+ * claims batches: one chunk at first, one by one as long as nobody else claims (`alone`: the line stays where it is),
+ * then twice as many each time the last batch took less than a few such moves of every vp (CLAIM_NS), half as many
+ * where it took more than twice that. Bodies of microseconds are claimed one by one. Towards the loop's end a batch is
+ * at most an equal share of half of what is left, unless it is so short that nobody cares.
  *
- * What a member has not begun of its batch stands in its word, {sequence 32 | first 16 | end 16}: chunks first .. end - 1, counted from value `base`.
- *   EMPTY     first == end                                            written by the member, or by who took the last one
- *   CLAIMING  first > end: it is about to claim or to rob: wait       written by the member alone, while EMPTY; it waits for nobody meanwhile
+ * What a member has not begun of its batch stands in its word, {sequence 32 | first 16 | end 16}: chunks first .. end -
+ * 1, counted from value `base`.
+ *   EMPTY     first == end written by the member, or by who took the last one
+ *   CLAIMING  first > end: it is about to claim or to rob: wait written by the member alone, while EMPTY; it waits for
+ *             nobody meanwhile
  *   HELD      first < end                                             written by the member alone, while CLAIMING
- * HELD, the owner raises `first` by an addition (a compare-and-swap would wait for the word's load), and thieves lower `end` by compare-and-swap, until it is EMPTY.
- * Where a thief came between the owner's look and its addition `first` is beyond `end`, which looks like CLAIMING; the owner got nothing and makes it EMPTY at once. Every CLAIMING has a new sequence, so what a thief read
- * of an older batch (the base) never goes with a swap that succeeds: a sequence comes back after 2^32 batches, within one look of one thief.
- * A word is HELD only while its member is in the loop `construct`: who leaves one with chunks left (cancelled) drops them, and the parent does it for
- * a region that was cancelled. So a member that is ahead in another loop is passed over by `construct`, and one in no loop is EMPTY.
+ * HELD, the owner raises `first` by an addition (a compare-and-swap would wait for the word's load), and thieves lower
+ * `end` by compare-and-swap, until it is EMPTY. Where a thief came between the owner's look and its addition `first` is
+ * beyond `end`, which looks like CLAIMING; the owner got nothing and makes it EMPTY at once. Every CLAIMING has a new
+ * sequence, so what a thief read of an older batch (the base) never goes with a swap that succeeds: a sequence comes
+ * back after 2^32 batches, within one look of one thief. A word is HELD only while its member is in the loop
+ * `construct`: who leaves one with chunks left (cancelled) drops them, and the parent does it for a region that was
+ * cancelled. So a member that is ahead in another loop is passed over by `construct`, and one in no loop is EMPTY.
  *
  * The slot (line of `next`)     who writes                                         who reads
  *   next                        claims: fetch-and-add                              -
@@ -26,31 +35,37 @@
  *                               than one chunk, while CLAIMING
  *   last                        who begins the loop's last chunk: exchange         -
  *
- * A member that finds `next` used up looks at the words of all holders and takes the latter half of what it finds (rounded up): it begins the first of them and
- * holds the others itself. Where it finds nothing, nobody was CLAIMING and `moves` stood still meanwhile, all chunks but the loop's last have begun.
- * The last one is no part of a batch: it goes to the first who finds nothing else, and that member runs nothing after it. Compiled code copies lastprivate
- * variables from who has run the last chunk, as it left them.
+ * A member that finds `next` used up looks at the words of all holders and takes the latter half of what it finds
+ * (rounded up): it begins the first of them and holds the others itself. Where it finds nothing, nobody was CLAIMING
+ * and `moves` stood still meanwhile, all chunks but the loop's last have begun.
+ * The last one is no part of a batch: it goes to the first who finds nothing else, and that member runs nothing after
+ * it. Compiled code copies lastprivate variables from who has run the last chunk, as it left them.
  *
- * No chunk twice, none lost: batches are disjoint (fetch-and-add), and a chunk leaves a word by exactly one atomic operation, into the hands of who did it.
- * No member leaves while another holds a chunk that has not begun, which may be behind a long one. Take chunk c, held when member B looks at `moves` first.
- * Its holder X set bit and CLAIMING before it got c: before its release of `next`, which B's last claim acquired, or before it counted the move. In the
- * first case, and where B saw the move, B finds X in `holders` and its word CLAIMING (it looks again), HELD (it robs, or fails because somebody else made
- * progress, and looks again), or c gone by a robbery. That was counted before its release: B, who acquired the word behind it, sees `moves`
- * changed and looks again, unless the robber took one chunk alone, and has begun it.
+ * No chunk twice, none lost: batches are disjoint (fetch-and-add), and a chunk leaves a word by exactly one atomic
+ * operation, into the hands of who did it. No member leaves while another holds a chunk that has not begun, which may
+ * be behind a long one. Take chunk c, held when member B looks at `moves` first. Its holder X set bit and CLAIMING
+ * before it got c: before its release of `next`, which B's last claim acquired, or before it counted the move. In the
+ * first case, and where B saw the move, B finds X in `holders` and its word CLAIMING (it looks again), HELD (it robs,
+ * or fails because somebody else made progress, and looks again), or c gone by a robbery. That was counted before its
+ * release: B, who acquired the word behind it, sees `moves` changed and looks again, unless the robber took one chunk
+ * alone, and has begun it.
  *
- * Who waits by hand for the iteration before (a flag for each, say) lives as ever: claims are in order, a member runs what it holds in order, and it robs
- * when it holds nothing. So of the chunks that are not finished the lowest is run by its member, or is what that takes next, or else what the next
- * claim gets. A body that waits for *later* iterations lives only while some member is idle, or claims chunks one by one: OpenMP promises it nothing.
+ * Who waits by hand for the iteration before (a flag for each, say) lives as ever: claims are in order, a member runs
+ * what it holds in order, and it robs when it holds nothing. So of the chunks that are not finished the lowest is run
+ * by its member, or is what that takes next, or else what the next claim gets. A body that waits for *later* iterations
+ * lives only while some member is idle, or claims chunks one by one: OpenMP promises it nothing.
  *
- * Ordering: a word is acquired by who reads it. HELD and EMPTY are released, a robbery is both: what it read of the base was read before the swap, and the owner,
- * who acquires that, writes the base anew behind it. `next` is acquired by claims and released by those that follow CLAIMING. `moves` is both.
- * Iterations are ordered by nothing of this.
- * Cost: a chunk of a batch, one addition on the member's own line; a claim as ever and a reading of the cycle counter; a robbery four atomic operations and three lines;
- * the end of a loop without batches two loads more, and an exchange for its last chunk.
+ * Ordering: a word is acquired by who reads it. HELD and EMPTY are released, a robbery is both: what it read of the
+ * base was read before the swap, and the owner, who acquires that, writes the base anew behind it. `next` is acquired
+ * by claims and released by those that follow CLAIMING. `moves` is both. Iterations are ordered by nothing of this.
+ * Cost: a chunk of a batch, one addition on the member's own line; a claim as ever and a reading of the cycle counter;
+ * a robbery four atomic operations and three lines; the end of a loop without batches two loads more, and an exchange
+ * for its last chunk.
  * Failures: none.
- * Rejected: larger claims that nobody may split (guided, in effect): a long body holds up the chunks behind it. A share for each member from the start
- * (libomp's static_steal): what waits for the iteration before then waits for whole shares, and idle members rob from the first.
- * OpenMP 5.2 section 11.5.3 and its nonmonotonic modifier. Model: tests/models/batch.pml. */
+ * Rejected: larger claims that nobody may split (guided, in effect): a long body holds up the chunks behind it. A share
+ * for each member from the start (libomp's static_steal): what waits for the iteration before then waits for whole
+ * shares, and idle members rob from the first. OpenMP 5.2 section 11.5.3 and its nonmonotonic modifier. Model:
+ * tests/models/batch.pml. */
 #ifndef PS_ORT_BATCH_H
 #define PS_ORT_BATCH_H
 
@@ -79,7 +94,8 @@ struct ort_batch {
 static inline uint32_t ort_batch_first(uint64_t word) { return (uint32_t)word >> 16; }
 static inline uint32_t ort_batch_end(uint64_t word) { return (uint32_t)word & 0xffff; }
 
-/* The next chunk, where the caller's word is EMPTY: of a new batch, or somebody else's. false: none is left. [switches] */
+/* The next chunk, where the caller's word is EMPTY: of a new batch, or somebody else's. false: none is left.
+ * [switches] */
 bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
 /* The same, where a claim of the caller's has found `next` used up. */
 bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
@@ -99,7 +115,8 @@ static inline bool ort_batch_next(struct ort_thread *t, struct ort_batch *own, u
     return true;
 }
 
-/* The slot's description is complete, its n at least ORT_BATCH_LEAST chunks a member: makes it one of batches where that can pay. */
+/* The slot's description is complete, its n at least ORT_BATCH_LEAST chunks a member: makes it one of batches where
+ * that can pay. */
 #define ORT_BATCH_LEAST 4
 void ort_batch_describe(struct ort_workshare *ws, unsigned threads);
 

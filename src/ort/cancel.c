@@ -1,19 +1,23 @@
 /* Cancellation, and the barrier that a cancelled region does not wait in.
  *
- * Does: keeps the cancelled state of regions, work-sharing constructs and task groups; the barrier of cancellable regions.
+ * Does: keeps the cancelled state of regions, work-sharing constructs and task groups; the barrier of cancellable
+ * regions.
  * Does not: jump; the compiled code asks and leaves by itself.
  * Callers: members, in their implicit or an explicit task.
  *
- * States, each a flag that is only ever set while its construct lasts: team.tasks.cancelled (two, of the region and of any task group in it, so that who makes
- * or runs a task looks at one word and not at each group around it; cleared by member 0 after the region),
- * team.tasks.loop_cancelled (cleared by the last arrival at the construct's closing barrier, of either kind), taskgroup.cancelled (gone with the group).
+ * States, each a flag that is only ever set while its construct lasts: team.tasks.cancelled (two, of the region and of
+ * any task group in it, so that who makes or runs a task looks at one word and not at each group around it; cleared by
+ * member 0 after the region), team.tasks.loop_cancelled (cleared by the last arrival at the construct's closing
+ * barrier, of either kind), taskgroup.cancelled (gone with the group).
  * A group's flag is set before the team's: who sees the team's (acquire, with the fetch-or) sees the group's.
  * A work-sharing construct with task reductions has a group of its own, which stands for the group around it.
  *
- * The cancellable barrier counts arrivals in barrier_arrived; the last sets it to 0 and moves barrier_phase on. Who cancels the region sets
- * `cancelled` and wakes everybody who waits here; arrivals counted by then do not matter any more, since all members go to the end of the
- * region, where the count is cleared. A member arrives when the tasks below its implicit task are complete.
- * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_queue.c), read with acquire or stronger.
+ * The cancellable barrier counts arrivals in barrier_arrived; the last sets it to 0 and moves barrier_phase on. Who
+ * cancels the region sets `cancelled` and wakes everybody who waits here; arrivals counted by then do not matter any
+ * more, since all members go to the end of the region, where the count is cleared. A member arrives when the tasks
+ * below its implicit task are complete.
+ * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_queue.c), read with
+ * acquire or stronger.
  * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
 #include "graph.h"
 #include "race.h"

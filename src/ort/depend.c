@@ -1,26 +1,33 @@
 /* Dependences between sibling tasks.
  *
- * Does: orders the children of a task by the addresses in their depend clauses. Does not: queue or run them (a task without
- * predecessors left is handed to ort_task_enqueue).
- * Callers: insert and wait, the member that runs the parent; complete, whoever completes a task (thread NULL: one outside of the team).
+ * Does: orders the children of a task by the addresses in their depend clauses. Does not: queue or run them (a task
+ * without predecessors left is handed to ort_task_enqueue).
+ * Callers: insert and wait, the member that runs the parent; complete, whoever completes a task (thread NULL: one
+ * outside of the team).
  *
- * Two things. The *table* belongs to the parent and is touched by its member alone, so it needs no lock: for each address it knows
- * the last writer (`out`), the set of tasks since then that may run together (`last`: readers, or members of an inoutset), and the set before
- * that one (`before`), which the present set waits for. A *node* stands for a task with dependences: it counts the predecessors it still
- * misses and lists its successors, the latter under a lock of its own, held for some instructions by the parent's member, to add one, and
- * by the task's finisher, to take them all. No lock covers more than one node, and a finished task touches no table: entries that
- * name finished nodes are dropped when the table has to grow.
+ * Two things. The *table* belongs to the parent and is touched by its member alone, so it needs no lock: for each
+ * address it knows the last writer (`out`), the set of tasks since then that may run together (`last`: readers, or
+ * members of an inoutset), and the set before that one (`before`), which the present set waits for. A *node* stands for
+ * a task with dependences: it counts the predecessors it still misses and lists its successors, the latter under a lock
+ * of its own, held for some instructions by the parent's member, to add one, and by the task's finisher, to take them
+ * all. No lock covers more than one node, and a finished task touches no table: entries that name finished nodes are
+ * dropped when the table has to grow.
  *
  * What a new task T waits for, at an address:
- *   out, inout, mutexinoutset   the tasks in `last`, or else in `before`, or else `out`; then T is `out` and the sets are empty
- *   in, inoutset                where `last` is of another kind, it becomes `before`; then the tasks in `before`, or else `out`; T joins `last`
- *   omp_all_memory              as out at every address of the table, and `all`, T of every address that comes to the table later
- * mutexinoutset: tasks of such a set exclude each other and their order is free; taking them in the order of creation is one such order.
+ *   out, inout, mutexinoutset   the tasks in `last`, or else in `before`, or else `out`; then T is `out` and the sets
+ *                               are empty
+ *   in, inoutset                where `last` is of another kind, it becomes `before`; then the tasks in `before`, or
+ *                               else `out`; T joins `last`
+ *   omp_all_memory              as out at every address of the table, and `all`, T of every address that comes to the
+ *                               table later
+ * mutexinoutset: tasks of such a set exclude each other and their order is free; taking them in the order of creation
+ * is one such order.
  *
- * States of a node: linking (missing has LINKING more, so that nobody makes it ready before its parent has gone through the list) -> waiting
- * (missing > 0) -> ready -> finished. While it is linking its predecessors are counted in `linked`, and the subtraction that ends the state takes
- * LINKING off and puts them on; a node without any is known to nobody and needs none. Lifetime: refs counts the task (or the waiter) and, as one, all
- * places in the table, which the parent counts in `held`.
+ * States of a node: linking (missing has LINKING more, so that nobody makes it ready before its parent has gone through
+ * the list) -> waiting (missing > 0) -> ready -> finished. While it is linking its predecessors are counted in
+ * `linked`, and the subtraction that ends the state takes LINKING off and puts them on; a node without any is known to
+ * nobody and needs none. Lifetime: refs counts the task (or the waiter) and, as one, all places in the table, which the
+ * parent counts in `held`.
  *
  * Shared fields    who writes                                who reads
  *   missing        the parent (once), finishers (subtract)   who brings it to zero, the waiter
@@ -29,13 +36,15 @@
  *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
  *   held, linked   the parent                                the parent
  *   shared         who has too many nodes, or none, under its lock
- * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its successor. A finisher that reads 1
- * (acquire, from the last one's subtraction, or the parent's) is the last: nobody else will write it, nor read it, since a task is not asked
- * whether it is satisfied; so it subtracts nothing.
- * Failures: no memory, nor in the reserve: aborts with one line. Cost: a node from the member's cache, where whoever gives it up last has put it (from cache to cache by batches, under a lock); a lock for each predecessor that has not ended, and
- * one at the task's end; two read-modify-writes for its life, and one for each predecessor but the last to end.
- * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet there.
- * OpenMP 5.2 section 15.9.5. */
+ * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its
+ * successor. A finisher that reads 1 (acquire, from the last one's subtraction, or the parent's) is the last: nobody
+ * else will write it, nor read it, since a task is not asked whether it is satisfied; so it subtracts nothing.
+ * Failures: no memory, nor in the reserve: aborts with one line. Cost: a node from the member's cache, where whoever
+ * gives it up last has put it (from cache to cache by batches, under a lock); a lock for each predecessor that has not
+ * ended, and one at the task's end; two read-modify-writes for its life, and one for each predecessor but the last to
+ * end.
+ * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet
+ * there. OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
 
 #include <stdlib.h>
@@ -78,10 +87,12 @@ static void *get(size_t bytes)
     return p;
 }
 
-/* --- nodes --------------------------------------------------------------------------------------------------------------- */
+/* --- nodes
+ * --------------------------------------------------------------------------------------------------------------- */
 
-/* Members that end tasks give nodes to those that make them. A batch is linked by `next`, batches by `successors` of their first node. What comes one by
- * one, from threads without a cache or of caches that end, is gathered until it is a batch. */
+/* Members that end tasks give nodes to those that make them. A batch is linked by `next`, batches by `successors` of
+ * their first node. What comes one by one, from threads without a cache or of caches that end, is gathered until it is
+ * a batch. */
 static struct {
     PS_LINE_ALIGNED struct ps_spin lock;
     struct ort_depend_node *batches, *gathered;
@@ -327,7 +338,8 @@ static void satisfy(struct ort_thread *thread, struct ort_depend_node *node)
     }
 }
 
-/* In a replay, whose nodes stay: nobody adds successors, and their tasks may come later, but before their maker's own decrement. */
+/* In a replay, whose nodes stay: nobody adds successors, and their tasks may come later, but before their maker's own
+ * decrement. */
 static PS_NOINLINE void complete_kept(struct ort_thread *thread, struct ort_depend_node *node)
 {
     for (unsigned i = 0; i < node->n; i++) {
@@ -363,7 +375,8 @@ void ort_depend_begin(struct ort_depend_node *node) { ps_race_acquire(&node->mis
 
 bool ort_depend_node_satisfied(struct ort_depend_node *node) { return ps_load_seq(&node->missing) == 0; }
 
-/* --- sets ------------------------------------------------------------------------------------------------------------------ */
+/* --- sets
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static void set_clear(struct ort_depend_cache *cache, struct node_set *set)
 {
@@ -416,7 +429,8 @@ static void link_to_set(const struct node_set *set, struct ort_depend_node *node
         link_to(set->v[i], node);
 }
 
-/* --- the table ----------------------------------------------------------------------------------------------------------- */
+/* --- the table
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void entry_clear(struct ort_depend_cache *cache, struct entry *e)
 {
@@ -530,7 +544,8 @@ void ort_depend_table_free(struct ort_depend_table *table)
     ort_mem_free(table);
 }
 
-/* --- the rules ------------------------------------------------------------------------------------------------------------- */
+/* --- the rules
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static bool joins_set(enum ort_depend_kind kind) { return kind == ORT_DEPEND_IN || kind == ORT_DEPEND_INOUTSET; }
 
@@ -627,7 +642,8 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
     release(&thread->tasks.nodes, node);
 }
 
-/* --- the order of a record (graph.c) ----------------------------------------------------------------------------------------- */
+/* --- the order of a record (graph.c)
+ * ----------------------------------------------------------------------------------------- */
 
 void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists,
                          struct ort_depend_node **nodes)

@@ -1,4 +1,5 @@
-/* The node of a task with dependences: states, owners and orderings are in depend.c. Seen by depend.c and graph.c only. */
+/* The node of a task with dependences: states, owners and orderings are in depend.c. Seen by depend.c and graph.c
+ * only. */
 #ifndef ORT_DEPEND_NODE_H
 #define ORT_DEPEND_NODE_H
 

@@ -9,7 +9,8 @@ struct ort_thread;
 
 /* The initial ICVs on standard error, in libgomp's form; verbose: also what libgomp alone has. */
 void ort_display_env(bool verbose);
-/* Shows them in another form instead, from the first OpenMP call on; NULL: none does. Set in the loader, before the rest. */
+/* Shows them in another form instead, from the first OpenMP call on; NULL: none does. Set in the loader, before the
+ * rest. */
 extern void (*ort_display_env_otherwise)(bool verbose);
 /* OMP_DISPLAY_ENV. */
 extern enum ort_display_wish { ORT_DISPLAY_NOTHING, ORT_DISPLAY_SOME, ORT_DISPLAY_VERBOSE } ort_display_env_wish;
@@ -18,7 +19,8 @@ char *ort_display_env_text(bool verbose);
 /* OMP_DISPLAY_ENV, OMP_AFFINITY_FORMAT. Once, in the loader, when all other variables have been read. */
 void ort_display_env_read(void);
 
-/* Set (relaxed, once for all) where a program asks in libomp's way: lines of affinity then look and appear as libomp's, on standard output. */
+/* Set (relaxed, once for all) where a program asks in libomp's way: lines of affinity then look and appear as libomp's,
+ * on standard output. */
 extern _Atomic bool ort_display_as_libomp;
 
 /* affinity-format-var. length: format need not end with a zero. */

@@ -1,8 +1,9 @@
 /* doacross loops: ordered(n) with depend(source) and depend(sink).
  *
- * An iteration's position is one number, counted in the order of the nest. A chunk of the outermost loop runs in that order on one
- * member, so one cell a chunk (static: one a member) that holds the last position posted, plus one, says for every position of the chunk
- * whether it is finished. The cells are written by the chunk's member alone (release) and read by who waits (acquire).
+ * An iteration's position is one number, counted in the order of the nest. A chunk of the outermost loop runs in that
+ * order on one member, so one cell a chunk (static: one a member) that holds the last position posted, plus one, says
+ * for every position of the chunk whether it is finished. The cells are written by the chunk's member alone (release)
+ * and read by who waits (acquire).
  *
  * Who waits long sleeps on the cell's count of posts: a position has 64 bits, and of two posted one after the other the
  * low 32 may be the same. A poster writes the position [1], then the count [2], then wakes; who waits reads the count

@@ -1,11 +1,12 @@
 /* The environment variables of OpenMP and of libgomp, read once when the library is loaded.
  *
- * Each value that cannot be read gets one line with the variable, the value and what is used instead; the others still count.
+ * Each value that cannot be read gets one line with the variable, the value and what is used instead; the others still
+ * count.
  * Not here: OMP_PLACES, OMP_PROC_BIND, GOMP_CPU_AFFINITY (place.c), OMP_ALLOCATOR (allocator.c).
- * Where OMP_X is not given OMP_X_ALL holds, for the variables that may differ between devices; OMP_X_DEV and OMP_X_DEV_n are for devices other
- * than the host, of which there are none.
- * The processors are not counted here, since that reads files of the system: nthreads-var is 0 until the first root is made
- * (ort_env_finish), or somebody asks.
+ * Where OMP_X is not given OMP_X_ALL holds, for the variables that may differ between devices; OMP_X_DEV and
+ * OMP_X_DEV_n are for devices other than the host, of which there are none.
+ * The processors are not counted here, since that reads files of the system: nthreads-var is 0 until the first root is
+ * made (ort_env_finish), or somebody asks.
  * OpenMP 5.2 chapter 21; libgomp's manual, chapter "Environment Variables". */
 #include "env.h"
 

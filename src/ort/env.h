@@ -5,13 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Once, while the library is loaded, in this order: variables of their own; then (OMP_PROC_BIND known) the number of active levels. */
+/* Once, while the library is loaded, in this order: variables of their own; then (OMP_PROC_BIND known) the number of
+ * active levels. */
 void ort_env_read(void);
 void ort_env_read_levels(void);
-/* Before nthreads-var is used: counts the processors if OMP_NUM_THREADS did not say. Idempotent, not thread-safe: under the first root's
- * once, or in the loader. */
+/* Before nthreads-var is used: counts the processors if OMP_NUM_THREADS did not say. Idempotent, not thread-safe: under
+ * the first root's once, or in the loader. */
 void ort_env_finish(void);
-/* The name under which a variable is given for the host: its own, or the one for all devices (OMP_X_ALL) where that alone is given. */
+/* The name under which a variable is given for the host: its own, or the one for all devices (OMP_X_ALL) where that
+ * alone is given. */
 const char *ort_env_name(const char *name, const char *for_all);
 /* The process was built for libomp: variables are spelled, and what cannot be read is replaced, as its users know it.
  * Else as libgomp's do. Set in the loader, before the rest. */
@@ -34,8 +36,8 @@ bool ort_env_says_false(const char *text);
 bool ort_env_stack_size(const char *name, size_t unit, bool as_libomp, const char *instead);
 #define ORT_ENV_NAME(name) ort_env_name(name, name "_ALL")
 
-/* libomp reads the environment at the first OpenMP call, and programs set OMP_SCHEDULE before it: read then, where it was not there in the loader. By
- * the first thread that asks in libomp's way, once. */
+/* libomp reads the environment at the first OpenMP call, and programs set OMP_SCHEDULE before it: read then, where it
+ * was not there in the loader. By the first thread that asks in libomp's way, once. */
 void ort_env_read_late(void);
 
 #endif

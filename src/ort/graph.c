@@ -1,4 +1,5 @@
-/* Graphs of tasks: graph.h. The order is kept as numbers: `first[i]` to `first[i + 1]` in `successor` are those of task i. */
+/* Graphs of tasks: graph.h. The order is kept as numbers: `first[i]` to `first[i + 1]` in `successor` are those of task
+ * i. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -20,7 +21,8 @@ struct ort_graph_play {
     struct ort_depend_node nodes[];      /* [n] */
 };
 
-/* --- a graph ----------------------------------------------------------------------------------------------------------------- */
+/* --- a graph
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 static size_t count_edges(unsigned n, struct ort_depend_node *const *nodes)
 {
@@ -67,7 +69,8 @@ struct ort_graph *ort_graph_new(struct ort_thread *thread, unsigned n, const str
 
 void ort_graph_free(struct ort_graph *graph) { free(graph); }
 
-/* --- a replay -------------------------------------------------------------------------------------------------------------- */
+/* --- a replay
+ * -------------------------------------------------------------------------------------------------------------- */
 
 static struct ort_graph_play *new_play(struct ort_graph *graph)
 {

@@ -1,24 +1,26 @@
-/* Graphs of tasks: what a task creates is recorded once; replays submit tasks in the recorded order of their dependences, without asking for addresses again.
+/* Graphs of tasks: what a task creates is recorded once; replays submit tasks in the recorded order of their
+ * dependences, without asking for addresses again.
  *
- * Does: finds the order of a record's tasks, and links a replay's tasks accordingly. Does not: know what a task is (each replay brings its tasks, in the
- * record's order), record (an entry point does, while ORT_TASK_RECORDS is set in the task that creates), or wait for a replay's end (its
- * maker does, in a taskgroup).
- * Callers: a member on its own behalf. A graph is never changed once it is made: any number of replays may go on at once, each with nodes of its own.
+ * Does: finds the order of a record's tasks, and links a replay's tasks accordingly. Does not: know what a task is
+ * (each replay brings its tasks, in the record's order), record (an entry point does, while ORT_TASK_RECORDS is set in
+ * the task that creates), or wait for a replay's end (its maker does, in a taskgroup).
+ * Callers: a member on its own behalf. A graph is never changed once it is made: any number of replays may go on at
+ * once, each with nodes of its own.
  *
- * A replay: start (every node misses its predecessors and one unit more, its maker's) -> submit, each task in turn (the maker's unit goes: who
- * brings `missing` to zero makes the task ready) -> all complete -> end.
+ * A replay: start (every node misses its predecessors and one unit more, its maker's) -> submit, each task in turn (the
+ * maker's unit goes: who brings `missing` to zero makes the task ready) -> all complete -> end.
  *
  * Shared fields    who writes                                      who reads
  *   spare          who ends a replay (compare-and-swap, release)   who starts one (exchange, acquire)
  *   a node's task  the maker, before its own decrement             who brings `missing` to zero, behind its own
  *   missing        maker and finishers (depend.c)
- * Ordering: `missing` is decreased sequentially consistent, so that the last decrement has seen the maker's write of `task`, and a task begins
- * behind its predecessors. The nodes of an ended replay are written anew by the next one only: its tasks are complete, and a task is through with its node before
- * it is (ort_task_complete).
- * Failures: no memory for a replay: NULL, the caller creates the tasks anew. Cost: for each task an atomic decrement, and one for each recorded
- * predecessor; no lock.
- * Rejected: to keep the descriptors (libomp): replays at the same time would need others, and bodies change their private copies; to
- * record the predecessors that the first run met: those that had finished would be missing.
+ * Ordering: `missing` is decreased sequentially consistent, so that the last decrement has seen the maker's write of
+ * `task`, and a task begins behind its predecessors. The nodes of an ended replay are written anew by the next one
+ * only: its tasks are complete, and a task is through with its node before it is (ort_task_complete).
+ * Failures: no memory for a replay: NULL, the caller creates the tasks anew. Cost: for each task an atomic decrement,
+ * and one for each recorded predecessor; no lock.
+ * Rejected: to keep the descriptors (libomp): replays at the same time would need others, and bodies change their
+ * private copies; to record the predecessors that the first run met: those that had finished would be missing.
  * OpenMP 6.0 section 14.3 (taskgraph). */
 #ifndef PS_ORT_GRAPH_H
 #define PS_ORT_GRAPH_H
@@ -28,7 +30,8 @@
 struct ort_graph;
 struct ort_graph_play;
 
-/* Of n tasks with these lists of dependences (one without any has n 0), in the order of their creation. NULL: no memory. */
+/* Of n tasks with these lists of dependences (one without any has n 0), in the order of their creation. NULL: no
+ * memory. */
 struct ort_graph *ort_graph_new(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists);
 /* One that was never started; NULL: nothing. */
 void ort_graph_free(struct ort_graph *graph);

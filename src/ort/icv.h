@@ -1,15 +1,17 @@
 /* Internal control variables: those of a data environment (ort_icv) and those of the process (ort_settings).
  *
- * An ort_icv is shared by all tasks that have the same values: a task inherits its creator's pointer, and a region's implicit tasks
- * the parent's, or the team's own copy where the region shifts a list. Who changes a value first makes a copy of its own
- * (ort_icv_write); it may change that copy in place as long as no other task has inherited it (`shared`).
+ * An ort_icv is shared by all tasks that have the same values: a task inherits its creator's pointer, and a region's
+ * implicit tasks the parent's, or the team's own copy where the region shifts a list. Who changes a value first makes a
+ * copy of its own (ort_icv_write); it may change that copy in place as long as no other task has inherited it
+ * (`shared`).
  *
- * Fields: written by the task that owns the copy, before anybody else sees it or while nobody else does; read by whoever inherits it.
+ * Fields: written by the task that owns the copy, before anybody else sees it or while nobody else does; read by
+ * whoever inherits it.
  * No atomics: inheritance is ordered by the fork, or by the publication of the task.
  * A task's creator sets `shared` when the new task may run beside it.
  * Failures: no memory for a copy: one line, and the change is not made.
- * Rejected: copying all ICVs into every task (libgomp's way): 64 bytes for each task, and a loop over the members at the fork.
- * OpenMP 5.2 sections 2.1 to 2.4. */
+ * Rejected: copying all ICVs into every task (libgomp's way): 64 bytes for each task, and a loop over the members at
+ * the fork. OpenMP 5.2 sections 2.1 to 2.4. */
 #ifndef PS_ORT_ICV_H
 #define PS_ORT_ICV_H
 
@@ -29,8 +31,8 @@ enum ort_bind {
     ORT_BIND_SPREAD = 4
 };
 
-/* omp_sched_t's values without the modifier, and libomp's one more. UNSET: nobody has said anything, and the ABI's default holds: dynamic
- * for programs linked to libgomp, static for those linked to libomp. */
+/* omp_sched_t's values without the modifier, and libomp's one more. UNSET: nobody has said anything, and the ABI's
+ * default holds: dynamic for programs linked to libgomp, static for those linked to libomp. */
 enum ort_sched {
     ORT_SCHED_UNSET = 0,
     ORT_SCHED_STATIC = 1,
@@ -51,8 +53,8 @@ struct ort_icv {
     unsigned nthreads_rest, bind_rest; /* lengths of what follows */
     const unsigned *nthreads_list;     /* for the levels below; constant */
     const unsigned char *bind_list;
-    unsigned
-        sched; /* enum ort_sched, perhaps with ORT_SCHED_MONOTONIC; read through ort_icv_sched but where UNSET matters */
+    /* enum ort_sched, perhaps with ORT_SCHED_MONOTONIC; read through ort_icv_sched but where UNSET matters */
+    unsigned sched;
     int chunk; /* 0: default */
     unsigned thread_limit;
     int default_device;
@@ -74,7 +76,8 @@ static inline unsigned ort_icv_sched(const struct ort_icv *icv)
 
 /* The ICVs of the task that t runs, to be changed in place; NULL: no memory. */
 struct ort_icv *ort_icv_write(struct ort_thread *t);
-/* Before an explicit task's descriptor, or an implicit task's, is given up: frees its own copies. Its subtree has ended. */
+/* Before an explicit task's descriptor, or an implicit task's, is given up: frees its own copies. Its subtree has
+ * ended. */
 void ort_icv_drop_slow(struct ort_icv *icv);
 static inline void ort_icv_drop(struct ort_icv *icv, const struct ort_task *task)
 {
@@ -93,7 +96,8 @@ enum ort_offload { ORT_OFFLOAD_DEFAULT, ORT_OFFLOAD_MANDATORY, ORT_OFFLOAD_DISAB
 #define ORT_DEVICE_INVALID (-4) /* omp_invalid_device */
 enum ort_wait_policy { ORT_POLICY_UNSET, ORT_POLICY_ACTIVE, ORT_POLICY_PASSIVE };
 
-/* What holds for the process. Written while the library is loaded, and by the few routines that change them, then read only. */
+/* What holds for the process. Written while the library is loaded, and by the few routines that change them, then read
+ * only. */
 struct ort_settings {
     struct ort_icv initial; /* of every root */
     bool cancellation;

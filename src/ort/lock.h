@@ -10,9 +10,9 @@ enum { ORT_LOCK_FREE, ORT_LOCK_TAKEN, ORT_LOCK_WAITED };
 void ort_lock(_Atomic uint32_t *word); /* [switches] */
 bool ort_lock_try(_Atomic uint32_t *word);
 void ort_unlock(_Atomic uint32_t *word); /* [switches] */
-/* The same in two steps, for who tells a tool between them: the lock is free; others of the carrier may run. A tool that has a lock of its own for
- * each of the program's (Archer) frees it when it is told: whoever has taken the program's meanwhile waits for that, in the kernel.
- * Returns what the second step is given. */
+/* The same in two steps, for who tells a tool between them: the lock is free; others of the carrier may run. A tool
+ * that has a lock of its own for each of the program's (Archer) frees it when it is told: whoever has taken the
+ * program's meanwhile waits for that, in the kernel. Returns what the second step is given. */
 bool ort_unlock_first(_Atomic uint32_t *word);
 void ort_unlocked(bool waited); /* [switches] */
 

@@ -1,7 +1,9 @@
-/* What a lock routine or a critical region's entry point of either ABI does: the lock itself (lock.h), and what a tool is told of it.
+/* What a lock routine or a critical region's entry point of either ABI does: the lock itself (lock.h), and what a tool
+ * is told of it.
  *
- * One flag says whether a tool or the program's thread sanitizer listens (ort_told); where nobody does, a lock is its atomic operation and no call.
- * Inlined into the entry points, so that ORT_CALLER is the program's address. Callers: the entry points alone, on a thread of the program's.
+ * One flag says whether a tool or the program's thread sanitizer listens (ort_told); where nobody does, a lock is its
+ * atomic operation and no call. Inlined into the entry points, so that ORT_CALLER is the program's address. Callers:
+ * the entry points alone, on a thread of the program's.
  * Failures: no memory for a nestable lock: aborts with one line (the routines have no way to say so). */
 #ifndef PS_ORT_LOCK_ROUTINES_H
 #define PS_ORT_LOCK_ROUTINES_H
@@ -24,7 +26,8 @@
             untold;                  \
     } while (0)
 
-/* --- locks of any kind ------------------------------------------------------------------------------------------------------ */
+/* --- locks of any kind
+ * ------------------------------------------------------------------------------------------------------ */
 
 ORT_ROUTINE void ort_routine_enter(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint)
 {
@@ -35,7 +38,8 @@ ORT_ROUTINE void ort_routine_leave(_Atomic uint32_t *word, enum ort_mutex_kind k
     ORT_LOCK_TOLD(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock_untold(word));
 }
 
-/* --- simple locks ---------------------------------------------------------------------------------------------------------- */
+/* --- simple locks
+ * ---------------------------------------------------------------------------------------------------------- */
 
 ORT_ROUTINE void ort_routine_init(_Atomic uint32_t *lock, uintptr_t hint)
 {
@@ -58,7 +62,8 @@ ORT_ROUTINE int ort_routine_test(_Atomic uint32_t *lock)
     return got;
 }
 
-/* --- nestable locks, behind a pointer or not --------------------------------------------------------------------------------- */
+/* --- nestable locks, behind a pointer or not
+ * --------------------------------------------------------------------------------- */
 
 static inline struct ort_nest_lock *ort_routine_new_nest(void)
 {

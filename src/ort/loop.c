@@ -1,10 +1,11 @@
 /* Loops: static, dynamic, guided; runtime and auto become one of them. Slots: workshare.h.
  *
- * Iterations are numbers 0 .. n-1 here; values are made of them at the very end, so signed, unsigned, upward and downward loops
- * are one. static: member id has chunks id, id + threads, ...; without a chunk size one contiguous share. dynamic: fetch-and-add on
- * the slot's `next`, where it may be nonmonotonic for several chunks at once (batch.h). guided: compare-and-swap, a chunk being what is
- * left divided by the threads, at least the chunk size. auto is static. Cost: static no shared line; dynamic one read-modify-write a chunk,
- * in a batch on a line of the member's own. OpenMP 5.2 section 11.5. */
+ * Iterations are numbers 0 .. n-1 here; values are made of them at the very end, so signed, unsigned, upward and
+ * downward loops are one. static: member id has chunks id, id + threads, ...; without a chunk size one contiguous
+ * share. dynamic: fetch-and-add on the slot's `next`, where it may be nonmonotonic for several chunks at once
+ * (batch.h). guided: compare-and-swap, a chunk being what is left divided by the threads, at least the chunk size. auto
+ * is static. Cost: static no shared line; dynamic one read-modify-write a chunk, in a batch on a line of the member's
+ * own. OpenMP 5.2 section 11.5. */
 #include "batch.h"
 #include "check.h"
 #include "doacross.h"

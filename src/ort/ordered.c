@@ -1,9 +1,9 @@
 /* ordered in loops: chunks have their turn one after the other. Fields and orderings: workshare.h.
  *
- * `turn` is the first iteration of the chunk whose turn it is. Chunks tile the iterations whatever the schedule, so the chunk behind
- * [lo, hi) is the one that begins at hi; a member passes the turn when it is done with its chunk, after its own turn has come,
- * whether or not an ordered region was executed. Who waits sleeps on one of a few event words, chosen by its chunk, so that
- * passing the turn wakes the one member concerned and rarely another.
+ * `turn` is the first iteration of the chunk whose turn it is. Chunks tile the iterations whatever the schedule, so the
+ * chunk behind [lo, hi) is the one that begins at hi; a member passes the turn when it is done with its chunk, after
+ * its own turn has come, whether or not an ordered region was executed. Who waits sleeps on one of a few event words,
+ * chosen by its chunk, so that passing the turn wakes the one member concerned and rarely another.
  * OpenMP 5.2 section 15.10.1. */
 #include <limits.h>
 

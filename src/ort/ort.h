@@ -1,24 +1,30 @@
 /* The OpenMP core: threads, teams, their storage, and what the other modules of this room and the entry points call.
  *
- * Does: regions to any depth, work-sharing, synchronisation, ICVs. Does not: know an ABI, or anything of threads but ee.h.
- * Modules: thread.c (roots, fork()), team.c (blocks, regions), icv.h (ICVs, settings), env*.c (environment), workshare.c (slots, single),
- * loop.c, batch.h (dynamic loops' batches), ordered.c, doacross.c, sections.c, lock.c, place*.c, allocator.c, display.c; explicit tasks: task.h and its modules; tools: tool.h.
+ * Does: regions to any depth, work-sharing, synchronisation, ICVs. Does not: know an ABI, or anything of threads but
+ * ee.h.
+ * Modules: thread.c (roots, fork()), team.c (blocks, regions), icv.h (ICVs, settings), env*.c (environment),
+ * workshare.c (slots, single), loop.c, batch.h (dynamic loops' batches), ordered.c, doacross.c, sections.c, lock.c,
+ * place*.c, allocator.c, display.c; explicit tasks: task.h and its modules; tools: tool.h.
  * Callers: entry points, on the stack of the OpenMP thread concerned.
  *
- * Storage. A *team block* is an ort_team with n_max ort_threads behind it, got in one piece. Each ort_thread keeps the block of the
- * region that it opened last (`hot`), so that a region costs no allocation and its members' own hot blocks, task descriptors and so
- * on are still there; a region that wants more members than the block has gets a larger one. A member's team and number never change
- * as long as its block lives. A root (a kernel thread that the runtime did not make) is member 0 of a block of one, at level 0. A serialized
- * region is a region of one member that does not trouble the entities.
+ * Storage. A *team block* is an ort_team with n_max ort_threads behind it, got in one piece. Each ort_thread keeps the
+ * block of the region that it opened last (`hot`), so that a region costs no allocation and its members' own hot
+ * blocks, task descriptors and so on are still there; a region that wants more members than the block has gets a larger
+ * one. A member's team and number never change as long as its block lives. A root (a kernel thread that the runtime did
+ * not make) is member 0 of a block of one, at level 0. A serialized region is a region of one member that does not
+ * trouble the entities.
  *
- * States of a block: idle (in a parent's hot) -> open (ort_team_start .. ort_team_end; `open` of the parent) -> idle -> freed.
- * Members initialise themselves when they begin (member_begin): the parent touches its own storage and the team's only.
+ * States of a block: idle (in a parent's hot) -> open (ort_team_start .. ort_team_end; `open` of the parent) -> idle ->
+ * freed. Members initialise themselves when they begin (member_begin): the parent touches its own storage and the
+ * team's only.
  *
- * Shared fields: those of a team up to `ws_base` are written by the parent while no region is open and read by the members, ordered by
- * ee_team_fork; the others say it themselves. An ort_thread belongs to the entity that runs it, but `hot` blocks are freed with it
- * by whoever frees the block that it is in.
- * Failures: no memory for a team: the region gets one member, one line says so once. No memory even for that: aborts with one line.
- * Papers: psthreads-2009 section 3; DESIGN section 4. OpenMP 5.2 sections 2.4 (ICVs), 10.1 (parallel), 11 (work-sharing). */
+ * Shared fields: those of a team up to `ws_base` are written by the parent while no region is open and read by the
+ * members, ordered by ee_team_fork; the others say it themselves. An ort_thread belongs to the entity that runs it, but
+ * `hot` blocks are freed with it by whoever frees the block that it is in.
+ * Failures: no memory for a team: the region gets one member, one line says so once. No memory even for that: aborts
+ * with one line.
+ * Papers: psthreads-2009 section 3; DESIGN section 4. OpenMP 5.2 sections 2.4 (ICVs), 10.1 (parallel), 11
+ * (work-sharing). */
 #ifndef PS_ORT_H
 #define PS_ORT_H
 
@@ -32,8 +38,8 @@
 /* More members than this no region gets. */
 #define ORT_THREADS_MAX (1u << 20)
 
-/* Set in the loader: is told of the number of virtual processors when the first OpenMP thread appears. NULL: nobody is.
- * */
+/* Set in the loader: is told of the number of virtual processors when the first OpenMP thread appears. NULL: nobody
+ * is. */
 extern void (*ort_started)(unsigned num_vps);
 
 /* What the members of one contention group share: the threads under one root. */
@@ -67,17 +73,18 @@ struct ort_thread {
     struct ort_tool_thread tool;
     struct ort_batch batch;
 };
-/* A cache has a power of two of sets: with an even number of lines from thread to thread the same field of many threads would share a few of them. */
+/* A cache has a power of two of sets: with an even number of lines from thread to thread the same field of many threads
+ * would share a few of them. */
 _Static_assert(sizeof(struct ort_thread) / PS_CACHE_LINE % 2 == 1, "add a line, or remove the one that was added");
 
-/* What the members of a combined construct begin in. SLOT: ws_base, prepared by the parent. STATIC: a loop whose schedule is known needs no slot;
- * compilers divide such loops inline and neither ask for a chunk nor leave. */
+/* What the members of a combined construct begin in. SLOT: ws_base, prepared by the parent. STATIC: a loop whose
+ * schedule is known needs no slot; compilers divide such loops inline and neither ask for a chunk nor leave. */
 enum { ORT_BEGINS_PLAIN, ORT_BEGINS_IN_SLOT, ORT_BEGINS_IN_STATIC };
 
 struct ort_team {
     struct ee_team ee;
-    /* Written by the parent while no region is open. What each member reads when it begins has a line of its own, which stays with them in a loop of
-     * regions that are alike (ps_update). */
+    /* Written by the parent while no region is open. What each member reads when it begins has a line of its own, which
+     * stays with them in a loop of regions that are alike (ps_update). */
     void (*fn)(void *);
     void *data;
     struct ort_thread *parent;   /* NULL: a root's */
@@ -111,9 +118,11 @@ struct ort_team {
     struct ort_thread threads[]; /* [n_max] */
 };
 
-/* --- threads --------------------------------------------------------------------------------------------------------------- */
+/* --- threads
+ * --------------------------------------------------------------------------------------------------------------- */
 
-/* The calling OpenMP thread; a kernel thread that is none yet becomes a root. To be read anew after a call that may switch. */
+/* The calling OpenMP thread; a kernel thread that is none yet becomes a root. To be read anew after a call that may
+ * switch. */
 struct ort_thread *ort_thread_make_root(void);
 static inline struct ort_thread *ort_self(void)
 {
@@ -137,15 +146,17 @@ static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }
 
-/* The member goes on to another construct, or its region ends, and it may still be in a loop: a combined construct that a cancellation left has no
- * end of its own. Gives the slot back, which the team would wait for when the ring comes round. No event: ort_tool_loop_ends. [switches] */
+/* The member goes on to another construct, or its region ends, and it may still be in a loop: a combined construct that
+ * a cancellation left has no end of its own. Gives the slot back, which the team would wait for when the ring comes
+ * round. No event: ort_tool_loop_ends. [switches] */
 static inline void ort_loop_abandon(struct ort_thread *t)
 {
     if (PS_UNLIKELY(t->loop.ws != NULL))
         ort_loop_leave_slot(t);
 }
 
-/* --- regions --------------------------------------------------------------------------------------------------------------- */
+/* --- regions
+ * --------------------------------------------------------------------------------------------------------------- */
 
 struct ort_parallel {
     void (*fn)(void *);
@@ -170,7 +181,8 @@ unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads);
 /* The same, with the thread limit as its account is now. */
 unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads);
 
-/* teams on the host, and the same within a target region: the caller runs the region's body as long as `next` says true. */
+/* teams on the host, and the same within a target region: the caller runs the region's body as long as `next` says
+ * true. */
 void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit);
 /* The same for num_threads teams at once, as far as there are threads for them. */
 void ort_league(const struct ort_parallel *teams, unsigned thread_limit);
@@ -196,7 +208,8 @@ struct ort_thread *ort_ancestor(struct ort_thread *t, int level);
 /* Frees a block with everything that its threads keep. No region of it is open. */
 void ort_team_free(struct ort_team *team);
 
-/* --- after an omp_pause_resource, at fork ------------------------------------------------------------------------------------ */
+/* --- after an omp_pause_resource, at fork
+ * ------------------------------------------------------------------------------------ */
 
 /* Gives back what no open region needs. 0, or nonzero where the caller is in a parallel region. */
 int ort_pause(bool hard);

@@ -2,12 +2,13 @@
  *
  * Assignment, for a team of T whose parent has place p of a partition of P places:
  *   primary  everybody has p; the partition stays.
- *   close    member i has the i-th place from p on, going round in the partition, which stays. T > P: the first P * (T / P) members in
- *            runs of T / P, the rest one by one; in a process that was built for libomp the runs of T % P places are
- *            longer by one, as
+ *   close    member i has the i-th place from p on, going round in the partition, which stays. T > P: the first P * (T
+ *            / P) members in runs of T / P, the rest one by one; in a process that was built for libomp the runs of T %
+ *            P places are longer by one, as
  *            far apart as can be.
- *   spread   T <= P: the partition falls into T parts, the first P % T of them one place longer; member i has the i-th part from p's
- *            on as its partition, and that part's first place (member 0 keeps p). T > P: as close, each with a partition of one.
+ *   spread   T <= P: the partition falls into T parts, the first P % T of them one place longer; member i has the i-th
+ *            part from p's on as its partition, and that part's first place (member 0 keeps p). T > P: as close, each
+ *            with a partition of one.
  *   true     as close.
  * A team of one keeps what its parent has. */
 #include "place.h"
@@ -38,7 +39,8 @@ static bool round_robin; /* members beyond the number of places go round in them
 static bool of_abi;      /* a variable of an ABI's own asked for them, whose policy has no name in OpenMP */
 void (*ort_processors_hook)(void);
 
-/* --- the environment ------------------------------------------------------------------------------------------------------- */
+/* --- the environment
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* One policy of OMP_PROC_BIND at *p, which moves behind it and the blanks; ORT_BIND_UNSET: none. */
 static enum ort_bind read_policy(const char **p)
@@ -200,7 +202,8 @@ const char *ort_places_name(void)
     return place_names[asked_kind];
 }
 
-/* --- the list -------------------------------------------------------------------------------------------------------------- */
+/* --- the list
+ * -------------------------------------------------------------------------------------------------------------- */
 
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round)
 {
@@ -275,7 +278,8 @@ bool place_from_topology(struct ort_places *out, const struct os_topology *machi
     return true;
 }
 
-/* --- who has which --------------------------------------------------------------------------------------------------------- */
+/* --- who has which
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* The place that is `steps` from `place` on, going round in the partition. */
 static unsigned around(const struct ort_place *in, unsigned place, unsigned steps)
@@ -377,7 +381,8 @@ void ort_place_bind(struct ort_team *team)
     ee_team_bind(&team->ee, scattered ? EE_NO_PLACE : (int)first.place, scattered);
 }
 
-/* --- processors ------------------------------------------------------------------------------------------------------------ */
+/* --- processors
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static unsigned num_different(const struct ort_places *list)
 {
@@ -388,8 +393,8 @@ static unsigned num_different(const struct ort_places *list)
     return os_cpuset_count(&all);
 }
 
-/* Programs ask often, and reading it takes files; but it may change while the program runs. Whoever finds it old and says so first reads
- * it; others take what was known. */
+/* Programs ask often, and reading it takes files; but it may change while the program runs. Whoever finds it old and
+ * says so first reads it; others take what was known. */
 #define QUOTA_AGE_NS UINT64_C(1000000000)
 static unsigned quota_lately(void)
 {

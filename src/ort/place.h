@@ -1,16 +1,17 @@
 /* Places: sets of processors that OpenMP threads are bound to, and which place each thread has.
  *
- * Does: reads OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY, keeps the list of places, computes for any thread its place and its
- * place partition, and tells the entities before a region where its members belong. Does not: move anything: that is the entities' (ee.h).
- * An initial thread has the first place as far as the routines go; its kernel thread is bound in active regions only, and has its own
- * mask outside: a kernel thread that the program makes there would inherit a narrower one.
+ * Does: reads OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY, keeps the list of places, computes for any thread its
+ * place and its place partition, and tells the entities before a region where its members belong. Does not: move
+ * anything: that is the entities' (ee.h). An initial thread has the first place as far as the routines go; its kernel
+ * thread is bound in active regions only, and has its own mask outside: a kernel thread that the program makes there
+ * would inherit a narrower one.
  * Callers: place_env_read in the loader; the others anywhere.
  *
- * Shared fields: the list is written once, in the loader or at the first need (names such as "cores" want the topology), then
- * read only; pthread_once orders it.
- * A thread's place is a pure function of the bind policies, sizes and numbers from the root inwards; nothing is stored for each thread,
- * so that regions pay nothing while nobody asks. Cost of asking: one step for each level; of binding: the same, and one for each
- * member where something has changed since the team's last region.
+ * Shared fields: the list is written once, in the loader or at the first need (names such as "cores" want the
+ * topology), then read only; pthread_once orders it.
+ * A thread's place is a pure function of the bind policies, sizes and numbers from the root inwards; nothing is stored
+ * for each thread, so that regions pay nothing while nobody asks. Cost of asking: one step for each level; of binding:
+ * the same, and one for each member where something has changed since the team's last region.
  * Failures: a variable that cannot be read: one line, and there are no places; no memory: the same.
  * Rejected: one bit mask a place: 512 bytes each, where most places are one processor.
  * OpenMP 5.2 sections 10.1.3, 21.1.5, 21.1.6; where a section leaves the choice, libgomp's. */
@@ -29,13 +30,15 @@ struct ort_places {
     unsigned *cpu;   /* ascending within a place */
 };
 
-/* OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the initial ICVs. Once, in the loader. */
+/* OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the initial ICVs. Once, in the
+ * loader. */
 void ort_place_env_read(void);
-/* In the loader: the places that a variable of an ABI's own asks for, made at the first need; OpenMP's variables, where given, are stronger
- * (the caller has looked). make: false: no memory. round: of more members than places the ones beyond go round in the
- * list; else neighbours share one. */
+/* In the loader: the places that a variable of an ABI's own asks for, made at the first need; OpenMP's variables, where
+ * given, are stronger (the caller has looked). make: false: no memory. round: of more members than places the ones
+ * beyond go round in the list; else neighbours share one. */
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round);
-/* Set in the loader: takes processors away from the process (os_affinity_narrow), once, before they are counted. NULL: nothing to do. */
+/* Set in the loader: takes processors away from the process (os_affinity_narrow), once, before they are counted. NULL:
+ * nothing to do. */
 extern void (*ort_processors_hook)(void);
 void ort_processors_restrict(void);
 /* The places of the process; NULL: none (threads are not to be bound). */
@@ -53,7 +56,8 @@ bool ort_place_of(const struct ort_thread *t, struct ort_place *out);
 /* Member `id` of a team of `size` whose parent has *parent. */
 struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bind bind, unsigned size, unsigned id);
 
-/* Before a region of the team is opened, whose size, policy and parent are set: binds its members. Cheap where all is as it was. */
+/* Before a region of the team is opened, whose size, policy and parent are set: binds its members. Cheap where all is
+ * as it was. */
 void ort_place_bind(struct ort_team *team);
 
 /* The places were asked for by a variable of an ABI's own. */
@@ -64,7 +68,8 @@ unsigned ort_places_limit(void);
 /* Processors that t may use as far as OpenMP goes. */
 unsigned ort_num_procs(const struct ort_thread *t);
 
-/* --- between place.c and its parts; no thread but the caller sees *out --------------------------------------------------------- */
+/* --- between place.c and its parts; no thread but the caller sees *out
+ * --------------------------------------------------------- */
 
 struct place_builder {
     struct ort_places list;
@@ -77,7 +82,8 @@ void place_free(struct ort_places *list);
 
 enum place_kind { PLACE_THREADS, PLACE_CORES, PLACE_LL_CACHES, PLACE_NUMA_DOMAINS, PLACE_SOCKETS, PLACE_LIST };
 extern const char *const place_names[PLACE_LIST];
-/* What OMP_PLACES says, in `list` where it is a list; NULL, or why it cannot be read. count: of an abstract name; 0: all. */
+/* What OMP_PLACES says, in `list` where it is a list; NULL, or why it cannot be read. count: of an abstract name; 0:
+ * all. */
 const char *place_parse(const char *text, enum place_kind *kind, unsigned *count, struct ort_places *list);
 /* GOMP_CPU_AFFINITY; likewise. */
 const char *place_parse_cpus(const char *text, struct ort_places *list);

@@ -3,7 +3,7 @@
  *   list:     place {, place}
  *   place:    [!] processors [: length [: stride]]      ! takes an equal place out of the list again; not with a length
  *   processors: number  or  { range {, range} }
- *   range:    number [: length [: stride]]  or  ! number           ! takes the number out of this place, wherever it stands
+ *   range:    number [: length [: stride]] or ! number ! takes the number out of this place, wherever it stands
  *   name:     threads | cores | ll_caches | numa_domains | sockets, with (count) perhaps
  * Blanks may stand between all of these. Processors that do not exist are no fault here: place.c drops them.
  * OpenMP 5.2 section 21.1.6; libgomp's manual for GOMP_CPU_AFFINITY. */

@@ -2,30 +2,33 @@
  * that have nothing special go the short way (task_plain.c), which comes here for all that it does not do itself.
  *
  * Does and states: task.h. Where ready tasks stand and who may run them: task_queue.c.
- * Callers: the member concerned, on its own stack, with no lock held; ort_task_complete(NULL, ..) any thread that has pinned the team.
+ * Callers: the member concerned, on its own stack, with no lock held; ort_task_complete(NULL, ..) any thread that has
+ * pinned the team.
  *
  * Undeferred tasks (ort_task_is_undeferred: if(0), children of final tasks, tasks of a root outside of every region,
  * and tasks made while the creator's deque is full) have a descriptor as others have, and no place in a queue: made,
  * run at once as a call, completed. So a child that outlives them finds its parent.
  *
- * Detach. `event` collects two bits: the body is done (set by the member), the event is fulfilled (set by whoever). Who sets the second one
- * completes the task. Before the member sets its bit it pours the count, with one more ORT_COUNT_LIVE for the missing completion,
- * because from then on a stranger may complete the task. An undeferred task waits for its event in place.
- * A task may be held as well (ort_task_hold): `event` counts in its further bits what it is held for, and completes when nothing is left of that either. One
- * without a detach clause that is held first becomes one whose event is fulfilled.
- * A stranger pins the team (team->tasks.pins) before it sets its bit, since the task it completes may be the last that the team waits
- * for; member 0 waits for the pins to go before it gives the team up.
+ * Detach. `event` collects two bits: the body is done (set by the member), the event is fulfilled (set by whoever). Who
+ * sets the second one completes the task. Before the member sets its bit it pours the count, with one more
+ * ORT_COUNT_LIVE for the missing completion, because from then on a stranger may complete the task. An undeferred task
+ * waits for its event in place. A task may be held as well (ort_task_hold): `event` counts in its further bits what it
+ * is held for, and completes when nothing is left of that either. One without a detach clause that is held first
+ * becomes one whose event is fulfilled.
+ * A stranger pins the team (team->tasks.pins) before it sets its bit, since the task it completes may be the last that
+ * the team waits for; member 0 waits for the pins to go before it gives the team up.
  *
- * Completion of t by thread m, in this order: its successors become ready; its own count is settled; if nothing is below it, its group and
- * parent lose a LIVE and an INCOMPLETE, else the parent an INCOMPLETE, and the LIVE later, by whoever completes the subtree. After the
- * parent has been told, nothing of t is touched: it may be gone.
+ * Completion of t by thread m, in this order: its successors become ready; its own count is settled; if nothing is
+ * below it, its group and parent lose a LIVE and an INCOMPLETE, else the parent an INCOMPLETE, and the LIVE later, by
+ * whoever completes the subtree. After the parent has been told, nothing of t is touched: it may be gone.
  *
  * Ordering: see task.h. event: fetch-or, acq_rel: who completes has seen all that the body and the fulfiller did.
  * Failures: no memory for a descriptor: the reserve's (reserve.h); none there: ready tasks are run until one comes
  * free; where none is ready either: aborts with one line (there is nothing left to go on with).
  * Cost, child made and run by the same member: no read-modify-write and no fence while nobody steals from the member
  * (deque.h); else the fence behind the push, and the pop's.
- * Rejected: deferred arrival at barriers (the last task of a member's subtree arrives for it): the member is awake to run tasks anyway. */
+ * Rejected: deferred arrival at barriers (the last task of a member's subtree arrives for it): the member is awake to
+ * run tasks anyway. */
 #include "task_internal.h"
 
 #include <string.h>
@@ -36,7 +39,8 @@
 /* Tasks in a deque beyond which the creator runs new ones itself; what fits into the deque's first buffer. */
 #define DEQUE_FULL PS_DEQUE_INITIAL
 
-/* --- completion --------------------------------------------------------------------------------------------------------- */
+/* --- completion
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void give_back(struct ort_thread *thread, struct ort_task *t)
 {
@@ -73,7 +77,8 @@ static bool take(struct ort_thread *thread, struct ort_task *p, int64_t delta)
     return false;
 }
 
-/* Nothing below t is left: it goes, and perhaps the ones above it. delta: what its parent's count holds for it still. */
+/* Nothing below t is left: it goes, and perhaps the ones above it. delta: what its parent's count holds for it
+ * still. */
 static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int64_t delta)
 {
     for (;;) {
@@ -88,15 +93,16 @@ static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int6
     }
 }
 
-/* Where a barrier orders: another address than the next one's, which who wakes late from this one must not be ordered behind. */
+/* Where a barrier orders: another address than the next one's, which who wakes late from this one must not be ordered
+ * behind. */
 static const void *barrier_at(const struct ort_team *team, uint32_t phase)
 {
     return (const char *)&team->tasks + 8 + 8 * (phase & 1);
 }
 
-/* What the program's thread sanitizer is told (race.h): a task begins behind its creation (t) and its predecessors; who waits for
- * it - its parent, a taskgroup, a barrier of the team or the region's end - goes on behind its end, and behind its fulfilment. A
- * descriptor is used again behind the end of the task before. */
+/* What the program's thread sanitizer is told (race.h): a task begins behind its creation (t) and its predecessors; who
+ * waits for it - its parent, a taskgroup, a barrier of the team or the region's end - goes on behind its end, and
+ * behind its fulfilment. A descriptor is used again behind the end of the task before. */
 static void tell_end(struct ort_task *t)
 {
     if (!ps_race_watched())
@@ -195,7 +201,8 @@ void ort_task_fulfill(void *event)
     ps_sub_release(&team->tasks.pins, 1);
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------------- */
+/* --- running
+ * ------------------------------------------------------------------------------------------------------------- */
 
 /* Makes t the task that thread runs; what leaving it wants back. */
 static inline int64_t enter(struct ort_thread *thread, struct ort_task *t)
@@ -235,7 +242,7 @@ PS_NOINLINE void ort_task_leave_run(struct ort_thread *thread, struct ort_task *
 
 static PS_NOINLINE void run_told(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base)
 {
-    unsigned detach = t->flags & ORT_TASK_DETACH;
+    unsigned detach;
     ort_tool_task_begins(thread, t, below);
     if (ort_settings.cancellation && !(t->flags & ORT_TASK_COPIED) && ort_task_is_cancelled(t->team, t->group)) {
         detach = 0;
@@ -253,7 +260,7 @@ void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t)
     struct ort_task *below = thread->task;
     int64_t base = enter(thread, t);
     tell_begin(t);
-    unsigned detach = t->flags & ORT_TASK_DETACH;
+    unsigned detach;
     if (PS_UNLIKELY(ort_tool_on())) {
         run_told(thread, t, below, base);
         return;
@@ -269,7 +276,8 @@ void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t)
     leave(thread, t, below, base, detach, false);
 }
 
-/* --- creation ------------------------------------------------------------------------------------------------------------ */
+/* --- creation
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* A few pointers and numbers as a rule, for which memcpy's call costs more than the copy. */
 static inline void copy_data(void *to, const void *from, size_t bytes)
@@ -284,7 +292,8 @@ static inline void copy_data(void *to, const void *from, size_t bytes)
 
 #define PATIENCE 1000 /* tries, of a thread that has no block for a task */
 
-/* The system has no memory, and the reserve none for tasks: those that are ready run first, here, and their blocks come free. [switches] */
+/* The system has no memory, and the reserve none for tasks: those that are ready run first, here, and their blocks come
+ * free. [switches] */
 static PS_COLD PS_NOINLINE struct ort_task *new_in_time(struct ort_thread *thread, size_t size, size_t align)
 {
     struct ort_task *t = NULL;
@@ -366,8 +375,8 @@ bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags)
     return PS_UNLIKELY(deque_full(&thread->tasks.deque)) && !(flags & ORT_TASK_DETACH);
 }
 
-/* t's predecessors are complete. Its creator waits for its event too only where the program says so: outside of every region it
- * does not (it may be the one that fulfills it), and later siblings depend on it. */
+/* t's predecessors are complete. Its creator waits for its event too only where the program says so: outside of every
+ * region it does not (it may be the one that fulfills it), and later siblings depend on it. */
 static void run_at_once(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     bool outlives = (args->flags & (ORT_TASK_DETACH | ORT_TASK_UNDEFERRED)) == ORT_TASK_DETACH &&
@@ -517,7 +526,8 @@ void ort_taskyield(struct ort_thread *thread)
 
 bool ort_in_final(struct ort_thread *thread) { return thread->task->flags & ORT_TASK_FINAL; }
 
-/* --- regions ----------------------------------------------------------------------------------------------------------------- */
+/* --- regions
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 bool ort_task_team_init(struct ort_team *team)
 {
@@ -633,7 +643,8 @@ static PS_NOINLINE void end_barrier(struct ort_thread *thread, uint32_t phase, e
         if (PS_UNLIKELY(polite))
             ee_yield();
     }
-    /* With tasks about, members wait in the sleepers' list; then await only orders what the others did before what follows. */
+    /* With tasks about, members wait in the sleepers' list; then await only orders what the others did before what
+     * follows. */
     while (met == EE_INTERRUPTED) {
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER, .phase = phase});

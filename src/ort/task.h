@@ -1,27 +1,28 @@
 /* Explicit tasks: what the rest of the core must know of them.
  *
- * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take part.
+ * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take
+ * part.
  * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_plain.c (the same the
  * short way), task_queue.c (find work, sleep, wake), task_range.c (many tasks of a taskloop), task_memory.c
  * (descriptors), depend.c, graph.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
- * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member, as a call on that member's
- * stack -> body done -> [waits for its event] -> complete -> [waits for the subtree below it] -> freed. All tasks are tied to
- * the member that runs them; an undeferred task goes from made to run at once, in its creator.
+ * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member, as a call on
+ * that member's stack -> body done -> [waits for its event] -> complete -> [waits for the subtree below it] -> freed.
+ * All tasks are tied to the member that runs them; an undeferred task goes from made to run at once, in its creator.
  *
- * Counts. A task owes two numbers: children that are not complete (taskwait waits for them) and children whose subtree is
- * not complete (the descriptor lives, and the implicit task does not arrive at a barrier, until that is zero). Both are packed in
- * one number, ORT_COUNT_LIVE each child's subtree and ORT_COUNT_INCOMPLETE each child, and that number is split in two: `own`, which only
- * the member that runs the task touches, without atomics, and `others`, to which every other member adds atomically. Where a child is
- * made and finished by its parent's member, which is the rule, there is no atomic at all. When the body is done and something is
- * left, `own` is poured into `others` (ORT_TASK_MERGED) and whoever brings `others` to zero from then on completes the
- * subtree. Before that `others` is never zero after a subtraction, since it only falls from zero, so nobody completes a
- * task too early.
+ * Counts. A task owes two numbers: children that are not complete (taskwait waits for them) and children whose subtree
+ * is not complete (the descriptor lives, and the implicit task does not arrive at a barrier, until that is zero). Both
+ * are packed in one number, ORT_COUNT_LIVE each child's subtree and ORT_COUNT_INCOMPLETE each child, and that number is
+ * split in two: `own`, which only the member that runs the task touches, without atomics, and `others`, to which every
+ * other member adds atomically. Where a child is made and finished by its parent's member, which is the rule, there is
+ * no atomic at all. When the body is done and something is left, `own` is poured into `others` (ORT_TASK_MERGED) and
+ * whoever brings `others` to zero from then on completes the subtree. Before that `others` is never zero after a
+ * subtraction, since it only falls from zero, so nobody completes a task too early.
  *
  * Shared fields            who writes                                   who reads
  *   fn .. node             the creator, before the task is published    who runs or finishes it
- *   parent, depth          the creator                                  thieves, speculatively (relaxed; see task_queue.c)
+ *   parent, depth          the creator thieves, speculatively (relaxed; see task_queue.c)
  *   owner                  who runs it, before the body                 who finishes a child
  *   count.own              the owner                                    the owner
  *   count.others           anybody (read-modify-write)                  the owner (acquire)
@@ -29,12 +30,12 @@
  *   depends                the owner                                    the owner
  *   flags                  the creator; then the owner                  who runs or finishes it
  *
- * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. Who gives it something of the kind sets the flag; without it the task ends
- * the short way (task_plain.c), which asks for nothing else. A free descriptor's node, depends, event and priority are
- * zero, and data points behind it: whoever changed one of them has put it back.
+ * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. Who gives it something of the kind sets the
+ * flag; without it the task ends the short way (task_plain.c), which asks for nothing else. A free descriptor's node,
+ * depends, event and priority are zero, and data points behind it: whoever changed one of them has put it back.
  *
- * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen all of
- * it); taskwait's load is its acquire.
+ * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen
+ * all of it); taskwait's load is its acquire.
  * Memory: descriptors, the implicit ones too, are never given back to the system (task_memory.c), so a thief may look
  * at one that is gone. OpenMP 5.2 sections 12.5 to 12.9; DESIGN section 4, "Tasks". */
 #ifndef PS_ORT_TASK_H
@@ -173,7 +174,8 @@ struct ort_task_team {
     _Atomic uint32_t barrier_phase;
 };
 
-/* --- hooks for regions and barriers ------------------------------------------------------------------------------------- */
+/* --- hooks for regions and barriers
+ * ------------------------------------------------------------------------------------- */
 
 /* Once per team block, when its memory (zeroed) has been got and n_max is set (false: there is not enough for its
  * tasks); and before it is given back. */
@@ -183,12 +185,13 @@ void ort_task_team_fini(struct ort_team *team);
 void ort_task_thread_fini(struct ort_thread *thread);
 /* The member begins: its implicit task becomes the current one (thread->task), with the given ICVs. */
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
-/* The member's body is done: returns when all tasks below its implicit task are complete. Runs tasks; those of others that are left then are the
- * entities' to see to, through ee_team_ops.assist. [switches] */
+/* The member's body is done: returns when all tasks below its implicit task are complete. Runs tasks; those of others
+ * that are left then are the entities' to see to, through ee_team_ops.assist. [switches] */
 void ort_task_member_end(struct ort_thread *thread);
 /* Member 0, after ee_team_join (or after ort_task_member_end where the team is serialized). */
 void ort_task_team_end(struct ort_team *team);
-/* In a forked child, whose only thread is t: what other threads held in the teams around it, and in the process, is let go. */
+/* In a forked child, whose only thread is t: what other threads held in the teams around it, and in the process, is let
+ * go. */
 void ort_task_after_fork_in_child(struct ort_thread *t);
 /* ee_team_ops.assist. [switches] */
 void ort_task_assist(struct ort_thread *thread);
@@ -197,15 +200,16 @@ void ort_task_barrier(struct ort_thread *thread);
 /* The same in a region that may be cancelled; true: it has been. [switches] */
 bool ort_task_barrier_cancel(struct ort_thread *thread);
 
-/* --- tasks ---------------------------------------------------------------------------------------------------------------- */
+/* --- tasks
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 enum ort_depend_kind { ORT_DEPEND_IN = 1, ORT_DEPEND_OUT = 2, ORT_DEPEND_MUTEXINOUTSET = 4, ORT_DEPEND_INOUTSET = 5 };
 struct ort_depend {
     void *address; /* NULL with ORT_DEPEND_OUT: omp_all_memory */
     enum ort_depend_kind kind;
 };
-/* Enumerates the dependences of an ABI's list; out kinds first. Where it is nothing but addresses, of which the first n_out are written and the others
- * read, `addresses` has them too. */
+/* Enumerates the dependences of an ABI's list; out kinds first. Where it is nothing but addresses, of which the first
+ * n_out are written and the others read, `addresses` has them too. */
 struct ort_depend_list {
     size_t n, n_out;
     void *const *addresses; /* NULL: ask get */
@@ -227,8 +231,8 @@ struct ort_task_args {
     void **event; /* with ORT_TASK_DETACH: gets the handle; so does the first pointer of data */
 };
 
-/* The tasks that wait for t, as a list that lives as long as t's node; a snapshot, made anew by each call. A node's first word points to it. For whoever
- * looks at the graph of a task that has not begun. */
+/* The tasks that wait for t, as a list that lives as long as t's node; a snapshot, made anew by each call. A node's
+ * first word points to it. For whoever looks at the graph of a task that has not begun. */
 struct ort_depend_successor {
     struct ort_depend_node *node;
     struct ort_depend_successor *next;
@@ -238,18 +242,20 @@ struct ort_depend_successor *ort_depend_successors(struct ort_task *t);
 /* Makes a task and queues it, or runs it at once. [switches] */
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args);
 
-/* The same in steps, for compiled code that writes into the task itself. A descriptor whose `data` has room for size bytes and is nobody's
- * child yet; it must be submitted, entered or discarded by the same thread. Without memory for it other tasks run first; with none of those, it aborts with one line. [switches] */
+/* The same in steps, for compiled code that writes into the task itself. A descriptor whose `data` has room for size
+ * bytes and is nobody's child yet; it must be submitted, entered or discarded by the same thread. Without memory for it
+ * other tasks run first; with none of those, it aborts with one line. [switches] */
 struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align);
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
-/* As ort_task_create of a task whose data is in place (args: without data, copy, size and event). ORT_TASK_COPIED may be among the flags. [switches] */
+/* As ort_task_create of a task whose data is in place (args: without data, copy, size and event). ORT_TASK_COPIED may
+ * be among the flags. [switches] */
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 /* An undeferred task whose body the caller runs between the two. [leave switches] */
 void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 void ort_task_leave(struct ort_thread *thread, struct ort_task *t);
 
-/* The same of a task of the caller's without any clause but untied, final and mergeable (flags), its data copied by memcpy. No tool is attached.
- * [switches] */
+/* The same of a task of the caller's without any clause but untied, final and mergeable (flags), its data copied by
+ * memcpy. No tool is attached. [switches] */
 void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags);
 /* Such a task with dependences. [switches] */
 void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags,
@@ -289,13 +295,15 @@ void ort_taskyield(struct ort_thread *thread);
 void ort_task_fulfill(void *event);
 /* Tasks are run in the order of their making, by members that are in no explicit task; see layer.h. */
 extern _Atomic bool ort_tasks_in_order;
-/* The running task t, whose creator does not wait for it, completes only after one ort_task_release more. By its member. */
+/* The running task t, whose creator does not wait for it, completes only after one ort_task_release more. By its
+ * member. */
 void ort_task_hold(struct ort_task *t);
 /* From anywhere, as ort_task_fulfill. */
 void ort_task_release(void *task);
 bool ort_in_final(struct ort_thread *thread);
 
-/* --- taskloop ------------------------------------------------------------------------------------------------------------- */
+/* --- taskloop
+ * ------------------------------------------------------------------------------------------------------------- */
 
 enum ort_taskloop_size { ORT_TASKLOOP_DEFAULT, ORT_TASKLOOP_NUM_TASKS, ORT_TASKLOOP_GRAINSIZE };
 struct ort_taskloop {
@@ -314,7 +322,8 @@ struct ort_taskloop {
 };
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop);
 
-/* --- taskgroup and task reductions ------------------------------------------------------------------------------------------ */
+/* --- taskgroup and task reductions
+ * ------------------------------------------------------------------------------------------ */
 
 struct ort_taskgroup {
     struct ort_taskgroup *prev;
@@ -328,11 +337,13 @@ void ort_taskgroup_start(struct ort_thread *thread);
 /* [switches] */
 void ort_taskgroup_end(struct ort_thread *thread);
 
-/* task_reduction.c documents the block. `first`: what the member that came first registered; NULL: the caller is the first. */
+/* task_reduction.c documents the block. `first`: what the member that came first registered; NULL: the caller is the
+ * first. */
 void ort_task_reduction_register(struct ort_thread *thread, uintptr_t *block);
 void ort_task_reduction_unregister(uintptr_t *block);
 void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_original, void **pointers);
-/* Work-sharing constructs: the member enters a group of its own, then registers. The construct's slot keeps the first one's block. */
+/* Work-sharing constructs: the member enters a group of its own, then registers. The construct's slot keeps the first
+ * one's block. */
 void ort_workshare_reduction_start(struct ort_thread *thread);
 void ort_workshare_reduction_register(struct ort_thread *thread, uintptr_t *block, uintptr_t *first);
 /* [switches] */
@@ -340,7 +351,8 @@ void ort_workshare_reduction_end(struct ort_thread *thread, bool cancelled);
 /* parallel reduction(task, ...): before the fork, for a team of n; the block becomes each implicit task's group. */
 void ort_parallel_reduction_start(struct ort_taskgroup *group, uintptr_t *block, unsigned n);
 
-/* --- cancellation -------------------------------------------------------------------------------------------------------- */
+/* --- cancellation
+ * -------------------------------------------------------------------------------------------------------- */
 
 enum ort_cancel { ORT_CANCEL_PARALLEL = 1, ORT_CANCEL_LOOP = 2, ORT_CANCEL_SECTIONS = 4, ORT_CANCEL_TASKGROUP = 8 };
 bool ort_cancel(struct ort_thread *thread, unsigned which);

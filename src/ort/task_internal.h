@@ -1,4 +1,5 @@
-/* Explicit tasks: what their modules know of each other. Seen by src/ort/task*.c, depend.c, taskgroup.c, taskloop.c, cancel.c only. */
+/* Explicit tasks: what their modules know of each other. Seen by src/ort/task*.c, depend.c, taskgroup.c, taskloop.c,
+ * cancel.c only. */
 #ifndef PS_ORT_TASK_INTERNAL_H
 #define PS_ORT_TASK_INTERNAL_H
 
@@ -6,10 +7,11 @@
 #include "ort.h"
 #include "task.h"
 
-/* --- task_memory.c ------------------------------------------------------------------------------------------------------- */
+/* --- task_memory.c
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* A descriptor with room for data; flags, data and size_class are set, what task.h says of a free one is so, everything else is undefined. NULL:
- * no memory. */
+/* A descriptor with room for data; flags, data and size_class are set, what task.h says of a free one is so, everything
+ * else is undefined. NULL: no memory. */
 struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align);
 #define ORT_TASK_BATCH 32
 /* What is special about t, or its data's block, is put back. */
@@ -36,7 +38,8 @@ void ort_task_cache_drain(struct ort_task_cache *cache);
 void ort_task_frames_drain(struct ort_task_member *m);
 void ort_task_memory_after_fork_in_child(void);
 
-/* --- task_queue.c ----------------------------------------------------------------------------------------------------- */
+/* --- task_queue.c
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* What a member waits for. Only its owner reads it, but for the fields under the team's lock while it sleeps. */
 enum ort_wait_kind {
@@ -75,12 +78,14 @@ static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t
     if (PS_UNLIKELY(!ps_deque_is_quiet_owner(&thread->tasks.deque)))
         ort_task_pushed_watched(thread, t);
 }
-/* Something about `object` has changed: wakes those of the team who wait for it. The change was sequentially consistent. */
+/* Something about `object` has changed: wakes those of the team who wait for it. The change was sequentially
+ * consistent. */
 void ort_task_wake_object(struct ort_team *team, const void *object);
 /* Wakes whoever waits in a barrier. */
 void ort_task_wake_barrier(struct ort_team *team);
 
-/* --- task.c ----------------------------------------------------------------------------------------------------------- */
+/* --- task.c
+ * ----------------------------------------------------------------------------------------------------------- */
 
 /* A task, counted by its parent and group, to be run or queued next. Its data is copied. */
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args);
@@ -95,7 +100,8 @@ void ort_task_leave_counted(struct ort_thread *thread, struct ort_task *t);
 /* A child of `parent` is complete, and gone with all below it. */
 void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
 void ort_taskwait_watched(struct ort_thread *thread);
-/* A task without clauses for which there is no short way now; one that is called runs on the caller's data. [switches] */
+/* A task without clauses for which there is no short way now; one that is called runs on the caller's data.
+ * [switches] */
 bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
 void ort_task_spawn_long(struct ort_thread *thread, void (*fn)(void *), void *data, size_t size, size_t align,
                          unsigned flags);
@@ -106,7 +112,8 @@ void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const
 /* Body and event of t are done. thread: see ort_task_enqueue. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
 
-/* What a thread sanitizer is told of a cancellable barrier: an address for each phase and its next one, as for the others (task.c); and of a cancellation. */
+/* What a thread sanitizer is told of a cancellable barrier: an address for each phase and its next one, as for the
+ * others (task.c); and of a cancellation. */
 static inline const void *ort_cancel_barrier_at(const struct ort_team *team, uint32_t phase)
 {
     return (const char *)&team->tasks + 24 + 8 * (phase & 1);
@@ -116,10 +123,11 @@ static inline const void *ort_cancelled_at(const struct ort_team *team) { return
 /* Of a task or group of the caller's: zero where nothing is left. */
 static inline int64_t ort_count_total(struct ort_count *c) { return c->own + ps_load_seq(&c->others); }
 
-/* --- depend.c ----------------------------------------------------------------------------------------------------------- */
+/* --- depend.c
+ * ----------------------------------------------------------------------------------------------------------- */
 
-/* Gives t (not yet published, a child of thread's current task) its place among its siblings. True: it is ready. False: it
- * has predecessors, the last of which will enqueue it; it may be gone already. */
+/* Gives t (not yet published, a child of thread's current task) its place among its siblings. True: it is ready. False:
+ * it has predecessors, the last of which will enqueue it; it may be gone already. */
 bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list);
 /* Waits for the predecessors that a task with this list would have. [switches] */
 void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *list);
@@ -130,7 +138,8 @@ bool ort_depend_node_satisfied(struct ort_depend_node *node);
 void ort_depend_begin(struct ort_depend_node *node);
 void ort_depend_cache_drain(struct ort_depend_cache *cache);
 void ort_depend_after_fork_in_child(void);
-/* Nodes (without a task) of n siblings with these lists, each linked to its successors; nodes[i]->number is i, NULL where a list is empty. */
+/* Nodes (without a task) of n siblings with these lists, each linked to its successors; nodes[i]->number is i, NULL
+ * where a list is empty. */
 void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists,
                          struct ort_depend_node **nodes);
 /* Each of them to be given back so. */
@@ -138,7 +147,8 @@ void ort_depend_drop(struct ort_thread *thread, struct ort_depend_node *node);
 /* The task makes no more children. */
 void ort_depend_table_free(struct ort_depend_table *table);
 
-/* --- cancel.c ----------------------------------------------------------------------------------------------------------- */
+/* --- cancel.c
+ * ----------------------------------------------------------------------------------------------------------- */
 
 /* group, or one around it. */
 bool ort_task_group_is_cancelled(struct ort_taskgroup *group);

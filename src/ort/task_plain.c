@@ -1,10 +1,11 @@
 /* The short way of tasks that have nothing special: made, taken by the member that waits for them, run, gone.
  *
- * Does: ort_task_create and ort_task_submit for a task without clauses, also where it runs at once (ort_task_spawn, ort_task_call), and for one that has
- * dependences alone (..._ordered); ort_task_run, taskwait. Does not: anything that most tasks have no need of; what it meets of
- * that kind it hands to the long way (task.c), before it has changed anything. Where a tool, a thread sanitizer or cancellation wants to hear of
- * tasks (ort_tasks_watched) every task goes the long way, so that nothing here asks for them one by one
- * (but for one that runs at once: where nothing of the team's is cancelled it goes the short way under cancellation too).
+ * Does: ort_task_create and ort_task_submit for a task without clauses, also where it runs at once (ort_task_spawn,
+ * ort_task_call), and for one that has dependences alone (..._ordered); ort_task_run, taskwait. Does not: anything that
+ * most tasks have no need of; what it meets of that kind it hands to the long way (task.c), before it has changed
+ * anything. Where a tool, a thread sanitizer or cancellation wants to hear of tasks (ort_tasks_watched) every task goes
+ * the long way, so that nothing here asks for them one by one (but for one that runs at once: where nothing of the
+ * team's is cancelled it goes the short way under cancellation too).
  * Callers: a member on its own behalf. States and fields: task.h; ORT_TASK_SPECIAL says which tasks end the long way.
  *
  * Frames. A task that runs at once is gone when its body is, unless it leaves something behind (children that are not
@@ -19,8 +20,8 @@
  * Failures: none; without memory the long way is taken, which says so.
  * Cost: about 60 instructions to make a task, 70 to take, run and end it, 55 with the entry point for one that runs at
  * once; read-modify-writes: those of the deque.
- * Rejected: the same as special cases within the long way: each test costs every task an instruction or two and a branch; together they were half of a
- * task's 440 instructions. */
+ * Rejected: the same as special cases within the long way: each test costs every task an instruction or two and a
+ * branch; together they were half of a task's 440 instructions. */
 #include "task_range.h"
 
 #include <string.h>

@@ -1,48 +1,57 @@
 /* Finding work, and sleeping where there is none.
  *
- * Does: queues ready tasks, finds one that a member may run, puts members that wait to sleep and wakes them. Does not: run or finish
- * a task, know what its body is.
- * Callers: members of the team; ort_task_enqueue(NULL, ..) and the wake functions also threads outside that have pinned the team.
+ * Does: queues ready tasks, finds one that a member may run, puts members that wait to sleep and wakes them. Does not:
+ * run or finish a task, know what its body is.
+ * Callers: members of the team; ort_task_enqueue(NULL, ..) and the wake functions also threads outside that have pinned
+ * the team.
  *
- * Where ready tasks stand. Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. One list a team, under
- * a lock, the *side queue*, holds those that must not go into a deque: tasks with a priority (in its order, taken before
- * anything else), tasks readied by a thread outside of the team, and tasks for which there was no memory in the deque.
+ * Where ready tasks stand. Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. One
+ * list a team, under a lock, the *side queue*, holds those that must not go into a deque: tasks with a priority (in its
+ * order, taken before anything else), tasks readied by a thread outside of the team, and tasks for which there was no
+ * memory in the deque.
  *
- * Rejected: a deque for each carrier: it would mix the tasks of all teams that pass there, and a member that moves to another carrier between a
- * push and a pop would lose its own; a member is run by one carrier at a time, so its deque has one owner at a time.
+ * Rejected: a deque for each carrier: it would mix the tasks of all teams that pass there, and a member that moves to
+ * another carrier between a push and a pop would lose its own; a member is run by one carrier at a time, so its deque
+ * has one owner at a time.
  *
- * The tied-task scheduling constraint. A member that waits inside of a task may run descendants of that task only (a task that it runs is
- * itself a descendant of the ones below it on its stack, so asking for the innermost is enough); one that waits in a barrier may run
- * everything. In the own deque the answer is a number: items at or above `base`, the bottom at the time when the running task began, were
- * pushed since by the task or by descendants of it that ran nested, and what these push are their descendants. (A successor that a
- * task readies is its sibling: a child of the task that was below or of a descendant of that one.) Of a victim's item the
- * ancestors are walked, as many as the depths differ. The item may be taken and even finished meanwhile: descriptors stay
- * readable, the walk is bounded by its length, and the answer is thrown away, because the top has moved.
- * Rejected: to let thieves ignore the constraint as libgomp mostly does (a lock held across a taskwait then deadlocks with itself);
- * to run children only (the waiter of a stolen task idles while it could help its thief).
+ * The tied-task scheduling constraint. A member that waits inside of a task may run descendants of that task only (a
+ * task that it runs is itself a descendant of the ones below it on its stack, so asking for the innermost is enough);
+ * one that waits in a barrier may run everything. In the own deque the answer is a number: items at or above `base`,
+ * the bottom at the time when the running task began, were pushed since by the task or by descendants of it that ran
+ * nested, and what these push are their descendants. (A successor that a task readies is its sibling: a child of the
+ * task that was below or of a descendant of that one.) Of a victim's item the ancestors are walked, as many as the
+ * depths differ. The item may be taken and even finished meanwhile: descriptors stay readable, the walk is bounded by
+ * its length, and the answer is thrown away, because the top has moved.
+ * Rejected: to let thieves ignore the constraint as libgomp mostly does (a lock held across a taskwait then deadlocks
+ * with itself); to run children only (the waiter of a stolen task idles while it could help its thief).
  *
- * Not bounded: tasks that wait for predecessors stand nowhere here, and who makes them may make any number. Rejected: that who has 64 for each member that
- * are not complete runs a ready one first (sparse LU on one processor 6.3 ms to 5.2, bench/NOTES.md): a program that holds a lock while it makes tasks which take it would wait for itself; libgomp runs
- * tasks at once where so many are ready, and not sooner.
+ * Not bounded: tasks that wait for predecessors stand nowhere here, and who makes them may make any number. Rejected:
+ * that who has 64 for each member that are not complete runs a ready one first (sparse LU on one processor 6.3 ms to
+ * 5.2, bench/NOTES.md): a program that holds a lock while it makes tasks which take it would wait for itself; libgomp
+ * runs tasks at once where so many are ready, and not sooner.
  *
- * Sleeping. A member that finds nothing says so (the list `sleeping` and the count `sleepers`), looks once more, then waits on a
- * word of its own. Who makes a task ready pushes it, fences, then reads `sleepers`; who completes what somebody may wait for changes the count,
- * then reads `sleepers`. All four accesses are sequentially consistent (the push by the fence behind it): either the reader sees the
- * sleeper, or the sleeper's second look sees the change. Where a deque is quiet (deque.h) its owner does not read `sleepers`, nor whether somebody
- * wants to assist: whoever takes a second look, or a last one before it leaves, makes every deque watched first (find_last), and an owner that
- * becomes quiet looks for both behind a fence, and is watched again where there is anybody (become_quiet). A sleeper is woken for a task only where it may run it, and for a change only
- * where it then finds its wish fulfilled; a waker takes it off the list, so that it is woken once.
+ * Sleeping. A member that finds nothing says so (the list `sleeping` and the count `sleepers`), looks once more, then
+ * waits on a word of its own. Who makes a task ready pushes it, fences, then reads `sleepers`; who completes what
+ * somebody may wait for changes the count, then reads `sleepers`. All four accesses are sequentially consistent (the
+ * push by the fence behind it): either the reader sees the sleeper, or the sleeper's second look sees the change. Where
+ * a deque is quiet (deque.h) its owner does not read `sleepers`, nor whether somebody wants to assist: whoever takes a
+ * second look, or a last one before it leaves, makes every deque watched first (find_last), and an owner that becomes
+ * quiet looks for both behind a fence, and is watched again where there is anybody (become_quiet). A sleeper is woken
+ * for a task only where it may run it, and for a change only where it then finds its wish fulfilled; a waker takes it
+ * off the list, so that it is woken once.
  *
- * Shared: tasks.lock guards sleeping, side and the list fields of ort_wait; sleepers and side_count are written under it and read
- * without. ort_wait.word: the waker, under the lock; the sleeper reads it.
+ * Shared: tasks.lock guards sleeping, side and the list fields of ort_wait; sleepers and side_count are written under
+ * it and read without. ort_wait.word: the waker, under the lock; the sleeper reads it.
  * A sleeping member's count.own is read by wakers under the lock, which the member took after its last change.
- * Failures: none. Cost: push: a store; watched, also a fence and some loads; own pop: watched, a fence; a failed search: three loads a member. */
+ * Failures: none. Cost: push: a store; watched, also a fence and some loads; own pop: watched, a fence; a failed
+ * search: three loads a member. */
 #include "cpu.h"
 #include "task_internal.h"
 
 #include <limits.h>
 
-/* --- who may run what ---------------------------------------------------------------------------------------------------- */
+/* --- who may run what
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool is_descendant(struct ort_task *t, const struct ort_task *ancestor)
 {
@@ -59,7 +68,8 @@ static bool is_descendant(struct ort_task *t, const struct ort_task *ancestor)
 
 static bool accept_descendant(void *item, void *within) { return is_descendant(item, within); }
 
-/* --- the side queue ------------------------------------------------------------------------------------------------------ */
+/* --- the side queue
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void side_insert(struct ort_team *team, struct ort_task *t)
 {
@@ -91,7 +101,8 @@ PS_NOINLINE static struct ort_task *side_take(struct ort_team *team, struct ort_
     return found;
 }
 
-/* --- finding ------------------------------------------------------------------------------------------------------------- */
+/* --- finding
+ * ------------------------------------------------------------------------------------------------------------- */
 
 PS_NOINLINE static struct ort_task *steal(struct ort_thread *thread, struct ort_task *within)
 {
@@ -166,7 +177,8 @@ void ort_task_run_all(struct ort_thread *thread)
     }
 }
 
-/* --- sleeping -------------------------------------------------------------------------------------------------------------- */
+/* --- sleeping
+ * -------------------------------------------------------------------------------------------------------------- */
 
 static bool satisfied(struct ort_team *team, const struct ort_wait *w)
 {
@@ -289,7 +301,8 @@ void ort_task_wait(struct ort_thread *thread, struct ort_wait *w)
     }
 }
 
-/* --- making ready -------------------------------------------------------------------------------------------------------- */
+/* --- making ready
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* The first task of a region: members that wait in the barrier shall wait here instead. */
 PS_NOINLINE static void first_task(struct ort_team *team)
@@ -298,7 +311,8 @@ PS_NOINLINE static void first_task(struct ort_team *team)
         ee_team_interrupt(&team->ee);
 }
 
-/* Nobody has robbed thread's deque lately: then nobody needs to be told, unless somebody sleeps, or is about to leave. */
+/* Nobody has robbed thread's deque lately: then nobody needs to be told, unless somebody sleeps, or is about to
+ * leave. */
 static void become_quiet(struct ort_thread *thread, struct ort_team *team)
 {
     struct ps_deque *d = &thread->tasks.deque;

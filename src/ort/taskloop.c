@@ -1,17 +1,19 @@
 /* taskloop: iterations dealt out to explicit tasks.
  *
- * Does: decides how many tasks there are and which bounds each gets, makes them, and waits for them in a taskgroup of its own.
+ * Does: decides how many tasks there are and which bounds each gets, makes them, and waits for them in a taskgroup of
+ * its own.
  * Does not: know how a bound is represented beyond 64 bits: the task's data begins with two of them, filled in here.
  * Callers: the member that meets the construct.
  *
- * n iterations in k tasks: the first n mod k tasks get one iteration more than n / k. k is num_tasks, at most n, by default the number of
- * threads; with a grainsize g it is n / g, at least 1, so that each gets between g and 2 g - 1; with a strict grainsize every task gets g and
- * the last one what is left. An upper bound is the lower one plus the task's iterations times the step, modulo 2^64: compiled code tests it
- * after each step, so that it ends also where the loop's own bound is near the type's end.
+ * n iterations in k tasks: the first n mod k tasks get one iteration more than n / k. k is num_tasks, at most n, by
+ * default the number of threads; with a grainsize g it is n / g, at least 1, so that each gets between g and 2 g - 1;
+ * with a strict grainsize every task gets g and the last one what is left. An upper bound is the lower one plus the
+ * task's iterations times the step, modulo 2^64: compiled code tests it after each step, so that it ends also where the
+ * loop's own bound is near the type's end.
  *
- * Where data has to be constructed (C++), all tasks are made before the first one runs, since a body may change what is copied from; else
- * they are made and queued one by one, and once the deque is full the creator runs them; those of which there are many
- * stand in one descriptor (task_range.c).
+ * Where data has to be constructed (C++), all tasks are made before the first one runs, since a body may change what is
+ * copied from; else they are made and queued one by one, and once the deque is full the creator runs them; those of
+ * which there are many stand in one descriptor (task_range.c).
  * Failures: as of ort_task_create. OpenMP 5.2 section 12.6. */
 #include "graph.h"
 #include "task_range.h"

@@ -1,13 +1,16 @@
 /* Team blocks and regions. Storage and states: ort.h.
  *
  * A region in steps:
- *   1. ort_parallel_start: how many members (ort_parallel_size), the parent's hot block or a larger one, how many the entities grant
+ *   1. ort_parallel_start: how many members (ort_parallel_size), the parent's hot block or a larger one, how many the
+ *     entities grant
  *      (ee_team_reserve), the team's own fields, ee_team_fork; the caller is member 0 and begins.
  *   2. body, for each other member: begins, runs the outlined function, ends.
  *   3. ort_parallel_end: member 0 ends, ee_team_join, the team is closed.
- * A member begins by taking its counters from the team (member_begin) and ends when the explicit tasks below it have (task.h).
+ * A member begins by taking its counters from the team (member_begin) and ends when the explicit tasks below it have
+ * (task.h).
  * Cost: the parent writes about three lines of its own team; nothing is done for each member.
- * Deviation: dyn-var true caps a team at the processors that are there, whatever else runs (OpenMP 5.2, algorithm 10.1 leaves it open). */
+ * Deviation: dyn-var true caps a team at the processors that are there, whatever else runs (OpenMP 5.2, algorithm 10.1
+ * leaves it open). */
 #include "team.h"
 
 #include <limits.h>
@@ -20,8 +23,8 @@
 #include "race.h"
 #include "reserve.h"
 
-/* Under a thread sanitizer no member begins before all others have: members that run one after the other on one stack would be
- * ordered by its reuse, and their races hidden. */
+/* Under a thread sanitizer no member begins before all others have: members that run one after the other on one stack
+ * would be ordered by its reuse, and their races hidden. */
 static void begin_together(struct ort_team *team)
 {
     uint32_t others = team->n - 1, begun = ps_add_acq_rel(&team->begun, 1) + 1;
@@ -211,8 +214,8 @@ static struct ort_team *block(struct ort_thread *t, unsigned *n)
     return team;
 }
 
-/* The ICVs of the implicit tasks: the parent's, but for lists that go on with their next element, and a policy that the construct
- * itself gives (as libgomp has it: the specification leaves bind-var alone). */
+/* The ICVs of the implicit tasks: the parent's, but for lists that go on with their next element, and a policy that the
+ * construct itself gives (as libgomp has it: the specification leaves bind-var alone). */
 static struct ort_icv *inherit(struct ort_team *team, struct ort_icv *icv)
 {
     if (PS_LIKELY((icv->nthreads_rest | icv->bind_rest) == 0 && icv->bind == (uint8_t)team->bind))
@@ -260,7 +263,8 @@ static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, unsigned 
     return team;
 }
 
-/* The block for a region of *n members that t asks for, and how many it gets. *counted: they are in the group's account. */
+/* The block for a region of *n members that t asks for, and how many it gets. *counted: they are in the group's
+ * account. */
 static PS_ALWAYS_INLINE struct ort_team *admit(struct ort_thread *t, unsigned *n, bool *counted)
 {
     struct ort_team *team = t->hot;
@@ -272,7 +276,8 @@ static PS_ALWAYS_INLINE struct ort_team *admit(struct ort_thread *t, unsigned *n
     return team;
 }
 
-/* Returns the team, whose member 0 the caller is now. Inlined, as end is: the two ways to open a region are called once a region. */
+/* Returns the team, whose member 0 the caller is now. Inlined, as end is: the two ways to open a region are called once
+ * a region. */
 static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region)
 {
     struct ort_thread *t = ort_self();

@@ -1,9 +1,9 @@
 /* Roots, and what fork() leaves behind. See ort.h.
  *
- * A root's storage: a block of one at level 0 and its contention group, got when its kernel thread first meets OpenMP and given back
- * by the entities (root_exit) when that ends.
- * After fork() only the calling entity lives in the child: the hot blocks of the threads that enclose it may have members
- * on kernel threads that are gone, so they are forgotten (not freed: their locks may be held by nobody). */
+ * A root's storage: a block of one at level 0 and its contention group, got when its kernel thread first meets OpenMP
+ * and given back by the entities (root_exit) when that ends.
+ * After fork() only the calling entity lives in the child: the hot blocks of the threads that enclose it may have
+ * members on kernel threads that are gone, so they are forgotten (not freed: their locks may be held by nobody). */
 #include "check.h"
 #include "ort.h"
 
@@ -79,7 +79,8 @@ static void configure(void)
         ort_started(ee_num_vps());
 }
 
-/* From the beginning: a fork that is under way when another kernel thread opens the first region runs no handler that comes late. */
+/* From the beginning: a fork that is under way when another kernel thread opens the first region runs no handler that
+ * comes late. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     ort_batch_init();

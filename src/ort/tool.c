@@ -1,11 +1,13 @@
 /* Tools: starting and ending, inquiries, and the events of threads, regions and implicit tasks. See tool.h.
  *
- * A member's thread_end is raised by the member itself, in a region of the block's in which nothing else happens (`farewell`), so that
- * it comes on its own stack, with its own thread-local variables. A block whose parent's kernel thread is ending has no such region any more: its
- * members' threads end without the event. When the program ends inside of a region, the threads of that region are still at work:
- * no event for them either; the tool's own finalizer comes in any case.
- * With a tool the end of a region is a barrier, which it is not otherwise (members that are done return, and are lent to run tasks of others in
- * ee_team_ops.assist): so a member's implicit task ends on its own stack, after the last explicit task that the member runs. */
+ * A member's thread_end is raised by the member itself, in a region of the block's in which nothing else happens
+ * (`farewell`), so that it comes on its own stack, with its own thread-local variables. A block whose parent's kernel
+ * thread is ending has no such region any more: its members' threads end without the event. When the program ends
+ * inside of a region, the threads of that region are still at work: no event for them either; the tool's own finalizer
+ * comes in any case.
+ * With a tool the end of a region is a barrier, which it is not otherwise (members that are done return, and are lent
+ * to run tasks of others in ee_team_ops.assist): so a member's implicit task ends on its own stack, after the last
+ * explicit task that the member runs. */
 #include "tool.h"
 
 #include "ort.h"
@@ -44,7 +46,8 @@ bool ort_tool_detach(void)
     return true;
 }
 
-/* --- the calling entry point ------------------------------------------------------------------------------------------------- */
+/* --- the calling entry point
+ * ------------------------------------------------------------------------------------------------- */
 
 void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame)
 {
@@ -67,7 +70,8 @@ PS_NOINLINE void ort_tool_run(void (*fn)(void *), void *data)
     f->exit.ptr = NULL; /* also keeps the call from being the last thing */
 }
 
-/* --- inquiries ------------------------------------------------------------------------------------------------------------------ */
+/* --- inquiries
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 struct ort_tool_task *ort_tool_task(struct ort_task *task) { return (struct ort_tool_task *)(void *)(task + 1); }
 
@@ -102,7 +106,9 @@ int ort_tool_state(const struct ort_thread *t)
     return t->team->level > 0 ? ORT_STATE_WORK_PARALLEL : ORT_STATE_WORK_SERIAL;
 }
 
-/* --- threads -------------------------------------------------------------------------------------------------------------------- */
+/* --- threads
+ * --------------------------------------------------------------------------------------------------------------------
+ * */
 
 /* The carrier is the native thread; decided with the first region, before which there are roots only. */
 static _Atomic bool by_carrier;
@@ -212,7 +218,9 @@ void ort_tool_team_ends(struct ort_team *team)
     team->tool.farewell = false;
 }
 
-/* --- regions -------------------------------------------------------------------------------------------------------------------- */
+/* --- regions
+ * --------------------------------------------------------------------------------------------------------------------
+ * */
 
 void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, const struct ort_parallel *region)
 {
@@ -293,7 +301,9 @@ void ort_tool_member_ends(struct ort_thread *m)
     m->tool.state = 0;
 }
 
-/* --- teams ---------------------------------------------------------------------------------------------------------------------- */
+/* --- teams
+ * ----------------------------------------------------------------------------------------------------------------------
+ * */
 
 void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void *data)
 {

@@ -1,30 +1,35 @@
 /* Tools that watch a program (profilers, race detectors): what the core tells them, and where their data is kept.
  *
- * Does: holds the tool's callbacks, each thread's, region's and task's word of tool data, the frames between which a task is outside of
- * the program's code; raises the events that OpenMP 5.2 chapter 19 defines. Does not: find or start a tool, know the interface's C names
- * (src/abi/ompt does): the callbacks and the numbers of kinds are the specification's, so nothing is translated on the way.
+ * Does: holds the tool's callbacks, each thread's, region's and task's word of tool data, the frames between which a
+ * task is outside of the program's code; raises the events that OpenMP 5.2 chapter 19 defines. Does not: find or start
+ * a tool, know the interface's C names (src/abi/ompt does): the callbacks and the numbers of kinds are the
+ * specification's, so nothing is translated on the way.
  *
- * Callers: entry points and the core's modules, on the stack of the OpenMP thread concerned, with no lock held but where it is said.
- * Callbacks run on that stack, too; they may call the inquiry functions, not OpenMP constructs.
+ * Callers: entry points and the core's modules, on the stack of the OpenMP thread concerned, with no lock held but
+ * where it is said. Callbacks run on that stack, too; they may call the inquiry functions, not OpenMP constructs.
  *
- * How it costs nothing without a tool. ort_tool_on() is the one word that is looked at, in a branch that is not taken; what follows
- * it stands out of line. It is true until the first OpenMP thread exists, so that the first call of all is seen as well: by then the tool has been looked for
- * (what stands behind the branch asks for the thread first), and without one every event is NULL. Entry points that begin and end a wait call a twin (ort_tool_barrier for ort_barrier) which has the events around it, so
- * that the core's own functions have no hook; ORT_TOOL_CALL keeps the caller's address and frame for events that the core raises. Tasks' tool
- * data lies behind their descriptor, which is longer only with a tool (ort_tool_task_bytes). A tool is found before the first team
- * or task is made or never; at its end its callbacks are taken away, and nothing else changes.
+ * How it costs nothing without a tool. ort_tool_on() is the one word that is looked at, in a branch that is not taken;
+ * what follows it stands out of line. It is true until the first OpenMP thread exists, so that the first call of all is
+ * seen as well: by then the tool has been looked for (what stands behind the branch asks for the thread first), and
+ * without one every event is NULL. Entry points that begin and end a wait call a twin (ort_tool_barrier for
+ * ort_barrier) which has the events around it, so that the core's own functions have no hook; ORT_TOOL_CALL keeps the
+ * caller's address and frame for events that the core raises. Tasks' tool data lies behind their descriptor, which is
+ * longer only with a tool (ort_tool_task_bytes). A tool is found before the first team or task is made or never; at its
+ * end its callbacks are taken away, and nothing else changes.
  *
- * What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data: a root, or a member other
- * than 0 of a team block, from the first region that it takes part in until the block is freed; member 0 is its parent's thread. So thread
- * data follows the member wherever it runs; the kernel thread below may change in every wait and has no data here. A tool's
- * own thread-local variables are the member's as well (src/uth/tls.h). Where they cannot be (ee_private_storage: under a sanitizer, with kernel-thread
- * entities), tools would find another member's, or none made by a thread_begin: there the native thread is the carrier. Its thread_begin comes
- * before its first event, its thread_end never, but for a root's. Rejected, elsewhere: the virtual processor as native thread: events of one
- * task would come from several threads, and begin/end pairs would not match on any of them.
+ * What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data: a
+ * root, or a member other than 0 of a team block, from the first region that it takes part in until the block is freed;
+ * member 0 is its parent's thread. So thread data follows the member wherever it runs; the kernel thread below may
+ * change in every wait and has no data here. A tool's own thread-local variables are the member's as well
+ * (src/uth/tls.h). Where they cannot be (ee_private_storage: under a sanitizer, with kernel-thread entities), tools
+ * would find another member's, or none made by a thread_begin: there the native thread is the carrier. Its thread_begin
+ * comes before its first event, its thread_end never, but for a root's. Rejected, elsewhere: the virtual processor as
+ * native thread: events of one task would come from several threads, and begin/end pairs would not match on any of
+ * them.
  *
  * Fields                       who writes                          who reads
- *   ort_tool_wanted            who makes the first root            everybody, relaxed: a late reader takes the long way to nothing
- *   ort_tool_events            the tool, at any time               everybody, relaxed: an event may still come once after its removal
+ *   ort_tool_wanted            who makes the first root everybody, relaxed: a late reader takes the long way to nothing
+ *   ort_tool_events            the tool, at any time everybody, relaxed: an event may still come once after its removal
  *   ort_tool_thread            the thread itself                   the thread (its tool); `begun`: who frees the block
  *   ort_tool_team              the parent, before the fork         members
  *   ort_tool_task.data         the tool
@@ -235,8 +240,8 @@ extern ORT_HIDDEN struct ort_tool_events ort_tool_events;
 /* Where the carrier is the native thread: its thread_begin, if it has not been. */
 void ort_tool_native_begins(void);
 
-/* Not an atomic object, since compilers do not compare those in place: two instructions in every entry point would be four. It is a
- * byte that changes once; a reader that is early or late takes the long way, and finds nothing there. */
+/* Not an atomic object, since compilers do not compare those in place: two instructions in every entry point would be
+ * four. It is a byte that changes once; a reader that is early or late takes the long way, and finds nothing there. */
 extern ORT_HIDDEN bool ort_tool_wanted;
 /* A tool is there, or nobody has looked for one yet. */
 static inline bool ort_tool_on(void)
@@ -247,8 +252,8 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
-/* The same for whatever wants to hear of every task: ORT_TASKS_TOLD, a tool or the program's thread sanitizer (of every lock, too); ORT_TASKS_CANCEL,
- * cancellation. Likewise written once. */
+/* The same for whatever wants to hear of every task: ORT_TASKS_TOLD, a tool or the program's thread sanitizer (of every
+ * lock, too); ORT_TASKS_CANCEL, cancellation. Likewise written once. */
 enum { ORT_TASKS_TOLD = 1, ORT_TASKS_CANCEL = 2 };
 extern ORT_HIDDEN unsigned char ort_tasks_wanted;
 static inline unsigned ort_tasks_watched(void)
@@ -263,7 +268,8 @@ static inline unsigned ort_tasks_watched(void)
 static inline bool ort_told(void) { return (ort_tasks_watched() & ORT_TASKS_TOLD) != 0; }
 /* 0, or what a task's descriptor has behind it. */
 extern ORT_HIDDEN size_t ort_tool_task_bytes;
-/* Looks for a tool and starts it; set when this library is loaded, called once, before the first root is made. NULL: nobody looks. */
+/* Looks for a tool and starts it; set when this library is loaded, called once, before the first root is made. NULL:
+ * nobody looks. */
 extern void (*ort_tool_start)(void);
 /* The tool is there: from now on events are raised. */
 void ort_tool_attach(void);
@@ -272,7 +278,8 @@ bool ort_tool_detach(void);
 /* A tool is attached; unlike ort_tool_on() false after its end. */
 bool ort_tool_attached(void);
 
-/* --- the calling entry point ---------------------------------------------------------------------------------------------------- */
+/* --- the calling entry point
+ * ---------------------------------------------------------------------------------------------------- */
 
 void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame);
 void ort_tool_leave(struct ort_thread *t);
@@ -320,7 +327,8 @@ void ort_tool_caller(struct ort_thread *t, const void *caller);
         }                                                 \
     } while (0)
 
-/* --- inquiries, by the tool --------------------------------------------------------------------------------------------------------- */
+/* --- inquiries, by the tool
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* Of the native thread on which t runs: see above. */
 ort_tool_ptr ort_tool_thread_data(struct ort_thread *t);
@@ -330,7 +338,8 @@ struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_t
 int ort_tool_task_flags(const struct ort_task *task);
 int ort_tool_state(const struct ort_thread *t);
 
-/* --- events: threads, regions, implicit tasks (tool.c) ------------------------------------------------------------------------------ */
+/* --- events: threads, regions, implicit tasks (tool.c)
+ * ------------------------------------------------------------------------------ */
 
 void ort_tool_root_begins(struct ort_thread *t);
 void ort_tool_root_ends(struct ort_thread *t);
@@ -348,12 +357,13 @@ void ort_tool_member_ends(struct ort_thread *m);
 void ort_tool_run(void (*fn)(void *), void *data);
 /* The teams construct: a league of n initial tasks, one after the other; begin(i): the i-th is next. */
 void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void *data);
-/* A league whose teams run at once: member m of the region that it is runs the team numbered num, of n; in a region of one thread, since
- * tools for libomp's programs know leagues so. */
+/* A league whose teams run at once: member m of the region that it is runs the team numbered num, of n; in a region of
+ * one thread, since tools for libomp's programs know leagues so. */
 void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num);
 void ort_tool_league_team_ends(struct ort_thread *m, unsigned num);
 
-/* --- events: explicit tasks (tool_task.c) ------------------------------------------------------------------------------------------- */
+/* --- events: explicit tasks (tool_task.c)
+ * ------------------------------------------------------------------------------------------- */
 
 struct ort_task_args;
 /* A task of the current one has been made. */
@@ -371,13 +381,16 @@ void ort_tool_taskgroup_start(struct ort_thread *t);
 /* Waits in `end`, ort_taskgroup_end or an entry point's own. */
 void ort_tool_taskgroup_end(struct ort_thread *t, void (*end)(struct ort_thread *));
 
-/* --- events: synchronisation and work (tool_sync.c) ---------------------------------------------------------------------------------- */
+/* --- events: synchronisation and work (tool_sync.c)
+ * ---------------------------------------------------------------------------------- */
 
 void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind);
-/* The same with ort_tool_enter and ort_tool_leave around: an entry point's only call, so that it saves nothing for it. */
+/* The same with ort_tool_enter and ort_tool_leave around: an entry point's only call, so that it saves nothing for
+ * it. */
 void ort_tool_barrier_from(enum ort_sync_kind kind, const void *caller, void *frame);
 bool ort_tool_barrier_cancel(struct ort_thread *t, enum ort_sync_kind kind);
-/* Locks: without a tool (ort_told() says that somebody listens, perhaps the sanitizer) they are ort_lock and its like. */
+/* Locks: without a tool (ort_told() says that somebody listens, perhaps the sanitizer) they are ort_lock and its
+ * like. */
 void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint, const void *caller);
 bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller);
 void ort_tool_unlock(_Atomic uint32_t *word, enum ort_mutex_kind kind, const void *caller);

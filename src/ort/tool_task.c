@@ -1,6 +1,7 @@
 /* Tools: the events of explicit tasks, taskwait, taskgroup and taskloop. See tool.h.
  *
- * A task runs as a call on the stack of the task that its member left for it (task.h), so schedule events nest: left for t, and back. */
+ * A task runs as a call on the stack of the task that its member left for it (task.h), so schedule events nest: left
+ * for t, and back. */
 #include <stdlib.h>
 
 #include "task_internal.h"
@@ -107,7 +108,8 @@ void ort_tool_task_depends(struct ort_task *first, struct ort_task *second)
     ORT_RAISE(task_dependence, &ort_tool_task(first)->data, &ort_tool_task(second)->data);
 }
 
-/* --- waiting ---------------------------------------------------------------------------------------------------------------- */
+/* --- waiting
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 void ort_tool_taskwait_from(const void *caller, void *frame)
 {

@@ -1,11 +1,13 @@
 /* Work-sharing: the slots of a team's ring, loops and sections handed out from them, ordered, doacross, single.
  *
- * A construct that needs state shared by the team takes the next of ORT_WS_RING slots; each member counts such constructs in ws_seq
- * (all members meet the same constructs in the same order), so that number s is in slot s % ORT_WS_RING for everybody, and a member may be
- * up to ORT_WS_RING nowait constructs ahead of the slowest. A static loop whose schedule is known needs no slot.
+ * A construct that needs state shared by the team takes the next of ORT_WS_RING slots; each member counts such
+ * constructs in ws_seq (all members meet the same constructs in the same order), so that number s is in slot s %
+ * ORT_WS_RING for everybody, and a member may be up to ORT_WS_RING nowait constructs ahead of the slowest. A static
+ * loop whose schedule is known needs no slot.
  *
  * States of a slot, in `phase`, for construct number s (4 s + state, modulo 2^32):
- *   FREE  -- first member: compare-and-swap -->  SETUP  -- it stores the description -->  READY  -- last member leaves -->  FREE of
+ *   FREE  -- first member: compare-and-swap --> SETUP -- it stores the description --> READY -- last member leaves -->
+ *         FREE of
  *   s + ORT_WS_RING. A member that is ahead of the ring waits for that (ee_wait on phase).
  *
  * Shared fields            who writes                         who reads
@@ -16,9 +18,10 @@
  *   holders, moves, last   batch.h; share, quantum, batched: as desc
  *   turn, turn_event       the member whose turn it is        all
  *
- * Ordering: READY is a release, its reader's load the acquire: desc is seen. Leaving is acq_rel: the last one has seen that all
- * are done with the slot before its release of FREE lets it be used anew. `next` is relaxed: the iterations are ordered by nothing else.
- * `turn`: release by the passer, acquire by who waits for it: ordered regions happen one after the other.
+ * Ordering: READY is a release, its reader's load the acquire: desc is seen. Leaving is acq_rel: the last one has seen
+ * that all are done with the slot before its release of FREE lets it be used anew. `next` is relaxed: the iterations
+ * are ordered by nothing else. `turn`: release by the passer, acquire by who waits for it: ordered regions happen one
+ * after the other.
  * Failures: none (doacross allocates: aborts with one line).
  * Rejected: a list of work shares allocated at need (libgomp): a lock and a pointer chase where a counter serves.
  * OpenMP 5.2 chapter 11; section 15.10 (ordered, doacross). */
@@ -33,7 +36,8 @@ struct ort_team;
 
 #define ORT_WS_RING 8
 
-/* A loop's iterations are numbered 0 .. n-1; number i has the value start + i * step, modulo 2^64, for signed and unsigned loops alike. */
+/* A loop's iterations are numbered 0 .. n-1; number i has the value start + i * step, modulo 2^64, for signed and
+ * unsigned loops alike. */
 struct ort_loop_desc {
     uint64_t n, start, step;
     uint64_t chunk; /* 0: none given */
@@ -45,7 +49,8 @@ struct ort_loop_desc {
     uint8_t plain;     /* ORT_PLAIN_... */
 };
 
-/* Neither ordered nor, where dynamic, checked, and no tool listens: nobody asks later which chunk it was. BATCHES: dynamic by batch.h. */
+/* Neither ordered nor, where dynamic, checked, and no tool listens: nobody asks later which chunk it was. BATCHES:
+ * dynamic by batch.h. */
 enum { ORT_PLAIN_NOT, ORT_PLAIN_DYNAMIC, ORT_PLAIN_GUIDED, ORT_PLAIN_BATCHES };
 
 struct ort_doacross;
@@ -80,8 +85,8 @@ struct ort_loop {
     bool alone; /* dynamic, by batches: nobody else has claimed between the member's last two claims */
 };
 
-/* Takes part in the next construct that needs a slot; true: the caller is the first and must describe the work in t->loop.ws,
- * then call ort_ws_ready. [switches] */
+/* Takes part in the next construct that needs a slot; true: the caller is the first and must describe the work in
+ * t->loop.ws, then call ort_ws_ready. [switches] */
 bool ort_ws_enter(struct ort_thread *t);
 void ort_ws_ready(struct ort_thread *t);
 /* The caller needs the slot no more. */
@@ -119,11 +124,12 @@ struct ort_loop_extra {
     void **mem;            /* in: *mem is the size; out: the memory; NULL: none */
 };
 
-/* Begins a loop; *lo, *hi get the first chunk's values when that is asked for (lo != NULL). runtime: the schedule is the ICV's.
- * true: there is a chunk (or none was asked for). [switches] */
+/* Begins a loop; *lo, *hi get the first chunk's values when that is asked for (lo != NULL). runtime: the schedule is
+ * the ICV's. true: there is a chunk (or none was asked for). [switches] */
 bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool runtime,
                     const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi);
-/* The next chunk; false: none is left. In an ordered loop it first waits for the turn of the chunk before. [switches] */
+/* The next chunk; false: none is left. In an ordered loop it first waits for the turn of the chunk before.
+ * [switches] */
 bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi);
 /* Leaves the loop or sections, without a barrier. */
 void ort_loop_leave(struct ort_thread *t);

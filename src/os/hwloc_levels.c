@@ -1,20 +1,24 @@
 /* The levels of sharing out of hwloc's tree; see hwloc_levels.h and os.h ("topology").
  *
- * Does: for each kind of sharing (core, second- and third-level cache, NUMA node, package) finds the groups that it makes of the
- * processors, and keeps a chain of them from fine to coarse. Does not: load topologies, or know the affinity mask.
+ * Does: for each kind of sharing (core, second- and third-level cache, NUMA node, package) finds the groups that it
+ * makes of the processors, and keeps a chain of them from fine to coarse. Does not: load topologies, or know the
+ * affinity mask.
  * Callers: topology.c and synthetic/synthetic.c, one at a time on each topology. No shared state.
  *
- * Machines differ in what contains what: a NUMA node may be part of a package or a part of a third-level cache, a core may have no
- * third-level cache while its neighbour has one. So no order of kinds is taken for granted:
+ * Machines differ in what contains what: a NUMA node may be part of a package or a part of a third-level cache, a core
+ * may have no third-level cache while its neighbour has one. So no order of kinds is taken for granted:
  *   - a processor without an object of a kind takes its group of the kind before (alone, if it has none either);
  *   - kinds are ordered by their number of groups, most first;
- *   - a kind is kept if each of its groups is a union of groups of the last kept, and is not the same set of groups again.
- * A level of processors all alone, and one of the whole machine, say nothing and go likewise; "machine" is then put last.
+ *   - a kind is kept if each of its groups is a union of groups of the last kept, and is not the same set of groups
+ *     again.
+ * A level of processors all alone, and one of the whole machine, say nothing and go likewise; "machine" is then put
+ * last.
  *
- * NUMA nodes hang beside hwloc's tree, as memory of the object that they serve; a processor's node is the one that serves the
- * fewest processors besides it, the first of those (machines with two kinds of memory have two nodes for one set).
- * Failures: ENOMEM, EINVAL. Cost: processors x kinds x depth of the tree. Rejected: hwloc's distances (latencies in arbitrary
- * units; groups are what stealing needs). */
+ * NUMA nodes hang beside hwloc's tree, as memory of the object that they serve; a processor's node is the one that
+ * serves the fewest processors besides it, the first of those (machines with two kinds of memory have two nodes for one
+ * set).
+ * Failures: ENOMEM, EINVAL. Cost: processors x kinds x depth of the tree. Rejected: hwloc's distances (latencies in
+ * arbitrary units; groups are what stealing needs). */
 #include "hwloc_levels.h"
 #include "topology.h"
 
@@ -158,7 +162,8 @@ static void keep_chain(struct os_topology *t, struct partition part[NUM_KINDS], 
     qsort(part, NUM_KINDS, sizeof part[0], by_groups_descending);
     unsigned groups_before = t->n;
     for (int k = 0; k < NUM_KINDS; k++) {
-        /* What makes no level of its own has the groups of the last kept; one of the whole machine, those of "machine". */
+        /* What makes no level of its own has the groups of the last kept; one of the whole machine, those of
+         * "machine". */
         t->sharing_level[part[k].kind] = (int8_t)((int)t->num_levels - (part[k].num_groups > 1));
         if (part[k].num_groups == groups_before || part[k].num_groups == 1)
             continue;

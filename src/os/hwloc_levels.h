@@ -1,8 +1,9 @@
-/* From a topology that hwloc has read to the levels of os.h. Shared by topology.c and synthetic/synthetic.c, used by nobody else.
+/* From a topology that hwloc has read to the levels of os.h. Shared by topology.c and synthetic/synthetic.c, used by
+ * nobody else.
  *
- * hwloc is opened with dlopen, its symbols local: a program that has an hwloc of its own, of whatever version, keeps it, and one that
- * never asks for the topology never loads it. Its types come from its header, its functions from this table alone: none of
- * hwloc's inline functions may be called here, they would refer to its symbols.
+ * hwloc is opened with dlopen, its symbols local: a program that has an hwloc of its own, of whatever version, keeps
+ * it, and one that never asks for the topology never loads it. Its types come from its header, its functions from this
+ * table alone: none of hwloc's inline functions may be called here, they would refer to its symbols.
  * Only libhwloc.so.15 is asked for, the binary interface of all of hwloc 2. */
 #ifndef PS_HWLOC_LEVELS_H
 #define PS_HWLOC_LEVELS_H

@@ -142,7 +142,8 @@ void os_yield(void);
  * ------------------------------------------------------------------------------------------ */
 
 /* A sequentially consistent fence in the middle of what each kernel thread of the process does just now. With it one
- * side of a pair needs a compiler barrier only. False: refused, no fence was made. About 2 us; interrupts the others. */
+ * side of a pair needs a compiler barrier only. False: refused, no fence was made. About 2 us; interrupts the
+ * others. */
 bool os_fence_all(void);
 /* Whether that is to be had. Cheap; where the library was loaded into a process with several kernel threads one of the
  * first some hundred calls that say no takes some milliseconds to arrange it. */
@@ -186,9 +187,11 @@ int os_affinity_narrow(const struct os_cpuset *set);
 unsigned os_cpu_quota(void);
 /* What the first call of os_num_procs or of this found. */
 unsigned os_cpu_quota_at_start(void);
-/* Processors worth using at once: affinity mask, quota, and the share of an MPI rank (os_ranks); at least 1. Cheap: no topology is read. */
+/* Processors worth using at once: affinity mask, quota, and the share of an MPI rank (os_ranks); at least 1. Cheap: no
+ * topology is read. */
 unsigned os_num_procs(void);
-/* The ranks of the same MPI job on this machine, as their launcher tells them (linux/ranks.c); size 0: this is no rank. */
+/* The ranks of the same MPI job on this machine, as their launcher tells them (linux/ranks.c); size 0: this is no
+ * rank. */
 struct os_ranks {
     unsigned rank, size;
     unsigned processors; /* that the launcher may use */

@@ -1,13 +1,14 @@
 /* The machine's processors and what they share, by hwloc where it is to be had.
  *
- * Does: reads the machine once for whoever asks, restricted to the processors that the program was given. Does not: keep it (the
- * caller does), bind anything, or load hwloc before the first call.
+ * Does: reads the machine once for whoever asks, restricted to the processors that the program was given. Does not:
+ * keep it (the caller does), bind anything, or load hwloc before the first call.
  * Callers: anybody, on a stack of 64 KiB or more; takes malloc's and the dynamic linker's locks. No shared state.
- * Failures: where hwloc is missing, or does not know all the program's processors, the machine is one group: ENOENT, *out valid.
+ * Failures: where hwloc is missing, or does not know all the program's processors, the machine is one group: ENOENT,
+ * *out valid.
  * ENOMEM: *out is empty (n == 0). Cost: milliseconds.
  *
- * hwloc's x86 component stays out: it binds the calling kernel thread to each processor in turn to ask it, and tells nothing that
- * the kernel's tables do not.
+ * hwloc's x86 component stays out: it binds the calling kernel thread to each processor in turn to ask it, and tells
+ * nothing that the kernel's tables do not.
  * hwloc is closed again: what it depends on is then not in the process when others look through its objects.
  * Rejected: linking to hwloc (its symbols and those of its dependencies in every process); reading /sys ourselves. */
 #include "topology.h"

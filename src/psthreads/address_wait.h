@@ -17,7 +17,8 @@ void ps_wake_on(_Atomic uint32_t *word, unsigned n);
 /* In a forked child, before anything waits: the threads that waited do not exist here. */
 void ps_wait_on_after_fork(void);
 
-/* The same until deadline_ns (of os_now_ns; PS_NEVER) at most, without looking first: false where that came, and nobody woke the caller. */
+/* The same until deadline_ns (of os_now_ns; PS_NEVER) at most, without looking first: false where that came, and nobody
+ * woke the caller. */
 bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait kind, uint64_t deadline_ns);
 /* In two steps, for a word that never changes: from the first one on a wake of the word finds the caller. */
 void ps_wait_publish(_Atomic uint32_t *word, struct ps_waiter *me);

@@ -9,9 +9,11 @@
 
 static struct ps_places *places(void) { return ps_load_acquire(&ps_rt.places); }
 
-/* --- the table ------------------------------------------------------------------------------------------------------------- */
+/* --- the table
+ * ------------------------------------------------------------------------------------------------------------- */
 
-/* One processor for each vp: the places' first ones, then their second ones and so on, each once; returns how many there are. */
+/* One processor for each vp: the places' first ones, then their second ones and so on, each once; returns how many
+ * there are. */
 static unsigned deal_processors(unsigned n, const unsigned *first, const unsigned *cpu, unsigned *dealt)
 {
     struct os_cpuset seen;
@@ -103,7 +105,8 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu)
     return places() != NULL;
 }
 
-/* The table is published before the limit is read here, the limit stored before the table is read by who changes it: one sees the other. */
+/* The table is published before the limit is read here, the limit stored before the table is read by who changes it:
+ * one sees the other. */
 void ps_bind_resting(void)
 {
     struct ps_places *all = ps_load_seq(&ps_rt.places);
@@ -124,7 +127,8 @@ void ps_bind_after_fork_in_child(void)
         ps_store_relaxed(&all->open, 0);
 }
 
-/* --- where a kernel thread is ------------------------------------------------------------------------------------------------ */
+/* --- where a kernel thread is
+ * ------------------------------------------------------------------------------------------------ */
 
 static void move_to(const struct os_cpuset *mask)
 {
@@ -175,7 +179,9 @@ void bind_lower(void)
         move_to(&places()->place[vp->place - 1].mask);
 }
 
-/* --- queues ------------------------------------------------------------------------------------------------------------------- */
+/* --- queues
+ * -------------------------------------------------------------------------------------------------------------------
+ * */
 
 struct ps_queue *ps_bind_queue(const struct ps_item *item)
 {

@@ -1,45 +1,47 @@
 /* Places: members that are bound run on processors of their place only.
  *
- * Does: keeps a ready queue for each place, says which vps look there, moves a vp's kernel thread (sched_setaffinity) to the place of what
- * it is about to run. Does not: decide who has which place (the OpenMP core does), or concern threads that are not bound: they
- * stand in the vps' queues as ever, and nothing here is looked at before ps_bind_places has been called.
+ * Does: keeps a ready queue for each place, says which vps look there, moves a vp's kernel thread (sched_setaffinity)
+ * to the place of what it is about to run. Does not: decide who has which place (the OpenMP core does), or concern
+ * threads that are not bound: they stand in the vps' queues as ever, and nothing here is looked at before
+ * ps_bind_places has been called.
  *
- * Two rules. Whatever vp runs a bound member, its kernel thread is first moved to the member's place (vp_follow): the promise
- * does not depend on who takes what. And, so that this seldom costs anything, a bound thread or team that is ready stands in its
- * place's queue, which only that place's *home* vps look into: a regular vp has one processor of the places (in the order: the
- * first of each place, then the second of each, ...; going round where there are more vps), and is at home in all places that hold it. A place
- * without a home (fewer vps than places) has no queue: its threads stand in ordinary queues, and who takes one follows it.
- * Guests (foreign roots while they wait, spares) look into every place's queue. So does everybody while `open` is set: the monitor sets it where what
- * stands in a place's queue starves behind a home vp that is held by a thread (progress.c); the processor is shared for a while then, as it is
- * among kernel threads.
+ * Two rules. Whatever vp runs a bound member, its kernel thread is first moved to the member's place (vp_follow): the
+ * promise does not depend on who takes what. And, so that this seldom costs anything, a bound thread or team that is
+ * ready stands in its place's queue, which only that place's *home* vps look into: a regular vp has one processor of
+ * the places (in the order: the first of each place, then the second of each, ...; going round where there are more
+ * vps), and is at home in all places that hold it. A place without a home (fewer vps than places) has no queue: its
+ * threads stand in ordinary queues, and who takes one follows it. Guests (foreign roots while they wait, spares) look
+ * into every place's queue. So does everybody while `open` is set: the monitor sets it where what stands in a place's
+ * queue starves behind a home vp that is held by a thread (progress.c); the processor is shared for a while then, as it
+ * is among kernel threads.
  *
- * A root's kernel thread is bound while it is a member, from fork to join; before it is moved its own mask is read, and given
- * back when it runs something unbound: the program finds its mask as it was, and kernel threads that it makes later are not narrowed.
- * A kernel thread that the runtime starts from a bound one gets the mask of before (bind_lift).
+ * A root's kernel thread is bound while it is a member, from fork to join; before it is moved its own mask is read, and
+ * given back when it runs something unbound: the program finds its mask as it was, and kernel threads that it makes
+ * later are not narrowed. A kernel thread that the runtime starts from a bound one gets the mask of before (bind_lift).
  *
- * Shared fields: the table is written once, before any team is bound, and published with release. A place's queue: under its
- * lock. vp->place, own_mask: the vp's own. A member's place: the parent, while no region is open; ordered by the fork.
- * Protocol (vp = a vp that found nothing; ins = who makes something of place p ready; mon = the monitor):
- *   vp   1. sets its bit                                                                                                      [P]
- *        2. reads `open`; looks at the queues of the places it looks into (all, if open), each under its lock                 [L]
- *        3. nothing: sleeps. Something: takes its bit back, searches
- *   ins  1. inserts under p's lock                                                                                            [I]
- *        2. takes the bit of a parked home of p, else of a guest, and wakes it; else, if `open`, of any parked vp             [W]
- *        3. found nobody: arms the monitor                                                                                    [A]
- *   mon  sees p's queue not empty behind a home that holds its processor, or was refused one: sets `open`, then wakes any parked vp;
- *        where nobody is idle a spare is started, which looks everywhere. Clears `open` (but for a refused home) when nothing starves.
- * No wake-up is lost: for a home, [L] and [I] exclude each other by p's lock. If [I] came first, [L] sees the entry. If [L] came first, [P] is before [I]
- * through the lock, and [W] finds the bit, unless somebody took it since: then the home is awake and looks again before it sleeps. A
- * home that runs something looks when that ends or passes a scheduling point; if it does neither, [A] has armed the monitor, which comes again as
- * long as something is ready. For the vps of other places, the monitor's setting of `open` and its reading of the bits, and the vp's setting of its bit
- * and its reading of `open`, are sequentially consistent: one of the two sees the other (Dekker).
- * A home whose kernel thread the system refuses is found out by who wakes it: `open` is set for good, before that waker goes on to [W]'s last part.
- * tests/models/bind.pml checks this, and that each step is needed.
- * Cost: not bound: a comparison where a thread is put into a queue, and where one begins to run. Bound: what the queue costs, and two or
- * three system calls in each outermost region for the root's kernel thread.
- * Rejected: leaving bound entries in the vps' queues and passing them over there: a vp of another place could not park while one waits.
- * Binding the first root for good, as libgomp does: whatever kernel thread the program makes later would be narrowed to one place.
- * OpenMP 5.2 section 10.1.3. */
+ * Shared fields: the table is written once, before any team is bound, and published with release. A place's queue:
+ * under its lock. vp->place, own_mask: the vp's own. A member's place: the parent, while no region is open; ordered by
+ * the fork. Protocol (vp = a vp that found nothing; ins = who makes something of place p ready; mon = the monitor):
+ *   vp   1. sets its bit [P] 2. reads `open`; looks at the queues of the places it looks into (all, if open), each
+ *        under its lock [L] 3. nothing: sleeps. Something: takes its bit back, searches
+ *   ins  1. inserts under p's lock [I] 2. takes the bit of a parked home of p, else of a guest, and wakes it; else, if
+ *        `open`, of any parked vp [W] 3. found nobody: arms the monitor [A]
+ *   mon  sees p's queue not empty behind a home that holds its processor, or was refused one: sets `open`, then wakes
+ *        any parked vp; where nobody is idle a spare is started, which looks everywhere. Clears `open` (but for a
+ *        refused home) when nothing starves.
+ * No wake-up is lost: for a home, [L] and [I] exclude each other by p's lock. If [I] came first, [L] sees the entry. If
+ * [L] came first, [P] is before [I] through the lock, and [W] finds the bit, unless somebody took it since: then the
+ * home is awake and looks again before it sleeps. A home that runs something looks when that ends or passes a
+ * scheduling point; if it does neither, [A] has armed the monitor, which comes again as long as something is ready. For
+ * the vps of other places, the monitor's setting of `open` and its reading of the bits, and the vp's setting of its bit
+ * and its reading of `open`, are sequentially consistent: one of the two sees the other (Dekker). A home whose kernel
+ * thread the system refuses is found out by who wakes it: `open` is set for good, before that waker goes on to [W]'s
+ * last part. tests/models/bind.pml checks this, and that each step is needed.
+ * Cost: not bound: a comparison where a thread is put into a queue, and where one begins to run. Bound: what the queue
+ * costs, and two or three system calls in each outermost region for the root's kernel thread.
+ * Rejected: leaving bound entries in the vps' queues and passing them over there: a vp of another place could not park
+ * while one waits. Binding the first root for good, as libgomp does: whatever kernel thread the program makes later
+ * would be narrowed to one place. OpenMP 5.2 section 10.1.3. */
 #ifndef PS_BIND_H
 #define PS_BIND_H
 
@@ -63,8 +65,8 @@ struct ps_places {
     struct ps_place *place; /* [n] */
     unsigned *first;        /* [num_vps + 1]: vp v is at home in the places at[first[v]] .. at[first[v + 1] - 1] */
     unsigned *at;
-    /* not 0: every vp looks into every place's queue. STARVING: the monitor's. FOR_GOOD: a home's kernel thread was refused. RESTING: some
-     * vps rest, which may be all homes of a place (rest.h). */
+    /* not 0: every vp looks into every place's queue. STARVING: the monitor's. FOR_GOOD: a home's kernel thread was
+     * refused. RESTING: some vps rest, which may be all homes of a place (rest.h). */
     PS_LINE_ALIGNED _Atomic uint32_t open;
 };
 enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_RESTING = 4 };

@@ -15,9 +15,9 @@
  * destroyed by a thread that knows that all were woken. Never returns without reason, though the interface would allow
  * it.
  *
- * Who waits until a moment stands not in the queue but in address_wait.c's, under the address of `timed`: who is late must not touch the object,
- * which somebody who has just woken all others may be destroying. It is there before it releases the mutex, like the others. signal takes those
- * that wait without a deadline first.
+ * Who waits until a moment stands not in the queue but in address_wait.c's, under the address of `timed`: who is late
+ * must not touch the object, which somebody who has just woken all others may be destroying. It is there before it
+ * releases the mutex, like the others. signal takes those that wait without a deadline first.
  *
  * Cost: signal with nobody waiting is one load. Rejected: moving the woken to the mutex's queue on broadcast (wait
  * morphing): it ties the two objects together, and threads that are not preempted mostly find the mutex free when

@@ -1,22 +1,28 @@
 /* Crumbs: members so short that the parent runs them all sooner by itself than together with others.
  *
- * A member that another vp takes costs the lines that move there and back, some hundred nanoseconds; called by its parent it costs 20. So where
- * the members of an outermost region take less than that each, help makes the region slower, be it a vp for each. A team learns it:
- *   WATCHED  regions are offered as ever, and timed. After so many crumbs (`left`), the last PS_CRUMBS_TRIES of them in a row and added up:
- *   TRIED    as many are kept to the parent. Is what help gains less than an eighth of that: KEPT, else WATCHED for twice as long as before;
- *            also where one of them is no crumb any more, since its members may wait for each other
- *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it off; and after a
- *            few thousand regions in any case: WATCHED. Only one in PS_CRUMBS_SAMPLE is timed, and the one behind a slow one
- * Kept means: no mail, and the parent's vp asks thieves to leave its queue alone (vp->keeps). They look all the same every ten microseconds or so, and where
- * they find the region of their last look still open, take members and call it off for all (vp.c): bodies that begin to have
- * real work wait for help some twenty microseconds, once. While regions are kept one after the other they neither park nor
- * stand back for other kernel threads, as little as if they had work. An idle vp parks only when all queues are empty, as ever, and who inserts wakes
- * one where nobody searches: so one who looks is always there.
+ * A member that another vp takes costs the lines that move there and back, some hundred nanoseconds; called by its
+ * parent it costs 20. So where the members of an outermost region take less than that each, help makes the region
+ * slower, be it a vp for each. A team learns it:
+ *   WATCHED  regions are offered as ever, and timed. After so many crumbs (`left`), the last PS_CRUMBS_TRIES of them in
+ *            a row and added up:
+ *   TRIED    as many are kept to the parent. Is what help gains less than an eighth of that: KEPT, else WATCHED for
+ *            twice as long as before; also where one of them is no crumb any more, since its members may wait for each
+ *            other
+ *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it
+ *            off; and after a few thousand regions in any case: WATCHED. Only one in PS_CRUMBS_SAMPLE is timed, and the
+ *            one behind a slow one
+ * Kept means: no mail, and the parent's vp asks thieves to leave its queue alone (vp->keeps). They look all the same
+ * every ten microseconds or so, and where they find the region of their last look still open, take members and call it
+ * off for all (vp.c): bodies that begin to have real work wait for help some twenty microseconds, once. While regions
+ * are kept one after the other they neither park nor stand back for other kernel threads, as little as if they had
+ * work. An idle vp parks only when all queues are empty, as ever, and who inserts wakes one where nobody searches: so
+ * one who looks is always there.
  *
- * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: about 15 instructions; where a region is timed a reading of the
- * cycle counter more than it has anyway, and 25 more.
- * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are); an end of KEPT at the first slow region (an interrupt
- * every millisecond); claims from both ends, so that members stay where they ran last (no gain, bench/NOTES.md). */
+ * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: about 15 instructions;
+ * where a region is timed a reading of the cycle counter more than it has anyway, and 25 more.
+ * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are); an end of KEPT
+ * at the first slow region (an interrupt every millisecond); claims from both ends, so that members stay where they ran
+ * last (no gain, bench/NOTES.md). */
 #ifndef PS_CRUMBS_H
 #define PS_CRUMBS_H
 
@@ -61,7 +67,8 @@ static inline void ps_crumbs_failed(struct ps_crumbs *c)
     ps_crumbs_watch(c);
 }
 
-/* WATCHED: a region that is no crumb, or was interrupted, while they are counted: those whose times are added up must come in a row. */
+/* WATCHED: a region that is no crumb, or was interrupted, while they are counted: those whose times are added up must
+ * come in a row. */
 static inline void ps_crumbs_long(struct ps_crumbs *c)
 {
     if (c->left > PS_CRUMBS_TRIES) {

@@ -1,25 +1,32 @@
 /* A report where threads wait and nothing can ever wake them.
  *
- * Who may call: a vp that has parked and found nothing (idle_park), before it sleeps. Costs a look at each slot's bit, at a time when the
- * vp has nothing to do, and ends at the first vp that is not parked: in a program whose root runs, that is the root's.
+ * Who may call: a vp that has parked and found nothing (idle_park), before it sleeps. Costs a look at each slot's bit,
+ * at a time when the vp has nothing to do, and ends at the first vp that is not parked: in a program whose root runs,
+ * that is the root's.
  *
  * What is proved before a word is said. "Parked" is a vp's bit in the idle set.
  *   1. Every attached vp has its bit set, and nobody searches.
  *   2. Nothing is ready: every queue under its lock, every mailbox, every root's slot.
  *   3. As 1, and ps_idle.parks is what it was before 1.
- * A bit is cleared by who wakes its vp and set only by a vp that parks, which counts in parks before. So between 1 and 3 no bit was clear, and
- * during 2 no vp ran anything but this look. Roots are among them: a root's bit is set while it waits in the runtime and its vp found nothing.
- *   4. The process has no kernel thread but those that carry attached vps, those that rest, and the monitor, which readies nothing.
- * So nobody is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a signal that comes
- * later, which may call next to nothing of OpenMP; a debugger. Hence the report is a report: the vps go on to sleep as they would.
+ * A bit is cleared by who wakes its vp and set only by a vp that parks, which counts in parks before. So between 1 and
+ * 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among them: a root's bit is set while it
+ * waits in the runtime and its vp found nothing.
+ *   4. The process has no kernel thread but those that carry attached vps, those that rest, and the monitor, which
+ *     readies nothing.
+ * So nobody is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a
+ * signal that comes later, which may call next to nothing of OpenMP; a debugger. Hence the report is a report: the vps
+ * go on to sleep as they would.
  *
- * Where the process's initial thread has ended and no thread waits, nobody will ever do anything: then the process ends (ps_end_process).
+ * Where the process's initial thread has ended and no thread waits, nobody will ever do anything: then the process ends
+ * (ps_end_process).
  *
- * If only 4 fails, somebody foreign may still come: nothing is said, and this vp looks again a few times, seldom (RETRIES), since a kernel
- * thread may just be ending. So a program that has foreign kernel threads for good gets no report; psrun dump shows what it waits for.
+ * If only 4 fails, somebody foreign may still come: nothing is said, and this vp looks again a few times, seldom
+ * (RETRIES), since a kernel thread may just be ending. So a program that has foreign kernel threads for good gets no
+ * report; psrun dump shows what it waits for.
  *
  * Shared: said, by compare-and-swap. Failure: without /proc nothing is said.
- * Rejected: the monitor looks (it sleeps when nothing is ready, as it should); counting waiting threads (every wait would pay). */
+ * Rejected: the monitor looks (it sleeps when nothing is ready, as it should); counting waiting threads (every wait
+ * would pay). */
 #include "deadlock.h"
 
 #include <fcntl.h>

@@ -3,8 +3,9 @@
 
 #include "vp.h"
 
-/* What a port tells of its saved contexts: {"reg.<gdb's name>", offset from the saved stack pointer}, ... and {"reg.cfa", offset of the
- * caller's stack pointer}. Ports without assembly tell nothing: their threads are listed, without backtraces. */
+/* What a port tells of its saved contexts: {"reg.<gdb's name>", offset from the saved stack pointer}, ... and
+ * {"reg.cfa", offset of the caller's stack pointer}. Ports without assembly tell nothing: their threads are listed,
+ * without backtraces. */
 #ifndef CPU_SAVED_REGISTERS
 #define CPU_SAVED_REGISTERS
 #endif

@@ -35,7 +35,8 @@ static void answer(struct vp *vp, uint32_t state)
         os_wake(&vp->directed, INT_MAX);
 }
 
-/* --- P's side ---------------------------------------------------------------------------------------------------------------- */
+/* --- P's side
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 bool directed_waits(struct vp *vp)
 {
@@ -120,7 +121,8 @@ void directed_serve(struct vp *vp)
         uth_visited(u);
 }
 
-/* --- a thread that runs elsewhere ------------------------------------------------------------------------------------------------ */
+/* --- a thread that runs elsewhere
+ * ------------------------------------------------------------------------------------------------ */
 
 enum { ASKED, LEFT_ALONE, MOVES };
 static struct {
@@ -169,7 +171,8 @@ static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
     return true;
 }
 
-/* --- the sender's side ------------------------------------------------------------------------------------------------------------ */
+/* --- the sender's side
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* Until the state is another one, or the deadline. */
 static uint32_t while_state(struct vp *vp, uint32_t state, uint64_t deadline_ns)
@@ -182,8 +185,8 @@ static uint32_t while_state(struct vp *vp, uint32_t state, uint64_t deadline_ns)
     return state_of(word);
 }
 
-/* Counted in; what P answers, or EMPTY: nothing before the deadline (it may be in a handler, on its native stack). An answer REFUSED is
- * of before: P looks anew. */
+/* Counted in; what P answers, or EMPTY: nothing before the deadline (it may be in a handler, on its native stack). An
+ * answer REFUSED is of before: P looks anew. */
 static uint32_t come(struct vp *vp, uint64_t deadline_ns)
 {
     while_state(vp, REFUSED, deadline_ns);
@@ -210,6 +213,7 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
     int tid = ps_load_relaxed(&to->tid), error;
     if (ps_vp() == to) /* to itself */
         return send(tid, arg);
+    _Atomic uint32_t nobody_wakes = 0;
     unsigned absent = 0; /* neither saved nor running, so often in a row */
     for (uint64_t deadline_ns = os_now_ns() + TRIES_NS;;) {
         uint32_t state = come(to, deadline_ns);
@@ -220,6 +224,6 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
         if (here)
             return error;
         absent = runs_elsewhere(block, to) ? 0 : absent + 1;
-        os_park(&(_Atomic uint32_t){0}, 0, PAUSE_NS);
+        os_park(&nobody_wakes, 0, PAUSE_NS);
     }
 }

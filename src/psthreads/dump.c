@@ -1,14 +1,16 @@
-/* The state of a process as text. Used by the deadlock report (deadlock.c), by PSTHREADS_DUMP (dump_request.c), and by psrun dump PID, which
- * is another process and compiles this same file.
+/* The state of a process as text. Used by the deadlock report (deadlock.c), by PSTHREADS_DUMP (dump_request.c), and by
+ * psrun dump PID, which is another process and compiles this same file.
  *
- * Reads memory by os_read_memory only and knows no structure but by the names in the layout tables, so that one way serves both cases, a
- * process of another build included. Takes no lock, allocates nothing and stops nobody: what moves meanwhile may be seen twice, or half;
- * a pointer that leads nowhere ends what follows it, never the process. Lists are followed up to MOST steps.
+ * Reads memory by os_read_memory only and knows no structure but by the names in the layout tables, so that one way
+ * serves both cases, a process of another build included. Takes no lock, allocates nothing and stops nobody: what moves
+ * meanwhile may be seen twice, or half; a pointer that leads nowhere ends what follows it, never the process. Lists are
+ * followed up to MOST steps.
  * Callers: anybody, one at a time in a process (the buffers are static).
  *
- * Where a thread waits: the innermost return address on its stack that lies in neither the runtime nor the C library and follows a call
- * instruction, as OBJECT+OFFSET for addr2line, with the function's name where the object has one. That is a search, not an unwinding; gdb
- * shows the whole stack (tools/gdb). Rejected: the unwinder of libgcc_s (takes the dynamic linker's lock, and only sees this process). */
+ * Where a thread waits: the innermost return address on its stack that lies in neither the runtime nor the C library
+ * and follows a call instruction, as OBJECT+OFFSET for addr2line, with the function's name where the object has one.
+ * That is a search, not an unwinding; gdb shows the whole stack (tools/gdb). Rejected: the unwinder of libgcc_s (takes
+ * the dynamic linker's lock, and only sees this process). */
 #include "dump.h"
 #include "rest.h"
 
@@ -45,7 +47,8 @@ static struct {
     char text[512]; /* the line */
 } d;
 
-/* --- reading --------------------------------------------------------------------------------------------------------- */
+/* --- reading
+ * --------------------------------------------------------------------------------------------------------- */
 
 static int copy(uintptr_t address, void *to, size_t bytes)
 {
@@ -89,11 +92,13 @@ static int load_table(uintptr_t address, struct ps_debug_field *field, unsigned 
     return 0;
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------------- */
+/* --- writing
+ * --------------------------------------------------------------------------------------------------------- */
 
 #define say(...) (snprintf(d.text, sizeof d.text, __VA_ARGS__), d.line(d.context, d.text))
 
-/* --- where ----------------------------------------------------------------------------------------------------------- */
+/* --- where
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void add_map(char *line)
 {
@@ -277,7 +282,8 @@ static void where(uintptr_t uth, char *text, size_t bytes)
     }
 }
 
-/* --- threads --------------------------------------------------------------------------------------------------------- */
+/* --- threads
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void identity(uintptr_t thread, char *text, size_t bytes)
 {
@@ -411,7 +417,8 @@ static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
     say_queue("in its queue:", vp + at("vp.queue"));
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------- */
+/* --- the whole
+ * ------------------------------------------------------------------------------------------------------- */
 
 static int begin(const struct dump_process *process, dump_line_fn *line, void *context)
 {

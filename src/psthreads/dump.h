@@ -1,4 +1,5 @@
-/* What a process's virtual processors and user-level threads do, written as text: of this process, or of another one. See dump.c. */
+/* What a process's virtual processors and user-level threads do, written as text: of this process, or of another one.
+ * See dump.c. */
 #ifndef PS_DUMP_H
 #define PS_DUMP_H
 

@@ -1,13 +1,16 @@
 /* PSTHREADS_DUMP=PATH: the state of every vp and thread (dump.c) is written to PATH
  *   - when somebody creates PATH.request (touch PATH.request); it is removed when PATH is whole;
  *   - by a deadlock report (deadlock.c).
- * PATH may contain %p, the process's number, for programs of several processes; a file that is there is replaced, at once (rename).
- * No signal is used: a kernel thread of its own, made only where the variable is set, sleeps in inotify on the folder. psrun dump PID
- * shows the same of any process, without the variable and without that thread, where the system lets one read another's memory.
+ * PATH may contain %p, the process's number, for programs of several processes; a file that is there is replaced, at
+ * once (rename).
+ * No signal is used: a kernel thread of its own, made only where the variable is set, sleeps in inotify on the folder.
+ * psrun dump PID shows the same of any process, without the variable and without that thread, where the system lets one
+ * read another's memory.
  *
- * States: `path` is set once, before the thread is made, and constant then. `writing` is held (compare-and-swap) by who writes. A child of a
- * fork has no such thread. Where PATH has a %p, so that the child has a file of its own, one is made at its first outermost region (`owed`, set in the
- * child's fork handler and taken by exchange); else only the deadlock report writes there.
+ * States: `path` is set once, before the thread is made, and constant then. `writing` is held (compare-and-swap) by who
+ * writes. A child of a fork has no such thread. Where PATH has a %p, so that the child has a file of its own, one is
+ * made at its first outermost region (`owed`, set in the child's fork handler and taken by exchange); else only the
+ * deadlock report writes there.
  * Failures: no folder, no inotify, no thread: one line, and no dumps on request. */
 #include "dump_request.h"
 

@@ -97,7 +97,8 @@ void idle_search_end(struct vp *vp)
     }
 }
 
-/* The worker that the caller may start. False: the system refuses, or the library stops. It is never parked again, so nobody tries anew. */
+/* The worker that the caller may start. False: the system refuses, or the library stops. It is never parked again, so
+ * nobody tries anew. */
 static bool start_taken(struct vp *vp)
 {
     if (!ps_load_seq(&ps_rt.stopping)) {

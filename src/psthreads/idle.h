@@ -1,7 +1,7 @@
 /* Idle vps: who searches, who is parked, and whom to wake.
  *
- * One word counts both: searching (low half) and parked (high half); one bit per vp says parked. A worker whose kernel thread
- * does not exist yet counts as parked; waking it starts it.
+ * One word counts both: searching (low half) and parked (high half); one bit per vp says parked. A worker whose kernel
+ * thread does not exist yet counts as parked; waking it starts it.
  *
  * Protocol (vp = a vp that found nothing; ins = who makes something ready):
  *   vp  1. searches for a while (it is counted in searching)
@@ -9,19 +9,22 @@
  *       3. looks at every queue under its lock, at its mailbox and its pinned slot                   [L]
  *       4. nothing: sleeps on wake_word. Something: takes its bit back (or finds it taken: a wake is due, the same)
  *   ins 1. inserts under the queue's lock                                                             [I]
- *       2. reads the word: if nobody searches and somebody is parked, takes a parked vp's bit, counts it as searching and
+ *       2. reads the word: if nobody searches and somebody is parked, takes a parked vp's bit, counts it as searching
+ *         and
  *          wakes it                                                                                  [W]
- *   A vp that found something leaves searching; if it was the last searcher while others are parked, it does [L] once and wakes
+ *   A vp that found something leaves searching; if it was the last searcher while others are parked, it does [L] once
+ *     and wakes
  *   one if there is more (wake-one, and the woken wake others).
  *
  * No wake-up is lost: for a queue q, [L] and [I] exclude each other by q's lock. If [I] came first, [L] sees the item.
- * If [L] came first, then [P] happens before [I]'s lock (through q's unlock and lock) and so before [W], which therefore sees
- * parked > 0 with the vp counted, or a later value: a vp that searches since (it will do [L] before it sleeps) or that was
- * woken since (it will search). So each insertion is seen by a vp that is not going to sleep without looking.
- * The losing interleaving that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps; forbidden since
- * the vp leaves searching before its last look, not after.
- * Mailbox and pinned slot: the writer's store and its reading of the bit, the vp's setting of the bit and its reading of
- * the slot are all sequentially consistent, so one of the two sees the other (Dekker).
+ * If [L] came first, then [P] happens before [I]'s lock (through q's unlock and lock) and so before [W], which
+ * therefore sees parked > 0 with the vp counted, or a later value: a vp that searches since (it will do [L] before it
+ * sleeps) or that was woken since (it will search). So each insertion is seen by a vp that is not going to sleep
+ * without looking.
+ * The losing interleaving that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps;
+ * forbidden since the vp leaves searching before its last look, not after.
+ * Mailbox and pinned slot: the writer's store and its reading of the bit, the vp's setting of the bit and its reading
+ * of the slot are all sequentially consistent, so one of the two sees the other (Dekker).
  *
  * tests/models/park.pml checks all of this, and that each step is needed.
  *
@@ -57,7 +60,8 @@ void idle_init(unsigned num_workers_first, unsigned num_vps);
 /* Worker vp, counted as parked by idle_init, is carried by the caller: nobody starts a kernel thread for it. */
 void idle_never_start(struct vp *vp);
 
-/* Worker vp, which has no kernel thread, no longer counts as parked and cannot be started; false: it has one, or is about to. And back. */
+/* Worker vp, which has no kernel thread, no longer counts as parked and cannot be started; false: it has one, or is
+ * about to. And back. */
 bool idle_take_unstarted(struct vp *vp);
 void idle_give_unstarted(struct vp *vp);
 
@@ -81,7 +85,8 @@ static inline void idle_notify(struct vp *near)
 }
 /* Is anything in a queue? Looks at each under its lock. */
 bool idle_anything_ready(void);
-/* Wakes this vp if it is parked (its mailbox or pinned slot was filled, or the library stops); false: it was not, or cannot run. */
+/* Wakes this vp if it is parked (its mailbox or pinned slot was filled, or the library stops); false: it was not, or
+ * cannot run. */
 bool idle_wake_this(struct vp *vp);
 /* Each worker that sleeps looks around once more. */
 void idle_wake_all(void);

@@ -1,15 +1,16 @@
 /* Waiting for file descriptors without a vp: psthread_poll, and read, write, accept and connect on top of it.
  *
- * The poller (timer.c) has each descriptor that somebody waits for in its epoll set, one-shot: an event disarms it. Who waits stands in a bucket
- * by the descriptor's number; its lock guards the bucket's list and orders what epoll is told, which is always all that the descriptor's
- * waiters want together:
+ * The poller (timer.c) has each descriptor that somebody waits for in its epoll set, one-shot: an event disarms it. Who
+ * waits stands in a bucket by the descriptor's number; its lock guards the bucket's list and orders what epoll is told,
+ * which is always all that the descriptor's waiters want together:
  *   waiter   lock; push; arm (add or modify); unlock; block
  *   event    lock; take those whom it concerns; arm again for the rest; unlock; ready
  *   late     lock; take out; unlock (it stays armed: the event finds nobody, and nothing is armed again)
  * No event is lost: epoll reports what is so when it is armed, not only what changes.
  *
- * A descriptor that epoll does not take (a regular file: EPERM) is always ready, as for poll. One that is closed while somebody waits for it wakes
- * nobody, as with epoll. Failures: ENOMEM, ENOSPC from epoll; EBADF. Cost of a wait: two system calls, one of them the poller's. */
+ * A descriptor that epoll does not take (a regular file: EPERM) is always ready, as for poll. One that is closed while
+ * somebody waits for it wakes nobody, as with epoll. Failures: ENOMEM, ENOSPC from epoll; EBADF. Cost of a wait: two
+ * system calls, one of them the poller's. */
 #include "check.h"
 #include "os.h"
 #include "psthread.h"

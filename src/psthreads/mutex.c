@@ -18,8 +18,9 @@
  *            again; then unlock gives the lock to the head without clearing LOCKED, so that nobody can barge, and
  *            clears HANDOFF.
  *
- *   TIMED    somebody waits until a moment (timedlock), not in the queue but on the word's address (address_wait.c): so who is late leaves no
- *            trace in the mutex. Set with LOCKED seen in the same step; cleared by the unlock that clears LOCKED, which wakes all of them.
+ *   TIMED    somebody waits until a moment (timedlock), not in the queue but on the word's address (address_wait.c): so
+ *            who is late leaves no trace in the mutex. Set with LOCKED seen in the same step; cleared by the unlock
+ *            that clears LOCKED, which wakes all of them.
  *
  *   lock     free                 -> LOCKED
  *            taken                spins; then, under `lock`: LOCKED -> LOCKED|WAITERS, pushes itself (woken: to the

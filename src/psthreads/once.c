@@ -4,12 +4,13 @@
  * (exchange by the runner), or RUNNING -> DONE. DONE is stored with release and read with acquire: what the function
  * did is seen by everybody who returns. Waiting is on the word (address_wait.c); only a runner that finds WAITED wakes.
  *
- * The function may block (others run meanwhile). Where it does not return, but throws a C++ exception or calls psthread_exit, it has not run:
- * the word goes back to NEVER, and one of those who wait runs it. A call of psthread_once on the same object inside it waits for ever, as in POSIX.
+ * The function may block (others run meanwhile). Where it does not return, but throws a C++ exception or calls
+ * psthread_exit, it has not run: the word goes back to NEVER, and one of those who wait runs it. A call of
+ * psthread_once on the same object inside it waits for ever, as in POSIX.
  * Cost when done: one load.
  *
- * This file is compiled with -fexceptions, so that an exception runs `settle` on its way. The routines that this needs are the C++ runtime's,
- * weak: where they are not there nobody throws. */
+ * This file is compiled with -fexceptions, so that an exception runs `settle` on its way. The routines that this needs
+ * are the C++ runtime's, weak: where they are not there nobody throws. */
 #include "address_wait.h"
 #include "exit.h"
 #include "psthread.h"
@@ -40,8 +41,8 @@ static void settle(struct running *r)
         ps_wake_on(r->word, UINT_MAX);
 }
 
-/* False: psthread_exit was called in fn, with *result. It stops before this frame is unwound (its point lies in it): so `settle` runs once,
- * whichever way fn is left. */
+/* False: psthread_exit was called in fn, with *result. It stops before this frame is unwound (its point lies in it): so
+ * `settle` runs once, whichever way fn is left. */
 static PS_NOINLINE bool call(_Atomic uint32_t *word, void (*fn)(void), void **result)
 {
     struct running r __attribute__((cleanup(settle))) = {.word = word, .after = NEVER};

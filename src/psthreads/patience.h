@@ -1,12 +1,14 @@
 /* How long an idle vp searches before it parks: it learns how far apart work comes.
  *
- * A search that ends too early costs a sleep and a wake (a microsecond here, fifty in a guest whose other processor sleeps); one that goes on for
- * nothing burns the processor. So a vp that was woken while the longest search would still have been on, searches twice that
- * gap from then on; one that slept longer halves its patience, for the search had been in vain. Regions that are close together are met
- * searching, and a program that rests between regions burns some tens of microseconds a rest and not a millisecond.
+ * A search that ends too early costs a sleep and a wake (a microsecond here, fifty in a guest whose other processor
+ * sleeps); one that goes on for nothing burns the processor. So a vp that was woken while the longest search would
+ * still have been on, searches twice that gap from then on; one that slept longer halves its patience, for the search
+ * had been in vain. Regions that are close together are met searching, and a program that rests between regions burns
+ * some tens of microseconds a rest and not a millisecond.
  *
- * Does: the arithmetic. Callers: the vp's loop, after each sleep; the state is the vp's own. Where the program or the user says how long to search
- * (GOMP_SPINCOUNT, OMP_WAIT_POLICY), nothing is learnt. Cost: two readings of the clock a sleep.
+ * Does: the arithmetic. Callers: the vp's loop, after each sleep; the state is the vp's own. Where the program or the
+ * user says how long to search (GOMP_SPINCOUNT, OMP_WAIT_POLICY), nothing is learnt. Cost: two readings of the clock a
+ * sleep.
  * Rejected: a mean of the gaps (one long rest after a burst makes the whole next burst sleep). */
 #ifndef PS_PATIENCE_H
 #define PS_PATIENCE_H

@@ -1,29 +1,33 @@
 /* A thread is made to give way to a root.
  *
- * User-level threads are not preempted, with one exception. A root (a thread on a kernel thread's own stack) can run on that kernel
- * thread alone. While it waits, its vp runs other threads there; one of them may spin, or block in the kernel, until the root
- * has done something - and then no number of further kernel threads helps. So when a root is ready and the monitor finds its vp
- * stuck, it interrupts that kernel thread; the handler runs on the stack of the thread that holds it, puts that thread into
- * the vp's queue as if it had yielded, and switches to the root. The thread goes on inside its handler, on whatever vp takes it, and
- * returns from there to what it did.
+ * User-level threads are not preempted, with one exception. A root (a thread on a kernel thread's own stack) can run on
+ * that kernel thread alone. While it waits, its vp runs other threads there; one of them may spin, or block in the
+ * kernel, until the root has done something - and then no number of further kernel threads helps. So when a root is
+ * ready and the monitor finds its vp stuck, it interrupts that kernel thread; the handler runs on the stack of the
+ * thread that holds it, puts that thread into the vp's queue as if it had yielded, and switches to the root. The thread
+ * goes on inside its handler, on whatever vp takes it, and returns from there to what it did.
  *
- * When this is safe: only in code of the program's own, or in a system call in which the C library waits for the program
- * that the program called (os_interrupted_program). Then no spin lock of the runtime's is held, nothing is half switched, no function of the
- * runtime will go on with what was this kernel thread's vp, and none of the C library has an address of the kernel thread's storage in hand. Anywhere else the interrupt does nothing, and comes again some times, then at the monitor's next
- * tick. A signal that is late finds another state: everything is looked at anew in the handler.
+ * When this is safe: only in code of the program's own, or in a system call in which the C library waits for the
+ * program that the program called (os_interrupted_program). Then no spin lock of the runtime's is held, nothing is half
+ * switched, no function of the runtime will go on with what was this kernel thread's vp, and none of the C library has
+ * an address of the kernel thread's storage in hand. Anywhere else the interrupt does nothing, and comes again some
+ * times, then at the monitor's next tick. A signal that is late finds another state: everything is looked at anew in
+ * the handler.
  *
- * Limits: a root's kernel thread on which the program has blocked every signal cannot be interrupted. System calls that no restart
- * is defined for (poll, nanosleep, semtimedop) return EINTR as with any handled signal. Not under ThreadSanitizer, which
- * delivers signals when it likes.
+ * Limits: a root's kernel thread on which the program has blocked every signal cannot be interrupted. System calls that
+ * no restart is defined for (poll, nanosleep, semtimedop) return EINTR as with any handled signal. Not under
+ * ThreadSanitizer, which delivers signals when it likes.
  *
- * Under Valgrind a thread must not leave its kernel thread inside a handler: the return from there brings the thread pointer and the signal mask of the kernel
- * thread that was interrupted to the one that runs then, and some of the tools end with an assertion of their own (3.19). So the handler returns at once, to a
- * detour (cpu.h): the thread gives way in front of the instruction that was interrupted, and goes on there. Where the processor's port has none (all
- * but x86-64) no thread is made to give way under Valgrind.
+ * Under Valgrind a thread must not leave its kernel thread inside a handler: the return from there brings the thread
+ * pointer and the signal mask of the kernel thread that was interrupted to the one that runs then, and some of the
+ * tools end with an assertion of their own (3.19). So the handler returns at once, to a detour (cpu.h): the thread
+ * gives way in front of the instruction that was interrupted, and goes on there. Where the processor's port has none
+ * (all but x86-64) no thread is made to give way under Valgrind.
  *
- * Rejected: roots that sleep while their vp is carried on by another kernel thread (two system calls for each wait of a root, which is
- * the first thread of every outermost team); running the root elsewhere (its kernel thread's storage, number and mask are
- * part of its identity); detours everywhere, in the place of switches inside the handler (AArch64 and RISC-V have no jump that changes no register). */
+ * Rejected: roots that sleep while their vp is carried on by another kernel thread (two system calls for each wait of a
+ * root, which is the first thread of every outermost team); running the root elsewhere (its kernel thread's storage,
+ * number and mask are part of its identity); detours everywhere, in the place of switches inside the handler (AArch64
+ * and RISC-V have no jump that changes no register). */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dladdr */
 #endif
@@ -89,7 +93,8 @@ bool progress_where(struct vp *vp, char *buf, size_t bytes)
     return false;
 }
 
-/* What the handler did; the monitor waits for it. One that is late answers for an earlier try, and costs one try more. */
+/* What the handler did; the monitor waits for it. One that is late answers for an earlier try, and costs one try
+ * more. */
 enum { ASKED, REFUSED, GIVES_WAY };
 static _Atomic uint32_t answer;
 

@@ -10,14 +10,16 @@
 #define PROGRESS_TICK_NS INT64_C(5000000)
 #define PROGRESS_STALL_NS INT64_C(20000000)
 #define STALL_TICKS (PROGRESS_STALL_NS / PROGRESS_TICK_NS)
-/* Where stalls repeat, the next one is noticed sooner: the monitor's ticks are shorter until there has been none for QUICK_FOR_NS. */
+/* Where stalls repeat, the next one is noticed sooner: the monitor's ticks are shorter until there has been none for
+ * QUICK_FOR_NS. */
 #define QUICK_TICK_NS INT64_C(1000000)
 #define QUICK_AFTER 3 /* stalls; a single one may be a machine's that is busy with something else */
 #define QUICK_STALL_TICKS 5
 #define QUICK_CALM_TICKS 10 /* the system counts used time by its own clock's ticks, which may be 4 ms and more */
 #define QUICK_FOR_NS INT64_C(1000000000)
 #define QUIET_TICKS 20 /* ticks with nothing pending before the monitor sleeps */
-/* A kernel thread that had so many slices of the processor, and so short ones, ends them itself; the kernel leaves one for longer. */
+/* A kernel thread that had so many slices of the processor, and so short ones, ends them itself; the kernel leaves one
+ * for longer. */
 #define GIVEN_AWAY 8
 #define GIVEN_AWAY_NS UINT64_C(50000)
 #define BURST_MAX 64
@@ -61,8 +63,9 @@ struct survey {
     unsigned roots_stuck, new_roots_stuck; /* vps that hold their root up; the second: since this look */
 };
 
-/* Has vp's kernel thread, which passed no scheduling point for a while, used the processor, gone to sleep in the kernel, or given the
- * processor away again and again (the kernel's sched_yield in a loop, beside other programs: it uses next to nothing)? */
+/* Has vp's kernel thread, which passed no scheduling point for a while, used the processor, gone to sleep in the
+ * kernel, or given the processor away again and again (the kernel's sched_yield in a loop, beside other programs: it
+ * uses next to nothing)? */
 static bool really_stuck(struct vp *vp, unsigned id)
 {
     struct os_usage u;
@@ -96,7 +99,8 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
         seen[id].cpu_ns = u.cpu_ns;
         seen[id].slices = u.slices;
     }
-    /* Of a kernel thread that is gone: what last ran there is put there when it is readied, and others may never come to steal it. */
+    /* Of a kernel thread that is gone: what last ran there is put there when it is readied, and others may never come
+     * to steal it. */
     bool orphan = !ps_load_relaxed(&vp->attached);
     if (seen[id].still <= stall_ticks() || !(orphan || really_stuck(vp, id)))
         return;
@@ -256,7 +260,8 @@ static void wake_monitor(void)
         for (int i = 0; err && i < MONITOR_TRIES; i++) {
             if (i)
                 os_park(&alive, STARTING, PROGRESS_TICK_NS);
-            os_signals_keep(); /* for spares, which run the program's code and begin with the monitor's mask, all blocked */
+            /* for spares, which run the program's code and begin with the monitor's mask, all blocked */
+            os_signals_keep();
             err = os_thread_start(&thread, progress_main, NULL, STACK_BYTES, true);
         }
         bind_lower();

@@ -1,29 +1,34 @@
-/* The monitor: progress where a thread holds its vp and others wait behind it (a spin on a flag, a blocking system call).
+/* The monitor: progress where a thread holds its vp and others wait behind it (a spin on a flag, a blocking system
+ * call).
  *
- * User-level threads are not preempted. A thread that passes no scheduling point keeps its vp, and if no vp is free to steal, the
- * threads in its queue wait for ever. The monitor, a kernel thread of its own, sees that and starts a *spare*: a guest
- * vp with a kernel thread of its own that steals like any other and retires as soon as nothing starves or nothing is left.
+ * User-level threads are not preempted. A thread that passes no scheduling point keeps its vp, and if no vp is free to
+ * steal, the threads in its queue wait for ever. The monitor, a kernel thread of its own, sees that and starts a
+ * *spare*: a guest vp with a kernel thread of its own that steals like any other and retires as soon as nothing starves
+ * or nothing is left.
  *
- * States: disarmed (it sleeps, without time-out: a process at rest is not woken) -> armed by an insertion that finds no idle vp
- * -> looks every PROGRESS_TICK_NS until nothing has been pending for a while -> disarmed.
- * No starvation is overlooked: it disarms (exchange, seq_cst), then looks at every queue under its lock, and arms itself again if
- * something is there; an insertion that comes after that look reads `armed` after the lock that the look released (the
- * same argument as in idle.h). The same after a single look at what the system allows (rest.h), during which insertions find it armed.
+ * States: disarmed (it sleeps, without time-out: a process at rest is not woken) -> armed by an insertion that finds no
+ * idle vp -> looks every PROGRESS_TICK_NS until nothing has been pending for a while -> disarmed.
+ * No starvation is overlooked: it disarms (exchange, seq_cst), then looks at every queue under its lock, and arms
+ * itself again if something is there; an insertion that comes after that look reads `armed` after the lock that the
+ * look released (the same argument as in idle.h). The same after a single look at what the system allows (rest.h),
+ * during which insertions find it armed.
  *
- * Starving: some vp has passed no scheduling point for PROGRESS_STALL_NS although its kernel thread has used the processor or
- * sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind it, and no vp is idle.
- * Then 1, 2, 4 ... spares are started with each further stall, up to 64 at once, until the stall ends; none while some have not run yet: on a loaded
- * machine they would pile up by the hundred.
+ * Starving: some vp has passed no scheduling point for PROGRESS_STALL_NS although its kernel thread has used the
+ * processor or sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind
+ * it, and no vp is idle. Then 1, 2, 4 ... spares are started with each further stall, up to 64 at once, until the stall
+ * ends; none while some have not run yet: on a loaded machine they would pile up by the hundred.
  *
- * A program whose threads spin for one another does so again and again: after three stalls the monitor looks every millisecond and takes five for
- * a stall, until it has seen none for a second. Sooner would not do: the used time that the system tells lags by a tick of its clock,
- * and on a loaded machine vps that were merely late would look stuck.
+ * A program whose threads spin for one another does so again and again: after three stalls the monitor looks every
+ * millisecond and takes five for a stall, until it has seen none for a second. Sooner would not do: the used time that
+ * the system tells lags by a tick of its clock, and on a loaded machine vps that were merely late would look stuck.
  *
- * A root is bound to its kernel thread, and no spare can run it: where it is ready while its kernel thread is held so, that kernel thread
- * is interrupted, and what runs there goes back to a queue (preempt.c). That a root became ready is published as its vp's `pinned`
- * (seq_cst) before `armed` is read (seq_cst); the monitor disarms, then looks at every `pinned` (seq_cst both): one sees the other.
+ * A root is bound to its kernel thread, and no spare can run it: where it is ready while its kernel thread is held so,
+ * that kernel thread is interrupted, and what runs there goes back to a queue (preempt.c). That a root became ready is
+ * published as its vp's `pinned` (seq_cst) before `armed` is read (seq_cst); the monitor disarms, then looks at every
+ * `pinned` (seq_cst both): one sees the other.
  *
- * Cost for the rest: one store per thread or member that is run (vp.ticks); one load per insertion while all vps are busy. */
+ * Cost for the rest: one store per thread or member that is run (vp.ticks); one load per insertion while all vps are
+ * busy. */
 #ifndef PS_PROGRESS_H
 #define PS_PROGRESS_H
 
@@ -67,8 +72,8 @@ bool progress_in_own_block(void);
 
 /* Kernel threads of the monitor: 0 or 1. */
 unsigned progress_runs(void);
-/* Writes which code of the program's vp's kernel thread runs, "object+0xoffset (function)", into buf; false: that cannot be told. Caller: the
- * monitor. */
+/* Writes which code of the program's vp's kernel thread runs, "object+0xoffset (function)", into buf; false: that
+ * cannot be told. Caller: the monitor. */
 bool progress_where(struct vp *vp, char *buf, size_t bytes);
 
 /* Stops the monitor's kernel thread, if there is one. Caller: workers are gone, so nobody arms it meanwhile. */

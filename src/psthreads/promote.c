@@ -96,8 +96,8 @@ static void wait_while(struct vp *vp, uint32_t state)
         os_park(&vp->alone_state, state, OS_FOREVER);
 }
 
-/* What a kernel thread would have inherited from who opened its region: what a root has outside of it, for the root itself may have changed that
- * as the region's first thread; on other kernel threads nobody has. */
+/* What a kernel thread would have inherited from who opened its region: what a root has outside of it, for the root
+ * itself may have changed that as the region's first thread; on other kernel threads nobody has. */
 static void inherit(struct vp *to, const struct uth_tls *block)
 {
     struct vp *here = ps_vp();

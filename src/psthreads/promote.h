@@ -42,7 +42,8 @@
 /* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
  * by a call that the runtime answers in the C library's place. [switches] */
 bool ps_promote(void);
-/* Thread self, which begins on the context that runs, enters its block, and is promoted if it was so before, or is to be. [switches] */
+/* Thread self, which begins on the context that runs, enters its block, and is promoted if it was so before, or is to
+ * be. [switches] */
 void ps_promote_again(struct psthread *self, struct uth_tls *block);
 /* The number of the kernel thread that is, or from now on will be, block's thread's own; 0: refused. Any kernel
  * thread; does not move the thread. */
@@ -57,7 +58,8 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
  * is (directed.h). What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread; blocks until the
  * thread is where its handler may run, some ms at most. */
 int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg);
-/* The calling kernel thread, not in a block, has changed its signal mask or processors: a root, outside of regions, passes that on. */
+/* The calling kernel thread, not in a block, has changed its signal mask or processors: a root, outside of regions,
+ * passes that on. */
 void ps_root_changed(void);
 /* From now on each thread is promoted when it begins, and its number is its kernel thread's: the program has mutexes
  * that the kernel compares. */

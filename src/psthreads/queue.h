@@ -3,7 +3,8 @@
  * The owner takes from the front, thieves take from the back and only try the lock. Anybody may insert at either end.
  * count is read without the lock to pass empty queues over; it is written under it.
  *
- * Cost: insertion and removal are one exchange and a few stores. Rejected: Chase-Lev (see ARCHITECTURE.md, Ready queues). */
+ * Cost: insertion and removal are one exchange and a few stores. Rejected: Chase-Lev (see ARCHITECTURE.md, Ready
+ * queues). */
 #ifndef PS_QUEUE_H
 #define PS_QUEUE_H
 

@@ -1,8 +1,8 @@
 /* Starting and stopping the library: configuration, vps, roots, the forked child.
  *
- * The library starts at the first call that needs it; workers start when they are first woken (idle.c), so a program that
- * uses two threads on a large machine has one worker. Roots attach at their first call and detach when their kernel
- * thread ends (a pthread key's destructor).
+ * The library starts at the first call that needs it; workers start when they are first woken (idle.c), so a program
+ * that uses two threads on a large machine has one worker. Roots attach at their first call and detach when their
+ * kernel thread ends (a pthread key's destructor).
  *
  * start_lock guards init, finalize, and the making of slots; a pthread mutex, since any kernel thread may come. */
 #include "address_wait.h"
@@ -43,7 +43,8 @@ bool ps_started(void) { return ps_load_acquire(&started); }
 
 static void forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 
-/* --- workers --------------------------------------------------------------------------------------------------------- */
+/* --- workers
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void spare_ended(struct vp *vp)
 {
@@ -108,7 +109,8 @@ int vp_start_worker(struct vp *vp)
     return err;
 }
 
-/* --- start ------------------------------------------------------------------------------------------------------------- */
+/* --- start
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static struct vp *vp_new(unsigned id, bool is_guest)
 {
@@ -308,8 +310,9 @@ struct dump_process dump_this_process(void)
         .pid = getpid(), .layout = (uintptr_t)&ps_debug_layout, .openmp = (uintptr_t)settings.debug_layout};
 }
 
-/* No fork while the library starts, or makes a slot: a child could neither go on from there nor begin anew. Handlers run the last
- * registered first: what is asked for while start_lock is held (loaded objects) must be locked after it. */
+/* No fork while the library starts, or makes a slot: a child could neither go on from there nor begin anew. Handlers
+ * run the last registered first: what is asked for while start_lock is held (loaded objects) must be locked after
+ * it. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&start_lock);
@@ -326,7 +329,8 @@ static void after_fork_in_child(void)
     pthread_mutex_init(&start_lock, NULL);
     ps_after_fork_in_child();
 }
-/* From the beginning: a fork that is under way when another kernel thread starts the library runs no handler that comes late. */
+/* From the beginning: a fork that is under way when another kernel thread starts the library runs no handler that comes
+ * late. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     os_objects_init();
@@ -361,7 +365,8 @@ unsigned psthread_num_vps(void)
     return ps_rt.num_vps;
 }
 
-/* --- visiting orders ---------------------------------------------------------------------------------------------------- */
+/* --- visiting orders
+ * ---------------------------------------------------------------------------------------------------- */
 
 bool ps_victims_prepared(void) { return ps_load_relaxed(&victims_prepared); }
 
@@ -392,7 +397,8 @@ void ps_prepare_victims(void)
         os_topology_free(&topo);
 }
 
-/* --- roots ------------------------------------------------------------------------------------------------------------- */
+/* --- roots
+ * ------------------------------------------------------------------------------------------------------------- */
 
 /* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many, or no memory. */
 static struct vp *claim_slot(unsigned first)
@@ -560,7 +566,8 @@ int psthread_detach_self(void)
     return 0;
 }
 
-/* --- stop --------------------------------------------------------------------------------------------------------------- */
+/* --- stop
+ * --------------------------------------------------------------------------------------------------------------- */
 
 static void stop_workers(void)
 {
@@ -606,8 +613,8 @@ static void restart_workers(void)
     ps_store_seq(&ps_rt.stopping, 0);
 }
 
-/* A root that comes meanwhile says so in its vp (attached), then reads quiescing; the caller sets quiescing, then looks who is attached (all
- * seq_cst): one sees the other, and either nothing is stopped, or the root waits at start_lock. */
+/* A root that comes meanwhile says so in its vp (attached), then reads quiescing; the caller sets quiescing, then looks
+ * who is attached (all seq_cst): one sees the other, and either nothing is stopped, or the root waits at start_lock. */
 void ps_quiesce(void)
 {
     if (!ps_load_acquire(&started))
@@ -683,15 +690,17 @@ int psthread_finalize(void)
     return 0;
 }
 
-/* --- the process's end --------------------------------------------------------------------------------------------------- */
+/* --- the process's end
+ * --------------------------------------------------------------------------------------------------- */
 
-/* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX has it: the C library sees to that where kernel
- * threads end. The library's own do not: they sleep. So the last root that ends once the initial thread has (or that is the initial thread
- * itself) waits for all threads, and stops the library's kernel threads; they start again where somebody still calls.
+/* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX has it: the C library
+ * sees to that where kernel threads end. The library's own do not: they sleep. So the last root that ends once the
+ * initial thread has (or that is the initial thread itself) waits for all threads, and stops the library's kernel
+ * threads; they start again where somebody still calls.
  *
- * main_ended is set by a destructor of the initial thread's; it and `attached` are seq_cst: of the initial thread and of who else ends as a root
- * one sees that it is the last. In a child forked by a thread that is not a root there is no root at all: the vp that finds nothing to do, and
- * that nobody could ever wake (deadlock.c), ends the process. */
+ * main_ended is set by a destructor of the initial thread's; it and `attached` are seq_cst: of the initial thread and
+ * of who else ends as a root one sees that it is the last. In a child forked by a thread that is not a root there is no
+ * root at all: the vp that finds nothing to do, and that nobody could ever wake (deadlock.c), ends the process. */
 static pthread_key_t main_key;
 
 bool ps_main_ended(void) { return ps_load_seq(&main_ended); }
@@ -753,7 +762,8 @@ __attribute__((constructor)) static void watch_main(void)
         pthread_setspecific(main_key, &main_key);
 }
 
-/* --- fork -------------------------------------------------------------------------------------------------------------- */
+/* --- fork
+ * -------------------------------------------------------------------------------------------------------------- */
 
 /* The thread that forked is alone: those that it has made, and who waits for it, are not in this process. */
 static void lonely(struct psthread *t)
@@ -855,7 +865,8 @@ void ps_after_fork_in_child(void)
         idle_never_start(self);
 }
 
-/* --- for reports --------------------------------------------------------------------------------------------------------- */
+/* --- for reports
+ * --------------------------------------------------------------------------------------------------------- */
 
 struct uth *ps_current_uth(void)
 {

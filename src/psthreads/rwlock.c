@@ -6,14 +6,16 @@
  *   rdlock   no WRITER, no writers     -> readers + 1 (acquire)
  *            else                      sets WAITED, looks at writers once more, waits on the word
  *   wrlock   nothing but WAITED        -> WRITER (acquire); else sets WAITED and waits; writers counts it meanwhile
- *   unlock   the last reader, or the writer: its bit and WAITED go in one step (release); WAITED was set: wakes all, who try again
+ *   unlock   the last reader, or the writer: its bit and WAITED go in one step (release); WAITED was set: wakes all,
+ *            who try again
  *
- * No wake-up is lost: who waits has set WAITED, and the word is compared when it registers; who clears WAITED wakes. A reader that waits for a
- * writer's sake alone: that writer, where it gives up, takes itself off `writers` and then looks for WAITED; the reader sets WAITED, then reads
- * `writers` (all seq_cst): one sees the other. What unlock touches last is the state: waking needs its address alone.
+ * No wake-up is lost: who waits has set WAITED, and the word is compared when it registers; who clears WAITED wakes. A
+ * reader that waits for a writer's sake alone: that writer, where it gives up, takes itself off `writers` and then
+ * looks for WAITED; the reader sets WAITED, then reads `writers` (all seq_cst): one sees the other. What unlock touches
+ * last is the state: waking needs its address alone.
  *
- * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers). Cost: one compare-and-swap each way. Rejected: readers first (a writer may starve);
- * hand-over in order (a convoy: as for the mutex). */
+ * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers). Cost: one compare-and-swap each way. Rejected: readers first
+ * (a writer may starve); hand-over in order (a convoy: as for the mutex). */
 #include "active_wait.h"
 #include "address_wait.h"
 #include "psthread.h"

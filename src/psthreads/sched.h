@@ -2,8 +2,8 @@
  *
  * Everything that waits (join, waitall, barrier, mutex, cond, monitor, work-queue, once, ee_wait ...) is built on
  * ps_block/ps_ready and nothing else. */
-/* This header has the name of one of the system's, which <pthread.h> includes: who finds this one gets that too. Outside of the guard: the next
- * one of this name may be this file again, found another way. */
+/* This header has the name of one of the system's, which <pthread.h> includes: who finds this one gets that too.
+ * Outside of the guard: the next one of this name may be this file again, found another way. */
 #include_next <sched.h>
 
 #ifndef PS_SCHED_H
@@ -15,21 +15,24 @@
 struct psthread;
 struct vp;
 
-/* The thread that runs on the calling kernel thread; NULL where it is none yet. Not inlined: a thread may come back from a
- * switch on another kernel thread, so the address of a native thread-local variable must not be kept across one. */
+/* The thread that runs on the calling kernel thread; NULL where it is none yet. Not inlined: a thread may come back
+ * from a switch on another kernel thread, so the address of a native thread-local variable must not be kept across
+ * one. */
 struct psthread *ps_current(void);
 /* The same; makes the calling kernel thread a root (starts the library at need). */
 struct psthread *ps_self(void);
 /* The current thread's `local` (what the execution entities hang on it) in one look; NULL where there is none. */
 void *ps_local(void);
 
-/* --- the waiting primitive ----------------------------------------------------------------------------------------------
+/* --- the waiting primitive
+ * ----------------------------------------------------------------------------------------------
  *
  * A thread publishes itself (under the object's own lock, or by a compare-and-swap), then calls ps_block(); whoever
  * completes what it waits for takes it from there and calls ps_ready(t). Exactly one ps_ready for each ps_block, in
  * any order: a ps_ready that comes first makes the thread ready while it still runs; whoever dequeues it waits for its
- * context to be saved (uth.running; but not where others may wait for its own: vp_switch_away), and if that is its own vp, ps_block returns at once.
- * ps_ready does everything with t before the thread can run: t may be gone when it returns.
+ * context to be saved (uth.running; but not where others may wait for its own: vp_switch_away), and if that is its own
+ * vp, ps_block returns at once. ps_ready does everything with t before the thread can run: t may be gone when it
+ * returns.
  * Ordering: what the readier did before ps_ready happens before ps_block's return. */
 
 /* What a thread waits for, told to debuggers and reports (debug_layout.h): the kind, and the object's address. */
@@ -53,10 +56,12 @@ enum ps_wait {
 
 /* The running thread (it must be the caller) waits for `object`. Aborts with one line in a no-stack thread. */
 void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object);
-/* Makes t ready: on the queue of the vp that last ran it, at the back (PS_BACK) or the front (PS_FRONT). Never waits. */
+/* Makes t ready: on the queue of the vp that last ran it, at the back (PS_BACK) or the front (PS_FRONT). Never
+ * waits. */
 enum ps_end { PS_FRONT, PS_BACK };
 void ps_ready(struct psthread *t, enum ps_end end);
-/* The caller goes to the back of its vp's queue and another ready thread runs; returns false at once where there is none. */
+/* The caller goes to the back of its vp's queue and another ready thread runs; returns false at once where there is
+ * none. */
 bool ps_yield(void);
 /* Whether the root of the caller's vp is ready, and was stuck behind a thread here before. */
 bool ps_root_wanted(void);

@@ -1,17 +1,21 @@
 /* The order in which a vp visits the others' queues when its own is empty.
  *
- * Does: computes the order, once, as a list. Does not: touch a queue, a vp or the machine; pure functions, no allocation.
+ * Does: computes the order, once, as a list. Does not: touch a queue, a vp or the machine; pure functions, no
+ * allocation.
  * Callers: anybody, on any stack with 9 KiB to spare. No shared state. Cost: O(vps x levels); each vp keeps its list.
  *
- * The rule, after psthreads-2009 figure 2: level by level, innermost first, a vp walks its own group of that level once around,
- * from the member that stands as many places after itself as its group of the level before has members (innermost level:
- * from itself), passing over whom it has visited. So the members of one group begin at different victims.
+ * The rule, after psthreads-2009 figure 2: level by level, innermost first, a vp walks its own group of that level once
+ * around, from the member that stands as many places after itself as its group of the level before has members
+ * (innermost level: from itself), passing over whom it has visited. So the members of one group begin at different
+ * victims.
  * Figure 3, vp 4 with groups of 3, 6 and 12:   5 3 | 1 2 0 | 10 11 6 7 8 9
  *
- * Where we deviate: the figure assumes that sizes divide evenly. Here the last group of a level is what is left, the turn is taken
- * within the members that the group has, and levels that do not reach the whole machine are followed by one that does, so
- * that everybody else is visited exactly once whatever the sizes. Where they divide evenly, the order is the figure's.
- * Rejected: computing the walk at every search as the figure does (a flag per vp to clear each time); random victims (no hierarchy). */
+ * Where we deviate: the figure assumes that sizes divide evenly. Here the last group of a level is what is left, the
+ * turn is taken within the members that the group has, and levels that do not reach the whole machine are followed by
+ * one that does, so that everybody else is visited exactly once whatever the sizes. Where they divide evenly, the order
+ * is the figure's.
+ * Rejected: computing the walk at every search as the figure does (a flag per vp to clear each time); random victims
+ * (no hierarchy). */
 #ifndef PS_STEAL_H
 #define PS_STEAL_H
 
@@ -30,8 +34,8 @@ unsigned ps_steal_order(unsigned my_id, unsigned num_vps, const unsigned group_s
 unsigned ps_steal_order_groups(unsigned my_id, unsigned num_vps, const uint16_t *const group_of[], unsigned num_levels,
                                uint16_t order_out[]);
 
-/* The machine's groups. vp v sits on processor index_of[v] (an index into topology->cpu), or v modulo their number where
- * index_of is NULL; vps on one processor visit one another first. */
+/* The machine's groups. vp v sits on processor index_of[v] (an index into topology->cpu), or v modulo their number
+ * where index_of is NULL; vps on one processor visit one another first. */
 unsigned ps_steal_order_topology(unsigned my_id, unsigned num_vps, const struct os_topology *topology,
                                  const unsigned index_of[], uint16_t order_out[]);
 

@@ -1,35 +1,40 @@
 /* Teams: fork, claims, join, assistance. The barrier: team_barrier.c. See team.h for states and lifetime.
  *
- * Assistance. An explicit task that is ready finds somebody to run it as long as some member of the team has nothing else to do: one
- * that waits in the barrier is called from there, a parent that waits in the join is readied and acts as member 0 (nobody else does, where
- * threads have thread-local blocks: that of member 0 is its parent's), the identity of one whose body has returned is lent to an assistant.
+ * Assistance. An explicit task that is ready finds somebody to run it as long as some member of the team has nothing
+ * else to do: one that waits in the barrier is called from there, a parent that waits in the join is readied and acts
+ * as member 0 (nobody else does, where threads have thread-local blocks: that of member 0 is its parent's), the
+ * identity of one whose body has returned is lent to an assistant.
  * Whether a carrier idles is not asked: the caller may be about to spin for that task.
- * No task is overlooked by one that ends: it takes its unit off `left` (1), reads `calls` (2), looks for tasks (3), offers its identity (4),
- * reads `calls` again (5). Who makes a task ready pushes it (a), fence, reads `left` (b), counts in `calls` (c), looks for an
- * identity (d). Where (b) sees all units, (3) comes after (a) and finds it; else either (d) sees the offer, or (5) sees (c) and
- * the member looks again, if its identity has not been taken meanwhile. The parent's wait in the join has the same shape: see
- * wait_and_assist.
+ * No task is overlooked by one that ends: it takes its unit off `left` (1), reads `calls` (2), looks for tasks (3),
+ * offers its identity (4), reads `calls` again (5). Who makes a task ready pushes it (a), fence, reads `left` (b),
+ * counts in `calls` (c), looks for an identity (d). Where (b) sees all units, (3) comes after (a) and finds it; else
+ * either (d) sees the offer, or (5) sees (c) and the member looks again, if its identity has not been taken meanwhile.
+ * The parent's wait in the join has the same shape: see wait_and_assist.
  *
- * The first task of a region. Before it nobody looks when it ends, and one subtraction ends all members that a vp has run. Who
- * makes it (ps_team_interrupt) sets `interrupted`, gives each unit in `left` a hold (A), touches `next` (B), both by
- * read-modify-write, and looks for members that have returned (C): all_busy says that there were none. A member that returns stores done_in; then
- * its vp takes the unit off, or claims another one. The unit, taken off before (A): (b) sees that it is gone, and (d) finds the identity, as done_in was stored
- * before; after (A): its hold is seen, and kept for the last look. The claim, before (B): (C) sees done_in; after (B): the vp
- * sees `interrupted`, and counts whom it has run so far as ended. It does not run the one that it has claimed meanwhile
- * behind a look, as tasks may wait for that one: it becomes a thread. So nothing is fenced or read on the way of those who make no tasks
- * but what they did without.
- * tests/models/team_join.pml has it, and what happens where a step is missing; but not the store by which a parent that ran all members itself
- * ends a region without tasks (run_the_rest), and only one claimed member at a time that becomes a thread.
+ * The first task of a region. Before it nobody looks when it ends, and one subtraction ends all members that a vp has
+ * run. Who makes it (ps_team_interrupt) sets `interrupted`, gives each unit in `left` a hold (A), touches `next` (B),
+ * both by read-modify-write, and looks for members that have returned (C): all_busy says that there were none. A member
+ * that returns stores done_in; then its vp takes the unit off, or claims another one. The unit, taken off before (A):
+ * (b) sees that it is gone, and (d) finds the identity, as done_in was stored before; after (A): its hold is seen, and
+ * kept for the last look. The claim, before (B): (C) sees done_in; after (B): the vp sees `interrupted`, and counts
+ * whom it has run so far as ended. It does not run the one that it has claimed meanwhile behind a look, as tasks may
+ * wait for that one: it becomes a thread. So nothing is fenced or read on the way of those who make no tasks but what
+ * they did without.
+ * tests/models/team_join.pml has it, and what happens where a step is missing; but not the store by which a parent that
+ * ran all members itself ends a region without tasks (run_the_rest), and only one claimed member at a time that becomes
+ * a thread.
  *
  * Orderings.
- *  - fork -> member: what the parent wrote before the fork is seen by a member, through the queue's lock or the mailbox's
- *    compare-and-swap (release) and its taking (acquire). For this a claim needs no order: who claims has come that way, or is the
- *    parent, or has claimed before.
+ *  - fork -> member: what the parent wrote before the fork is seen by a member, through the queue's lock or the
+ *    mailbox's compare-and-swap (release) and its taking (acquire). For this a claim needs no order: who claims has
+ *    come that way, or is the parent, or has claimed before.
  *  - member -> join: `left` is counted down with release (seq_cst), the parent reads 0 with acquire.
- *  - done_in -> who makes the first task: through (A) or (B), which acquire what the subtraction or the claim (acq_rel) released.
+ *  - done_in -> who makes the first task: through (A) or (B), which acquire what the subtraction or the claim (acq_rel)
+ *    released.
  *
- * Cost: fork: one lock and unlock of the parent's own queue (outermost: one compare-and-swap per idle vp instead). Member: one
- * fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one lock and unlock.
+ * Cost: fork: one lock and unlock of the parent's own queue (outermost: one compare-and-swap per idle vp instead).
+ * Member: one fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one lock
+ * and unlock.
  *
  * Rejected: one ready thread per member (n insertions; the members' lines are touched by the parent twice);
  * counting the end of each member alone (one more atomic each). */
@@ -54,7 +59,8 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
     }
 }
 
-/* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local objects. */
+/* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local
+ * objects. */
 static void end_identity(struct ps_member *m)
 {
     struct vp *vp = ps_vp_attach();
@@ -170,8 +176,8 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered)
     team->bound = scattered || place != PS_NO_PLACE;
 }
 
-/* Members 1 .. n-1 of a bound team. With places of their own: each by mail to a vp of its place, or as a thread into the place's queue. With
- * the same place: the entry goes into that one's queue. */
+/* Members 1 .. n-1 of a bound team. With places of their own: each by mail to a vp of its place, or as a thread into
+ * the place's queue. With the same place: the entry goes into that one's queue. */
 static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n)
 {
     unsigned mailed = 0;
@@ -195,7 +201,8 @@ static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned
     vp_enqueue(vp, &team->item, PS_FRONT);
 }
 
-/* Here, since a fiber is ordered behind what its maker has done: made where a member begins, it would hide that the parent races with it. */
+/* Here, since a fiber is ordered behind what its maker has done: made where a member begins, it would hide that the
+ * parent races with it. */
 static PS_COLD void make_fibers(struct ps_team *team, unsigned n)
 {
     for (unsigned id = 1; id < n; id++)
@@ -262,7 +269,8 @@ void ps_team_after_fork_in_child(struct vp *self)
     }
 }
 
-/* --- running members ------------------------------------------------------------------------------------------------- */
+/* --- running members
+ * ------------------------------------------------------------------------------------------------- */
 
 /* vp may be in the block of a member that it has run before, and be to go on with `before`: see run_body. */
 static PS_NOINLINE void enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before)
@@ -289,7 +297,8 @@ static inline void enter_member_tls(struct vp *vp, struct ps_member *m, struct u
         vp_enter_tls_here(vp, tls);
 }
 
-/* The program's thread sanitizer sees a thread of m's own, and in the memory of a stack that several run on one after the other no race. */
+/* The program's thread sanitizer sees a thread of m's own, and in the memory of a stack that several run on one after
+ * the other no race. */
 static PS_NOINLINE void call_told(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m))
 {
     struct uth *stack = vp->uth;
@@ -309,8 +318,8 @@ static inline void call_as(struct ps_member *m, void (*fn)(struct ps_member *m))
         fn(m);
 }
 
-/* The identity of m, which owns it, may be lent from here on; unless somebody asked for assistance since `calls` was read, and has not
- * taken the identity yet: then it is the caller's again, who is to look for tasks once more. */
+/* The identity of m, which owns it, may be lent from here on; unless somebody asked for assistance since `calls` was
+ * read, and has not taken the identity yet: then it is the caller's again, who is to look for tasks once more. */
 static bool offer_identity(struct ps_team *team, struct ps_member *m, uint32_t calls)
 {
     uint32_t region = team->region;
@@ -326,8 +335,9 @@ static void leave_member_tls(struct uth_tls *before)
     vp_enter_tls(ps_vp(), before);
 }
 
-/* Looks for tasks in the name of m, whose body has returned, and whose unit is off `left`: one that is made ready in this moment must not be
- * left to nobody. Somebody who has borrowed the identity does the same; it had a stack of its own then, so the member is made anew each time. */
+/* Looks for tasks in the name of m, whose body has returned, and whose unit is off `left`: one that is made ready in
+ * this moment must not be left to nobody. Somebody who has borrowed the identity does the same; it had a stack of its
+ * own then, so the member is made anew each time. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
     struct vp *vp = ps_vp();
@@ -350,8 +360,8 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
     } while (!offer_identity(team, m, calls));
 }
 
-/* m has a kernel thread of its own since an earlier region: the context goes there before it is m, so that what the kernel thread here is asked in a
- * handler of a signal is not answered in m's name. */
+/* m has a kernel thread of its own since an earlier region: the context goes there before it is m, so that what the
+ * kernel thread here is asked in a handler of a signal is not answered in m's name. */
 static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, const struct psthread *parent,
                                           unsigned extra_flags, struct uth_tls *before)
 {
@@ -363,9 +373,10 @@ static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, co
     return ps_vp();
 }
 
-/* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread pointer takes as long as much else
- * here. Returns the vp. From then on the block may be lent with m's identity, and entered by another vp. So until vp has entered another one
- * (leave_block: `before`, what it was in at first) nothing of its thread-local storage is looked at: not who the current vp is, no malloc. */
+/* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread
+ * pointer takes as long as much else here. Returns the vp. From then on the block may be lent with m's identity, and
+ * entered by another vp. So until vp has entered another one (leave_block: `before`, what it was in at first) nothing
+ * of its thread-local storage is looked at: not who the current vp is, no malloc. */
 static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                             unsigned extra_flags, struct uth_tls *before)
 {
@@ -432,8 +443,8 @@ static PS_NOINLINE uint64_t look_and_let_go(struct ps_team *team, struct ps_memb
     return let_go(team, units);
 }
 
-/* Takes the units of members that have returned off; in the name of the last of them, if any, tasks are looked for. What is left of `left`: if 0 or
- * PS_TEAM_WAITING the team may be gone. May switch. */
+/* Takes the units of members that have returned off; in the name of the last of them, if any, tasks are looked for.
+ * What is left of `left`: if 0 or PS_TEAM_WAITING the team may be gone. May switch. */
 static inline uint64_t units_ended(struct ps_team *team, struct ps_member *last, unsigned units)
 {
     uint64_t before = ps_sub_seq(&team->left, units), left = before - units;
@@ -441,7 +452,8 @@ static inline uint64_t units_ended(struct ps_team *team, struct ps_member *last,
     return PS_UNLIKELY(left & PS_TEAM_HOLDS) ? look_and_let_go(team, last, units) : left;
 }
 
-/* The vp has returned from a member's body, and may run more: the next one's number, or 0. There are tasks: it is not to. */
+/* The vp has returned from a member's body, and may run more: the next one's number, or 0. There are tasks: it is not
+ * to. */
 static unsigned claim_more(struct vp *vp, struct ps_team *team)
 {
     if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)))
@@ -475,9 +487,11 @@ void ps_team_run(struct ps_team *team, unsigned id)
         ps_ready(parent, PS_FRONT);
 }
 
-/* --- join ------------------------------------------------------------------------------------------------------------ */
+/* --- join
+ * ------------------------------------------------------------------------------------------------------------ */
 
-/* Runs members that were mailed to vps which have not looked yet (their kernel thread is late). How many; *all: all have ended. */
+/* Runs members that were mailed to vps which have not looked yet (their kernel thread is late). How many; *all: all
+ * have ended. */
 static unsigned take_mail_back(struct vp *vp, struct ps_team *team, bool *all)
 {
     unsigned taken = 0;
@@ -620,7 +634,8 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     return units_ended(team, NULL, units) == 0;
 }
 
-/* The parent, in the name of member 0, runs what tasks it finds; unless an assistant has that identity, who does the same. */
+/* The parent, in the name of member 0, runs what tasks it finds; unless an assistant has that identity, who does the
+ * same. */
 static void assist_oneself(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
@@ -633,7 +648,8 @@ static void assist_oneself(struct ps_team *team)
     ps_store_seq(&m->done_in, team->region);
 }
 
-/* The parent no longer blocks: the caller, who wants its assistance and whose own unit keeps `left` above 0, or the parent itself.
+/* The parent no longer blocks: the caller, who wants its assistance and whose own unit keeps `left` above 0, or the
+ * parent itself.
  * True: it is the caller's to ready. False: it does not block, or somebody else readies it. */
 static bool take_waiting(struct ps_team *team)
 {
@@ -644,8 +660,9 @@ static bool take_waiting(struct ps_team *team)
     return false;
 }
 
-/* Blocks until all members have ended, and comes back to help as often as it is asked. Dekker: the parent says that it waits (fetch-or), then
- * reads `calls`; who wants assistance counts it there, then looks whether the parent waits (all seq_cst). */
+/* Blocks until all members have ended, and comes back to help as often as it is asked. Dekker: the parent says that it
+ * waits (fetch-or), then reads `calls`; who wants assistance counts it there, then looks whether the parent waits (all
+ * seq_cst). */
 static void wait_and_assist(struct ps_team *team)
 {
     for (bool all = false; !all;) {
@@ -660,8 +677,9 @@ static void wait_and_assist(struct ps_team *team)
     ps_store_relaxed(&team->left, 0);
 }
 
-/* Mail was taken back unread: whoever idled there does not run, because something else has its processor. The parent's patience was in
- * vain, and would be again: the next regions that are offered, 1 to 63 of them, only publish their members. Whoever does run still takes them. */
+/* Mail was taken back unread: whoever idled there does not run, because something else has its processor. The parent's
+ * patience was in vain, and would be again: the next regions that are offered, 1 to 63 of them, only publish their
+ * members. Whoever does run still takes them. */
 static void mail_was_late(struct ps_team *team)
 {
     team->unread += team->unread < PS_UNREAD_MOST;
@@ -719,7 +737,8 @@ void ps_team_join(struct ps_team *team)
     vp_set_errno(ps_vp(), error);
 }
 
-/* --- assistance ------------------------------------------------------------------------------------------------------- */
+/* --- assistance
+ * ------------------------------------------------------------------------------------------------------- */
 
 static bool somebody_returned(struct ps_team *team)
 {
@@ -799,13 +818,15 @@ static bool lend_identity(struct ps_team *team)
     return false;
 }
 
-/* All are in their bodies, and wait for tasks where the core knows. A member that ends takes its unit off first, then looks for tasks. */
+/* All are in their bodies, and wait for tasks where the core knows. A member that ends takes its unit off first, then
+ * looks for tasks. */
 static bool all_in_bodies(struct ps_team *team)
 {
     return PS_LIKELY((uint32_t)ps_load_relaxed(&team->left) == team->n) && PS_LIKELY(ps_load_relaxed(&team->all_busy));
 }
 
-/* Numbers as at the head of this file: the call (c) comes before the looks (d). An assistant on its way takes `assisting` back before it looks. */
+/* Numbers as at the head of this file: the call (c) comes before the looks (d). An assistant on its way takes
+ * `assisting` back before it looks. */
 bool ps_team_nobody_to_ask(struct ps_team *team)
 {
     if (all_in_bodies(team))

@@ -1,15 +1,15 @@
 /* A team: the members of a parallel region, published as one entry.
  *
- * The parent forks in O(1): the entry goes to the front of its vp's queue; whoever takes it claims the next member number by
- * fetch-and-add, and the entry stays there, stealable, until the last number is claimed. The outermost region of a root is
- * first offered to vps that idle, through their mailboxes (manycore-nested-2016 section 3.1). At the join the parent claims what is left
- * and runs those members as calls on its own stack.
+ * The parent forks in O(1): the entry goes to the front of its vp's queue; whoever takes it claims the next member
+ * number by fetch-and-add, and the entry stays there, stealable, until the last number is claimed. The outermost region
+ * of a root is first offered to vps that idle, through their mailboxes (manycore-nested-2016 section 3.1). At the join
+ * the parent claims what is left and runs those members as calls on its own stack.
  *
- * States of a region: closed (left == 0, not in a queue) -> ps_team_fork -> open -> all members ended (left == 0) -> closed.
- * The block may be forked again as soon as ps_team_join has returned.
+ * States of a region: closed (left == 0, not in a queue) -> ps_team_fork -> open -> all members ended (left == 0) ->
+ * closed. The block may be forked again as soon as ps_team_join has returned.
  *
- * Lifetime: a vp may look at a team while it holds the lock of the queue that the team is in, or while it has claimed a member
- * that `left` still counts. The parent takes the team out of the queue before ps_team_join returns. */
+ * Lifetime: a vp may look at a team while it holds the lock of the queue that the team is in, or while it has claimed a
+ * member that `left` still counts. The parent takes the team out of the queue before ps_team_join returns. */
 #ifndef PS_TEAM_H
 #define PS_TEAM_H
 
@@ -28,27 +28,28 @@ struct ps_team_ops {
 struct ps_member {
     struct psthread thread;
     struct ps_team *team;
-    /* Its thread-local block, kept between regions: threadprivate variables persist with the team (OpenMP 5.2 section 5.2). NULL: none
-     * yet; never for member 0, which is the parent itself. Written by the vp that runs the member. */
+    /* Its thread-local block, kept between regions: threadprivate variables persist with the team (OpenMP 5.2 section
+     * 5.2). NULL: none yet; never for member 0, which is the parent itself. Written by the vp that runs the member. */
     struct uth_tls *tls;
     void *fiber; /* the program's thread sanitizer's, kept likewise; NULL: none */
-    /* The first member of a batch that waits in the barrier: how many it has, and the batch behind it in the team's list. Written by who
-     * publishes the batch, read by who has taken it. */
+    /* The first member of a batch that waits in the barrier: how many it has, and the batch behind it in the team's
+     * list. Written by who publishes the batch, read by who has taken it. */
     uint32_t batch, next_batch;
-    /* (shared) the region's number when the body has returned: then the identity may be lent to an assistant, or taken back by the
-     * member itself; who does sets 0 (compare-and-swap). */
+    /* (shared) the region's number when the body has returned: then the identity may be lent to an assistant, or taken
+     * back by the member itself; who does sets 0 (compare-and-swap). */
     _Atomic uint32_t done_in;
     uint32_t place; /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
     uint32_t calls_seen; /* an assistant's: team->calls before its last look for tasks */
     uint64_t rounds;     /* number of the last barrier that it met in rounds; its own */
-    /* (shared) the last signal that it gave in a barrier of rounds (team_rounds.c); written by the member, polled by others. Last, and with a line
-     * of its own. */
+    /* (shared) the last signal that it gave in a barrier of rounds (team_rounds.c); written by the member, polled by
+     * others. Last, and with a line of its own. */
     PS_LINE_ALIGNED _Atomic uint64_t signal;
 };
 
-/* The word `left`: in its lower half the units of members whose end has not been counted. In a region with tasks who ends does so in two steps,
- * and looks for tasks between: the *holds* count second steps to come, and assistants. Members' units get theirs all at once
- * (end_in_two_steps), so who takes a unit off sees by the word of before whether it has one. */
+/* The word `left`: in its lower half the units of members whose end has not been counted. In a region with tasks who
+ * ends does so in two steps, and looks for tasks between: the *holds* count second steps to come, and assistants.
+ * Members' units get theirs all at once (end_in_two_steps), so who takes a unit off sees by the word of before whether
+ * it has one. */
 #define PS_TEAM_HOLD (UINT64_C(1) << 32)
 #define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
 #define PS_TEAM_HOLDS (PS_TEAM_WAITING - PS_TEAM_HOLD)
@@ -56,16 +57,17 @@ struct ps_member {
 
 #define PS_BARRIER_PHASE_SHIFT 42 /* in the word `barrier` */
 
-/* In a region whose members go by mail and meet in no barrier two lines move: the mailbox's and line 2. Into those that a member reads on its
- * way the parent stores nothing that is there already (ps_update), so that they stay with all who read them. */
+/* In a region whose members go by mail and meet in no barrier two lines move: the mailbox's and line 2. Into those that
+ * a member reads on its way the parent stores nothing that is there already (ps_update), so that they stay with all who
+ * read them. */
 struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
     struct ps_item item;
     uint8_t unread;   /* how often mail was not read in time, at most PS_UNREAD_MOST; parent only */
     uint8_t unmailed; /* offered regions still to come that are published only, without mail; parent only */
     bool bound;       /* its members are (bind.h) */
-    uint8_t
-        roomy; /* a region of so many members was found to have room for their stacks; the entity layer's, parent only */
+    /* a region of so many members was found to have room for their stacks; the entity layer's, parent only */
+    uint8_t roomy;
     bool scattered; /* members have places of their own: each is queued by itself, none is claimed */
     uint32_t n;     /* members of the open region, the parent's own (0) counted */
     const struct ps_team_ops *ops;
@@ -84,16 +86,17 @@ struct ps_team {
     PS_LINE_ALIGNED _Atomic uint64_t left;
     struct ps_queue *home; /* the queue that the entry stands in; parent only */
     uint32_t region;       /* number of the region, never 0; counts up with each fork */
-    /* (shared) 1: the region is interrupted, and nobody had returned from its body then: as long as all units are in `left` nobody could be
-     * asked for assistance. Set by who interrupts, 0 at the fork. */
+    /* (shared) 1: the region is interrupted, and nobody had returned from its body then: as long as all units are in
+     * `left` nobody could be asked for assistance. Set by who interrupts, 0 at the fork. */
     _Atomic uint32_t all_busy;
     _Atomic uint32_t
         interrupted; /* (shared) 1: nobody waits in ps_team_barrier_await any more in this region; 0 at the fork */
-    _Atomic bool
-        spread; /* (shared: mailed members may look while the parent writes) every member has a vp of its own: it can pay to spin */
+    /* (shared: mailed members may look while the parent writes) every member has a vp of its own: it can pay to
+     * spin */
+    _Atomic bool spread;
     bool mailed; /* some member was offered by mail */
-    uint32_t
-        promised; /* stacks that its open region may need; the entity layer's, parent only: that reads `left` last as well */
+    /* stacks that its open region may need; the entity layer's, parent only: that reads `left` last as well */
+    uint32_t promised;
     struct ps_crumbs crumbs; /* parent only: written in each outermost region, hence here */
     /* line 3: the barrier (team_barrier.c) */
     PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
@@ -110,10 +113,12 @@ struct ps_team {
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
 
-/* Ends the members' identities: waits for threads that they have made, runs the program's destructors. No region is open. May switch. */
+/* Ends the members' identities: waits for threads that they have made, runs the program's destructors. No region is
+ * open. May switch. */
 void ps_team_fini(struct ps_team *team);
 
-/* Before a region, where memory may end: members up to n - 1 get their thread-local blocks now, if threads have any. How many of n may begin. */
+/* Before a region, where memory may end: members up to n - 1 get their thread-local blocks now, if threads have any.
+ * How many of n may begin. */
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n);
 
 static inline struct ps_member *ps_team_member(const struct ps_team *team, unsigned id)
@@ -121,8 +126,9 @@ static inline struct ps_member *ps_team_member(const struct ps_team *team, unsig
     return (struct ps_member *)(void *)(team->members + (size_t)id * team->stride);
 }
 
-/* Before a fork, with no region open: member m belongs to place `place` (from 0; PS_NO_PLACE: to none); then ps_team_bind, with the place
- * that all members of the next regions have, or PS_NO_PLACE and whether they have different ones. Member 0's is the caller's place. */
+/* Before a fork, with no region open: member m belongs to place `place` (from 0; PS_NO_PLACE: to none); then
+ * ps_team_bind, with the place that all members of the next regions have, or PS_NO_PLACE and whether they have
+ * different ones. Member 0's is the caller's place. */
 #define PS_NO_PLACE (-1) /* also EE_NO_PLACE */
 void ps_member_bind(struct ps_member *m, int place);
 void ps_team_bind(struct ps_team *team, int place, bool scattered);
@@ -148,10 +154,12 @@ static inline unsigned ps_team_claim(struct ps_team *team)
 }
 static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_relaxed(&team->next) >= team->n; }
 
-/* Member id, which was mailed to a vp that does not run, becomes a thread in vp's queue. Caller: has taken the message. */
+/* Member id, which was mailed to a vp that does not run, becomes a thread in vp's queue. Caller: has taken the
+ * message. */
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
 
-/* In a forked child, on vp self, when all queues are empty anew: what nobody has claimed of the teams around the caller is published there. */
+/* In a forked child, on vp self, when all queues are empty anew: what nobody has claimed of the teams around the caller
+ * is published there. */
 void ps_team_after_fork_in_child(struct vp *self);
 
 /* The assistant that ran in the name of member t has ended (ps_thread_end calls it). */
@@ -185,7 +193,8 @@ enum {
 };
 /* True: the barrier is over. False: the caller has to arrive by the word. */
 bool ps_team_rounds_meet(struct ps_team *team, unsigned id);
-/* The parent, at the fork, before a member can begin: each may get a vp. Where that turns out not to be so, or nobody is asked: ps_team_rounds_none. */
+/* The parent, at the fork, before a member can begin: each may get a vp. Where that turns out not to be so, or nobody
+ * is asked: ps_team_rounds_none. */
 void ps_team_rounds_fork(struct ps_team *team, unsigned n);
 static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed(&team->by_word, PS_BY_WORD); }
 /* Who opens a barrier by the word, before it does. */
@@ -195,7 +204,8 @@ void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
 bool ps_team_barrier_call_back(struct ps_team *team);
 /* Whether call_back might find somebody. Caller: as there. */
 bool ps_team_barrier_anybody(struct ps_team *team);
-/* Member m of vp, the caller's, arrives and found no teammate there to run: counts the vp's waiters and itself, and waits. May switch. */
+/* Member m of vp, the caller's, arrives and found no teammate there to run: counts the vp's waiters and itself, and
+ * waits. May switch. */
 enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   uint32_t calls);
 /* vp goes on with what is none of its waiters' team: they are counted and published. */

@@ -1,64 +1,73 @@
 /* The barrier of a team's members.
  *
- * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks (the core waits for those before, and keeps sleepers of
- * its own once there are any: ps_team_interrupt), or serve anybody but members (barrier.c does).
+ * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks (the core waits for those before, and
+ * keeps sleepers of its own once there are any: ps_team_interrupt), or serve anybody but members (barrier.c does).
  *
  * Who may call: an unfinished member of an open region, in its own name.
  *
- * Where there are more members than processors a barrier is a walk through the members of one vp after the other, so it should cost a
- * switch each and nothing more. Hence a member that arrives first looks what its vp would run next. Is that a member of the same team, it
- * joins the vp's list of *waiters* and that one runs at once: one section of the queue's lock, no shared line. Neither is it counted
- * yet: the next one has to arrive as well before the barrier can open. Who finds no teammate behind it counts all, itself included, with one
- * subtraction. The last member of a vp spins for about as long as its fellows took; if the barrier opens meanwhile, the vp's list
- * becomes ready in its own queue as a whole. Otherwise it is *published* as a batch, together with the member that blocks, and who opens
- * the barrier puts it back into its vp's queue under one lock.
+ * Where there are more members than processors a barrier is a walk through the members of one vp after the other, so it
+ * should cost a switch each and nothing more. Hence a member that arrives first looks what its vp would run next. Is
+ * that a member of the same team, it joins the vp's list of *waiters* and that one runs at once: one section of the
+ * queue's lock, no shared line. Neither is it counted yet: the next one has to arrive as well before the barrier can
+ * open. Who finds no teammate behind it counts all, itself included, with one subtraction. The last member of a vp
+ * spins for about as long as its fellows took; if the barrier opens meanwhile, the vp's list becomes ready in its own
+ * queue as a whole. Otherwise it is *published* as a batch, together with the member that blocks, and who opens the
+ * barrier puts it back into its vp's queue under one lock.
  *
- * The word `barrier`: arrivals to come (left) | first published batch (head, its first member's number + 1) | number of the phase. One
- * word, so that no state has to be looked at twice:
+ * The word `barrier`: arrivals to come (left) | first published batch (head, its first member's number + 1) | number of
+ * the phase. One word, so that no state has to be looked at twice:
  *   arrive   subtracts from left; who takes it to 0 is the opener
- *   publish  compare-and-swap of head, which fails where the phase has moved on: then the batch is ready, and nobody waits
+ *   publish  compare-and-swap of head, which fails where the phase has moved on: then the batch is ready, and nobody
+ *            waits
  *   open     exchange by {n, none, phase + 1}: gets every batch published in the phase that ends
  *   call     compare-and-swap of head to none: gets the batches that wait; the opener cannot get the same ones
- * No member sleeps through an opening: a batch enters the word in its own phase only, and the exchange that ends the phase takes it.
+ * No member sleeps through an opening: a batch enters the word in its own phase only, and the exchange that ends the
+ * phase takes it.
  * Each batch is readied once: it leaves the word by one successful exchange or compare-and-swap.
- * A number that comes back (A-B-A) does no harm: next_batch is written before, and read after, the successful operation.
+ * A number that comes back (A-B-A) does no harm: next_batch is written before, and read after, the successful
+ * operation.
  *
  * A vp's waiters (vp->waiters), guarded by its queue's lock:
  *   empty -> uncounted: a member joins, a teammate that has not arrived runs on this vp
  *   uncounted -> counted: the vp's running member has arrived and found no teammate, and spins
- *   uncounted -> published, by leave: the vp goes on with something else (the running teammate blocks, yields ...). vp.c sees to that
+ *   uncounted -> published, by leave: the vp goes on with something else (the running teammate blocks, yields ...).
+ *     vp.c sees to that
  *   counted -> ready (the phase has ended) or published (it blocks)
  *   uncounted or counted -> ready, by call_back from any vp: uncounted ones are counted before the lock is let go
- * So arrivals that are not counted belong to a vp whose running member has not arrived: they cannot hold the barrier up, and counting them does
- * not open it. The exception is a running member that was called back and is counted already; who counts then opens.
+ * So arrivals that are not counted belong to a vp whose running member has not arrived: they cannot hold the barrier
+ * up, and counting them does not open it. The exception is a running member that was called back and is counted
+ * already; who counts then opens.
  *
- * Assistance. Who calls (ps_team_interrupt, ps_team_assist) changes `interrupted` or `calls` (seq_cst), then looks at `batched` (seq_cst), at
- * each vp's waiters under their lock, then takes what is published. A member looks at both words when it comes (1); says `batched` (seq_cst);
- * looks again under the lock in which it joins (2). Either section comes first: the caller's, then (2) sees the change, and the
- * member goes the lonely way; or the member's, then the caller finds it. Without the lock the caller is only if it has read `batched` as 0,
- * before the member's store, so that (2) sees the change. Who publishes looks again afterwards (3) and takes everything back if there was a
- * call: the caller's compare-and-swap came either after the publishing, and has taken it, or before, and then (3) sees the change.
- * Being called back without need is allowed, and is what happens to all where one would do.
+ * Assistance. Who calls (ps_team_interrupt, ps_team_assist) changes `interrupted` or `calls` (seq_cst), then looks at
+ * `batched` (seq_cst), at each vp's waiters under their lock, then takes what is published. A member looks at both
+ * words when it comes (1); says `batched` (seq_cst); looks again under the lock in which it joins (2). Either section
+ * comes first: the caller's, then (2) sees the change, and the member goes the lonely way; or the member's, then the
+ * caller finds it. Without the lock the caller is only if it has read `batched` as 0, before the member's store, so
+ * that (2) sees the change. Who publishes looks again afterwards (3) and takes everything back if there was a call: the
+ * caller's compare-and-swap came either after the publishing, and has taken it, or before, and then (3) sees the
+ * change. Being called back without need is allowed, and is what happens to all where one would do.
  *
- * Orderings. Arrivals are acq_rel on the word, the exchange seq_cst, the phase is read acquire: what was done before any arrival is seen behind
- * the barrier. Arrivals that are not counted yet pass through the vp that counts them. Batches: their links are written before the
- * publishing compare-and-swap (release) and read after the taking (acquire). A member's context may still be about to be saved when it is readied;
- * uth.running orders that, as ever (sched.h).
+ * Orderings. Arrivals are acq_rel on the word, the exchange seq_cst, the phase is read acquire: what was done before
+ * any arrival is seen behind the barrier. Arrivals that are not counted yet pass through the vp that counts them.
+ * Batches: their links are written before the publishing compare-and-swap (release) and read after the taking
+ * (acquire). A member's context may still be about to be saved when it is readied; uth.running orders that, as ever
+ * (sched.h).
  *
- * Who opens the barrier goes on at once, and a root that waited on its vp stands behind it. A program whose members spin for what the first of them does
- * behind the barrier would stall there each time until the monitor comes; so where that has happened (vp.root_first) the opener lets the
- * root go first. Elsewhere it would be a switch more a barrier.
+ * Who opens the barrier goes on at once, and a root that waited on its vp stands behind it. A program whose members
+ * spin for what the first of them does behind the barrier would stall there each time until the monitor comes; so where
+ * that has happened (vp.root_first) the opener lets the root go first. Elsewhere it would be a switch more a barrier.
  *
- * Who stands on a kernel thread's own stack (a root) is in no queue: it waits in waiters.root and is readied by itself. Teams
- * whose members have a vp each, and members bound to places, do not use the lists: they spin, then block as batches of one. The former meet without the word
- * as long as nobody comes late (team_rounds.c): then the phase stays, and what is said here begins where they fall back to it.
+ * Who stands on a kernel thread's own stack (a root) is in no queue: it waits in waiters.root and is readied by itself.
+ * Teams whose members have a vp each, and members bound to places, do not use the lists: they spin, then block as
+ * batches of one. The former meet without the word as long as nobody comes late (team_rounds.c): then the phase stays,
+ * and what is said here begins where they fall back to it.
  *
- * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look at it.
- * tests/models/team_barrier.pml has the protocol, and what happens where a step is missing.
+ * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look
+ * at it. tests/models/team_barrier.pml has the protocol, and what happens where a step is missing.
  *
- * Rejected: a word `blocked` in each member and a count of them (before: five atomic operations a member, and a look at each member by who
- * opens); readied members at the front of the queue (a team that only goes through barriers would keep its vp for ever).
- * nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
+ * Rejected: a word `blocked` in each member and a count of them (before: five atomic operations a member, and a look at
+ * each member by who opens); readied members at the front of the queue (a team that only goes through barriers would
+ * keep its vp for ever). nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
 #include "check.h"
 #include "vp.h"
 
@@ -90,7 +99,8 @@ void ps_team_barrier_fork(struct ps_team *team, unsigned n)
     ps_store_relaxed(&team->batched, 0);
 }
 
-/* --- batches ------------------------------------------------------------------------------------------------------------ */
+/* --- batches
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static struct ps_member *member_of(struct ps_list *link)
 {
@@ -139,7 +149,8 @@ static uint32_t take_published(struct ps_team *team)
     return head_of(word);
 }
 
-/* Publishes the batches from first to last, and counts `units` arrivals. False: the phase is over, and the caller behind it. */
+/* Publishes the batches from first to last, and counts `units` arrivals. False: the phase is over, and the caller
+ * behind it. */
 static bool publish(struct ps_team *team, struct ps_member *first, struct ps_member *last, uint32_t phase,
                     uint32_t units, bool *opens)
 {
@@ -153,7 +164,8 @@ static bool publish(struct ps_team *team, struct ps_member *first, struct ps_mem
     return true;
 }
 
-/* --- a vp's waiters --------------------------------------------------------------------------------------------------------- */
+/* --- a vp's waiters
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* What was in w, a copy; the list, if any, is a ring that begins with first. */
 struct taken {
@@ -170,8 +182,8 @@ static struct taken take_waiters_locked(struct ps_waiters *w)
     return t;
 }
 
-/* vp's waiters, which have been counted, go to the back of its queue, whose lock is held; it is let go here. Own: the caller runs on vp, which then need
- * not be woken for its root. */
+/* vp's waiters, which have been counted, go to the back of its queue, whose lock is held; it is let go here. Own: the
+ * caller runs on vp, which then need not be woken for its root. */
 static inline void ready_and_unlock(struct vp *vp, bool own)
 {
     struct ps_waiters *w = &vp->waiters;
@@ -288,7 +300,8 @@ bool ps_team_barrier_call_back(struct ps_team *team)
     return any || head;
 }
 
-/* --- the barrier ------------------------------------------------------------------------------------------------------------ */
+/* --- the barrier
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static bool arrive(struct ps_team *team)
 {
@@ -345,7 +358,8 @@ static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, uin
     return ps_team_barrier_over(team, phase);
 }
 
-/* Times ps_spin_limit at most, where the vp has waiters: should the system take its processor meanwhile, nobody else can run them. */
+/* Times ps_spin_limit at most, where the vp has waiters: should the system take its processor meanwhile, nobody else
+ * can run them. */
 #define BATCH_PATIENCE 4
 
 static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)

@@ -1,23 +1,29 @@
 /* Threads: making, submitting, ending, waiting for them (the public API's first half).
  *
- * Descriptors are carved from slabs by the vp that makes the thread and recycled through the list of the vp that reaps it
- * (psthreads-2009 section 2.3). One vp may make what another one reaps: so a list that has grown to two batches gives one to a shared
- * store, and a vp that has none left takes one from there before it carves. Memory goes back to the system by psthread_finalize only.
+ * Descriptors are carved from slabs by the vp that makes the thread and recycled through the list of the vp that reaps
+ * it (psthreads-2009 section 2.3). One vp may make what another one reaps: so a list that has grown to two batches
+ * gives one to a shared store, and a vp that has none left takes one from there before it carves. Memory goes back to
+ * the system by psthread_finalize only.
  *
  * Life of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. Who frees it:
- *   detached: the thread itself at its end;  never submitted: psthread_discard;  joinable: who joins it while it runs; else it becomes a
- *   zombie of its parent and is freed by the parent's waitall, or by the parent's later creations once it is joined. When the parent and all
- *   its children have ended, zombies that nobody has joined become orphans: in no list, freed by who joins or detaches them;
+ *   detached: the thread itself at its end; never submitted: psthread_discard; joinable: who joins it while it runs;
+ *     else it becomes a
+ *   zombie of its parent and is freed by the parent's waitall, or by the parent's later creations once it is joined.
+ *     When the parent and all
+ *   its children have ended, zombies that nobody has joined become orphans: in no list, freed by who joins or detaches
+ *     them;
  *   create_ex: the user (psthread_free).
  *
  * Counting children. The parent keeps `created` to itself; a child that ends subtracts 1 from `children`; waitall adds
- * `created`. So `children` is never positive before a waitall, and afterwards reaches exactly 0 with the last child: that child
- * (or the parent, if the sum is 0 at once) goes on. One atomic per child. A parent that ends with children alive adds
- * created + PS_CHILDREN_HELD and takes the hold back when its descriptor is to be freed: whoever brings the sum to 0 frees it.
+ * `created`. So `children` is never positive before a waitall, and afterwards reaches exactly 0 with the last child:
+ * that child (or the parent, if the sum is 0 at once) goes on. One atomic per child. A parent that ends with children
+ * alive adds created + PS_CHILDREN_HELD and takes the hold back when its descriptor is to be freed: whoever brings the
+ * sum to 0 frees it.
  *
- * join word: OPEN -> ENDED by the thread's end (acq_rel exchange; pairs with the joiner's acquire), OPEN -> joiner -> ENDED,
- * ENDED -> JOINED, OPEN -> DETACHED; ENDED -> ORPHANED by who frees the parent, ORPHANED -> JOINED. Every step out of ENDED is a
- * compare-and-swap: of a joiner and of who frees the parent, one comes first, and the other one sees what is left for it to do. */
+ * join word: OPEN -> ENDED by the thread's end (acq_rel exchange; pairs with the joiner's acquire), OPEN -> joiner ->
+ * ENDED, ENDED -> JOINED, OPEN -> DETACHED; ENDED -> ORPHANED by who frees the parent, ORPHANED -> JOINED. Every step
+ * out of ENDED is a compare-and-swap: of a joiner and of who frees the parent, one comes first, and the other one sees
+ * what is left for it to do. */
 #include "address_wait.h"
 #include "check.h"
 #include "exit.h"
@@ -33,7 +39,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- descriptors ---------------------------------------------------------------------------------------------------- */
+/* --- descriptors
+ * ---------------------------------------------------------------------------------------------------- */
 
 #define SLAB_BYTES ((size_t)256 * 1024)
 
@@ -42,8 +49,8 @@ struct slab { /* at the head of each slab */
 };
 static _Atomic(struct slab *) slabs;
 
-/* Batches of free descriptors on their way from vps that reap to vps that make. The first of a batch holds the rest by next_free, and the next
- * batch by arg. Taken once for BATCH descriptors at most. */
+/* Batches of free descriptors on their way from vps that reap to vps that make. The first of a batch holds the rest by
+ * next_free, and the next batch by arg. Taken once for BATCH descriptors at most. */
 #define BATCH 64
 static struct {
     struct ps_spin lock;
@@ -132,7 +139,8 @@ void ps_descriptors_release_all(void)
     }
 }
 
-/* The forked child: who held the lock, if somebody did, is not there any more; what the store had is lost rather than trusted. */
+/* The forked child: who held the lock, if somebody did, is not there any more; what the store had is lost rather than
+ * trusted. */
 void ps_descriptors_after_fork_in_child(void)
 {
     ps_spin_init(&store.lock);
@@ -146,8 +154,8 @@ static bool zombie_is_done_with(struct psthread *z)
     return !ps_cas_acq_rel(&z->join, &ended, PS_JOIN_ORPHANED);
 }
 
-/* t has ended and nobody will ask for it: frees it now, or leaves that to its last child. Its zombies that were joined go with it, and theirs, in
- * any depth: so they stand in a list, not on the stack. */
+/* t has ended and nobody will ask for it: frees it now, or leaves that to its last child. Its zombies that were joined
+ * go with it, and theirs, in any depth: so they stand in a list, not on the stack. */
 static void descriptor_give_up(struct vp *vp, struct psthread *t)
 {
     t->next_zombie = NULL;
@@ -172,8 +180,8 @@ static void descriptor_give_up(struct vp *vp, struct psthread *t)
     }
 }
 
-/* Zombies are swept after as many creations as the last sweep left of them, and this many more: at most one look for each creation. Who joins a
- * zombie need not tell the parent, which may be gone by then. */
+/* Zombies are swept after as many creations as the last sweep left of them, and this many more: at most one look for
+ * each creation. Who joins a zombie need not tell the parent, which may be gone by then. */
 #define SWEEP_EACH 256
 
 /* What becomes of the zombies that nobody has joined: they stay zombies, are freed, or become orphans. */
@@ -200,7 +208,8 @@ static void sweep_zombies(struct vp *vp, struct psthread *t, enum unjoined unjoi
     t->sweep_in = kept + SWEEP_EACH;
 }
 
-/* --- creation ------------------------------------------------------------------------------------------------------- */
+/* --- creation
+ * ------------------------------------------------------------------------------------------------------- */
 
 static int check_attr(const psthread_attr_t *attr)
 {
@@ -363,7 +372,8 @@ int psthread_enqueue(psthread_t thread, int vp)
                   : EINVAL;
 }
 
-/* --- end ------------------------------------------------------------------------------------------------------------ */
+/* --- end
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* Blocks until every child of self has ended; their zombies stay. */
 static void wait_children(struct psthread *self)
@@ -491,7 +501,8 @@ void psthread_exit(void *result)
     ps_exit_leave(result, end_on_this_stack);
 }
 
-/* --- waiting for threads --------------------------------------------------------------------------------------------- */
+/* --- waiting for threads
+ * --------------------------------------------------------------------------------------------- */
 
 int psthread_waitall(void)
 {
@@ -541,11 +552,13 @@ static bool take_joiner(struct ps_timer *timer)
 
 /* --- joining what nobody has taken ---
  *
- * A thread that has not begun is run by who joins it, as a call on its stack: no switch, no wait. The thread keeps its identity (keys, name, level,
- * children); if it blocks, the stack blocks, and with it the joiner, who could not go on before it anyway. It is found where it was enqueued, at
- * either end of the queue: threads are joined in the order in which they were made, or the other way round, and anywhere else a theft may have
- * moved it to another queue, whose lock is not in hand.
- * Not where the thread has storage, a stack or a fiber of its own to come, nor where more than a share of the stack is in use (uth.h: call_floor). */
+ * A thread that has not begun is run by who joins it, as a call on its stack: no switch, no wait. The thread keeps its
+ * identity (keys, name, level, children); if it blocks, the stack blocks, and with it the joiner, who could not go on
+ * before it anyway. It is found where it was enqueued, at either end of the queue: threads are joined in the order in
+ * which they were made, or the other way round, and anywhere else a theft may have moved it to another queue, whose
+ * lock is not in hand.
+ * Not where the thread has storage, a stack or a fiber of its own to come, nor where more than a share of the stack is
+ * in use (uth.h: call_floor). */
 
 static bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
 {

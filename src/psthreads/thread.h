@@ -1,7 +1,7 @@
 /* The thread descriptor: an identity, not a stack.
  *
- * Kept small (120 bytes): a million ready threads are a million of these and nothing else (psthreads-2009 section 2.1: lazy
- * stack allocation). What a thread needs only while it runs stands in its uth.
+ * Kept small (120 bytes): a million ready threads are a million of these and nothing else (psthreads-2009 section 2.1:
+ * lazy stack allocation). What a thread needs only while it runs stands in its uth.
  *
  * Who may touch a field: while `state` is MADE the maker; while READY whoever holds the queue's lock; while RUNNING the
  * thread itself; fields marked (shared) by whom the comment names, atomically. */
@@ -25,7 +25,8 @@ struct ps_item {
     uint8_t bound;       /* 1: a member, or a team, that belongs to a place (bind.h); written while no region is open */
 };
 
-/* A thread, and not bound: one look at kind and bound, whatever the room between them holds (the processors are little-endian). */
+/* A thread, and not bound: one look at kind and bound, whatever the room between them holds (the processors are
+ * little-endian). */
 static inline bool ps_item_plain(const struct ps_item *item)
 {
     uint32_t word;
@@ -84,8 +85,8 @@ struct psthread {
     void *(*fn)(void *);     /* member: unused */
     void *arg;               /* once ENDED: the result */
     struct psthread *parent; /* alive as long as its `children` has not counted this one */
-    /* (shared) children counted down: ended children minus those that a waitall has added up. The parent adds, the children
-     * subtract; exactly 0 is reached by the last child, or by the parent itself. */
+    /* (shared) children counted down: ended children minus those that a waitall has added up. The parent adds, the
+     * children subtract; exactly 0 is reached by the last child, or by the parent itself. */
     _Atomic int64_t children;
     uint64_t created;       /* children made since the last waitall; owner only */
     _Atomic uintptr_t join; /* (shared) PS_JOIN_..., or the thread that waits for this one */

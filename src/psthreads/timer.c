@@ -1,11 +1,12 @@
 /* Deadlines and the poller: see timer.h.
  *
- * All timers are in one pairing heap under one spin lock: insertion is O(1), taking one out O(log n) amortised. The nodes stand on the stacks of
- * those who wait, so nothing is allocated. The poller's timerfd is set to the earliest deadline by who inserts it; who leaves early does not set
- * it back, and the poller finds nothing due then.
+ * All timers are in one pairing heap under one spin lock: insertion is O(1), taking one out O(log n) amortised. The
+ * nodes stand on the stacks of those who wait, so nothing is allocated. The poller's timerfd is set to the earliest
+ * deadline by who inserts it; who leaves early does not set it back, and the poller finds nothing due then.
  *
- * Lock order: this lock, then that of the place where the waiter is published (take), then a queue's (ps_ready). Who waits takes this lock with no
- * other one in hand, before and after its ps_block; so after the second time its timer is neither in the heap nor in a take.
+ * Lock order: this lock, then that of the place where the waiter is published (take), then a queue's (ps_ready). Who
+ * waits takes this lock with no other one in hand, before and after its ps_block; so after the second time its timer is
+ * neither in the heap nor in a take.
  *
  * Exactly one ps_ready: take and the readier exclude one another by the place's lock or word. */
 #include "timer.h"
@@ -35,7 +36,8 @@ static _Atomic uint32_t poller, stopping;
 static os_thread thread;
 static int epoll_fd = -1, timer_fd = -1;
 
-/* --- the heap ------------------------------------------------------------------------------------------------------------ */
+/* --- the heap
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static struct ps_timer *meld(struct ps_timer *a, struct ps_timer *b)
 {
@@ -96,7 +98,8 @@ static void remove_locked(struct ps_timer *t)
     t->pending = false;
 }
 
-/* --- the poller ---------------------------------------------------------------------------------------------------------- */
+/* --- the poller
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static void set_clock(uint64_t deadline_ns)
 {
@@ -215,7 +218,8 @@ void timer_after_fork_in_child(void)
     ps_io_after_fork_in_child();
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------------- */
+/* --- waiting
+ * ------------------------------------------------------------------------------------------------------------- */
 
 /* Without a poller: the thread looks itself, between others' turns. */
 static bool wait_by_turns(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer)

@@ -4,11 +4,13 @@
  *   ... publishes itself, as before each ps_block
  *   bool late = ps_block_until(self, kind, object, &timer);
  *
- * take(timer) is called at the deadline, on the poller's kernel thread, under the lock of all timers: it takes the waiter back from where it was
- * published (under that place's lock, or by a compare-and-swap) and returns true; or false, where somebody else has taken it, who readies it.
- * It must not wait. No take runs any more when ps_block_until returns, and the timer may go.
+ * take(timer) is called at the deadline, on the poller's kernel thread, under the lock of all timers: it takes the
+ * waiter back from where it was published (under that place's lock, or by a compare-and-swap) and returns true; or
+ * false, where somebody else has taken it, who readies it. It must not wait. No take runs any more when ps_block_until
+ * returns, and the timer may go.
  *
- * The poller is a kernel thread of the library's that sleeps in epoll; the first timed wait starts it. Moments are of os_now_ns. */
+ * The poller is a kernel thread of the library's that sleeps in epoll; the first timed wait starts it. Moments are of
+ * os_now_ns. */
 #ifndef PS_TIMER_H
 #define PS_TIMER_H
 
@@ -25,7 +27,8 @@ struct ps_timer {
     bool pending, late;
 };
 
-/* True: the deadline came first. deadline_ns PS_NEVER: ps_block. Where there is no poller to be had nothing is late: false. */
+/* True: the deadline came first. deadline_ns PS_NEVER: ps_block. Where there is no poller to be had nothing is late:
+ * false. */
 bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer);
 
 /* 1: the poller runs and nothing is left that could make it ready a thread (deadlock.c). */
@@ -34,7 +37,8 @@ unsigned timer_poller_idles(void);
 void timer_stop(void);
 void timer_after_fork_in_child(void);
 
-/* The poller's file descriptor for epoll_ctl, where it runs or can be started; else -1. `data` of what is added: the descriptor waited for. */
+/* The poller's file descriptor for epoll_ctl, where it runs or can be started; else -1. `data` of what is added: the
+ * descriptor waited for. */
 int timer_epoll(void);
 /* io.c: something happened to a file descriptor. Called by the poller. */
 void ps_io_event(int fd, uint32_t events);

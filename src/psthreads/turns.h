@@ -1,33 +1,39 @@
 /* Roots take turns where there are more kernel threads than processors.
  *
- * A library that lets one team at a time in (OpenBLAS's OpenMP build) has its other callers spin, without a yield, until that team is done. Each of
- * them takes a time slice after the other from the members they wait for, and the more of them there are, the slower the one that
- * works. Nobody tells the system who waits; what can be seen is that roots outside any region burn the processors that a team could use.
+ * A library that lets one team at a time in (OpenBLAS's OpenMP build) has its other callers spin, without a yield,
+ * until that team is done. Each of them takes a time slice after the other from the members they wait for, and the more
+ * of them there are, the slower the one that works. Nobody tells the system who waits; what can be seen is that roots
+ * outside any region burn the processors that a team could use.
  *
- * Does: while several roots want a processor and one of them runs members, all but one of the others are too many (its team could use every
- * processor): they are held, in the program's own code outside of regions, in a signal handler. A root runs for TURN_NS before it is
- * held; one that has been held for as long takes the place of one whose turn is over, and nobody is held for more than HELD_NS. That is
- * what the system does to threads that it preempts, in longer slices. Does not: hold a root in a region, in the C library or in the runtime, where it may have a
- * lock in hand; leave a processor unused: once fewer threads want one than there are, or nobody runs members (who is held may have what the
- * others spin for), those held go on, one at each look.
+ * Does: while several roots want a processor and one of them runs members, all but one of the others are too many (its
+ * team could use every processor): they are held, in the program's own code outside of regions, in a signal handler. A
+ * root runs for TURN_NS before it is held; one that has been held for as long takes the place of one whose turn is
+ * over, and nobody is held for more than HELD_NS. That is what the system does to threads that it preempts, in longer
+ * slices. Does not: hold a root in a region, in the C library or in the runtime, where it may have a lock in hand;
+ * leave a processor unused: once fewer threads want one than there are, or nobody runs members (who is held may have
+ * what the others spin for), those held go on, one at each look.
  *
  * Caller: the monitor. A root that opens an outermost region arms it where there is more than one root.
- * States (vp.turn): FREE -> ASKED (monitor, before the signal) -> HELD (the handler) -> FREE (monitor, with a wake-up, or the handler when its time
- * is over); ASKED -> INSIDE (the handler: the root is in a region or waits in its vp's loop) -> FREE (monitor, once the vp has passed a
- * scheduling point); ASKED -> FREE (monitor: the signal is late, or the code was not the program's). ASKED is stored by
- * the monitor, which alone leaves FREE; all else is by compare-and-swap, so each change has one author, and a handler that is late for its ASKED does nothing.
- * Limit: INSIDE is as old as the vp's last scheduling point. A root that has left its region since is not held, and counts as a team, until it opens
- * another one. No wake-up is needed for progress: who is held has a deadline of its own.
+ * States (vp.turn): FREE -> ASKED (monitor, before the signal) -> HELD (the handler) -> FREE (monitor, with a wake-up,
+ * or the handler when its time is over); ASKED -> INSIDE (the handler: the root is in a region or waits in its vp's
+ * loop) -> FREE (monitor, once the vp has passed a scheduling point); ASKED -> FREE (monitor: the signal is late, or
+ * the code was not the program's). ASKED is stored by the monitor, which alone leaves FREE; all else is by
+ * compare-and-swap, so each change has one author, and a handler that is late for its ASKED does nothing.
+ * Limit: INSIDE is as old as the vp's last scheduling point. A root that has left its region since is not held, and
+ * counts as a team, until it opens another one. No wake-up is needed for progress: who is held has a deadline of its
+ * own.
  * Orderings: relaxed but for the release of ASKED, which the handler acquires: nothing else is handed over.
  *
- * A root that has a lock of the program's own in hand when it is held keeps it for HELD_NS at most, and only while the processors are in use.
- * Failures: a kernel thread with all signals blocked, or no signal free: nobody is held. Not under ThreadSanitizer (see preempt.c).
- * Cost: with one root none. With more, while regions are opened: a clock of each vp's kernel thread each 5 ms (each ms where there are too many),
- * and of those that seem to rest a look into /proc.
- * Rejected: a lower priority for roots that spin (it cannot be raised again without a privilege); members that wait without
- * yielding (they keep their own slice, but those of the spinners are as long as before); only roots without a scheduling point in the
- * last look's time (callers of a library that lets one in at a time all have some); holding from the region's start on (two system
- * calls for each root in each region of a few microseconds). */
+ * A root that has a lock of the program's own in hand when it is held keeps it for HELD_NS at most, and only while the
+ * processors are in use.
+ * Failures: a kernel thread with all signals blocked, or no signal free: nobody is held. Not under ThreadSanitizer (see
+ * preempt.c).
+ * Cost: with one root none. With more, while regions are opened: a clock of each vp's kernel thread each 5 ms (each ms
+ * where there are too many), and of those that seem to rest a look into /proc.
+ * Rejected: a lower priority for roots that spin (it cannot be raised again without a privilege); members that wait
+ * without yielding (they keep their own slice, but those of the spinners are as long as before); only roots without a
+ * scheduling point in the last look's time (callers of a library that lets one in at a time all have some); holding
+ * from the region's start on (two system calls for each root in each region of a few microseconds). */
 #ifndef PS_TURNS_H
 #define PS_TURNS_H
 

@@ -1,8 +1,8 @@
 /* A vp's loop, its switches, and the waiting primitive.
  *
- * The loop runs on a uth of its own and calls what it finds on that same stack: a thread that never blocks costs no switch
- * (nthlib-2004 section 2, stack handoff). When something ready has a context of its own, the loop switches to it and its stack goes
- * back to the cache: the loop has no state.
+ * The loop runs on a uth of its own and calls what it finds on that same stack: a thread that never blocks costs no
+ * switch (nthlib-2004 section 2, stack handoff). When something ready has a context of its own, the loop switches to it
+ * and its stack goes back to the cache: the loop has no state.
  *
  * Who may call: everything here runs on the kernel thread that carries the vp named. */
 #include "vp.h"
@@ -19,7 +19,8 @@ __thread struct vp *ee_here __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
 
-/* ps_vp without the call, for the yield and ps_local: volatile, so that it is read anew each time and no address is kept. */
+/* ps_vp without the call, for the yield and ps_local: volatile, so that it is read anew each time and no address is
+ * kept. */
 static PS_ALWAYS_INLINE struct vp *carried_now(void)
 {
 #if defined(__x86_64__)
@@ -123,7 +124,8 @@ struct vp *vp_end_tls(struct vp *vp)
 /* Whether a switch brings another native thread-local block with it, in which `carried` must be set anew. */
 #define VP_CARRY_ANEW CPU_CARRIES_TLS
 
-/* --- switching ----------------------------------------------------------------------------------------------------- */
+/* --- switching
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* First thing on the stack `self` after a switch to it. */
 static inline void vp_arrived(struct vp *vp, struct uth *self)
@@ -137,8 +139,9 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
         uth_put(&vp->stacks, left);
 }
 
-/* The thread pointer changes before the stack does: what is addressed by it on the other side then need not wait for it (3 ns of 17 here). Nobody else
- * is in `to`'s block: its last carrier entered another one before it let go of `to` (uth.running), as is done here with `from`'s. */
+/* The thread pointer changes before the stack does: what is addressed by it on the other side then need not wait for it
+ * (3 ns of 17 here). Nobody else is in `to`'s block: its last carrier entered another one before it let go of `to`
+ * (uth.running), as is done here with `from`'s. */
 static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
 {
     vp->left_uth = from;
@@ -176,7 +179,8 @@ void vp_run_alone(struct vp *vp, struct psthread *t)
     vp->current = NULL;
 }
 
-/* As vp_leave, but that the thread pointer stays: on its native stack too this kernel thread is the thread's, for whoever sends it a signal. */
+/* As vp_leave, but that the thread pointer stays: on its native stack too this kernel thread is the thread's, for
+ * whoever sends it a signal. */
 void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls)
 {
     struct uth_tls *block = vp->tls;
@@ -212,7 +216,8 @@ static bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
     return true;
 }
 
-/* There is no stack for vp's loop: it takes part in nothing until there is one. What was counted on it for goes to others. */
+/* There is no stack for vp's loop: it takes part in nothing until there is one. What was counted on it for goes to
+ * others. */
 static void stand_aside(struct vp *vp)
 {
     if (vp->searching)
@@ -243,9 +248,11 @@ static inline void leave_waiters(struct vp *vp)
         ps_team_barrier_leave(vp);
 }
 
-/* --- taking work ------------------------------------------------------------------------------------------------------- */
+/* --- taking work
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* What the entry at one end of q gives; the lock is held. A team stays in the queue until its last member is claimed. */
+/* What the entry at one end of q gives; the lock is held. A team stays in the queue until its last member is
+ * claimed. */
 static struct ps_work take_item_locked(struct ps_queue *q, struct ps_item *item)
 {
     if (PS_LIKELY(item->kind == PS_KIND_THREAD)) {
@@ -288,8 +295,8 @@ static PS_ALWAYS_INLINE struct ps_work take_own(struct vp *vp)
 }
 struct ps_work vp_take_own(struct vp *vp) { return take_own(vp); }
 
-/* A thief takes one entry's worth for itself and, where the victim has many threads, up to this many more for its own queue:
- * one visit each would wear the victim's lock when threads are finer than a line's transfer. */
+/* A thief takes one entry's worth for itself and, where the victim has many threads, up to this many more for its own
+ * queue: one visit each would wear the victim's lock when threads are finer than a line's transfer. */
 #define STEAL_MAX 32
 
 /* Moves up to a half of the threads at the victim's back to the thief's queue. Both may be inserted into meanwhile. */
@@ -361,7 +368,8 @@ static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
     return PS_LIKELY(ps_load_relaxed(&victim->keeps) != PS_KEEPS_ALL) || vp->is_spare || (peek && peek_at(vp, victim));
 }
 
-/* Every other queue once: the regular vps in the hierarchical order (psthreads-2009 figure 2), then guests, then the global queue. */
+/* Every other queue once: the regular vps in the hierarchical order (psthreads-2009 figure 2), then guests, then the
+ * global queue. */
 static struct ps_work steal_round(struct vp *vp, bool peek)
 {
     struct ps_work w = PS_NO_WORK;
@@ -404,7 +412,8 @@ static bool others_seem_empty(struct vp *vp, bool peek)
     return !ps_rt.has_global || ps_queue_seems_empty(&ps_rt.global);
 }
 
-/* --- searching -------------------------------------------------------------------------------------------------------- */
+/* --- searching
+ * -------------------------------------------------------------------------------------------------------- */
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
 #define SEARCH_PEEK_PERIOD 512 /* rounds between peeks into queues that are kept: some ten microseconds */
@@ -503,9 +512,9 @@ static void sleep_and_learn(struct vp *vp)
         vp->patience_ns = ps_patience_after(vp->patience_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
-/* A signal for the process goes to any kernel thread that does not block it. Where threads have kernel threads of their own with masks of their
- * own, a worker that carries nobody is none that the program knows: it takes no signals. Two system calls each time a worker finds
- * nothing to do, in such programs only. */
+/* A signal for the process goes to any kernel thread that does not block it. Where threads have kernel threads of their
+ * own with masks of their own, a worker that carries nobody is none that the program knows: it takes no signals. Two
+ * system calls each time a worker finds nothing to do, in such programs only. */
 static inline bool is_nobody(struct vp *vp) { return PS_UNLIKELY(ps_alone_count() > 0) && !vp_is_roots(vp); }
 
 /* Waits for work; none only when the vp is to end. */
@@ -540,8 +549,8 @@ static struct ps_work find_work(struct vp *vp)
             break;
         if (PS_UNLIKELY(!ps_victims_prepared()) &&
             !vp_is_roots(vp)) { /* a root's own state in the C library stays as it is */
-            /* It calls functions of the C library, which may wait for a lock that somebody holds who is ready: so it does
-             * not count as one who would take work meanwhile. */
+            /* It calls functions of the C library, which may wait for a lock that somebody holds who is ready: so it
+             * does not count as one who would take work meanwhile. */
             idle_search_end(vp);
             ps_prepare_victims();
             idle_search_begin(vp);
@@ -555,10 +564,12 @@ static struct ps_work find_work(struct vp *vp)
     return w;
 }
 
-/* --- the loop ------------------------------------------------------------------------------------------------------------ */
+/* --- the loop
+ * ------------------------------------------------------------------------------------------------------------ */
 
-/* The program's thread sanitizer sees a thread, behind its creator, that ends before who waits for it goes on. A fiber takes a tenth of a millisecond to
- * make: threads without a stack, which cannot leave it in the middle, share one for each stack; that orders those that run on one. */
+/* The program's thread sanitizer sees a thread, behind its creator, that ends before who waits for it goes on. A fiber
+ * takes a tenth of a millisecond to make: threads without a stack, which cannot leave it in the middle, share one for
+ * each stack; that orders those that run on one. */
 static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t)
 {
     bool shared = t->flags & PS_T_NOSTACK;
@@ -639,8 +650,9 @@ static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct ps
 
 #define IN_VAIN 16 /* tries to go on with a thread that still ran; then its vp is given time */
 
-/* Goes on with t in the place of a loop's stack. Does t still run after a while, its vp may have no stack to leave it for: then t goes to that one's
- * queue, where it finds itself, if this vp does not come first: it gives the processor away, in which they may share one, and steps aside now and then. */
+/* Goes on with t in the place of a loop's stack. Does t still run after a while, its vp may have no stack to leave it
+ * for: then t goes to that one's queue, where it finds itself, if this vp does not come first: it gives the processor
+ * away, in which they may share one, and steps aside now and then. */
 static inline void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
 {
     if (PS_LIKELY(uth_saved_soon(t->uth))) {
@@ -689,7 +701,8 @@ void vp_abandon(struct vp *vp)
     __builtin_unreachable();
 }
 
-/* --- waiting ---------------------------------------------------------------------------------------------------------- */
+/* --- waiting
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static PS_ALWAYS_INLINE void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
 {
@@ -737,10 +750,11 @@ static PS_NOINLINE void switch_to_fresh(struct vp *vp, struct psthread *self, st
 /* Goes on with w in the place of self, whose uth keeps its context; self finds its errno again also where it has no
  * thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w may run.
  *
- * Self may be in another vp's hand by now, which waits for its context. So self waits for another one's no longer than a switch takes; then it leaves for a
- * fresh stack, and that one's loop waits, for whose stack nobody does, and not for ever either. Else two members that a barrier lets go as they are about to leave their stacks may
- * each be taken by the other's vp, and wait for ever: out of the queue of a place that both vps share, or of one that a resting vp has filled.
- * tests/models/block_ready.pml. */
+ * Self may be in another vp's hand by now, which waits for its context. So self waits for another one's no longer than
+ * a switch takes; then it leaves for a fresh stack, and that one's loop waits, for whose stack nobody does, and not for
+ * ever either. Else two members that a barrier lets go as they are about to leave their stacks may each be taken by the
+ * other's vp, and wait for ever: out of the queue of a place that both vps share, or of one that a resting vp has
+ * filled. tests/models/block_ready.pml. */
 static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     struct psthread *t = ps_work_thread(w);
@@ -788,7 +802,8 @@ static inline bool is_teammate(const struct psthread *t, const struct ps_team *t
     return t->flags & PS_T_MEMBER && ((const struct ps_member *)(const void *)t)->team == team;
 }
 
-/* Of many members' contexts the first cache does not hold all: the one behind the next is fetched meanwhile. q's lock is held. */
+/* Of many members' contexts the first cache does not hold all: the one behind the next is fetched meanwhile. q's lock
+ * is held. */
 static inline void prefetch_front_locked(const struct ps_queue *q)
 {
     const struct ps_item *front = ps_queue_item(q->items.next);
@@ -997,7 +1012,8 @@ bool ps_spin_useful(void)
     return vp && !ps_rt.block_on_idle && own_seem_empty(vp) && !ps_load_relaxed(&vp->pinned);
 }
 
-/* --- inserting ----------------------------------------------------------------------------------------------------------- */
+/* --- inserting
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static PS_NOINLINE void enqueue_with_places(struct vp *target, struct ps_item *item, enum ps_end end)
 {

@@ -117,8 +117,8 @@ struct vp {
     os_thread kernel_thread;   /* workers */
     struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
     uintptr_t detour_from;     /* preempt.c: of a thread on its way to give way */
-    /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are promoted on it. One that
-     * carries a thread alone: what it begins with. */
+    /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are
+     * promoted on it. One that carries a thread alone: what it begins with. */
     uint64_t outer_mask;
     struct os_cpuset outer_cpus;
     struct vp *home, *came_from;              /* promote.c: of the context that it carries alone; owner only */
@@ -141,8 +141,8 @@ struct vp {
     _Atomic uint32_t wake_word; /* 1: a wake is due; taken by the vp */
     _Atomic uint32_t turn;      /* turns.h */
     _Atomic uint32_t rest;      /* rest.h */
-    _Atomic uint32_t
-        root_first; /* 1: its root was stuck behind a thread here; the monitor sets it for good, who wakes others here reads it */
+    /* 1: its root was stuck behind a thread here; the monitor sets it for good, who wakes others here reads it */
+    _Atomic uint32_t root_first;
     _Atomic uint32_t attached; /* 1: a kernel thread carries it */
     /* Workers: PS_WORKER_...; written by who has taken the bit of one that is NONE (idle.c), and by quiesce. */
     _Atomic uint32_t started;

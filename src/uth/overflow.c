@@ -9,8 +9,8 @@
  * What it cannot see: a frame so large that it steps over the guard page (gcc -fstack-clash-protection prevents that),
  * and overflow of a stack that is not ours.
  *
- * The handler calls only what is async-signal-safe; `report` is published whole (release, acquire) before the handler is
- * installed, and replaced by a later install. Alternate stacks belong to their kernel thread: `alternate` is native
+ * The handler calls only what is async-signal-safe; `report` is published whole (release, acquire) before the handler
+ * is installed, and replaced by a later install. Alternate stacks belong to their kernel thread: `alternate` is native
  * thread-local, touched only by uth_overflow_thread_init and _fini, which the caller runs on the thread's own thread
  * pointer. No memory for one: that thread overflows without the line. */
 #include "check.h"

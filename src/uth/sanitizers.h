@@ -1,19 +1,24 @@
-/* What address sanitizer, thread sanitizer and Valgrind want to be told of stacks: of this build, and of programs that run on a build
- * without any. The sanitizers' functions are weak symbols, looked at once (san_find); where there are none, a switch costs two predictable
- * branches. Valgrind's requests are some instructions that do nothing outside of it, on the way that maps a stack.
+/* What address sanitizer, thread sanitizer and Valgrind want to be told of stacks: of this build, and of programs that
+ * run on a build without any. The sanitizers' functions are weak symbols, looked at once (san_find); where there are
+ * none, a switch costs two predictable branches. Valgrind's requests are some instructions that do nothing outside of
+ * it, on the way that maps a stack.
  *
- * Address sanitizer: start_switch before the switch (with the bounds of the stack to come), finish_switch after it. A stack that is
- * used anew is unpoisoned if frames were left behind on it that never returned: of an ended thread (UTH_SPOILED), in a build of ours
- * with the sanitizer also of the loop.
- * Thread sanitizer: a fiber for each context, and one for each member of a team (psthreads/team.c), since members that run on one stack
- * one after the other are threads all the same. So the fiber to come back to is the one that was current when the context was left.
- *   In a build of ours with it, a switch synchronises the one left with the one entered: the kernel thread that runs both orders them (what a
- *   vp owns passes through its uths without atomics); between kernel threads it is `running` that orders, and it sees for itself. There
+ * Address sanitizer: start_switch before the switch (with the bounds of the stack to come), finish_switch after it. A
+ * stack that is used anew is unpoisoned if frames were left behind on it that never returned: of an ended thread
+ * (UTH_SPOILED), in a build of ours with the sanitizer also of the loop.
+ * Thread sanitizer: a fiber for each context, and one for each member of a team (psthreads/team.c), since members that
+ * run on one stack one after the other are threads all the same. So the fiber to come back to is the one that was
+ * current when the context was left.
+ *   In a build of ours with it, a switch synchronises the one left with the one entered: the kernel thread that runs
+ *     both orders them (what a
+ *   vp owns passes through its uths without atomics); between kernel threads it is `running` that orders, and it sees
+ *     for itself. There
  *   members have no fibers of their own.
  *   Else a switch orders nothing: what orders the program's threads is said where OpenMP says so (base/race.h).
- *   A fiber's shadow call stack must be empty where a context begins anew: a build of ours with it makes a new one each time.
- * C++'s exceptions that are being handled stand in thread-local storage. With a sanitizer, and on a port that cannot set the thread pointer, threads
- * share their kernel thread's: there they are kept with the context over a switch.
+ *   A fiber's shadow call stack must be empty where a context begins anew: a build of ours with it makes a new one each
+ *     time.
+ * C++'s exceptions that are being handled stand in thread-local storage. With a sanitizer, and on a port that cannot
+ * set the thread pointer, threads share their kernel thread's: there they are kept with the context over a switch.
  * The port whose contexts are kernel threads tells none of this: both know kernel threads by themselves.
  * Valgrind: stacks are registered by address, so that its stack-pointer guess is not needed. */
 #ifndef PS_UTH_SANITIZERS_H
@@ -62,8 +67,8 @@ static inline void san_find(void)
 }
 static PS_ALWAYS_INLINE bool san_any(void) { return PS_UNLIKELY(uth_sanitizers != 0); }
 
-/* Fibers of the runtime's own loop: what the C library's functions do for it on a stack (they are intercepted) is no business of the
- * program's. A fiber must not end with that on. */
+/* Fibers of the runtime's own loop: what the C library's functions do for it on a stack (they are intercepted) is no
+ * business of the program's. A fiber must not end with that on. */
 static inline void san_ignore(void *fiber, void (*reads)(const char *, int), void (*writes)(const char *, int))
 {
     void *here = __tsan_get_current_fiber();
@@ -117,8 +122,8 @@ static inline void san_stack_made(struct uth *u)
 #endif
 }
 
-/* AddressSanitizer writes a byte for eight of the stack. As its own runtime does where a function never returns, only the frames
- * nearest the top are cleared: a stack may be reserved for terabytes. */
+/* AddressSanitizer writes a byte for eight of the stack. As its own runtime does where a function never returns, only
+ * the frames nearest the top are cleared: a stack may be reserved for terabytes. */
 #define SAN_CLEARED_BYTES ((size_t)64 << 20)
 
 static inline void san_clear_stack(struct uth *u)

@@ -1,29 +1,34 @@
-/* Thread-local blocks: made, entered, ended, used again. The contract is tls.h; the C library's layout is tls_layout.c's.
+/* Thread-local blocks: made, entered, ended, used again. The contract is tls.h; the C library's layout is
+ * tls_layout.c's.
  *
  * Does: keep the C library's view of a thread whole while a user-level thread runs on another thread's stack and core.
  * Does not: decide which thread has a block, nor when.
  *
  * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE.
- * Fields of a block are its owner's; the free list and the list of all blocks are under `lock`. The latter is there for objects
- * that dlopen brings into the static part of every block (uth_tls_recheck). A fork takes both locks (init_lock first, as everybody): a child
- * may be born on a thread that has nothing to do with user-level threads while another one is in the middle of these lists.
+ * Fields of a block are its owner's; the free list and the list of all blocks are under `lock`. The latter is there for
+ * objects that dlopen brings into the static part of every block (uth_tls_recheck). A fork takes both locks (init_lock
+ * first, as everybody): a child may be born on a thread that has nothing to do with user-level threads while another
+ * one is in the middle of these lists.
  *
- * Used again: C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment gets its
- * initial values from the dynamic linker - but the C library's own, which stays: it holds the thread's malloc cache and arena,
- * which a thread would have to give back and fetch again, and nothing else that a thread could have left there survives
- * uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel thread's stack is used again.
+ * Used again: C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment
+ * gets its initial values from the dynamic linker - but the C library's own, which stays: it holds the thread's malloc
+ * cache and arena, which a thread would have to give back and fetch again, and nothing else that a thread could have
+ * left there survives uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel
+ * thread's stack is used again.
  *
- * Given back: the malloc cache of a block can only be freed by the C library at a kernel thread's end. So a kernel thread is
- * started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
+ * Given back: the malloc cache of a block can only be freed by the C library at a kernel thread's end. So a kernel
+ * thread is started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
  *
- * Bounds: such a cache holds up to seven blocks of memory of each of 64 sizes, 230 KiB, and fills with what threads free; where blocks go from thread to
- * thread all of them fill up in time. So a block that is put is emptied where its cache is older than CACHE_NS - one in ONE_IN puts, so that
- * a wide team's end does not wait for hundreds of kernel threads - and the block that has been free longest is unmade when that is IDLE_NS. The clock is
- * read at one put in LOOK. Cost: a kernel thread's life (20 us) at one put in ONE_IN at most, at most once in CACHE_NS for a block. What threads hold that live on - a
- * hot team's members - is theirs, as a kernel thread's would be.
+ * Bounds: such a cache holds up to seven blocks of memory of each of 64 sizes, 230 KiB, and fills with what threads
+ * free; where blocks go from thread to thread all of them fill up in time. So a block that is put is emptied where its
+ * cache is older than CACHE_NS - one in ONE_IN puts, so that a wide team's end does not wait for hundreds of kernel
+ * threads - and the block that has been free longest is unmade when that is IDLE_NS. The clock is read at one put in
+ * LOOK. Cost: a kernel thread's life (20 us) at one put in ONE_IN at most, at most once in CACHE_NS for a block. What
+ * threads hold that live on - a hot team's members - is theirs, as a kernel thread's would be.
  *
- * Rejected: saving and restoring TLS segments by copying at each switch (the address of a thread-local variable would change
- * its thread); a kernel thread's own thread pointer for the first thread it carries (that thread may migrate). */
+ * Rejected: saving and restoring TLS segments by copying at each switch (the address of a thread-local variable would
+ * change its thread); a kernel thread's own thread pointer for the first thread it carries (that thread may
+ * migrate). */
 #define _GNU_SOURCE
 #include "tls.h"
 
@@ -289,7 +294,8 @@ static struct uth_tls *get(int tries)
             wait_a_moment();
         tls = make();
     }
-    /* Emptied and not used: given back unentered, with the malloc state of who had it before, and that was lost in a fork. */
+    /* Emptied and not used: given back unentered, with the malloc state of who had it before, and that was lost in a
+     * fork. */
     if (tls != NULL && (tls->used || tls->emptied))
         renew(tls);
     return tls;
@@ -435,8 +441,8 @@ void uth_tls_end(struct uth_tls *tls)
 
 /* --- whether --- */
 
-/* Blocks that exist get the initial values of segments that dlopen has put in the static part of every thread's block since
- * the last look; the dynamic linker does that for the threads it knows. */
+/* Blocks that exist get the initial values of segments that dlopen has put in the static part of every thread's block
+ * since the last look; the dynamic linker does that for the threads it knows. */
 static void initialise_new_segments(void)
 {
     static struct uth_tls_segment now[UTH_TLS_MAX_SEGMENTS]; /* under init_lock; too big for a small stack */
@@ -529,8 +535,9 @@ static const char *try_block(void)
     return why;
 }
 
-/* *refused: this would be a machine and a program for blocks; *sanitized: it is a sanitizer that forbids them, and the program has thread-local
- * variables that will be shared (whose they are cannot be told where the sanitizer is linked into the program). */
+/* *refused: this would be a machine and a program for blocks; *sanitized: it is a sanitizer that forbids them, and the
+ * program has thread-local variables that will be shared (whose they are cannot be told where the sanitizer is linked
+ * into the program). */
 static const char *find_out(bool *refused, bool *sanitized)
 {
     *refused = *sanitized = false;
@@ -599,8 +606,8 @@ void uth_tls_after_fork(void)
 
 void uth_tls_after_fork_in_child(void *carrier)
 {
-    /* The C library counts the arenas of threads that are gone as nobody's: who went on with such a cache, or gave one back, would
-     * count one too few. They are lost to the child, as with kernel threads. */
+    /* The C library counts the arenas of threads that are gone as nobody's: who went on with such a cache, or gave one
+     * back, would count one too few. They are lost to the child, as with kernel threads. */
     for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all) {
         ps_store_relaxed(&tls->alone, NULL);
         if (tls->tp != cpu_get_tp())
@@ -609,8 +616,8 @@ void uth_tls_after_fork_in_child(void *carrier)
             tls->number = *tls->tid; /* fork has written the child's there */
     }
 #ifdef RSEQ_SIG
-    /* The kernel goes on writing the processor's number to where the carrier registered it: memory of a stack that the C
-     * library counts as free from now on, where the carrier is not the initial thread. */
+    /* The kernel goes on writing the processor's number to where the carrier registered it: memory of a stack that the
+     * C library counts as free from now on, where the carrier is not the initial thread. */
     if (carrier != NULL && cpu_get_tp() != carrier && __rseq_size != 0)
         os_rseq_forget((char *)carrier + __rseq_offset, sizeof(struct rseq), RSEQ_SIG);
 #else

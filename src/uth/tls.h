@@ -44,8 +44,8 @@
 /* tls.c's, but for the first line, which uth_tls_enter_again reads. */
 struct uth_tls {
     void *tp;
-    const void *
-        carrier; /* of the last uth_tls_enter; NULL: it may have been entered, but not since it has its initial values */
+    /* of the last uth_tls_enter; NULL: it may have been entered, but not since it has its initial values */
+    const void *carrier;
     int *tid;
     int carrier_tid;
     int number;               /* 0: blocks are not numbered */
@@ -66,7 +66,8 @@ enum uth_tls_mode { UTH_TLS_AUTO, UTH_TLS_ALWAYS, UTH_TLS_NEVER };
 
 /* Finds out whether blocks can be made here (C library, processor, sanitizers) and whether they are wanted; starts and
  * ends one kernel thread to learn the C library's layout, tries a block, and says in one line why not when it was
- * asked for (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call decides. Returns uth_tls_enabled(). */
+ * asked for (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call decides. Returns
+ * uth_tls_enabled(). */
 bool uth_tls_init(enum uth_tls_mode mode, bool verbose);
 bool uth_tls_enabled(void);
 /* Looks again where objects were loaded since the last look: existing blocks get the initial values of segments in the

@@ -1,17 +1,18 @@
 /* The layout of the C library's thread descriptor, found out at run time.
  *
- * glibc's struct pthread is private and changes between versions. What is needed of it comes from three places: the constants
- * that glibc publishes for debuggers (nptl_db: _thread_db_*), public facts (pthread_self, __rseq_offset, the system call
- * get_robust_list), and a specimen: a kernel thread is started on a stack that we give, and copies its own descriptor before
- * anything has happened in it. A word of the copy that points into the descriptor will point into the new one; a word that
- * points into the specimen's stack is either the stack's base, which tells where the bounds are kept, or of no use to anybody
- * else and cleared. Everything else a new thread has (guards, flags, "more than one thread") is right as copied.
- * The specimen is one whose stack the user gave: fork in a child of a block relies on it (the descriptor is put in the
- * list of user stacks and nowhere else).
+ * glibc's struct pthread is private and changes between versions. What is needed of it comes from three places: the
+ * constants that glibc publishes for debuggers (nptl_db: _thread_db_*), public facts (pthread_self, __rseq_offset, the
+ * system call get_robust_list), and a specimen: a kernel thread is started on a stack that we give, and copies its own
+ * descriptor before anything has happened in it. A word of the copy that points into the descriptor will point into the
+ * new one; a word that points into the specimen's stack is either the stack's base, which tells where the bounds are
+ * kept, or of no use to anybody else and cleared. Everything else a new thread has (guards, flags, "more than one
+ * thread") is right as copied. The specimen is one whose stack the user gave: fork in a child of a block relies on it
+ * (the descriptor is put in the list of user stacks and nowhere else).
  *
  * Whatever does not come out as expected: no layout, and a reason. Nothing is guessed.
- * Rejected: offsets by version (wrong at the first distribution patch); a descriptor of zeros with the known fields filled in
- * (every new field of glibc would begin wrong); real kernel threads as donors of blocks (a parked thread each). */
+ * Rejected: offsets by version (wrong at the first distribution patch); a descriptor of zeros with the known fields
+ * filled in (every new field of glibc would begin wrong); real kernel threads as donors of blocks (a parked thread
+ * each). */
 #define _GNU_SOURCE
 #include "tls_layout.h"
 

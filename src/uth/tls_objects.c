@@ -1,9 +1,10 @@
 /* Which loaded objects have thread-local storage or ask the C library for what it keeps for each thread, and where.
  *
- * Does: ask the dynamic linker (os_objects_visit; it counts what it loads). Does not: keep anything, but where some symbols are.
- * Symbols are looked up when the library is loaded and not when they are needed: dlsym waits for the dynamic linker's lock, which a thread
- * holds while constructors of what it opens run; one that runs a region there would wait for our locks, held by who waits for it.
- * Where a segment lies is a private field of the dynamic linker's, published for debuggers (nptl_db). */
+ * Does: ask the dynamic linker (os_objects_visit; it counts what it loads). Does not: keep anything, but where some
+ * symbols are. Symbols are looked up when the library is loaded and not when they are needed: dlsym waits for the
+ * dynamic linker's lock, which a thread holds while constructors of what it opens run; one that runs a region there
+ * would wait for our locks, held by who waits for it. Where a segment lies is a private field of the dynamic linker's,
+ * published for debuggers (nptl_db). */
 #define _GNU_SOURCE
 #include "tls_objects.h"
 
@@ -34,7 +35,8 @@ static struct {
 #define NUM_SYMBOLS (sizeof symbols / sizeof symbols[0])
 static bool looked_up;
 
-/* Before any region, but where the library is part of a program whose own constructors run regions: those come to it on one thread. */
+/* Before any region, but where the library is part of a program whose own constructors run regions: those come to it on
+ * one thread. */
 __attribute__((constructor)) static void look_up(void)
 {
     for (unsigned i = 0; i < NUM_SYMBOLS && !looked_up; i++)
@@ -65,8 +67,9 @@ unsigned long long uth_tls_objects_loaded(void)
     return loaded;
 }
 
-/* The C library's own, and what the topology library brings along: it keeps nothing there from one call to the next that a program
- * would miss. libstdc++ is not in this list: the exceptions that a thread has in flight are in its TLS segment. */
+/* The C library's own, and what the topology library brings along: it keeps nothing there from one call to the next
+ * that a program would miss. libstdc++ is not in this list: the exceptions that a thread has in flight are in its TLS
+ * segment. */
 static bool is_indifferent(const char *path)
 {
     static const char *const names[] = {"libc.so.",  "ld-linux",  "ld64.so",       "libpthread.so.", "libm.so.",
@@ -90,8 +93,8 @@ static bool is_of_a_thread(const char *symbol)
     return false;
 }
 
-/* Compilers keep the address of errno over calls. That goes wrong where a function with OpenMP constructs in it uses errno, since its
- * thread may come out of a construct on another kernel thread. */
+/* Compilers keep the address of errno over calls. That goes wrong where a function with OpenMP constructs in it uses
+ * errno, since its thread may come out of a construct on another kernel thread. */
 #define ASKS_STATE 1u
 #define ASKS_ERRNO 2u
 #define ASKS_OPENMP 4u

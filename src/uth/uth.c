@@ -3,8 +3,8 @@
  * Does not schedule and never waits, but for uth_saved_soon. The contract with its states is uth.h.
  *
  * A uth's descriptor lies at the top of its own stack: one mapping, one page touched, and an overflow, which runs away
- * downwards, cannot reach it. Stacks are a whole number of pages apart, so equal depths of all of them would meet in the
- * same sets of the first-level cache; each top is therefore lowered by a colour.
+ * downwards, cannot reach it. Stacks are a whole number of pages apart, so equal depths of all of them would meet in
+ * the same sets of the first-level cache; each top is therefore lowered by a colour.
  *
  * The way of a stack:   system -> cache of a vp <-> shared list <-> cache of another vp
  *                          ^------------------------------'
@@ -15,17 +15,18 @@
  * Whoever took a batch owns it, so there is no ABA and no lock that a forked child could find held. All slots full:
  * the stacks go back to the system. shared_batches is a hint only (relaxed): it saves the scan of an empty array.
  *
- * Memory: what runs touched its stack. A cache keeps up to CACHE_MAX such stacks, for reuse while it is warm; a vp about to
- * park calls uth_cache_trim, which gives the pages below the topmost back to the system, on the shared list too.
- * Bounds: CACHE_MAX a vp plus SLOTS * BATCH shared; all others are unmapped. Once stacks are scarce (uth_scarce) no cache keeps any: each that is not in
- * use stands where every vp finds it.
+ * Memory: what runs touched its stack. A cache keeps up to CACHE_MAX such stacks, for reuse while it is warm; a vp
+ * about to park calls uth_cache_trim, which gives the pages below the topmost back to the system, on the shared list
+ * too.
+ * Bounds: CACHE_MAX a vp plus SLOTS * BATCH shared; all others are unmapped. Once stacks are scarce (uth_scarce) no
+ * cache keeps any: each that is not in use stands where every vp finds it.
  *
- * running: 1 from the switch to a uth until its context is saved again. Written 1 by who switches to it (relaxed: it owns
- * the uth, and nobody looks before it is published again); 0 by uth_switched (release), which the acquire in
+ * running: 1 from the switch to a uth until its context is saved again. Written 1 by who switches to it (relaxed: it
+ * owns the uth, and nobody looks before it is published again); 0 by uth_switched (release), which the acquire in
  * uth_saved_soon pairs with: what ran before the save happens before what resumes it.
  *
- * Registry: a slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before the stack is
- * unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either.
+ * Registry: a slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before
+ * the stack is unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either.
  *
  * Cost: uth_get and uth_put a few loads and stores; batches one compare-and-swap each BATCH of them; fresh stacks two
  * system calls. Failure: no memory for a stack, NULL.
@@ -91,7 +92,8 @@ static struct uth_chunk *chunk_after(struct uth_chunk *c)
     return none;
 }
 
-/* Where the search for a free slot begins: chunks before it were full when it came here, and a slot that becomes free there moves it back. A hint. */
+/* Where the search for a free slot begins: chunks before it were full when it came here, and a slot that becomes free
+ * there moves it back. A hint. */
 static _Atomic(struct uth_chunk *) not_full;
 
 /* No place to be had: the stack is not seen from outside, and that is all. */
@@ -154,7 +156,8 @@ static struct uth *make(size_t stack_bytes)
     return u;
 }
 
-/* Visitors that read the registry. A stack is taken out of it, then this is read; a visitor adds itself, then reads the registry: one sees the other. */
+/* Visitors that read the registry. A stack is taken out of it, then this is read; a visitor adds itself, then reads the
+ * registry: one sees the other. */
 static _Atomic uint32_t readers;
 
 static void await_readers(void)
@@ -257,8 +260,8 @@ static void spill(struct uth_cache *cache, bool idle)
         }
 }
 
-/* Where the system refuses stacks of the usual size: smaller ones, better than a thread that waits for others to end. They are
- * not cached (uth_put). */
+/* Where the system refuses stacks of the usual size: smaller ones, better than a thread that waits for others to end.
+ * They are not cached (uth_put). */
 static struct uth *make_smaller(size_t stack_bytes)
 {
     static _Atomic uint32_t said;
@@ -415,8 +418,8 @@ void uth_release(struct uth *u)
 
 /* --- visits: promote.h says what for --- */
 
-/* Who continues a context stores running, then reads visited; the visitor the other way round, with a fence for all kernel threads between: one
- * sees the other. */
+/* Who continues a context stores running, then reads visited; the visitor the other way round, with a fence for all
+ * kernel threads between: one sees the other. */
 bool uth_visit(struct uth *u, const struct uth_tls *tls)
 {
     struct uth_tls *volatile *block = &u->tls; /* of a context that runs its owner's to write */

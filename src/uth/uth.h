@@ -22,8 +22,8 @@
 struct psthread;
 struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
 
-/* What the thread whose context is saved here waits for; thread NULL: it does not, or the context runs. Written by the thread itself
- * before it leaves and after it is back; for who looks from outside. */
+/* What the thread whose context is saved here waits for; thread NULL: it does not, or the context runs. Written by the
+ * thread itself before it leaves and after it is back; for who looks from outside. */
 struct uth_wait {
     struct psthread *thread;
     const volatile void *object;
@@ -42,7 +42,8 @@ struct uth {
     uint32_t flags;     /* UTH_ADOPTED, UTH_SPOILED */
     void *stack;        /* lowest usable byte; NULL when adopted */
     size_t stack_bytes; /* usable */
-    /* A call of another thread fits where the stack pointer is in [call_floor, call_floor + call_span): see uth_has_room.
+    /* A call of another thread fits where the stack pointer is in [call_floor, call_floor + call_span): see
+     * uth_has_room.
      * Adopted: set by the owner; nothing fits until then. */
     uintptr_t call_floor, call_span;
     struct uth *next;     /* in a cache */
@@ -68,8 +69,8 @@ struct uth {
 #define UTH_SPOILED 2u   /* a thread ended in the middle of its functions: their frames never returned */
 #define UTH_CALL_SHARE 8 /* of a stack, what may be in use already when another thread is called on it: 1/8 */
 
-/* Whether there is room for a call of another thread where `here` is, an address in the caller's frame. Not where the caller is on some stack that is
- * not u's at all: a coroutine's, whose size nobody knows. */
+/* Whether there is room for a call of another thread where `here` is, an address in the caller's frame. Not where the
+ * caller is on some stack that is not u's at all: a coroutine's, whose size nobody knows. */
 static inline bool uth_has_room(const struct uth *u, const void *here)
 {
     return (uintptr_t)here - u->call_floor < u->call_span;
@@ -86,8 +87,8 @@ struct uth_cache {
 void uth_init(size_t default_stack_bytes);
 size_t uth_default_stack_bytes(void);
 
-/* Every stack that exists, for who looks from outside (a debugger, a report): a list of chunks that only grows, each slot empty or a
- * uth. A reader that does not stop the process must expect a uth to be unmapped under its eyes. */
+/* Every stack that exists, for who looks from outside (a debugger, a report): a list of chunks that only grows, each
+ * slot empty or a uth. A reader that does not stop the process must expect a uth to be unmapped under its eyes. */
 #define UTH_CHUNK_SLOTS 508
 struct uth_chunk {
     _Atomic(struct uth_chunk *) next; /* written once (release) */
@@ -97,8 +98,9 @@ struct uth_chunk {
 };
 extern struct uth_chunk uth_registry;
 
-/* u's context is saved, `tls` is its block, and so it stays until uth_visited: who is to continue it waits, or finds that it is not
- * saved yet. False: it runs, or is about to, as far as can be seen now. Any kernel thread; one visitor of a block at a time. */
+/* u's context is saved, `tls` is its block, and so it stays until uth_visited: who is to continue it waits, or finds
+ * that it is not saved yet. False: it runs, or is about to, as far as can be seen now. Any kernel thread; one visitor
+ * of a block at a time. */
 bool uth_visit(struct uth *u, const struct uth_tls *tls);
 void uth_visited(struct uth *u);
 /* The same for whichever registered one it is; NULL: none. [no stack is unmapped meanwhile] */
@@ -117,7 +119,8 @@ size_t uth_mapped(void);
 /* There are hardly more to be had: from now on caches keep none. */
 void uth_scarce(void);
 
-/* A uth with the default stack size, from the cache, the shared list or the system. NULL: no memory. Owner of cache only. */
+/* A uth with the default stack size, from the cache, the shared list or the system. NULL: no memory. Owner of cache
+ * only. */
 struct uth *uth_get(struct uth_cache *cache);
 /* One of its own size (not cached: unmapped by uth_put). NULL: no memory. */
 struct uth *uth_get_sized(size_t stack_bytes);
@@ -131,23 +134,24 @@ int uth_start(struct uth *u, cpu_entry_fn *entry, void *arg);
 int uth_adopt(struct uth *u);
 void uth_release(struct uth *u);
 
-/* Leaves `from` (the caller's), continues `to` (not running, nobody else's); `transfer` comes out there. `dying`: from will
- * not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from) first thing:
- * a resumed context gets (transfer) as result of uth_switch, a new one as its entry's argument. */
+/* Leaves `from` (the caller's), continues `to` (not running, nobody else's); `transfer` comes out there. `dying`: from
+ * will not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from) first
+ * thing: a resumed context gets (transfer) as result of uth_switch, a new one as its entry's argument. */
 static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
-/* On the new stack, before anything else: ends the switch away from `from`: closes the sanitizers' bracket for `self` and
- * clears from->running (release). */
+/* On the new stack, before anything else: ends the switch away from `from`: closes the sanitizers' bracket for `self`
+ * and clears from->running (release). */
 static inline void uth_switched(struct uth *from, struct uth *self);
 /* Waits until u's context is saved, for no longer than a switch takes: false where it is not saved then. */
 static inline bool uth_saved_soon(struct uth *u);
 bool uth_saved_soon_slow(struct uth *u);
 void uth_await_visitor(struct uth *u);
 
-/* --- stack overflow ------------------------------------------------------------------------------------------------ */
+/* --- stack overflow
+ * ------------------------------------------------------------------------------------------------ */
 
 /* Installs a SIGSEGV handler (only where the disposition is the default) and an alternate stack for the calling kernel
- * thread (only where it has none). On a fault in the guard page of the stack that runs, `describe` writes what the thread
- * is into buf; one line with the stack's size and the variable that raises it follows; then the default action.
+ * thread (only where it has none). On a fault in the guard page of the stack that runs, `describe` writes what the
+ * thread is into buf; one line with the stack's size and the variable that raises it follows; then the default action.
  * Any other fault: the default action, as if no handler were there. */
 typedef void uth_describe_fn(char *buf, size_t bytes);
 /* The uth that runs on the calling kernel thread, or NULL: given by the upper room; async-signal-safe. */

@@ -1,5 +1,5 @@
-/* A detour changes nothing for the context that takes it: registers, flags, red zone, x87 and vector registers; and what runs there finds empty x87
- * registers. Ports without detours: skipped. */
+/* A detour changes nothing for the context that takes it: registers, flags, red zone, x87 and vector registers; and
+ * what runs there finds empty x87 registers. Ports without detours: skipped. */
 #define _GNU_SOURCE
 #include "cpu.h"
 
@@ -35,7 +35,8 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     from = cpu_detour(frame, on_detour);
 }
 
-/* tgkill(pid, tid, number) with values of its own everywhere; the number of the first one that is another afterwards, or 0. */
+/* tgkill(pid, tid, number) with values of its own everywhere; the number of the first one that is another afterwards,
+ * or 0. */
 int detour_try(long pid, long tid, long number);
 __asm__(".text\n"
         "detour_try:\n"

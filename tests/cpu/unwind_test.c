@@ -1,5 +1,6 @@
-/* Unwinding from inside a context ends at its entry, whoever unwinds: the compiler's unwinder (backtrace, C++, cancellation)
- * here; C++ itself and gdb in files of their own. On x86-64 also from every single instruction of a switch. */
+/* Unwinding from inside a context ends at its entry, whoever unwinds: the compiler's unwinder (backtrace, C++,
+ * cancellation) here; C++ itself and gdb in files of their own. On x86-64 also from every single instruction of a
+ * switch. */
 #define _GNU_SOURCE
 #include "cpu.h"
 
@@ -125,7 +126,8 @@ static void on_step(int signo)
     steps++;
     if (on_context && t.met_entry)
         in_context++;
-    /* The first frame before it calls its entry has no entry to meet, but must end: handler, signal frame, cpu_first. */
+    /* The first frame before it calls its entry has no entry to meet, but must end: handler, signal frame,
+     * cpu_first. */
     if (t.too_long || (on_context && t.unknown) || (on_context && !t.met_entry && t.frames > 4))
         bad++;
     if (!on_context && t.frames >= 5)

@@ -1,5 +1,5 @@
-/* What ee.h promises, asked of the implementation that this program is linked with. No timed check: who does not keep a promise
- * fails an assertion or hangs. Members check with PS_CHECK: cmocka's assertions belong to the main thread. */
+/* What ee.h promises, asked of the implementation that this program is linked with. No timed check: who does not keep a
+ * promise fails an assertion or hangs. Members check with PS_CHECK: cmocka's assertions belong to the main thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,7 +108,8 @@ static int setup(void **state)
     return 0;
 }
 
-/* --- teams ------------------------------------------------------------------------------------------------------------------ */
+/* --- teams
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static void count(struct hand *h) { ps_add_relaxed(&h->crew->counter, 1); }
 
@@ -205,7 +206,8 @@ static void test_barrier_in_steps(void **state)
     crew_free(c);
 }
 
-/* Work appears while others wait in the barrier or have ended; whoever is told does it, member 0 does what nobody took. */
+/* Work appears while others wait in the barrier or have ended; whoever is told does it, member 0 does what nobody
+ * took. */
 static void work_off(struct hand *h)
 {
     unsigned left = ps_load_relaxed(&h->crew->counter);
@@ -269,7 +271,8 @@ static void test_interrupt(void **state)
     crew_free(c);
 }
 
-/* --- waiting on a word -------------------------------------------------------------------------------------------------------- */
+/* --- waiting on a word
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* A baton goes round: each waits for its number. */
 static void pass_baton(struct hand *h)
@@ -326,7 +329,8 @@ static void test_tokens(void **state)
     crew_free(c);
 }
 
-/* --- carriers, roots, fork ------------------------------------------------------------------------------------------------------ */
+/* --- carriers, roots, fork
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void use_carrier(struct hand *h)
 {

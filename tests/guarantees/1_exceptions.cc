@@ -1,5 +1,5 @@
-/* Exceptions in nested members and tasks: in flight, caught and not yet left, or kept in an exception_ptr, while the thread waits at a
- * barrier, for tasks (which throw on their own meanwhile) and for inner regions. */
+/* Exceptions in nested members and tasks: in flight, caught and not yet left, or kept in an exception_ptr, while the
+ * thread waits at a barrier, for tasks (which throw on their own meanwhile) and for inner regions. */
 #include "check.h"
 #include <exception>
 #include <stdexcept>

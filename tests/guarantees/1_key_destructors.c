@@ -1,5 +1,6 @@
-/* POSIX keys in nested members: each its own value, kept over all that waits; and the values of a root's threads are destroyed once the
- * root has ended, each once, by whoever runs the destructor (libgomp's and libomp's pools end a little later: they are waited for). */
+/* POSIX keys in nested members: each its own value, kept over all that waits; and the values of a root's threads are
+ * destroyed once the root has ended, each once, by whoever runs the destructor (libgomp's and libomp's pools end a
+ * little later: they are waited for). */
 #include "check.h"
 #include <pthread.h>
 #include <unistd.h>
@@ -53,7 +54,8 @@ int main(void)
         pthread_join(thread, NULL);
     }
     CHECK(made >= 9);
-    /* Pools may keep threads for the next root, of as many as one root has; what had an owner that is gone is destroyed, or this hangs. */
+    /* Pools may keep threads for the next root, of as many as one root has; what had an owner that is gone is
+     * destroyed, or this hangs. */
     for (int n = 0; n < ROOTS || made - n > 9; n = __atomic_load_n(&destroyed, __ATOMIC_ACQUIRE))
         usleep(1000);
     return 0;

@@ -1,4 +1,5 @@
-/* Each thread's own locale in nested members: what uselocale set is what conversions use, over barriers, tasks and inner regions. */
+/* Each thread's own locale in nested members: what uselocale set is what conversions use, over barriers, tasks and
+ * inner regions. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <locale.h>

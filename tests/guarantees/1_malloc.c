@@ -1,4 +1,5 @@
-/* What malloc keeps for each thread goes with the threads: roots come, fill and free many sizes in nested members, and go. */
+/* What malloc keeps for each thread goes with the threads: roots come, fill and free many sizes in nested members, and
+ * go. */
 #include "check.h"
 #include <pthread.h>
 #include <unistd.h>

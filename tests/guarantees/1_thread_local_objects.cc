@@ -1,4 +1,5 @@
-/* thread_local objects with constructors and destructors, and exceptions: in flight over a barrier, a taskwait and a nested region. */
+/* thread_local objects with constructors and destructors, and exceptions: in flight over a barrier, a taskwait and a
+ * nested region. */
 #include "check.h"
 #include <stdexcept>
 #include <string>

@@ -1,4 +1,5 @@
-/* threadprivate variables belong to the OpenMP thread: nested and oversubscribed, with copyin, and kept from region to region. */
+/* threadprivate variables belong to the OpenMP thread: nested and oversubscribed, with copyin, and kept from region to
+ * region. */
 #include "check.h"
 
 static int mine, kept = 7;

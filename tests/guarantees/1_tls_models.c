@@ -1,5 +1,6 @@
-/* Libraries opened after regions, with thread-local storage of the general-dynamic and of the initial-exec model: initialised in threads
- * that are older than they and in new ones, each thread's own, nested too. argv[1], argv[2]: the libraries; they stay open. */
+/* Libraries opened after regions, with thread-local storage of the general-dynamic and of the initial-exec model:
+ * initialised in threads that are older than they and in new ones, each thread's own, nested too. argv[1], argv[2]: the
+ * libraries; they stay open. */
 #include "check.h"
 #include <dlfcn.h>
 

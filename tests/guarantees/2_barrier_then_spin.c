@@ -1,5 +1,6 @@
-/* The runtime's barrier, then a spin for the initial thread, which waited in that barrier too: it must get a processor although every
- * processor is held by a thread that spins. The same after a critical section and after a nested region. */
+/* The runtime's barrier, then a spin for the initial thread, which waited in that barrier too: it must get a processor
+ * although every processor is held by a thread that spins. The same after a critical section and after a nested
+ * region. */
 #include "check.h"
 
 #define N 8

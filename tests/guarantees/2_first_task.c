@@ -1,5 +1,5 @@
-/* A region's first task is made late, and all who are left spin until it has run, without a scheduling point: whoever has returned from the region
- * by then is to run it. Each round lets others return at another moment. */
+/* A region's first task is made late, and all who are left spin until it has run, without a scheduling point: whoever
+ * has returned from the region by then is to run it. Each round lets others return at another moment. */
 #include "check.h"
 
 #include <stdatomic.h>
@@ -13,7 +13,8 @@ static void spin_until(atomic_int *word, int value)
         continue;
 }
 
-/* One thread makes the task, and waits; `spinners` others do nothing else; the rest return, long before or just then. */
+/* One thread makes the task, and waits; `spinners` others do nothing else; the rest return, long before or just
+ * then. */
 static void region(int threads, int maker, int spinners, int tasks, int pause)
 {
     atomic_store(&ran, 0);

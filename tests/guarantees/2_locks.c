@@ -1,4 +1,5 @@
-/* OpenMP locks held over a barrier, over a nested region, tested in a loop, and handed from thread to thread in the inner team. */
+/* OpenMP locks held over a barrier, over a nested region, tested in a loop, and handed from thread to thread in the
+ * inner team. */
 #include "check.h"
 
 #define N 8

@@ -1,4 +1,5 @@
-/* Mutexes, condition variables and semaphores of the C library between members of different inner teams, which start in any order. */
+/* Mutexes, condition variables and semaphores of the C library between members of different inner teams, which start in
+ * any order. */
 #include "check.h"
 #include <pthread.h>
 #include <semaphore.h>

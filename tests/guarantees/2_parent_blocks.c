@@ -1,4 +1,5 @@
-/* A thread blocks in the kernel, or spins, for what a sibling's inner region does: those inner members need its processor. */
+/* A thread blocks in the kernel, or spins, for what a sibling's inner region does: those inner members need its
+ * processor. */
 #include "check.h"
 #include <unistd.h>
 

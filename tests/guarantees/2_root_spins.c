@@ -1,5 +1,6 @@
-/* A member waits for the initial thread, which waits in a lock on the same processor, perhaps, and asks something at each look: the time, its number, a lock, the C
- * library. The initial thread can go on nowhere else; it must come on whatever the member spends its time with. */
+/* A member waits for the initial thread, which waits in a lock on the same processor, perhaps, and asks something at
+ * each look: the time, its number, a lock, the C library. The initial thread can go on nowhere else; it must come on
+ * whatever the member spends its time with. */
 #include "check.h"
 #include <stdlib.h>
 #include <string.h>

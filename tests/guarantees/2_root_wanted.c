@@ -1,6 +1,6 @@
-/* After the runtime's barrier every other member blocks in the kernel until the initial thread has done something: in read, on a
- * semaphore, on a condition variable, in a polling loop with usleep. The same with a kernel thread of the program's own as the
- * first member. */
+/* After the runtime's barrier every other member blocks in the kernel until the initial thread has done something: in
+ * read, on a semaphore, on a condition variable, in a polling loop with usleep. The same with a kernel thread of the
+ * program's own as the first member. */
 #include "check.h"
 #include <pthread.h>
 #include <semaphore.h>

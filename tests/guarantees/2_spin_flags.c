@@ -1,4 +1,5 @@
-/* Members that spin for each other without any call: a chain of flags, forwards and backwards, with more threads than processors. */
+/* Members that spin for each other without any call: a chain of flags, forwards and backwards, with more threads than
+ * processors. */
 #include "check.h"
 
 #define N 8

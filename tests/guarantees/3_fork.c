@@ -1,5 +1,6 @@
-/* fork before, between, inside of and after regions, over several generations; the child opens regions of its own. Under GCC's own runtime
- * a child of a process that has run a region hangs in its first region: argument "early" leaves those cases out. */
+/* fork before, between, inside of and after regions, over several generations; the child opens regions of its own.
+ * Under GCC's own runtime a child of a process that has run a region hangs in its first region: argument "early" leaves
+ * those cases out. */
 #include "check.h"
 #include <spawn.h>
 #include <sys/wait.h>

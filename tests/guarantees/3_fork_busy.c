@@ -1,5 +1,5 @@
-/* fork while other kernel threads of the process are in the middle of regions: whatever they hold, the child can open regions. Under
- * GCC's own runtime such a child works, as long as the thread that forks has opened no region before. */
+/* fork while other kernel threads of the process are in the middle of regions: whatever they hold, the child can open
+ * regions. Under GCC's own runtime such a child works, as long as the thread that forks has opened no region before. */
 #include "check.h"
 #include <pthread.h>
 #include <sys/wait.h>

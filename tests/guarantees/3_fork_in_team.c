@@ -1,5 +1,6 @@
-/* A child forked by a region's first thread before the others have begun: it is one thread alone and leaves the region where it stands, or, where nobody
- * else had begun, may end the region by itself; regions that it opens later have all their threads. GCC's own runtime cannot do either. */
+/* A child forked by a region's first thread before the others have begun: it is one thread alone and leaves the region
+ * where it stands, or, where nobody else had begun, may end the region by itself; regions that it opens later have all
+ * their threads. GCC's own runtime cannot do either. */
 #include "check.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +24,8 @@ static void reap(pid_t child)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* depth: levels of regions around the fork; alone: the others cannot have begun, since there is one vp, and the child ends its regions itself. */
+/* depth: levels of regions around the fork; alone: the others cannot have begun, since there is one vp, and the child
+ * ends its regions itself. */
 static void fork_below(int depth, int alone, pid_t *child)
 {
 #pragma omp parallel num_threads(4)

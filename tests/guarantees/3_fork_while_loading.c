@@ -1,5 +1,6 @@
-/* fork while another kernel thread is inside the dynamic linker, whose lock is nobody's in the child: what opens regions but loads nothing
- * works there. A call-back of dl_iterate_phdr that takes its time stands for a dlopen that is in the middle. */
+/* fork while another kernel thread is inside the dynamic linker, whose lock is nobody's in the child: what opens
+ * regions but loads nothing works there. A call-back of dl_iterate_phdr that takes its time stands for a dlopen that is
+ * in the middle. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <link.h>

@@ -1,4 +1,5 @@
-/* Other programs started from nested members and from a kernel thread of the program's own: posix_spawn, vfork and exec, system, popen. */
+/* Other programs started from nested members and from a kernel thread of the program's own: posix_spawn, vfork and
+ * exec, system, popen. */
 #include "check.h"
 #include <pthread.h>
 #include <spawn.h>

@@ -1,5 +1,5 @@
-/* Kernel threads of the program's own, each opening regions, nested ones too, at the same time; and short-lived ones by the thousand,
- * which leave nothing behind. */
+/* Kernel threads of the program's own, each opening regions, nested ones too, at the same time; and short-lived ones by
+ * the thousand, which leave nothing behind. */
 #include "check.h"
 #include <pthread.h>
 #include <unistd.h>

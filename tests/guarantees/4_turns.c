@@ -1,6 +1,6 @@
-/* Threads that spin outside of regions, for one that opens them: all go on, and none of them notices a thing, whether the runtime lets them run
- * or makes them wait. With the argument "held" until each has been made to wait: a loop without a system call never gives its processor
- * away of its own will, as the system counts it. */
+/* Threads that spin outside of regions, for one that opens them: all go on, and none of them notices a thing, whether
+ * the runtime lets them run or makes them wait. With the argument "held" until each has been made to wait: a loop
+ * without a system call never gives its processor away of its own will, as the system counts it. */
 #define _GNU_SOURCE
 #include "check.h"
 

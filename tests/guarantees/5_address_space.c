@@ -1,5 +1,6 @@
-/* The system refuses memory in the middle: regions of many threads, and of some, under a small limit of address space still give the right result,
- * also where each of them takes memory of its own. (GCC's own runtime ends the program: "Thread creation failed".) */
+/* The system refuses memory in the middle: regions of many threads, and of some, under a small limit of address space
+ * still give the right result, also where each of them takes memory of its own. (GCC's own runtime ends the program:
+ * "Thread creation failed".) */
 #include "check.h"
 #include <sys/resource.h>
 

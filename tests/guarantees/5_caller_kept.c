@@ -1,4 +1,5 @@
-/* The caller's affinity mask, signal mask and scheduling policy are as before after a region; on one processor everything runs, too. */
+/* The caller's affinity mask, signal mask and scheduling policy are as before after a region; on one processor
+ * everything runs, too. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <pthread.h>

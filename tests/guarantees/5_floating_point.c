@@ -1,4 +1,5 @@
-/* Floating-point control: members begin with their parent's, keep their own over everything that waits, and the caller's is as before. */
+/* Floating-point control: members begin with their parent's, keep their own over everything that waits, and the
+ * caller's is as before. */
 #include "check.h"
 #include <fenv.h>
 #if defined __SSE2__

@@ -1,5 +1,6 @@
-/* Processors go and come back while regions run: another process narrows the mask of every kernel thread of this one to one processor and
- * widens it again, as a processor that goes offline or a cpuset that shrinks does. Results stay right, and the mask is left alone. */
+/* Processors go and come back while regions run: another process narrows the mask of every kernel thread of this one to
+ * one processor and widens it again, as a processor that goes offline or a cpuset that shrinks does. Results stay
+ * right, and the mask is left alone. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <dirent.h>

@@ -1,5 +1,5 @@
-/* The control group's quota of processor time changes while the program runs, and omp_get_num_procs follows. (GCC's own runtime does not look
- * at quotas.) */
+/* The control group's quota of processor time changes while the program runs, and omp_get_num_procs follows. (GCC's own
+ * runtime does not look at quotas.) */
 #define _GNU_SOURCE
 #include "5_quota.h"
 #include <sched.h>

@@ -1,4 +1,5 @@
-/* A control group of the test's own: its files are looked up in a folder of ours, since this program's fopen and open come before the C library's. */
+/* A control group of the test's own: its files are looked up in a folder of ours, since this program's fopen and open
+ * come before the C library's. */
 #ifndef QUOTA_H
 #define QUOTA_H
 #include "check.h"

@@ -1,5 +1,6 @@
-/* A quota of processor time that shrinks while the program runs sends the runtime's kernel threads to rest, and they come back when it grows: with
- * regions, nested ones, barriers and tasks all the while. Argument: the version of control groups. Runs until it sees what it waits for. */
+/* A quota of processor time that shrinks while the program runs sends the runtime's kernel threads to rest, and they
+ * come back when it grows: with regions, nested ones, barriers and tasks all the while. Argument: the version of
+ * control groups. Runs until it sees what it waits for. */
 #define _GNU_SOURCE
 #include "5_quota.h"
 #include "carrier.h"

@@ -1,5 +1,5 @@
-/* OMP_THREAD_LIMIT=6 in the environment: at no time are there more threads than that in all regions of the program, and none waits for
- * those that it does not get. */
+/* OMP_THREAD_LIMIT=6 in the environment: at no time are there more threads than that in all regions of the program, and
+ * none waits for those that it does not get. */
 #include "check.h"
 
 static int now, most;

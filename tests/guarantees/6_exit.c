@@ -1,5 +1,5 @@
-/* The end of a process: exit from inside a nested region, with functions at exit that use OpenMP again. argv[1]: the status that
- * is to come out. */
+/* The end of a process: exit from inside a nested region, with functions at exit that use OpenMP again. argv[1]: the
+ * status that is to come out. */
 #include "check.h"
 #include <sys/wait.h>
 #include <unistd.h>

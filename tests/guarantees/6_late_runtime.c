@@ -1,4 +1,5 @@
-/* A program without OpenMP opens a library that has it, and thereby the runtime, on a thread of its own; closes it and opens it again. */
+/* A program without OpenMP opens a library that has it, and thereby the runtime, on a thread of its own; closes it and
+ * opens it again. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

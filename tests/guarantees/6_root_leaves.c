@@ -1,4 +1,5 @@
-/* Kernel threads that end by pthread_exit after regions, or are cancelled between them; the main thread ends before another one. */
+/* Kernel threads that end by pthread_exit after regions, or are cancelled between them; the main thread ends before
+ * another one. */
 #include "check.h"
 #include <pthread.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* What a handler sees is the interrupted member's: its thread-local variables, its errno, its thread number; and it leaves them alone.
- * Alarms by the kernel's timers, often, with nested members that wait all the time. */
+/* What a handler sees is the interrupted member's: its thread-local variables, its errno, its thread number; and it
+ * leaves them alone. Alarms by the kernel's timers, often, with nested members that wait all the time. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* A storm of alarms while regions run, with handlers on the thread's own stack and on an alternate one: half a second, and until some have come. */
+/* A storm of alarms while regions run, with handlers on the thread's own stack and on an alternate one: half a second,
+ * and until some have come. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* A signal that a member raises is handled in that member at once, also where its siblings hold all processors and it runs on a spare
- * kernel thread. */
+/* A signal that a member raises is handled in that member at once, also where its siblings hold all processors and it
+ * runs on a spare kernel thread. */
 #include "check.h"
 #include <signal.h>
 #include <stdatomic.h>

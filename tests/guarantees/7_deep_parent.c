@@ -1,5 +1,5 @@
-/* Every member but the first has a whole stack to itself, however deep in its own the thread stands that opened the region: on the
- * initial thread's stack and on a member's. argv[1]: KiB that a member uses. */
+/* Every member but the first has a whole stack to itself, however deep in its own the thread stands that opened the
+ * region: on the initial thread's stack and on a member's. argv[1]: KiB that a member uses. */
 #include "check.h"
 
 static __attribute__((noinline)) int use_stack(int kib)

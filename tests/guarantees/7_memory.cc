@@ -1,4 +1,5 @@
-/* Memory that one thread takes and another gives back, C++ threads beside OpenMP's, containers filled by nested teams. */
+/* Memory that one thread takes and another gives back, C++ threads beside OpenMP's, containers filled by nested
+ * teams. */
 #include "check.h"
 #include <memory>
 #include <mutex>

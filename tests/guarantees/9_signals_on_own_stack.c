@@ -1,5 +1,6 @@
-/* A handler of a signal that is sent to one member runs as that member: on its stack, below what it was doing, with its thread-local variables,
- * and while it does nothing else. So a collector that looks at stacks finds all that the member has. [KIND] */
+/* A handler of a signal that is sent to one member runs as that member: on its stack, below what it was doing, with its
+ * thread-local variables, and while it does nothing else. So a collector that looks at stacks finds all that the member
+ * has. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"

@@ -1,4 +1,5 @@
-/* The kernel thread that carries the caller just now, whatever the runtime answers to gettid: by the instruction itself. */
+/* The kernel thread that carries the caller just now, whatever the runtime answers to gettid: by the instruction
+ * itself. */
 #ifndef PS_GUARANTEES_CARRIER_H
 #define PS_GUARANTEES_CARRIER_H
 

@@ -1,5 +1,5 @@
-/* Kernel threads of this process, without the runtime's monitor and spares: those come where a loaded machine makes a member look stuck.
- * A spare has the monitor's name at first, the monitor its starter's. */
+/* Kernel threads of this process, without the runtime's monitor and spares: those come where a loaded machine makes a
+ * member look stuck. A spare has the monitor's name at first, the monitor its starter's. */
 #ifndef PS_GUARANTEES_KERNEL_THREADS_H
 #define PS_GUARANTEES_KERNEL_THREADS_H
 

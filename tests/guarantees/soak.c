@@ -1,9 +1,10 @@
-/* Everything that tests/guarantees asks for, mixed at random in one process for a long time: nothing hangs, no result is wrong, and what
- * the process has of the system - memory, mappings, files, kernel threads - does not grow.
+/* Everything that tests/guarantees asks for, mixed at random in one process for a long time: nothing hangs, no result
+ * is wrong, and what the process has of the system - memory, mappings, files, kernel threads - does not grow.
  *
- * soak [SECONDS] [SEED]. Each round runs some of the workloads below, several at a time from kernel threads that come and go. The rounds are
- * divided in TENTHS; usage is looked at, at rest, at the end of each. The most of the first half is held against the least of the last looks: caches may
- * fill, and are as large as they get then; leaks do not empty. */
+ * soak [SECONDS] [SEED]. Each round runs some of the workloads below, several at a time from kernel threads that come
+ * and go. The rounds are divided in TENTHS; usage is looked at, at rest, at the end of each. The most of the first half
+ * is held against the least of the last looks: caches may fill, and are as large as they get then; leaks do not
+ * empty. */
 #define _GNU_SOURCE
 #include "usage.h"
 
@@ -35,7 +36,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* --- workloads: each leaves nothing behind; s: random numbers of its own ------------------------------------------------------ */
+/* --- workloads: each leaves nothing behind; s: random numbers of its own
+ * ------------------------------------------------------ */
 
 static unsigned random_below(unsigned *s, unsigned n)
 {
@@ -306,7 +308,8 @@ static void (*const workload[])(unsigned *) = {
     pipes_and_semaphores, spawned, forked_child, late_library};
 #define WORKLOADS (sizeof workload / sizeof *workload)
 
-/* --- the mixture ----------------------------------------------------------------------------------------------------------------- */
+/* --- the mixture
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t alarms;
 static void on_alarm(int number)
@@ -402,8 +405,8 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < WORKLOADS; i++)
         CHECK(runs[i] > 0 || rounds < 200);
     CHECK(later.files <= first.files && later.kernel_threads <= first.kernel_threads);
-    /* What takes a while to find its size: malloc's arenas, one for some of the threads; stacks and thread-local blocks kept for the widest
-     * team, each with its guard, which a short run may only meet towards its end. */
+    /* What takes a while to find its size: malloc's arenas, one for some of the threads; stacks and thread-local blocks
+     * kept for the widest team, each with its guard, which a short run may only meet towards its end. */
     bool brief = seconds < 300;
     CHECK(later.maps <= first.maps + first.maps / 4 + (brief ? 2 * WIDEST : 100));
     CHECK(later.resident_kib <= first.resident_kib + first.resident_kib / 8 + (brief ? 16384 : 2048));

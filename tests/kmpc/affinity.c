@@ -1,5 +1,5 @@
-/* KMP_AFFINITY and KMP_HW_SUBSET: places in the order asked for, processors taken away. Each case is a run of this program of its own, with settings
- * made of the processors that there are. */
+/* KMP_AFFINITY and KMP_HW_SUBSET: places in the order asked for, processors taken away. Each case is a run of this
+ * program of its own, with settings made of the processors that there are. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>

@@ -1,10 +1,12 @@
-/* Entry points called as no compiler calls them: each ends the program with one line that names the entry point and the source location; a missing
- * source location alone (a null ident_t) harms nothing.
+/* Entry points called as no compiler calls them: each ends the program with one line that names the entry point and the
+ * source location; a missing source location alone (a null ident_t) harms nothing.
  *
  * Each entry has its parameters as letters, all as wide as a register:
- *   L location   i 1   0 zero   S schedule   I increment   C kind of construct   P pointer that the ABI promises   p one that may be null   F function
- * Each promised pointer is null once, each schedule is one that there is not, each increment is 0. Those marked plain are also called with good
- * arguments and no location, a location without a source, and numbers (gtid) that no thread has. */
+ *   L location   i 1 0 zero S schedule I increment C kind of construct P pointer that the ABI promises p one that may
+ *                be null F function
+ * Each promised pointer is null once, each schedule is one that there is not, each increment is 0. Those marked plain
+ * are also called with good arguments and no location, a location without a source, and numbers (gtid) that no thread
+ * has. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

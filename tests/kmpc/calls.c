@@ -1,5 +1,5 @@
-/* For calls.py: loops with a static schedule and atomic operations, each kind in a function of its own (measured_...) that runs in a team of two, where
- * nothing takes the short way of a serialized region. */
+/* For calls.py: loops with a static schedule and atomic operations, each kind in a function of its own (measured_...)
+ * that runs in a team of two, where nothing takes the short way of a serialized region. */
 #include <omp.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* cancel for in a combined parallel for, whose loop has no closing barrier: the loops of later regions have their own iterations, each once, and there
- * are always slots for them. Not for GCC, which does not compile that as it is meant. */
+/* cancel for in a combined parallel for, whose loop has no closing barrier: the loops of later regions have their own
+ * iterations, each once, and there are always slots for them. Not for GCC, which does not compile that as it is
+ * meant. */
 #include <stdatomic.h>
 
 #include "../omp/task_check.h"

@@ -1,4 +1,5 @@
-/* Nests of loops collapsed by the runtime: entry points that Intel's compilers and libraries call, called as they do. */
+/* Nests of loops collapsed by the runtime: entry points that Intel's compilers and libraries call, called as they
+ * do. */
 #include <omp.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-/* doacross nests whose sinks stay inside at the upper edge: clang counts one iteration too many for each loop, so that a sink just beyond
- * the edge waits for ever under any runtime. Below the lower edge nothing is waited for. */
+/* doacross nests whose sinks stay inside at the upper edge: clang counts one iteration too many for each loop, so that
+ * a sink just beyond the edge waits for ever under any runtime. Below the lower edge nothing is waited for. */
 #include "../omp/wavefront.h"
 
 /* Downwards, with a stride, and nests one after the other without a barrier. */

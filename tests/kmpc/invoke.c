@@ -1,5 +1,5 @@
-/* kmpc_invoke, the processors' assembly: any number of arguments arrive in order, the stack is aligned, what the caller keeps is kept,
- * and an exception could pass (a backtrace does). */
+/* kmpc_invoke, the processors' assembly: any number of arguments arrive in order, the stack is aligned, what the caller
+ * keeps is kept, and an exception could pass (a backtrace does). */
 #include <execinfo.h>
 #include <stdarg.h>
 #include <stdint.h>

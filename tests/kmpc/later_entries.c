@@ -1,5 +1,5 @@
-/* Entry points and handles of LLVM's releases after 19, declared here as those headers do: memory spaces of devices (there is the host alone), the
- * default space as 99, and graphs of tasks that could be recorded. */
+/* Entry points and handles of LLVM's releases after 19, declared here as those headers do: memory spaces of devices
+ * (there is the host alone), the default space as 99, and graphs of tasks that could be recorded. */
 #include <omp.h>
 #include <stdint.h>
 

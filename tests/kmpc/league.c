@@ -1,5 +1,5 @@
-/* The teams of a league on the host: all at once (each waits for the others), each an initial thread of its own, with numbers, limits, settings, inner
- * regions, distribute loops and reductions. */
+/* The teams of a league on the host: all at once (each waits for the others), each an initial thread of its own, with
+ * numbers, limits, settings, inner regions, distribute loops and reductions. */
 #include <omp.h>
 #include <sched.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* OMP_DISPLAY_AFFINITY with a league: its teams run at once all the same, each initial thread has a line at the level around the construct, and each
- * member one at the level of its region, with its team's number. */
+/* OMP_DISPLAY_AFFINITY with a league: its teams run at once all the same, each initial thread has a line at the level
+ * around the construct, and each member one at the level of its region, with its team's number. */
 #include <sched.h>
 
 #include "../omp/check.h"

@@ -1,5 +1,6 @@
-/* A program whose parts were built by clang, GCC and gfortran has one runtime: regions of either nest in the other's as parent and child, and what one
- * sets the other sees. Under libomp and libgomp side by side there would be two of everything. */
+/* A program whose parts were built by clang, GCC and gfortran has one runtime: regions of either nest in the other's as
+ * parent and child, and what one sets the other sees. Under libomp and libgomp side by side there would be two of
+ * everything. */
 #include "mixed.h"
 
 #include "../omp/check.h"

@@ -1,5 +1,6 @@
-/* num_threads clauses of LLVM's releases after 19 - strict, with a severity and a message, and with lists - as compiled code passes them: what each row's
- * region gets, and what it says. Called by hand: the compilers that the tests are built with do not have them. */
+/* num_threads clauses of LLVM's releases after 19 - strict, with a severity and a message, and with lists - as compiled
+ * code passes them: what each row's region gets, and what it says. Called by hand: the compilers that the tests are
+ * built with do not have them. */
 #include <signal.h>
 #include <stdint.h>
 #include <sys/wait.h>

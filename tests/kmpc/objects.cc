@@ -1,4 +1,5 @@
-// Objects in regions and tasks: private copies are constructed and destroyed once each, also where compiled code leaves that to the
+// Objects in regions and tasks: private copies are constructed and destroyed once each, also where compiled code leaves
+// that to the
 // runtime (destructors of tasks, copies of a taskloop's pattern); exceptions stay inside; reductions of a class.
 #include <atomic>
 #include <stdexcept>

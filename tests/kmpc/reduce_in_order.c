@@ -1,5 +1,5 @@
-/* KMP_DETERMINISTIC_REDUCTION: a reduction has the same bits however the threads come to it. Their numbers differ so much in size that
- * each order of additions has a sum of its own. */
+/* KMP_DETERMINISTIC_REDUCTION: a reduction has the same bits however the threads come to it. Their numbers differ so
+ * much in size that each order of additions has a sum of its own. */
 #include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>

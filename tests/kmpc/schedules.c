@@ -1,4 +1,5 @@
-/* Bounds of static and dispatched loops: every iteration once for all types, strides, chunks and the ends of the types; lastprivate is the last one's. */
+/* Bounds of static and dispatched loops: every iteration once for all types, strides, chunks and the ends of the types;
+ * lastprivate is the last one's. */
 #include <limits.h>
 #include <stdint.h>
 

@@ -1,5 +1,6 @@
-/* Graphs of tasks that are recorded once and replayed: which bodies run how often, in which order, on which data. The entry points are called as compiled
- * code with taskgraphs calls them; the compilers that the tests are built with have no clause for it. */
+/* Graphs of tasks that are recorded once and replayed: which bodies run how often, in which order, on which data. The
+ * entry points are called as compiled code with taskgraphs calls them; the compilers that the tests are built with have
+ * no clause for it. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,8 @@ static void counts(void)
     CHECK_ONCE(bodies == 1 && wrong == 0);
 }
 
-/* A line of dependences, its branches, and a set: what comes when is told by a clock that each task reads and moves on. */
+/* A line of dependences, its branches, and a set: what comes when is told by a clock that each task reads and moves
+ * on. */
 static int moment, seen[64];
 static void at(int which)
 {
@@ -182,8 +184,8 @@ static void loops(void)
     CHECK_ONCE(bodies == 1);
 }
 
-/* The same graph by several threads at once, and in teams of other sizes; and graphs of one number at other places. Tasks are shown again with the addresses
- * that they were recorded with. */
+/* The same graph by several threads at once, and in teams of other sizes; and graphs of one number at other places.
+ * Tasks are shown again with the addresses that they were recorded with. */
 PLACE(shared_place);
 static void shared_graph(int *bodies, int *done)
 {

@@ -1,4 +1,5 @@
-/* Untied tasks come in parts that compiled code hands back one after the other: every part once, in order, with what is private kept. */
+/* Untied tasks come in parts that compiled code hands back one after the other: every part once, in order, with what is
+ * private kept. */
 #include "../omp/check.h"
 
 static int leaves(int depth)

@@ -1,4 +1,5 @@
-/* The deque with its owner and thieves at once: every item comes out exactly once, with what was written before its push. */
+/* The deque with its owner and thieves at once: every item comes out exactly once, with what was written before its
+ * push. */
 #include "test.h"
 
 /* Seldom gives the processor away in the middle of pop and steal; on few processors little else would meet there. */
@@ -128,7 +129,8 @@ static void at_the_last_item(void **state)
     run(1, 8, false);
     run(1, 8, true);
 }
-/* Two items: the owner takes one unchallenged while the thief is at the other. Catches a store to bottom that is late. */
+/* Two items: the owner takes one unchallenged while the thief is at the other. Catches a store to bottom that is
+ * late. */
 static void at_the_last_but_one(void **state)
 {
     (void)state;
@@ -151,7 +153,8 @@ static void thieves_take_nearly_all(void **state)
     run(40, 1, false);
 }
 
-/* An owner that is not at work with the deque answers nobody: the first thief makes the fence, those after it find the deque watched. */
+/* An owner that is not at work with the deque answers nobody: the first thief makes the fence, those after it find the
+ * deque watched. */
 static void quiet_owner_away(void **state)
 {
     (void)state;
@@ -177,7 +180,8 @@ static void quiet_owner_away(void **state)
     ps_deque_fini(&d);
 }
 
-/* The tests above with an owner that has no fence of its own but when it must; then with thieves that have only its answer to wait for. */
+/* The tests above with an owner that has no fence of its own but when it must; then with thieves that have only its
+ * answer to wait for. */
 static void quiet(void **state)
 {
     if (!os_fence_all_ready())

@@ -105,8 +105,8 @@ static void no_change_is_missed(void **state)
     assert_int_equal(ps_load_relaxed(&consumed), given);
 }
 
-/* One waiter and one notifier, again and again at the same moment, with a plain relaxed store between them: the notifier sees
- * the waiter, or the waiter sees the store. No sleep: what would be a lost wake-up is counted. */
+/* One waiter and one notifier, again and again at the same moment, with a plain relaxed store between them: the
+ * notifier sees the waiter, or the waiter sees the store. No sleep: what would be a lost wake-up is counted. */
 static PS_LINE_ALIGNED struct ps_eventcount meeting;
 static PS_LINE_ALIGNED _Atomic unsigned said;
 static PS_LINE_ALIGNED _Atomic unsigned begun, ended;

@@ -1,4 +1,5 @@
-/* Two kernel threads that do something at the same moment, again and again: one leads (begun), the other follows (ended). */
+/* Two kernel threads that do something at the same moment, again and again: one leads (begun), the other follows
+ * (ended). */
 #ifndef PS_TESTS_MEETING_H
 #define PS_TESTS_MEETING_H
 

@@ -1,5 +1,6 @@
-/* Members are where their place is: the processor that runs them, and their kernel thread's mask, at every level and after each kind of wait; the
- * initial thread's own mask is as it was before and after regions. Not under libgomp, which binds the initial thread for good. */
+/* Members are where their place is: the processor that runs them, and their kernel thread's mask, at every level and
+ * after each kind of wait; the initial thread's own mask is as it was before and after regions. Not under libgomp,
+ * which binds the initial thread for good. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

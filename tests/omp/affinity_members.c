@@ -1,4 +1,5 @@
-/* Which place each member has, and which partition it divides among its own regions: primary, close and spread, nested. */
+/* Which place each member has, and which partition it divides among its own regions: primary, close and spread,
+ * nested. */
 #define _GNU_SOURCE
 #include <sched.h>
 

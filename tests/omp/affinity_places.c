@@ -1,5 +1,5 @@
-/* OMP_PLACES, GOMP_CPU_AFFINITY and OMP_PROC_BIND: the list of places, and what a thread has of it. The lists are made of the processors
- * that the test itself may use, whatever their numbers. */
+/* OMP_PLACES, GOMP_CPU_AFFINITY and OMP_PROC_BIND: the list of places, and what a thread has of it. The lists are made
+ * of the processors that the test itself may use, whatever their numbers. */
 #define _GNU_SOURCE
 #include <sched.h>
 

@@ -1,5 +1,5 @@
-/* Allocators whose memory is locked or lies over the memory nodes; OMP_ALLOCATOR with traits. Not under libgomp 12: it pins nothing, and knows
- * no traits in OMP_ALLOCATOR. */
+/* Allocators whose memory is locked or lies over the memory nodes; OMP_ALLOCATOR with traits. Not under libgomp 12: it
+ * pins nothing, and knows no traits in OMP_ALLOCATOR. */
 #include "check.h"
 #include "respawn.h"
 

@@ -1,4 +1,5 @@
-/* cancel for, and cancel parallel, in loops whose chunks are claimed several at once: what members still held is neither run nor found by later loops. */
+/* cancel for, and cancel parallel, in loops whose chunks are claimed several at once: what members still held is
+ * neither run nor found by later loops. */
 #include <stdatomic.h>
 #include <unistd.h>
 

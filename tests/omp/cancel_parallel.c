@@ -1,4 +1,5 @@
-/* cancel parallel: members waiting in a barrier of the region come out, tasks not begun are dropped, the next region is whole. */
+/* cancel parallel: members waiting in a barrier of the region come out, tasks not begun are dropped, the next region is
+ * whole. */
 #include "task_check.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
-/* cancel taskgroup: tasks not begun are dropped, begun ones see it, the group still ends; a storm of it in all members. */
+/* cancel taskgroup: tasks not begun are dropped, begun ones see it, the group still ends; a storm of it in all
+ * members. */
 #include "task_check.h"
 
 static int search(int wanted)

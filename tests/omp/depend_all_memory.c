@@ -1,5 +1,7 @@
-/* omp_all_memory: such a task comes after all earlier dependences of its siblings, whatever their addresses, and before all later ones.
- * GCC 12 has no word for it: the call is made as GCC 13 makes it (an address NULL among the out ones); libgomp 12 takes NULL for an address. */
+/* omp_all_memory: such a task comes after all earlier dependences of its siblings, whatever their addresses, and before
+ * all later ones.
+ * GCC 12 has no word for it: the call is made as GCC 13 makes it (an address NULL among the out ones); libgomp 12 takes
+ * NULL for an address. */
 #include <stdbool.h>
 
 #include "task_check.h"

@@ -1,5 +1,5 @@
-/* inoutset: tasks of a set run beside each other, after what came before and before what comes next. GCC 12 has no word for it: the object's kind
- * is set as GCC 13 does (5); libgomp 12 refuses it. */
+/* inoutset: tasks of a set run beside each other, after what came before and before what comes next. GCC 12 has no word
+ * for it: the object's kind is set as GCC 13 does (5); libgomp 12 refuses it. */
 #include "task_check.h"
 
 int main(void)

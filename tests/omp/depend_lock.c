@@ -1,4 +1,5 @@
-/* Who makes tasks with dependences holds a lock that they take: none of them may run in its place before it has made them all. */
+/* Who makes tasks with dependences holds a lock that they take: none of them may run in its place before it has made
+ * them all. */
 #include "task_check.h"
 
 #define TASKS 400

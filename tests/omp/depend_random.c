@@ -1,4 +1,5 @@
-/* Random dependence graphs, checked against the order of creation: each task checks that all earlier tasks it conflicts with are done. */
+/* Random dependence graphs, checked against the order of creation: each task checks that all earlier tasks it conflicts
+ * with are done. */
 #include <string.h>
 
 #include "task_check.h"

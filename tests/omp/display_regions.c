@@ -1,5 +1,6 @@
-/* For display_beside.py: with "regions", the same region twice and a wider one, so that OMP_DISPLAY_AFFINITY has something to show. Not nested:
- * libgomp makes an inner team's threads anew each time, and shows them again each time. */
+/* For display_beside.py: with "regions", the same region twice and a wider one, so that OMP_DISPLAY_AFFINITY has
+ * something to show. Not nested: libgomp makes an inner team's threads anew each time, and shows them again each
+ * time. */
 #include <string.h>
 
 #include "check.h"

@@ -1,4 +1,5 @@
-/* What the environment said (arguments: max_threads, chunk, schedule kind, dynamic, levels, thread limit) is what the routines say. */
+/* What the environment said (arguments: max_threads, chunk, schedule kind, dynamic, levels, thread limit) is what the
+ * routines say. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
-/* error at(execution): a warning goes on, a fatal one ends the program with a status; the program's own words are told. */
+/* error at(execution): a warning goes on, a fatal one ends the program with a status; the program's own words are
+ * told. */
 #include "check.h"
 #include "respawn.h"
 

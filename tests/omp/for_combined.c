@@ -1,6 +1,7 @@
-/* A combined parallel loop that its threads divide by themselves leaves nothing behind: GCC gives GOMP_parallel_loop_static a description of the
- * loop, and the function that it passes neither asks for a chunk nor says that the loop is over. Regions with loops of their own come after it,
- * more of them than a team has slots for. Built at several levels of optimisation, which decide what is combined. */
+/* A combined parallel loop that its threads divide by themselves leaves nothing behind: GCC gives
+ * GOMP_parallel_loop_static a description of the loop, and the function that it passes neither asks for a chunk nor
+ * says that the loop is over. Regions with loops of their own come after it, more of them than a team has slots for.
+ * Built at several levels of optimisation, which decide what is combined. */
 #include "check.h"
 
 #define ROUNDS 40

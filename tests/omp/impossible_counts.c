@@ -1,5 +1,5 @@
-/* More threads than the system has stacks for: the region runs with fewer, one line says so, each member runs once, and a
- * barrier opens. Where guards of stacks cost no mappings (Linux 6.13) all of them run, and nothing is said. Also with
+/* More threads than the system has stacks for: the region runs with fewer, one line says so, each member runs once, and
+ * a barrier opens. Where guards of stacks cost no mappings (Linux 6.13) all of them run, and nothing is said. Also with
  * places. Not on kernel threads: all of the system's would be taken for a while, and libgomp ends the program. */
 #include "check.h"
 #include "respawn.h"

@@ -1,4 +1,5 @@
-/* loop with each binding, order(concurrent) and its modifiers, distribute with a schedule, masked with a filter: each iteration once. */
+/* loop with each binding, order(concurrent) and its modifiers, distribute with a schedule, masked with a filter: each
+ * iteration once. */
 #include "check.h"
 
 enum { N = 500 };

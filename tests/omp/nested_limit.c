@@ -1,4 +1,5 @@
-/* max_active_levels: what goes deeper runs with one thread; a serialized level counts as a level but not as an active one. */
+/* max_active_levels: what goes deeper runs with one thread; a serialized level counts as a level but not as an active
+ * one. */
 #include "check.h"
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Entry points and routines that GCC 13 and later call and libgomp 12 has not: each by name and version node, with the prototype that newer compilers
- * and headers have. Not under libgomp: it has none of them. */
+/* Entry points and routines that GCC 13 and later call and libgomp 12 has not: each by name and version node, with the
+ * prototype that newer compilers and headers have. Not under libgomp: it has none of them. */
 #define _GNU_SOURCE
 #include <complex.h>
 #include <dlfcn.h>

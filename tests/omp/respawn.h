@@ -1,4 +1,5 @@
-/* Runs this program once more with other environment variables: what a runtime reads when it is loaded can be tested no other way. */
+/* Runs this program once more with other environment variables: what a runtime reads when it is loaded can be tested no
+ * other way. */
 #ifndef RESPAWN_H
 #define RESPAWN_H
 
@@ -9,8 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* With argv[1] == mode and the given "NAME=value" strings (up to a NULL) set; "NAME" alone takes it away. *out gets what is written to
- * standard error. Returns the exit status, 256 + signal where one ended it. To be called before the first parallel region. */
+/* With argv[1] == mode and the given "NAME=value" strings (up to a NULL) set; "NAME" alone takes it away. *out gets
+ * what is written to standard error. Returns the exit status, 256 + signal where one ended it. To be called before the
+ * first parallel region. */
 static inline int respawn(char *out, size_t size, const char *mode, ...)
 {
     int pipes[2];

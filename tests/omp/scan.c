@@ -1,4 +1,5 @@
-/* scan, inclusive and exclusive, in for, parallel for and for simd; several list items, user-defined reductions, more members than iterations. */
+/* scan, inclusive and exclusive, in for, parallel for and for simd; several list items, user-defined reductions, more
+ * members than iterations. */
 #include "check.h"
 
 enum { N = 1000 };

@@ -1,4 +1,5 @@
-/* sched_yield between looks at one another's flags, with more threads than processors, at two levels: a barrier made by hand.
+/* sched_yield between looks at one another's flags, with more threads than processors, at two levels: a barrier made by
+ * hand.
  * The runtime answers sched_yield itself: it must come back, let the others run, and keep every thread's place. */
 #include "check.h"
 

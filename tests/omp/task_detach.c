@@ -1,4 +1,5 @@
-/* detach: a task is complete when its event is fulfilled: before its body ends, or by a thread that OpenMP does not know. */
+/* detach: a task is complete when its event is fulfilled: before its body ends, or by a thread that OpenMP does not
+ * know. */
 #include <pthread.h>
 #include <unistd.h>
 

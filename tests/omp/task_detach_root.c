@@ -1,5 +1,5 @@
-/* detach outside of every region: the construct does not wait for the event, which the same thread may fulfill behind it; taskwait does, and so
- * do later siblings that depend on the task. libgomp 12 waits in the construct, for ever. */
+/* detach outside of every region: the construct does not wait for the event, which the same thread may fulfill behind
+ * it; taskwait does, and so do later siblings that depend on the task. libgomp 12 waits in the construct, for ever. */
 #include <pthread.h>
 #include <unistd.h>
 

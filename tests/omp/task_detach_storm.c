@@ -1,4 +1,5 @@
-/* Many events fulfilled by a foreign thread while regions come and go: nothing completes twice, too early or into a team that is gone. */
+/* Many events fulfilled by a foreign thread while regions come and go: nothing completes twice, too early or into a
+ * team that is gone. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,4 +1,5 @@
-/* A task becomes ready while its waiter sleeps and the one who made it ready blocks on a lock the waiter holds: somebody must run it. */
+/* A task becomes ready while its waiter sleeps and the one who made it ready blocks on a lock the waiter holds:
+ * somebody must run it. */
 #include "task_check.h"
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Every member makes, takes and waits at once, with more threads than processors and ones that left their share early. */
+/* Every member makes, takes and waits at once, with more threads than processors and ones that left their share
+ * early. */
 #include "task_check.h"
 
 int main(void)

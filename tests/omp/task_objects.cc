@@ -1,4 +1,5 @@
-// firstprivate objects: each task has a copy constructed from the original at creation and destroyed at its end, deferred or not;
+// firstprivate objects: each task has a copy constructed from the original at creation and destroyed at its end,
+// deferred or not;
 // exceptions inside of tasks, also across a taskwait in flight of others.
 #include <atomic>
 #include <cstdio>

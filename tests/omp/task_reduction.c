@@ -1,4 +1,5 @@
-/* task_reduction and in_reduction over trees of tasks and nested groups; reduction(task, ...) of parallel, for and sections. */
+/* task_reduction and in_reduction over trees of tasks and nested groups; reduction(task, ...) of parallel, for and
+ * sections. */
 #include "task_check.h"
 
 int main(void)

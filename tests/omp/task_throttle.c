@@ -1,4 +1,5 @@
-/* Far more tasks than queues hold, of one creator, of many, and from a recursion that never waits: memory stays bounded, each runs once. */
+/* Far more tasks than queues hold, of one creator, of many, and from a recursion that never waits: memory stays
+ * bounded, each runs once. */
 #include <sys/resource.h>
 
 #include "task_check.h"

@@ -1,4 +1,5 @@
-/* taskloop: every iteration once, for steps up and down, long and unsigned long long, with grainsize, num_tasks and neither. */
+/* taskloop: every iteration once, for steps up and down, long and unsigned long long, with grainsize, num_tasks and
+ * neither. */
 #include <limits.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Locks under both symbol versions: today's, and that of programs built before OpenMP 3.0, whose nest lock has 8 bytes. */
+/* Locks under both symbol versions: today's, and that of programs built before OpenMP 3.0, whose nest lock has 8
+ * bytes. */
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,4 +1,5 @@
-/* ordered(2) with depend(source/sink): a wavefront under every schedule, compared with its sequential twin. No sink lies outside at the upper edge. */
+/* ordered(2) with depend(source/sink): a wavefront under every schedule, compared with its sequential twin. No sink
+ * lies outside at the upper edge. */
 #ifndef WAVEFRONT_H
 #define WAVEFRONT_H
 

@@ -1,8 +1,10 @@
-/* A tool that checks the order of what it is told, part of the program that includes it: every begin has its end on the same thread and in the right
- * order, tasks go from created to running to complete, data words begin as zero and stay with their thread, region and task, frames and the inquiries
- * agree with the events. What is wrong gets a line; the tool's finalizer ends the process with status 1 then.
+/* A tool that checks the order of what it is told, part of the program that includes it: every begin has its end on the
+ * same thread and in the right order, tasks go from created to running to complete, data words begin as zero and stay
+ * with their thread, region and task, frames and the inquiries agree with the events. What is wrong gets a line; the
+ * tool's finalizer ends the process with status 1 then.
  *
- * Numbers and signatures are the specification's (OpenMP 5.1 chapter 4), written once more here, so that they are not the runtime's own. */
+ * Numbers and signatures are the specification's (OpenMP 5.1 chapter 4), written once more here, so that they are not
+ * the runtime's own. */
 #ifndef CHECKER_H
 #define CHECKER_H
 
@@ -41,7 +43,8 @@ static int (*get_parallel_info)(int, ompt_data_t **, int *);
 static int (*get_state)(uint64_t *);
 static uint64_t (*get_unique_id)(void);
 
-/* --- a thread's open scopes ------------------------------------------------------------------------------------------------- */
+/* --- a thread's open scopes
+ * ------------------------------------------------------------------------------------------------- */
 
 enum scope { S_REGION = 1, S_TASK, S_SYNC, S_WAIT, S_WORK, S_MASKED, S_REDUCTION };
 struct thread {
@@ -66,7 +69,8 @@ struct task {
     uint64_t id;
 };
 
-/* The tool's own thread-local variable: of the native thread. That is the OpenMP thread, or the kernel thread (CHECKER_NATIVE=kernel). */
+/* The tool's own thread-local variable: of the native thread. That is the OpenMP thread, or the kernel thread
+ * (CHECKER_NATIVE=kernel). */
 static __thread struct thread *of_native_thread;
 static int kernel_threads;
 
@@ -126,7 +130,8 @@ static void check_current(ompt_data_t *region, ompt_data_t *task)
     EXPECT(region == NULL || told_region == region);
 }
 
-/* --- threads, regions, implicit tasks ---------------------------------------------------------------------------------------- */
+/* --- threads, regions, implicit tasks
+ * ---------------------------------------------------------------------------------------- */
 
 static void on_thread_begin(int kind, ompt_data_t *data)
 {
@@ -208,7 +213,8 @@ static void on_implicit_task(int end, ompt_data_t *region, ompt_data_t *task, un
     }
 }
 
-/* --- explicit tasks ------------------------------------------------------------------------------------------------------------- */
+/* --- explicit tasks
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags, int depends,
                            const void *ra)
@@ -276,7 +282,8 @@ static void on_task_dependence(ompt_data_t *first, ompt_data_t *second)
     n_pairs++;
 }
 
-/* --- synchronisation, work ------------------------------------------------------------------------------------------------------ */
+/* --- synchronisation, work
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* At a region's end the region's data may be gone: NULL. */
 static void region_of_kind(int scope, int kind, int end, ompt_data_t *region, ompt_data_t *task)
@@ -389,7 +396,8 @@ static void on_error(int severity, const char *message, size_t length, const voi
     n_errors++;
 }
 
-/* --- start and end ---------------------------------------------------------------------------------------------------------------- */
+/* --- start and end
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data)
 {
@@ -465,7 +473,8 @@ ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime)
     return &result;
 }
 
-/* --- for the program -------------------------------------------------------------------------------------------------------------- */
+/* --- for the program
+ * -------------------------------------------------------------------------------------------------------------- */
 
 /* An event came as often as it should. */
 static void count(const char *name, int is, int expected, int line)

@@ -1,4 +1,5 @@
-/* Nested regions and tasks: what a tool is told of them, on every thread in the right order (checker.h), and how often. */
+/* Nested regions and tasks: what a tool is told of them, on every thread in the right order (checker.h), and how
+ * often. */
 #include <omp.h>
 
 #include "checker.h"

@@ -1,5 +1,5 @@
-/* Work-sharing, locks, and the rest: what a tool is told of them. The compilers call the runtime for different constructs: GCC not for static loops,
- * sections it calls loops, masked it tests itself. */
+/* Work-sharing, locks, and the rest: what a tool is told of them. The compilers call the runtime for different
+ * constructs: GCC not for static loops, sections it calls loops, masked it tests itself. */
 #include <omp.h>
 
 #include "checker.h"

@@ -1,5 +1,5 @@
-/* Who tests a lock again and again, or has freed one, does not keep from its processor the one that it waits for or has woken. One vp: the order is that of its
- * queue, and nobody else takes a member. */
+/* Who tests a lock again and again, or has freed one, does not keep from its processor the one that it waits for or has
+ * woken. One vp: the order is that of its queue, and nobody else takes a member. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,8 @@ static struct ort_nest_lock nest;
 static bool holds, goes_on, first;
 static unsigned tries;
 
-/* --- a test that fails ------------------------------------------------------------------------------------------------------- */
+/* --- a test that fails
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Member 1 has both locks, and is ready behind the root. */
 static void tests_fail(void *data)
@@ -104,7 +105,8 @@ static void who_polls_lets_others_run(void **state)
     }
 }
 
-/* --- a root is woken ----------------------------------------------------------------------------------------------------------- */
+/* --- a root is woken
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void root_waits(void *data)
 {

@@ -1,4 +1,5 @@
-/* A child is born with the runtime's own locks free, and with what they guard whole; words of atomic updates are freed in it. */
+/* A child is born with the runtime's own locks free, and with what they guard whole; words of atomic updates are freed
+ * in it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

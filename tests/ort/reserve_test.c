@@ -1,4 +1,5 @@
-/* The reserve: blocks do not overlap, come back whole, side by side become one place again; what is kept is kept; and it stands behind malloc. */
+/* The reserve: blocks do not overlap, come back whole, side by side become one place again; what is kept is kept; and
+ * it stands behind malloc. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

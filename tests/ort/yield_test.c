@@ -1,4 +1,5 @@
-/* A task that yields for one which it may not run itself asks for help, even where nobody has heard of that one when it was made. */
+/* A task that yields for one which it may not run itself asks for help, even where nobody has heard of that one when it
+ * was made. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

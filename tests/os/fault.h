@@ -1,8 +1,8 @@
 /* Fault injection: lets chosen calls fail in a test program.
  *
- * A test that links ps_fault has these functions replaced at link time (--wrap) in everything that it is linked from; the product
- * has no hook and no cost. Calls inside one source file, and from shared libraries, are not replaced.
- * See HACKING.md, "Fault injection". */
+ * A test that links ps_fault has these functions replaced at link time (--wrap) in everything that it is linked from;
+ * the product has no hook and no cost. Calls inside one source file, and from shared libraries, are not replaced. See
+ * HACKING.md, "Fault injection". */
 #ifndef PS_FAULT_H
 #define PS_FAULT_H
 

@@ -1,4 +1,5 @@
-/* What os.interrupt's test calls as code of the program's: an object of its own, while the test itself holds the runtime's. */
+/* What os.interrupt's test calls as code of the program's: an object of its own, while the test itself holds the
+ * runtime's. */
 #ifndef PS_INTERRUPT_PROGRAM_H
 #define PS_INTERRUPT_PROGRAM_H
 

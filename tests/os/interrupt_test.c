@@ -1,5 +1,6 @@
-/* An interrupt tells whose code it met: only the program's own, or its own wait in the C library, may be left for a while. The test is linked with the
- * runtime's objects, so its own functions count as the runtime's; the program's stand in a shared object. */
+/* An interrupt tells whose code it met: only the program's own, or its own wait in the C library, may be left for a
+ * while. The test is linked with the runtime's objects, so its own functions count as the runtime's; the program's
+ * stand in a shared object. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -11,7 +12,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* --- the code that is interrupted ------------------------------------------------------------------------------------------ */
+/* --- the code that is interrupted
+ * ------------------------------------------------------------------------------------------ */
 
 static PS_NOINLINE void runtime_spins(struct place *at)
 {
@@ -79,7 +81,8 @@ static PS_NOINLINE void with_handler(struct place *at, void (*does)(struct place
 static void handler_spins(struct place *at) { with_handler(at, program_spins, runtime_spins); }
 static void handler_waits(struct place *at) { with_handler(at, program_waits, runtime_spins); }
 
-/* --- asking ------------------------------------------------------------------------------------------------------------------ */
+/* --- asking
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static char *stack_low;
 static size_t stack_bytes;
@@ -153,7 +156,8 @@ static void the_runtimes_is_not(void **state)
     assert_false(meets_program(program_calls_runtime, true));
 }
 
-/* A program that spins in such calls is met there; not in the middle of what they call, nor where the runtime itself calls one. */
+/* A program that spins in such calls is met there; not in the middle of what they call, nor where the runtime itself
+ * calls one. */
 static void but_for_functions_that_may_be_left(void **state)
 {
     (void)state;

@@ -103,7 +103,8 @@ static void guard_page_faults(void **state)
     os_stack_unmap(stack, usable);
 }
 
-/* Beyond the first thousands too, whatever kind of guard they have; and they cost few mappings where the system has marks. */
+/* Beyond the first thousands too, whatever kind of guard they have; and they cost few mappings where the system has
+ * marks. */
 static size_t mappings(void)
 {
     size_t lines = 0;

@@ -107,7 +107,8 @@ static void detached_thread_runs(void **state)
         os_park(&word, 0, OS_FOREVER);
 }
 
-/* Two on one processor that give it to one another: both are given it again and again, and use next to nothing of it. */
+/* Two on one processor that give it to one another: both are given it again and again, and use next to nothing of
+ * it. */
 static _Atomic uint32_t partner_done;
 
 static void *give_way(void *arg)

@@ -1,5 +1,5 @@
-/* elf_fuzz FILE WORK-FILE: the ELF reader on thousands of damaged copies of FILE. Whatever stands in a file, the reader says so or
- * reads something; it neither faults nor loops. (The same copies each time.) */
+/* elf_fuzz FILE WORK-FILE: the ELF reader on thousands of damaged copies of FILE. Whatever stands in a file, the reader
+ * says so or reads something; it neither faults nor loops. (The same copies each time.) */
 #include "elf_file.h"
 
 #include <fcntl.h>

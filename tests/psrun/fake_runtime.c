@@ -1,4 +1,5 @@
-/* An OpenMP "runtime" for psrun's tests: one thread, and it says its name. Built under several names and sets of symbols. */
+/* An OpenMP "runtime" for psrun's tests: one thread, and it says its name. Built under several names and sets of
+ * symbols. */
 #include <stdio.h>
 
 #ifndef FAKE_NAME

@@ -1,4 +1,5 @@
-/* Roots that share a processor: which processor one moves to, and that its mask is what it was, whatever has been moved. */
+/* Roots that share a processor: which processor one moves to, and that its mask is what it was, whatever has been
+ * moved. */
 #include "apart.h"
 
 #include "vp.h"
@@ -40,7 +41,8 @@ static void *be_a_root(void *arg)
     return NULL;
 }
 
-/* The other root is made to have said that it runs where the caller does, and the caller to have met it twice and to have waited since. */
+/* The other root is made to have said that it runs where the caller does, and the caller to have met it twice and to
+ * have waited since. */
 static bool met_here(struct vp *self, struct vp *other, uint64_t now)
 {
     unsigned cpu = (unsigned)os_current_cpu();

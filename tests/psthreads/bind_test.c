@@ -1,5 +1,5 @@
-/* Which vps are at home in which places: on a machine with more places than this one, with fewer and more vps than processors, with places that
- * overlap; and members that stay in theirs (team.h by itself). */
+/* Which vps are at home in which places: on a machine with more places than this one, with fewer and more vps than
+ * processors, with places that overlap; and members that stay in theirs (team.h by itself). */
 #include "bind.h"
 #include "vp.h"
 
@@ -92,7 +92,8 @@ static void a_place_with_uneven_neighbours(void **state)
     ps_places_free(all);
 }
 
-/* --- a team whose members alternate between two places ------------------------------------------------------------------- */
+/* --- a team whose members alternate between two places
+ * ------------------------------------------------------------------- */
 
 enum { MEMBERS = 6, REGIONS = 50 };
 static struct {

@@ -1,5 +1,6 @@
-/* Two members wait in a barrier of a team that is bound to one place; as they are about to leave their stacks the barrier opens, and each is taken, out of
- * the place's queue, by the other's vp. Neither vp may then wait on its member's stack until the other one is saved. */
+/* Two members wait in a barrier of a team that is bound to one place; as they are about to leave their stacks the
+ * barrier opens, and each is taken, out of the place's queue, by the other's vp. Neither vp may then wait on its
+ * member's stack until the other one is saved. */
 #include "bind.h"
 #include "psthread.h"
 #include "sync_support.h"

@@ -1,4 +1,5 @@
-/* C++ in threads of the library: destructors at psthread_exit, exceptions out of psthread_once, exceptions across switches. */
+/* C++ in threads of the library: destructors at psthread_exit, exceptions out of psthread_once, exceptions across
+ * switches. */
 #include "psthread.h"
 
 #include <atomic>

@@ -134,8 +134,8 @@ void threads()
     CHECK(m.value == 7);
 }
 
-/* libstdc++'s stop_callback knows threads by pthread_self, which user-level threads share where a sanitizer has them share thread-local storage:
- * there it takes one for another. */
+/* libstdc++'s stop_callback knows threads by pthread_self, which user-level threads share where a sanitizer has them
+ * share thread-local storage: there it takes one for another. */
 void stop_tokens()
 {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)

@@ -1,4 +1,5 @@
-/* A region that is kept to its parent (crumbs.h): thieves stay away while it is short, and come where its members need them. No monitor helps. */
+/* A region that is kept to its parent (crumbs.h): thieves stay away while it is short, and come where its members need
+ * them. No monitor helps. */
 #include "psthread.h"
 #include "sync_support.h"
 #include "vp.h"
@@ -37,7 +38,8 @@ static void region(unsigned n)
     assert_int_equal(ps_load_relaxed(&team.others), n - 1);
 }
 
-/* What many short regions lead to; none is too slow from here on. A thief may have called the one before off, if something held the parent up. */
+/* What many short regions lead to; none is too slow from here on. A thief may have called the one before off, if
+ * something held the parent up. */
 static void learnt(unsigned n)
 {
     ps_store_relaxed(&ps_vp()->keeps, PS_KEEPS_NOTHING);
@@ -92,7 +94,8 @@ static void nor_where_each_has_a_vp(void **state)
     }
 }
 
-/* Where mail was not read in time, regions that are only published are looked at, and those that are kept are not counted among them. */
+/* Where mail was not read in time, regions that are only published are looked at, and those that are kept are not
+ * counted among them. */
 static void also_where_mail_is_not_read(void **state)
 {
     (void)state;

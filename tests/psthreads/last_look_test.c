@@ -1,6 +1,7 @@
-/* A member that looks for tasks a last time, and whose identity was lent in between: to an assistant, which had a stack of its own. Who has
- * returned from its body is held there (at the next question for its vp, or its vp's offer, after it has offered its identity) until the assistant has come and gone; then
- * it finds a task that blocks. Its context must be kept where it runs, or somebody else carries it: a root's stack on another kernel thread. */
+/* A member that looks for tasks a last time, and whose identity was lent in between: to an assistant, which had a stack
+ * of its own. Who has returned from its body is held there (at the next question for its vp, or its vp's offer, after
+ * it has offered its identity) until the assistant has come and gone; then it finds a task that blocks. Its context
+ * must be kept where it runs, or somebody else carries it: a root's stack on another kernel thread. */
 #include "psthread.h"
 #include "sync_support.h"
 #include "vp.h"
@@ -22,7 +23,8 @@ struct team {
     _Atomic bool ran, blocked, went_on;
 };
 
-/* --- a member is held -------------------------------------------------------------------------------------------------------- */
+/* --- a member is held
+ * -------------------------------------------------------------------------------------------------------- */
 
 static struct {
     _Atomic(struct ps_member *) m; /* set by the member itself, which then returns; NULL: it is there */
@@ -70,7 +72,8 @@ static void wait_for(_Atomic bool *event)
         usleep(1000);
 }
 
-/* --- a team ------------------------------------------------------------------------------------------------------------------ */
+/* --- a team
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static void body(struct ps_member *m)
 {
@@ -98,7 +101,8 @@ static void assist(struct ps_member *m)
     }
 }
 
-/* In a member's body. The held one's identity is lent and comes back, then it goes on and blocks, is seen to have left its stack, and is readied. */
+/* In a member's body. The held one's identity is lent and comes back, then it goes on and blocks, is seen to have left
+ * its stack, and is readied. */
 static void borrow(struct team *t)
 {
     struct ps_member *m = &t->member[t->held].m;
@@ -164,7 +168,8 @@ static void try(const char *tls, unsigned n, unsigned held, void (*fn)(struct te
         fail_msg("%s", err);
 }
 
-/* --- on a vp's loop ---------------------------------------------------------------------------------------------------------- */
+/* --- on a vp's loop
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static void second_returns(struct team *t, unsigned id)
 {
@@ -188,7 +193,8 @@ static void by_a_vp_with_storage(void **state)
     try("always", 2, 1, second_returns);
 }
 
-/* --- the parent, before it runs others as calls ------------------------------------------------------------------------------ */
+/* --- the parent, before it runs others as calls
+ * ------------------------------------------------------------------------------ */
 
 static void parent_returns(struct team *t, unsigned id)
 {
@@ -208,7 +214,8 @@ static void by_the_parent(void **state)
     try("never", 3, 0, parent_returns); /* else the identity of member 0 is not lent */
 }
 
-/* --- a member that the parent has run as a call -------------------------------------------------------------------------------- */
+/* --- a member that the parent has run as a call
+ * -------------------------------------------------------------------------------- */
 
 static void called_returns(struct team *t, unsigned id)
 {

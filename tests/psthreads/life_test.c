@@ -1,5 +1,5 @@
-/* Beginnings and ends: long chains of orphans, what a thread and a team's member leave behind, a start that needed no thread, a stack that is not to be
- * had, a child forked on a spare. */
+/* Beginnings and ends: long chains of orphans, what a thread and a team's member leave behind, a start that needed no
+ * thread, a stack that is not to be had, a child forked on a spare. */
 #include "fault.h"
 #include "psthread.h"
 #include "sync_support.h"
@@ -19,7 +19,8 @@ static psthread_t submit(void *(*fn)(void *), void *arg, int end)
     return t;
 }
 
-/* --- orphans ----------------------------------------------------------------------------------------------------------- */
+/* --- orphans
+ * ----------------------------------------------------------------------------------------------------------- */
 
 #define CHAIN 300000
 
@@ -43,7 +44,8 @@ static void long_chains_of_orphans_go(void **state)
     assert_int_equal(psthread_finalize(), 0);
 }
 
-/* --- start and stop ---------------------------------------------------------------------------------------------------- */
+/* --- start and stop
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void a_start_without_threads_can_be_stopped(void **state)
 {
@@ -90,7 +92,8 @@ static void visiting_orders_are_given_back(void **state)
     assert_true(pages_mapped() - before < orders * (ROUNDS - 4) / 2);
 }
 
-/* --- what a thread leaves ---------------------------------------------------------------------------------------------- */
+/* --- what a thread leaves
+ * ---------------------------------------------------------------------------------------------- */
 
 static __thread int own;
 static psthread_key_t key;
@@ -130,7 +133,8 @@ static void destructors_of_keys_find_the_threads_storage(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
-/* --- what a member leaves ---------------------------------------------------------------------------------------------- */
+/* --- what a member leaves
+ * ---------------------------------------------------------------------------------------------- */
 
 struct member {
     PS_LINE_ALIGNED struct ps_member m;
@@ -187,7 +191,8 @@ static void members_leave_nothing_behind(void **state)
     }
 }
 
-/* --- no stack ---------------------------------------------------------------------------------------------------------- */
+/* --- no stack
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static _Atomic bool began;
 static void *has_a_stack(void *arg)
@@ -259,7 +264,8 @@ static void a_worker_without_a_stack_stands_aside(void **state)
     skip(); /* on a slow machine it is always there first */
 }
 
-/* --- fork on a spare --------------------------------------------------------------------------------------------------- */
+/* --- fork on a spare
+ * --------------------------------------------------------------------------------------------------- */
 
 static _Atomic bool reaped;
 static void *spins(void *arg)

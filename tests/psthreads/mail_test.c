@@ -1,5 +1,6 @@
-/* A region's members by mail: what becomes of mail that nobody reads, and of mail that comes together with a root. Kernel threads that are late are made
- * by holding them: where one starts (os_thread_start), or where it wakes up (os_park). */
+/* A region's members by mail: what becomes of mail that nobody reads, and of mail that comes together with a root.
+ * Kernel threads that are late are made by holding them: where one starts (os_thread_start), or where it wakes up
+ * (os_park). */
 #include "psthread.h"
 #include "sync_support.h"
 #include "vp.h"
@@ -50,7 +51,8 @@ int __wrap_os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns
     return 0;
 }
 
-/* --- a team of two ----------------------------------------------------------------------------------------------------------- */
+/* --- a team of two
+ * ----------------------------------------------------------------------------------------------------------- */
 
 struct team {
     struct ps_team t;
@@ -89,7 +91,8 @@ static bool region(struct team *t)
     return mailed;
 }
 
-/* --- mail that nobody reads ---------------------------------------------------------------------------------------------------- */
+/* --- mail that nobody reads
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* On a vp of its own: until the parent is out of patience, and has found its mail read if there was some. */
 static void sees_where(struct team *t)
@@ -127,7 +130,8 @@ static void unread_mail_is_not_sent_again_at_once(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
-/* --- a root and mail ------------------------------------------------------------------------------------------------------------- */
+/* --- a root and mail
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static _Atomic unsigned order, member_came;
 static unsigned root_came;

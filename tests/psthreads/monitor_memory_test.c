@@ -1,4 +1,5 @@
-/* The monitor asks for memory nowhere, also not within the C library: one small block would cost its kernel thread an arena, 64 MiB of address space. */
+/* The monitor asks for memory nowhere, also not within the C library: one small block would cost its kernel thread an
+ * arena, 64 MiB of address space. */
 #define _GNU_SOURCE
 #include "progress.h"
 #include "psthread.h"

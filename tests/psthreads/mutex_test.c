@@ -1,4 +1,5 @@
-/* Mutexes and spin locks: exclusion, no lost wake-up, bounded starvation, wrong use, memory freed right after unlock. */
+/* Mutexes and spin locks: exclusion, no lost wake-up, bounded starvation, wrong use, memory freed right after
+ * unlock. */
 #include "sync_support.h"
 
 struct shared {

@@ -1,4 +1,5 @@
-/* Progress: threads that spin on each other, or block in the kernel, never starve the threads that are ready behind them. */
+/* Progress: threads that spin on each other, or block in the kernel, never starve the threads that are ready behind
+ * them. */
 #include "psthread.h"
 #include "sync_support.h"
 #include "vp.h"

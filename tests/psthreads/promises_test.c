@@ -1,4 +1,5 @@
-/* What psthread.h says of starting, stopping, making, joining and ending threads, sentence by sentence, where the other tests do not. */
+/* What psthread.h says of starting, stopping, making, joining and ending threads, sentence by sentence, where the other
+ * tests do not. */
 #include "fault.h"
 #include "psthread.h"
 #include "sync_support.h"
@@ -35,7 +36,8 @@ static void *count(void *arg)
     return arg;
 }
 
-/* --- starting ------------------------------------------------------------------------------------------------------------- */
+/* --- starting
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static void senseless_values_are_refused(void **state)
 {
@@ -130,7 +132,8 @@ static void spares_are_there_unless_refused(void **state)
     done();
 }
 
-/* --- making and giving back ----------------------------------------------------------------------------------------------- */
+/* --- making and giving back
+ * ----------------------------------------------------------------------------------------------- */
 
 static void finalize_waits_for_the_enqueued_only(void **state)
 {
@@ -218,7 +221,8 @@ static void levels_do_not_wrap(void **state)
     done();
 }
 
-/* --- recycling ------------------------------------------------------------------------------------------------------------ */
+/* --- recycling
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static long resident_kib(void)
 {
@@ -257,7 +261,8 @@ static void detached_threads_are_recycled(void **state)
     done();
 }
 
-/* --- joining -------------------------------------------------------------------------------------------------------------- */
+/* --- joining
+ * -------------------------------------------------------------------------------------------------------------- */
 
 enum { CHILDREN = 40 };
 struct brood {
@@ -395,7 +400,8 @@ static void an_unbegun_thread_is_run_by_its_joiner(void **state)
     done();
 }
 
-/* --- foreign kernel threads ----------------------------------------------------------------------------------------------- */
+/* --- foreign kernel threads
+ * ----------------------------------------------------------------------------------------------- */
 
 static _Atomic uint32_t stage;
 static void *calls_and_stays(void *arg)
@@ -448,7 +454,8 @@ static void a_foreign_thread_can_leave(void **state)
     }
 }
 
-/* --- fork ----------------------------------------------------------------------------------------------------------------- */
+/* --- fork
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 static _Atomic uint32_t stop;
 static void *until_stopped(void *arg)
@@ -586,7 +593,8 @@ static void a_child_of_a_foreign_thread_may_stop_the_library(void **state)
     done();
 }
 
-/* --- the end of main ------------------------------------------------------------------------------------------------------ */
+/* --- the end of main
+ * ------------------------------------------------------------------------------------------------------ */
 
 static _Atomic unsigned *shared; /* seen by the parent process too */
 static void *counts_late(void *arg)
@@ -641,7 +649,8 @@ static void main_may_end_first(void **state)
     }
 }
 
-/* --- many that have begun ------------------------------------------------------------------------------------------------- */
+/* --- many that have begun
+ * ------------------------------------------------------------------------------------------------- */
 
 #if PS_ASAN || PS_TSAN
 enum { BEGUN = 2000 };
@@ -690,7 +699,8 @@ static void many_may_have_begun(void **state)
     }
 }
 
-/* A child that a thread has forked ends with exit on that thread's stack: the leak checker looks there, and not at main's. */
+/* A child that a thread has forked ends with exit on that thread's stack: the leak checker looks there, and not at
+ * main's. */
 int __lsan_is_turned_off(void) __attribute__((visibility("default")));
 int __lsan_is_turned_off(void) { return 1; }
 

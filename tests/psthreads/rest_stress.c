@@ -1,4 +1,5 @@
-/* Vps above the limit rest, what stood with them is run by others, and they come back; also while the limit changes as fast as it can. */
+/* Vps above the limit rest, what stood with them is run by others, and they come back; also while the limit changes as
+ * fast as it can. */
 #include "psthread.h"
 #include "rest.h"
 #include "sync_support.h"
@@ -105,7 +106,8 @@ static void others_take_what_stands_with_them(void **state)
     }
 }
 
-/* --- teams while the limit changes ------------------------------------------------------------------------------------------- */
+/* --- teams while the limit changes
+ * ------------------------------------------------------------------------------------------- */
 
 struct member {
     PS_LINE_ALIGNED struct ps_member m;

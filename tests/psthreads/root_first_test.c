@@ -1,5 +1,5 @@
-/* Who goes on first behind a team's barrier on a vp: the opener, or, where its vp's root was once stuck there, the root. One vp: nobody else takes a
- * member, and the order is that of the queue. */
+/* Who goes on first behind a team's barrier on a vp: the opener, or, where its vp's root was once stuck there, the
+ * root. One vp: nobody else takes a member, and the order is that of the queue. */
 #include "psthread.h"
 #include "sync_support.h"
 #include "vp.h"

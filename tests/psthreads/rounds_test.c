@@ -1,4 +1,5 @@
-/* The barrier of a team whose members have a vp each: in rounds, by the word, and from one to the other and back, whatever makes them change. */
+/* The barrier of a team whose members have a vp each: in rounds, by the word, and from one to the other and back,
+ * whatever makes them change. */
 #include "psthread.h"
 #include "sync_support.h"
 #include "vp.h"
@@ -86,7 +87,8 @@ static void end(void)
     CHECK(psthread_finalize() == 0);
 }
 
-/* Regions of n, until so many barriers were met in rounds where they are two, and so many by the word: of more members than processors most come too late. */
+/* Regions of n, until so many barriers were met in rounds where they are two, and so many by the word: of more members
+ * than processors most come too late. */
 static void regions(unsigned n, uint32_t in_rounds, uint32_t by_word)
 {
     in_rounds = n == 2 ? in_rounds : 0;

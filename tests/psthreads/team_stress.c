@@ -108,7 +108,7 @@ static void barriers_hold_everybody(void **state)
 {
     (void)state;
     for (unsigned vps = 1; vps <= 4; vps++) {
-        psthread_config_t config = {.num_vps = vps};
+        psthread_config_t config = {.num_vps = vps, .max_spares = PSTHREAD_NO_SPARES};
         CHECK(psthread_init(&config) == 0);
         static const unsigned sizes[] = {2, 3, 4, 7, 40};
         for (unsigned s = 0; s < 5; s++) {
@@ -126,7 +126,7 @@ static void nested_with_barriers(void **state)
 {
     (void)state;
     for (unsigned vps = 1; vps <= 4; vps++) {
-        psthread_config_t config = {.num_vps = vps};
+        psthread_config_t config = {.num_vps = vps, .max_spares = PSTHREAD_NO_SPARES};
         CHECK(psthread_init(&config) == 0);
         for (unsigned barriers = 0; barriers < 3; barriers += 2) {
             struct team *t = team_new(3);
@@ -160,7 +160,7 @@ static void *root_main(void *arg)
 static void roots_side_by_side(void **state)
 {
     (void)state;
-    psthread_config_t config = {.num_vps = 3};
+    psthread_config_t config = {.num_vps = 3, .max_spares = PSTHREAD_NO_SPARES};
     CHECK(psthread_init(&config) == 0);
     for (int round = 0; round < 3; round++) {
         pthread_t p[5];
@@ -178,7 +178,7 @@ static void roots_side_by_side(void **state)
 static void assistance_comes(void **state)
 {
     (void)state;
-    psthread_config_t config = {.num_vps = 2};
+    psthread_config_t config = {.num_vps = 2, .max_spares = PSTHREAD_NO_SPARES};
     CHECK(psthread_init(&config) == 0);
     struct team *t = team_new(2);
     long assisted = 0;

@@ -379,7 +379,8 @@ static void *leaves_children(void *arg)
     return arg;
 }
 
-/* A descriptor of the user's waits for its children when its function has returned, and may do so on another vp than it ended on. */
+/* A descriptor of the user's waits for its children when its function has returned, and may do so on another vp than it
+ * ended on. */
 static void reused_descriptors_wait_for_children(void **state)
 {
     (void)state;
@@ -397,7 +398,8 @@ static void reused_descriptors_wait_for_children(void **state)
     done();
 }
 
-/* A vp in the middle has run something and the ones before it never did: they stay unstarted while the library stops. */
+/* A vp in the middle has run something and the ones before it never did: they stay unstarted while the library
+ * stops. */
 static void far_vps_stop(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Waits with a deadline, semaphores, read-write locks, try-join, names. No test looks at how long something took, but that it was not too soon. */
+/* Waits with a deadline, semaphores, read-write locks, try-join, names. No test looks at how long something took, but
+ * that it was not too soon. */
 #include "psthread.h"
 #include "sync_support.h"
 

@@ -1,8 +1,9 @@
-/* As much of cmocka's interface as the tests of base, cpu, os and uth use, in one header: for targets that have no cmocka
- * package (cross builds, tools/check-ports). Same names, same meaning: an assertion that fails ends its test, not the run.
+/* As much of cmocka's interface as the tests of base, cpu, os and uth use, in one header: for targets that have no
+ * cmocka package (cross builds, tools/check-ports). Same names, same meaning: an assertion that fails ends its test,
+ * not the run.
  *
- * Values are compared as unsigned 64-bit numbers, as cmocka does. State and fixtures: set-up and tear-down of a test; a failing
- * one fails the test. No mocks, no memory checks, no output formats. */
+ * Values are compared as unsigned 64-bit numbers, as cmocka does. State and fixtures: set-up and tear-down of a test; a
+ * failing one fails the test. No mocks, no memory checks, no output formats. */
 #ifndef PS_SHIM_CMOCKA_H
 #define PS_SHIM_CMOCKA_H
 

@@ -1,5 +1,6 @@
-/* backtrace() in a member, before and after it has waited (and perhaps come back on another kernel thread): the frames are the program's
- * and the runtime's, the innermost function is among them, and the end is an outermost frame, not a limit. Prints "done". */
+/* backtrace() in a member, before and after it has waited (and perhaps come back on another kernel thread): the frames
+ * are the program's and the runtime's, the innermost function is among them, and the end is an outermost frame, not a
+ * limit. Prints "done". */
 #include <execinfo.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
-/* A program without a race, with each way in which OpenMP orders threads: nested regions, barriers, critical, locks, ordered, doacross,
- * tasks with taskwait, taskgroup, dependences and detach, copyprivate, reductions, tasks that end in a barrier, barriers of
- * a cancellable region. A sanitizer must have
- * nothing to say, on any number of virtual processors. "slow": threads hold their processor for long now and then. Prints "done". */
+/* A program without a race, with each way in which OpenMP orders threads: nested regions, barriers, critical, locks,
+ * ordered, doacross, tasks with taskwait, taskgroup, dependences and detach, copyprivate, reductions, tasks that end in
+ * a barrier, barriers of a cancellable region. A sanitizer must have
+ * nothing to say, on any number of virtual processors. "slow": threads hold their processor for long now and then.
+ * Prints "done". */
 #include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -75,7 +76,8 @@ static long fibonacci(int n)
     return a + b;
 }
 
-/* A task whose predecessor is over, as a rule, when it comes; and one that comes after a table's entries have been dropped. */
+/* A task whose predecessor is over, as a rule, when it comes; and one that comes after a table's entries have been
+ * dropped. */
 static void late_tasks(void)
 {
     long of[40] = {0}, from = 0, to = 0;

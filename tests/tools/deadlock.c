@@ -1,5 +1,5 @@
-/* A program that can never go on: in each of two inner teams of three, number 1 waits for a lock that nobody unsets, and the others for
- * number 1. Prints "ready" and does not end. */
+/* A program that can never go on: in each of two inner teams of three, number 1 waits for a lock that nobody unsets,
+ * and the others for number 1. Prints "ready" and does not end. */
 #include <omp.h>
 #include <stdio.h>
 

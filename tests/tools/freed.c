@@ -1,4 +1,5 @@
-/* A member of an inner region uses memory that it has freed. Address sanitizer must say so, with the way through `inner_use`. */
+/* A member of an inner region uses memory that it has freed. Address sanitizer must say so, with the way through
+ * `inner_use`. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

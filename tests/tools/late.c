@@ -1,6 +1,7 @@
-/* Nothing of the runtime can go on for a while, but somebody foreign comes: a kernel thread that the runtime knows nothing of fulfills a
- * detached task's event after half a second; then a member sleeps in the kernel while the others wait. No deadlock. Prints "done";
- * with an argument, prints "ready" and never ends its sleep; with "fork" a child does that, whose number is printed first. */
+/* Nothing of the runtime can go on for a while, but somebody foreign comes: a kernel thread that the runtime knows
+ * nothing of fulfills a detached task's event after half a second; then a member sleeps in the kernel while the others
+ * wait. No deadlock. Prints "done"; with an argument, prints "ready" and never ends its sleep; with "fork" a child does
+ * that, whose number is printed first. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdint.h>

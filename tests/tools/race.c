@@ -1,5 +1,6 @@
-/* Races, one for each argument: members of an inner region; a member and its parent's task; two tasks without a dependence; a lock that only
- * one of two takes; members between barriers that a cancellation may skip. A thread sanitizer must report each, on any number of virtual processors. */
+/* Races, one for each argument: members of an inner region; a member and its parent's task; two tasks without a
+ * dependence; a lock that only one of two takes; members between barriers that a cancellation may skip. A thread
+ * sanitizer must report each, on any number of virtual processors. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Threads that hold their kernel thread until the region's first thread, which may be waiting for that very kernel thread, has done something: they
- * spin on a flag, or read from a pipe. No thread-local storage here. Prints "done". */
+/* Threads that hold their kernel thread until the region's first thread, which may be waiting for that very kernel
+ * thread, has done something: they spin on a flag, or read from a pipe. No thread-local storage here. Prints "done". */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

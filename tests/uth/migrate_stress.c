@@ -1,5 +1,5 @@
-/* uths that go from kernel thread to kernel thread as fast as they can, published before their contexts are saved - as a
- * scheduler does. Every carrier also gets and puts stacks all the time, so that batches cross too. */
+/* uths that go from kernel thread to kernel thread as fast as they can, published before their contexts are saved - as
+ * a scheduler does. Every carrier also gets and puts stacks all the time, so that batches cross too. */
 #define _GNU_SOURCE
 #include "os.h"
 #include "uth.h"

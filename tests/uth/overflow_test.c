@@ -1,4 +1,5 @@
-/* A stack that overflows says whose it was; every other fault, and every handler that was there before, is left alone. */
+/* A stack that overflows says whose it was; every other fault, and every handler that was there before, is left
+ * alone. */
 #define _GNU_SOURCE
 #include "os.h"
 #include "uth.h"

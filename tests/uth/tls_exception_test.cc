@@ -1,4 +1,5 @@
-// C++ in thread-local blocks: exceptions in flight on two contexts of one kernel thread do not meet; thread_local objects are
+// C++ in thread-local blocks: exceptions in flight on two contexts of one kernel thread do not meet; thread_local
+// objects are
 // each block's own.
 extern "C" {
 #define _Static_assert static_assert

@@ -1,4 +1,5 @@
-/* Thread-local blocks: what a program can see of a thread's own storage is right inside one, on whatever kernel thread. */
+/* Thread-local blocks: what a program can see of a thread's own storage is right inside one, on whatever kernel
+ * thread. */
 #define _GNU_SOURCE
 #include "cpu.h"
 #include "os.h"
@@ -396,7 +397,8 @@ static void fill_cache(void *arg)
     }
 }
 
-/* In this build a block that is put is emptied, unless there is one that has been free for long: then that is unmade. */
+/* In this build a block that is put is emptied, unless there is one that has been free for long: then that is
+ * unmade. */
 static void test_put_gives_back(void **state)
 {
     (void)state;
@@ -466,7 +468,8 @@ static void test_fork(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* The C library knows nothing in a child of the caches that other threads' blocks hold: neither their use nor their end may count on it. */
+/* The C library knows nothing in a child of the caches that other threads' blocks hold: neither their use nor their end
+ * may count on it. */
 static void test_fork_loses_caches(void **state)
 {
     (void)state;

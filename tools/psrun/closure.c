@@ -218,7 +218,8 @@ static bool begins_with_any(const char *name, const char *const *prefix, unsigne
     return false;
 }
 
-/* What counts as kept for a thread is what the runtime itself looks for (src/uth/tls_objects.c), which is not linked here. */
+/* What counts as kept for a thread is what the runtime itself looks for (src/uth/tls_objects.c), which is not linked
+ * here. */
 bool closure_shares_tls(const struct closure *c)
 {
     static const char *const sanitizers[] = {"libasan.", "libtsan.", "libclang_rt."};

@@ -1,5 +1,5 @@
-/* What a program loads when it starts: the program and its libraries, in the loader's order, and which of them are OpenMP
- * runtimes.
+/* What a program loads when it starts: the program and its libraries, in the loader's order, and which of them are
+ * OpenMP runtimes.
  *
  * The dynamic loader itself is asked (--list; where that fails LD_TRACE_LOADED_OBJECTS, as ldd does): it alone knows
  * the cache, RPATH and RUNPATH, hwcaps and the environment exactly as they will be. Nothing of the program runs. Cost:
@@ -31,8 +31,8 @@ struct closure {
     unsigned num;
 };
 
-/* Traces program (opened as object 0) with the given values of the loader's variables; NULL: as they are. interp: the loader to
- * ask. dropin: to recognise our own file. 0 or an errno value; then there is nothing to free. */
+/* Traces program (opened as object 0) with the given values of the loader's variables; NULL: as they are. interp: the
+ * loader to ask. dropin: to recognise our own file. 0 or an errno value; then there is nothing to free. */
 int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
                   const char *preload, const struct elf *dropin);
 void closure_free(struct closure *c);
@@ -46,8 +46,9 @@ bool closure_has_runtime(const struct closure *c);
 /* Whether an object but the C library imports one of `names` (NULL at the end), which dropin defines too, and the C
  * library stands before ours in the order of lookup. */
 bool closure_misses(const struct closure *c, const char *const *names);
-/* Whether the program has a sanitizer that keeps its own state in the kernel thread's thread-local storage (address, thread), so that user-level threads
- * have none of their own, and something in it would miss that: thread-local variables, or what the C library keeps for a thread. */
+/* Whether the program has a sanitizer that keeps its own state in the kernel thread's thread-local storage (address,
+ * thread), so that user-level threads have none of their own, and something in it would miss that: thread-local
+ * variables, or what the C library keeps for a thread. */
 bool closure_shares_tls(const struct closure *c);
 /* Whether some object but the C library imports one of the names (NULL-terminated). */
 bool closure_wants_any(const struct closure *c, const char *const names[]);
@@ -61,8 +62,8 @@ struct lack {
     const char *version; /* NULL: any */
     const char *user;    /* the object that wants it */
 };
-/* Collects up to max of the entry points (and version nodes) that objects of c want from their runtime and dropin does not
- * define; returns how many there are, and in *num_wanted how many are wanted at all. */
+/* Collects up to max of the entry points (and version nodes) that objects of c want from their runtime and dropin does
+ * not define; returns how many there are, and in *num_wanted how many are wanted at all. */
 unsigned closure_lacks(const struct closure *c, const struct elf *dropin, struct lack *lack, unsigned max,
                        unsigned *num_wanted);
 

@@ -1,7 +1,9 @@
-/* psrun dump PID: the state of a running program's virtual processors and user-level threads (src/psthreads/dump.c, compiled in here).
+/* psrun dump PID: the state of a running program's virtual processors and user-level threads (src/psthreads/dump.c,
+ * compiled in here).
  *
- * Does: find the runtime among what the process has mapped, by the tables that it exports (ps_debug_layout), and print. Needs nothing of the
- * process but that its memory may be read (the same user, and ptrace allowed): no signal, no variable; it is not stopped. */
+ * Does: find the runtime among what the process has mapped, by the tables that it exports (ps_debug_layout), and print.
+ * Needs nothing of the process but that its memory may be read (the same user, and ptrace allowed): no signal, no
+ * variable; it is not stopped. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +48,8 @@ static uintptr_t symbol_value(int file, const char *name)
     return 0;
 }
 
-/* Opens a mapped file of number `inode`, whose name is the process's own (another mount namespace) or ours (another root folder). -1: neither. */
+/* Opens a mapped file of number `inode`, whose name is the process's own (another mount namespace) or ours (another
+ * root folder). -1: neither. */
 static int open_mapped(int pid, const char *name, unsigned long inode)
 {
     char theirs[4500];

@@ -1,9 +1,12 @@
-/* Reads what psrun needs of an ELF file: what it needs, what it defines, what it leaves undefined, and in which versions.
+/* Reads what psrun needs of an ELF file: what it needs, what it defines, what it leaves undefined, and in which
+ * versions.
  *
  * Does not resolve names to files (closure.h asks the dynamic loader itself for that) and does not look into code.
- * Only files of psrun's own class and byte order are read. Every offset is checked against the file, for the file may be
- * anything: a broken one gives ELF_BROKEN, never a fault. An open elf is constant; strings live as long as it is open.
- * Cost: one mmap, no copy of the symbol table; a definition is found by the file's own hash table, what it wants by a pass over the undefined. */
+ * Only files of psrun's own class and byte order are read. Every offset is checked against the file, for the file may
+ * be anything: a broken one gives ELF_BROKEN, never a fault. An open elf is constant; strings live as long as it is
+ * open.
+ * Cost: one mmap, no copy of the symbol table; a definition is found by the file's own hash table, what it wants by a
+ * pass over the undefined. */
 #ifndef PSRUN_ELF_FILE_H
 #define PSRUN_ELF_FILE_H
 
@@ -67,7 +70,8 @@ const struct elf_version *elf_sym_version(const struct elf *e, size_t i);
 bool elf_sym_wanted(const struct elf *e, size_t i);
 bool elf_sym_given(const struct elf *e, size_t i);
 
-/* Does e define `name`, in this version (NULL: any)? Follows the loader's rule: an unversioned definition serves any. */
+/* Does e define `name`, in this version (NULL: any)? Follows the loader's rule: an unversioned definition serves
+ * any. */
 bool elf_defines(const struct elf *e, const char *name, const char *version);
 /* Does e leave one of the names (NULL-terminated) undefined? */
 bool elf_wants_any(const struct elf *e, const char *const names[]);

@@ -1,5 +1,5 @@
-/* psrun: runs an unmodified OpenMP program on our runtime. Sets the loader's variables (plan.h says which, and why), then
- * becomes the program: exit status and signals are the program's own. */
+/* psrun: runs an unmodified OpenMP program on our runtime. Sets the loader's variables (plan.h says which, and why),
+ * then becomes the program: exit status and signals are the program's own. */
 #include "psrun.h"
 
 #include <errno.h>

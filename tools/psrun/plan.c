@@ -37,7 +37,8 @@ __attribute__((format(printf, 1, 2))) static char *print(const char *format, ...
     return text;
 }
 
-/* --- the drop-in -------------------------------------------------------------------------------------------------------- */
+/* --- the drop-in
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* build/bin/psrun -> build/lib/dropin; prefix/bin/psrun -> prefix/lib/psthreads/dropin. */
 static char *find_dropin_dir(struct plan *p)
@@ -84,7 +85,8 @@ static int open_dropin(struct plan *p, const char *given)
     return p->status;
 }
 
-/* --- the program -------------------------------------------------------------------------------------------------------- */
+/* --- the program
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* As execvp would find it. */
 static char *find_program(struct plan *p, const char *name)
@@ -196,7 +198,8 @@ static int check_privileges(struct plan *p)
     return 0;
 }
 
-/* --- the environment ------------------------------------------------------------------------------------------------------ */
+/* --- the environment
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* "dir:old", where old loses what an outer psrun put there: entries that end in ours. */
 static char *put_first(const char *first, const char *old, const char *separators, bool files)
@@ -228,7 +231,8 @@ static char *put_first(const char *first, const char *old, const char *separator
     return value;
 }
 
-/* --- MPI ------------------------------------------------------------------------------------------------------------------ */
+/* --- MPI
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static bool is_linked_to(const struct closure *c, const char *name)
 {
@@ -238,7 +242,8 @@ static bool is_linked_to(const struct closure *c, const char *name)
     return false;
 }
 
-/* Whose MPI the program uses, or what it starts: told by what it is linked to, by which launcher it is, or by which has started it; NULL: none. */
+/* Whose MPI the program uses, or what it starts: told by what it is linked to, by which launcher it is, or by which has
+ * started it; NULL: none. */
 static const char *which_mpi(const struct plan *p)
 {
     char real[PATH_MAX];

@@ -1,17 +1,19 @@
 /* Decides how a program comes to run on our runtime: by name, by interposition, or not at all.
  *
- * By name: the drop-in's folder stands first in LD_LIBRARY_PATH, so whoever needs libgomp.so.1, libomp.so.5 or libiomp5.so gets ours.
- * By interposition: LD_PRELOAD as well, so that ours stands before every library in the order of symbol lookup. It is needed
- *   - where the loader would still take another file: DT_RPATH comes before LD_LIBRARY_PATH, and wheels carry renamed copies
- *     (libgomp-a34b3233.so.1). The other file is then loaded and never called, provided that we define every entry point,
- *     in its version, that somebody wants; this is checked.
- *   - where nothing at the start needs a runtime, but something may load one later (python3, and scripts): a renamed copy then
- *     meets our symbols first;
+ * By name: the drop-in's folder stands first in LD_LIBRARY_PATH, so whoever needs libgomp.so.1, libomp.so.5 or
+ * libiomp5.so gets ours.
+ * By interposition: LD_PRELOAD as well, so that ours stands before every library in the order of symbol lookup. It is
+ * needed
+ *   - where the loader would still take another file: DT_RPATH comes before LD_LIBRARY_PATH, and wheels carry renamed
+ *     copies (libgomp-a34b3233.so.1). The other file is then loaded and never called, provided that we define every
+ *     entry point, in its version, that somebody wants; this is checked.
+ *   - where nothing at the start needs a runtime, but something may load one later (python3, and scripts): a renamed
+ *     copy then meets our symbols first;
  *   - where some library calls what we answer for OpenMP threads (sched_yield, gettid, masks), and would find the C
  *     library's: a program that is not
  *     linked to a runtime itself names the C library before the libraries of its libraries.
- * The layer over MPI (src/mpi) is preloaded where the program is linked to Open MPI or MPICH, is such a launcher, or may load MPI later and was
- * started by a launcher. It does nothing in a program without MPI, and loads nothing.
+ * The layer over MPI (src/mpi) is preloaded where the program is linked to Open MPI or MPICH, is such a launcher, or
+ * may load MPI later and was started by a launcher. It does nothing in a program without MPI, and loads nothing.
  * Where names suffice LD_PRELOAD is not set: it would go into every program that the program starts.
  * A program without OpenMP runs as it is (static, of another C library, or without any runtime that it could load);
  * what it starts gets ours. Neither helps against RTLD_DEEPBIND, a runtime linked in statically, or a set-user-id
@@ -37,10 +39,10 @@ struct plan {
     const char *entities; /* "psthreads" or "pthreads" */
     const char *mpi;      /* "openmpi" or "mpich": whose task-aware layer is preloaded; NULL: none */
     bool no_mpi;          /* (option) none is wanted */
-    bool
-        for_sanitizer; /* pthreads was chosen since user-level threads would share thread-local storage (closure_shares_tls) */
-    char *file;        /* what will be executed */
-    char *elf;         /* what was looked at: file, or the interpreter of its "#!" line */
+    /* pthreads was chosen since user-level threads would share thread-local storage (closure_shares_tls) */
+    bool for_sanitizer;
+    char *file; /* what will be executed */
+    char *elf;  /* what was looked at: file, or the interpreter of its "#!" line */
     bool script;
     bool library;          /* (doctor) a shared library */
     struct closure before; /* as it would be without us (only if asked for) */
@@ -59,8 +61,9 @@ struct plan {
     char why[512];
 };
 
-/* p is all zero but for the options. entities: "psthreads" or "pthreads"; NULL: psthreads where the program allows. dropin_dir NULL: found from psrun's own place. compare: fill p->before too.
- * allow_library: a shared library may be looked at. Returns p->status. */
+/* p is all zero but for the options. entities: "psthreads" or "pthreads"; NULL: psthreads where the program allows.
+ * dropin_dir NULL: found from psrun's own place. compare: fill p->before too. allow_library: a shared library may be
+ * looked at. Returns p->status. */
 int plan_make(struct plan *p, const char *program, const char *entities, const char *dropin_dir, bool compare,
               bool allow_library);
 

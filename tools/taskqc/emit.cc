@@ -199,7 +199,8 @@ class Emitter
         return "psthread_taskq_critical" + (c.directive->rest.empty() ? "" : "_" + c.directive->rest);
     }
 
-    // --- text ---------------------------------------------------------------------------------------------------------------
+    // --- text
+    // ---------------------------------------------------------------------------------------------------------------
 
     // The source's [from, to), which stands in `scope`, with what is replaced.
     void range(Out &out, size_t from, size_t to, const Construct *scope)
@@ -281,7 +282,8 @@ class Emitter
         out.own(c.end, "    " + after + "\n}\n", c.at);
     }
 
-    // --- queues -------------------------------------------------------------------------------------------------------------
+    // --- queues
+    // -------------------------------------------------------------------------------------------------------------
 
     static string pointer(const Construct &queue, const Variable *v)
     {
@@ -293,7 +295,8 @@ class Emitter
         return "_tq_i" + to_string(queue.number) + "_" + v->name;
     }
 
-    // nowait: the tasks are the enclosing queue's, where there is one in the same function, and nothing waits for values.
+    // nowait: the tasks are the enclosing queue's, where there is one in the same function, and nothing waits for
+    // values.
     const Construct *tasks_go_to(const Construct &c) const
     {
         const Construct *outer = c.parent;
@@ -446,7 +449,8 @@ class Emitter
                ", sizeof " + name + ");\n";
     }
 
-    // --- tasks of OpenMP ------------------------------------------------------------------------------------------------------
+    // --- tasks of OpenMP
+    // ------------------------------------------------------------------------------------------------------
 
     void openmp_task(Out &out, const Construct &c)
     {
@@ -497,7 +501,8 @@ class Emitter
         out.own(c.end, tail + "}\n" + (assign.empty() ? "" : "}\n"), c.at);
     }
 
-    // --- types ----------------------------------------------------------------------------------------------------------------
+    // --- types
+    // ----------------------------------------------------------------------------------------------------------------
 
     struct Types {          // of one task's struct and function
         bool local = false; // some type is the function's own
@@ -513,7 +518,8 @@ class Emitter
                (clang_isRestrictQualifiedType(t) ? "__restrict " : "");
     }
 
-    // A declaration of `inner` (a declarator) with type t. `value` is an expression of that type where the task is made.
+    // A declaration of `inner` (a declarator) with type t. `value` is an expression of that type where the task is
+    // made.
     string declare(CXType t, const string &inner, Types &types, const string &value)
     {
         auto paren = [](CXType of, const string &declarator) {
@@ -671,7 +677,8 @@ class Emitter
         return lines;
     }
 
-    // --- tasks of the library -------------------------------------------------------------------------------------------------
+    // --- tasks of the library
+    // -------------------------------------------------------------------------------------------------
 
     void task(Out &out, const Construct &c)
     {

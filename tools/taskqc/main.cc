@@ -1,6 +1,8 @@
-// psthreads-taskqc: a C compiler for programs with the workqueueing directives; or, with --translate, only their translator.
+// psthreads-taskqc: a C compiler for programs with the workqueueing directives; or, with --translate, only their
+// translator.
 //
-// Each C file that has directives is translated into a temporary folder and compiled from there; everything else goes to the compiler as
+// Each C file that has directives is translated into a temporary folder and compiled from there; everything else goes
+// to the compiler as
 // it is given. docs/taskqc.md says what the directives mean.
 #include "emit.h"
 #include "text.h"
@@ -37,7 +39,8 @@ Compiles C with `#pragma omp parallel taskq`, `taskq` and `task` (also `#pragma 
   --cc=COMPILER  the C compiler (default: $PSTHREADS_TASKQC_CC, else cc)
 )";
 
-// --- what goes away at the end, also by a signal ----------------------------------------------------------------------------
+// --- what goes away at the end, also by a signal
+// ----------------------------------------------------------------------------
 
 char remove_on_signal[4096]; // a folder of ours, with files one folder deep; or ""
 char unfinished[4096];       // a file that is being written; or ""
@@ -81,7 +84,8 @@ struct Folder {
     Folder &operator=(const Folder &) = delete;
 };
 
-// --- the compiler ----------------------------------------------------------------------------------------------------------
+// --- the compiler
+// ----------------------------------------------------------------------------------------------------------
 
 int run(const Strings &command, bool quiet = false)
 {
@@ -195,7 +199,8 @@ Strings for_libclang(const Settings &s)
     return kept;
 }
 
-// --- translation -----------------------------------------------------------------------------------------------------------
+// --- translation
+// -----------------------------------------------------------------------------------------------------------
 
 struct Message {
     size_t at;
@@ -336,7 +341,8 @@ class Translator
         return problems.empty();
     }
 
-    // Whether the source is C to the compiler, which does not know the directives. libclang does not know all of GCC's C, nor what GCC's
+    // Whether the source is C to the compiler, which does not know the directives. libclang does not know all of GCC's
+    // C, nor what GCC's
     // headers make of a macro.
     bool compiler_accepts(const Text &text)
     {
@@ -503,7 +509,8 @@ string library_folder()
     return (prefix / "lib").string();
 }
 
-// --- the command line ------------------------------------------------------------------------------------------------------
+// --- the command line
+// ------------------------------------------------------------------------------------------------------
 
 [[noreturn]] void wrong(const string &what)
 {

@@ -1,25 +1,31 @@
-/* psthread_taskq.h - what C files that psthreads-taskqc has made call: the workqueueing model on psthread.h (nthlib-2004 section 3.3).
+/* psthread_taskq.h - what C files that psthreads-taskqc has made call: the workqueueing model on psthread.h
+ * (nthlib-2004 section 3.3).
  *
- * A `parallel taskq` has a crew: the thread that opens it, and runners, which are threads of the library that take tasks. Queues that are
- * opened inside of its tasks belong to the same crew. A runner is made when a task is put and fewer threads than the crew's limit are at
- * work; it ends when it finds no task. So tasks cost a thread only where a processor is free for it: a queue is a list under a lock of its
- * own, and its opener runs at the end, newest first, whatever nobody has taken (an ordered queue: oldest first). Runners take the oldest
- * task of the queue that was opened first: the largest piece there is.
+ * A `parallel taskq` has a crew: the thread that opens it, and runners, which are threads of the library that take
+ * tasks. Queues that are opened inside of its tasks belong to the same crew. A runner is made when a task is put and
+ * fewer threads than the crew's limit are at work; it ends when it finds no task. So tasks cost a thread only where a
+ * processor is free for it: a queue is a list under a lock of its own, and its opener runs at the end, newest first,
+ * whatever nobody has taken (an ordered queue: oldest first). Runners take the oldest task of the queue that was opened
+ * first: the largest piece there is.
  *
- * The limit is the number of virtual processors, or less (num_threads, if). Who waits at the end of a queue lends its place in the crew to
- * another runner; where the limit is below the number of virtual processors it gets it back only when a runner comes to the end of a task.
- * A limit of 1, and a taskq outside of any region: tasks run at once, as calls.
+ * The limit is the number of virtual processors, or less (num_threads, if). Who waits at the end of a queue lends its
+ * place in the crew to another runner; where the limit is below the number of virtual processors it gets it back only
+ * when a runner comes to the end of a task. A limit of 1, and a taskq outside of any region: tasks run at once, as
+ * calls.
  *
- * A queue with PSTHREAD_TASKQ_WINDOW tasks that nobody has begun takes no more: the opener runs the next one itself, so a loop that makes
- * millions of tasks needs no memory for them.
+ * A queue with PSTHREAD_TASKQ_WINDOW tasks that nobody has begun takes no more: the opener runs the next one itself, so
+ * a loop that makes millions of tasks needs no memory for them.
  *
- * Ordered: each task has a number and waits in psthread_taskq_ordered until all before it have left theirs, or have ended.
+ * Ordered: each task has a number and waits in psthread_taskq_ordered until all before it have left theirs, or have
+ * ended.
  *
- * Locks: the crew's before a queue's. Under the crew's: the list of queues, who is at work. Under the queue's: its tasks, `stolen`,
- * `listed` (changed with both held). A queue lives in its opener's frame: it is left when it is in no list and nothing of it runs.
- * Failures: no memory for a task: the opener runs it as a call; an ordered queue waits first for those before it. No thread: fewer runners.
- * Rejected: a thread of the library for each task (as the paper has it). It works, and costs a microsecond where threads have
- * thread-local storage of their own, as they do by default; Queens was 1.6 times as long. */
+ * Locks: the crew's before a queue's. Under the crew's: the list of queues, who is at work. Under the queue's: its
+ * tasks, `stolen`, `listed` (changed with both held). A queue lives in its opener's frame: it is left when it is in no
+ * list and nothing of it runs.
+ * Failures: no memory for a task: the opener runs it as a call; an ordered queue waits first for those before it. No
+ * thread: fewer runners.
+ * Rejected: a thread of the library for each task (as the paper has it). It works, and costs a microsecond where
+ * threads have thread-local storage of their own, as they do by default; Queens was 1.6 times as long. */
 #ifndef PSTHREAD_TASKQ_H
 #define PSTHREAD_TASKQ_H
 
@@ -83,14 +89,16 @@ struct psthread_taskq {
     char room[PSTHREAD_TASKQ_ROOM] __attribute__((aligned(16)));
 };
 
-/* One of each in a program, however many files are translated. The key's value is the crew that the calling thread works for. */
+/* One of each in a program, however many files are translated. The key's value is the crew that the calling thread
+ * works for. */
 __attribute__((weak)) psthread_once_t psthread_taskq_once_word = PSTHREAD_ONCE_INIT;
 __attribute__((weak)) psthread_key_t psthread_taskq_key;
 __attribute__((weak)) psthread_mutex_t psthread_taskq_atomic = PSTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) psthread_mutex_t psthread_taskq_crews_lock = PSTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) struct psthread_taskq_crew *psthread_taskq_crews;
 
-/* --- crews ------------------------------------------------------------------------------------------------------------- */
+/* --- crews
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static inline struct psthread_taskq_crew *psthread_taskq_crew_new(void)
 {
@@ -168,7 +176,8 @@ static inline void psthread_taskq_take_place(struct psthread_taskq_crew *crew)
     psthread_sem_destroy(&me.come);
 }
 
-/* --- opening ----------------------------------------------------------------------------------------------------------- */
+/* --- opening
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void psthread_taskq_make_key(void)
 {
@@ -223,7 +232,8 @@ static inline void psthread_taskq_begin_parallel(struct psthread_taskq *q, int o
         q->restore = psthread_setspecific(psthread_taskq_key, q->crew) == 0;
 }
 
-/* --- turns ------------------------------------------------------------------------------------------------------------ */
+/* --- turns
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static inline void psthread_taskq_ordered(struct psthread_taskq_task *task)
 {
@@ -269,7 +279,8 @@ static inline void psthread_taskq_ordered_end(struct psthread_taskq_task *task)
     psthread_mutex_unlock(&q->values);
 }
 
-/* --- a task ----------------------------------------------------------------------------------------------------------- */
+/* --- a task
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static inline void psthread_taskq_run(struct psthread_taskq_task *task)
 {
@@ -341,7 +352,8 @@ static inline struct psthread_taskq_task *psthread_taskq_new(struct psthread_tas
     return t;
 }
 
-/* --- a queue ---------------------------------------------------------------------------------------------------------- */
+/* --- a queue
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* With the queue's lock held: its oldest or its newest task, which is in no list then. */
 static inline struct psthread_taskq_task *psthread_taskq_take(struct psthread_taskq *q, int oldest)

@@ -31,7 +31,8 @@ bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) |
 
 static bool is_name_start(char c) { return is_name_char(c) && !std::isdigit(static_cast<unsigned char>(c)); }
 
-// Behind a comment, a line's continuation or a blank that begins at `i`; i itself where none does. Ends of lines are blanks if `lines`.
+// Behind a comment, a line's continuation or a blank that begins at `i`; i itself where none does. Ends of lines are
+// blanks if `lines`.
 static size_t behind_blank(const string &s, size_t i, bool lines)
 {
     if (i >= s.size())

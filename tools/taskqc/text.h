@@ -1,6 +1,7 @@
 // The source as text: lines and columns, and the directives that stand in it.
 //
-// A scan knows comments, strings and lines that a backslash continues, and nothing else of C. What is read of a directive is kept with
+// A scan knows comments, strings and lines that a backslash continues, and nothing else of C. What is read of a
+// directive is kept with
 // places in the text, so every message can name a line and a column.
 #ifndef TASKQC_TEXT_H
 #define TASKQC_TEXT_H

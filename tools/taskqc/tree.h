@@ -1,10 +1,13 @@
-// What libclang says of the source: which statement a directive stands before, which variables of the function it uses, and what of it
+// What libclang says of the source: which statement a directive stands before, which variables of the function it uses,
+// and what of it
 // cannot become a task.
 //
-// libclang does not put pragmas it does not know into its tree. So a copy of the source is parsed in which each directive is a label and a
+// libclang does not put pragmas it does not know into its tree. So a copy of the source is parsed in which each
+// directive is a label and a
 // loop that binds to the statement behind it, in the same line:
 //     #pragma omp task captureprivate(p)     ->     _tq_7: while (_tq_list(0, sizeof(p)))
-// The label says which directive it was, the call resolves the names of the clauses, and nothing else of the source moves by a line.
+// The label says which directive it was, the call resolves the names of the clauses, and nothing else of the source
+// moves by a line.
 #ifndef TASKQC_TREE_H
 #define TASKQC_TREE_H
 

@@ -1,4 +1,5 @@
-/* GNU entry points: memory of the allocate clause and directive. As OpenMP 5.2 section 6.5 has it, they never return without memory. */
+/* GNU entry points: memory of the allocate clause and directive. As OpenMP 5.2 section 6.5 has it, they never return
+ * without memory. */
 #include <stdlib.h>
 
 #include "allocator.h"
@@ -15,10 +16,12 @@ PS_EXPORT void *GOMP_alloc(size_t alignment, size_t bytes, uintptr_t allocator)
 
 PS_EXPORT void GOMP_free(void *p, PS_UNUSED uintptr_t allocator) { ort_free(p); }
 
-/* --- allocatable variables of Fortran: which addresses GOMP_alloc gave ----------------------------------------------------------- */
+/* --- allocatable variables of Fortran: which addresses GOMP_alloc gave
+ * ----------------------------------------------------------- */
 
-/* The compiler tells each address, and asks before it frees or moves one; an address is then told anew, or forgotten. Our header before
- * a piece says nothing of pieces that malloc gave, so they are kept in a table: chained, a lock over all, doubled as it fills. */
+/* The compiler tells each address, and asks before it frees or moves one; an address is then told anew, or forgotten.
+ * Our header before a piece says nothing of pieces that malloc gave, so they are kept in a table: chained, a lock over
+ * all, doubled as it fills. */
 struct told {
     struct told *next;
     const void *p;

@@ -1,4 +1,5 @@
-/* What all GNU entry points include. They translate arguments and call ort; they decide nothing and call no other entry point.
+/* What all GNU entry points include. They translate arguments and call ort; they decide nothing and call no other entry
+ * point.
  *
  * The prototypes are GCC's (builtins to the compiler): no header of ours declares them. */
 #ifndef PS_ABI_GOMP_H

@@ -1,6 +1,7 @@
 /* GNU entry points of tasks, taskloop, task reductions and cancellation: prototypes as compiled code calls them.
  *
- * Source of the ABI: what GCC 4.4 to 13 emit; compilers older than an argument do not set the flag that makes it read. */
+ * Source of the ABI: what GCC 4.4 to 13 emit; compilers older than an argument do not set the flag that makes it
+ * read. */
 #ifndef PS_GOMP_TASK_H
 #define PS_GOMP_TASK_H
 
@@ -22,9 +23,10 @@ enum gomp_task_flags {
     GOMP_TASK_FLAG_STRICT = 1 << 14,
 };
 
-/* What `depend` points to. word[0] not 0: that many addresses from word[2] on, the first word[1] of them out or inout, the others in.
- * word[0] 0: word[1] entries from word[5] on: word[2] addresses out or inout, word[3] mutexinoutset, word[4] in, and then pointers to
- * omp_depend_t objects (address and kind). An address NULL among the out ones means omp_all_memory. */
+/* What `depend` points to. word[0] not 0: that many addresses from word[2] on, the first word[1] of them out or inout,
+ * the others in. word[0] 0: word[1] entries from word[5] on: word[2] addresses out or inout, word[3] mutexinoutset,
+ * word[4] in, and then pointers to omp_depend_t objects (address and kind). An address NULL among the out ones means
+ * omp_all_memory. */
 struct ort_depend_list gomp_depend_list(void **words);
 /* n omp_depend_t objects in a row. */
 struct ort_depend_list gomp_depend_objects(const void *objects, size_t n);

@@ -1,4 +1,5 @@
-/* GNU entry points: for, over long. The bounds are stored as 64-bit values, which a long is on every supported processor. */
+/* GNU entry points: for, over long. The bounds are stored as 64-bit values, which a long is on every supported
+ * processor. */
 #include "gomp.h"
 
 _Static_assert(sizeof(long) == sizeof(uint64_t), "GOMP_loop_* passes bounds as long");
@@ -71,7 +72,8 @@ PS_EXPORT bool GOMP_loop_ordered_start(long from, long to, long incr, long sched
     return start(from, to, incr, kind, chunk, kind == 0, true, &extra, lo, hi);
 }
 
-/* --- the end, of unsigned loops as well ------------------------------------------------------------------------------------- */
+/* --- the end, of unsigned loops as well
+ * ------------------------------------------------------------------------------------- */
 
 PS_EXPORT void GOMP_loop_end(void)
 {
@@ -82,7 +84,8 @@ PS_EXPORT void GOMP_loop_end(void)
 
 PS_EXPORT void GOMP_loop_end_nowait(void) { ort_loop_leave(ort_self()); }
 
-/* --- doacross --------------------------------------------------------------------------------------------------------------- */
+/* --- doacross
+ * --------------------------------------------------------------------------------------------------------------- */
 
 #define DOACROSS(name, kind)                                                                                          \
     PS_EXPORT bool GOMP_loop_doacross_##name##_start(unsigned dims, long *counts, long chunk, long *lo, long *hi)     \

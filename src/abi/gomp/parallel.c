@@ -1,7 +1,7 @@
 /* GNU entry points: parallel, and the constructs combined with it; the host's teams construct.
  *
- * GCC's flags: bits 0-2 proc_bind's value (0: no clause). The thread limit of a region does not depend on its kind, so all
- * combined constructs are ort_parallel with a description of the loop. */
+ * GCC's flags: bits 0-2 proc_bind's value (0: no clause). The thread limit of a region does not depend on its kind, so
+ * all combined constructs are ort_parallel with a description of the loop. */
 #include <limits.h>
 
 #include "gomp.h"
@@ -59,7 +59,8 @@ PS_EXPORT unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsi
     });
 }
 
-/* --- parallel for --------------------------------------------------------------------------------------------------------- */
+/* --- parallel for
+ * --------------------------------------------------------------------------------------------------------- */
 
 #define PARALLEL_LOOP(name, kind)                                                                              \
     PS_EXPORT void GOMP_parallel_loop_##name(void (*fn)(void *), void *data, unsigned num_threads, long start, \
@@ -108,7 +109,8 @@ PS_EXPORT void GOMP_parallel_loop_runtime_start(void (*fn)(void *), void *data, 
     parallel_start(fn, data, num_threads, &d);
 }
 
-/* --- parallel sections ------------------------------------------------------------------------------------------------------ */
+/* --- parallel sections
+ * ------------------------------------------------------------------------------------------------------ */
 
 PS_EXPORT void GOMP_parallel_sections(void (*fn)(void *), void *data, unsigned num_threads, unsigned count,
                                       unsigned flags)
@@ -123,7 +125,8 @@ PS_EXPORT void GOMP_parallel_sections_start(void (*fn)(void *), void *data, unsi
     parallel_start(fn, data, num_threads, &d);
 }
 
-/* --- teams ------------------------------------------------------------------------------------------------------------------ */
+/* --- teams
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 PS_EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit, unsigned flags)
 {

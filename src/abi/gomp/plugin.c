@@ -1,9 +1,10 @@
-/* GNU entry points that libgomp's offloading plug-ins call. None is ever loaded here, since the host is the only device; a process that
- * brings one along all the same finds each symbol.
+/* GNU entry points that libgomp's offloading plug-ins call. None is ever loaded here, since the host is the only
+ * device; a process that brings one along all the same finds each symbol.
  *
- * Memory and messages behave as libgomp's. What belongs to a device's own threads and queues does not exist, so those calls say nothing
- * (a profiling event without listeners, thread data of nobody) or end the program with one line: a plug-in that calls them believes it
- * was given work, which it was not. No shared state. Source: libgomp-plugin.h of GCC 12 and of its trunk. */
+ * Memory and messages behave as libgomp's. What belongs to a device's own threads and queues does not exist, so those
+ * calls say nothing (a profiling event without listeners, thread data of nobody) or end the program with one line: a
+ * plug-in that calls them believes it was given work, which it was not. No shared state. Source: libgomp-plugin.h of
+ * GCC 12 and of its trunk. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

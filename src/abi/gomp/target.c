@@ -1,7 +1,7 @@
 /* GNU entry points: target constructs, on the host.
  *
- * Mapped data is the data itself. What is left to do: firstprivate copies (map kind 12 of the low byte; the high byte is the alignment's
- * logarithm), dependences, nowait as a task, and OMP_TARGET_OFFLOAD=mandatory and
+ * Mapped data is the data itself. What is left to do: firstprivate copies (map kind 12 of the low byte; the high byte
+ * is the alignment's logarithm), dependences, nowait as a task, and OMP_TARGET_OFFLOAD=mandatory and
  * omp_invalid_device, which end the program as libgomp does. */
 #include <limits.h>
 #include <stdio.h>
@@ -66,8 +66,8 @@ static size_t copies_bytes(size_t n, const size_t *sizes, const unsigned short *
     return bytes;
 }
 
-/* Makes the addresses of firstprivate data point to copies in `room`; so does an array's descriptor, which a following "attach" names: the
- * address of where it is, and the word in it that is to hold the data's address. */
+/* Makes the addresses of firstprivate data point to copies in `room`; so does an array's descriptor, which a following
+ * "attach" names: the address of where it is, and the word in it that is to hold the data's address. */
 static void make_copies(char *room, size_t n, void **addresses, const size_t *sizes, const unsigned short *kinds)
 {
     for (size_t i = 0; i < n; i++) {
@@ -83,7 +83,8 @@ static void make_copies(char *room, size_t n, void **addresses, const size_t *si
     }
 }
 
-/* --- nowait: the region as a task -------------------------------------------------------------------------------------------- */
+/* --- nowait: the region as a task
+ * -------------------------------------------------------------------------------------------- */
 
 struct deferred {
     void (*fn)(void *);
@@ -161,7 +162,8 @@ PS_EXPORT void GOMP_target(int device, void (*fn)(void *), const void *unused, s
     ort_target(fn, addresses, 0);
 }
 
-/* --- data: all of it is where it is ------------------------------------------------------------------------------------------- */
+/* --- data: all of it is where it is
+ * ------------------------------------------------------------------------------------------- */
 
 static void nothing(void *data) { (void)data; }
 
@@ -215,7 +217,8 @@ PS_EXPORT void GOMP_target_enter_exit_data(int device, size_t n, void **addresse
     order(flags, depend);
 }
 
-/* Objects of interoperability that the construct makes are empty, as those of the host are; those it uses or destroys were. */
+/* Objects of interoperability that the construct makes are empty, as those of the host are; those it uses or destroys
+ * were. */
 PS_EXPORT void GOMP_interop(int device, int num_init, void ***init, const int *targetsync, const char **prefer,
                             int num_use, void **use, int num_destroy, void ***destroy, unsigned flags, void **depend)
 {
@@ -229,7 +232,8 @@ PS_EXPORT void GOMP_interop(int device, int num_init, void ***init, const int *t
 
 PS_EXPORT void *GOMP_target_map_indirect_ptr(void *function) { return function; }
 
-/* --- teams within target -------------------------------------------------------------------------------------------------------- */
+/* --- teams within target
+ * -------------------------------------------------------------------------------------------------------- */
 
 PS_EXPORT void GOMP_teams(unsigned num_teams, unsigned limit)
 {
@@ -243,7 +247,8 @@ PS_EXPORT bool GOMP_teams4(unsigned low, unsigned high, unsigned limit, bool fir
     return ort_teams_next(low, limit, first);
 }
 
-/* --- images of other devices: there are none -------------------------------------------------------------------------------------- */
+/* --- images of other devices: there are none
+ * -------------------------------------------------------------------------------------- */
 
 PS_EXPORT void GOMP_offload_register(const void *table, int type, const void *data)
 {

@@ -1,4 +1,5 @@
-/* GNU entry points: tasks, task groups, task reductions. They translate and call the core; see gomp_task.h for the layouts. */
+/* GNU entry points: tasks, task groups, task reductions. They translate and call the core; see gomp_task.h for the
+ * layouts. */
 #include "check.h"
 #include "gomp_task.h"
 #include "ort.h"
@@ -77,7 +78,8 @@ static PS_NOINLINE void task_with_clauses(struct ort_task_args *args, unsigned f
     ort_task_create(ort_self(), args);
 }
 
-/* What a plain task does not have is volatile: it is read where it is needed, not into a register that each call would have to save first. */
+/* What a plain task does not have is volatile: it is read where it is needed, not into a register that each call would
+ * have to save first. */
 PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                          bool if_clause, unsigned flags, void **volatile depend, volatile int priority,
                          void *volatile detach)

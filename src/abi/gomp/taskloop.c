@@ -1,6 +1,7 @@
 /* GNU entry points: taskloop over long and unsigned long long. They count the iterations and call the core.
  *
- * The data block begins with the two bounds, which the core fills in, and with REDUCTION the address of the reductions' block. */
+ * The data block begins with the two bounds, which the core fills in, and with REDUCTION the address of the reductions'
+ * block. */
 #include "gomp_task.h"
 #include "ort.h"
 

@@ -3,7 +3,8 @@
  * KMP_AFFINITY gives the core a list of places and a policy, and is stronger than OMP_PLACES, OMP_PROC_BIND and
  * GOMP_CPU_AFFINITY; in a process whose program was built for libgomp, weaker. A place is a group of processors of the
  * granularity; its order in the list:
- *   compact[,permute[,offset]]   by package, core, thread; permute p: the p innermost of these first, innermost of all foremost
+ *   compact[,permute[,offset]]   by package, core, thread; permute p: the p innermost of these first, innermost of all
+ *                                foremost
  *   scatter[,permute[,offset]]   as compact with 2 - permute: by thread, core, package
  *   balanced                     as compact, and of more members than places neighbours share one
  *   explicit,proclist=[..]       as listed: 0,{1,2},4-6,8-14:2
@@ -13,10 +14,12 @@
  * layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores), t(hreads). Layers count within the enclosing one; with
  * a colon, within the one mentioned before. It narrows what the process was given, before anybody has counted it.
  *
- * Both are read when the library is loaded or, as programs set KMP_HW_SUBSET themselves before their first OpenMP call, that late (the core's hook).
+ * Both are read when the library is loaded or, as programs set KMP_HW_SUBSET themselves before their first OpenMP call,
+ * that late (the core's hook).
  * Callers: the loader (kmpc_affinity_env_read); the core, once (restrict_processors, make_places).
  * Failures: what cannot be read: one line, and the variable counts for nothing. No memory: likewise.
- * Refused with one line: norespect, granularity=group, attributes of cores (:intel_atom). verbose: one line with the places. */
+ * Refused with one line: norespect, granularity=group, attributes of cores (:intel_atom). verbose: one line with the
+ * places. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +33,8 @@
 #include "os.h"
 #include "place.h"
 
-/* --- the machine ---------------------------------------------------------------------------------------------------------- */
+/* --- the machine
+ * ---------------------------------------------------------------------------------------------------------- */
 
 enum layer { SOCKET, NODE, L3, L2, CORE, THREAD, LAYERS };
 
@@ -114,7 +118,8 @@ static void complain(const char *name, const char *text, const char *what)
     ps_warn("%s=\"%s\" %s instead", name, text, what);
 }
 
-/* --- KMP_HW_SUBSET ---------------------------------------------------------------------------------------------------------- */
+/* --- KMP_HW_SUBSET
+ * ---------------------------------------------------------------------------------------------------------- */
 
 struct item {
     bool given;
@@ -152,8 +157,8 @@ static bool read_subset(const char *p, struct subset *out)
     }
 }
 
-/* Keeps of each enclosing group (`within`, numbered by their first processors) the layer's groups that the item says; false: there are fewer.
- * within becomes the layer's groups. */
+/* Keeps of each enclosing group (`within`, numbered by their first processors) the layer's groups that the item says;
+ * false: there are fewer. within becomes the layer's groups. */
 static bool keep(const struct os_topology *machine, enum layer layer, const struct item *item, unsigned *within,
                  bool *kept)
 {
@@ -226,7 +231,8 @@ static void restrict_processors(void)
     }
 }
 
-/* --- KMP_AFFINITY ------------------------------------------------------------------------------------------------------------- */
+/* --- KMP_AFFINITY
+ * ------------------------------------------------------------------------------------------------------------- */
 
 enum type { COMPACT, SCATTER, BALANCED, EXPLICIT, NONE };
 

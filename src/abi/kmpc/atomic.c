@@ -1,9 +1,10 @@
 /* LLVM entry points: atomic operations that compiled code does not do by itself.
  *
- * One list for each kind of type, from which the functions are made: <type>_<operation> updates, .._cpt ("capture") also returns the new
- * value (flag) or the old one, .._rev has the operands the other way round, .._swp exchanges, .._rd and .._wr read and write.
- * Types of up to eight bytes are compared and swapped, integers' sums added (acq_rel; compiled code adds the flushes that a seq_cst clause asks for); larger ones
- * have a lock, chosen by the address, so that all functions on a variable agree whatever its type is called.
+ * One list for each kind of type, from which the functions are made: <type>_<operation> updates, .._cpt ("capture")
+ * also returns the new value (flag) or the old one, .._rev has the operands the other way round, .._swp exchanges,
+ * .._rd and .._wr read and write. Types of up to eight bytes are compared and swapped, integers' sums added (acq_rel;
+ * compiled code adds the flushes that a seq_cst clause asks for); larger ones have a lock, chosen by the address, so
+ * that all functions on a variable agree whatever its type is called.
  * Cost: a load and a compare-and-swap, or one addition; the lock: two more. OpenMP 5.2 section 15.8.4. */
 #include <complex.h>
 #include <string.h>
@@ -67,7 +68,8 @@ static _Atomic uint32_t *lock_of(const void *p) { return &locks[((uintptr_t)p >>
     }                                                         \
     PS_EXPORT void __kmpc_atomic_##type##_wr(HEAD, T *p, T rhs) { how(T, I, p, rhs); }
 
-/* --- integers: modulo 2^64, then cut -------------------------------------------------------------------------------------------- */
+/* --- integers: modulo 2^64, then cut
+ * -------------------------------------------------------------------------------------------- */
 
 #define U64(x) ((uint64_t)(x))
 
@@ -120,7 +122,8 @@ UNSIGNED(fixed2u, uint16_t)
 UNSIGNED(fixed4u, uint32_t)
 UNSIGNED(fixed8u, uint64_t)
 
-/* --- floating point --------------------------------------------------------------------------------------------------------------- */
+/* --- floating point
+ * --------------------------------------------------------------------------------------------------------------- */
 
 #define ARITHMETIC(how, type, T, I)         \
     OP(how, T, I, type, add, old + rhs)     \
@@ -150,7 +153,8 @@ MIXED(CAS, float4, float, uint32_t, float8, double)
 ARITHMETIC(LOCK, cmplx8, double _Complex, )
 ARITHMETIC(LOCK, cmplx10, long double _Complex, )
 
-/* Eight bytes, but with a lock, since they are aligned to four. What captures is returned through a pointer, except by rd. */
+/* Eight bytes, but with a lock, since they are aligned to four. What captures is returned through a pointer, except by
+ * rd. */
 typedef float _Complex cmplx4;
 MIXED(LOCK, cmplx4, cmplx4, , cmplx8, double _Complex)
 
@@ -185,7 +189,8 @@ PS_EXPORT void __kmpc_atomic_cmplx4_swp(HEAD, cmplx4 *p, cmplx4 rhs, cmplx4 *out
     *out = old;
 }
 
-/* --- compare and swap ---------------------------------------------------------------------------------------------------------------- */
+/* --- compare and swap
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 /* What was there; d stands there now if that was e. */
 #define COMPARE(bytes, T)                                                                                           \
@@ -216,7 +221,8 @@ COMPARE(2, int16_t)
 COMPARE(4, int32_t)
 COMPARE(8, int64_t)
 
-/* --- any operation: f(new, old, rhs) ---------------------------------------------------------------------------------------------------- */
+/* --- any operation: f(new, old, rhs)
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef void (*operation)(void *new, void *old, void *rhs);
 

@@ -1,12 +1,16 @@
-/* LLVM entry points: nests of loops that compiled code has the runtime collapse, bounds depending on an outer loop's value or not.
+/* LLVM entry points: nests of loops that compiled code has the runtime collapse, bounds depending on an outer loop's
+ * value or not.
  *
- * A level's bounds are lb0 + lb1 * v and ub0 + ub1 * v, v being the value of the loop outer_iv. All values are 64 bits wide, made of the level's own type. The
- * entry points bring comparisons to <= or >= in place (the compiler reads them back) and write trip counts.
+ * A level's bounds are lb0 + lb1 * v and ub0 + ub1 * v, v being the value of the loop outer_iv. All values are 64 bits
+ * wide, made of the level's own type. The entry points bring comparisons to <= or >= in place (the compiler reads them
+ * back) and write trip counts.
  * Rectangular: the number of the nest's iterations, and the values that belong to one of them.
- * Any: the calling thread's contiguous share; chunk->lb0 and ub0 are the values at its first and its last iteration, and compiled code
- * walks the nest from one to the other. The share's ends are found by walking the loops but the innermost: cost, the iterations
- * of those. Rejected: libomp's expansion to the enclosing parallelepiped, which divides triangles unevenly.
- * Layout: bounds_info_t of openmp/runtime/src/kmp_collapse.h. Failures: no memory, or a step of 0: aborts with one line. */
+ * Any: the calling thread's contiguous share; chunk->lb0 and ub0 are the values at its first and its last iteration,
+ * and compiled code walks the nest from one to the other. The share's ends are found by walking the loops but the
+ * innermost: cost, the iterations of those. Rejected: libomp's expansion to the enclosing parallelepiped, which divides
+ * triangles unevenly.
+ * Layout: bounds_info_t of openmp/runtime/src/kmp_collapse.h. Failures: no memory, or a step of 0: aborts with one
+ * line. */
 #include "kmpc.h"
 
 struct bounds {
@@ -88,7 +92,8 @@ PS_EXPORT void __kmpc_calc_original_ivs_rectang(PS_UNUSED struct kmpc_location *
     }
 }
 
-/* Walks levels 0 .. n-2; *number is what is left of the iteration looked for, whose values ivs gets. Adds up what it passes; true: found. */
+/* Walks levels 0 .. n-2; *number is what is left of the iteration looked for, whose values ivs gets. Adds up what it
+ * passes; true: found. */
 static bool walk(const struct bounds *nest, uint32_t level, uint32_t n, uint64_t *ivs, uint64_t *number, uint64_t *all)
 {
     uint64_t trip = trips(&nest[level], ivs), from = lower(&nest[level], ivs);

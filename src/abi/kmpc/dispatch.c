@@ -1,15 +1,17 @@
 /* LLVM entry points: loops and sections whose chunks are asked for one by one.
  *
- * Bounds are inclusive. The core hands out a chunk as its first value and the one behind its last, 64 bits wide. When none is left the thread
- * leaves the loop; that it was left early is seen at the next barrier or loop, or at the region's end, where no barrier stands behind the loop
- * of a combined construct (kmpc_leave_cancelled_loop); clang 19's dispatch_deinit stands on the way that is not cancelled. Schedules of
- * multiples of a vector's length hand out vectors (`unit` iterations each). An ordered loop's turn goes from chunk to chunk in the core, so
- * that dispatch_fini, called after each iteration, has nothing to do. */
+ * Bounds are inclusive. The core hands out a chunk as its first value and the one behind its last, 64 bits wide. When
+ * none is left the thread leaves the loop; that it was left early is seen at the next barrier or loop, or at the
+ * region's end, where no barrier stands behind the loop of a combined construct (kmpc_leave_cancelled_loop); clang 19's
+ * dispatch_deinit stands on the way that is not cancelled. Schedules of multiples of a vector's length hand out vectors
+ * (`unit` iterations each). An ordered loop's turn goes from chunk to chunk in the core, so that dispatch_fini, called
+ * after each iteration, has nothing to do. */
 #include "kmpc.h"
 
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
 {
-    /* Bits 29 and 30: monotonic, nonmonotonic. Without either it is monotonic, as compilers meant it before OpenMP 5.0. */
+    /* Bits 29 and 30: monotonic, nonmonotonic. Without either it is monotonic, as compilers meant it before OpenMP
+     * 5.0. */
     bool nonmonotonic = (number >> 29 & 3) == 2;
     number &= ~(3 << 29);
     if (number >= 160)
@@ -67,7 +69,8 @@ static bool has_chunk(int32_t number)
     return number != (34 & 0x1f) && number != (38 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
 }
 
-/* Iterations in a vector of the loop's, or in a chunk of vectors where OMP_SCHEDULE has a chunk size; *chunk: of the loop over them. */
+/* Iterations in a vector of the loop's, or in a chunk of vectors where OMP_SCHEDULE has a chunk size; *chunk: of the
+ * loop over them. */
 static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_schedule *s, int64_t length,
                                     uint64_t *chunk)
 {
@@ -190,7 +193,8 @@ PS_EXPORT void __kmpc_dispatch_deinit(PS_UNUSED struct kmpc_location *at, PS_UNU
     kmpc_leave_cancelled_loop(ort_self());
 }
 
-/* --- sections: numbers 0 .. n-1, n when none is left ------------------------------------------------------------------------------ */
+/* --- sections: numbers 0 .. n-1, n when none is left
+ * ------------------------------------------------------------------------------ */
 
 /* The count comes with the first question: the slot is taken then. */
 PS_EXPORT int32_t __kmpc_sections_init(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)

@@ -1,12 +1,15 @@
 /* LLVM entry points: ordered(n) with depend(source) and depend(sink), doacross(source:) and doacross(sink:).
  *
- * Here the nest is apart from the loop that hands its iterations out (which may be static, without any state): so each nest has a bit for
- * each iteration, numbered in the order of the nest, set when the iteration has been posted. Who waits long sleeps on the bit's word.
+ * Here the nest is apart from the loop that hands its iterations out (which may be static, without any state): so each
+ * nest has a bit for each iteration, numbered in the order of the nest, set when the iteration has been posted. Who
+ * waits long sleeps on the bit's word.
  *
- * The bits are got by the member that comes first; the others find them through the construct's slot, which all leave at once. The last
- * member that finishes the nest frees them.
- * Shared fields: bits (fetch-or, release; read with acquire), left (acq_rel: the last has seen that nobody looks any more).
- * Failures: no memory: aborts with one line. A position outside of the nest is no dependence (OpenMP 5.2 section 15.9.6).
+ * The bits are got by the member that comes first; the others find them through the construct's slot, which all leave
+ * at once. The last member that finishes the nest frees them.
+ * Shared fields: bits (fetch-or, release; read with acquire), left (acq_rel: the last has seen that nobody looks any
+ * more).
+ * Failures: no memory: aborts with one line. A position outside of the nest is no dependence (OpenMP 5.2 section
+ * 15.9.6).
  * Cost: two allocations a nest; a read-modify-write and a fence a post. */
 #include <limits.h>
 #include <stdlib.h>

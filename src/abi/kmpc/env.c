@@ -1,14 +1,15 @@
 /* The KMP_ variables: libomp's own, beside OpenMP's (which the core reads).
  *
- * Honoured: KMP_STACKSIZE, KMP_BLOCKTIME, KMP_LIBRARY, KMP_WARNINGS, KMP_SETTINGS, KMP_DETERMINISTIC_REDUCTION, KMP_FORCE_REDUCTION,
- * KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT. As with libomp,
- * KMP_STACKSIZE and KMP_LIBRARY are stronger than OMP_STACKSIZE and OMP_WAIT_POLICY, and the limits stand beside
- * OMP_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT: the lower one holds, and the OMP_ ones are what a program is told.
- * KMP_DISP_NUM_BUFFERS is looked at, and changes nothing. Of no meaning here, in silence: KMP_DUPLICATE_LIB_OK,
- * KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at every level),
- * KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS and
- * KMP_HIDDEN_HELPER_AFFINITY (a target task is run by any thread of its team; libomp keeps kernel threads for them, but
- * a program may not count on that). KMP_AFFINITY and KMP_HW_SUBSET: affinity.c.
+ * Honoured: KMP_STACKSIZE, KMP_BLOCKTIME, KMP_LIBRARY, KMP_WARNINGS, KMP_SETTINGS, KMP_DETERMINISTIC_REDUCTION,
+ * KMP_FORCE_REDUCTION, KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT.
+ * As with libomp, KMP_STACKSIZE and KMP_LIBRARY are stronger than OMP_STACKSIZE and OMP_WAIT_POLICY, and the limits
+ * stand beside OMP_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT: the lower one holds, and the OMP_ ones are what a program
+ * is told. KMP_DISP_NUM_BUFFERS is looked at, and changes nothing. Of no meaning here, in silence:
+ * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at
+ * every level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK,
+ * LIBOMP_NUM_HIDDEN_HELPER_THREADS and KMP_HIDDEN_HELPER_AFFINITY (a target task is run by any thread of its team;
+ * libomp keeps kernel threads for them, but a program may not count on that). KMP_AFFINITY and KMP_HW_SUBSET:
+ * affinity.c.
  *
  * They count where a part of the process was built for libomp: where an object that is loaded when this library is
  * needs a library of libomp's names; else from the first call in libomp's way on (kmpc_env_read_late: a library that is
@@ -158,7 +159,8 @@ static void read_reduction(void)
         kmpc_settings.reduce = asked;
 }
 
-/* How many loops the threads may be apart: the ring has its size, but what libomp's users are told of a number is said. */
+/* How many loops the threads may be apart: the ring has its size, but what libomp's users are told of a number is
+ * said. */
 static void read_buffers(void)
 {
     const char *text = os_env("KMP_DISP_NUM_BUFFERS");

@@ -1,14 +1,14 @@
 /* What all LLVM entry points include: the layouts that compiled code touches, and what they keep for a thread.
  *
- * They translate arguments and call ort; none calls another ABI's entry point. The prototypes are the compilers' (builtins to clang and
- * flang): no header of ours declares them. Arguments that carry the caller's number (gtid) or source location are not needed and not
- * looked at, but where a line is printed: the core knows the calling thread.
+ * They translate arguments and call ort; none calls another ABI's entry point. The prototypes are the compilers'
+ * (builtins to clang and flang): no header of ours declares them. Arguments that carry the caller's number (gtid) or
+ * source location are not needed and not looked at, but where a line is printed: the core knows the calling thread.
  *
- * A thread's number (gtid) is the process's, as libomp has it: 0 is the initial thread's, member 0 of a team has its parent's. Member numbers
- * are given when a thread first asks and given back with its storage.
+ * A thread's number (gtid) is the process's, as libomp has it: 0 is the initial thread's, member 0 of a team has its
+ * parent's. Member numbers are given when a thread first asks and given back with its storage.
  *
- * Source of the layouts: the code that clang 14 to 19 emits (clang/lib/CodeGen/CGOpenMPRuntime.cpp, llvm/lib/Frontend/OpenMP), and
- * openmp/runtime/src/kmp.h, whose comments document them. */
+ * Source of the layouts: the code that clang 14 to 19 emits (clang/lib/CodeGen/CGOpenMPRuntime.cpp,
+ * llvm/lib/Frontend/OpenMP), and openmp/runtime/src/kmp.h, whose comments document them. */
 #ifndef PS_ABI_KMPC_H
 #define PS_ABI_KMPC_H
 
@@ -19,7 +19,8 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* --- what compiled code gives -------------------------------------------------------------------------------------------- */
+/* --- what compiled code gives
+ * -------------------------------------------------------------------------------------------- */
 
 /* ident_t: where in the source. `source` is ";file;function;line;column;;"; the flags are bits. */
 struct kmpc_location {
@@ -40,7 +41,8 @@ typedef void (*kmpc_microtask)(int32_t *gtid, int32_t *tid, ...);
 struct kmpc_task;
 typedef int32_t (*kmpc_routine)(int32_t gtid, struct kmpc_task *task);
 
-/* kmp_task_t, written by compiled code between allocation and submission; its private copies follow, then the block for `shareds`. */
+/* kmp_task_t, written by compiled code between allocation and submission; its private copies follow, then the block for
+ * `shareds`. */
 struct kmpc_task {
     void *shareds;
     kmpc_routine routine;
@@ -83,7 +85,8 @@ struct kmpc_dim {
     int64_t lower, upper, stride;
 };
 
-/* --- what is kept for a thread ---------------------------------------------------------------------------------------------- */
+/* --- what is kept for a thread
+ * ---------------------------------------------------------------------------------------------- */
 
 struct kmpc_threadprivate;
 struct kmpc_reduction;
@@ -131,7 +134,8 @@ static PS_ALWAYS_INLINE int32_t kmpc_number(struct ort_thread *t)
 /* The region that begins has `wanted` threads by its clause: what a strict one has to say. */
 PS_COLD void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted);
 
-/* A program asks in libomp's way: affinity is shown as there from now on, and OMP_SCHEDULE is read where it has come since. */
+/* A program asks in libomp's way: affinity is shown as there from now on, and OMP_SCHEDULE is read where it has come
+ * since. */
 void kmpc_asked_as_libomp(void);
 
 /* Gives back a thread's threadprivate copies. */
@@ -144,7 +148,8 @@ static inline void kmpc_leave_cancelled_loop(struct ort_thread *t)
         ort_loop_leave(t);
 }
 
-/* --- between these files -------------------------------------------------------------------------------------------------------- */
+/* --- between these files
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* Calls fn(gtid, tid, args[0], .., args[argc - 1]). A file for each processor. */
 int kmpc_invoke(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args);

@@ -1,7 +1,8 @@
 /* LLVM entry points: locks, and the omp_ lock routines of programs that were linked with libomp.
  *
- * Both lock types have the size of a pointer there: a simple lock lies in its variable, a nestable one is a pointer to a lock of ours and belongs
- * to the task that takes it. Hints are advice, and not taken. Failures: no memory for a nestable lock: aborts with one line. */
+ * Both lock types have the size of a pointer there: a simple lock lies in its variable, a nestable one is a pointer to
+ * a lock of ours and belongs to the task that takes it. Hints are advice, and not taken. Failures: no memory for a
+ * nestable lock: aborts with one line. */
 #include "lock_routines.h"
 
 #include "kmpc.h"
@@ -76,7 +77,8 @@ PS_LEAVABLE PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock)
     return ort_routine_test_nest(*lock, task());
 }
 
-/* --- omp_..._lock@VERSION; Fortran's with an underscore ---------------------------------------------------------------------------- */
+/* --- omp_..._lock@VERSION; Fortran's with an underscore
+ * ---------------------------------------------------------------------------- */
 
 #define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
 #define BOTH(type, name, parameter, body)                                                                       \

@@ -1,7 +1,8 @@
 /* OpenMP 6.0's routines for memory spaces of devices (sections 27.1 to 27.4), as libomp has them from release 21 on.
  *
- * The only device is the host, and each of its memory spaces is one resource, number 0. A space or allocator that host and any other device
- * share cannot be had: the null handle. Newer headers number the default space 99, so that 0 can be the null one. */
+ * The only device is the host, and each of its memory spaces is one resource, number 0. A space or allocator that host
+ * and any other device share cannot be had: the null handle. Newer headers number the default space 99, so that 0 can
+ * be the null one. */
 #include "allocator.h"
 
 #include "kmpc.h"

@@ -1,8 +1,9 @@
-/* omp_ routines that answer programs linked with libomp otherwise than those linked with libgomp (versions.S has the rest), and the ompc_
- * routines: the C forms under names of their own, for compilers whose Fortran takes the omp_ names.
+/* omp_ routines that answer programs linked with libomp otherwise than those linked with libgomp (versions.S has the
+ * rest), and the ompc_ routines: the C forms under names of their own, for compilers whose Fortran takes the omp_
+ * names.
  *
- * Affinity is shown as libomp shows it from the first such call on. The schedule of who has set none is static, and OMP_SCHEDULE=static is
- * reported without the modifier that it implies. */
+ * Affinity is shown as libomp shows it from the first such call on. The schedule of who has set none is static, and
+ * OMP_SCHEDULE=static is reported without the modifier that it implies. */
 #include "kmpc.h"
 
 void omp_set_num_threads(int n);
@@ -43,7 +44,8 @@ PS_EXPORT size_t ompc_capture_affinity(char *buffer, size_t size, const char *fo
     return omp_capture_affinity(buffer, size, format);
 }
 
-/* --- omp_...@VERSION; Fortran's with an underscore -------------------------------------------------------------------------------- */
+/* --- omp_...@VERSION; Fortran's with an underscore
+ * -------------------------------------------------------------------------------- */
 
 #define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
 

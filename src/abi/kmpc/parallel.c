@@ -1,7 +1,7 @@
 /* LLVM entry points: parallel and teams regions.
  *
- * fork_call gets the outlined function's arguments as a variable list of pointers; they are gathered in an array that lives on the caller's
- * stack until the region ends, and each member calls the function with them (kmpc_invoke). */
+ * fork_call gets the outlined function's arguments as a variable list of pointers; they are gathered in an array that
+ * lives on the caller's stack until the region ends, and each member calls the function with them (kmpc_invoke). */
 #include <stdlib.h>
 
 #include "kmpc.h"
@@ -30,7 +30,8 @@ static void run(void *data)
         kmpc_invoke(r->fn, &gtid, &tid, r->argc, r->args);
 }
 
-/* A region whose num_threads clause has a list: the rest of the list is in the place of nthreads-var for the regions inside. */
+/* A region whose num_threads clause has a list: the rest of the list is in the place of nthreads-var for the regions
+ * inside. */
 static void with_inner_threads(struct kmpc_thread *k, const struct ort_parallel *p)
 {
     unsigned *list = k->inner_threads;
@@ -146,7 +147,8 @@ PS_EXPORT void __kmpc_fork_teams(struct kmpc_location *where, int32_t argc, kmpc
     va_end(list);
 }
 
-/* --- if(0): compiled code calls the region's function itself ------------------------------------------------------------------ */
+/* --- if(0): compiled code calls the region's function itself
+ * ------------------------------------------------------------------ */
 
 /* Of a num_threads clause's list: the next number, for the level inside; what stands for deeper ones is forgotten. */
 static PS_COLD PS_NOINLINE void serialized_inner_threads(struct kmpc_thread *k)

@@ -1,20 +1,26 @@
 /* LLVM entry points: reductions of work-sharing constructs and regions.
  *
- * Compiled code offers up to three ways and is told which: 1 - combine one after the other, between reduce and end_reduce; 2 - combine
- * with atomic operations; 0 - nothing left to do. A team of one has nothing to exclude (1, no lock). Where the compiler can do it with
- * atomics it is told to; else the construct's lock excludes, as it does between the teams of a league that run at once. end_reduce knows by the same rule what reduce said: nothing is stored.
+ * Compiled code offers up to three ways and is told which: 1 - combine one after the other, between reduce and
+ * end_reduce; 2 - combine with atomic operations; 0 - nothing left to do. A team of one has nothing to exclude (1, no
+ * lock). Where the compiler can do it with atomics it is told to; else the construct's lock excludes, as it does
+ * between the teams of a league that run at once. end_reduce knows by the same rule what reduce said: nothing is
+ * stored.
  *
- * KMP_FORCE_REDUCTION=critical takes the atomics away. KMP_DETERMINISTIC_REDUCTION, and KMP_FORCE_REDUCTION=tree: in order. Every member offers its copies,
- * then member 0 alone combines them into its own, by number, and gives that to the original (1); the others are done (0). The
- * same result from run to run, as long as the members' shares are the same.
+ * KMP_FORCE_REDUCTION=critical takes the atomics away. KMP_DETERMINISTIC_REDUCTION, and KMP_FORCE_REDUCTION=tree: in
+ * order. Every member offers its copies, then member 0 alone combines them into its own, by number, and gives that to
+ * the original (1); the others are done (0). The same result from run to run, as long as the members' shares are the
+ * same.
  *   all          offered = copies; barrier A
- *   member 0     combines; answers 1; [compiled code combines with the original]; barrier B: in end_reduce, or, nowait, before it answers
+ *   member 0     combines; answers 1; [compiled code combines with the original]; barrier B: in end_reduce, or, nowait,
+ *                before it answers
  *   the others   barrier B; answer 0
- * Shared field: offered - its member before A, member 0 between A and B; the copies may go away behind B. The barriers order both.
+ * Shared field: offered - its member before A, member 0 between A and B; the copies may go away behind B. The barriers
+ * order both.
  *
- * Rejected: combining in a tree always (libomp's choice for more than four threads): whoever hands its copy up must wait until it has
- * been read, and a wait costs a switch where threads share processors; the lock's critical section is some additions. A tree in the ordered way:
- * a barrier for each level, where one member's additions are as many as the lock's were. */
+ * Rejected: combining in a tree always (libomp's choice for more than four threads): whoever hands its copy up must
+ * wait until it has been read, and a wait costs a switch where threads share processors; the lock's critical section is
+ * some additions. A tree in the ordered way: a barrier for each level, where one member's additions are as many as the
+ * lock's were. */
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "lock.h"

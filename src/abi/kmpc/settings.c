@@ -1,12 +1,14 @@
-/* KMP_SETTINGS, and OMP_DISPLAY_ENV of programs that come with libomp: what the environment asks for and what has come of it, on standard
- * error, in libomp's forms.
+/* KMP_SETTINGS, and OMP_DISPLAY_ENV of programs that come with libomp: what the environment asks for and what has come
+ * of it, on standard error, in libomp's forms.
  *
- * KMP_SETTINGS is shown when a thread first asks in libomp's way, once; programs that never do (GCC's) do not see it, as under libgomp. So is
- * OMP_DISPLAY_ENV where the library was loaded by libomp's name; loaded by libgomp's, the core shows it in libgomp's form. Of the variables only those are
- * listed as effective which have an effect here: libomp's list is longer by its own internals.
- * The values are the core's (ort_display_env_text), read line by line, and our own; sorted by name. The whole is put together first and
- * written at once. Failures: no memory: nothing, or less, is shown.
- * Deviations: OMP_NUM_TEAMS and levels as they hold here; the places of who binds and names none are threads, libomp's cores. */
+ * KMP_SETTINGS is shown when a thread first asks in libomp's way, once; programs that never do (GCC's) do not see it,
+ * as under libgomp. So is OMP_DISPLAY_ENV where the library was loaded by libomp's name; loaded by libgomp's, the core
+ * shows it in libgomp's form. Of the variables only those are listed as effective which have an effect here: libomp's
+ * list is longer by its own internals. The values are the core's (ort_display_env_text), read line by line, and our
+ * own; sorted by name. The whole is put together first and written at once. Failures: no memory: nothing, or less, is
+ * shown.
+ * Deviations: OMP_NUM_TEAMS and levels as they hold here; the places of who binds and names none are threads, libomp's
+ * cores. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,10 +43,11 @@ static void show_given(FILE *f)
     free(given);
 }
 
-/* --- what is effective ------------------------------------------------------------------------------------------------------- */
+/* --- what is effective
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* How a value is written: KMP_SETTINGS has quotes around texts and small letters in switches, OMP_DISPLAY_ENV quotes around all but bare words, and
- * capitals. */
+/* How a value is written: KMP_SETTINGS has quotes around texts and small letters in switches, OMP_DISPLAY_ENV quotes
+ * around all but bare words, and capitals. */
 enum form { TEXT, PLAIN, SWITCH, WORD, AFTER_NAME };
 
 struct row {
@@ -223,7 +226,8 @@ static void show_rows(FILE *f, bool own, bool display)
     free(text);
 }
 
-/* --- the two displays --------------------------------------------------------------------------------------------------------- */
+/* --- the two displays
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void write_whole(void (*write_to)(FILE *f, bool verbose), bool verbose)
 {

@@ -1,9 +1,10 @@
 /* LLVM entry points: loops whose schedule is static. They compute bounds; nothing is shared, nothing is kept.
  *
- * Bounds are inclusive. Compiled code passes a loop's whole range and gets the calling thread's first chunk and the stride to the next
- * one; it cuts the last chunk at the range's end itself, but a lower bound above the upper one must be left so that nothing runs.
- * distribute: the league's teams stand where the team's threads do; dist_for: both at once, first the team's part of the range.
- * Arithmetic is that of unsigned 64-bit numbers, in which a stride that overflows the loop's type wraps as the type would. */
+ * Bounds are inclusive. Compiled code passes a loop's whole range and gets the calling thread's first chunk and the
+ * stride to the next one; it cuts the last chunk at the range's end itself, but a lower bound above the upper one must
+ * be left so that nothing runs. distribute: the league's teams stand where the team's threads do; dist_for: both at
+ * once, first the team's part of the range. Arithmetic is that of unsigned 64-bit numbers, in which a stride that
+ * overflows the loop's type wraps as the type would. */
 #include "kmpc.h"
 
 /* A range in 64-bit numbers: trip iterations, `first` and `step` modulo 2^64. */
@@ -85,8 +86,8 @@ static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribu
         ort_tool_chunk(t, work == ORT_WORK_DISTRIBUTE ? ORT_CHUNK_DISTRIBUTE : ORT_CHUNK_LOOP, start, n);
 }
 
-/* Whole range of a loop of the type; trip 0: nothing to do. The trip count of a range of all 2^64 values does not fit: not supported,
- * as in libomp. */
+/* Whole range of a loop of the type; trip 0: nothing to do. The trip count of a range of all 2^64 values does not fit:
+ * not supported, as in libomp. */
 #define RANGE(T, U, lower, upper, incr)                                                                              \
     ((struct range){                                                                                                 \
         .first = (uint64_t)(lower),                                                                                  \
@@ -148,7 +149,8 @@ PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNU
     }
 }
 
-/* --- distribute parallel for in one ------------------------------------------------------------------------------------------------ */
+/* --- distribute parallel for in one
+ * ------------------------------------------------------------------------------------------------ */
 
 #define DIST_FOR_STATIC(suffix, T, U, S)                                                                     \
     PS_EXPORT void __kmpc_dist_for_static_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid,    \

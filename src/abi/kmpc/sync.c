@@ -1,6 +1,7 @@
 /* LLVM entry points: barrier, masked, single, copyprivate, critical, ordered, flush, cancellation, error.
  *
- * A member leaves a loop that it was cancelled out of at the construct's closing barrier: compilers do not say that it is over. */
+ * A member leaves a loop that it was cancelled out of at the construct's closing barrier: compilers do not say that it
+ * is over. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@ typedef struct kmpc_location *where;
 #define W PS_UNUSED where at
 #define G PS_UNUSED int32_t gtid
 
-/* --- barrier -------------------------------------------------------------------------------------------------------------- */
+/* --- barrier
+ * -------------------------------------------------------------------------------------------------------------- */
 
 /* What the compiler says of the barrier. */
 static enum ort_sync_kind kind_of(const struct kmpc_location *at)
@@ -60,7 +62,8 @@ PS_EXPORT int32_t __kmpc_barrier_master_nowait(W, G)
     return ort_self()->id == 0;
 }
 
-/* --- masked, single ----------------------------------------------------------------------------------------------------------- */
+/* --- masked, single
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static PS_ALWAYS_INLINE int32_t masked(bool mine)
 {
@@ -120,7 +123,8 @@ PS_EXPORT void __kmpc_copyprivate(W, G, PS_UNUSED size_t bytes, void *data, void
     ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
 }
 
-/* data: not NULL for the thread that executed the region; what it gave, for everybody. Compiled code has a barrier behind its copies. */
+/* data: not NULL for the thread that executed the region; what it gave, for everybody. Compiled code has a barrier
+ * behind its copies. */
 PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 {
     struct ort_thread *t = ort_self();
@@ -130,7 +134,8 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
     return t->team->copyprivate;
 }
 
-/* --- critical, ordered, flush --------------------------------------------------------------------------------------------------- */
+/* --- critical, ordered, flush
+ * --------------------------------------------------------------------------------------------------- */
 
 PS_EXPORT void __kmpc_critical(W, G, kmpc_critical *name)
 {
@@ -167,7 +172,8 @@ PS_LEAVABLE PS_EXPORT void __kmpc_flush(W, ...)
         ort_tool_flush(ort_self(), ORT_CALLER);
 }
 
-/* --- cancellation ------------------------------------------------------------------------------------------------------------- */
+/* --- cancellation
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static unsigned construct(where at, const char *entry, int32_t kind)
 {
@@ -200,7 +206,8 @@ PS_EXPORT int kmp_get_cancellation_status(int kind)
 }
 PS_EXPORT int32_t kmp_get_cancellation_status_(const int32_t *kind) { return kmp_get_cancellation_status(*kind); }
 
-/* --- error directive ------------------------------------------------------------------------------------------------------------ */
+/* --- error directive
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* ";file;function;line;column;;" as libomp shows a place in the source. */
 static const char *source_text(where at, char *text, size_t bytes)

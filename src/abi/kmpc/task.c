@@ -1,12 +1,13 @@
 /* LLVM entry points: tasks.
  *
- * Compiled code gets a kmp_task_t from task_alloc, writes into it, and hands it to omp_task (or with_deps), runs it itself between begin_if0
- * and complete_if0, or gives it to taskloop as a pattern. Here it lies in the core's descriptor, behind a head of ours.
+ * Compiled code gets a kmp_task_t from task_alloc, writes into it, and hands it to omp_task (or with_deps), runs it
+ * itself between begin_if0 and complete_if0, or gives it to taskloop as a pattern. Here it lies in the core's
+ * descriptor, behind a head of ours.
  *
- * Untied tasks come in parts: a part that ends hands its own task to omp_task and returns; the next part then follows at once, on the
- * same member (tasks are tied here), so that `again` is touched by that member alone.
- * Destructors of a task's private copies run when its body is done, also where a cancellation would have kept it from running:
- * the copies exist already, so it runs (ORT_TASK_COPIED).
+ * Untied tasks come in parts: a part that ends hands its own task to omp_task and returns; the next part then follows
+ * at once, on the same member (tasks are tied here), so that `again` is touched by that member alone.
+ * Destructors of a task's private copies run when its body is done, also where a cancellation would have kept it from
+ * running: the copies exist already, so it runs (ORT_TASK_COPIED).
  * Proxy tasks (their work is done elsewhere, and somebody completes them) are tasks without a body whose event that is.
  * Failures: no memory: aborts with one line. */
 #include "kmpc_task.h"
@@ -17,7 +18,8 @@
 
 #define HEAD PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid
 
-/* --- allocation ------------------------------------------------------------------------------------------------------------- */
+/* --- allocation
+ * ------------------------------------------------------------------------------------------------------------- */
 
 /* Where the block for the shared variables' addresses stands. */
 static size_t shareds_at(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
@@ -100,7 +102,8 @@ PS_EXPORT void *__kmpc_task_allow_completion_event(HEAD, struct kmpc_task *task)
     return head->core;
 }
 
-/* --- running ---------------------------------------------------------------------------------------------------------------- */
+/* --- running
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static PS_ALWAYS_INLINE void kmpc_run(void *data)
 {
@@ -135,7 +138,8 @@ static PS_NOINLINE void body_told(void *data)
     frame->exit.ptr = NULL;
 }
 
-/* Tools for this ABI expect a serialized region's tasks inside of the task that makes them: libomp runs them at once. */
+/* Tools for this ABI expect a serialized region's tasks inside of the task that makes them: libomp runs them at
+ * once. */
 static PS_NOINLINE void args_told(const struct ort_thread *t, const struct kmpc_task_head *head,
                                   struct ort_task_args *args)
 {
@@ -273,7 +277,8 @@ PS_EXPORT void __kmpc_invoke_task_func(PS_UNUSED int32_t gtid, struct kmpc_task 
     submit(task, NULL);
 }
 
-/* --- proxy tasks: whoever does the work says when it is done ------------------------------------------------------------------------ */
+/* --- proxy tasks: whoever does the work says when it is done
+ * ------------------------------------------------------------------------ */
 
 PS_EXPORT void __kmpc_proxy_task_completed(PS_UNUSED int32_t gtid, struct kmpc_task *task)
 {
@@ -286,9 +291,11 @@ PS_EXPORT void __kmpc_proxy_task_completed_ooo(struct kmpc_task *task)
     ort_task_fulfill(kmpc_head(task)->core);
 }
 
-/* --- dependences -------------------------------------------------------------------------------------------------------------- */
+/* --- dependences
+ * -------------------------------------------------------------------------------------------------------------- */
 
-/* Both of a call's lists as the core wants them: what writes first, so that an address that is in both counts as written. */
+/* Both of a call's lists as the core wants them: what writes first, so that an address that is in both counts as
+ * written. */
 #define FEW 16
 struct dependences {
     struct ort_depend_list list;
@@ -392,7 +399,8 @@ static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, 
     return true;
 }
 
-/* In a team of one whose task has no child that is not complete every dependence is fulfilled: the task runs at once, and nobody will ask for it. */
+/* In a team of one whose task has no child that is not complete every dependence is fulfilled: the task runs at once,
+ * and nobody will ask for it. */
 static bool nothing_to_depend_on(const struct ort_thread *t, const struct kmpc_task_head *head)
 {
     return t->team->n == 1 && !kmpc_records(t) && !PS_UNLIKELY(ort_tool_on()) &&
@@ -454,7 +462,8 @@ PS_EXPORT void __kmpc_omp_taskwait_deps_51(HEAD, LISTS, int32_t nowait)
     wait_for(nowait != 0, n, list, m, noalias);
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------------------ */
+/* --- waiting
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static PS_NOINLINE void taskwait_recorded(struct ort_thread *t)
 {
@@ -499,7 +508,8 @@ PS_EXPORT void __kmpc_end_taskgroup(HEAD)
 
 PS_EXPORT int32_t __kmpc_omp_has_task_team(PS_UNUSED int32_t gtid) { return ort_self()->team->n > 1; }
 
-/* --- numbers of tasks, for debuggers: their addresses' ------------------------------------------------------------------------------- */
+/* --- numbers of tasks, for debuggers: their addresses'
+ * ------------------------------------------------------------------------------- */
 
 PS_EXPORT uint64_t __kmpc_get_taskid(void) { return (uint64_t)(uintptr_t)ort_self()->task; }
 PS_EXPORT uint64_t __kmpc_get_parent_taskid(void)
@@ -507,7 +517,8 @@ PS_EXPORT uint64_t __kmpc_get_parent_taskid(void)
     return (uint64_t)(uintptr_t)ps_load_relaxed(&ort_self()->task->parent);
 }
 
-/* --- the graph, for libraries that look at it; and for libomptarget ------------------------------------------------------------------- */
+/* --- the graph, for libraries that look at it; and for libomptarget
+ * ------------------------------------------------------------------- */
 
 PS_EXPORT void *__kmpc_task_get_depnode(struct kmpc_task *task)
 {

@@ -1,26 +1,31 @@
-/* LLVM entry points: graphs of tasks that are recorded once and replayed (LLVM 18 and later, -fopenmp-taskgraph or calls by hand).
+/* LLVM entry points: graphs of tasks that are recorded once and replayed (LLVM 18 and later, -fopenmp-taskgraph or
+ * calls by hand).
  *
- * Compiled code asks at a taskgraph whether to run its body: start_record answers 1 the first time, and what the task does until end_record is
- * recorded; from then on it submits the recorded tasks itself and answers 0. Both are a taskgroup. What is recorded: tasks with their data as it
- * is when they are submitted, taskloops as the tasks they became, taskwait, taskgroup, task reductions. Only what the task does that opened the
- * graph: what its tasks create is created by their bodies at each replay.
- * A graph is known by its number and the place in the source, for parts of a program count from 0 each (libomp knows the number alone).
+ * Compiled code asks at a taskgraph whether to run its body: start_record answers 1 the first time, and what the task
+ * does until end_record is recorded; from then on it submits the recorded tasks itself and answers 0. Both are a
+ * taskgroup. What is recorded: tasks with their data as it is when they are submitted, taskloops as the tasks they
+ * became, taskwait, taskgroup, task reductions. Only what the task does that opened the graph: what its tasks create is
+ * created by their bodies at each replay.
+ * A graph is known by its number and the place in the source, for parts of a program count from 0 each (libomp knows
+ * the number alone).
  *
- * States of a graph: RECORDING (whoever put it into the table) -> READY, or ANEW, where it has something that cannot be shown again: a task with an
- * event or destructors (its copies are gone after the first run), a cancellation, tasks of the GNU compilers' entry points; also
- * where the program wants it recorded again, for others may be in the middle of it. In any state but READY the body runs, which is always right;
- * so it does where a tool listens, and for a graph inside of one that is being recorded, which then has its tasks.
- * At a replay, tasks with dependences wait for what came before the graph; a waiting for dependences is one for all.
+ * States of a graph: RECORDING (whoever put it into the table) -> READY, or ANEW, where it has something that cannot be
+ * shown again: a task with an event or destructors (its copies are gone after the first run), a cancellation, tasks of
+ * the GNU compilers' entry points; also where the program wants it recorded again, for others may be in the middle of
+ * it. In any state but READY the body runs, which is always right; so it does where a tool listens, and for a graph
+ * inside of one that is being recorded, which then has its tasks. At a replay, tasks with dependences wait for what
+ * came before the graph; a waiting for dependences is one for all.
  *
  * Shared fields      who writes                                            who reads
  *   table            who adds a graph (compare-and-swap, release)          anybody (acquire)
- *   state            who records (READY: compare-and-swap, release)        anybody (acquire): its steps and order are whole
+ *   state            who records (READY: compare-and-swap, release) anybody (acquire): its steps and order are whole
  *                    anybody (ANEW: from any state, for ever)
  *   a graph's rest   who records, before READY                             anybody, then
  *   a run            the thread that opened it
- * Failures: no memory for a record or a replay: the body runs; for a run: aborts with one line. Cost of a replay: graph.h, and a copy of each task's data.
- * Rejected: to replay the descriptors themselves, as libomp does: see graph.h. Graphs are never freed. Not here: libomp's limit on their
- * number and its picture of them (KMP_MAX_TDGS, KMP_TDG_DOT). OpenMP 6.0 section 14.3. */
+ * Failures: no memory for a record or a replay: the body runs; for a run: aborts with one line. Cost of a replay:
+ * graph.h, and a copy of each task's data.
+ * Rejected: to replay the descriptors themselves, as libomp does: see graph.h. Graphs are never freed. Not here:
+ * libomp's limit on their number and its picture of them (KMP_MAX_TDGS, KMP_TDG_DOT). OpenMP 6.0 section 14.3. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +70,9 @@ struct kmpc_graph_run {
 #define LISTS 64
 static _Atomic(struct graph *) table[LISTS];
 
-/* --- the table -------------------------------------------------------------------------------------------------------------------- */
+/* --- the table
+ * --------------------------------------------------------------------------------------------------------------------
+ * */
 
 /* *mine: the caller has put it there, to record it. NULL: no memory. */
 static struct graph *find(int32_t id, const void *at, bool *mine)
@@ -88,7 +95,9 @@ static struct graph *find(int32_t id, const void *at, bool *mine)
     }
 }
 
-/* --- recording ----------------------------------------------------------------------------------------------------------------------- */
+/* --- recording
+ * -----------------------------------------------------------------------------------------------------------------------
+ * */
 
 static struct graph *recorded(struct ort_thread *t)
 {
@@ -229,7 +238,9 @@ static void end_recording(struct ort_thread *t, struct graph *g, bool whole)
     forget(g);
 }
 
-/* --- replaying ------------------------------------------------------------------------------------------------------------------------- */
+/* --- replaying
+ * -------------------------------------------------------------------------------------------------------------------------
+ * */
 
 /* Tasks from before the graph that its tasks depend on. */
 static void wait_outside(struct ort_thread *t, const struct graph *g)
@@ -285,7 +296,9 @@ static void replay(struct ort_thread *t, const struct graph *g, struct ort_graph
     }
 }
 
-/* --- entry points ---------------------------------------------------------------------------------------------------------------------- */
+/* --- entry points
+ * ----------------------------------------------------------------------------------------------------------------------
+ * */
 
 static struct kmpc_graph_run *open_run(struct ort_thread *t)
 {

@@ -1,16 +1,18 @@
 /* LLVM entry points: task reductions.
  *
- * Unlike with the GNU compilers the runtime initialises copies and combines them. A construct's block has the core's layout
- * (ort/task_reduction.c), so that the core finds a block wherever a task looks for it; in memory each thread's copies are
+ * Unlike with the GNU compilers the runtime initialises copies and combines them. A construct's block has the core's
+ * layout (ort/task_reduction.c), so that the core finds a block wherever a task looks for it; in memory each thread's
+ * copies are
  *   head: thread 0's: struct common, where members share the construct
  *   for each item: a word that is not 0 once the copy is initialised, then the copy
  * A copy is initialised by the thread that first asks for it: only that thread uses it until the group has ended.
  *
- * taskgroup: taskred_init within it, end_taskgroup combines. parallel and work-sharing constructs with reduction(task, ..): each member calls
- * modifier_init and modifier_fini; they share one memory (of whom came first); the last to leave combines. The construct's own barrier stands
- * between that and whoever reads the result.
+ * taskgroup: taskred_init within it, end_taskgroup combines. parallel and work-sharing constructs with reduction(task,
+ * ..): each member calls modifier_init and modifier_fini; they share one memory (of whom came first); the last to leave
+ * combines. The construct's own barrier stands between that and whoever reads the result.
  * Whoever comes late reads the first one's block, so that no block goes before all have left: the last frees them all.
- * Shared fields: common.left (push by compare-and-swap, release; taken by the last), common.count (acq_rel: the last sees all copies).
+ * Shared fields: common.left (push by compare-and-swap, release; taken by the last), common.count (acq_rel: the last
+ * sees all copies).
  * Failures: no memory: aborts with one line. OpenMP 5.2 section 5.5.8. */
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +68,9 @@ struct kmpc_reduction {
     uintptr_t block[];
 };
 
-/* --- making --------------------------------------------------------------------------------------------------------------------- */
+/* --- making
+ * ---------------------------------------------------------------------------------------------------------------------
+ * */
 
 static struct kmpc_reduction *make(int32_t n, const struct input *in, bool old)
 {
@@ -189,7 +193,9 @@ PS_EXPORT void *__kmpc_task_reduction_modifier_init(PS_UNUSED struct kmpc_locati
     return init_old(n, in, init_shared);
 }
 
-/* --- finding ---------------------------------------------------------------------------------------------------------------------- */
+/* --- finding
+ * ----------------------------------------------------------------------------------------------------------------------
+ * */
 
 static void *copy_of(const uintptr_t *block, const struct item *item, unsigned id)
 {
@@ -240,7 +246,9 @@ PS_EXPORT void *__kmpc_task_reduction_get_th_data(PS_UNUSED int32_t gtid, void *
     ps_fatal("no task_reduction or reduction with task modifier matches the in_reduction of %p", data);
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------------------------ */
+/* --- the end
+ * ------------------------------------------------------------------------------------------------------------------------
+ * */
 
 static void combine(const struct kmpc_reduction *r, unsigned threads)
 {

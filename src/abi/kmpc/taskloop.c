@@ -1,7 +1,9 @@
-/* LLVM entry points: taskloop. The task that compiled code gives is a pattern: each task is a copy of it with bounds of its own.
+/* LLVM entry points: taskloop. The task that compiled code gives is a pattern: each task is a copy of it with bounds of
+ * its own.
  *
- * The bounds lie in the pattern, where lower and upper point, 64 bits wide, inclusive; dup, where there is one, constructs what a copy of bytes does
- * not copy, and takes the flag for the last iterations' task (lastprivate). The pattern itself is never run. */
+ * The bounds lie in the pattern, where lower and upper point, 64 bits wide, inclusive; dup, where there is one,
+ * constructs what a copy of bytes does not copy, and takes the flag for the last iterations' task (lastprivate). The
+ * pattern itself is never run. */
 #include <string.h>
 
 #include "kmpc_task.h"
@@ -51,7 +53,8 @@ static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, const char
     int64_t from = (int64_t)*lower, to = (int64_t)*upper;
     uint64_t distance = step > 0 ? *upper - *lower : *lower - *upper,
              stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
-    /* Compiled code has converted the bounds to 64 bits with their sign and does not ask for empty loops, but for these. */
+    /* Compiled code has converted the bounds to 64 bits with their sign and does not ask for empty loops, but for
+     * these. */
     if (!(step > 0 ? to < from : to > from) || distance < UINT64_C(1) << 63) {
         struct pattern p = {.head = head,
                             .lower_at = (size_t)((char *)lower - (char *)task),

@@ -1,10 +1,11 @@
 /* LLVM entry points: threadprivate variables of code that does not use the system's thread-local storage.
  *
  * (Compilers on the supported systems use native thread-local storage as a rule, and then nothing here is called.)
- * The initial thread has the variable itself; every other thread a copy, made when it first asks: by the registered constructor, by the registered
- * copy constructor from the variable, or of the bytes that the variable had when any thread first asked.
- * A thread's copies are a list ordered by nothing: programs have few such variables, and only the thread itself looks. The compiler's
- * cache stays empty, since it is indexed by thread numbers: so compiled code asks each time.
+ * The initial thread has the variable itself; every other thread a copy, made when it first asks: by the registered
+ * constructor, by the registered copy constructor from the variable, or of the bytes that the variable had when any
+ * thread first asked. A thread's copies are a list ordered by nothing: programs have few such variables, and only the
+ * thread itself looks. The compiler's cache stays empty, since it is indexed by thread numbers: so compiled code asks
+ * each time.
  * Shared: the table of variables, under a lock. Failures: no memory: aborts with one line.
  * Destructors run when a thread's storage is given back; at the end of the process they do not. */
 #include <stdlib.h>

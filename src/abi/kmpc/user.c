@@ -1,8 +1,8 @@
 /* kmp_ and kmpc_ routines: libomp's extensions, for C and, with an underscore, for Fortran (arguments by reference).
  *
- * What they set that has an effect before the first region only, as with libomp: the stack size, the time that threads wait before they sleep,
- * the library's kind. Masks are sets of processors; a root may bind its kernel thread by one, members may not (-1):
- * they have none of their own. Memory is malloc's. */
+ * What they set that has an effect before the first region only, as with libomp: the stack size, the time that threads
+ * wait before they sleep, the library's kind. Masks are sets of processors; a root may bind its kernel thread by one,
+ * members may not (-1): they have none of their own. Memory is malloc's. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #include "os.h"
 #include "place.h"
 
-/* --- settings ----------------------------------------------------------------------------------------------------------------- */
+/* --- settings
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 #define DEFAULT_STACK_BYTES ((size_t)8 << 20)
 
@@ -76,7 +77,8 @@ PS_EXPORT void kmp_set_warnings_on_(void) { ps_warn_quiet = false; }
 PS_EXPORT void kmp_set_warnings_off(void) { ps_warn_quiet = true; }
 PS_EXPORT void kmp_set_warnings_off_(void) { ps_warn_quiet = true; }
 
-/* Settings as text ("KMP_BLOCKTIME=1|..."): the environment is read when the library is loaded, so that most come too late. */
+/* Settings as text ("KMP_BLOCKTIME=1|..."): the environment is read when the library is loaded, so that most come too
+ * late. */
 static void set_defaults(const char *text)
 {
     char *copy = text == NULL ? NULL : strdup(text), *rest = copy;
@@ -99,7 +101,9 @@ PS_EXPORT void kmp_set_disp_num_buffers(PS_UNUSED int n) {}
 PS_EXPORT void kmp_set_disp_num_buffers_(PS_UNUSED const int32_t *n) {}
 PS_EXPORT void kmpc_set_disp_num_buffers(PS_UNUSED int n) {}
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------------ */
+/* --- memory
+ * ------------------------------------------------------------------------------------------------------------------------
+ * */
 
 static void *aligned(size_t bytes, size_t alignment)
 {
@@ -126,7 +130,9 @@ PS_EXPORT void *kmp_calloc_(const size_t *n, const size_t *bytes) { return callo
 PS_EXPORT void *kmp_realloc_(void **p, const size_t *bytes) { return realloc(*p, *bytes); }
 PS_EXPORT void kmp_free_(void **p) { free(*p); }
 
-/* --- masks -------------------------------------------------------------------------------------------------------------------------- */
+/* --- masks
+ * --------------------------------------------------------------------------------------------------------------------------
+ * */
 
 static void create_mask(void **mask) { *mask = calloc(1, sizeof(struct os_cpuset)); }
 static void destroy_mask(void **mask)
@@ -215,7 +221,8 @@ MASK(set_affinity_mask_proc, change(cpu, mask, true))
 MASK(unset_affinity_mask_proc, change(cpu, mask, false))
 MASK(get_affinity_mask_proc, contains(cpu, mask))
 
-/* --- for libomptarget and others ------------------------------------------------------------------------------------------------------ */
+/* --- for libomptarget and others
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* 0: disabled, 1: default, 2: mandatory. */
 PS_EXPORT int __kmpc_get_target_offload(void)
@@ -224,7 +231,8 @@ PS_EXPORT int __kmpc_get_target_offload(void)
 }
 PS_EXPORT int __kmpc_pause_resource(int kind) { return kmpc_pause(kind); }
 
-/* --- Fortran's names of libomp, which libgomp has with other arguments, or not at all ------------------------------------------------- */
+/* --- Fortran's names of libomp, which libgomp has with other arguments, or not at all
+ * ------------------------------------------------- */
 
 #define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
 

@@ -1,8 +1,10 @@
-/* The entry points that a tool calls (OpenMP 5.1 section 4.6), found by name with the function that its initializer gets.
+/* The entry points that a tool calls (OpenMP 5.1 section 4.6), found by name with the function that its initializer
+ * gets.
  *
- * They translate: the core has the tool's data and frames in the interface's own layout (asserted below), its events the interface's
- * numbers. A kernel thread that is no OpenMP thread gets the answers for "no thread"; asking does not make it one. All but set_callback may be called
- * from a callback, and those that the specification wants from a signal handler.
+ * They translate: the core has the tool's data and frames in the interface's own layout (asserted below), its events
+ * the interface's numbers. A kernel thread that is no OpenMP thread gets the answers for "no thread"; asking does not
+ * make it one. All but set_callback may be called from a callback, and those that the specification wants from a signal
+ * handler.
  * Target devices: there are none; their callbacks can be set never, their inquiries answer so. */
 #include "ompt_internal.h"
 
@@ -21,7 +23,8 @@ static ompt_data_t *data_of(union ort_tool_data *data) { return (ompt_data_t *)(
 /* The calling OpenMP thread; NULL: none, or no tool any more. */
 static struct ort_thread *self(void) { return ort_tool_attached() ? ee_local() : NULL; }
 
-/* --- callbacks ---------------------------------------------------------------------------------------------------------------- */
+/* --- callbacks
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 /* A slot of the core's table, by number. */
 #define CASE_SET(number, type, name, parameters)                                       \
@@ -56,7 +59,8 @@ static int get_callback(int which, ompt_callback_t *callback)
     }
 }
 
-/* --- states and implementations of mutexes, one after the other ---------------------------------------------------------------- */
+/* --- states and implementations of mutexes, one after the other
+ * ---------------------------------------------------------------- */
 
 struct named {
     int number;
@@ -104,7 +108,8 @@ static int enumerate_mutex_impls(int current, int *next, const char **name)
     return next_of(impls, sizeof impls / sizeof impls[0], current, next, name);
 }
 
-/* --- where the thread is -------------------------------------------------------------------------------------------------------- */
+/* --- where the thread is
+ * -------------------------------------------------------------------------------------------------------- */
 
 static ompt_data_t *get_thread_data(void)
 {
@@ -170,7 +175,8 @@ static int get_task_memory(void **address, size_t *size, int block)
     return 0; /* no more blocks */
 }
 
-/* --- processors and places ------------------------------------------------------------------------------------------------------- */
+/* --- processors and places
+ * ------------------------------------------------------------------------------------------------------- */
 
 static int get_num_procs(void)
 {
@@ -215,7 +221,9 @@ static int get_partition_place_nums(int size, int *numbers)
 
 static int get_proc_id(void) { return self() != NULL ? os_current_cpu() : -1; }
 
-/* --- the rest --------------------------------------------------------------------------------------------------------------------- */
+/* --- the rest
+ * ---------------------------------------------------------------------------------------------------------------------
+ * */
 
 static uint64_t get_unique_id(void)
 {

@@ -1,10 +1,11 @@
 /* Finding a tool and starting it; its end.
  *
- * As OpenMP 5.1 section 4.2.2 has it: OMP_TOOL; a function ompt_start_tool in the process (the program's own, or a library's that it is linked
- * with or that is preloaded); else one in each library of OMP_TOOL_LIBRARIES, in order. The first that returns a result is the
- * tool. libomp then tries Archer in programs under ThreadSanitizer; not so here: the runtime tells the sanitizer itself what orders threads
- * (src/base/race.h). Archer attaches where it is named.
- * OMP_TOOL_VERBOSE_INIT: disabled, stdout, stderr or a file: how the search went, in libomp's words (its users' scripts read them).
+ * As OpenMP 5.1 section 4.2.2 has it: OMP_TOOL; a function ompt_start_tool in the process (the program's own, or a
+ * library's that it is linked with or that is preloaded); else one in each library of OMP_TOOL_LIBRARIES, in order. The
+ * first that returns a result is the tool. libomp then tries Archer in programs under ThreadSanitizer; not so here: the
+ * runtime tells the sanitizer itself what orders threads (src/base/race.h). Archer attaches where it is named.
+ * OMP_TOOL_VERBOSE_INIT: disabled, stdout, stderr or a file: how the search went, in libomp's words (its users' scripts
+ * read them).
  *
  * When: before the first OpenMP thread exists, on its kernel thread. The end: exit's handlers, or ompt_finalize_tool.
  * Bad input: a value of OMP_TOOL that is none gets one line, and no tool is started. */
@@ -33,7 +34,8 @@ static FILE *log_file;
             fprintf(log_file, __VA_ARGS__); \
     } while (0)
 
-/* --- finding ---------------------------------------------------------------------------------------------------------------- */
+/* --- finding
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 /* dlsym's answer, of whatever type. */
 static start_function function_at(void *symbol)
@@ -120,7 +122,8 @@ static ompt_start_tool_result_t *find(void)
     return found;
 }
 
-/* --- starting and ending ----------------------------------------------------------------------------------------------------- */
+/* --- starting and ending
+ * ----------------------------------------------------------------------------------------------------- */
 
 void ompt_finalize(void)
 {

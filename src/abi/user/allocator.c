@@ -1,4 +1,5 @@
-/* Memory allocators. OpenMP 5.2 section 18.13. The free routines' allocator arguments are not needed: memory knows where it comes from. */
+/* Memory allocators. OpenMP 5.2 section 18.13. The free routines' allocator arguments are not needed: memory knows
+ * where it comes from. */
 #include "allocator.h"
 
 #include "user.h"

@@ -1,5 +1,5 @@
-/* Devices where the host is the only one: it has number 0, which is also how many other devices there are, or -1 (omp_initial_device).
- * Memory of the device is memory. OpenMP 5.2 sections 18.7, 18.8; 6.0 chapter 25. */
+/* Devices where the host is the only one: it has number 0, which is also how many other devices there are, or -1
+ * (omp_initial_device). Memory of the device is memory. OpenMP 5.2 sections 18.7, 18.8; 6.0 chapter 25. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,8 @@ PS_EXPORT int32_t omp_pause_resource_(const int32_t *kind, const int32_t *device
 PS_EXPORT int omp_pause_resource_all(int kind) { return pause_host(kind); }
 PS_EXPORT int32_t omp_pause_resource_all_(const int32_t *kind) { return pause_host(*kind); }
 
-/* --- memory of devices ----------------------------------------------------------------------------------------------------- */
+/* --- memory of devices
+ * ----------------------------------------------------------------------------------------------------- */
 
 PS_EXPORT void *omp_target_alloc(size_t bytes, int device) { return is_host(device) ? malloc(bytes) : NULL; }
 
@@ -134,7 +135,8 @@ PS_EXPORT void *omp_target_memset(void *p, int value, size_t bytes, int device)
     return is_host(device) ? memset(p, value, bytes) : p;
 }
 
-/* --- the same as tasks, after those that the omp_depend_t objects name -------------------------------------------------------- */
+/* --- the same as tasks, after those that the omp_depend_t objects name
+ * -------------------------------------------------------- */
 
 static void as_task(void (*fn)(void *), void *data, size_t bytes, int num_objects, const void *objects)
 {
@@ -219,7 +221,8 @@ PS_EXPORT void *omp_target_memset_async(void *p, int value, size_t bytes, int de
     return p;
 }
 
-/* --- names, distances, dimensions of devices ------------------------------------------------------------------------------------- */
+/* --- names, distances, dimensions of devices
+ * ------------------------------------------------------------------------------------- */
 
 static const char host_uid[] = "OMP_INITIAL_DEVICE"; /* libgomp's choice */
 

@@ -1,6 +1,6 @@
-/* Objects of interoperability: they come from devices, and there are none, so each is omp_interop_none and has no properties. What the
- * numbers mean is told all the same. The Fortran routines return a string as an address and a length, in front of their arguments.
- * OpenMP 5.2 section 18.12. */
+/* Objects of interoperability: they come from devices, and there are none, so each is omp_interop_none and has no
+ * properties. What the numbers mean is told all the same. The Fortran routines return a string as an address and a
+ * length, in front of their arguments. OpenMP 5.2 section 18.12. */
 #include <string.h>
 
 #include "user.h"

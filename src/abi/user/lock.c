@@ -1,8 +1,8 @@
 /* Locks, simple and nestable, in the two versions that programs may ask for.
  *
- * Version OMP_3.0, of today: omp_lock_t has 4 bytes, omp_nest_lock_t 16 and belongs to the task that takes it. Version OMP_1.0, of programs
- * built before OpenMP 3.0: 4 and 8 bytes, belongs to the thread; the 8 bytes are a pointer to a nest lock then. Fortran's nestable
- * lock variables have 8 bytes, so they are pointers in both versions.
+ * Version OMP_3.0, of today: omp_lock_t has 4 bytes, omp_nest_lock_t 16 and belongs to the task that takes it. Version
+ * OMP_1.0, of programs built before OpenMP 3.0: 4 and 8 bytes, belongs to the thread; the 8 bytes are a pointer to a
+ * nest lock then. Fortran's nestable lock variables have 8 bytes, so they are pointers in both versions.
  * Failures: no memory for a nest lock behind a pointer: aborts with one line (the routine has no way to say so).
  * OpenMP 5.2 section 18.9. */
 #include "lock_routines.h"
@@ -19,7 +19,8 @@
         body OF_1_0(name);                                                                                           \
     OF_3_0(name)
 
-/* --- simple locks ---------------------------------------------------------------------------------------------------------- */
+/* --- simple locks
+ * ---------------------------------------------------------------------------------------------------------- */
 
 typedef _Atomic uint32_t word;
 
@@ -35,7 +36,8 @@ BOTH(void, set_lock_, word *lock, { ort_routine_set(lock); });
 BOTH(void, unset_lock_, word *lock, { ort_routine_unset(lock); });
 BOTH(int32_t, test_lock_, word *lock, { return ort_routine_test(lock); });
 
-/* --- nestable locks -------------------------------------------------------------------------------------------------------- */
+/* --- nestable locks
+ * -------------------------------------------------------------------------------------------------------- */
 
 typedef struct ort_nest_lock nest;
 

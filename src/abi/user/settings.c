@@ -1,7 +1,8 @@
 /* Internal control variables: those of the calling task, and those of the process. OpenMP 5.2 sections 18.2 to 18.5.
  *
- * A change concerns the calling task and what it makes from then on. The teams construct's variables are the process's, as in libgomp:
- * written plainly, by a program that does so before it opens teams. Values out of range are brought into it in silence, as in libgomp. */
+ * A change concerns the calling task and what it makes from then on. The teams construct's variables are the process's,
+ * as in libgomp: written plainly, by a program that does so before it opens teams. Values out of range are brought into
+ * it in silence, as in libgomp. */
 #include "by_chance.h"
 #include "user.h"
 

@@ -16,8 +16,8 @@
  *   sp + 144   d14, d15
  *   sp + 160   FPCR, unused
  *
- * Pointer authentication: return addresses are saved as the callers signed them, with their own stack pointers as modifier,
- * and come back with those; nothing is signed here. Landing pads are in place. */
+ * Pointer authentication: return addresses are saved as the callers signed them, with their own stack pointers as
+ * modifier, and come back with those; nothing is signed here. Landing pads are in place. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
 

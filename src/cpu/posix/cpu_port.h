@@ -1,8 +1,8 @@
 /* Contexts emulated by kernel threads (POSIX threads and semaphores alone): what cpu.h asks of a port.
  *
  * Each context is carried by a POSIX thread on the context's stack. One of those that switch among each other holds the
- * baton and runs; a switch posts the semaphore of the one to come and waits on one's own. A context therefore brings its
- * own thread-local storage, and "the kernel thread that runs" changes with each switch: CPU_CARRIES_TLS.
+ * baton and runs; a switch posts the semaphore of the one to come and waits on one's own. A context therefore brings
+ * its own thread-local storage, and "the kernel thread that runs" changes with each switch: CPU_CARRIES_TLS.
  * Cost: a semaphore's post and wait a switch, some microseconds; a thread's start and end a context. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
@@ -15,8 +15,8 @@
 
 #define CPU_PORT_NAME "posix"
 #define CPU_CARRIES_TLS 1
-/* The C library asks for 128 KiB on some processors and takes static thread-local storage out of it; thread sanitizer has
- * much of that. */
+/* The C library asks for 128 KiB on some processors and takes static thread-local storage out of it; thread sanitizer
+ * has much of that. */
 #define CPU_STACK_MIN (PS_TSAN ? 2u << 20 : 256u << 10)
 
 typedef void cpu_posix_entry_fn(void *transfer, void *arg);

@@ -24,7 +24,8 @@ void cpu_first(void);
 int cpu_context_init(struct cpu_context *ctx, void *stack, size_t bytes, cpu_entry_fn *entry, void *arg)
 {
     uintptr_t top = ((uintptr_t)stack + bytes) & ~(uintptr_t)15;
-    /* `above` begins where the caller's frame of cpu_first would: on a multiple of 16, so that its call aligns rightly. */
+    /* `above` begins where the caller's frame of cpu_first would: on a multiple of 16, so that its call aligns
+     * rightly. */
     struct frame *f = (struct frame *)(top - sizeof *f);
     _Static_assert(sizeof(struct frame) % 16 == 0 && offsetof(struct frame, above) == 64, "frame");
     *f = (struct frame){.r13 = arg, .r12 = (void *)entry, .return_address = (void *)cpu_first};

@@ -13,9 +13,9 @@
  *   sp + 56   return address      first frame: cpu_first
  *   sp + 64   the caller's frame  first frame: 16-byte aligned, zeros
  *
- * Intel's control-flow technology: entries carry endbr64 (indirect-branch tracking holds); shadow stacks do not, because a
- * context would need its own, which takes a system call each. The objects are not marked for shadow stacks, so the
- * dynamic linker leaves them off. */
+ * Intel's control-flow technology: entries carry endbr64 (indirect-branch tracking holds); shadow stacks do not,
+ * because a context would need its own, which takes a system call each. The objects are not marked for shadow stacks,
+ * so the dynamic linker leaves them off. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
 

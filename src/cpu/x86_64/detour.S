@@ -1,8 +1,9 @@
-/* cpu_detour_entry: where a context that was interrupted goes on instead (detour.c). Nothing may be changed for it but memory below its red zone: all
- * registers are kept, flags and extended state too, and the x87 registers are empty for what runs meanwhile.
- * The stack, from the interrupted stack pointer down: the red zone (128 bytes), the frame of the iretq that goes on, room, flags and registers, extended state.
- * The stack pointer moves over the room first: Valgrind takes what lies more than a red zone below it for dead. And it takes a red zone for dead behind
- * a ret: hence iretq, which changes no register either. */
+/* cpu_detour_entry: where a context that was interrupted goes on instead (detour.c). Nothing may be changed for it but
+ * memory below its red zone: all registers are kept, flags and extended state too, and the x87 registers are empty for
+ * what runs meanwhile. The stack, from the interrupted stack pointer down: the red zone (128 bytes), the frame of the
+ * iretq that goes on, room, flags and registers, extended state. The stack pointer moves over the room first: Valgrind
+ * takes what lies more than a red zone below it for dead. And it takes a red zone for dead behind a ret: hence iretq,
+ * which changes no register either. */
 
 #define RED_ZONE 128
 #define LEFT 640

@@ -1,7 +1,7 @@
 /* x86-64: a detour of an interrupted context. cpu.h has the contract, detour.S what runs.
  *
- * What processors save and restore of extended state at once is taken whole (xsave), since the interrupted code may be anywhere in its own use of it. Processors
- * without xsave have no detours. */
+ * What processors save and restore of extended state at once is taken whole (xsave), since the interrupted code may be
+ * anywhere in its own use of it. Processors without xsave have no detours. */
 #define _GNU_SOURCE /* REG_RIP */
 #include "atomic.h"
 #include "cpu.h"
@@ -12,7 +12,8 @@
 #define CPUID_OSXSAVE (1u << 27)
 #define CPUID_XSAVE_AREA 0xd
 
-/* Read by detour.S. Relaxed: the kernel thread that goes there has written them itself before, and every other one writes the same values. */
+/* Read by detour.S. Relaxed: the kernel thread that goes there has written them itself before, and every other one
+ * writes the same values. */
 __attribute__((visibility("hidden"))) _Atomic(cpu_detour_fn_type *) cpu_detour_fn;
 __attribute__((visibility("hidden"))) _Atomic uint64_t cpu_detour_bytes;
 __attribute__((visibility("hidden"))) _Atomic uint32_t cpu_detour_components;

@@ -4,10 +4,11 @@
  * instruction. Control words are loaded only where the two contexts differ: ldmxcsr and fldcw cost more than the
  * whole rest. Status flags (MXCSR bits 0-5) are the running processor's and are carried over.
  *
- * The switch ends in a plain ret. It is the partner of the call that the leaving context made, so the processor's return
- * predictor stays in step with the call depth: where threads wait at the same place of the same code (a barrier), every
- * return above is predicted too. A jump through a register wins a little when two loops ping-pong from different call
- * sites, and shifts all further predictions by one: measured with three returns above the switch, 8 ns against 24. */
+ * The switch ends in a plain ret. It is the partner of the call that the leaving context made, so the processor's
+ * return predictor stays in step with the call depth: where threads wait at the same place of the same code (a
+ * barrier), every return above is predicted too. A jump through a register wins a little when two loops ping-pong from
+ * different call sites, and shifts all further predictions by one: measured with three returns above the switch, 8 ns
+ * against 24. */
 
 #define FRAME_MXCSR 0
 #define FRAME_X87CW 4

@@ -17,7 +17,8 @@ _Static_assert(offsetof(struct ps_member, thread) == 0, "a member begins with it
 
 static struct ps_team *team_of(struct ee_team *team) { return (struct ps_team *)(void *)team; }
 
-/* --- configuration -------------------------------------------------------------------------------------------------- */
+/* --- configuration
+ * -------------------------------------------------------------------------------------------------- */
 
 #define FALLBACK_STACK_BYTES ((size_t)8 << 20)
 #define ACTIVE_SEARCH_NS UINT64_C(100000000)
@@ -78,7 +79,8 @@ void ee_after_fork_in_child(void) { ps_after_fork_in_child(); /* once, whichever
 
 void ee_quiesce(void) { ps_quiesce(); }
 
-/* --- the current entity ------------------------------------------------------------------------------------------------ */
+/* --- the current entity
+ * ------------------------------------------------------------------------------------------------ */
 
 _Static_assert(offsetof(struct vp, current) == offsetof(struct ee_carrier, running) &&
                    offsetof(struct psthread, local) == offsetof(struct ee_running, local),
@@ -90,7 +92,8 @@ void **ee_carrier_slot(void) { return &ps_vp_attach()->slot; }
 unsigned ee_carrier_id(void) { return ps_vp_attach()->id; }
 unsigned ee_max_carriers(void) { return PS_MAX_VPS; }
 
-/* --- teams -------------------------------------------------------------------------------------------------------------- */
+/* --- teams
+ * -------------------------------------------------------------------------------------------------------------- */
 
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
@@ -100,16 +103,19 @@ void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *mem
 }
 void ee_team_fini(struct ee_team *team) { ps_team_fini(team_of(team)); }
 
-/* Members that wait need a stack each, and a team that is open cannot shrink any more. So where the address space is limited, stacks for all of
- * them are mapped before it opens: members take memory too (the C library's arenas, 64 MiB each), and would leave none for those that begin after
- * them. All stacks together get half of the memory, the other half is the program's. Whether there is a limit is asked when a team first has so many members.
+/* Members that wait need a stack each, and a team that is open cannot shrink any more. So where the address space is
+ * limited, stacks for all of them are mapped before it opens: members take memory too (the C library's arenas, 64 MiB
+ * each), and would leave none for those that begin after them. All stacks together get half of the memory, the other
+ * half is the program's. Whether there is a limit is asked when a team first has so many members.
  *
- * Under a limit an account is kept. `promised`: of the stacks that exist, how many the open teams may need, n - 1 a team of n; taken by
- * compare-and-swap before the fork, given back by the parent after the join. Besides, each vp may need one for its loop (LOOPS). What is promised and
- * the loops never exceed what exists, so whoever waits for a stack waits for a loop to end. A team that finds fewer is smaller, of one at least, which
- * needs none. Thread-local blocks stay with a team's members from region to region, so they are no sum: each member has its own before the fork. From the first such team on no vp keeps idle stacks for itself. Relaxed: the account is only a number.
- * What the account does not know: threads that the program makes with psthread_create, spares, and regions that were open when the limit was
- * set; these take smaller stacks, or wait until one is free. */
+ * Under a limit an account is kept. `promised`: of the stacks that exist, how many the open teams may need, n - 1 a
+ * team of n; taken by compare-and-swap before the fork, given back by the parent after the join. Besides, each vp may
+ * need one for its loop (LOOPS). What is promised and the loops never exceed what exists, so whoever waits for a stack
+ * waits for a loop to end. A team that finds fewer is smaller, of one at least, which needs none. Thread-local blocks
+ * stay with a team's members from region to region, so they are no sum: each member has its own before the fork. From
+ * the first such team on no vp keeps idle stacks for itself. Relaxed: the account is only a number.
+ * What the account does not know: threads that the program makes with psthread_create, spares, and regions that were
+ * open when the limit was set; these take smaller stacks, or wait until one is free. */
 #define MANY_MEMBERS 64
 #define MANY_STACKS 4096 /* so many fit under any kernel's limit of mappings */
 
@@ -130,7 +136,8 @@ static size_t promise(size_t wanted)
     return granted;
 }
 
-/* The stacks that are promised to the team, each with a block for its member: no more than the blocks, which stay with the members. */
+/* The stacks that are promised to the team, each with a block for its member: no more than the blocks, which stay with
+ * the members. */
 static size_t with_blocks(struct ps_team *team)
 {
     unsigned n = ps_team_take_tls(team, team->promised + 1);
@@ -215,7 +222,8 @@ void ee_team_assist(struct ee_team *team) { ps_team_assist(team_of(team)); }
 bool ee_team_nobody_to_ask(struct ee_team *team) { return ps_team_nobody_to_ask(team_of(team)); }
 void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(team_of(team)); }
 
-/* --- barrier -------------------------------------------------------------------------------------------------------------- */
+/* --- barrier
+ * -------------------------------------------------------------------------------------------------------------- */
 
 uint32_t ee_barrier_phase(struct ee_team *team) { return ps_team_barrier_phase(team_of(team)); }
 bool ee_barrier_release(struct ee_team *team) { return ps_team_barrier_release(team_of(team)); }
@@ -232,12 +240,13 @@ enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase
 }
 void ee_barrier_wait(struct ee_team *team, unsigned id) { ps_team_barrier_wait(team_of(team), id); }
 
-/* --- waiting on a word ------------------------------------------------------------------------------------------------------- */
+/* --- waiting on a word
+ * ------------------------------------------------------------------------------------------------------- */
 
 void ee_wait(_Atomic uint32_t *word, uint32_t expected) { ps_wait_on(word, expected); }
 void ee_wake(_Atomic uint32_t *word, unsigned n) { ps_wake_on(word, n); }
-/* Threads that yield to one another wait for somebody, perhaps on another vp, which can only go on if the system lets its kernel thread run:
- * every so many yields this one stands back as well. */
+/* Threads that yield to one another wait for somebody, perhaps on another vp, which can only go on if the system lets
+ * its kernel thread run: every so many yields this one stands back as well. */
 void ee_yield(void)
 {
     struct vp *vp = ps_vp();

@@ -1,17 +1,18 @@
-/* Entities are kernel threads: the papers' baseline under the same OpenMP core (psthreads-2009 section 3, OMPi's POSIX EELIB).
+/* Entities are kernel threads: the papers' baseline under the same OpenMP core (psthreads-2009 section 3, OMPi's POSIX
+ * EELIB).
  *
- * Each member of a team but the first has a kernel thread of its own: taken from one pool, made when the pool is empty, given back at
- * the join (an inner region) or kept by the team block for its next region (an outermost one). A kernel thread is its own carrier;
- * entities never move.
+ * Each member of a team but the first has a kernel thread of its own: taken from one pool, made when the pool is empty,
+ * given back at the join (an inner region) or kept by the team block for its next region (an outermost one). A kernel
+ * thread is its own carrier; entities never move.
  *
- * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by who asks for assistance) -> NONE (by the
- * worker, acquire). It counts itself out of `left` when it is through; from then on the parent may give it another order
- * before it even looks: the word keeps it.
+ * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by who asks for assistance)
+ * -> NONE (by the worker, acquire). It counts itself out of `left` when it is through; from then on the parent may give
+ * it another order before it even looks: the word keeps it.
  *
- * Orderings. fork -> member: the order's release store, the worker's acquire exchange. member -> join: `left` counted down acq_rel,
- * read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1, seq_cst) and then looks at the condition; who
- * changes the condition does so (seq_cst) and then looks at sleepers: one sees the other (Dekker), and the futex word closes
- * the rest of the gap.
+ * Orderings. fork -> member: the order's release store, the worker's acquire exchange. member -> join: `left` counted
+ * down acq_rel, read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1, seq_cst) and then looks at
+ * the condition; who changes the condition does so (seq_cst) and then looks at sleepers: one sees the other (Dekker),
+ * and the futex word closes the rest of the gap.
  *
  * Failure: the system refuses a kernel thread: the region is smaller, which is said once. */
 #include "ee.h"
@@ -58,8 +59,8 @@ struct team {
     void *parent_local;
     uint32_t parent_place;
     uint32_t born_in; /* fork_generation when its workers were taken */
-    /* workers that have not ended, | PARENT_ASLEEP; who brings it to PARENT_ASLEEP wakes the parent, by address only: the block
-     * may be gone by then. Who wants the parent's assistance takes PARENT_ASLEEP off. */
+    /* workers that have not ended, | PARENT_ASLEEP; who brings it to PARENT_ASLEEP wakes the parent, by address only:
+     * the block may be gone by then. Who wants the parent's assistance takes PARENT_ASLEEP off. */
     PS_LINE_ALIGNED _Atomic uint32_t left;
     PS_LINE_ALIGNED _Atomic uint32_t arrivals_left;
     _Atomic uint32_t phase;
@@ -105,7 +106,8 @@ static uint32_t fork_generation = 1; /* counts up in each forked child */
 static _Atomic uint32_t num_workers; /* alive */
 static _Atomic uint32_t num_busy;    /* workers in teams */
 
-/* --- spinning ---------------------------------------------------------------------------------------------------------- */
+/* --- spinning
+ * ---------------------------------------------------------------------------------------------------------- */
 
 #define SPINS_FREE 20000 /* while there is a processor for everybody */
 #define SPINS_CROWDED 100
@@ -132,7 +134,8 @@ static bool spin_while(_Atomic uint32_t *word, uint32_t value)
     return ps_load_acquire(word) != value;
 }
 
-/* --- configuration -------------------------------------------------------------------------------------------------------- */
+/* --- configuration
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void root_ended(void *value)
 {
@@ -163,7 +166,8 @@ bool ee_private_storage(void) { return false; }
 const char *ee_name(void) { return "pthreads"; }
 unsigned ee_num_kernel_threads(void) { return ps_load_relaxed(&num_workers); }
 
-/* --- the current entity ------------------------------------------------------------------------------------------------------ */
+/* --- the current entity
+ * ------------------------------------------------------------------------------------------------------ */
 
 void *ee_local(void) { return entity.local; }
 
@@ -186,9 +190,11 @@ unsigned ee_carrier_id(void)
 }
 unsigned ee_max_carriers(void) { return 1u << 20; }
 
-/* --- places ------------------------------------------------------------------------------------------------------------------ */
+/* --- places
+ * ------------------------------------------------------------------------------------------------------------------ */
 
-/* Given once. A kernel thread is bound while it is a bound member; a worker that it makes begins with the mask of before. */
+/* Given once. A kernel thread is bound while it is a bound member; a worker that it makes begins with the mask of
+ * before. */
 static struct {
     unsigned n;
     const unsigned *first, *cpu;
@@ -241,11 +247,13 @@ static void follow(uint32_t place)
 void ee_member_bind(struct ee_member *m, int place) { ((struct member *)(void *)m)->place = (uint32_t)(place + 1); }
 void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED bool scattered) {}
 
-/* --- workers --------------------------------------------------------------------------------------------------------------- */
+/* --- workers
+ * --------------------------------------------------------------------------------------------------------------- */
 
 static void assist(struct team *team, struct member *m) { team->ops->assist((struct ee_member *)(void *)m); }
 
-/* m may be asked to assist from here on. False: somebody asked since `calls` was read, and found nobody: m is to look once more. */
+/* m may be asked to assist from here on. False: somebody asked since `calls` was read, and found nobody: m is to look
+ * once more. */
 static bool offer(struct team *team, struct member *m, uint32_t calls)
 {
     uint32_t region = team->region;
@@ -361,7 +369,8 @@ static void workers_put(struct team *team)
     team->reserved = 1;
 }
 
-/* --- teams ---------------------------------------------------------------------------------------------------------------- */
+/* --- teams
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
@@ -447,7 +456,8 @@ void ee_team_join(struct ee_team *t)
         assist(team, member_at(team, 0));
         if (spin_for_workers(team, calls) || ps_or_seq(&team->left, PARENT_ASLEEP) == 0)
             break;
-        /* Dekker: the parent says that it sleeps, then reads `calls`; who asks counts in `calls`, then looks whether it sleeps. */
+        /* Dekker: the parent says that it sleeps, then reads `calls`; who asks counts in `calls`, then looks whether it
+         * sleeps. */
         if (ps_load_seq(&team->calls) != calls)
             wake_parent(team);
         while ((left = ps_load_acquire(&team->left)) > PARENT_ASLEEP)
@@ -462,7 +472,8 @@ void ee_team_join(struct ee_team *t)
         workers_put(team);
 }
 
-/* --- barrier ------------------------------------------------------------------------------------------------------------------ */
+/* --- barrier
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 uint32_t ee_barrier_phase(struct ee_team *t) { return ps_load_relaxed(&team_of(t)->phase); }
 static bool arrive(struct team *team) { return ps_sub_acq_rel(&team->arrivals_left, 1) == 1; }
@@ -560,8 +571,8 @@ void ee_team_assist(struct ee_team *t)
     }
     if (wake_parent(team))
         return;
-    /* Somebody whose body has returned; the caller's own unit keeps `left` from being read as 0 by the parent, unless the
-     * caller is the parent itself, which has not begun to join. */
+    /* Somebody whose body has returned; the caller's own unit keeps `left` from being read as 0 by the parent, unless
+     * the caller is the parent itself, which has not begun to join. */
     for (unsigned id = 1; id < team->n; id++) {
         struct member *m = member_at(team, id);
         uint32_t region = team->region;
@@ -573,7 +584,8 @@ void ee_team_assist(struct ee_team *t)
     }
 }
 
-/* --- waiting on a word ------------------------------------------------------------------------------------------------------------ */
+/* --- waiting on a word
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* How many may be parked on a word of each hash: lets ee_wake skip the system call. */
 #define WAIT_BUCKETS 256
@@ -608,7 +620,8 @@ void ee_yield(void) { os_yield(); }
 void ee_offer(void) {}
 bool ee_carrier_wanted(void) { return false; }
 
-/* --- fork and rest ------------------------------------------------------------------------------------------------------------- */
+/* --- fork and rest
+ * ------------------------------------------------------------------------------------------------------------- */
 
 void ee_after_fork_in_child(void)
 {

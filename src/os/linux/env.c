@@ -1,7 +1,7 @@
 /* Reading the environment.
  *
- * Does: turns variables into values, and says in one line what it could not read and what is used instead. Does not: know any
- * variable's meaning or default.
+ * Does: turns variables into values, and says in one line what it could not read and what is used instead. Does not:
+ * know any variable's meaning or default.
  * Callers: anybody, on any stack; like getenv, not while another thread changes the environment. No shared state.
  * Failures: false, the output untouched. `instead` completes the sentence "...; using <instead> instead".
  *

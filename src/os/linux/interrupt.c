@@ -1,27 +1,33 @@
-/* Interrupting a kernel thread of this process: a function is called there, on the stack that runs, and may leave that stack for good
- * or for a while.
+/* Interrupting a kernel thread of this process: a function is called there, on the stack that runs, and may leave that
+ * stack for good or for a while.
  *
- * Does: choose a signal, install its handler at the first need, tell what was interrupted. Does not: know stacks or schedulers.
+ * Does: choose a signal, install its handler at the first need, tell what was interrupted. Does not: know stacks or
+ * schedulers.
  * Callers: os_interrupt: one kernel thread at a time (the progress monitor). The function runs in a signal handler.
- * The signal: SIGURG, whose default is to be ignored, so a stray one cannot end the process; where the program handles it itself, a
- * real-time signal that nobody handles. That is looked at before each use, since a program may change its mind.
+ * The signal: SIGURG, whose default is to be ignored, so a stray one cannot end the process; where the program handles
+ * it itself, a real-time signal that nobody handles. That is looked at before each use, since a program may change its
+ * mind.
  *
- * When the function comes back, possibly on another kernel thread, what the frame says about the kernel thread is brought up to date:
- * the alternate stack and the signal mask are those of the one that runs now, not of the one that was interrupted.
+ * When the function comes back, possibly on another kernel thread, what the frame says about the kernel thread is
+ * brought up to date: the alternate stack and the signal mask are those of the one that runs now, not of the one that
+ * was interrupted.
  *
- * What was interrupted is told by the instruction's address alone: the C library tells without a lock whose it is. Where it does not (musl), from a list
- * of executable segments that os_interrupt reads anew when objects have been loaded. Two lists are used in turn; a handler that is late by two loads may
- * misjudge, and then only refuses or takes an address of code unloaded meanwhile for what it was.
- * A wait in the C library is the program's only if the program called it, and code of the program's is not what it was about to do if it is
- * a signal handler's: the program's handler runs in the middle of anything, the runtime's own code too, and often just when we come, since
- * signals that are pending together are delivered one on top of the other. Both are found by unwinding. And code of the program's may stand where the
- * runtime expects the C library's: a malloc of its own, a preloaded object's calls. There the runtime is in the middle of something too. It calls the
- * program's functions by pointers, and libraries' by name: the instruction in front of the innermost return address of the runtime's tells.
- * The runtime's own functions that may be left (PS_LEAVABLE) count as the program's: a program that waits for a flag may ask for the time, or its
- * number, at each look, and would be met nowhere else.
- * Limits: where there is no unwinder (musl; a forked child that can load nothing) neither handlers nor a replaced library are told from other code; the
- * latter neither where the program is UNWIND_DEPTH calls deep. A program's function that the runtime calls as the
- * last thing in one of its own, by a jump, is taken for a library's: it is never interrupted.
+ * What was interrupted is told by the instruction's address alone: the C library tells without a lock whose it is.
+ * Where it does not (musl), from a list of executable segments that os_interrupt reads anew when objects have been
+ * loaded. Two lists are used in turn; a handler that is late by two loads may misjudge, and then only refuses or takes
+ * an address of code unloaded meanwhile for what it was. A wait in the C library is the program's only if the program
+ * called it, and code of the program's is not what it was about to do if it is a signal handler's: the program's
+ * handler runs in the middle of anything, the runtime's own code too, and often just when we come, since signals that
+ * are pending together are delivered one on top of the other. Both are found by unwinding. And code of the program's
+ * may stand where the runtime expects the C library's: a malloc of its own, a preloaded object's calls. There the
+ * runtime is in the middle of something too. It calls the program's functions by pointers, and libraries' by name: the
+ * instruction in front of the innermost return address of the runtime's tells. The runtime's own functions that may be
+ * left (PS_LEAVABLE) count as the program's: a program that waits for a flag may ask for the time, or its number, at
+ * each look, and would be met nowhere else.
+ * Limits: where there is no unwinder (musl; a forked child that can load nothing) neither handlers nor a replaced
+ * library are told from other code; the latter neither where the program is UNWIND_DEPTH calls deep. A program's
+ * function that the runtime calls as the last thing in one of its own, by a jump, is taken for a library's: it is never
+ * interrupted.
  * Failures: ENOTSUP on other processors, EBUSY where no signal is free, ESRCH. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* _dl_find_object */
@@ -72,7 +78,8 @@ static os_interrupt_fn *_Atomic function;
 static int signal_number;           /* os_interrupt's own; 0: none yet */
 static _Atomic uint32_t can_unwind; /* written by os_interrupt: the unwinder is loaded, so that a handler may use it */
 
-/* --- whose code -------------------------------------------------------------------------------------------------------- */
+/* --- whose code
+ * -------------------------------------------------------------------------------------------------------- */
 
 static uint8_t owner(const char *path, bool ours)
 {
@@ -91,7 +98,8 @@ static uint8_t owner(const char *path, bool ours)
 }
 
 #if defined(__GLIBC__)
-/* Asked where it is needed: without a lock, which somebody may hold who waits for what the interrupt is to bring about. */
+/* Asked where it is needed: without a lock, which somebody may hold who waits for what the interrupt is to bring
+ * about. */
 static void read_ranges(void) {}
 
 static enum code code_at(uintptr_t address)
@@ -170,7 +178,8 @@ static enum code leavable_at(uintptr_t address)
 
 bool os_program_code(uintptr_t address) { return code_at(address) == CODE_PROGRAM; }
 
-/* --- what was interrupted ----------------------------------------------------------------------------------------------- */
+/* --- what was interrupted
+ * ----------------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 #define PC(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
@@ -200,8 +209,9 @@ static bool in_system_call(uintptr_t pc)
 #endif
 
 #ifdef PC
-/* The runtime, to which `back` returns, called by name: a call of an address in its own code (a stub, mostly), or (x86-64) of one in its table of them.
- * A call of any address in a register is one by pointer: so the runtime is not built with -fno-plt for other processors. */
+/* The runtime, to which `back` returns, called by name: a call of an address in its own code (a stub, mostly), or
+ * (x86-64) of one in its table of them. A call of any address in a register is one by pointer: so the runtime is not
+ * built with -fno-plt for other processors. */
 static bool called_by_name(uintptr_t back)
 {
     const unsigned char *end = (const unsigned char *)back;
@@ -243,8 +253,9 @@ static void load_unwinder(void)
 /* The system call that was interrupted, and will be made anew, is a wait on a futex. */
 static bool in_futex(const ucontext_t *uc) { return CALL_NUMBER(uc) == SYS_futex; }
 
-/* What was interrupted is the program's own doing: nothing of the runtime's is beneath a signal handler, and a wait in the C library is
- * for the program, not for the runtime, which may have a lock in hand, or a vp that it goes on with afterwards. */
+/* What was interrupted is the program's own doing: nothing of the runtime's is beneath a signal handler, and a wait in
+ * the C library is for the program, not for the runtime, which may have a lock in hand, or a vp that it goes on with
+ * afterwards. */
 static bool for_the_program(const ucontext_t *uc, bool in_library)
 {
     void *at[UNWIND_DEPTH];
@@ -259,7 +270,8 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
     enum code of;
     for (; i < n && ((of = leavable_at((uintptr_t)at[i])) == CODE_C_LIBRARY || of == CODE_LOADER); i++)
         if (of == CODE_LOADER && !in_futex(uc))
-            return false; /* it may hold what is needed to start a kernel thread; while it waits for a lock of its own it does not */
+            /* it may hold what is needed to start a kernel thread; while it waits for a lock of its own it does not */
+            return false;
     if (in_library && !(i < n && leavable_at((uintptr_t)at[i]) == CODE_PROGRAM))
         return false;
     while (i < n && leavable_at((uintptr_t)at[i]) != CODE_RUNTIME)
@@ -329,7 +341,8 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
 }
 
-/* --- sending ----------------------------------------------------------------------------------------------------------------- */
+/* --- sending
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 static bool is_ours_or_free(int number, bool *ours)
 {
@@ -357,7 +370,8 @@ static void *load_unwinder_main(void *arg)
     return arg;
 }
 
-/* The caller may be waited for by who is in the middle of loading an object: so it is done aside, and the caller waits for a while only. */
+/* The caller may be waited for by who is in the middle of loading an object: so it is done aside, and the caller waits
+ * for a while only. */
 static void load_unwinder_aside(void)
 {
     static bool asked;

@@ -2,24 +2,27 @@
  *
  * Does: anonymous private maps, stacks with one guard page below. Does not: cache, count, or call malloc; whoever wants
  * cheap memory keeps what it got (uth's caches, slabs).
- * Callers: anybody, on any stack, holding anything but the system's own locks. No shared state but the page size, which is
- * written once with the same value by whoever asks first (relaxed: the value carries nothing else).
- * Failures: NULL, errno kept. Cost: one system call (a stack: two to map, four from 2 MB on where guards are mappings), plus page faults at first touch.
+ * Callers: anybody, on any stack, holding anything but the system's own locks. No shared state but the page size, which
+ * is written once with the same value by whoever asks first (relaxed: the value carries nothing else).
+ * Failures: NULL, errno kept. Cost: one system call (a stack: two to map, four from 2 MB on where guards are mappings),
+ * plus page faults at first touch.
  *
  * Layout of a stack's map, low to high:   [guard page][usable ... top)
  *
- * Guards. A process may have some 65,000 mappings (vm.max_map_count). Since Linux 6.13 a guard is a mark in the page table (MADV_GUARD_INSTALL): stacks
- * are mapped readable as a whole, and the kernel makes one mapping of all that lie side by side, so their number is limited by memory alone.
- * On older kernels a guard has another protection than its stack and costs two mappings, so there are some 30,000 stacks. Whether a mark
- * works is tried at the first such stack (an emulator may say so and do nothing): once it is refused, stacks have guards of the old kind. The first
+ * Guards. A process may have some 65,000 mappings (vm.max_map_count). Since Linux 6.13 a guard is a mark in the page
+ * table (MADV_GUARD_INSTALL): stacks are mapped readable as a whole, and the kernel makes one mapping of all that lie
+ * side by side, so their number is limited by memory alone. On older kernels a guard has another protection than its
+ * stack and costs two mappings, so there are some 30,000 stacks. Whether a mark works is tried at the first such stack
+ * (an emulator may say so and do nothing): once it is refused, stacks have guards of the old kind. The first
  * PLAIN_STACKS have it anyway: gdb's gcore (13) leaves out a whole mapping that has a page which it cannot read.
- * Rejected for old kernels: gaps instead of guards (one mapping a stack, but anybody's next map may fill the gap, and an overflow then writes into
- * it); write-protection by userfaultfd (one mapping, but it is lost at fork, and sandboxes refuse it); a mark that is looked at when a thread switches
- * (an overflow has destroyed a neighbour by then).
+ * Rejected for old kernels: gaps instead of guards (one mapping a stack, but anybody's next map may fill the gap, and
+ * an overflow then writes into it); write-protection by userfaultfd (one mapping, but it is lost at fork, and sandboxes
+ * refuse it); a mark that is looked at when a thread switches (an overflow has destroyed a neighbour by then).
  *
  * A stack is reserved without swap accounting (MAP_NORESERVE): thousands of them are mostly never touched.
- * Rejected: MAP_GROWSDOWN (its guard moves, and a neighbour map can take the room); MAP_STACK alone means nothing on Linux but
- * is kept for the tools that read it. Transparent huge pages are refused for stacks: one touched byte would cost 2 MB.
+ * Rejected: MAP_GROWSDOWN (its guard moves, and a neighbour map can take the room); MAP_STACK alone means nothing on
+ * Linux but is kept for the tools that read it. Transparent huge pages are refused for stacks: one touched byte would
+ * cost 2 MB.
  * Paper: psthreads-2009 section 2.3 (stacks bound late and given back). */
 #include "os.h"
 
@@ -158,8 +161,8 @@ void *os_stack_map(size_t bytes, size_t *usable)
         if (stack != NULL)
             return stack;
     }
-    /* All inaccessible first, then the usable part opened: were the guard made second, its failure (too many maps) would
-     * leave a stack that overflows into its neighbour. */
+    /* All inaccessible first, then the usable part opened: were the guard made second, its failure (too many maps)
+     * would leave a stack that overflows into its neighbour. */
     char *base = map_anonymous(whole + page, PROT_NONE, MAP_NORESERVE | MAP_STACK);
     if (base == NULL || mprotect(base + page, whole, PROT_READ | PROT_WRITE) != 0) {
         if (base != NULL)

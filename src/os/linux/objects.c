@@ -1,21 +1,25 @@
 /* Asking the dynamic linker what is loaded, and loading something.
  *
- * Does: dl_iterate_phdr, in such a way that no fork comes in between. The dynamic linker's lock is not looked after at a fork: a
- * child that is born while another kernel thread holds it can never load anything, nor ask again. Programs do not ask all the time,
- * but this runtime does, at each outermost region.
- * The same holds for what this runtime loads itself (hwloc): os_loading_begin ... os_loading_end let no fork come in between.
+ * Does: dl_iterate_phdr, in such a way that no fork comes in between. The dynamic linker's lock is not looked after at
+ * a fork: a child that is born while another kernel thread holds it can never load anything, nor ask again. Programs do
+ * not ask all the time, but this runtime does, at each outermost region.
+ * The same holds for what this runtime loads itself (hwloc): os_loading_begin ... os_loading_end let no fork come in
+ * between.
  * Callers: anybody; the call-back must not ask again, nor fork. Cost: two locks, some 20 ns.
  *
- * Who loads waits for the dynamic linker's own lock, which another thread may hold while a constructor of its library runs a region, and
- * that takes any other lock of ours. So who loads holds nothing else of ours; several may load at once (readers go first); and a fork waits
- * for them before it takes anything else: its handler is registered last (os_loading_init).
+ * Who loads waits for the dynamic linker's own lock, which another thread may hold while a constructor of its library
+ * runs a region, and that takes any other lock of ours. So who loads holds nothing else of ours; several may load at
+ * once (readers go first); and a fork waits for them before it takes anything else: its handler is registered last
+ * (os_loading_init).
  *
- * A program's own dlopen may be in the middle as well, and holds the dynamic linker's lock in the child for ever. What asks in a child
- * for the first time therefore sends a kernel thread ahead (PROBE_NS); where that does not come back, nobody asks any more: regions go on
- * with what was known. A probe that is merely late costs no more than that.
- * States of `asked`: SAFE (a process that nobody forked) -> in a child UNSURE -> SAFE or HOPELESS; changed under `asking`.
+ * A program's own dlopen may be in the middle as well, and holds the dynamic linker's lock in the child for ever. What
+ * asks in a child for the first time therefore sends a kernel thread ahead (PROBE_NS); where that does not come back,
+ * nobody asks any more: regions go on with what was known. A probe that is merely late costs no more than that.
+ * States of `asked`: SAFE (a process that nobody forked) -> in a child UNSURE -> SAFE or HOPELESS; changed under
+ * `asking`.
  *
- * Rejected: asking no more in any child (multiprocessing's import libraries there); looking at the lock itself (private to the C library). */
+ * Rejected: asking no more in any child (multiprocessing's import libraries there); looking at the lock itself (private
+ * to the C library). */
 #include "atomic.h"
 #include "os.h"
 
@@ -32,7 +36,8 @@ static _Atomic uint32_t probe_came_back;
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The lock's owner may be another kernel thread in the child only by its number: an ordinary mutex does not look at that. */
+/* The lock's owner may be another kernel thread in the child only by its number: an ordinary mutex does not look at
+ * that. */
 static void before_fork(void) { pthread_mutex_lock(&asking); }
 static void after_fork(void) { pthread_mutex_unlock(&asking); }
 static void after_fork_in_child(void)

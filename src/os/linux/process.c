@@ -1,5 +1,5 @@
-/* Looking at a process from outside, or at this one as if from outside: its memory without a fault, its kernel threads. Nothing here takes
- * a lock or allocates: it is for reports on programs that are stuck. */
+/* Looking at a process from outside, or at this one as if from outside: its memory without a fault, its kernel threads.
+ * Nothing here takes a lock or allocates: it is for reports on programs that are stuck. */
 #include "os.h"
 
 #include <errno.h>

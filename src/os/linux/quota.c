@@ -1,16 +1,16 @@
 /* The CPU-time quota that the process's control groups set.
  *
- * Does: finds the process's group in version 2 and in version 1's cpu hierarchy, and takes the tightest quota of the group and
- * of all its ancestors that can be seen. Does not: cache (a quota may change while the process runs), watch, or read weights,
- * which limit nothing while processors are idle.
- * Callers: anybody, on any stack of some 40 KiB. No shared state. errno is kept. No malloc: the kernel thread that asks again and again would get an
- * arena of 64 MiB for it.
+ * Does: finds the process's group in version 2 and in version 1's cpu hierarchy, and takes the tightest quota of the
+ * group and of all its ancestors that can be seen. Does not: cache (a quota may change while the process runs), watch,
+ * or read weights, which limit nothing while processors are idle.
+ * Callers: anybody, on any stack of some 40 KiB. No shared state. errno is kept. No malloc: the kernel thread that asks
+ * again and again would get an arena of 64 MiB for it.
  * Failures: what cannot be read sets no limit. Cost: some tens of microseconds, a handful of files.
  *
  * Where a group is:    /proc/self/cgroup     "0::/path" (version 2)   "4:cpu,cpuacct:/path" (version 1)
  * where that shows:    /proc/self/mountinfo  "... ROOT MOUNTPOINT ... - cgroup2|cgroup SOURCE OPTIONS"
- * In a container without a namespace of its own, ROOT is the container's group and only what lies below shows at MOUNTPOINT;
- * a path that is not below ROOT is taken to be MOUNTPOINT itself, which is where such containers stand.
+ * In a container without a namespace of its own, ROOT is the container's group and only what lies below shows at
+ * MOUNTPOINT; a path that is not below ROOT is taken to be MOUNTPOINT itself, which is where such containers stand.
  *
  * Quotas round up: 1.5 processors are two that are busy three quarters of the time; one would waste a third. */
 #include "quota.h"
@@ -73,7 +73,8 @@ static int next_character(struct lines *f)
     return (unsigned char)f->buffer[f->at++];
 }
 
-/* f->line is the next one, without its end; one that is too long is cut. False: there is none, and the file is closed. */
+/* f->line is the next one, without its end; one that is too long is cut. False: there is none, and the file is
+ * closed. */
 static bool next_line(struct lines *f)
 {
     size_t n = 0;

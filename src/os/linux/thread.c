@@ -1,13 +1,15 @@
 /* Kernel threads: start, join, detach, number, name.
  *
- * Does: starts kernel threads through the C library, so that thread-local storage, malloc and debuggers know them. Does not:
- * pool them, pin them (processors.c), or decide how many there are.
+ * Does: starts kernel threads through the C library, so that thread-local storage, malloc and debuggers know them. Does
+ * not: pool them, pin them (processors.c), or decide how many there are.
  * Callers: anybody, on any stack. The signal mask is the calling kernel thread's; it is back in place on return.
  * States of a handle: started -> joined or detached, once; after that it means nothing.
  * Failures: EAGAIN where the system refuses a thread for whatever reason. Cost: some tens of microseconds.
  *
- * The name goes through prctl, not pthread_setname_np: the caller's thread pointer may be a user-level thread's own block.
- * Rejected: raw clone (no C library in the thread: no malloc, no dlopen, no errno). pthread_attr_setsigmask_np (glibc only). */
+ * The name goes through prctl, not pthread_setname_np: the caller's thread pointer may be a user-level thread's own
+ * block.
+ * Rejected: raw clone (no C library in the thread: no malloc, no dlopen, no errno). pthread_attr_setsigmask_np (glibc
+ * only). */
 #include "os.h"
 
 #include <errno.h>
@@ -72,7 +74,8 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
 {
     if (!block_signals)
         return create(out, start, arg, stack_bytes);
-    /* Blocked around the creation, since the new thread inherits the mask: none can arrive there before start() runs. */
+    /* Blocked around the creation, since the new thread inherits the mask: none can arrive there before start()
+     * runs. */
     sigset_t all, before;
     sigfillset(&all);
     set_mask(&all, &before);
@@ -104,7 +107,8 @@ void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }
 
 int os_thread_id(void) { return (int)raw_call(SYS_gettid, 0, 0, 0, 0); }
 
-/* The initial thread's stack: the kernel puts these bytes at its top. (pthread_getattr_np reads a whole file for it.) */
+/* The initial thread's stack: the kernel puts these bytes at its top. (pthread_getattr_np reads a whole file for
+ * it.) */
 static bool initial_stack(uintptr_t *top, size_t *bytes)
 {
     struct rlimit limit;
@@ -190,7 +194,8 @@ int os_thread_cpu_ns(int tid, uint64_t *cpu_ns)
     return 0;
 }
 
-/* Without /proc, or without a file to spare. Whether it sleeps is not known then; it is said to, and who asks has seen no progress. */
+/* Without /proc, or without a file to spare. Whether it sleeps is not known then; it is said to, and who asks has seen
+ * no progress. */
 static int usage_by_clock(int tid, struct os_usage *u)
 {
     *u = (struct os_usage){.sleeping = true};

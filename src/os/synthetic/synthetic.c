@@ -1,7 +1,7 @@
 /* A topology read from a string: any machine on any machine, for tests.
  *
- * Does: lets hwloc build the machine that its synthetic notation describes and takes the levels from it with the same code that
- * reads real ones. Does not: stand in the product (a target of its own, ps_os_synthetic).
+ * Does: lets hwloc build the machine that its synthetic notation describes and takes the levels from it with the same
+ * code that reads real ones. Does not: stand in the product (a target of its own, ps_os_synthetic).
  * Callers: tests, on any stack of 64 KiB or more. No shared state.
  * Failures: EINVAL and one line where the string cannot be read, ENOENT without hwloc, ENOMEM; *out is empty then. */
 #include "check.h"

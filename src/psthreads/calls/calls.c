@@ -225,7 +225,8 @@ static bool is_anybodys(long number)
     case SYS_clone3:
     case SYS_vfork:
     case SYS_fork:
-    /* Libraries that watch the address space (UCX below MPI) make these in malloc's place, which holds its lock then. */
+    /* Libraries that watch the address space (UCX below MPI) make these in malloc's place, which holds its lock
+     * then. */
     case SYS_mmap:
     case SYS_munmap:
     case SYS_mremap:

@@ -1,8 +1,9 @@
-/* Preloaded: lets calls that the OpenMP runtime makes fail as the system would. Calls by anybody else, the C library included, are left alone:
- * the return address tells.
+/* Preloaded: lets calls that the OpenMP runtime makes fail as the system would. Calls by anybody else, the C library
+ * included, are left alone: the return address tells.
  *
- * REFUSE=NAME:ERROR:FIRST:COUNT - the calls FIRST, FIRST+1, ... of NAME (the first is 0), COUNT of them, fail with errno ERROR; a system call
- * through syscall() has the name that stands in its wrapper. REFUSE_LOG=FILE - at the end, "NAME calls refused" for each. */
+ * REFUSE=NAME:ERROR:FIRST:COUNT - the calls FIRST, FIRST+1, ... of NAME (the first is 0), COUNT of them, fail with
+ * errno ERROR; a system call through syscall() has the name that stands in its wrapper. REFUSE_LOG=FILE - at the end,
+ * "NAME calls refused" for each. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* FFTW's OpenMP build (libfftw3_omp): forward and back again, in two and three dimensions, with a plan for all threads. ESTIMATE
- * takes the same plan everywhere, so the sums may be compared; MEASURE would let the clock choose it. */
+/* FFTW's OpenMP build (libfftw3_omp): forward and back again, in two and three dimensions, with a plan for all threads.
+ * ESTIMATE takes the same plan everywhere, so the sums may be compared; MEASURE would let the clock choose it. */
 #include <fftw3.h>
 #include <math.h>
 #include <omp.h>

@@ -1,4 +1,5 @@
-/* A Clang-built program: loops, a reduction, a tree of tasks, an atomic, threadprivate and nested teams, as libomp's users have them. */
+/* A Clang-built program: loops, a reduction, a tree of tasks, an atomic, threadprivate and nested teams, as libomp's
+ * users have them. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

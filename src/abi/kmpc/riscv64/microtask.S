@@ -1,8 +1,9 @@
 /* int kmpc_invoke(microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args): RISC-V, LP64D.
  *
- * fn gets gtid and tid in a0 and a1, args[0..5] in a2 .. a7, and the others on the stack, args[6] lowest. s0 holds the frame, so that
- * unwinding passes through whatever argc is. Loads beyond args[argc - 1] are avoided: the array may end at a page.
- * kmpc_invoke_told(.., void **frame) stores that s0, the stack pointer here, in *frame and goes on as kmpc_invoke. */
+ * fn gets gtid and tid in a0 and a1, args[0..5] in a2 .. a7, and the others on the stack, args[6] lowest. s0 holds the
+ * frame, so that unwinding passes through whatever argc is. Loads beyond args[argc - 1] are avoided: the array may end
+ * at a page. kmpc_invoke_told(.., void **frame) stores that s0, the stack pointer here, in *frame and goes on as
+ * kmpc_invoke. */
     .text
     .globl  kmpc_invoke_told
     .hidden kmpc_invoke_told

@@ -1,8 +1,8 @@
 /* int kmpc_invoke(microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args): x86-64, System V ABI.
  *
- * fn gets gtid and tid in rdi and rsi, args[0..3] in rdx, rcx, r8, r9, and the others on the stack, args[4] lowest. rbp holds the frame, so that
- * unwinding passes through whatever argc is. kmpc_invoke_told(.., void **frame) stores that rbp, the stack pointer less one word here, in
- * *frame and goes on as kmpc_invoke. */
+ * fn gets gtid and tid in rdi and rsi, args[0..3] in rdx, rcx, r8, r9, and the others on the stack, args[4] lowest. rbp
+ * holds the frame, so that unwinding passes through whatever argc is. kmpc_invoke_told(.., void **frame) stores that
+ * rbp, the stack pointer less one word here, in *frame and goes on as kmpc_invoke. */
     .text
     .globl  kmpc_invoke_told
     .hidden kmpc_invoke_told
