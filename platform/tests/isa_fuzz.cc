@@ -420,10 +420,10 @@ int main(int argc, char **argv)
     FILE *f = fopen(argv[4], "wb");
     if (!f)
         return 1;
-    std::vector<uint8_t> page(4096);
-    memcpy(page.data(), &h, sizeof h);
-    memcpy(page.data() + sizeof h, ph, sizeof ph);
-    fwrite(page.data(), 1, page.size(), f);
+    uint8_t page[4096] = {};
+    memcpy(page, &h, sizeof h);
+    memcpy(page + sizeof h, ph, sizeof ph);
+    fwrite(page, 1, sizeof page, f);
     fwrite(code.data(), 1, code.size(), f);
     fwrite(data.data(), 1, data.size(), f);
     return fclose(f) != 0;
