@@ -18,11 +18,9 @@ function(ps_watched_test name seconds)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${limit} SKIP_RETURN_CODE 77)
 endfunction()
 
-# ps_long(TESTS...): what make check leaves to make check-long and CI. The sanitizers' builds have no such second part.
+# ps_long(TESTS...): what make check, and the sanitizers' builds, leave to make check-long and CI.
 function(ps_long)
-  if(NOT PS_SANITIZE)
-    set_property(TEST ${ARGN} APPEND PROPERTY LABELS long)
-  endif()
+  set_property(TEST ${ARGN} APPEND PROPERTY LABELS long)
 endfunction()
 
 # ps_test(ROOM NAME SOURCES files... [ROOMS rooms it links] [LABELS labels] [TIMEOUT seconds])
