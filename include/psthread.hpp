@@ -54,9 +54,20 @@ template <class Clock, class Duration> std::uint64_t deadline(const std::chrono:
     std::uint64_t now = psthread_now(), most = PSTHREAD_NEVER - 1 - now;
     return left >= static_cast<long double>(most) ? PSTHREAD_NEVER - 1 : now + static_cast<std::uint64_t>(left);
 }
+// The moment that is `time` from now, or the last one that the clock can tell.
+template <class Rep, class Period>
+std::chrono::steady_clock::time_point after(const std::chrono::duration<Rep, Period> &time)
+{
+    using clock = std::chrono::steady_clock;
+    using wide = std::chrono::duration<long double, clock::period>;
+    auto now = clock::now();
+    if (std::chrono::duration_cast<wide>(time) >= wide(clock::time_point::max() - now))
+        return clock::time_point::max();
+    return now + std::chrono::ceil<clock::duration>(time);
+}
 template <class Rep, class Period> std::uint64_t deadline(const std::chrono::duration<Rep, Period> &time)
 {
-    return deadline(std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time));
+    return deadline(after(time));
 }
 
 } // namespace detail
@@ -366,13 +377,12 @@ class condition_variable
     template <class Rep, class Period>
     cv_status wait_for(std::unique_lock<mutex> &lock, const std::chrono::duration<Rep, Period> &time)
     {
-        return wait_until(lock, std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time));
+        return wait_until(lock, detail::after(time));
     }
     template <class Rep, class Period, class Predicate>
     bool wait_for(std::unique_lock<mutex> &lock, const std::chrono::duration<Rep, Period> &time, Predicate pred)
     {
-        return wait_until(lock, std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time),
-                          std::move(pred));
+        return wait_until(lock, detail::after(time), std::move(pred));
     }
 };
 
@@ -440,13 +450,12 @@ class condition_variable_any
     template <class Lock, class Rep, class Period>
     cv_status wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &time)
     {
-        return wait_until(lock, std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time));
+        return wait_until(lock, detail::after(time));
     }
     template <class Lock, class Rep, class Period, class Predicate>
     bool wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &time, Predicate pred)
     {
-        return wait_until(lock, std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time),
-                          std::move(pred));
+        return wait_until(lock, detail::after(time), std::move(pred));
     }
     // Until pred() or a request to stop; returns pred().
     template <class Lock, class Predicate> bool wait(Lock &lock, std::stop_token token, Predicate pred)
@@ -691,7 +700,7 @@ template <class T> class future
     }
     template <class Rep, class Period> future_status wait_for(const std::chrono::duration<Rep, Period> &time) const
     {
-        return wait_until(std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(time));
+        return wait_until(detail::after(time));
     }
     T get()
     {

@@ -13,8 +13,9 @@ namespace mc
 
 inline uint32_t mul_high(uint32_t a, uint32_t b, bool sa, bool sb)
 {
-    int64_t x = sa ? int64_t(int32_t(a)) : int64_t(a), y = sb ? int64_t(int32_t(b)) : int64_t(b);
-    return uint32_t(uint64_t(x * y) >> 32);
+    // modulo 2^64: the upper half of 32 bits is right, and two unsigned factors may exceed int64_t
+    uint64_t x = sa ? uint64_t(int64_t(int32_t(a))) : a, y = sb ? uint64_t(int64_t(int32_t(b))) : b;
+    return uint32_t((x * y) >> 32);
 }
 inline uint32_t div_signed(uint32_t a, uint32_t b)
 {
