@@ -428,6 +428,16 @@ static struct ps_work take_mail(struct vp *vp)
     return (struct ps_work){.what = ps_mail_team(mail), .id = ps_mail_id(mail)};
 }
 
+/* t was taken by vp, whose context is not saved yet. One that is bound to vp was pinned there, and is so again: a root's
+ * own stack comes back from a promoted member's kernel thread, which may not have left it yet (promote.h). */
+static void hand_back(struct vp *vp, struct psthread *t, struct vp *to)
+{
+    if (PS_UNLIKELY(t->uth && t->uth->vp))
+        ps_store_seq(&vp->pinned, t);
+    else
+        vp_enqueue(to, &t->item, PS_BACK);
+}
+
 /* To the back: others of the queue may have a stack. A claimed member becomes a thread. */
 static void put_back(struct vp *vp, struct ps_work w)
 {
@@ -436,7 +446,7 @@ static void put_back(struct vp *vp, struct ps_work w)
     else if (ps_work_some(w) && rest_is(ps_work_thread(w)))
         rest_refused(vp);
     else if (ps_work_some(w))
-        vp_enqueue(vp, &ps_work_thread(w)->item, PS_BACK);
+        hand_back(vp, ps_work_thread(w), vp);
 }
 
 /* One look at everything, from the state IDLE; on success the mailbox is BUSY. */
@@ -659,7 +669,7 @@ static inline void resume_or_hand_back(struct vp *vp, struct uth *self, struct p
         vp_resume(vp, self, t, true);
         __builtin_unreachable();
     }
-    vp_enqueue(t->vp, &t->item, PS_BACK);
+    hand_back(vp, t, t->vp);
     if (++vp->in_vain % IN_VAIN)
         os_yield();
     else
