@@ -1,5 +1,4 @@
-/* Headers of the system's and of the compiler's, whose macros libclang reads in another way than GCC. x86's intrinsics
- * where there are. */
+/* Headers of the system's and of the compiler's, whose macros libclang reads in another way than GCC. x86's intrinsics where there are. */
 #define _GNU_SOURCE
 #ifdef __SSE__
 #include <immintrin.h>

@@ -1,5 +1,4 @@
-/* clang-format off */ /* The text around directives: macros, places of directives, jumps inside of blocks, C of
- * GCC's. */
+/* clang-format off */ /* The text around directives: macros, places of directives, jumps inside of blocks, C of GCC's. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
