@@ -1,14 +1,13 @@
 /* psthread.h - many user-level threads on few kernel threads (virtual processors).
  *
- * The interface follows POSIX threads where it can (psthreads-2009 section 2; balder-threads-2004 for monitors and
- * work-queues). A thread runs until it waits, yields or ends; only where it keeps a kernel thread of the program's from
- * going on is it interrupted. Calls that can fail return 0 or a positive errno value. "Blocks" means: the calling
- * thread waits and its virtual processor (vp) runs other threads; no kernel thread is held. Every function may be
- * called from any psthread and from any pthread (which becomes a thread of the library at its first call, bound to its
- * own kernel thread), unless said otherwise. None is async-signal-safe.
- * There are no cancellation points: a thread is never ended by another one. In a psthread, pthread_exit and calls that
- * act on the kernel thread (pthread_cancel, pthread_setschedparam and the like) must not be used. "Checked build":
- * configured with -DPS_CHECKED=ON; the library as it is installed does not find the errors so marked.
+ * The interface follows POSIX threads where it can (psthreads-2009 section 2; balder-threads-2004 for monitors and work-queues).
+ * A thread runs until it waits, yields or ends; only where it keeps a kernel thread of the program's from going on is it interrupted.
+ * Calls that can fail return 0 or a positive errno value. "Blocks" means: the calling thread waits and its virtual processor (vp)
+ * runs other threads; no kernel thread is held. Every function may be called from any psthread and from any pthread (which becomes a
+ * thread of the library at its first call, bound to its own kernel thread), unless said otherwise. None is async-signal-safe.
+ * There are no cancellation points: a thread is never ended by another one. In a psthread, pthread_exit and calls that act on the
+ * kernel thread (pthread_cancel, pthread_setschedparam and the like) must not be used. "Checked build": configured with
+ * -DPS_CHECKED=ON; the library as it is installed does not find the errors so marked.
  * fork() in any thread: in the child that thread is alone, as POSIX has it, and the library goes on there. */
 #ifndef PSTHREAD_H
 #define PSTHREAD_H
@@ -36,30 +35,26 @@ extern "C" {
 
 typedef struct psthread_config {
     unsigned num_vps; /* the caller's own counted; 0: PSTHREADS_NUM_VPS, else one per usable core */
-    /* bytes of a thread's stack, PSTHREAD_STACK_MIN to 64 GiB; 0: PSTHREADS_STACKSIZE (KiB), else 256 KiB */
-    size_t stack_size;
+    size_t
+        stack_size; /* bytes of a thread's stack, PSTHREAD_STACK_MIN to 64 GiB; 0: PSTHREADS_STACKSIZE (KiB), else 256 KiB */
     unsigned num_levels; /* groups: number of levels given in group_size, at most 8; 0: discovered (hwloc) */
-    /* [num_levels] vps in a group, innermost first, none larger than num_vps (psthreads-2009 figure 2) */
-    const unsigned *group_size;
+    const unsigned *
+        group_size; /* [num_levels] vps in a group, innermost first, none larger than num_vps (psthreads-2009 figure 2) */
     int global_queue; /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */
-    /* Kernel threads that may be lent while a thread holds its vp (spins, or sits in a system call) and others wait
-     * behind it; 0: 2000. PSTHREAD_NO_SPARES: none, so that num_vps bounds what runs at once and a thread that spins
-     * for another may spin for ever. */
+    /* Kernel threads that may be lent while a thread holds its vp (spins, or sits in a system call) and others wait behind it;
+     * 0: 2000. PSTHREAD_NO_SPARES: none, so that num_vps bounds what runs at once and a thread that spins for another may spin for ever. */
     unsigned max_spares;
 } psthread_config_t;
 
 /* Starts the library; config NULL: all defaults. Optional: the first other call starts it with the defaults.
  * EBUSY: it runs already; EINVAL: a value that makes no sense; EAGAIN/ENOMEM: the system refuses. */
 int psthread_init(const psthread_config_t *config);
-/* Waits for all threads that were enqueued (blocks), stops the vps and gives all memory back, also that of threads that
- * were never enqueued.
- * EPERM: not called by the kernel thread that started the library, or it does not run. EBUSY: another kernel thread of
- * the program's that has called the library has neither ended nor called psthread_detach_self; the library goes on
- * then. */
+/* Waits for all threads that were enqueued (blocks), stops the vps and gives all memory back, also that of threads that were never enqueued.
+ * EPERM: not called by the kernel thread that started the library, or it does not run. EBUSY: another kernel thread of the program's that has
+ * called the library has neither ended nor called psthread_detach_self; the library goes on then. */
 int psthread_finalize(void);
-/* Takes the calling kernel thread out of the library: waits for the threads that it has made (blocks), runs its keys'
- * destructors. Its next call makes it a thread of the library again. EPERM: the caller is a psthread, or is the one
- * that called psthread_init. */
+/* Takes the calling kernel thread out of the library: waits for the threads that it has made (blocks), runs its keys' destructors. Its next call
+ * makes it a thread of the library again. EPERM: the caller is a psthread, or is the one that called psthread_init. */
 int psthread_detach_self(void);
 /* Number of vps. */
 unsigned psthread_num_vps(void);
@@ -82,32 +77,28 @@ typedef struct psthread_attr {
         0, 0                  \
     }
 
-/* Makes a thread that will run fn(arg); it is not submitted. A thread that is not detached is kept until it is joined
- * or its parent's psthread_waitall returns. Does not block. ENOMEM. attr NULL: defaults. EINVAL: unknown flags, a
- * senseless stack_size. */
+/* Makes a thread that will run fn(arg); it is not submitted. A thread that is not detached is kept until it is joined or
+ * its parent's psthread_waitall returns. Does not block. ENOMEM. attr NULL: defaults. EINVAL: unknown flags, a senseless stack_size. */
 int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
-/* The same; *thread NULL: as psthread_create, but the descriptor stays the caller's when the thread ends, to be given
- * again (direct reuse: psthreads-2009 figure 4). *thread not NULL: that descriptor, whose last thread has ended, is
- * used again. Such threads are waited for by psthread_waitall; psthread_free gives the descriptor back. EBUSY: it has
- * not ended. */
+/* The same; *thread NULL: as psthread_create, but the descriptor stays the caller's when the thread ends, to be given again
+ * (direct reuse: psthreads-2009 figure 4). *thread not NULL: that descriptor, whose last thread has ended, is used again.
+ * Such threads are waited for by psthread_waitall; psthread_free gives the descriptor back. EBUSY: it has not ended. */
 int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
 int psthread_free(psthread_t thread);
-/* Gives back a thread that was made and will not be submitted. EBUSY: it was submitted. EINVAL: made by
- * psthread_create_ex. */
+/* Gives back a thread that was made and will not be submitted. EBUSY: it was submitted. EINVAL: made by psthread_create_ex. */
 int psthread_discard(psthread_t thread);
 
 #define PSTHREAD_VP_ANY (-1)    /* outer-level threads: dealt cyclically; others: the queue of the vp that enqueues */
 #define PSTHREAD_VP_GLOBAL (-2) /* the global queue; EINVAL where there is none */
 #define PSTHREAD_FRONT 0
 #define PSTHREAD_BACK 1
-/* Submits a made thread to the queue of virtual processor vp: outer-level threads (made by a thread that no other
- * psthread made) at the back, inner-level ones at the front (psthreads-2009 section 2.2). EINVAL: no such vp, or
- * submitted already. */
+/* Submits a made thread to the queue of virtual processor vp: outer-level threads (made by a thread that no other psthread
+ * made) at the back, inner-level ones at the front (psthreads-2009 section 2.2). EINVAL: no such vp, or submitted already. */
 int psthread_enqueue(psthread_t thread, int vp);
 int psthread_enqueue_at(psthread_t thread, int vp, int end);
 
-/* Waits until every thread that the caller has made (and that it, or somebody, submits) has ended; their descriptors
- * are recycled (those of psthread_create_ex stay). Blocks. */
+/* Waits until every thread that the caller has made (and that it, or somebody, submits) has ended; their descriptors are recycled (those of
+ * psthread_create_ex stay). Blocks. */
 int psthread_waitall(void);
 /* Waits until thread has ended; *result gets what it returned. Blocks. EDEADLK: oneself, ESRCH: ended and joined before
  * (as far as can be seen), EINVAL: detached, or another joins it. */
@@ -118,8 +109,8 @@ int psthread_tryjoin(psthread_t thread, void **result);
 int psthread_timedjoin(psthread_t thread, void **result, uint64_t deadline_ns);
 /* It is recycled when it ends, and may not be joined any more. ESRCH, EINVAL as for psthread_join. */
 int psthread_detach(psthread_t thread);
-/* Ends the caller; C++ destructors of its functions run. In a foreign kernel thread it is pthread_exit; in a piece of a
- * work-queue it ends the piece. Where main ends so, the process ends when all threads have. */
+/* Ends the caller; C++ destructors of its functions run. In a foreign kernel thread it is pthread_exit; in a piece of a work-queue it ends the
+ * piece. Where main ends so, the process ends when all threads have. */
 void psthread_exit(void *result) __attribute__((noreturn));
 /* Lets another ready thread run; the caller goes to the back of its vp's queue. */
 void psthread_yield(void);
@@ -134,16 +125,14 @@ unsigned psthread_level(void);
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
 
-/* Nanoseconds of the clock that deadlines are given in: CLOCK_MONOTONIC. PSTHREAD_NEVER as a deadline: none. A deadline
- * that has passed lets a call try, and not wait. A kernel thread of the library's keeps the time; it starts with the
- * first wait that has a deadline. */
+/* Nanoseconds of the clock that deadlines are given in: CLOCK_MONOTONIC. PSTHREAD_NEVER as a deadline: none. A deadline that has passed lets a
+ * call try, and not wait. A kernel thread of the library's keeps the time; it starts with the first wait that has a deadline. */
 #define PSTHREAD_NEVER UINT64_MAX
 uint64_t psthread_now(void);
 /* Waits until deadline_ns. Blocks. */
 int psthread_sleep(uint64_t deadline_ns);
 
-/* --- barrier (psthreads-2009 section 2.3: with ids; nthlib-2004: hybrid)
- * ------------------------------------------------- */
+/* --- barrier (psthreads-2009 section 2.3: with ids; nthlib-2004: hybrid) ------------------------------------------------- */
 
 typedef struct psthread_barrier *psthread_barrier_t;
 /* For `count` threads with ids 0 .. count-1. ENOMEM, EINVAL (count 0). */
@@ -154,8 +143,7 @@ int psthread_barrier_destroy(psthread_barrier_t barrier);
 /* Waits until all ids have come. Blocks. EINVAL: id out of range (the checked build also: id twice). */
 int psthread_barrier_wait(psthread_barrier_t barrier, unsigned id);
 
-/* --- mutex, spin lock, condition variable, once (static initialisers: all zero)
- * ------------------------------------------- */
+/* --- mutex, spin lock, condition variable, once (static initialisers: all zero) ------------------------------------------- */
 
 typedef struct psthread_mutex {
     uint64_t opaque[4];
@@ -219,12 +207,11 @@ typedef struct psthread_once_word {
             0              \
         }                  \
     }
-/* Runs fn once in the process; others wait until it has returned (block). If it throws a C++ exception or calls
- * psthread_exit, it has not run: somebody else who waits, or comes, runs it. */
+/* Runs fn once in the process; others wait until it has returned (block). If it throws a C++ exception or calls psthread_exit, it has not
+ * run: somebody else who waits, or comes, runs it. */
 int psthread_once(psthread_once_t *once, void (*fn)(void));
 
-/* --- semaphore, read-write lock (static initialisers: all zero)
- * ---------------------------------------------------------------- */
+/* --- semaphore, read-write lock (static initialisers: all zero) ---------------------------------------------------------------- */
 
 typedef struct psthread_sem {
     uint64_t opaque[1];
@@ -250,8 +237,8 @@ typedef struct psthread_rwlock {
     }
 int psthread_rwlock_init(psthread_rwlock_t *lock);
 int psthread_rwlock_destroy(psthread_rwlock_t *lock); /* EBUSY: locked, or threads wait */
-/* Many may hold it for reading, or one for writing. Writers that wait go before readers that come: so who holds it for
- * reading must not take it for reading again. Block. EAGAIN: 2^30 readers. */
+/* Many may hold it for reading, or one for writing. Writers that wait go before readers that come: so who holds it for reading must not take
+ * it for reading again. Block. EAGAIN: 2^30 readers. */
 int psthread_rwlock_rdlock(psthread_rwlock_t *lock);
 int psthread_rwlock_wrlock(psthread_rwlock_t *lock);
 int psthread_rwlock_tryrdlock(psthread_rwlock_t *lock);                         /* EBUSY; never waits */
@@ -260,8 +247,7 @@ int psthread_rwlock_timedrdlock(psthread_rwlock_t *lock, uint64_t deadline_ns); 
 int psthread_rwlock_timedwrlock(psthread_rwlock_t *lock, uint64_t deadline_ns); /* ETIMEDOUT */
 int psthread_rwlock_unlock(psthread_rwlock_t *lock);                            /* EPERM: nobody holds it */
 
-/* --- keys
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- keys ----------------------------------------------------------------------------------------------------------- */
 
 typedef unsigned psthread_key_t;
 #define PSTHREAD_KEYS_MAX 128
@@ -272,8 +258,7 @@ int psthread_key_delete(psthread_key_t key);                     /* EINVAL */
 int psthread_setspecific(psthread_key_t key, const void *value); /* EINVAL, ENOMEM */
 void *psthread_getspecific(psthread_key_t key);
 
-/* --- monitor (balder-threads-2004 section 2, figure 2)
- * ---------------------------------------------------------------- */
+/* --- monitor (balder-threads-2004 section 2, figure 2) ---------------------------------------------------------------- */
 
 /* Mutual exclusion with waiting inside: enter and leave, wait until notified. */
 typedef struct psthread_monitor {
@@ -294,30 +279,26 @@ int psthread_monitor_wait(psthread_monitor_t *monitor);
 int psthread_monitor_notify(psthread_monitor_t *monitor);
 int psthread_monitor_notify_all(psthread_monitor_t *monitor);
 
-/* --- work-queue (balder-threads-2004 section 2; the workqueueing model: nthlib-2004 section 3.3)
- * ----------------------------- */
+/* --- work-queue (balder-threads-2004 section 2; the workqueueing model: nthlib-2004 section 3.3) ----------------------------- */
 
 /* A loop's iterations, or any numbered work, handed out in chunks to whoever asks. */
 typedef struct psthread_workqueue *psthread_workqueue_t;
 int psthread_workqueue_init(psthread_workqueue_t *queue);   /* ENOMEM */
 int psthread_workqueue_destroy(psthread_workqueue_t queue); /* EBUSY: work is left or runs */
-/* Submits fn(arg) to be run by some thread as a work descriptor or, if it may block, with stack != 0 as a thread. Does
- * not block. ENOMEM. */
+/* Submits fn(arg) to be run by some thread as a work descriptor or, if it may block, with stack != 0 as a thread. Does not block. ENOMEM. */
 int psthread_workqueue_add(psthread_workqueue_t queue, void (*fn)(void *), void *arg, int stack);
-/* Waits until everything added so far, and what that added, has run; runs work itself while it waits. Blocks. EDEADLK:
- * called in a piece of this queue's work. */
+/* Waits until everything added so far, and what that added, has run; runs work itself while it waits. Blocks. EDEADLK: called in a piece of
+ * this queue's work. */
 int psthread_workqueue_wait(psthread_workqueue_t queue);
 
-/* --- file descriptors
- * ------------------------------------------------------------------------------------------------- */
+/* --- file descriptors ------------------------------------------------------------------------------------------------- */
 
-/* Waits until what is asked for in events (POLLIN, POLLOUT, POLLPRI of <poll.h>) is so of fd, or POLLERR or POLLHUP,
- * and stores in *happened (NULL: nowhere) what is. Blocks: no kernel thread is held. A regular file is always ready. A
- * descriptor that is closed while somebody waits for it wakes nobody. ETIMEDOUT, EBADF, ENOMEM, ENOSPC. */
+/* Waits until what is asked for in events (POLLIN, POLLOUT, POLLPRI of <poll.h>) is so of fd, or POLLERR or POLLHUP, and stores in *happened
+ * (NULL: nowhere) what is. Blocks: no kernel thread is held. A regular file is always ready. A descriptor that is closed while somebody waits for it
+ * wakes nobody. ETIMEDOUT, EBADF, ENOMEM, ENOSPC. */
 int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns);
-/* read, write, accept and connect, with their results and errno; where they would wait the thread blocks. A descriptor
- * that several threads use at once is to be nonblocking (O_NONBLOCK), and one to be connected; else a call may hold its
- * vp. */
+/* read, write, accept and connect, with their results and errno; where they would wait the thread blocks. A descriptor that several threads use at
+ * once is to be nonblocking (O_NONBLOCK), and one to be connected; else a call may hold its vp. */
 ssize_t psthread_read(int fd, void *to, size_t bytes);
 ssize_t psthread_write(int fd, const void *from, size_t bytes);
 int psthread_accept(int fd, struct sockaddr *address, socklen_t *length);
