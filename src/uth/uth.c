@@ -413,7 +413,8 @@ void uth_release(struct uth *u)
 {
     PS_ASSERT(u->flags & UTH_ADOPTED);
     cpu_context_fini(&u->ctx);
-    ps_store_relaxed(&u->running, 0);
+    u->tls = NULL; /* nothing is saved here for a visitor to find */
+    ps_store_release(&u->running, 0);
 }
 
 /* --- visits: promote.h says what for --- */
