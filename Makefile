@@ -9,7 +9,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: mpi check-long all help library uninstall demo manycore manycore-long programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake bench bench-grains bench-plots install format format-check lint clean
+.PHONY: mpi check-long all help library uninstall demo manycore manycore-long programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake interrupts bench bench-grains bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -38,6 +38,7 @@ help:
 ## make mpi          MPI programs under psrun, with Open MPI and MPICH: install what is missing, build, run the tests (a minute)
 ## make manycore-long   its random tests at length (six minutes)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
+## make interrupts   the same where each thread is interrupted, and gives way, some ten thousand times a second
 ## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower there)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
 ##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
@@ -147,7 +148,7 @@ manycore-long:
 	platform/tests/isa.py --programs 2000 --seed 10000 $(BUILD)/bin/manycore $(BUILD)/tests/manycore/isa_fuzz
 	platform/tests/kernels.py --cases 500 --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore platform/mcc
 
-asan tsan ubsan shake:
+asan tsan ubsan shake interrupts:
 	tools/install-deps build check
 	tools/get-libomp
 	$(CMAKE) --preset $@ $(STRICT)
@@ -200,4 +201,4 @@ lint:
 	tools/lint $(BUILD)
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-ubsan build-shake build-debug build-portable
+	rm -rf $(BUILD) build-asan build-tsan build-ubsan build-shake build-interrupts build-debug build-portable

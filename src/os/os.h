@@ -89,10 +89,14 @@ void *os_robust_list(void);
 void os_set_robust_list(void *head);
 
 /* Calls fn on kernel thread `tid` of this process, from a signal handler, on the stack that runs there; fn may switch
- * to other stacks and come back on another kernel thread (then it returns true). Only one caller at a time. ESRCH,
- * EBUSY (no signal is free), ENOTSUP. */
+ * to other stacks and come back on another kernel thread (then it returns true). One interrupt may replace another that
+ * has not been handled yet: fn looks whether it is still wanted. Not in a handler. ESRCH, EBUSY (no signal is free),
+ * ENOTSUP. */
 typedef bool os_interrupt_fn(void *frame);
 int os_interrupt(int tid, os_interrupt_fn *fn);
+/* The callers' addresses, the innermost first, `most` at most; signal frames are passed through. How many; 0: it cannot
+ * be told. Takes no lock and loads nothing: may stand in a handler. */
+int os_backtrace(void **at, int most);
 /* For fn: whether the program's own code was interrupted on that stack, or a system call in which the C library waits
  * on its behalf: there, neither the runtime nor the C library is in the middle of anything. */
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes);

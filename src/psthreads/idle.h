@@ -76,6 +76,8 @@ void idle_wake_one(struct vp *near);
 static inline void idle_notify(struct vp *near)
 {
     uint64_t w = idle_word();
+    if (PS_INTERRUPTS)
+        progress_arm();
     if (PS_LIKELY(IDLE_SEARCHING(w) != 0))
         return;
     if (IDLE_PARKED(w) != 0)

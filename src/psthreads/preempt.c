@@ -37,11 +37,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#if __has_include(<execinfo.h>)
-#include <execinfo.h>
-#else
-#define backtrace(addresses, n) 0
-#endif
 
 #define DEPTH 32
 #define SAMPLE_TRIES 1000
@@ -59,7 +54,7 @@ static bool take_sample(void *frame)
 {
     (void)frame;
     if (!ps_load_relaxed(&sample.taken)) {
-        sample.n = backtrace(sample.at, DEPTH);
+        sample.n = os_backtrace(sample.at, DEPTH);
         ps_store_release(&sample.taken, 1);
         os_wake(&sample.taken, 1);
     }
@@ -69,7 +64,6 @@ static bool take_sample(void *frame)
 bool progress_where(struct vp *vp, char *buf, size_t bytes)
 {
 #if !defined(__SANITIZE_THREAD__)
-    sample.n = backtrace(sample.at, DEPTH); /* not in the handler for the first time: it loads an object */
     ps_store_relaxed(&sample.taken, 0);
     if (os_interrupt(ps_load_relaxed(&vp->tid), take_sample) != 0)
         return false;
@@ -155,6 +149,35 @@ static bool give_way_by_detour(void *frame)
         ps_vp()->detour_from = from;
     answers(from ? GIVES_WAY : REFUSED);
     return false;
+}
+
+#define INTERRUPT_NS INT64_C(50000)
+
+static bool yield_here(void *frame)
+{
+    struct psthread *self = interrupted(frame);
+    answers(self ? GIVES_WAY : REFUSED);
+    if (!self || !ps_yield())
+        return false;
+    ps_add_relaxed(&ps_progress.preempted, 1);
+    return true;
+}
+
+void progress_interrupt_all(uint64_t until_ns)
+{
+    _Atomic uint32_t nobody_wakes = 0;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    do {
+        for (unsigned id = 0; id < slots && !PS_TSAN && !ps_race_watched() && !san_valgrind(); id++) {
+            struct vp *vp = ps_vp_at(id);
+            if (!vp || !ps_load_acquire(&vp->attached) || vp->alone_for)
+                continue;
+            ps_store_relaxed(&answer, ASKED);
+            if (os_interrupt(ps_load_relaxed(&vp->tid), yield_here) == 0)
+                os_park(&answer, ASKED, ANSWER_NS);
+        }
+        os_park(&nobody_wakes, 0, INTERRUPT_NS);
+    } while (os_now_ns() < until_ns);
 }
 
 void progress_preempt(struct vp *vp)

@@ -186,7 +186,10 @@ static void watch(void)
     bool turns = false, pending = false;
     uint64_t next_ns = 0;
     while (quiet < QUIET_TICKS && !ps_load_acquire(&stop_word)) {
-        os_park(&stop_word, 0, turns ? QUICK_TICK_NS : tick_ns());
+        if (PS_INTERRUPTS)
+            progress_interrupt_all(os_now_ns() + (uint64_t)tick_ns());
+        else
+            os_park(&stop_word, 0, turns ? QUICK_TICK_NS : tick_ns());
         rest_look();
         turns = turns_look(pending);
         if (turns && os_now_ns() < next_ns)

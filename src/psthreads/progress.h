@@ -67,6 +67,16 @@ static inline void progress_arm_for_root(void)
 /* Makes what holds vp's kernel thread give way to vp's own root, which is ready; may fail to. Caller: the monitor. */
 void progress_preempt(struct vp *vp);
 
+/* A build in which each vp's thread is made to give way again and again (-DPS_INTERRUPTS=ON; `make interrupts` runs the
+ * tests on it), and not only where a root is held up: some ten thousand times a second, wherever it is. What may not be
+ * left there is found by that. The monitor works as long as there is work, and does this in the place of a sleep. In
+ * other builds it is nothing. */
+#ifndef PS_INTERRUPTS
+#define PS_INTERRUPTS 0
+#endif
+/* Until then. Caller: the monitor. */
+void progress_interrupt_all(uint64_t until_ns);
+
 /* In a handler: whether the current vp can be told. */
 bool progress_in_own_block(void);
 

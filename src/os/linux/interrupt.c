@@ -3,7 +3,8 @@
  *
  * Does: choose a signal, install its handler at the first need, tell what was interrupted. Does not: know stacks or
  * schedulers.
- * Callers: os_interrupt: one kernel thread at a time (the progress monitor). The function runs in a signal handler.
+ * Callers: os_interrupt: any kernel thread (the progress monitor, senders of signals), one after the other; none in a
+ * handler. The function runs in a signal handler.
  * The signal: SIGURG, whose default is to be ignored, so a stray one cannot end the process; where the program handles
  * it itself, a real-time signal that nobody handles. That is looked at before each use, since a program may change its
  * mind.
@@ -24,7 +25,11 @@
  * instruction in front of the innermost return address of the runtime's tells. The runtime's own functions that may be
  * left (PS_LEAVABLE) count as the program's: a program that waits for a flag may ask for the time, or its number, at
  * each look, and would be met nowhere else.
- * Limits: where there is no unwinder (musl; a forked child that can load nothing) neither handlers nor a replaced
+ * The unwinder is GCC's, linked in (-static-libgcc); it asks the C library for unwind tables without a lock. Rejected:
+ * the C library's backtrace, which loads libgcc_s at its first call. The interrupt comes when a thread is stuck, and
+ * that may be behind a lock of the dynamic linker's. The loading then waits too, with another such lock in hand, and
+ * with that one no spare kernel thread can be started.
+ * Limits: where there is no unwinder (musl) neither handlers nor a replaced
  * library are told from other code; the latter neither where the program is UNWIND_DEPTH calls deep. A program's
  * function that the runtime calls as the last thing in one of its own, by a jump, is taken for a library's: it is never
  * interrupted.
@@ -45,19 +50,15 @@
 
 #include "raw.h"
 
-#if __has_include(<execinfo.h>)
-#include <execinfo.h>
-#else
-#define backtrace(addresses, n) 0 /* then nothing that waits in the C library is interrupted */
+#if defined(__GLIBC__)
+#include <unwind.h>
 #endif
 
 #define MAX_RANGES 1024
 #define KERNEL_MASK_BYTES 8
 #define UNWIND_DEPTH 32
 #define CALLERS_DEPTH 128
-#define LOADER_STACK_BYTES ((size_t)256 * 1024)
-#define UNWINDER_TRIES 20
-#define UNWINDER_WAIT_NS INT64_C(5000000)
+#define LOCK_WAIT_NS INT64_C(5000000)
 
 enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_LOADER, CODE_RUNTIME }; /* LOADER: where it is told apart */
 #if !defined(__GLIBC__)
@@ -75,8 +76,7 @@ static _Atomic(const struct ranges *) current; /* written by os_interrupt, read 
 static unsigned long long objects_seen;        /* os_interrupt's own */
 #endif
 static os_interrupt_fn *_Atomic function;
-static int signal_number;           /* os_interrupt's own; 0: none yet */
-static _Atomic uint32_t can_unwind; /* written by os_interrupt: the unwinder is loaded, so that a handler may use it */
+static int signal_number; /* os_interrupt's own; 0: none yet */
 
 /* --- whose code
  * -------------------------------------------------------------------------------------------------------- */
@@ -208,6 +208,38 @@ static bool in_system_call(uintptr_t pc)
 }
 #endif
 
+#if defined(__GLIBC__)
+struct walk {
+    void **at;
+    int n, most;
+};
+
+static _Unwind_Reason_Code next_frame(struct _Unwind_Context *frame, void *arg)
+{
+    struct walk *walk = arg;
+    uintptr_t pc = _Unwind_GetIP(frame);
+    if (!pc || walk->n == walk->most)
+        return _URC_END_OF_STACK;
+    if (walk->n >= 0)
+        walk->at[walk->n] = (void *)pc;
+    walk->n++;
+    return _URC_NO_REASON;
+}
+
+PS_NOINLINE int os_backtrace(void **at, int most)
+{
+    struct walk walk = {at, -1, most}; /* the first frame is this function's */
+    _Unwind_Backtrace(next_frame, &walk);
+    return walk.n < 0 ? 0 : walk.n;
+}
+#else
+int os_backtrace(void **at, int most)
+{
+    (void)at, (void)most;
+    return 0;
+}
+#endif
+
 #ifdef PC
 /* The runtime, to which `back` returns, called by name: a call of an address in its own code (a stub, mostly), or
  * (x86-64) of one in its table of them. A call of any address in a register is one by pointer: so the runtime is not
@@ -238,18 +270,6 @@ static bool called_by_name(uintptr_t back)
 #endif
 }
 
-static void load_unwinder(void)
-{
-    void *at[1];
-    if (ps_load_relaxed(&can_unwind) || !os_loading_begin())
-        return;
-    if (backtrace(at, 1) > 0) {
-        ps_store_release(&can_unwind, 1);
-        os_wake(&can_unwind, INT_MAX);
-    }
-    os_loading_end();
-}
-
 /* The system call that was interrupted, and will be made anew, is a wait on a futex. */
 static bool in_futex(const ucontext_t *uc) { return CALL_NUMBER(uc) == SYS_futex; }
 
@@ -259,9 +279,9 @@ static bool in_futex(const ucontext_t *uc) { return CALL_NUMBER(uc) == SYS_futex
 static bool for_the_program(const ucontext_t *uc, bool in_library)
 {
     void *at[UNWIND_DEPTH];
-    if (!ps_load_acquire(&can_unwind))
+    int n = os_backtrace(at, UNWIND_DEPTH), i = 0;
+    if (n == 0)
         return !in_library;
-    int n = backtrace(at, UNWIND_DEPTH), i = 0;
     while (i < n && (uintptr_t)at[i] != PC(uc)) /* this function's callers, then the signal's frame */
         i++;
     for (int k = i + 1; i > 0 && k < n; k++)
@@ -307,11 +327,8 @@ static bool ends_handler(uintptr_t address)
 bool os_called_by_program(void)
 {
     void *at[CALLERS_DEPTH];
-    load_unwinder();
-    if (!ps_load_acquire(&can_unwind))
-        return true;
     read_ranges();
-    int n = backtrace(at, CALLERS_DEPTH), i = 0;
+    int n = os_backtrace(at, CALLERS_DEPTH), i = 0;
     while (i < n && code_at((uintptr_t)at[i]) == CODE_RUNTIME)
         i++;
     for (int k = i; k < n; k++)
@@ -364,31 +381,8 @@ static bool install(int number)
     return true;
 }
 
-static void *load_unwinder_main(void *arg)
+static int interrupt(int tid, os_interrupt_fn *fn)
 {
-    load_unwinder();
-    return arg;
-}
-
-/* The caller may be waited for by who is in the middle of loading an object: so it is done aside, and the caller waits
- * for a while only. */
-static void load_unwinder_aside(void)
-{
-    static bool asked;
-    os_thread thread;
-    if (ps_load_acquire(&can_unwind) || asked)
-        return;
-    asked = os_thread_start(&thread, load_unwinder_main, NULL, LOADER_STACK_BYTES, true) == 0;
-    if (!asked)
-        return;
-    os_thread_detach(thread);
-    for (int i = 0; i < UNWINDER_TRIES && !ps_load_acquire(&can_unwind); i++)
-        os_park(&can_unwind, 0, UNWINDER_WAIT_NS);
-}
-
-int os_interrupt(int tid, os_interrupt_fn *fn)
-{
-    load_unwinder_aside();
     ps_store_release(&function, fn);
     read_ranges();
     bool ready = (signal_number && install(signal_number)) || install(SIGURG);
@@ -397,6 +391,22 @@ int os_interrupt(int tid, os_interrupt_fn *fn)
     if (!ready)
         return EBUSY;
     return (int)-raw_call(SYS_tgkill, getpid(), tid, signal_number, 0);
+}
+
+int os_interrupt(int tid, os_interrupt_fn *fn)
+{
+    static _Atomic uint32_t taken; /* the process that has the lock: one in a parent, at a fork, is not here */
+    uint32_t process = (uint32_t)getpid(), by = 0;
+    while (!ps_cas_acq_rel(&taken, &by, process)) {
+        if (by == process) {
+            os_park(&taken, process, LOCK_WAIT_NS);
+            by = 0;
+        }
+    }
+    int error = interrupt(tid, fn);
+    ps_store_release(&taken, 0);
+    os_wake(&taken, 1);
+    return error;
 }
 
 #else
