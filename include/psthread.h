@@ -28,7 +28,7 @@ extern "C" {
 #define PSTHREAD_VERSION_MINOR 1
 #define PSTHREAD_VERSION_PATCH 0
 
-/* --- the library -------------------------------------------------------------------------------------------------- */
+/* --- the library --- */
 
 #define PSTHREAD_STACK_MIN 16384u
 #define PSTHREAD_NO_SPARES (~0u)
@@ -61,7 +61,7 @@ unsigned psthread_num_vps(void);
 /* The vp that runs the caller, from 0; may change across any call that blocks. */
 unsigned psthread_vp_self(void);
 
-/* --- threads ------------------------------------------------------------------------------------------------------ */
+/* --- threads --- */
 
 typedef struct psthread *psthread_t;
 
@@ -123,7 +123,7 @@ int psthread_getname(char *name, size_t bytes);
 /* Nesting level: 0 for foreign threads, 1 for what they make, and so on. */
 unsigned psthread_level(void);
 
-/* --- time --------------------------------------------------------------------------------------------------------- */
+/* --- time --- */
 
 /* Nanoseconds of the clock that deadlines are given in: CLOCK_MONOTONIC. PSTHREAD_NEVER as a deadline: none. A deadline that has passed lets a
  * call try, and not wait. A kernel thread of the library's keeps the time; it starts with the first wait that has a deadline. */
@@ -132,7 +132,7 @@ uint64_t psthread_now(void);
 /* Waits until deadline_ns. Blocks. */
 int psthread_sleep(uint64_t deadline_ns);
 
-/* --- barrier (psthreads-2009 section 2.3: with ids; nthlib-2004: hybrid) ------------------------------------------------- */
+/* --- barrier (psthreads-2009 section 2.3: with ids; nthlib-2004: hybrid) --- */
 
 typedef struct psthread_barrier *psthread_barrier_t;
 /* For `count` threads with ids 0 .. count-1. ENOMEM, EINVAL (count 0). */
@@ -143,7 +143,7 @@ int psthread_barrier_destroy(psthread_barrier_t barrier);
 /* Waits until all ids have come. Blocks. EINVAL: id out of range (the checked build also: id twice). */
 int psthread_barrier_wait(psthread_barrier_t barrier, unsigned id);
 
-/* --- mutex, spin lock, condition variable, once (static initialisers: all zero) ------------------------------------------- */
+/* --- mutex, spin lock, condition variable, once (static initialisers: all zero) --- */
 
 typedef struct psthread_mutex {
     uint64_t opaque[4];
@@ -211,7 +211,7 @@ typedef struct psthread_once_word {
  * run: somebody else who waits, or comes, runs it. */
 int psthread_once(psthread_once_t *once, void (*fn)(void));
 
-/* --- semaphore, read-write lock (static initialisers: all zero) ---------------------------------------------------------------- */
+/* --- semaphore, read-write lock (static initialisers: all zero) --- */
 
 typedef struct psthread_sem {
     uint64_t opaque[1];
@@ -247,7 +247,7 @@ int psthread_rwlock_timedrdlock(psthread_rwlock_t *lock, uint64_t deadline_ns); 
 int psthread_rwlock_timedwrlock(psthread_rwlock_t *lock, uint64_t deadline_ns); /* ETIMEDOUT */
 int psthread_rwlock_unlock(psthread_rwlock_t *lock);                            /* EPERM: nobody holds it */
 
-/* --- keys ----------------------------------------------------------------------------------------------------------- */
+/* --- keys --- */
 
 typedef unsigned psthread_key_t;
 #define PSTHREAD_KEYS_MAX 128
@@ -258,7 +258,7 @@ int psthread_key_delete(psthread_key_t key);                     /* EINVAL */
 int psthread_setspecific(psthread_key_t key, const void *value); /* EINVAL, ENOMEM */
 void *psthread_getspecific(psthread_key_t key);
 
-/* --- monitor (balder-threads-2004 section 2, figure 2) ---------------------------------------------------------------- */
+/* --- monitor (balder-threads-2004 section 2, figure 2) --- */
 
 /* Mutual exclusion with waiting inside: enter and leave, wait until notified. */
 typedef struct psthread_monitor {
@@ -279,7 +279,7 @@ int psthread_monitor_wait(psthread_monitor_t *monitor);
 int psthread_monitor_notify(psthread_monitor_t *monitor);
 int psthread_monitor_notify_all(psthread_monitor_t *monitor);
 
-/* --- work-queue (balder-threads-2004 section 2; the workqueueing model: nthlib-2004 section 3.3) ----------------------------- */
+/* --- work-queue (balder-threads-2004 section 2; the workqueueing model: nthlib-2004 section 3.3) --- */
 
 /* A loop's iterations, or any numbered work, handed out in chunks to whoever asks. */
 typedef struct psthread_workqueue *psthread_workqueue_t;
@@ -291,7 +291,7 @@ int psthread_workqueue_add(psthread_workqueue_t queue, void (*fn)(void *), void 
  * this queue's work. */
 int psthread_workqueue_wait(psthread_workqueue_t queue);
 
-/* --- file descriptors ------------------------------------------------------------------------------------------------- */
+/* --- file descriptors --- */
 
 /* Waits until what is asked for in events (POLLIN, POLLOUT, POLLPRI of <poll.h>) is so of fd, or POLLERR or POLLHUP, and stores in *happened
  * (NULL: nowhere) what is. Blocks: no kernel thread is held. A regular file is always ready. A descriptor that is closed while somebody waits for it

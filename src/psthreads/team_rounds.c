@@ -73,8 +73,7 @@ static bool all_have_come(const struct ps_team *team, uint64_t number)
     return true;
 }
 
-/* --- deciding
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- deciding --- */
 
 /* Nobody passes by rounds alone whom the caller would not see. The lock is held. */
 static void leave_rounds_locked(struct ps_team *team, uint64_t number)
@@ -113,8 +112,7 @@ static PS_NOINLINE enum decision decide(struct ps_team *team, uint64_t number, b
     return d;
 }
 
-/* --- the rounds
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- the rounds --- */
 
 static inline bool has_signalled(const struct ps_team *team, unsigned id, uint64_t signal)
 {
@@ -166,8 +164,7 @@ bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
     return PS_LIKELY(ps_load_acquire(&team->by_word) == PS_BY_ROUNDS) || decide(team, number, false) != BY_WORD;
 }
 
-/* --- where a region or a barrier by the word begins or ends
- * ---------------------------------------------------------------- */
+/* --- where a region or a barrier by the word begins or ends --- */
 
 static void begin_rounds(struct ps_team *team)
 {

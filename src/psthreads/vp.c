@@ -124,8 +124,7 @@ struct vp *vp_end_tls(struct vp *vp)
 /* Whether a switch brings another native thread-local block with it, in which `carried` must be set anew. */
 #define VP_CARRY_ANEW CPU_CARRIES_TLS
 
-/* --- switching
- * ----------------------------------------------------------------------------------------------------- */
+/* --- switching --- */
 
 /* First thing on the stack `self` after a switch to it. */
 static inline void vp_arrived(struct vp *vp, struct uth *self)
@@ -248,8 +247,7 @@ static inline void leave_waiters(struct vp *vp)
         ps_team_barrier_leave(vp);
 }
 
-/* --- taking work
- * ------------------------------------------------------------------------------------------------------- */
+/* --- taking work --- */
 
 /* What the entry at one end of q gives; the lock is held. A team stays in the queue until its last member is
  * claimed. */
@@ -412,8 +410,7 @@ static bool others_seem_empty(struct vp *vp, bool peek)
     return !ps_rt.has_global || ps_queue_seems_empty(&ps_rt.global);
 }
 
-/* --- searching
- * -------------------------------------------------------------------------------------------------------- */
+/* --- searching --- */
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
 #define SEARCH_PEEK_PERIOD 512 /* rounds between peeks into queues that are kept: some ten microseconds */
@@ -574,8 +571,7 @@ static struct ps_work find_work(struct vp *vp)
     return w;
 }
 
-/* --- the loop
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the loop --- */
 
 /* The program's thread sanitizer sees a thread, behind its creator, that ends before who waits for it goes on. A fiber
  * takes a tenth of a millisecond to make: threads without a stack, which cannot leave it in the middle, share one for
@@ -711,8 +707,7 @@ void vp_abandon(struct vp *vp)
     __builtin_unreachable();
 }
 
-/* --- waiting
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- waiting --- */
 
 static PS_ALWAYS_INLINE void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
 {
@@ -1022,8 +1017,7 @@ bool ps_spin_useful(void)
     return vp && !ps_rt.block_on_idle && own_seem_empty(vp) && !ps_load_relaxed(&vp->pinned);
 }
 
-/* --- inserting
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- inserting --- */
 
 static PS_NOINLINE void enqueue_with_places(struct vp *target, struct ps_item *item, enum ps_end end)
 {

@@ -88,7 +88,7 @@ def built(name):
     return lambda place: [(place.inputs / name, "libgomp.so.1", "by name")]
 
 
-# --- programs of Debian -------------------------------------------------------------------------------------------------
+# --- programs of Debian ---
 
 def prepare_image(place):
     place.make(system("convert-im6.q16"), "-seed", "7", "-size", "1000x800", "plasma:tomato-steelblue", "-depth", "8", "image.ppm")
@@ -270,7 +270,7 @@ DEBIAN = [
             tolerance=1e-3),
 ]
 
-# --- wheels of PyPI -----------------------------------------------------------------------------------------------------
+# --- wheels of PyPI ---
 
 LEARN = ["scikit-learn", "threadpoolctl", "joblib"]
 WHEELS = [

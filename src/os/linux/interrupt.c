@@ -78,8 +78,7 @@ static os_interrupt_fn *_Atomic function;
 static int signal_number;           /* os_interrupt's own; 0: none yet */
 static _Atomic uint32_t can_unwind; /* written by os_interrupt: the unwinder is loaded, so that a handler may use it */
 
-/* --- whose code
- * -------------------------------------------------------------------------------------------------------- */
+/* --- whose code --- */
 
 static uint8_t owner(const char *path, bool ours)
 {
@@ -178,8 +177,7 @@ static enum code leavable_at(uintptr_t address)
 
 bool os_program_code(uintptr_t address) { return code_at(address) == CODE_PROGRAM; }
 
-/* --- what was interrupted
- * ----------------------------------------------------------------------------------------------- */
+/* --- what was interrupted --- */
 
 #if defined(__x86_64__)
 #define PC(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
@@ -341,8 +339,7 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
 }
 
-/* --- sending
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 static bool is_ours_or_free(int number, bool *ours)
 {
