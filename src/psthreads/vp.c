@@ -1,10 +1,11 @@
 /* A vp's loop, its switches, and the waiting primitive.
  *
- * The loop runs on a uth of its own and calls what it finds on that same stack: a thread that never blocks costs no
- * switch (nthlib-2004 section 2, stack handoff). When something ready has a context of its own, the loop switches to it
- * and its stack goes back to the cache: the loop has no state.
+ * The loop runs on a uth of its own and calls a thread that has not begun on that same stack. A thread that never
+ * blocks therefore costs no switch (nthlib-2004 section 2, stack handoff). Where a ready thread has a context of its
+ * own, the loop switches to that context, and the loop's stack goes back to the cache. Nothing is lost with the stack,
+ * because the loop has no state.
  *
- * Who may call: everything here runs on the kernel thread that carries the vp named. */
+ * Callers: every function runs on the kernel thread that carries the vp that is its argument. */
 #include "vp.h"
 
 #include "check.h"
@@ -425,8 +426,8 @@ static struct ps_work take_mail(struct vp *vp)
     return (struct ps_work){.what = ps_mail_team(mail), .id = ps_mail_id(mail)};
 }
 
-/* t was taken by vp, whose context is not saved yet. One that is bound to vp was pinned there, and is so again: a root's
- * own stack comes back from a promoted member's kernel thread, which may not have left it yet (promote.h). */
+/* vp has taken t, but t's context is not saved yet. A thread that is bound to vp was pinned there, and is pinned again:
+ * a root's own stack comes back from a promoted member's kernel thread, which may not have left it yet (promote.h). */
 static void hand_back(struct vp *vp, struct psthread *t, struct vp *to)
 {
     if (PS_UNLIKELY(t->uth && t->uth->vp))
