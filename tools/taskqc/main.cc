@@ -33,7 +33,8 @@ const char USAGE[] =
     R"(usage: psthreads-taskqc [--openmp] [--cc=COMPILER] OPTIONS-OF-THE-COMPILER... FILE...
        psthreads-taskqc [--openmp] --translate [-o OUT.c] [-I... -D...] FILE.c
 
-Compiles C with `#pragma omp parallel taskq`, `taskq` and `task` (also `#pragma intel omp`): by libpsthreads, or by OpenMP tasks.
+Compiles C with `#pragma omp parallel taskq`, `taskq` and `task` (also `#pragma intel omp`): by libpsthreads, or by
+OpenMP tasks.
   --translate    writes the translated C to OUT.c (standard output) and compiles nothing
   --openmp       tasks of OpenMP in place of libpsthreads' threads; adds -fopenmp
   --cc=COMPILER  the C compiler (default: $PSTHREADS_TASKQC_CC, else cc)
