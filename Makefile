@@ -54,6 +54,7 @@ help:
 ##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
 ## make bench-grains applications with smaller and larger tasks, beside the peers (about five minutes)
 ## make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
+## make reference    the reference of psthread.h as HTML, in build/reference/html (by Doxygen)
 ## make install      DESTDIR and PREFIX are honoured
 ## make library      the threads library alone, in build-library/
 ## make uninstall    takes away what the last install put in place
@@ -65,6 +66,12 @@ configure:
 	@tools/install-deps -n build
 	@test -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release \
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(STRICT)
+
+.PHONY: reference
+reference:
+	tools/install-deps build check
+	tools/make-reference include/psthread.h $(shell grep -m1 -oE '[0-9]+\.[0-9]+\.[0-9]+' CMakeLists.txt) \
+	    $(BUILD)/reference
 
 demo:
 	tools/install-deps build demo

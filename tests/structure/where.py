@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""where.py ROOT - ARCHITECTURE.md's table "Where is it handled?" tells the truth: each function that it names is defined
-in the file beside it, and there are rows enough."""
+"""where.py ROOT - ARCHITECTURE.md's table "Where is it handled?" tells the truth: each function that it names is
+defined in the file beside it, and there are rows enough."""
 
 import re
 import sys
