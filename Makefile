@@ -69,7 +69,7 @@ configure:
 
 .PHONY: reference
 reference:
-	tools/install-deps build check
+	tools/install-deps reference
 	tools/make-reference include/psthread.h $(shell grep -m1 -oE '[0-9]+\.[0-9]+\.[0-9]+' CMakeLists.txt) \
 	    $(BUILD)/reference
 
