@@ -6,7 +6,7 @@ import sys
 
 def expected_failures(path):
     """{name: reason}: a name a line, then blanks, then why; '#' begins a comment. A reason that begins with "now and
-    then: " is one of time: the test may pass or fail, under the peer as well, and neither makes the run fail."""
+    then: " is one of time or of the machine: the test may pass or fail, and neither makes the run fail."""
     found = {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as f:
