@@ -9,7 +9,10 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: mpi check-long all help library uninstall demo manycore manycore-long programs check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake interrupts bench bench-grains bench-plots install format format-check lint clean
+.PHONY: mpi check-long all help library uninstall demo manycore manycore-long programs check test models guarantees \
+    fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat \
+    conformance-speed asan tsan ubsan shake interrupts bench bench-grains bench-plots install format format-check \
+    lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -23,27 +26,37 @@ help:
 ## make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ## make fuzz         random values of every environment variable, CASES=5000 of them
 ## make refuse       each call of the system that the runtime makes fails in turn (about half an hour)
-## make soak         everything that programs rely on, mixed in one process for SOAK=1800 seconds: nothing hangs, nothing grows
+## make soak         everything that programs rely on, mixed in one process for SOAK=1800 seconds: nothing hangs,
+##                   nothing grows
 ## make models       the protocols' Promela models, searched by spin (two minutes)
 ## make check-ports  the other processors' ports, cross-built and run under qemu-user
-## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm: one of them)
-## make conformance-newer    the suite of a GCC that is newer than the system's (GCC=16), built and run in a Debian of its own (needs root)
-## make conformance-repeat   libgomp's suite RUNS=20 times whole under each of nine settings (half a minute a run; SETTINGS="nested threads-8": these)
-## make conformance-speed    libgomp's own programs with tasks, timed under libgomp and under us (a few minutes, on a quiet machine)
+## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm:
+##                   one of them)
+## make conformance-newer    the suite of a GCC that is newer than the system's (GCC=16), built and run in a Debian of
+##                           its own (needs root)
+## make conformance-repeat   libgomp's suite RUNS=20 times whole under each of nine settings (half a minute a run;
+##                           SETTINGS="nested threads-8": these)
+## make conformance-speed    libgomp's own programs with tasks, timed under libgomp and under us (a few minutes, on a
+##                           quiet machine)
 ## make conformance-flang   libgomp's Fortran programs, built by flang, under libomp and under us
-## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; at most a quarter of an hour;
-##                   KEEP=1: the table goes into docs/programs.md; tools/programs/run --quick: less)
-## make manycore     the virtual platform: install what is missing, build, run the examples and a first measurement (three minutes)
-## make check-long   what make check leaves out: the peers themselves, kernel threads, clang, other numbers of vps, instruction counts
-## make mpi          MPI programs under psrun, with Open MPI and MPICH: install what is missing, build, run the tests (a minute)
+## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; at most a
+##                   quarter of an hour; KEEP=1: the table goes into docs/programs.md; tools/programs/run --quick: less)
+## make manycore     the virtual platform: install what is missing, build, run the examples and a first measurement
+##                   (three minutes)
+## make check-long   what make check leaves out: the peers themselves, kernel threads, clang, other numbers of vps,
+##                   instruction counts
+## make mpi          MPI programs under psrun, with Open MPI and MPICH: install what is missing, build, run the tests (a
+##                   minute)
 ## make manycore-long   its random tests at length (six minutes)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make interrupts   the same where each thread is interrupted, and gives way, some ten thousand times a second
-## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower there)
+## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower
+##                   there)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
 ##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
 ## make bench-grains applications with smaller and larger tasks, beside the peers (about five minutes)
 ## make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
+## make reference    the reference of psthread.h as HTML, in build/reference/html (by Doxygen)
 ## make install      DESTDIR and PREFIX are honoured
 ## make library      the threads library alone, in build-library/
 ## make uninstall    takes away what the last install put in place
@@ -53,7 +66,14 @@ $(BUILD)/build.ninja: | configure
 .PHONY: configure
 configure:
 	@tools/install-deps -n build
-	@test -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(STRICT)
+	@test -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release \
+	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(STRICT)
+
+.PHONY: reference
+reference:
+	tools/install-deps reference
+	tools/make-reference include/psthread.h $(shell grep -m1 -oE '[0-9]+\.[0-9]+\.[0-9]+' CMakeLists.txt) \
+	    $(BUILD)/reference
 
 demo:
 	tools/install-deps build demo
@@ -146,7 +166,8 @@ manycore-long:
 	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
 	$(MAKE) all
 	platform/tests/isa.py --programs 2000 --seed 10000 $(BUILD)/bin/manycore $(BUILD)/tests/manycore/isa_fuzz
-	platform/tests/kernels.py --cases 500 --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore platform/mcc
+	platform/tests/kernels.py --cases 500 --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore \
+	    platform/mcc
 
 asan tsan ubsan shake interrupts:
 	tools/install-deps build check
@@ -173,7 +194,8 @@ bench-plots:
 	tools/install-deps build bench apps
 	$(MAKE) all
 	tools/get-libomp $(BUILD)/peers
-	$(CMAKE) -S . -B build-portable -G Ninja -DCMAKE_BUILD_TYPE=Release -DPS_PORTABLE=ON -DPS_TESTS=OFF -DPS_BENCH=OFF $(STRICT)
+	$(CMAKE) -S . -B build-portable -G Ninja -DCMAKE_BUILD_TYPE=Release -DPS_PORTABLE=ON -DPS_TESTS=OFF -DPS_BENCH=OFF \
+	    $(STRICT)
 	$(CMAKE) --build build-portable -j $(JOBS)
 	bench/papers.py --build $(BUILD) --portable build-portable $(addprefix --peer ,$(PEERS))
 	$(if $(KEEP),cp $(BUILD)/bench/papers/*.png docs/ && cp $(BUILD)/bench/papers/papers.json bench/results/)

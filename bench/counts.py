@@ -1,12 +1,15 @@
 #!/usr/bin/python3
-"""Counts the instructions of constructs under callgrind and compares them with the committed figures in bench/counts.txt.
+"""Counts the instructions of constructs under callgrind and compares them with the committed figures in
+bench/counts.txt.
 
   bench/counts.py --build build             compares; exit status 1 where a figure has grown by more than the tolerance
-  bench/counts.py --build build --update    writes the figures anew; commit them with the change that moved them, and say why
+  bench/counts.py --build build --update    writes the figures anew; commit them with the change that moved them, and
+  say why
 
-What clang compiles has names that begin with clang_; it is left out where clang, or the version that the figures are of, is not there.
-Each program runs with two numbers of repetitions; the difference is the construct's alone. One virtual processor, so the counts are
-repeatable. Other compilers make other code: where the compiler is not the figures', it says so and skips (exit status 77)."""
+What clang compiles has names that begin with clang_; it is left out where clang, or the version that the figures are
+of, is not there. Each program runs with two numbers of repetitions; the difference is the construct's alone. One
+virtual processor, so the counts are repeatable. Other compilers make other code: where the compiler is not the
+figures', it says so and skips (exit status 77)."""
 
 import argparse
 import os
@@ -35,8 +38,10 @@ def read_arguments():
 
 def instructions(build, program, name, repetitions):
     env = {k: v for k, v in os.environ.items() if not re.match(r"(OMP|GOMP|KMP|PSTHREADS|LD)_", k)}
-    env |= {"LD_LIBRARY_PATH": str(build.resolve() / "lib" / "dropin"), "PSTHREADS_NUM_VPS": "1", "PSTHREADS_TLS": "never"}
-    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", build / "bench" / program, name, str(repetitions)],
+    env |= {"LD_LIBRARY_PATH": str(build.resolve() / "lib" / "dropin"), "PSTHREADS_NUM_VPS": "1",
+            "PSTHREADS_TLS": "never"}
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", build / "bench" / program,
+                           name, str(repetitions)],
                           env=env, capture_output=True, text=True)
     found = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode or not found:
@@ -50,7 +55,8 @@ def measure(build, wanted, with_clang):
         if prefix and not (with_clang and (build / "bench" / program).exists()):
             print("what clang compiles is not counted: there is none, or another one than the figures'")
             continue
-        for name in subprocess.run([build / "bench" / program], capture_output=True, text=True, check=True).stdout.split():
+        for name in subprocess.run([build / "bench" / program], capture_output=True, text=True,
+                                   check=True).stdout.split():
             if not wanted or prefix + name in wanted:
                 few, many = (instructions(build, program, name, n) for n in (FEW, MANY))
                 result[prefix + name] = (many - few) / (MANY - FEW)
@@ -69,7 +75,8 @@ def read_figures():
     """(compiler, clang, {name: instructions})"""
     lines = FIGURES.read_text().splitlines()
     figures = dict(line.split() for line in lines if line and not line.startswith("#"))
-    return lines[0].lstrip("# ").strip(), lines[1].lstrip("# ").strip(), {name: float(value) for name, value in figures.items()}
+    return lines[0].lstrip("# ").strip(), lines[1].lstrip("# ").strip(), {name: float(value)
+                                                                          for name, value in figures.items()}
 
 
 def main():
@@ -81,7 +88,8 @@ def main():
     if a.update:
         figures = read_figures()[2] if FIGURES.exists() else {}
         figures |= measure(a.build, a.names, clang != "none")
-        FIGURES.write_text(f"# {compiler}\n# {clang}\n# Instructions a repetition; bench/counts.py --update writes this.\n"
+        FIGURES.write_text(f"# {compiler}\n# {clang}\n# Instructions a repetition; bench/counts.py --update writes "
+                           f"this.\n"
                            + "".join(f"{name:16} {value:8.1f}\n" for name, value in figures.items()))
         print(FIGURES.read_text(), end="")
         return
@@ -105,7 +113,8 @@ def main():
             verdict = "less than the figure: update it"
         print(f"{name:16} {figure:8.1f} {now:8.1f} {change:+8.1f}  {verdict}".rstrip())
     if grown:
-        sys.exit(f"more instructions than committed: {', '.join(grown)}. Where that is meant, bench/counts.py --update and say why in the commit.")
+        sys.exit(f"more instructions than committed: {', '.join(grown)}. Where that is meant, bench/counts.py --update "
+                 f"and say why in the commit.")
 
 
 if __name__ == "__main__":

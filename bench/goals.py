@@ -6,8 +6,8 @@
   bench/goals.py --rows 'nested|fib'   only rows whose text matches, and what they need
   bench/goals.py --peer bolt=/opt/bolt/lib/libbolt.so --peer massivethreads=/opt/mt/lib/libmyth.so
 
-Everything is run once under every peer, in turns; then again. So a disturbance meets all peers, and the time can be spent to
-the last minute: what was not measured in the last round has a value less. Writes goals.txt and goals.json."""
+Everything is run once under every peer, in turns; then again. So a disturbance meets all peers, and the time can be
+spent to the last minute: what was not measured in the last round has a value less. Writes goals.txt and goals.json."""
 
 import argparse
 import json
@@ -29,7 +29,8 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=harness.ROOT / "build", type=Path, help="build folder (default: build)")
     parser.add_argument("--out", type=Path, help="results folder (default: BUILD/bench/results)")
-    parser.add_argument("--quick", action="store_true", help="shorter samples, three rounds, at most about five minutes")
+    parser.add_argument("--quick", action="store_true",
+                        help="shorter samples, three rounds, at most about five minutes")
     parser.add_argument("--minutes", type=float, help="time after which nothing new is begun (default: 22; quick: 4.5)")
     parser.add_argument("--rounds", type=int, help="at most so many (default: 50; quick: 3)")
     parser.add_argument("--rows", default="", help="regular expression: only these rows")
@@ -56,7 +57,8 @@ class Measuring:
     def left(self):
         """Seconds to go: what the rest of the rounds would take, or until the time is used."""
         mean = sum(self.took.values()) / len(self.took) if self.took else 0
-        round_seconds = sum(self.took.get((j.name, p.name), mean) for j, p in self.pairs if self.failures.get((j.name, p.name), 0) < 2)
+        round_seconds = sum(self.took.get((j.name, p.name), mean) for j, p in self.pairs
+                            if self.failures.get((j.name, p.name), 0) < 2)
         now = time.monotonic()
         rest = round_seconds * self.rounds - (now - self.start)
         return max(0, min(rest, self.end - now))
@@ -73,7 +75,8 @@ class Measuring:
         if why:
             self.failed[key], self.failures[key] = why, self.failures.get(key, 0) + 1
         say(f"[round {this_round + 1}] {job.name + ', ' + peer.label:34} {self.took[key]:5.1f} s   "
-            f"{time.monotonic() - self.start:5.0f} s gone, about {self.left():.0f} s to go" + (f"   {why}" if why else ""))
+            f"{time.monotonic() - self.start:5.0f} s gone, about {self.left():.0f} s to go"
+            + (f"   {why}" if why else ""))
 
     def run(self):
         """Number of whole rounds."""
@@ -110,11 +113,13 @@ def needed(jobs, rows, pattern):
 
 
 def condition(row, values, measure, peer, factor):
-    """(ratio with interval or None, verdict) of one condition on one measure; None where one of the two was not measured."""
+    """(ratio with interval or None, verdict) of one condition on one measure; None where one of the two was not
+    measured."""
     ours, theirs = values.get(measure, {}).get(OURS), values.get(measure, {}).get(peer)
     if not ours or not theirs:
         return None
-    ratio = verdict.ratio_interval(ours, theirs, row.unit) if row.more else verdict.ratio_interval(theirs, ours, row.unit)
+    ratio = verdict.ratio_interval(ours, theirs, row.unit) if row.more else verdict.ratio_interval(theirs, ours,
+                                                                                                   row.unit)
     return ratio, verdict.judge(ratio, factor)
 
 
@@ -122,7 +127,8 @@ def judge_row(row, values):
     """{"ratios": {peer: [..]}, "verdict", "text"}"""
     if row.own:
         answer = row.own(values)
-        return {"ratios": {}, "verdict": answer[1], "text": answer[0]} if answer else {"ratios": {}, "verdict": verdict.ABSENT, "text": ""}
+        return {"ratios": {}, "verdict": answer[1],
+                "text": answer[0]} if answer else {"ratios": {}, "verdict": verdict.ABSENT, "text": ""}
     ratios, verdicts = {}, []
     for peer, factor in row.conditions:
         both = [condition(row, values, m, peer, factor) for m in (row.measure, row.also) if m]
@@ -132,7 +138,8 @@ def judge_row(row, values):
         lesser = min(both, key=lambda b: b[0][0] if b[0] else float("inf"))  # a nest is also judged by the wall clock
         ratios[peer] = list(lesser[0]) if lesser[0] else None
         verdicts.append(lesser[1])
-    result = verdict.enough_of(verdicts, row.least) if row.least and len(verdicts) > row.least else verdict.worst(verdicts)
+    result = verdict.enough_of(verdicts,
+                               row.least) if row.least and len(verdicts) > row.least else verdict.worst(verdicts)
     return {"ratios": ratios, "verdict": result, "text": ""}
 
 
@@ -161,8 +168,10 @@ def table(rows, judged, values, peers):
         ours = f"{value_text(values, row, next(p for p in peers if p.name == OURS))} {j['text']}".strip()
         if row.measure == "line round trip":
             ours = number(verdict.median(values[row.measure]["machine"])) if row.measure in values else ""
-        others = "  ".join(f"{p.name} {value_text(values, row, p)}" + (f" ({ratio_text(j['ratios'][p.name])}x)" if p.name in j["ratios"] else "")
-                           for p in peers if p.name not in (OURS, "machine", g.DIRECT) and row.measure and value_text(values, row, p))
+        others = "  ".join(f"{p.name} {value_text(values, row, p)}"
+                           + (f" ({ratio_text(j['ratios'][p.name])}x)" if p.name in j["ratios"] else "")
+                           for p in peers if p.name not in (OURS, "machine", g.DIRECT) and row.measure
+                           and value_text(values, row, p))
         lines.append(f"  {row.title:26} {j['verdict'] if row.goal else '':8} {row.unit:8} {ours:34} {others}".rstrip())
         if row.goal:
             lines.append(f"  {'':26} {'':8} goal: {row.goal}")
@@ -170,7 +179,8 @@ def table(rows, judged, values, peers):
 
 
 def summary_line(rows, judged):
-    count = {v: sum(j["verdict"] == v for r, j in zip(rows, judged) if r.goal) for v in (verdict.MET, verdict.MISSED, verdict.NOISE, verdict.ABSENT)}
+    count = {v: sum(j["verdict"] == v for r, j in zip(rows, judged) if r.goal)
+             for v in (verdict.MET, verdict.MISSED, verdict.NOISE, verdict.ABSENT)}
     return (f"{count[verdict.MET]} rows met, {count[verdict.MISSED]} not met, {count[verdict.NOISE]} within the noise, "
             f"{count[verdict.ABSENT]} not measured")
 
@@ -188,13 +198,15 @@ def make_peers(a):
         found.list.append(Peer(g.TBB, "oneTBB", openmp=False))
     if g.MYTH in libraries:
         found.list.append(Peer(g.MYTH, g.MYTH, openmp=False))
-    found.list.append(Peer(g.DIRECT, "psthreads without psrun", {"LD_LIBRARY_PATH": str(a.build.resolve() / "lib" / "dropin")}, openmp=False))
+    found.list.append(Peer(g.DIRECT, "psthreads without psrun",
+                           {"LD_LIBRARY_PATH": str(a.build.resolve() / "lib" / "dropin")}, openmp=False))
     return found, libraries
 
 
-HEAD = """The time is the median of the rounds [with the 95% interval of that median]; (x): how many times better ours is, the median of the rounds'
-ratios. A goal is met where the whole 95% interval of the ratio is on its side, not met where none of it is, noise between. Of a nest, the
-lesser of two ratios counts: that of what each measurer saw, and that of the wall clock's time for all of them.
+HEAD = """The time is the median of the rounds [with the 95% interval of that median]; (x): how many times better ours
+is, the median of the rounds' ratios. A goal is met where the whole 95% interval of the ratio is on its side, not met
+where none of it is, noise between. Of a nest, the lesser of two ratios counts: that of what each measurer saw, and
+that of the wall clock's time for all of them.
 """
 
 
@@ -212,10 +224,12 @@ def main():
         raise SystemExit(f"no row matches '{a.rows}'")
     machine = harness.machine_line()
     say(machine)
-    m = Measuring(jobs, peers.list, a.minutes or (4.5 if a.quick else 22), a.rounds or (3 if a.quick else 50), 15 if a.quick else 40)
+    m = Measuring(jobs, peers.list, a.minutes or (4.5 if a.quick else 22), a.rounds or (3 if a.quick else 50),
+                  15 if a.quick else 40)
     rounds = m.run()
     judged = [judge_row(r, m.values) for r in rows]
-    how = f"{machine}; {rounds} whole rounds, {(time.monotonic() - m.start) / 60:.0f} minutes, load {os.getloadavg()[0]:.1f} at the end"
+    minutes = (time.monotonic() - m.start) / 60
+    how = f"{machine}; {rounds} whole rounds, {minutes:.0f} minutes, load {os.getloadavg()[0]:.1f} at the end"
     failures = "".join(f"{job} under {peer}: {why}\n" for (job, peer), why in m.failed.items())
     text = f"{how}\n{HEAD}{table(rows, judged, m.values, peers.list)}\n{failures}{summary_line(rows, judged)}\n"
     if processors < 16:
@@ -224,7 +238,8 @@ def main():
     (out / "goals.json").write_text(json.dumps({
         "machine": how, "peers": {p.name: p.label for p in peers.list}, "values": m.values,
         "failed": [{"job": k[0], "peer": k[1], "why": w} for k, w in m.failed.items()],
-        "rows": [{"group": r.group, "title": r.title, "unit": r.unit, "goal": r.goal, "measure": r.measure, **j} for r, j in zip(rows, judged)],
+        "rows": [{"group": r.group, "title": r.title, "unit": r.unit, "goal": r.goal, "measure": r.measure, **j}
+                 for r, j in zip(rows, judged)],
     }, indent=1, ensure_ascii=False) + "\n")
     print(text, end="")
     say(f"written: goals.txt, goals.json in {out}")

@@ -1,7 +1,7 @@
 """What is measured (jobs) and what is wanted of it (rows). goals.py runs the one and judges the other.
 
-A job runs under each of its peers once a round and gives {measure: value}. A row names a measure and its conditions: against a peer,
-how many times better ours must be; or a function of everything measured."""
+A job runs under each of its peers once a round and gives {measure: value}. A row names a measure and its conditions:
+against a peer, how many times better ours must be; or a function of everything measured."""
 
 import statistics
 import subprocess
@@ -19,7 +19,8 @@ FLAT = ["parallel", "barrier", "for", "static", "single", "dynamic", "guided", "
 NESTED = ["2x2", "4x4", "8x8", "16x16"]
 LEVEL = [8, 16, 32, 64, 128, 256]
 # application, size, samples
-APPS = [("uts", "120", "31"), ("sort", "300", "5"), ("nqueens", "10", "7"), ("sparselu", "32", "9"), ("strassen", "256", "7"),
+APPS = [("uts", "120", "31"), ("sort", "300", "5"), ("nqueens", "10", "7"), ("sparselu", "32", "9"),
+        ("strassen", "256", "7"),
         ("health", "200", "7"), ("floorplan", "10", "5")]
 
 
@@ -75,7 +76,8 @@ def processes_at_once(programs, number, threads, passes):
         command = peer.command([programs / "loops", "--only", "cg", "--samples", "1", "--passes", str(passes)])
         env = peer.clean_environment({"OMP_NUM_THREADS": str(threads)})
         start, limit = time.monotonic(), time.monotonic() + seconds
-        running = [subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        running = [subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL)
                    for _ in range(number)]
         try:
             status = [p.wait(max(0.01, limit - time.monotonic())) for p in running]
@@ -93,10 +95,12 @@ def processes_at_once(programs, number, threads, passes):
 
 
 def region_in_round_trips(programs, samples, sample_us):
-    """A flat region, with the round trip of a cache line just before and just after; nothing where the machine changed in between."""
+    """A flat region, with the round trip of a cache line just before and just after; nothing where the machine changed
+    in between."""
     def run(peer, seconds):
         trips, region = [], {}
-        for command in ([programs / "line"], [programs / "epcc_nested", "--samples", samples, "--sample-us", sample_us, "--constructs", "parallel", "2"],
+        for command in ([programs / "line"], [programs / "epcc_nested", "--samples", samples, "--sample-us", sample_us,
+                                              "--constructs", "parallel", "2"],
                         [programs / "line"]):
             out, why = peer.run(command, seconds, bare=command[0].name == "line")
             if why:
@@ -128,7 +132,8 @@ def jobs(build, quick, processors, libraries, blas):
     omp = [GOMP, OMP, BOLT, OURS]
     def program(name, *arguments, **more):
         return Job(name, [p / name, *arguments], by_name, **more)
-    result = [Job("line", [p / "line"], by_name, peers=["machine"]), region_in_round_trips(p, samples, us), epcc(p, "2", FLAT, 2 * samples, us)]
+    result = [Job("line", [p / "line"], by_name, peers=["machine"]), region_in_round_trips(p, samples, us),
+              epcc(p, "2", FLAT, 2 * samples, us)]
     if (p / "epcc_clang").exists():
         result.append(epcc_clang(p, FLAT, 2 * samples, us))
     result += [epcc(p, c, ["parallel", "parallel for", *SYNC], samples, us) for c in NESTED]
@@ -142,19 +147,21 @@ def jobs(build, quick, processors, libraries, blas):
     result.append(program("loops", "--samples", "5" if quick else "9"))
     result.append(processes_at_once(p, 4, 4, 5 if quick else 15))
     if blas:
-        result.append(Job("pool", ["/usr/bin/python3", harness.ROOT / "bench" / "pool_gemm.py", "--samples", "2" if quick else "3"],
+        result.append(Job("pool", ["/usr/bin/python3", harness.ROOT / "bench" / "pool_gemm.py", "--samples",
+                                   "2" if quick else "3"],
                           by_name, environment={"LD_LIBRARY_PATH": str(blas)}))
     result.append(program("idle", "30" if quick else "60"))
     result.append(program("monitor", "1" if quick else "2"))
-    result.append(Job("process", lambda peer: [p / "whole_process", "20" if quick else "60", *peer.prefix, p / "hello"], by_name,
+    result.append(Job("process", lambda peer: [p / "whole_process", "20" if quick else "60", *peer.prefix, p / "hello"],
+                      by_name,
                       peers=[GOMP, OMP, BOLT, OURS, DIRECT], bare=True))
     result.append(Job("resident", [p / "hello", "--rss"], by_name))
     return result
 
 
 class Row:
-    """conditions: [(peer, how many times better)]; least: how many of them must hold (None: all). own: a function of the measured
-    values that gives (ours, text, verdict) in their place."""
+    """conditions: [(peer, how many times better)]; least: how many of them must hold (None: all). own: a function of
+    the measured values that gives (ours, text, verdict) in their place."""
 
     def __init__(self, group, title, measure, unit, goal, conditions=(), more=False, least=None, own=None, also=None):
         self.group, self.title, self.measure, self.unit, self.goal = group, title, measure, unit, goal
@@ -172,10 +179,12 @@ def flat_rows():
             return None
         return "", verdict.judge(verdict.ratio_interval(dict.fromkeys(ours, 1.25), ours), 1)
     rows = [Row("flat, 2 threads", "round trip of a cache line", "line round trip", "us", ""),
-            Row("flat, 2 threads", "parallel: round trips", "region in round trips", "trips", "at most 1.25 round trips", own=within_round_trips)]
+            Row("flat, 2 threads", "parallel: round trips", "region in round trips", "trips",
+                "at most 1.25 round trips", own=within_round_trips)]
     every = against(GOMP, 1, OMP, 1, BOLT, 1)
     rows += [Row("flat, 2 threads", c, f"2 {c}", "us", "faster than all", every) for c in FLAT]
-    return rows + [Row("flat, built by clang", c, f"clang 2 {c}", "us", "not slower than libomp", against(OMP, 1)) for c in FLAT]
+    return rows + [Row("flat, built by clang", c, f"clang 2 {c}", "us", "not slower than libomp", against(OMP, 1))
+                   for c in FLAT]
 
 
 def nested_rows():
@@ -188,8 +197,10 @@ def nested_rows():
                             against(BOLT, 3, OMP, 50, GOMP, 500), least=least, also=f"{c} {construct} wall"))
         for construct in SYNC:
             # of whole loops, mostly work, what one measurer saw tells how the machine was shared out
-            measure, also = (f"{c} {construct} wall", None) if construct in LOOPS else (f"{c} {construct}", f"{c} {construct} wall")
-            rows.append(Row(f"nested {c}", construct, measure, "us", "2x BOLT, 10x libomp", against(BOLT, 2, OMP, 10), also=also))
+            measure, also = (f"{c} {construct} wall", None) if construct in LOOPS else (f"{c} {construct}",
+                                                                                        f"{c} {construct} wall")
+            rows.append(Row(f"nested {c}", construct, measure, "us", "2x BOLT, 10x libomp", against(BOLT, 2, OMP, 10),
+                            also=also))
     return rows
 
 
@@ -206,14 +217,16 @@ def level_rows():
             if len(points) < 3:
                 return None
             a, b, off = verdict.line_through(points)
-            return f"{a:.2f} + {b * 1000:.1f}/1000 n us, within {100 * off:.0f}%", verdict.MET if off <= 0.25 else verdict.MISSED
+            met = verdict.MET if off <= 0.25 else verdict.MISSED
+            return f"{a:.2f} + {b * 1000:.1f}/1000 n us, within {100 * off:.0f}%", met
         rows.append(Row("one level", f"{construct}, 8 to 256", None, "us", "linear (within 25%)", own=linear))
     return rows
 
 
 def depth_rows():
     def constant(values):
-        mine = {d: verdict.median(values[f"depth {d}"][OURS]) for d in range(1, 9) if values.get(f"depth {d}", {}).get(OURS)}
+        mine = {d: verdict.median(values[f"depth {d}"][OURS]) for d in range(1, 9)
+                if values.get(f"depth {d}", {}).get(OURS)}
         if len(mine) < 8:
             return None
         off = mine[8] / mine[4]
@@ -227,9 +240,11 @@ def task_rows():
         ours = values.get("fib, a task", {}).get(OURS)
         if not ours:
             return None
-        return f"{verdict.median(ours):.1f} ns", verdict.judge(verdict.ratio_interval(dict.fromkeys(ours, 25.0), ours), 1)
+        return f"{verdict.median(ours):.1f} ns", verdict.judge(verdict.ratio_interval(dict.fromkeys(ours, 25.0), ours),
+                                                               1)
     rows = [Row("tasks", "fib, no cut-off", "fib, a task", "ns", "at most 25 ns", own=fast_enough),
-            Row("tasks", "fib, no cut-off, peers", "fib, a task", "ns", "faster than oneTBB, massivethreads; 4x libomp, 3x libgomp",
+            Row("tasks", "fib, no cut-off, peers", "fib, a task", "ns",
+                "faster than oneTBB, massivethreads; 4x libomp, 3x libgomp",
                 against(TBB, 1, MYTH, 1, OMP, 4, GOMP, 3))]
     rows += [Row("tasks", a, a, "ms", "faster than libomp, 2x libgomp", against(OMP, 1, GOMP, 2)) for a, _, _ in APPS]
     return rows + [Row("tasks", f"{k} of 1 us tasks", k, "%", "efficiency above libomp's", against(OMP, 1), more=True)
@@ -262,10 +277,12 @@ def whole_rows():
             for n in ("triad", "cg", "loop stencil")]
     rows += [Row("oversubscription", "4 processes x 4 threads", "processes", "passes/s", "1.5x libgomp's throughput",
                  against(GOMP, 1.5), more=True),
-             Row("oversubscription", "Python pool over OpenBLAS", "pool", "ms", "1.5x libgomp's throughput", against(GOMP, 1.5)),
+             Row("oversubscription", "Python pool over OpenBLAS", "pool", "ms", "1.5x libgomp's throughput",
+                 against(GOMP, 1.5)),
              Row("idle", "CPU burnt after a region", "burn", "us", "below libomp's", against(OMP, 1)),
              Row("idle", "a process at rest", "rest", "us", "none (0.1%)", own=at_rest),
-             Row("idle", "the monitor, flat regions", "monitor, flat", "%", "below 0.5% of the CPU time", own=below("monitor, flat", 0.5, "%")),
+             Row("idle", "the monitor, flat regions", "monitor, flat", "%", "below 0.5% of the CPU time",
+                 own=below("monitor, flat", 0.5, "%")),
              Row("idle", "the monitor, nested regions", "monitor, nested", "%", "below 0.5% of the CPU time",
                  own=below("monitor, nested", 0.5, "%")),
              Row("idle", "wake-ups at rest", "wakes", "in 1 s", "none", own=below("wakes", 0, "in 1 s")),
@@ -286,4 +303,5 @@ def many_rows(processors):
 
 
 def rows(processors):
-    return flat_rows() + nested_rows() + level_rows() + depth_rows() + task_rows() + whole_rows() + many_rows(processors)
+    return (flat_rows() + nested_rows() + level_rows() + depth_rows() + task_rows() + whole_rows()
+            + many_rows(processors))

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
-"""From what length of a task on does it matter which runtime runs it? Applications with smaller and larger tasks, beside the peers.
+"""From what length of a task on does it matter which runtime runs it? Applications with smaller and larger tasks,
+beside the peers.
 
   bench/grains.py --build build [--minutes 5] [--peer bolt=/opt/bolt/lib/libbolt.so]
 
-Round by round as goals.py does it: every grain under every runtime, then all again. Writes grains.txt and grains.json. "Bound": how many times
-libgomp's time is the sequential run's, divided among the processors; no runtime can be more times as fast as libgomp, but by caches."""
+Round by round as goals.py does it: every grain under every runtime, then all again. Writes grains.txt and grains.json.
+"Bound": how many times libgomp's time is the sequential run's, divided among the processors; no runtime can be more
+times as fast as libgomp, but by caches."""
 
 import argparse
 import json
@@ -78,8 +80,10 @@ def main():
         say(f"round {rounds}, {time.monotonic() - start:.0f} s")
     others = [p for p in peers.list if p.name != OURS]
     lines = [f"{machine}; {rounds} rounds, {(time.monotonic() - start) / 60:.0f} minutes",
-             "ms, medians of the rounds [95%]; (x): how many times the peer's time ours is, the median of the rounds' ratios; task: its work in",
-             "sequential time; bound: what a runtime that costs nothing would reach against libgomp, by the sequential time."]
+             "ms, medians of the rounds [95%]; (x): how many times the peer's time ours is, the median of the rounds' "
+             "ratios; task: its work in",
+             "sequential time; bound: what a runtime that costs nothing would reach against libgomp, by the sequential "
+             "time."]
     rows = []
     for (name, grain), of in values.items():
         ours = of["ms"].get(OURS)

@@ -1,9 +1,9 @@
 """Runs one binary under several OpenMP runtimes, side by side, and says what came out.
 
-Peers are run in turns (all peers once, then all again), so that whatever else the machine does hits all of them alike. A value
-is the median of the repetitions (each the median of its samples); its interval is the 95% confidence interval of their mean
-(Student's t). A run that fails or does not end in time is a result too: it stands in the tables, with its reason.
-Only the standard library is needed here."""
+Peers are run in turns (all peers once, then all again), so that whatever else the machine does hits all of them alike.
+A value is the median of the repetitions (each the median of its samples); its interval is the 95% confidence interval
+of their mean (Student's t). A run that fails or does not end in time is a result too: it stands in the tables, with its
+reason. Only the standard library is needed here."""
 
 import json
 import math
@@ -49,7 +49,8 @@ class Peer:
 
     def clean_environment(self, more=None):
         """The caller's without what tells runtimes anything; library folders of `more` come after the peer's."""
-        env = {k: v for k, v in os.environ.items() if not re.match(r"(OMP|GOMP|KMP|PSTHREADS|LD|ABT|OPENBLAS|MAGICK)_", k)}
+        env = {k: v for k, v in os.environ.items() if not re.match(r"(OMP|GOMP|KMP|PSTHREADS|LD|ABT|OPENBLAS|MAGICK)_",
+                                                                   k)}
         env.update(self.environment)
         for name, value in (more or {}).items():
             env[name] = f"{env[name]}:{value}" if name == "LD_LIBRARY_PATH" and name in env else value
@@ -59,7 +60,8 @@ class Peer:
         """(stdout, None), or (stdout so far, why it failed). bare: the command starts the runtime itself."""
         command = [str(a) for a in arguments] if bare else self.command(arguments)
         try:
-            done = subprocess.run(command, env=self.clean_environment(environment), stdin=subprocess.DEVNULL, capture_output=True,
+            done = subprocess.run(command, env=self.clean_environment(environment), stdin=subprocess.DEVNULL,
+                                  capture_output=True,
                                   text=True, timeout=seconds, errors="replace")
         except subprocess.TimeoutExpired as late:
             out = late.stdout or ""
@@ -105,7 +107,8 @@ class Peers:
         self.list.append(Peer(name, label, {"LD_LIBRARY_PATH": f"{folder}:{real.parent}"}))
 
     def check(self, program):
-        """Which file each peer really loads in libgomp's place; a peer that falls back to libgomp would measure libgomp."""
+        """Which file each peer really loads in libgomp's place; a peer that falls back to libgomp would measure
+        libgomp."""
         for peer in self.list:
             probe = Peer(peer.name, peer.label, {**peer.environment}, peer.prefix)
             out, _ = probe.run([program], 20, {"LD_TRACE_LOADED_OBJECTS": "1"}) if not peer.prefix else ("", None)
@@ -115,8 +118,10 @@ class Peers:
 
 
 def find_libomp(build):
-    found = sorted(Path(build).glob("peers/**/libomp.so.5")) + sorted(ROOT.glob(".cache/peers/libomp5-*/**/libomp.so.5")) + sorted(
-        Path("/usr/lib").glob("llvm-*/lib/libomp.so.5"), key=lambda p: -int(re.search(r"llvm-(\d+)", str(p))[1]))
+    found = sorted(Path(build).glob("peers/**/libomp.so.5"))
+    found += sorted(ROOT.glob(".cache/peers/libomp5-*/**/libomp.so.5"))
+    found += sorted(Path("/usr/lib").glob("llvm-*/lib/libomp.so.5"),
+                    key=lambda p: -int(re.search(r"llvm-(\d+)", str(p))[1]))
     return found[0] if found else None
 
 
@@ -128,7 +133,8 @@ def llvm_version(path):
 def gcc_runtime_version():
     """Debian's libgomp says no version itself; its package does."""
     if shutil.which("dpkg-query"):
-        out = subprocess.run(["dpkg-query", "-W", "-f", "${Version}\n", "libgomp1"], capture_output=True, text=True).stdout
+        out = subprocess.run(["dpkg-query", "-W", "-f", "${Version}\n", "libgomp1"], capture_output=True,
+                             text=True).stdout
         if out:
             return out.split(".")[0].split("\n")[0]
     return ""
@@ -146,7 +152,8 @@ def machine_line():
                 distribution = line.split("=", 1)[1].strip('"')
     except OSError:
         pass
-    gcc = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True).stdout.strip() if shutil.which("gcc") else "?"
+    gcc = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True,
+                         text=True).stdout.strip() if shutil.which("gcc") else "?"
     kernel = platform.release().split("-")[0]
     return (f"{model}, {len(os.sched_getaffinity(0))} processors; {distribution}, Linux {kernel}, GCC {gcc}; "
             f"load {os.getloadavg()[0]:.1f} at the start")
@@ -239,7 +246,9 @@ def ratio(cell, name):
 
 
 def ratio_text(value):
-    return "-" if value is None else f"{value:.0f}x" if value >= 10 else f"{value:.1f}x" if value >= 1 else f"{value:.2f}x"
+    if value is None:
+        return "-"
+    return f"{value:.0f}x" if value >= 10 else f"{value:.1f}x" if value >= 1 else f"{value:.2f}x"
 
 
 WALL = ["parallel", "for", "barrier", "task"]
@@ -275,7 +284,8 @@ def epcc_text(table, peers, failures):
                     line += f"{ratio_text(ratio(cell, peer.name)):>8}"
             lines.append(line.rstrip())
         if "x" in config:
-            lines += ["  all measurers together, by the wall clock"] + [wall_line(n, constructs[n], peers) for n in WALL if n in constructs]
+            lines += ["  all measurers together, by the wall clock"] + [wall_line(n, constructs[n], peers) for n in WALL
+                                                                        if n in constructs]
         lines.append("")
     for failure in failures:
         lines.append(f"{config_name(failure['config'])} under {failure['peer']}: {failure['why']}")

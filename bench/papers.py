@@ -6,10 +6,11 @@
   bench/papers.py --draw FILE.json        draws again what was measured
   bench/papers.py --figure nthlib2004_figure5     these alone (may be given several times)
 
-A figure names the constructs of epcc_nested that it needs (NEEDS), or measures programs of its own (measure(arguments, peers)).
+A figure names the constructs of epcc_nested that it needs (NEEDS), or measures programs of its own (measure(arguments,
+peers)).
 
-Our series and today's peers' come from this machine, in turns; the papers' numbers are what their texts give, on their machines: they
-show the shape, not a race. Figures whose values are in no text have the paper's statement below them."""
+Our series and today's peers' come from this machine, in turns; the papers' numbers are what their texts give, on their
+machines: they show the shape, not a race. Figures whose values are in no text have the paper's statement below them."""
 
 import argparse
 import importlib
@@ -27,7 +28,8 @@ from harness import OURS, Peer, json_lines, say
 from plot import RESOLUTION_US, colour
 
 FIGURES = ["psthreads2009_figure6", "psthreads2009_figure7", "psthreads2009_figure8", "psthreads2009_table1",
-           "psthreads2009_figure9", "nthlib2004_figure2", "nthlib2004_figure3", "nthlib2004_figure4", "nthlib2004_figure5", "balder2004_table1"]
+           "psthreads2009_figure9", "nthlib2004_figure2", "nthlib2004_figure3", "nthlib2004_figure4",
+           "nthlib2004_figure5", "balder2004_table1"]
 
 
 def read_arguments():
@@ -58,12 +60,15 @@ def measure(a, figures, peers):
             for peer in peers:
                 if (config, peer.name) in failed or peer.name == "portable" and config not in portable_configs(figures):
                     continue
-                out, why = peer.run([a.build / "bench" / "epcc_nested", "--constructs", ",".join(constructs), config], a.seconds)
+                out, why = peer.run([a.build / "bench" / "epcc_nested", "--constructs", ",".join(constructs), config],
+                                    a.seconds)
                 if why:
                     failed.add((config, peer.name))
                 for row in json_lines(out):
-                    values.setdefault(config, {}).setdefault(row["construct"], {}).setdefault(peer.name, []).append(row["median_us"])
-                say(f"[round {this_round + 1} of {a.rounds}, {time.monotonic() - start:4.0f} s] {config}, {peer.label}" + (f": {why}" if why else ""))
+                    values.setdefault(config, {}).setdefault(row["construct"],
+                                                             {}).setdefault(peer.name, []).append(row["median_us"])
+                say(f"[round {this_round + 1} of {a.rounds}, {time.monotonic() - start:4.0f} s] {config}, {peer.label}"
+                    + (f": {why}" if why else ""))
     return values
 
 
@@ -73,7 +78,8 @@ def portable_configs(figures):
 
 def measure_programs(a, figures, peers):
     """{figure: what its own measure() answers}: of runtimes alone, not of the portable build."""
-    return {f.__name__: f.measure(a, [p for p in peers if p.name != "portable"]) for f in figures if hasattr(f, "measure")}
+    return {f.__name__: f.measure(a, [p for p in peers if p.name != "portable"]) for f in figures
+            if hasattr(f, "measure")}
 
 
 class Style:
@@ -87,7 +93,8 @@ class Style:
 
     def line(self, panel, peer, points):
         if len(points) > 1:
-            panel.plot([x for x, _ in points], [max(y, RESOLUTION_US) for _, y in points], marker="o", markersize=3.5, label=peer.label,
+            panel.plot([x for x, _ in points], [max(y, RESOLUTION_US) for _, y in points], marker="o", markersize=3.5,
+                       label=peer.label,
                        color=self.colour(peer), linewidth=2.4 if peer.name == OURS else 1.3)
 
     def bars(self, panel, configs, names, values):
@@ -97,7 +104,8 @@ class Style:
             for x, config in enumerate(configs):
                 value = values(config).get(peer.name)
                 if value is not None:
-                    self.bar(panel, x + (k - (len(there) - 1) / 2) * width, value, width, self.colour(peer), peer.label if x == 0 else None)
+                    self.bar(panel, x + (k - (len(there) - 1) / 2) * width, value, width, self.colour(peer),
+                             peer.label if x == 0 else None)
         panel.set_yscale("log")
         panel.set_xticks(range(len(configs)), names)
         panel.set_xlabel("threads")
@@ -121,8 +129,10 @@ class Style:
     @staticmethod
     def bar(panel, x, value, width, tint, label, hatch=None):
         shown = max(value, RESOLUTION_US)
-        panel.bar(x, shown, width * 0.92, color=tint, label=label, hatch=hatch, edgecolor="#888888" if hatch else tint, linewidth=0.5)
-        panel.text(x, shown * 1.1, harness.number(value) if value >= RESOLUTION_US else f"<{RESOLUTION_US}", ha="center", fontsize=7)
+        panel.bar(x, shown, width * 0.92, color=tint, label=label, hatch=hatch, edgecolor="#888888" if hatch else tint,
+                  linewidth=0.5)
+        panel.text(x, shown * 1.1, harness.number(value) if value >= RESOLUTION_US else f"<{RESOLUTION_US}",
+                   ha="center", fontsize=7)
 
 
 def draw(paper, figures, data, peers, machine, path):
@@ -145,14 +155,17 @@ def draw(paper, figures, data, peers, machine, path):
             panel.spines[side].set_visible(False)
         panel.set_title(panel.get_title(loc="left"), loc="left", fontsize=10, pad=18)
         if k % columns == 0:
-            panel.text(0, 1.025, f.SAID, transform=panel.transAxes, fontsize=8, color="#555555", style="italic").set_in_layout(False)
+            panel.text(0, 1.025, f.SAID, transform=panel.transAxes, fontsize=8, color="#555555",
+                       style="italic").set_in_layout(False)
     for spare in range(len(panels), rows * columns):
         axes[spare // columns][spare % columns].axis("off")
     handles, labels = axes[0][0].get_legend_handles_labels()
     if handles:
-        figure.legend(handles, labels, loc="upper right", ncol=len(labels), fontsize=9, frameon=False, bbox_to_anchor=(0.99, 0.995))
+        figure.legend(handles, labels, loc="upper right", ncol=len(labels), fontsize=9, frameon=False,
+                      bbox_to_anchor=(0.99, 0.995))
     figure.suptitle(paper, x=0.01, ha="left", fontsize=14, weight="bold")
-    figure.text(0.01, 0.006, f"Overheads: logarithmic, less is better. Speed-ups: more is better. {machine}", fontsize=8, color="#555555")
+    figure.text(0.01, 0.006, f"Overheads: logarithmic, less is better. Speed-ups: more is better. {machine}",
+                fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.015, 1, 0.985))
     figure.savefig(path, dpi=100)
     plt.close(figure)
@@ -173,12 +186,15 @@ def main():
         all_peers.check(a.build / "bench" / "epcc_nested")
         peers = all_peers.list
         if a.portable:
-            peers.insert(-1, Peer("portable", "psthreads, POSIX only", prefix=[str(a.portable.resolve() / "bin" / "psrun")]))
+            peers.insert(-1, Peer("portable", "psthreads, POSIX only",
+                                  prefix=[str(a.portable.resolve() / "bin" / "psrun")]))
         machine = harness.machine_line()
         values = measure(a, figures, peers)
         programs = measure_programs(a, figures, peers)
-        (out / "papers.json").write_text(json.dumps({"machine": machine, "peers": {p.name: p.label for p in peers}, "values": values, "programs": programs}, indent=1) + "\n")
-    data = {config: {c: {p: statistics.median(v) for p, v in by_peer.items()} for c, by_peer in constructs.items()} for config, constructs in values.items()}
+        (out / "papers.json").write_text(json.dumps({"machine": machine, "peers": {p.name: p.label for p in peers},
+                                                     "values": values, "programs": programs}, indent=1) + "\n")
+    data = {config: {c: {p: statistics.median(v) for p, v in by_peer.items()} for c, by_peer in constructs.items()}
+            for config, constructs in values.items()}
     data.update(programs)
     for paper in dict.fromkeys(f.PAPER for f in figures):
         draw(paper, [f for f in figures if f.PAPER == paper], data, peers, machine, out / f"{paper}.png")

@@ -1,4 +1,5 @@
-"""Draws the constructs' costs: a panel a configuration, a group of bars a construct, a bar a runtime, logarithmic scale."""
+"""Draws the constructs' costs: a panel a configuration, a group of bars a construct, a bar a runtime, logarithmic
+scale."""
 
 from harness import OURS, RESOLUTION_US, config_name, number, ratio, ratio_text
 
@@ -23,13 +24,16 @@ def draw(table, peers, machine, path):
     names = [p.name for p in peers]
     configs = list(table)
     rows = max(len(constructs) for constructs in table.values())
-    figure, panels = plt.subplots(1, len(configs), figsize=(1.0 + 5.0 * len(configs), 1.8 + 0.21 * rows * (len(peers) + 1)),
+    figure, panels = plt.subplots(1, len(configs),
+                                  figsize=(1.0 + 5.0 * len(configs), 1.8 + 0.21 * rows * (len(peers) + 1)),
                                   sharey=True, squeeze=False)
     for panel, config in zip(panels[0], configs):
         draw_panel(panel, table[config], peers, names, config_name(config))
-    figure.suptitle("What an OpenMP construct costs: one GCC-built program, unchanged, under each runtime", x=0.01, ha="left",
+    figure.suptitle("What an OpenMP construct costs: one GCC-built program, unchanged, under each runtime", x=0.01,
+                    ha="left",
                     fontsize=14, weight="bold")
-    figure.text(0.01, 0.012, f"Overhead in microseconds, logarithmic, less is better; in brackets: how many times ours. {machine}",
+    figure.text(0.01, 0.012,
+                f"Overhead in microseconds, logarithmic, less is better; in brackets: how many times ours. {machine}",
                 fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.025, 1, 0.985))
     figure.savefig(path, dpi=110)
@@ -48,7 +52,8 @@ def draw_panel(panel, constructs, peers, names, title):
             value = cell.get(peer.name, {})
             tint = colour(peer.name, names)
             if "us" not in value:
-                panel.text(RESOLUTION_US * 1.15, y, "failed" if value else "not measured", va="center", fontsize=6.5, color=tint)
+                panel.text(RESOLUTION_US * 1.15, y, "failed" if value else "not measured", va="center", fontsize=6.5,
+                           color=tint)
                 continue
             us = max(value["us"], RESOLUTION_US)
             panel.barh(y, us - RESOLUTION_US, left=RESOLUTION_US, height=height * 0.9, color=tint)

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""A Python thread pool over NumPy: each of its threads multiplies matrices with OpenBLAS's OpenMP build, which opens a region of
-its own each time. pool_gemm.py [--threads 4] [--products 64] [--size 256] [--samples 3]
+"""A Python thread pool over NumPy: each of its threads multiplies matrices with OpenBLAS's OpenMP build, which opens a
+region of its own each time. pool_gemm.py [--threads 4] [--products 64] [--size 256] [--samples 3]
 
-Prints the median of the samples in ms, as JSON. Elements are small whole numbers, so every product is compared for equality. The
-OpenMP build must be the libblas.so.3 that is found first (LD_LIBRARY_PATH); the program says so if it is another."""
+Prints the median of the samples in ms, as JSON. Elements are small whole numbers, so every product is compared for
+equality. The OpenMP build must be the libblas.so.3 that is found first (LD_LIBRARY_PATH); the program says so if it is
+another."""
 
 import argparse
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Measures the constructs, tasks and the threads library beside their peers; writes results.json, table.txt and plot.png.
+"""Measures the constructs, tasks and the threads library beside their peers; writes results.json, table.txt and
+plot.png.
 
   bench/run.py                              everything, into build/bench/results
   bench/run.py --only epcc --configs 2 4x4  a part
@@ -31,7 +32,8 @@ def read_arguments():
     parser.add_argument("--samples", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=90, help="time limit of one run")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=LIBRARY")
-    parser.add_argument("--baseline", action="store_true", help="our core on kernel threads as well (psrun --ee pthreads)")
+    parser.add_argument("--baseline", action="store_true",
+                        help="our core on kernel threads as well (psrun --ee pthreads)")
     return parser.parse_args()
 
 
@@ -54,7 +56,8 @@ def run_named(peers, program, arguments, repetitions, seconds):
                 say(f"          {peer.label}: {why}")
             for row in json_lines(out):
                 raw.setdefault(row["bench"], {}).setdefault(peer.name, (row["unit"], []))[1].append(row["median"])
-    result = {bench: {name: summarize(v, unit) for name, (unit, v) in by_peer.items()} for bench, by_peer in raw.items()}
+    result = {bench: {name: summarize(v, unit) for name, (unit, v) in by_peer.items()}
+              for bench, by_peer in raw.items()}
     for name, why in failed.items():
         result.setdefault(Path(program).name, {})[name] = {"failed": why}
     return result
@@ -81,7 +84,8 @@ def main():
     results, text = {"machine": machine, "peers": {p.name: p.label for p in peers.list}}, machine + "\n\n"
     if "epcc" in a.only:
         options = ["--samples", str(a.samples)] + (["--constructs", a.constructs] if a.constructs else [])
-        table, failures = harness.run_epcc(peers.list, programs / "epcc_nested", a.configs, a.repetitions, options, a.seconds)
+        table, failures = harness.run_epcc(peers.list, programs / "epcc_nested", a.configs, a.repetitions, options,
+                                           a.seconds)
         results["epcc"], results["epcc_failures"] = table, failures
         text += harness.epcc_text(table, peers.list, failures) + "\n"
     if "fib" in a.only:

@@ -1,9 +1,10 @@
 """From the runs' values to a verdict: ratios with intervals.
 
-Values are {round: value}. In a round the peers run one after another, and rounds are far apart in time: the machine's state (two processors
-that are one core's or two cores', the neighbours) is the same within most rounds and another from round to round. So two peers are compared
-round by round: the ratio is the median of the rounds' ratios. The interval is the bootstrap's: medians of the rounds drawn again, with a
-fixed seed, so that the same values give the same verdict. 95% of the draws lie inside."""
+Values are {round: value}. In a round the peers run one after another, and rounds are far apart in time: the machine's
+state (two processors that are one core's or two cores', the neighbours) is the same within most rounds and another from
+round to round. So two peers are compared round by round: the ratio is the median of the rounds' ratios. The interval is
+the bootstrap's: medians of the rounds drawn again, with a fixed seed, so that the same values give the same verdict.
+95% of the draws lie inside."""
 
 import random
 import statistics
@@ -33,7 +34,8 @@ def median_interval(values):
 
 
 def ratio_interval(above, below, unit=""):
-    """How many times `above` is `below`: (ratio, low, high); None where both are too small to be compared, or no round has both."""
+    """How many times `above` is `below`: (ratio, low, high); None where both are too small to be compared, or no round
+    has both."""
     least = RESOLUTION.get(unit, 0)
     both = sorted(set(above) & set(below))
     if not both or (median(above) <= least and median(below) <= least):

@@ -1,9 +1,10 @@
-# What `make install` puts where. The drop-in folders stand under lib/psthreads/ of the prefix, whatever the library folder
-# is called: psrun looks for them from its own place.
+# What `make install` puts where. The drop-in folders stand under lib/psthreads/ of the prefix, whatever the library
+# folder is called: psrun looks for them from its own place.
 include(CMakePackageConfigHelpers)
 set(PS_DROPIN_DIR lib/psthreads)
 
-install(FILES ${CMAKE_SOURCE_DIR}/include/psthread.h ${CMAKE_SOURCE_DIR}/include/psthread.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/include/psthread.h ${CMAKE_SOURCE_DIR}/include/psthread.hpp DESTINATION
+  ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
@@ -13,7 +14,8 @@ if(Python3_FOUND)
   set(man_folder ${CMAKE_BINARY_DIR}/man)
   add_custom_command(OUTPUT ${man_folder}/man7/psthreads.7
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${man_folder}
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/make-man ${CMAKE_SOURCE_DIR}/include/psthread.h ${PROJECT_VERSION} ${man_folder}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/make-man ${CMAKE_SOURCE_DIR}/include/psthread.h
+    ${PROJECT_VERSION} ${man_folder}
     DEPENDS ${CMAKE_SOURCE_DIR}/include/psthread.h ${CMAKE_SOURCE_DIR}/tools/make-man
     COMMENT "Making manual pages" VERBATIM)
   add_custom_target(man ALL DEPENDS ${man_folder}/man7/psthreads.7)
@@ -49,9 +51,10 @@ foreach(folder dropin dropin-pthreads)
     PATTERN "*-gdb.py" EXCLUDE)
 endforeach()
 
-# gdb loads LIBRARY-gdb.py with LIBRARY. Distributions' gdbs trust /usr/share/gdb/auto-load, where it stands under the library's whole path, and no other
-# folder; a file beside the library would be found first, and refused. So it stands beside the library only in other prefixes than /usr, where it
-# is the user who says `add-auto-load-safe-path`. The prefix is known when it is installed.
+# gdb loads LIBRARY-gdb.py with LIBRARY. Distributions' gdbs trust /usr/share/gdb/auto-load, where it stands under the
+# library's whole path, and no other folder; a file beside the library would be found first, and refused. So it stands
+# beside the library only in other prefixes than /usr, where it is the user who says `add-auto-load-safe-path`. The
+# prefix is known when it is installed.
 set(ps_gdb_libraries)
 if(TARGET psthreads_shared)
   list(APPEND ps_gdb_libraries ${CMAKE_INSTALL_LIBDIR}/libpsthreads.so.${PROJECT_VERSION})
@@ -67,5 +70,6 @@ install(CODE "
     endif()
     get_filename_component(folder \${into}/\${library} DIRECTORY)
     get_filename_component(name \${library} NAME)
-    file(INSTALL DESTINATION \${folder} TYPE FILE RENAME \${name}-gdb.py FILES \"${CMAKE_SOURCE_DIR}/tools/gdb/psthreads-gdb.py\")
+    file(INSTALL DESTINATION \${folder} TYPE FILE RENAME \${name}-gdb.py FILES
+    \"${CMAKE_SOURCE_DIR}/tools/gdb/psthreads-gdb.py\")
   endforeach()")

@@ -10,8 +10,8 @@ function(ps_room name)
   endforeach()
 endfunction()
 
-# ps_watched_test(NAME SECONDS COMMAND...): add_test under tests/run-with-watch, which shows every thread's state before it
-# kills a test that hangs. ctest's own limit is only there for the watcher itself. Exit status 77: skipped.
+# ps_watched_test(NAME SECONDS COMMAND...): add_test under tests/run-with-watch, which shows every thread's state before
+# it kills a test that hangs. ctest's own limit is only there for the watcher itself. Exit status 77: skipped.
 function(ps_watched_test name seconds)
   add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/run-with-watch ${seconds} ${ARGN})
   math(EXPR limit "3 * ${seconds} + 90") # a busy machine gets three times as long

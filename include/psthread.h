@@ -28,10 +28,10 @@ extern "C" {
 #define PSTHREAD_VERSION_MINOR 1
 #define PSTHREAD_VERSION_PATCH 0
 
-/* --- the library -------------------------------------------------------------------------------------------------- */
+/* --- the library --- */
 
-#define PSTHREAD_STACK_MIN 16384u
-#define PSTHREAD_NO_SPARES (~0u)
+#define PSTHREAD_STACK_MIN 16384u /* bytes: the smallest stack */
+#define PSTHREAD_NO_SPARES (~0u)  /* for max_spares: none */
 
 typedef struct psthread_config {
     unsigned num_vps; /* the caller's own counted; 0: PSTHREADS_NUM_VPS, else one per usable core */
@@ -61,9 +61,9 @@ unsigned psthread_num_vps(void);
 /* The vp that runs the caller, from 0; may change across any call that blocks. */
 unsigned psthread_vp_self(void);
 
-/* --- threads ------------------------------------------------------------------------------------------------------ */
+/* --- threads --- */
 
-typedef struct psthread *psthread_t;
+typedef struct psthread *psthread_t; /* a thread */
 
 typedef struct psthread_attr {
     size_t stack_size; /* bytes, PSTHREAD_STACK_MIN to 64 GiB; 0: the library's */
@@ -75,7 +75,7 @@ typedef struct psthread_attr {
 #define PSTHREAD_ATTR_DEFAULT \
     {                         \
         0, 0                  \
-    }
+    } /* the library's stack size, no flags */
 
 /* Makes a thread that will run fn(arg); it is not submitted. A thread that is not detached is kept until it is joined or
  * its parent's psthread_waitall returns. Does not block. ENOMEM. attr NULL: defaults. EINVAL: unknown flags, a senseless stack_size. */
@@ -90,12 +90,12 @@ int psthread_discard(psthread_t thread);
 
 #define PSTHREAD_VP_ANY (-1)    /* outer-level threads: dealt cyclically; others: the queue of the vp that enqueues */
 #define PSTHREAD_VP_GLOBAL (-2) /* the global queue; EINVAL where there is none */
-#define PSTHREAD_FRONT 0
-#define PSTHREAD_BACK 1
+#define PSTHREAD_FRONT 0        /* the end of a queue that its vp takes from */
+#define PSTHREAD_BACK 1         /* the end that thieves take from */
 /* Submits a made thread to the queue of virtual processor vp: outer-level threads (made by a thread that no other psthread
  * made) at the back, inner-level ones at the front (psthreads-2009 section 2.2). EINVAL: no such vp, or submitted already. */
 int psthread_enqueue(psthread_t thread, int vp);
-int psthread_enqueue_at(psthread_t thread, int vp, int end);
+int psthread_enqueue_at(psthread_t thread, int vp, int end); /* the same, at the end given */
 
 /* Waits until every thread that the caller has made (and that it, or somebody, submits) has ended; their descriptors are recycled (those of
  * psthread_create_ex stay). Blocks. */
@@ -114,7 +114,7 @@ int psthread_detach(psthread_t thread);
 void psthread_exit(void *result) __attribute__((noreturn));
 /* Lets another ready thread run; the caller goes to the back of its vp's queue. */
 void psthread_yield(void);
-psthread_t psthread_self(void);
+psthread_t psthread_self(void); /* the calling thread */
 /* Names the calling thread, for `psrun dump`, reports and gdb. ERANGE: longer than PSTHREAD_NAME_MAX bytes, cut. */
 #define PSTHREAD_NAME_MAX 31
 int psthread_setname(const char *name);
@@ -123,7 +123,7 @@ int psthread_getname(char *name, size_t bytes);
 /* Nesting level: 0 for foreign threads, 1 for what they make, and so on. */
 unsigned psthread_level(void);
 
-/* --- time --------------------------------------------------------------------------------------------------------- */
+/* --- time --- */
 
 /* Nanoseconds of the clock that deadlines are given in: CLOCK_MONOTONIC. PSTHREAD_NEVER as a deadline: none. A deadline that has passed lets a
  * call try, and not wait. A kernel thread of the library's keeps the time; it starts with the first wait that has a deadline. */
@@ -132,9 +132,9 @@ uint64_t psthread_now(void);
 /* Waits until deadline_ns. Blocks. */
 int psthread_sleep(uint64_t deadline_ns);
 
-/* --- barrier (psthreads-2009 section 2.3: with ids; nthlib-2004: hybrid) ------------------------------------------------- */
+/* --- barrier (psthreads-2009 section 2.3: with ids; nthlib-2004: hybrid) --- */
 
-typedef struct psthread_barrier *psthread_barrier_t;
+typedef struct psthread_barrier *psthread_barrier_t; /* a barrier */
 /* For `count` threads with ids 0 .. count-1. ENOMEM, EINVAL (count 0). */
 int psthread_barrier_init(psthread_barrier_t *barrier, unsigned count);
 /* EBUSY: threads wait in it. */
@@ -143,7 +143,7 @@ int psthread_barrier_destroy(psthread_barrier_t barrier);
 /* Waits until all ids have come. Blocks. EINVAL: id out of range (the checked build also: id twice). */
 int psthread_barrier_wait(psthread_barrier_t barrier, unsigned id);
 
-/* --- mutex, spin lock, condition variable, once (static initialisers: all zero) ------------------------------------------- */
+/* --- mutex, spin lock, condition variable, once (static initialisers: all zero) --- */
 
 typedef struct psthread_mutex {
     uint64_t opaque[4];
@@ -153,8 +153,8 @@ typedef struct psthread_mutex {
         {                          \
             0                      \
         }                          \
-    }
-int psthread_mutex_init(psthread_mutex_t *mutex);
+    }                                                /* a mutex that is free */
+int psthread_mutex_init(psthread_mutex_t *mutex);    /* free */
 int psthread_mutex_destroy(psthread_mutex_t *mutex); /* EBUSY: locked */
 /* Test-and-test-and-set for about two context switches, then blocks (balder-threads-2004 figure 2).
  * EDEADLK: the caller holds it (checked build). */
@@ -174,11 +174,11 @@ typedef struct psthread_spin {
         {                         \
             0                     \
         }                         \
-    }
-int psthread_spin_init(psthread_spin_t *lock);
-int psthread_spin_lock(psthread_spin_t *lock);
+    }                                             /* a spin lock that is free */
+int psthread_spin_init(psthread_spin_t *lock);    /* free */
+int psthread_spin_lock(psthread_spin_t *lock);    /* spins until it is free, then holds it */
 int psthread_spin_trylock(psthread_spin_t *lock); /* EBUSY */
-int psthread_spin_unlock(psthread_spin_t *lock);
+int psthread_spin_unlock(psthread_spin_t *lock);  /* the caller holds it */
 
 typedef struct psthread_cond {
     uint64_t opaque[4];
@@ -188,15 +188,15 @@ typedef struct psthread_cond {
         {                         \
             0                     \
         }                         \
-    }
-int psthread_cond_init(psthread_cond_t *cond);
+    }                                             /* a condition variable on which nobody waits */
+int psthread_cond_init(psthread_cond_t *cond);    /* nobody waits */
 int psthread_cond_destroy(psthread_cond_t *cond); /* EBUSY: threads wait */
 /* Blocks. EPERM: the caller does not hold mutex (checked build). May return without reason, as POSIX's. */
 int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex);
 /* The same; ETIMEDOUT: deadline_ns (psthread_now) came first. The caller holds the mutex again in any case. */
 int psthread_cond_timedwait(psthread_cond_t *cond, psthread_mutex_t *mutex, uint64_t deadline_ns);
-int psthread_cond_signal(psthread_cond_t *cond);
-int psthread_cond_broadcast(psthread_cond_t *cond);
+int psthread_cond_signal(psthread_cond_t *cond);    /* wakes one thread that waits */
+int psthread_cond_broadcast(psthread_cond_t *cond); /* wakes all threads that wait */
 
 typedef struct psthread_once_word {
     uint32_t opaque[1];
@@ -206,17 +206,17 @@ typedef struct psthread_once_word {
         {                  \
             0              \
         }                  \
-    }
+    } /* not run yet */
 /* Runs fn once in the process; others wait until it has returned (block). If it throws a C++ exception or calls psthread_exit, it has not
  * run: somebody else who waits, or comes, runs it. */
 int psthread_once(psthread_once_t *once, void (*fn)(void));
 
-/* --- semaphore, read-write lock (static initialisers: all zero) ---------------------------------------------------------------- */
+/* --- semaphore, read-write lock (static initialisers: all zero) --- */
 
 typedef struct psthread_sem {
     uint64_t opaque[1];
 } psthread_sem_t;
-#define PSTHREAD_SEM_VALUE_MAX 0x7fffffffu
+#define PSTHREAD_SEM_VALUE_MAX 0x7fffffffu                  /* the largest value */
 int psthread_sem_init(psthread_sem_t *sem, unsigned value); /* EINVAL: above PSTHREAD_SEM_VALUE_MAX */
 int psthread_sem_destroy(psthread_sem_t *sem);              /* EBUSY: threads wait */
 /* Takes one off the value; where that is 0, waits until it is not. Blocks. */
@@ -224,7 +224,7 @@ int psthread_sem_wait(psthread_sem_t *sem);
 int psthread_sem_trywait(psthread_sem_t *sem);                         /* EAGAIN; never waits */
 int psthread_sem_timedwait(psthread_sem_t *sem, uint64_t deadline_ns); /* ETIMEDOUT */
 int psthread_sem_post(psthread_sem_t *sem);                            /* EOVERFLOW; never waits */
-int psthread_sem_getvalue(psthread_sem_t *sem, unsigned *value);
+int psthread_sem_getvalue(psthread_sem_t *sem, unsigned *value);       /* the value at some moment of the call */
 
 typedef struct psthread_rwlock {
     uint64_t opaque[2];
@@ -234,8 +234,8 @@ typedef struct psthread_rwlock {
         {                           \
             0                       \
         }                           \
-    }
-int psthread_rwlock_init(psthread_rwlock_t *lock);
+    }                                                 /* a lock that is free */
+int psthread_rwlock_init(psthread_rwlock_t *lock);    /* free */
 int psthread_rwlock_destroy(psthread_rwlock_t *lock); /* EBUSY: locked, or threads wait */
 /* Many may hold it for reading, or one for writing. Writers that wait go before readers that come: so who holds it for reading must not take
  * it for reading again. Block. EAGAIN: 2^30 readers. */
@@ -247,18 +247,18 @@ int psthread_rwlock_timedrdlock(psthread_rwlock_t *lock, uint64_t deadline_ns); 
 int psthread_rwlock_timedwrlock(psthread_rwlock_t *lock, uint64_t deadline_ns); /* ETIMEDOUT */
 int psthread_rwlock_unlock(psthread_rwlock_t *lock);                            /* EPERM: nobody holds it */
 
-/* --- keys ----------------------------------------------------------------------------------------------------------- */
+/* --- keys --- */
 
-typedef unsigned psthread_key_t;
-#define PSTHREAD_KEYS_MAX 128
-#define PSTHREAD_DESTRUCTOR_ITERATIONS 4
+typedef unsigned psthread_key_t;         /* a value of each thread's own */
+#define PSTHREAD_KEYS_MAX 128            /* keys that may exist at once */
+#define PSTHREAD_DESTRUCTOR_ITERATIONS 4 /* rounds of destructors at a thread's end */
 /* EAGAIN: PSTHREAD_KEYS_MAX keys exist. The destructor is called for values that are not NULL when a thread ends. */
 int psthread_key_create(psthread_key_t *key, void (*destructor)(void *));
 int psthread_key_delete(psthread_key_t key);                     /* EINVAL */
 int psthread_setspecific(psthread_key_t key, const void *value); /* EINVAL, ENOMEM */
-void *psthread_getspecific(psthread_key_t key);
+void *psthread_getspecific(psthread_key_t key);                  /* NULL: none was set */
 
-/* --- monitor (balder-threads-2004 section 2, figure 2) ---------------------------------------------------------------- */
+/* --- monitor (balder-threads-2004 section 2, figure 2) --- */
 
 /* Mutual exclusion with waiting inside: enter and leave, wait until notified. */
 typedef struct psthread_monitor {
@@ -269,17 +269,17 @@ typedef struct psthread_monitor {
         {                            \
             0                        \
         }                            \
-    }
-int psthread_monitor_init(psthread_monitor_t *monitor);
+    }                                                      /* a monitor that is free */
+int psthread_monitor_init(psthread_monitor_t *monitor);    /* free */
 int psthread_monitor_destroy(psthread_monitor_t *monitor); /* EBUSY */
 int psthread_monitor_enter(psthread_monitor_t *monitor);   /* blocks */
 int psthread_monitor_leave(psthread_monitor_t *monitor);   /* EPERM (checked build) */
 /* Inside the monitor: leaves it, waits for a notify, enters again. Blocks. EPERM (checked build). */
 int psthread_monitor_wait(psthread_monitor_t *monitor);
-int psthread_monitor_notify(psthread_monitor_t *monitor);
-int psthread_monitor_notify_all(psthread_monitor_t *monitor);
+int psthread_monitor_notify(psthread_monitor_t *monitor);     /* one thread that waits goes on */
+int psthread_monitor_notify_all(psthread_monitor_t *monitor); /* all threads that wait go on */
 
-/* --- work-queue (balder-threads-2004 section 2; the workqueueing model: nthlib-2004 section 3.3) ----------------------------- */
+/* --- work-queue (balder-threads-2004 section 2; the workqueueing model: nthlib-2004 section 3.3) --- */
 
 /* A loop's iterations, or any numbered work, handed out in chunks to whoever asks. */
 typedef struct psthread_workqueue *psthread_workqueue_t;
@@ -291,7 +291,7 @@ int psthread_workqueue_add(psthread_workqueue_t queue, void (*fn)(void *), void 
  * this queue's work. */
 int psthread_workqueue_wait(psthread_workqueue_t queue);
 
-/* --- file descriptors ------------------------------------------------------------------------------------------------- */
+/* --- file descriptors --- */
 
 /* Waits until what is asked for in events (POLLIN, POLLOUT, POLLPRI of <poll.h>) is so of fd, or POLLERR or POLLHUP, and stores in *happened
  * (NULL: nowhere) what is. Blocks: no kernel thread is held. A regular file is always ready. A descriptor that is closed while somebody waits for it

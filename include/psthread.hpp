@@ -72,7 +72,7 @@ template <class Rep, class Period> std::uint64_t deadline(const std::chrono::dur
 
 } // namespace detail
 
-// --- threads ---------------------------------------------------------------------------------------------------------
+// --- threads ---
 
 class thread
 {
@@ -241,7 +241,7 @@ template <class Clock, class Duration> void sleep_until(const std::chrono::time_
 }
 } // namespace this_thread
 
-// --- mutexes ---------------------------------------------------------------------------------------------------------
+// --- mutexes ---
 
 class mutex
 {
@@ -314,7 +314,7 @@ class shared_timed_mutex : public shared_mutex
     }
 };
 
-// --- once ------------------------------------------------------------------------------------------------------------
+// --- once ---
 
 class once_flag
 {
@@ -336,8 +336,7 @@ template <class F, class... Args> void call_once(once_flag &flag, F &&f, Args &&
     flag.done_ = true;
 }
 
-// --- condition variables
-// ----------------------------------------------------------------------------------------------
+// --- condition variables ---
 
 enum class cv_status { no_timeout, timeout };
 
@@ -477,8 +476,7 @@ class condition_variable_any
     }
 };
 
-// --- semaphore, latch, barrier
-// ----------------------------------------------------------------------------------------
+// --- semaphore, latch, barrier ---
 
 template <std::ptrdiff_t LeastMax = PSTHREAD_SEM_VALUE_MAX> class counting_semaphore
 {
@@ -607,7 +605,7 @@ template <class Completion = detail::nothing> class barrier
     }
 };
 
-// --- async -----------------------------------------------------------------------------------------------------------
+// --- async ---
 
 enum class future_status { ready, timeout };
 

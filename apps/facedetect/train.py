@@ -311,7 +311,8 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("weights.txt"))
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--steps", type=int, default=3500, help="minibatches a round")
-    parser.add_argument("--minutes", type=float, default=22, help="the round that begins in their last fifth is the last")
+    parser.add_argument("--minutes", type=float, default=22,
+                        help="the round that begins in their last fifth is the last")
     parser.add_argument("--seed", type=int, default=1)
     a = parser.parse_args()
     import skimage

@@ -62,7 +62,7 @@ static void *allocate(size_t bytes)
     return p;
 }
 
-/* --- shapes ------------------------------------------------------------------------------------------------------- */
+/* --- shapes --- */
 
 static double meet_sphere(const struct shape *s, struct ray r)
 {
@@ -123,8 +123,7 @@ static struct box box_of(const struct shape *s)
     return b;
 }
 
-/* --- the grid
- * ------------------------------------------------------------------------------------------------------- */
+/* --- the grid --- */
 
 static int cell_at(const struct grid *g, int axis, double value)
 {
@@ -314,8 +313,7 @@ static struct hit find(const struct scene *s, struct ray r, double to, bool any)
     return hit;
 }
 
-/* --- light
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- light --- */
 
 static struct vec trace(const struct scene *s, struct ray r, int bounces)
 {

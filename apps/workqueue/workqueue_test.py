@@ -1,7 +1,9 @@
 #!/usr/bin/python3
-"""workqueue_test.py BIN SCENES FOLDER NAME... - the workqueueing programs: each agrees with its sequential twin, however it runs.
+"""workqueue_test.py BIN SCENES FOLDER NAME... - the workqueueing programs: each agrees with its sequential twin,
+however it runs.
 
-By libpsthreads with one, two, three and eight threads; by OpenMP tasks under libgomp and under psrun; and what they say of bad input."""
+By libpsthreads with one, two, three and eight threads; by OpenMP tasks under libgomp and under psrun; and what they say
+of bad input."""
 
 import argparse
 import os
@@ -22,12 +24,14 @@ BAD_SCENES = {"ball a 1 2 3\n": ":1: 'ball' is not known", "image 10\n": ":1: th
               "material a 1 1 1 2\n": ":1: a material has shine and mirror, not '2'",
               "camera 0 0 1 0 0 0 40 9\n": ":1: '9' is too much here",
               "camera 0 5 0 0 0 0 40\n": ":1: the camera may not look straight up or down",
-              "material a 1 1 1\nsphere a 0 0 0 1\n": ":2: the file ends without a camera", "# nothing\n": ":1: the file ends without a sphere"}
+              "material a 1 1 1\nsphere a 0 0 0 1\n": ":2: the file ends without a camera",
+              "# nothing\n": ":1: the file ends without a sphere"}
 wrong = []
 
 
 def run(command, environment=None, seconds=120):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env={**os.environ, **(environment or {})}, timeout=seconds)
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                          env={**os.environ, **(environment or {})}, timeout=seconds)
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 
@@ -58,8 +62,10 @@ def raytrace(a):
         code, _, said = run([program, "-o", out, bad])
         if code != 1 or not said.startswith(f"{bad}{expected}") or "\n" in said or out.exists():
             wrong.append(f"{text!r}: exit status {code}: {said}; expected {expected}")
-    for options, expected in ((["-o", a.folder / "no" / "such.png", a.scenes / "room.scene"], "No such file"), ([a.folder / "none.scene"], "none.scene: No such file"),
-                              (["--size", "3", a.scenes / "room.scene"], "WIDTHxHEIGHT is expected"), ([], "one scene is expected")):
+    for options, expected in ((["-o", a.folder / "no" / "such.png", a.scenes / "room.scene"], "No such file"),
+                              ([a.folder / "none.scene"], "none.scene: No such file"),
+                              (["--size", "3", a.scenes / "room.scene"], "WIDTHxHEIGHT is expected"),
+                              ([], "one scene is expected")):
         code, _, said = run([program, "--rays", "1", *options])
         if code != 1 or expected not in said:
             wrong.append(f"{options}: exit status {code}: {said}; expected {expected}")
@@ -84,7 +90,8 @@ def main():
         if name == "raytrace":
             raytrace(a)
             continue
-        for options, expected in ((["--threads", "0"], "a number from 1 to"), (["--samples", "2x"], "'2x': a number"), (["more"], "'more' is not expected")):
+        for options, expected in ((["--threads", "0"], "a number from 1 to"), (["--samples", "2x"], "'2x': a number"),
+                                  (["more"], "'more' is not expected")):
             code, _, said = run([a.bin / f"wq-{name}", *options])
             if code != 1 or expected not in said:
                 wrong.append(f"{name} {options}: exit status {code}: {said}; expected {expected}")

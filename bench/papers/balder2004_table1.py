@@ -1,6 +1,6 @@
-"""balder-threads-2004, table 1: overheads in microseconds on two processors (Pentium III at 1 GHz), for the Intel compiler 8.0 and for Balder
-on POSIX primitives alone and with its architecture support. Here the same two columns are builds of this library: -DPS_PORTABLE=ON
-and the native one."""
+"""balder-threads-2004, table 1: overheads in microseconds on two processors (Pentium III at 1 GHz), for the Intel
+compiler 8.0 and for Balder on POSIX primitives alone and with its architecture support. Here the same two columns are
+builds of this library: -DPS_PORTABLE=ON and the native one."""
 
 PAPER = "balder-threads-2004"
 TITLE = "table 1, two threads"

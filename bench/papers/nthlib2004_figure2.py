@@ -1,13 +1,15 @@
-"""nthlib-2004, figure 2: parallel and for, as threads grow past the four processors (Pentium III at 550 MHz), for two compilers, each
-with its own runtime on kernel threads and with NthLib. Here: one core on kernel threads (psrun --ee pthreads) and on
-user-level threads, and today's runtimes.
+"""nthlib-2004, figure 2: parallel and for, as threads grow past the four processors (Pentium III at 550 MHz), for two
+compilers, each with its own runtime on kernel threads and with NthLib. Here: one core on kernel threads (psrun --ee
+pthreads) and on user-level threads, and today's runtimes.
 
-The values are not in the text; its statements are: parallel costs less on NthLib with either compiler; for costs more under native
-OMPi's blocking barrier up to the number of processors, and much more under native Omni's busy-waiting one beyond it."""
+The values are not in the text; its statements are: parallel costs less on NthLib with either compiler; for costs more
+under native OMPi's blocking barrier up to the number of processors, and much more under native Omni's busy-waiting one
+beyond it."""
 
 PAPER = "nthlib-2004"
 TITLE = "figure 2"
-SAID = "paper (4 processors): parallel is cheaper on NthLib; past the processors a busy-waiting barrier makes for much dearer"
+SAID = ("paper (4 processors): parallel is cheaper on NthLib; past the processors a busy-waiting barrier makes for "
+        "much dearer")
 PANELS = ["parallel", "for"]
 THREADS = [1, 2, 4, 8]
 NEEDS = {str(n): PANELS for n in THREADS}
@@ -15,7 +17,8 @@ NEEDS = {str(n): PANELS for n in THREADS}
 
 def draw(panel, which, data, style):
     for peer in style.peers:
-        points = [(n, data[str(n)][which][peer.name]) for n in THREADS if peer.name in data.get(str(n), {}).get(which, {})]
+        points = [(n, data[str(n)][which][peer.name]) for n in THREADS
+                  if peer.name in data.get(str(n), {}).get(which, {})]
         style.line(panel, peer, points)
     panel.set_yscale("log")
     panel.set_xscale("log", base=2)

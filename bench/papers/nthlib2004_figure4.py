@@ -1,10 +1,13 @@
-"""nthlib-2004, figure 4: speed-ups of four programs of the workqueueing model, translated by an experimental translator to NthLib, on four
-processors (Pentium III at 550 MHz): BlockLU and Raytrace (SPLASH-2), FFT and Queens (Su et al., EWOMP 2002).
+"""nthlib-2004, figure 4: speed-ups of four programs of the workqueueing model, translated by an experimental translator
+to NthLib, on four processors (Pentium III at 550 MHz): BlockLU and Raytrace (SPLASH-2), FFT and Queens (Su et al.,
+EWOMP 2002).
 
-Here the programs of apps/workqueue, of one source each: by psthreads-taskqc on libpsthreads, and as OpenMP tasks (psthreads-taskqc
---openmp) under each runtime. The base is the sequential twin, run in turns with it by the same process.
+Here the programs of apps/workqueue, of one source each: by psthreads-taskqc on libpsthreads, and as OpenMP tasks
+(psthreads-taskqc --openmp) under each runtime. The base is the sequential twin, run in turns with it by the same
+process.
 
-The values are not in the text, which says only that the programs run on the model's implementation; the figure's bars show them scale."""
+The values are not in the text, which says only that the programs run on the model's implementation; the figure's bars
+show them scale."""
 
 import statistics
 import time
@@ -16,7 +19,8 @@ TITLE = "figure 4, workqueueing"
 SAID = "paper (4 processors): the workqueueing model runs on NthLib's threads and ready queues; its programs scale"
 PANELS = ["2", "4"]
 SCENE = ROOT / "apps" / "workqueue" / "scenes" / "flake.scene"
-PROGRAMS = {"blocklu": ("BlockLU", ["--size", "768", "--block", "32"]), "raytrace": ("Raytrace", ["--compare", "--size", "320x240", SCENE]),
+PROGRAMS = {"blocklu": ("BlockLU", ["--size", "768", "--block", "32"]),
+            "raytrace": ("Raytrace", ["--compare", "--size", "320x240", SCENE]),
             "fft": ("FFT", ["--log2", "19"]), "queens": ("Queens", ["--size", "12", "--depth", "4"])}
 DIRECT = Peer("libpsthreads", "libpsthreads")  # a translated program calls it: no OpenMP runtime is there
 DIRECT_COLOUR = "#1B7F5C"
@@ -25,7 +29,8 @@ DIRECT_COLOUR = "#1B7F5C"
 def speed_up(a, peer, name, threads):
     """(speed-up, None) or (None, why)."""
     program = a.build / "bin" / (f"wq-{name}" if peer is DIRECT else f"wq-{name}-omp")
-    out, why = peer.run([program, "--json", "--samples", "3", "--threads", threads, *PROGRAMS[name][1]], max(a.seconds, 120))
+    out, why = peer.run([program, "--json", "--samples", "3", "--threads", threads, *PROGRAMS[name][1]],
+                        max(a.seconds, 120))
     if why:
         return None, why
     row = json_lines(out)[0]
@@ -47,7 +52,8 @@ def measure(a, peers):
                     if (threads, name, peer.name) in failed or not (a.build / "bin" / f"wq-{name}").exists():
                         continue
                     value, why = speed_up(a, peer, name, threads)
-                    say(f"[round {this_round + 1} of {a.rounds}, {time.monotonic() - start:4.0f} s] {name}, {threads} threads, {peer.label}: "
+                    say(f"[round {this_round + 1} of {a.rounds}, {time.monotonic() - start:4.0f} s] {name}, {threads} "
+                        f"threads, {peer.label}: "
                         + (why or f"{value:.2f} times the sequential"))
                     if why:
                         failed.add((threads, name, peer.name))
@@ -67,9 +73,11 @@ def draw(panel, which, data, style):
                 continue
             at, value = x + (k - (len(peers) - 1) / 2) * width, statistics.median(values)
             direct = peer is DIRECT
-            bar = panel.bar(at, value, width * 0.92, color=DIRECT_COLOUR if direct else style.colour(peer), label=peer.label if x == 0 else None)
+            bar = panel.bar(at, value, width * 0.92, color=DIRECT_COLOUR if direct else style.colour(peer),
+                            label=peer.label if x == 0 else None)
             handle = bar if direct else handle
-            panel.text(at, value * 1.02, number(value), ha="center", fontsize=6, weight="bold" if peer.name == OURS or direct else "normal")
+            panel.text(at, value * 1.02, number(value), ha="center", fontsize=6, weight="bold" if peer.name == OURS
+                       or direct else "normal")
     panel.axhline(1, color="#888888", linewidth=0.8)
     panel.margins(y=0.2)
     panel.set_xticks(range(len(PROGRAMS)), [label for label, _ in PROGRAMS.values()])

@@ -1,7 +1,8 @@
-"""psthreads-2009, figure 8: loops with static and guided schedule (chunk 1), one level of 8 threads and two of 8 x 8, on 8 cores.
+"""psthreads-2009, figure 8: loops with static and guided schedule (chunk 1), one level of 8 threads and two of 8 x 8,
+on 8 cores.
 
-The values are not in the text; its statements are: both grow substantially under ICC and considerably under GCC and OMPi on kernel
-threads, while guided becomes cheaper with two levels under SUNCC and psthreads."""
+The values are not in the text; its statements are: both grow substantially under ICC and considerably under GCC and
+OMPi on kernel threads, while guided becomes cheaper with two levels under SUNCC and psthreads."""
 
 PAPER = "psthreads-2009"
 TITLE = "figure 8: loops"

@@ -25,7 +25,8 @@ def measure(a, peers):
     found, failed, start = {}, set(), time.monotonic()
     program = a.build / "bin" / "facedetect"
     if not program.exists():
-        say("figure 9: there is no facedetect (tools/install-deps apps installs libpng-dev and libjpeg62-turbo-dev, which it needs)")
+        say("figure 9: there is no facedetect (tools/install-deps apps installs libpng-dev and libjpeg62-turbo-dev, "
+            "which it needs)")
         return found
     for this_round in range(a.rounds):
         if time.monotonic() - start > a.minutes * 60 / 3:
@@ -35,19 +36,23 @@ def measure(a, peers):
                 for peer in peers:
                     if (panel, n, peer.name) in failed:
                         continue
-                    out, why = peer.run([program, "--bench", "--samples", 11, "--levels", levels, "--threads", n, IMAGE], a.seconds)
+                    out, why = peer.run([program, "--bench", "--samples", 11, "--levels", levels, "--threads", n,
+                                         IMAGE], a.seconds)
                     if why:
                         failed.add((panel, n, peer.name))
                     for row in json_lines(out):
-                        found.setdefault(panel, {}).setdefault(str(n), {}).setdefault(peer.name, []).append(row["speedup"])
-                say(f"[round {this_round + 1} of {a.rounds}, {time.monotonic() - start:4.0f} s] face detection, {panel}, {n} threads")
+                        found.setdefault(panel, {}).setdefault(str(n),
+                                                               {}).setdefault(peer.name, []).append(row["speedup"])
+                say(f"[round {this_round + 1} of {a.rounds}, {time.monotonic() - start:4.0f} s] face detection, "
+                    f"{panel}, {n} threads")
     return found
 
 
 def draw(panel, which, data, style):
     found = data[__name__].get(which, {})
     for peer in style.peers:
-        style.line(panel, peer, [(n, statistics.median(found[str(n)][peer.name])) for n in THREADS if peer.name in found.get(str(n), {})])
+        style.line(panel, peer, [(n, statistics.median(found[str(n)][peer.name])) for n in THREADS
+                                 if peer.name in found.get(str(n), {})])
     for n, value in NUMBERS[which].items():
         panel.plot([n], [value], marker="*", markersize=11, color="#888888", linestyle="none")
         panel.annotate("psthreads (2009, 4 cores)", (n, value),

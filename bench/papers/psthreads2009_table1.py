@@ -1,4 +1,5 @@
-"""psthreads-2009, table 1: parallel and for with 4 tasks of 4 threads each, on 4 cores (Xeon X5355 at 2.66 GHz), in microseconds."""
+"""psthreads-2009, table 1: parallel and for with 4 tasks of 4 threads each, on 4 cores (Xeon X5355 at 2.66 GHz), in
+microseconds."""
 
 PAPER = "psthreads-2009"
 TITLE = "table 1: nested 4 x 4"

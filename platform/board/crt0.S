@@ -1,6 +1,6 @@
 # The start of every core. The platform starts all of them here with a0 = argc, a1 = argv.
-# Each gets a stack at the top of its cluster's TCDM, whose limit the platform checks, and above it its thread-local storage; then core 0 of
-# cluster 0 goes on to main (board.c), the others to mc_main_others().
+# Each gets a stack at the top of its cluster's TCDM, whose limit the platform checks, and above it its
+# thread-local storage; then core 0 of cluster 0 goes on to main (board.c), the others to mc_main_others().
     .section .text.start, "ax", @progbits
     .globl _start
     .type _start, @function

@@ -68,9 +68,8 @@ static inline uint64_t mc_cycles64(void)
 static inline void mc_region(const char *name) { __asm__ volatile("csrw 0x7c1, %0" ::"r"(name)); }
 
 // --- test-and-set: returns what stood in the TCDM word and sets it to 1, in one access (own cluster 2 cycles, another
-// one 26 and more).
-// A store of 0 to `word` releases. Acquires: later accesses of this core come later, since a core has one access at a
-// time.
+// one 26 and more). A store of 0 to `word` releases. Acquires: later accesses of this core come later, since a core has
+// one access at a time.
 static inline uint32_t mc_test_and_set(volatile uint32_t *word)
 {
     uint32_t old = *(volatile uint32_t *)((uintptr_t)word + 0x100000u);
@@ -164,8 +163,8 @@ static inline void mc_hws_barrier(unsigned slot)
 }
 
 // --- DMA: between the own cluster's TCDM and any memory. Multiples of 4 bytes. Transfers of a cluster happen in order;
-// 16 may be queued,
-// the store that starts a 17th waits. The slot (0 to 15) of the calling core is signalled at the end; MC_NO_SLOT: none.
+// 16 may be queued, the store that starts a 17th waits. The slot (0 to 15) of the calling core is signalled at the end;
+// MC_NO_SLOT: none.
 #define MC_NO_SLOT 32u
 static inline void mc_dma_2d(void *to, const void *from, uint32_t bytes, uint32_t rows, uint32_t to_stride,
                              uint32_t from_stride, unsigned slot)

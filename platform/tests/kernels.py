@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""kernels.py MANYCORE MCC [--cases N] [--seed S] [--fuzz ISA_FUZZ] [PROGRAM...] - the run-ahead kernel against the lock-step kernel.
+"""kernels.py MANYCORE MCC [--cases N] [--seed S] [--fuzz ISA_FUZZ] [PROGRAM...] - the run-ahead kernel against the
+lock-step kernel.
 
-Each case runs once under each: exit status, output, and every counter of every core, the registers and the TCDM's contents (--stats-json) must be
-equal. Cases: the PROGRAMs, and random ones: tests/mix.c with random seeds, and isa_fuzz's programs run by several cores at once on the same
-memory, each on a random platform (clusters, cores, every cost)."""
+Each case runs once under each: exit status, output, and every counter of every core, the registers and the TCDM's
+contents (--stats-json) must be equal. Cases: the PROGRAMs, and random ones: tests/mix.c with random seeds, and
+isa_fuzz's programs run by several cores at once on the same memory, each on a random platform (clusters, cores, every
+cost)."""
 import argparse
 import pathlib
 import random
@@ -16,13 +18,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def platform(rng):
     """Options of a random platform."""
-    few = {"platform.clusters": rng.choice([1, 2, 3, 4, 4, 6, 9, 16]), "platform.cores": rng.choice([1, 2, 3, 4, 7, 8, 16])}
+    few = {"platform.clusters": rng.choice([1, 2, 3, 4, 4, 6, 9, 16]),
+           "platform.cores": rng.choice([1, 2, 3, 4, 7, 8, 16])}
     if rng.random() < 0.7:
-        few |= {"core.branch": rng.randint(0, 4), "core.div": rng.randint(1, 60), "core.fp": rng.randint(1, 5), "icache.ways": rng.randint(1, 2),
-                "icache.size": rng.choice([256, 1024, 4096]), "icache.line": rng.choice([8, 16, 32, 64]), "tcdm.banks": rng.choice([1, 2, 8, 32, 64]),
-                "tcdm.atomic": rng.randint(1, 4), "noc.latency": rng.randint(0, 30), "noc.hop": rng.randint(1, 5), "noc.occupancy": rng.randint(1, 4),
-                "noc.flit": rng.choice([4, 8, 16]), "l2.latency": rng.randint(1, 20), "memory.latency": rng.randint(1, 100),
-                "dma.outstanding": rng.randint(1, 8), "dma.burst": rng.choice([8, 32, 64, 256]), "hws.latency": rng.randint(2, 9),
+        few |= {"core.branch": rng.randint(0, 4), "core.div": rng.randint(1, 60), "core.fp": rng.randint(1, 5),
+                "icache.ways": rng.randint(1, 2),
+                "icache.size": rng.choice([256, 1024, 4096]), "icache.line": rng.choice([8, 16, 32, 64]),
+                "tcdm.banks": rng.choice([1, 2, 8, 32, 64]),
+                "tcdm.atomic": rng.randint(1, 4), "noc.latency": rng.randint(0, 30), "noc.hop": rng.randint(1, 5),
+                "noc.occupancy": rng.randint(1, 4),
+                "noc.flit": rng.choice([4, 8, 16]), "l2.latency": rng.randint(1, 20),
+                "memory.latency": rng.randint(1, 100),
+                "dma.outstanding": rng.randint(1, 8), "dma.burst": rng.choice([8, 32, 64, 256]),
+                "hws.latency": rng.randint(2, 9),
                 "hws.remote": rng.randint(1, 20)}
     options = []
     for key, value in few.items():
@@ -33,7 +41,8 @@ def platform(rng):
 def run(manycore, kernel, options, command, folder):
     stats = folder / "stats.json"
     stats.unlink(missing_ok=True)
-    p = subprocess.run([manycore, "--kernel", kernel, "--set", "run.limit=40000000", *options, "--stats-json", stats, *command], stdin=subprocess.DEVNULL,
+    p = subprocess.run([manycore, "--kernel", kernel, "--set", "run.limit=40000000", *options, "--stats-json", stats,
+                        *command], stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
     return p.returncode, p.stdout, p.stderr, stats.read_text() if stats.exists() else ""
 

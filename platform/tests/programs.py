@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""programs.py MANYCORE MCC - the examples run, and what a program, a file, a configuration or a command line does wrong is told in one line."""
+"""programs.py MANYCORE MCC - the examples run, and what a program, a file, a configuration or a command line does wrong
+is told in one line."""
 import json
 import pathlib
 import shutil
@@ -20,16 +21,21 @@ def check(name, p, status, out=None, err=None, lines=None):
     wrong = wrong or (lines is not None and len(stderr.splitlines()) != lines)
     if wrong:
         failed += 1
-        print(f"{name}: status {p.returncode} (expected {status})\n  out: {stdout[:300]}\n  err: {stderr[:500]}\n  expected: {out or err}")
+        print(f"{name}: status {p.returncode} (expected {status})\n  out: {stdout[:300]}\n  err: {stderr[:500]}\n  "
+              f"expected: {out or err}")
 
 
 def debug(manycore, elf, folder):
     """A session of gdb-multiarch: breakpoint, step, registers, memory, a thread for each core, the end."""
-    server = subprocess.Popen([manycore, "--gdb", "0", "--cores", "2", elf], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    server = subprocess.Popen([manycore, "--gdb", "0", "--cores", "2", elf], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
     port = server.stderr.readline().decode().rstrip().rstrip(")").split(":")[-1]
-    script = ["set pagination off", "set architecture riscv:rv32", f"target remote localhost:{port}", "break add", "continue", "info threads", "x/2i $pc",
-              "print $pc == (long)&add", "stepi", "print $sp > 0x10000000", "print lock", "set var sum = 5", "delete", "continue"]
-    p = subprocess.run(["gdb-multiarch", "-nx", "-batch", *[a for line in script for a in ("-ex", line)], elf], stdin=subprocess.DEVNULL,
+    script = ["set pagination off", "set architecture riscv:rv32", f"target remote localhost:{port}", "break add",
+              "continue", "info threads", "x/2i $pc",
+              "print $pc == (long)&add", "stepi", "print $sp > 0x10000000", "print lock", "set var sum = 5", "delete",
+              "continue"]
+    p = subprocess.run(["gdb-multiarch", "-nx", "-batch", *[a for line in script for a in ("-ex", line)], elf],
+                       stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
     out = server.communicate(timeout=100)[0]
     for text in ("Breakpoint 1, ", "Thread 8 (core 3.1", "= 1", "$3 = 0", "exited"):
@@ -61,7 +67,8 @@ def main():
     manycore, mcc = sys.argv[1:]
 
     def run(*command):
-        return subprocess.run([manycore, *map(str, command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+        return subprocess.run([manycore, *map(str, command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=100)
 
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -71,8 +78,10 @@ def main():
             subprocess.run([mcc, source, "-o", elf[source.stem]], check=True)
         for kernel in ("run-ahead", "lock-step"):
             k = ("--kernel", kernel)
-            check("hello", run(*k, elf["hello"], "a", "b c"), 3, "argument 2: b c\ncore 0 of cluster 0\ncore 1 of cluster 0\n")
-            check("hello 2x3", run(*k, "--clusters", 2, "--cores", 3, elf["hello"]), 3, "core 1 of cluster 1\ncore 2 of cluster 1\n")
+            check("hello", run(*k, elf["hello"], "a", "b c"), 3,
+                  "argument 2: b c\ncore 0 of cluster 0\ncore 1 of cluster 0\n")
+            check("hello 2x3", run(*k, "--clusters", 2, "--cores", 3, elf["hello"]), 3,
+                  "core 1 of cluster 1\ncore 2 of cluster 1\n")
             check("lock", run(*k, elf["lock"]), 0, "6400\n")
             check("dma", run(*k, elf["dma"]), 0, "0 words wrong")
             check("barrier", run(*k, elf["barrier"]), 0, "a barrier of 64 cores: ")
@@ -86,24 +95,31 @@ def main():
         check("place", run(elf["faults"], 3), 70, err="in main+0x")
         told = run(elf["faults"], 3)
         pc = told.stderr.decode().split("pc ")[1].split()[0]
-        line = subprocess.run(["riscv64-unknown-elf-addr2line", "-e", elf["faults"], pc], stdout=subprocess.PIPE, text=True, check=True).stdout
+        line = subprocess.run(["riscv64-unknown-elf-addr2line", "-e", elf["faults"], pc], stdout=subprocess.PIPE,
+                              text=True, check=True).stdout
         check("line", told, 70, err="(faults.c:" + line.strip().split(":")[1].split()[0] + ")")
         # files
         whole = elf["lock"].read_bytes()
         broken = folder / "broken.elf"
         for size in (0, 3, 40, 60, 400, 6000):
             broken.write_bytes(whole[:size])
-            check(f"{size} bytes of a program", run(broken), 70, err="is truncated" if size >= 52 else "is no ELF file", lines=1)
+            check(f"{size} bytes of a program", run(broken), 70, err="is truncated" if size >= 52 else "is no ELF file",
+                  lines=1)
         check("foreign", run("/bin/true"), 70, err="is no 32-bit little-endian ELF file", lines=1)
         check("nothing there", run(folder / "none"), 70, err="cannot be opened", lines=1)
         # configurations
         toml = folder / "c.toml"
-        for text, line in (("[noc]\nlatency = 20\n", None), ("[noc]\n\nlatncy = 20\n", ":3: no parameter 'noc.latncy'; there are: latency, hop"),
-                           ("[noc]\nlatency = 9999\n", ":2: noc.latency = 9999: allowed are 0 to 200"), ("[noc]\nlatency = \"a\"\n", ":2: noc.latency must be a whole number"),
-                           ("[nok]\nlatency = 1\n", ":2: no parameter 'nok.latency'; there are: platform.clusters"), ("[noc\n", ":1: "),
-                           ("latency = 1\n", ":1: 'latency' stands outside of a section"), ("[tcdm]\nsize = 5000\n", "tcdm.size = 5000: must be a power of two")):
+        for text, line in (("[noc]\nlatency = 20\n", None),
+                           ("[noc]\n\nlatncy = 20\n", ":3: no parameter 'noc.latncy'; there are: latency, hop"),
+                           ("[noc]\nlatency = 9999\n", ":2: noc.latency = 9999: allowed are 0 to 200"),
+                           ("[noc]\nlatency = \"a\"\n", ":2: noc.latency must be a whole number"),
+                           ("[nok]\nlatency = 1\n", ":2: no parameter 'nok.latency'; there are: platform.clusters"),
+                           ("[noc\n", ":1: "),
+                           ("latency = 1\n", ":1: 'latency' stands outside of a section"),
+                           ("[tcdm]\nsize = 5000\n", "tcdm.size = 5000: must be a power of two")):
             toml.write_text(text)
-            check(f"configuration {text!r}", run("--config", toml, elf["barrier"]), 64 if line else 0, err=line, lines=1 if line else 0)
+            check(f"configuration {text!r}", run("--config", toml, elf["barrier"]), 64 if line else 0, err=line,
+                  lines=1 if line else 0)
         toml.write_text("[platform]\nclusters = 1\ncores = 4\n")
         check("configuration used", run("--config", toml, elf["barrier"]), 0, "a barrier of 4 cores")
         check("--set", run("--config", toml, "--set", "platform.cores=3", elf["barrier"]), 0, "a barrier of 3 cores")
@@ -114,7 +130,8 @@ def main():
         check("trace", run("--trace", folder / "t.json", "--profile", folder / "p.txt", elf["dma"]), 0, "0 words wrong")
         names = {e["name"] for e in json.loads((folder / "t.json").read_text())["traceEvents"] if "name" in e}
         profile = (folder / "p.txt").read_text()
-        check("trace's and profile's names", run(elf["hello"]), 3 if {"asleep", "main", "64 bytes x 64"} <= names and "_start;mc_boot;main" in profile else -1)
+        check("trace's and profile's names", run(elf["hello"]), 3 if {"asleep", "main", "64 bytes x 64"} <= names
+              and "_start;mc_boot;main" in profile else -1)
         if shutil.which("gdb-multiarch"):
             debug(manycore, elf["lock"], folder)
         check("stats", run("--stats", elf["lock"]), 0, err="NoC: ")

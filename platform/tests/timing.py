@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""timing.py MANYCORE MCC - the cost model's rules: tests/timing.c under both kernels, its numbers beside those derived by hand (there)."""
+"""timing.py MANYCORE MCC - the cost model's rules: tests/timing.c under both kernels, its numbers beside those derived
+by hand (there)."""
 import pathlib
 import subprocess
 import sys
@@ -17,7 +18,8 @@ EXPECTED |= {
     "contended 4": [25, 26],  # two loads leave their cluster by one port, 1 cycle a flit; then nothing is in their way
     "wake 1": [4],  # 3 cycles from the store to the sleeper's next instruction
     "wake 16": [4] * 15,
-    # one store to all clusters: in the own one as above; the others 6 + 1 a hop later (clusters 1 and 2: one hop, 3: two)
+    # one store to all clusters: in the own one as above; the others 6 + 1 a hop later (clusters 1 and 2: one hop, 3:
+    # two)
     "wake 64": [4] * 15 + [11] * 30 + [12] * 15,
 }
 
@@ -29,7 +31,8 @@ def main():
         elf = pathlib.Path(folder) / "timing.elf"
         subprocess.run([mcc, HERE / "timing.c", "-o", elf], check=True)
         for kernel in ("run-ahead", "lock-step"):
-            out = subprocess.run([manycore, "--kernel", kernel, elf], stdout=subprocess.PIPE, text=True, check=True).stdout
+            out = subprocess.run([manycore, "--kernel", kernel, elf], stdout=subprocess.PIPE, text=True,
+                                 check=True).stdout
             seen = {}
             for line in out.splitlines():
                 name, numbers = line.split(":")

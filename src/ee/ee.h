@@ -17,7 +17,7 @@
 #include "atomic.h"
 #include "compiler.h"
 
-/* --- configuration ------------------------------------------------------------------------------------------------ */
+/* --- configuration --- */
 
 enum ee_wait_policy { EE_WAIT_DEFAULT, EE_WAIT_ACTIVE, EE_WAIT_PASSIVE };
 
@@ -51,8 +51,7 @@ void ee_after_fork_in_child(void);
 /* Stops all idle kernel threads of the runtime and gives back stacks (omp_pause_resource); they restart at need. */
 void ee_quiesce(void);
 
-/* --- the current entity
- * ---------------------------------------------------------------------------------------------- */
+/* --- the current entity --- */
 
 /* One pointer of the core's that follows the entity wherever it runs. For a kernel thread that is no entity yet:
  * NULL. For a member it begins as the address of its ee_member. Costs a call and two loads. */
@@ -89,7 +88,7 @@ void **ee_carrier_slot(void);
 unsigned ee_carrier_id(void);
 unsigned ee_max_carriers(void);
 
-/* --- teams -------------------------------------------------------------------------------------------------------- */
+/* --- teams --- */
 
 struct ee_member {
     alignas(PS_CACHE_LINE) unsigned char opaque[256];
@@ -153,8 +152,7 @@ void ee_team_assist(struct ee_team *team);
  * behind a fence (seq_cst); not for every task: may look at each member. */
 bool ee_team_nobody_to_ask(struct ee_team *team);
 
-/* --- barrier: of the team's members, counting other work as well
- * ------------------------------------------------------ */
+/* --- barrier: of the team's members, counting other work as well --- */
 /*
  * The barrier opens when all n members have come (a member whose explicit tasks are not finished comes later: see
  * src/ort/task).
@@ -187,8 +185,7 @@ void ee_team_interrupt(struct ee_team *team);
 /* Arrive, and release or wait; never interrupted. [switches] */
 void ee_barrier_wait(struct ee_team *team, unsigned id);
 
-/* --- waiting on a word (a futex of entities)
- * ---------------------------------------------------------------------------- */
+/* --- waiting on a word (a futex of entities) --- */
 
 /* Waits while *word == expected: spins for about two context switches' time, then blocks the entity (its carrier runs
  * others). Returns when woken or when *word is seen to differ; may return without reason. No wake-up is lost: a change

@@ -61,8 +61,7 @@ bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)
     return true;
 }
 
-/* --- quiet and watched
- * ------------------------------------------------------------------------------------------------------- */
+/* --- quiet and watched --- */
 
 /* An owner whose tasks are short answers within these; else a system call is the lesser evil. */
 #define ANSWER_PAUSES 32

@@ -10,8 +10,7 @@
 
 #include "TAMPI.h"
 
-/* --- beginning and end
- * -------------------------------------------------------------------------------------------------------- */
+/* --- beginning and end --- */
 
 PS_EXPORT int MPI_Init(int *argc, char ***argv)
 {
@@ -44,8 +43,7 @@ PS_EXPORT int MPI_Finalize(void)
     return mpi_own.MPI_Finalize();
 }
 
-/* --- one message
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- one message --- */
 
 /* The caller is a thread that can wait. */
 static inline bool ours(void)
@@ -223,9 +221,7 @@ PS_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int 
     return error;
 }
 
-/* --- probes
- * ---------------------------------------------------------------------------------------------------------------------
- * */
+/* --- probes --- */
 
 static bool look_probe(struct mpi_wait *wait)
 {
@@ -289,9 +285,7 @@ PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
     return error;
 }
 
-/* --- requests
- * -------------------------------------------------------------------------------------------------------------------
- * */
+/* --- requests --- */
 
 /* MPICH's requests for files go on in MPI_Test and MPI_Wait alone; asked whether they are complete they never are. So
  * from the first file that is opened on a thread that waits for requests of the program's tests them itself, between

@@ -90,9 +90,7 @@ COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, false,
             const MPI_Aint inat[], const MPI_Datatype intypes[], MPI_Comm comm),
            out, n, at, types, in, m, inat, intypes, comm)
 
-/* --- files
- * ------------------------------------------------------------------------------------------------------------------------
- * */
+/* --- files --- */
 
 /* Those that are not collective. Collective ones (MPI_File_read_all ...) go to MPI as they are, and with MPICH all
  * do: see by_turns in calls.c. */

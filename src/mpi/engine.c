@@ -43,8 +43,7 @@ static _Atomic(struct mpi_wait *) coming;
 static struct mpi_wait *list, **list_end = &list;
 static _Atomic uint32_t polling, waiting, looks, found_some;
 
-/* --- the runtimes in this process
- * ------------------------------------------------------------------------------------------ */
+/* --- the runtimes in this process --- */
 
 #define LAYERS_MAX 2
 static const struct ps_layer *layers[LAYERS_MAX];
@@ -110,8 +109,7 @@ bool mpi_can_wait(struct mpi_wait *wait)
     return wait->layer != NULL;
 }
 
-/* --- polling
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- polling --- */
 
 unsigned mpi_waiting(void) { return ps_load_acquire(&waiting); }
 
@@ -174,8 +172,7 @@ void mpi_stop_polling(void)
         nanosleep(&(struct timespec){.tv_nsec = LEAST_NS}, NULL);
 }
 
-/* --- the watcher
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- the watcher --- */
 
 static bool watcher_sleeps;
 static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -270,8 +267,7 @@ void mpi_wake_watcher(void)
     pthread_mutex_unlock(&watcher_lock);
 }
 
-/* --- waiting
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- waiting --- */
 
 static void publish(struct mpi_wait *wait)
 {
@@ -303,8 +299,7 @@ void mpi_tested_in_vain(void)
         layer->yield();
 }
 
-/* --- what is waited for
- * --------------------------------------------------------------------------------------------------------- */
+/* --- what is waited for --- */
 
 static bool is_complete(MPI_Request request)
 {

@@ -115,8 +115,7 @@ static void finish_ignored(MPI_Fint *request, MPI_Fint *error)
     finish(request, status, error);
 }
 
-/* --- messages
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- messages --- */
 
 #define SENDS(lower, UPPER, nonblocking)                  \
     PS_EXPORT void ompi_##lower##_f(P6, MPI_Fint *error); \
@@ -198,8 +197,7 @@ PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error)
 }
 SPELLINGS(probe, PROBE)
 
-/* --- requests
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- requests --- */
 
 /* C's handles of Fortran's; NULL: no memory, then MPI waits itself. */
 static MPI_Request *handles(MPI_Request *few, int enough, const void *count, const MPI_Fint *requests)
@@ -307,8 +305,7 @@ PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_
 }
 SPELLINGS(test, TEST)
 
-/* --- collective calls: the same form as C's, in all ranks
- * ------------------------------------------------------------------------- */
+/* --- collective calls: the same form as C's, in all ranks --- */
 
 #define COLLECTIVE(lower, UPPER, n, own)                    \
     PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error); \
@@ -348,8 +345,7 @@ COLLECTIVE(neighbor_alltoall, NEIGHBOR_ALLTOALL, 7, false)
 COLLECTIVE(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, 9, false)
 COLLECTIVE(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, 9, false)
 
-/* --- beginning and end
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- beginning and end --- */
 
 PS_EXPORT void ompi_init_thread_f(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
 PS_EXPORT void ompi_init_thread_f(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)

@@ -30,8 +30,7 @@
 #include "mpi_names.h"
 #include "psthreads/layer.h"
 
-/* --- MPI's own functions
- * -------------------------------------------------------------------------------------------------- */
+/* --- MPI's own functions --- */
 
 struct mpi_own {
 #define MPI_OWN(name) __typeof__(&P##name) name;
@@ -64,8 +63,7 @@ static inline bool mpi_aware(void)
     return PS_LIKELY(mode != MPI_UNKNOWN) ? mode == MPI_AWARE : mpi_mode_now() == MPI_AWARE;
 }
 
-/* --- waiting
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- waiting --- */
 
 struct mpi_wait {
     struct mpi_wait *next;

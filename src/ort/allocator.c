@@ -128,8 +128,7 @@ void ort_allocator_set_default(uintptr_t allocator)
         icv->default_allocator = allocator == ORT_ALLOCATOR_NULL ? ORT_ALLOCATOR_DEFAULT : allocator;
 }
 
-/* --- memory
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 /* Takes `bytes` out of the pool; false: it has not so many. */
 static bool pool_take(struct allocator *a, size_t bytes)

@@ -54,8 +54,7 @@ void ort_batch_describe(struct ort_workshare *ws, unsigned threads)
     d->plain = ORT_PLAIN_BATCHES;
 }
 
-/* --- the caller's word
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the caller's word --- */
 
 static uint64_t word_of(uint64_t sequence, uint32_t first, uint32_t end)
 {
@@ -98,8 +97,7 @@ void ort_batch_reset(struct ort_team *team)
         ort_batch_drop(&team->threads[i].batch);
 }
 
-/* --- claiming
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- claiming --- */
 
 /* How many chunks the next claim is for. Towards the loop's end fewer, but not so few that a robbery would cost less
  * than the claims. */
@@ -148,8 +146,7 @@ static bool claim(struct ort_thread *t, struct ort_workshare *ws, unsigned shift
     return true;
 }
 
-/* --- robbing
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- robbing --- */
 
 enum found { NOTHING, WAIT, TOOK };
 

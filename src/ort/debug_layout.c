@@ -8,7 +8,8 @@
 
 extern const struct ps_debug_layout ort_debug_layout;
 const struct ps_debug_layout ort_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field = {
-    M(ort_thread, team), M(ort_thread, id), M(ort_team, n), M(ort_team, level), M(ort_team, active_level), M(ort_team, fn),
+    M(ort_thread, team), M(ort_thread, id), M(ort_team, n), M(ort_team, level), M(ort_team, active_level),
+    M(ort_team, fn),
     M(ort_team, parent),
     {"", 0},
 }};

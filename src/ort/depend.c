@@ -87,8 +87,7 @@ static void *get(size_t bytes)
     return p;
 }
 
-/* --- nodes
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- nodes --- */
 
 /* Members that end tasks give nodes to those that make them. A batch is linked by `next`, batches by `successors` of
  * their first node. What comes one by one, from threads without a cache or of caches that end, is gathered until it is
@@ -375,8 +374,7 @@ void ort_depend_begin(struct ort_depend_node *node) { ps_race_acquire(&node->mis
 
 bool ort_depend_node_satisfied(struct ort_depend_node *node) { return ps_load_seq(&node->missing) == 0; }
 
-/* --- sets
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- sets --- */
 
 static void set_clear(struct ort_depend_cache *cache, struct node_set *set)
 {
@@ -429,8 +427,7 @@ static void link_to_set(const struct node_set *set, struct ort_depend_node *node
         link_to(set->v[i], node);
 }
 
-/* --- the table
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static void entry_clear(struct ort_depend_cache *cache, struct entry *e)
 {
@@ -544,8 +541,7 @@ void ort_depend_table_free(struct ort_depend_table *table)
     ort_mem_free(table);
 }
 
-/* --- the rules
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- the rules --- */
 
 static bool joins_set(enum ort_depend_kind kind) { return kind == ORT_DEPEND_IN || kind == ORT_DEPEND_INOUTSET; }
 
@@ -642,8 +638,7 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
     release(&thread->tasks.nodes, node);
 }
 
-/* --- the order of a record (graph.c)
- * ----------------------------------------------------------------------------------------- */
+/* --- the order of a record (graph.c) --- */
 
 void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists,
                          struct ort_depend_node **nodes)

@@ -42,8 +42,7 @@ static void show_number(FILE *f, const char *whom, const char *name, uint64_t va
     fprintf(f, "  [%s] %s = '%" PRIu64 "'\n", whom, name, value);
 }
 
-/* --- what is given for other devices
- * --------------------------------------------------------------------------------------- */
+/* --- what is given for other devices --- */
 
 static void show_given(FILE *f, const char *whom, const char *name, const char *value)
 {
@@ -84,8 +83,7 @@ static void show_devices(FILE *f, const char *name)
     }
 }
 
-/* --- the host's values
- * ------------------------------------------------------------------------------------------------------- */
+/* --- the host's values --- */
 
 static void show_num_threads(FILE *f, const struct ort_icv *icv)
 {

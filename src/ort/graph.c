@@ -21,8 +21,7 @@ struct ort_graph_play {
     struct ort_depend_node nodes[];      /* [n] */
 };
 
-/* --- a graph
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- a graph --- */
 
 static size_t count_edges(unsigned n, struct ort_depend_node *const *nodes)
 {
@@ -69,8 +68,7 @@ struct ort_graph *ort_graph_new(struct ort_thread *thread, unsigned n, const str
 
 void ort_graph_free(struct ort_graph *graph) { free(graph); }
 
-/* --- a replay
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- a replay --- */
 
 static struct ort_graph_play *new_play(struct ort_graph *graph)
 {

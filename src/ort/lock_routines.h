@@ -26,8 +26,7 @@
             untold;                  \
     } while (0)
 
-/* --- locks of any kind
- * ------------------------------------------------------------------------------------------------------ */
+/* --- locks of any kind --- */
 
 ORT_ROUTINE void ort_routine_enter(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint)
 {
@@ -38,8 +37,7 @@ ORT_ROUTINE void ort_routine_leave(_Atomic uint32_t *word, enum ort_mutex_kind k
     ORT_LOCK_TOLD(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock_untold(word));
 }
 
-/* --- simple locks
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- simple locks --- */
 
 ORT_ROUTINE void ort_routine_init(_Atomic uint32_t *lock, uintptr_t hint)
 {
@@ -62,8 +60,7 @@ ORT_ROUTINE int ort_routine_test(_Atomic uint32_t *lock)
     return got;
 }
 
-/* --- nestable locks, behind a pointer or not
- * --------------------------------------------------------------------------------- */
+/* --- nestable locks, behind a pointer or not --- */
 
 static inline struct ort_nest_lock *ort_routine_new_nest(void)
 {

@@ -118,8 +118,7 @@ struct ort_team {
     struct ort_thread threads[]; /* [n_max] */
 };
 
-/* --- threads
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- threads --- */
 
 /* The calling OpenMP thread; a kernel thread that is none yet becomes a root. To be read anew after a call that may
  * switch. */
@@ -155,8 +154,7 @@ static inline void ort_loop_abandon(struct ort_thread *t)
         ort_loop_leave_slot(t);
 }
 
-/* --- regions
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- regions --- */
 
 struct ort_parallel {
     void (*fn)(void *);
@@ -208,8 +206,7 @@ struct ort_thread *ort_ancestor(struct ort_thread *t, int level);
 /* Frees a block with everything that its threads keep. No region of it is open. */
 void ort_team_free(struct ort_team *team);
 
-/* --- after an omp_pause_resource, at fork
- * ------------------------------------------------------------------------------------ */
+/* --- after an omp_pause_resource, at fork --- */
 
 /* Gives back what no open region needs. 0, or nonzero where the caller is in a parallel region. */
 int ort_pause(bool hard);

@@ -39,8 +39,7 @@ static bool round_robin; /* members beyond the number of places go round in them
 static bool of_abi;      /* a variable of an ABI's own asked for them, whose policy has no name in OpenMP */
 void (*ort_processors_hook)(void);
 
-/* --- the environment
- * ------------------------------------------------------------------------------------------------------- */
+/* --- the environment --- */
 
 /* One policy of OMP_PROC_BIND at *p, which moves behind it and the blanks; ORT_BIND_UNSET: none. */
 static enum ort_bind read_policy(const char **p)
@@ -202,8 +201,7 @@ const char *ort_places_name(void)
     return place_names[asked_kind];
 }
 
-/* --- the list
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- the list --- */
 
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round)
 {
@@ -278,8 +276,7 @@ bool place_from_topology(struct ort_places *out, const struct os_topology *machi
     return true;
 }
 
-/* --- who has which
- * --------------------------------------------------------------------------------------------------------- */
+/* --- who has which --- */
 
 /* The place that is `steps` from `place` on, going round in the partition. */
 static unsigned around(const struct ort_place *in, unsigned place, unsigned steps)
@@ -381,8 +378,7 @@ void ort_place_bind(struct ort_team *team)
     ee_team_bind(&team->ee, scattered ? EE_NO_PLACE : (int)first.place, scattered);
 }
 
-/* --- processors
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- processors --- */
 
 static unsigned num_different(const struct ort_places *list)
 {

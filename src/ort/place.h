@@ -68,8 +68,7 @@ unsigned ort_places_limit(void);
 /* Processors that t may use as far as OpenMP goes. */
 unsigned ort_num_procs(const struct ort_thread *t);
 
-/* --- between place.c and its parts; no thread but the caller sees *out
- * --------------------------------------------------------- */
+/* --- between place.c and its parts; no thread but the caller sees *out --- */
 
 struct place_builder {
     struct ort_places list;

@@ -39,8 +39,7 @@
 /* Tasks in a deque beyond which the creator runs new ones itself; what fits into the deque's first buffer. */
 #define DEQUE_FULL PS_DEQUE_INITIAL
 
-/* --- completion
- * --------------------------------------------------------------------------------------------------------- */
+/* --- completion --- */
 
 static void give_back(struct ort_thread *thread, struct ort_task *t)
 {
@@ -201,8 +200,7 @@ void ort_task_fulfill(void *event)
     ps_sub_release(&team->tasks.pins, 1);
 }
 
-/* --- running
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- running --- */
 
 /* Makes t the task that thread runs; what leaving it wants back. */
 static inline int64_t enter(struct ort_thread *thread, struct ort_task *t)
@@ -276,8 +274,7 @@ void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t)
     leave(thread, t, below, base, detach, false);
 }
 
-/* --- creation
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- creation --- */
 
 /* A few pointers and numbers as a rule, for which memcpy's call costs more than the copy. */
 static inline void copy_data(void *to, const void *from, size_t bytes)
@@ -526,8 +523,7 @@ void ort_taskyield(struct ort_thread *thread)
 
 bool ort_in_final(struct ort_thread *thread) { return thread->task->flags & ORT_TASK_FINAL; }
 
-/* --- regions
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- regions --- */
 
 bool ort_task_team_init(struct ort_team *team)
 {

@@ -174,8 +174,7 @@ struct ort_task_team {
     _Atomic uint32_t barrier_phase;
 };
 
-/* --- hooks for regions and barriers
- * ------------------------------------------------------------------------------------- */
+/* --- hooks for regions and barriers --- */
 
 /* Once per team block, when its memory (zeroed) has been got and n_max is set (false: there is not enough for its
  * tasks); and before it is given back. */
@@ -200,8 +199,7 @@ void ort_task_barrier(struct ort_thread *thread);
 /* The same in a region that may be cancelled; true: it has been. [switches] */
 bool ort_task_barrier_cancel(struct ort_thread *thread);
 
-/* --- tasks
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- tasks --- */
 
 enum ort_depend_kind { ORT_DEPEND_IN = 1, ORT_DEPEND_OUT = 2, ORT_DEPEND_MUTEXINOUTSET = 4, ORT_DEPEND_INOUTSET = 5 };
 struct ort_depend {
@@ -302,8 +300,7 @@ void ort_task_hold(struct ort_task *t);
 void ort_task_release(void *task);
 bool ort_in_final(struct ort_thread *thread);
 
-/* --- taskloop
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- taskloop --- */
 
 enum ort_taskloop_size { ORT_TASKLOOP_DEFAULT, ORT_TASKLOOP_NUM_TASKS, ORT_TASKLOOP_GRAINSIZE };
 struct ort_taskloop {
@@ -322,8 +319,7 @@ struct ort_taskloop {
 };
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop);
 
-/* --- taskgroup and task reductions
- * ------------------------------------------------------------------------------------------ */
+/* --- taskgroup and task reductions --- */
 
 struct ort_taskgroup {
     struct ort_taskgroup *prev;
@@ -351,8 +347,7 @@ void ort_workshare_reduction_end(struct ort_thread *thread, bool cancelled);
 /* parallel reduction(task, ...): before the fork, for a team of n; the block becomes each implicit task's group. */
 void ort_parallel_reduction_start(struct ort_taskgroup *group, uintptr_t *block, unsigned n);
 
-/* --- cancellation
- * -------------------------------------------------------------------------------------------------------- */
+/* --- cancellation --- */
 
 enum ort_cancel { ORT_CANCEL_PARALLEL = 1, ORT_CANCEL_LOOP = 2, ORT_CANCEL_SECTIONS = 4, ORT_CANCEL_TASKGROUP = 8 };
 bool ort_cancel(struct ort_thread *thread, unsigned which);

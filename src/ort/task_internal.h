@@ -7,8 +7,7 @@
 #include "ort.h"
 #include "task.h"
 
-/* --- task_memory.c
- * ------------------------------------------------------------------------------------------------------- */
+/* --- task_memory.c --- */
 
 /* A descriptor with room for data; flags, data and size_class are set, what task.h says of a free one is so, everything
  * else is undefined. NULL: no memory. */
@@ -38,8 +37,7 @@ void ort_task_cache_drain(struct ort_task_cache *cache);
 void ort_task_frames_drain(struct ort_task_member *m);
 void ort_task_memory_after_fork_in_child(void);
 
-/* --- task_queue.c
- * ----------------------------------------------------------------------------------------------------- */
+/* --- task_queue.c --- */
 
 /* What a member waits for. Only its owner reads it, but for the fields under the team's lock while it sleeps. */
 enum ort_wait_kind {
@@ -84,8 +82,7 @@ void ort_task_wake_object(struct ort_team *team, const void *object);
 /* Wakes whoever waits in a barrier. */
 void ort_task_wake_barrier(struct ort_team *team);
 
-/* --- task.c
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- task.c --- */
 
 /* A task, counted by its parent and group, to be run or queued next. Its data is copied. */
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args);
@@ -123,8 +120,7 @@ static inline const void *ort_cancelled_at(const struct ort_team *team) { return
 /* Of a task or group of the caller's: zero where nothing is left. */
 static inline int64_t ort_count_total(struct ort_count *c) { return c->own + ps_load_seq(&c->others); }
 
-/* --- depend.c
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- depend.c --- */
 
 /* Gives t (not yet published, a child of thread's current task) its place among its siblings. True: it is ready. False:
  * it has predecessors, the last of which will enqueue it; it may be gone already. */
@@ -147,8 +143,7 @@ void ort_depend_drop(struct ort_thread *thread, struct ort_depend_node *node);
 /* The task makes no more children. */
 void ort_depend_table_free(struct ort_depend_table *table);
 
-/* --- cancel.c
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- cancel.c --- */
 
 /* group, or one around it. */
 bool ort_task_group_is_cancelled(struct ort_taskgroup *group);

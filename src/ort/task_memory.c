@@ -187,8 +187,7 @@ void ort_task_cache_drain(struct ort_task_cache *cache)
     }
 }
 
-/* --- implicit tasks
- * ------------------------------------------------------------------------------------------------------- */
+/* --- implicit tasks --- */
 
 #define IMPLICIT_CLASSES 21 /* 1, 2, 4 .. ORT_THREADS_MAX of them */
 

@@ -90,8 +90,7 @@ static inline void publish(struct ort_thread *thread, struct ort_task *t, void (
     ort_task_pushed(thread, t);
 }
 
-/* --- tasks that run at once
- * ------------------------------------------------------------------------------------------------ */
+/* --- tasks that run at once --- */
 
 /* What a task that runs at once spares its parent and its group, as long as its body runs. */
 static void count_it(struct ort_task *t, struct ort_task *below)
@@ -405,8 +404,7 @@ void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to
     publish(thread, t, fn, t->flags | flags | ORT_TASK_COPIED);
 }
 
-/* --- tasks that are queued
- * ----------------------------------------------------------------------------------------------- */
+/* --- tasks that are queued --- */
 
 static PS_NOINLINE void spawn_as_root(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags)
 {

@@ -50,8 +50,7 @@
 
 #include <limits.h>
 
-/* --- who may run what
- * ---------------------------------------------------------------------------------------------------- */
+/* --- who may run what --- */
 
 static bool is_descendant(struct ort_task *t, const struct ort_task *ancestor)
 {
@@ -68,8 +67,7 @@ static bool is_descendant(struct ort_task *t, const struct ort_task *ancestor)
 
 static bool accept_descendant(void *item, void *within) { return is_descendant(item, within); }
 
-/* --- the side queue
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the side queue --- */
 
 static void side_insert(struct ort_team *team, struct ort_task *t)
 {
@@ -101,8 +99,7 @@ PS_NOINLINE static struct ort_task *side_take(struct ort_team *team, struct ort_
     return found;
 }
 
-/* --- finding
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- finding --- */
 
 PS_NOINLINE static struct ort_task *steal(struct ort_thread *thread, struct ort_task *within)
 {
@@ -177,8 +174,7 @@ void ort_task_run_all(struct ort_thread *thread)
     }
 }
 
-/* --- sleeping
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- sleeping --- */
 
 static bool satisfied(struct ort_team *team, const struct ort_wait *w)
 {
@@ -301,8 +297,7 @@ void ort_task_wait(struct ort_thread *thread, struct ort_wait *w)
     }
 }
 
-/* --- making ready
- * -------------------------------------------------------------------------------------------------------- */
+/* --- making ready --- */
 
 /* The first task of a region: members that wait in the barrier shall wait here instead. */
 PS_NOINLINE static void first_task(struct ort_team *team)

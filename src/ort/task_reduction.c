@@ -77,8 +77,7 @@ void ort_task_reduction_unregister(uintptr_t *block)
     } while (block && !block[FIRST]);
 }
 
-/* --- finding copies
- * ---------------------------------------------------------------------------------------------------- */
+/* --- finding copies --- */
 
 /* The block and item of an original address; NULL: it is none. */
 static uintptr_t *find_original(uintptr_t *block, uintptr_t address, uintptr_t **in)
@@ -137,8 +136,7 @@ void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_orig
     }
 }
 
-/* --- work-sharing constructs and parallel regions
- * ------------------------------------------------------------------------ */
+/* --- work-sharing constructs and parallel regions --- */
 
 void ort_workshare_reduction_start(struct ort_thread *thread)
 {

@@ -46,8 +46,7 @@ bool ort_tool_detach(void)
     return true;
 }
 
-/* --- the calling entry point
- * ------------------------------------------------------------------------------------------------- */
+/* --- the calling entry point --- */
 
 void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame)
 {
@@ -70,8 +69,7 @@ PS_NOINLINE void ort_tool_run(void (*fn)(void *), void *data)
     f->exit.ptr = NULL; /* also keeps the call from being the last thing */
 }
 
-/* --- inquiries
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- inquiries --- */
 
 struct ort_tool_task *ort_tool_task(struct ort_task *task) { return (struct ort_tool_task *)(void *)(task + 1); }
 
@@ -106,9 +104,7 @@ int ort_tool_state(const struct ort_thread *t)
     return t->team->level > 0 ? ORT_STATE_WORK_PARALLEL : ORT_STATE_WORK_SERIAL;
 }
 
-/* --- threads
- * --------------------------------------------------------------------------------------------------------------------
- * */
+/* --- threads --- */
 
 /* The carrier is the native thread; decided with the first region, before which there are roots only. */
 static _Atomic bool by_carrier;
@@ -218,9 +214,7 @@ void ort_tool_team_ends(struct ort_team *team)
     team->tool.farewell = false;
 }
 
-/* --- regions
- * --------------------------------------------------------------------------------------------------------------------
- * */
+/* --- regions --- */
 
 void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, const struct ort_parallel *region)
 {
@@ -301,9 +295,7 @@ void ort_tool_member_ends(struct ort_thread *m)
     m->tool.state = 0;
 }
 
-/* --- teams
- * ----------------------------------------------------------------------------------------------------------------------
- * */
+/* --- teams --- */
 
 void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void *data)
 {

@@ -278,8 +278,7 @@ bool ort_tool_detach(void);
 /* A tool is attached; unlike ort_tool_on() false after its end. */
 bool ort_tool_attached(void);
 
-/* --- the calling entry point
- * ---------------------------------------------------------------------------------------------------- */
+/* --- the calling entry point --- */
 
 void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame);
 void ort_tool_leave(struct ort_thread *t);
@@ -327,8 +326,7 @@ void ort_tool_caller(struct ort_thread *t, const void *caller);
         }                                                 \
     } while (0)
 
-/* --- inquiries, by the tool
- * --------------------------------------------------------------------------------------------------------- */
+/* --- inquiries, by the tool --- */
 
 /* Of the native thread on which t runs: see above. */
 ort_tool_ptr ort_tool_thread_data(struct ort_thread *t);
@@ -338,8 +336,7 @@ struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_t
 int ort_tool_task_flags(const struct ort_task *task);
 int ort_tool_state(const struct ort_thread *t);
 
-/* --- events: threads, regions, implicit tasks (tool.c)
- * ------------------------------------------------------------------------------ */
+/* --- events: threads, regions, implicit tasks (tool.c) --- */
 
 void ort_tool_root_begins(struct ort_thread *t);
 void ort_tool_root_ends(struct ort_thread *t);
@@ -362,8 +359,7 @@ void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void 
 void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num);
 void ort_tool_league_team_ends(struct ort_thread *m, unsigned num);
 
-/* --- events: explicit tasks (tool_task.c)
- * ------------------------------------------------------------------------------------------- */
+/* --- events: explicit tasks (tool_task.c) --- */
 
 struct ort_task_args;
 /* A task of the current one has been made. */
@@ -381,8 +377,7 @@ void ort_tool_taskgroup_start(struct ort_thread *t);
 /* Waits in `end`, ort_taskgroup_end or an entry point's own. */
 void ort_tool_taskgroup_end(struct ort_thread *t, void (*end)(struct ort_thread *));
 
-/* --- events: synchronisation and work (tool_sync.c)
- * ---------------------------------------------------------------------------------- */
+/* --- events: synchronisation and work (tool_sync.c) --- */
 
 void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind);
 /* The same with ort_tool_enter and ort_tool_leave around: an entry point's only call, so that it saves nothing for

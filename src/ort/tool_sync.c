@@ -12,8 +12,7 @@
 static ort_tool_ptr region(const struct ort_thread *t) { return &t->team->tool.data; }
 static ort_tool_ptr current(const struct ort_thread *t) { return &ort_tool_task(t->task)->data; }
 
-/* --- barriers
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- barriers --- */
 
 static int barrier_state(enum ort_sync_kind kind)
 {
@@ -69,8 +68,7 @@ bool ort_tool_barrier_cancel(struct ort_thread *t, enum ort_sync_kind kind)
     return cancelled;
 }
 
-/* --- mutual exclusion
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- mutual exclusion --- */
 
 static uint64_t id_of(const void *mutex) { return (uint64_t)(uintptr_t)mutex; }
 
@@ -205,8 +203,7 @@ void ort_tool_ordered_end(struct ort_thread *t, const void *caller)
     ORT_RAISE(mutex_released, ORT_MUTEX_ORDERED, id_of(ordered_of(t)), caller);
 }
 
-/* --- work-sharing
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- work-sharing --- */
 
 void ort_tool_work(struct ort_thread *t, int kind, int scope, uint64_t count, const void *caller)
 {
@@ -295,9 +292,7 @@ void ort_tool_position(struct ort_thread *t, bool source, const uint64_t *positi
     ORT_RAISE(dependences, current(t), list, (int)dims);
 }
 
-/* --- the rest
- * -------------------------------------------------------------------------------------------------------------------
- * */
+/* --- the rest --- */
 
 void ort_tool_flush(struct ort_thread *t, const void *caller) { ORT_RAISE(flush, ort_tool_thread_data(t), caller); }
 

@@ -108,8 +108,7 @@ void ort_tool_task_depends(struct ort_task *first, struct ort_task *second)
     ORT_RAISE(task_dependence, &ort_tool_task(first)->data, &ort_tool_task(second)->data);
 }
 
-/* --- waiting
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- waiting --- */
 
 void ort_tool_taskwait_from(const void *caller, void *frame)
 {

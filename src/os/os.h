@@ -7,7 +7,7 @@
 #include "atomic.h"
 #include "compiler.h"
 
-/* --- memory ----------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 size_t os_page_size(void); /* bytes */
 
@@ -38,8 +38,7 @@ unsigned os_stack_mappings(void);
 /* Which limit has been reached when `bytes` were refused, in words for a report. Reads files. */
 const char *os_memory_limit(size_t bytes);
 
-/* --- kernel threads
- * ------------------------------------------------------------------------------------------------ */
+/* --- kernel threads --- */
 
 /* Starts a detached-on-exit kernel thread, all signals blocked in it while start() begins when block_signals is set.
  * EAGAIN where the system refuses one. The handle is for os_thread_join; every started thread must be joined or
@@ -112,7 +111,7 @@ bool os_interrupted_own_code(const void *frame);
  * runtime's. */
 bool os_program_code(uintptr_t address);
 
-/* --- loaded objects ---------------------------------------------------------------------------------------------- */
+/* --- loaded objects --- */
 
 /* dl_iterate_phdr, never in the middle of a fork; false: not done, for in this forked child it would hang (objects.c).
  * visit must not ask again. Whoever visits with a lock in hand that its own fork handler takes calls os_objects_init
@@ -130,7 +129,7 @@ bool os_loading_begin(void); /* false: in this forked child it would hang; nothi
 void os_loading_end(void);
 bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 
-/* --- park and wake ------------------------------------------------------------------------------------------------ */
+/* --- park and wake --- */
 
 #define OS_FOREVER (-1)
 
@@ -142,8 +141,7 @@ int os_wake(_Atomic uint32_t *word, int n);
 /* Lets another kernel thread run on this processor. */
 void os_yield(void);
 
-/* --- a fence for everybody
- * ------------------------------------------------------------------------------------------ */
+/* --- a fence for everybody --- */
 
 /* A sequentially consistent fence in the middle of what each kernel thread of the process does just now. With it one
  * side of a pair needs a compiler barrier only. False: refused, no fence was made. About 2 us; interrupts the
@@ -153,13 +151,11 @@ bool os_fence_all(void);
  * first some hundred calls that say no takes some milliseconds to arrange it. */
 bool os_fence_all_ready(void);
 
-/* --- time
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- time --- */
 
 uint64_t os_now_ns(void); /* monotonic */
 
-/* --- processors
- * ----------------------------------------------------------------------------------------------------- */
+/* --- processors --- */
 
 /* A set of processors by the system's numbers. */
 #define OS_MAX_CPUS 4096
@@ -209,8 +205,7 @@ int os_current_cpu(void);
 /* How often the calling kernel thread has had to leave its processor to another one. */
 uint64_t os_times_preempted(void);
 
-/* --- topology (src/os/topology.c: hwloc when needed; src/os/synthetic: from a string, tests only)
- * -------------------- */
+/* --- topology (src/os/topology.c: hwloc when needed; src/os/synthetic: from a string, tests only) --- */
 
 /* Levels of sharing, innermost first. A level lists for each of n processors (in the order of os_topology.cpu) the
  * number of the group it is in; groups of a level need not be of equal size, and each level's groups are unions of the
@@ -240,7 +235,7 @@ int os_topology_read(struct os_topology *out);
 int os_topology_synthetic(struct os_topology *out, const char *description);
 void os_topology_free(struct os_topology *t);
 
-/* --- environment -------------------------------------------------------------------------------------------------- */
+/* --- environment --- */
 
 /* getenv, but NULL for an empty or missing value. */
 const char *os_env(const char *name);

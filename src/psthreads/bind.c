@@ -9,8 +9,7 @@
 
 static struct ps_places *places(void) { return ps_load_acquire(&ps_rt.places); }
 
-/* --- the table
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 /* One processor for each vp: the places' first ones, then their second ones and so on, each once; returns how many
  * there are. */
@@ -127,8 +126,7 @@ void ps_bind_after_fork_in_child(void)
         ps_store_relaxed(&all->open, 0);
 }
 
-/* --- where a kernel thread is
- * ------------------------------------------------------------------------------------------------ */
+/* --- where a kernel thread is --- */
 
 static void move_to(const struct os_cpuset *mask)
 {
@@ -179,9 +177,7 @@ void bind_lower(void)
         move_to(&places()->place[vp->place - 1].mask);
 }
 
-/* --- queues
- * -------------------------------------------------------------------------------------------------------------------
- * */
+/* --- queues --- */
 
 struct ps_queue *ps_bind_queue(const struct ps_item *item)
 {

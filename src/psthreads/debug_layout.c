@@ -16,7 +16,8 @@
 extern const struct ps_debug_layout ps_debug_layout;
 const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field = {
     PS_DEBUG_ADDRESS(ps_rt), PS_DEBUG_ADDRESS(ps_idle), PS_DEBUG_ADDRESS(ps_progress), PS_DEBUG_ADDRESS(uth_registry),
-    M(ps_runtime, num_vps), M(ps_runtime, num_slots), M(ps_runtime, vp), M(ps_runtime, has_global), M(ps_runtime, global),
+    M(ps_runtime, num_vps), M(ps_runtime, num_slots), M(ps_runtime, vp), M(ps_runtime, has_global),
+    M(ps_runtime, global),
     M(ps_runtime, tls), M(ps_idle, word), M(ps_idle, bits), M(ps_progress, spares), M(ps_progress, starving),
     M(vp, current), M(vp, uth), M(vp, is_guest), M(vp, is_spare), M(vp, id), M(vp, queue), M(vp, mail), M(vp, pinned),
     M(vp, ticks), M(vp, tid), M(vp, attached), M(vp, rest), M(vp, started), M(vp, native), M(vp, root),
@@ -25,7 +26,8 @@ const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field 
     M(psthread, local), M(psthread, fn), M(psthread, arg), M(psthread, parent), M(ps_member, team),
     M(ps_team, item), M(ps_team, n), M(ps_team, next), M(ps_team, parent), M(ps_team, left), M(ps_team, barrier),
     M(uth, ctx), M(uth, running), M(uth, stack), M(uth, stack_bytes), M(uth, vp), M(uth, wait), M(uth, name),
-    M(uth_wait, thread), M(uth_wait, object), M(uth_wait, kind), M(uth_wait, turn), M(uth_chunk, next), M(uth_chunk, slot),
+    M(uth_wait, thread), M(uth_wait, object), M(uth_wait, kind), M(uth_wait, turn), M(uth_chunk, next),
+    M(uth_chunk, slot),
     {"uth_chunk.slots", UTH_CHUNK_SLOTS}, PS_DEBUG_SIZE(psthread), PS_DEBUG_SIZE(uth),
     {"mail.id_bits", PS_MAIL_ID_BITS}, {"mail.unit", PS_CACHE_LINE}, {"barrier.phase_shift", PS_BARRIER_PHASE_SHIFT},
     {"kind.thread", PS_KIND_THREAD}, {"kind.team", PS_KIND_TEAM},

@@ -35,8 +35,7 @@ static void answer(struct vp *vp, uint32_t state)
         os_wake(&vp->directed, INT_MAX);
 }
 
-/* --- P's side
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- P's side --- */
 
 bool directed_waits(struct vp *vp)
 {
@@ -121,8 +120,7 @@ void directed_serve(struct vp *vp)
         uth_visited(u);
 }
 
-/* --- a thread that runs elsewhere
- * ------------------------------------------------------------------------------------------------ */
+/* --- a thread that runs elsewhere --- */
 
 enum { ASKED, LEFT_ALONE, MOVES };
 static struct {
@@ -171,8 +169,7 @@ static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
     return true;
 }
 
-/* --- the sender's side
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the sender's side --- */
 
 /* Until the state is another one, or the deadline. */
 static uint32_t while_state(struct vp *vp, uint32_t state, uint64_t deadline_ns)

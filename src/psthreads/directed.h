@@ -1,33 +1,56 @@
 /* A signal that is sent to one thread, by its pthread_t. The kernel sends it to the thread's own kernel thread P
- * (promote.h); this sees to it that the handler runs as the thread: with its storage, on its stack, and while the
- * thread does nothing else.
+ * (promote.h). This module makes sure that the handler runs as the thread: with its storage, on its stack, and while
+ * the thread does nothing else.
  *
- * Where the thread is when a sender asks:
- *   on P           nothing to do
- *   saved          P visits it: the context stays saved (uth_visit), and P stands below it on its stack, in a futex,
- *                  where the handler runs
- *   runs elsewhere its kernel thread is interrupted, and the thread promoted there, as if it had called what promotes;
- *     then it is on P.
- *                  Refused in the runtime's code and most of the C library's (os_interrupted_program): tried again
- *                    after a while
- *   else           neither, ABSENCES times in a row (it is called below another thread on the same stack), or not
- *                  interrupted for TRIES_NS: the handler runs on P's native stack, and the thread goes on meanwhile
+ * What happens depends on where the thread is when a sender asks:
+ *   on P            Nothing is to be done.
+ *   saved           P visits the context (uth_visit): the context stays saved, and P stands below it on its stack, in a
+ *                   futex. The handler runs there.
+ *   runs elsewhere  The sender interrupts the kernel thread that runs it. The handler of that interrupt promotes the
+ *                   thread, as if it had called what promotes; then it is on P. The handler refuses in the runtime's
+ *                   code and in most of the C library's (os_interrupted_program). The sender tries again after a while.
+ *   called below another thread, on the same stack
+ *                   Neither of these. After ABSENCES such findings in a row, or after TRIES_NS of any, the signal is
+ *                   sent all the same: its handler runs on P's native stack, and the thread goes on meanwhile.
  *
- * vp.directed of P holds the number of senders, how many have come (so that a word that has been left and filled again
- * is another word), and P's answer. A sender counts itself in, wakes P where there is no answer yet, and waits for one.
- * Then it sends, and counts itself out.
- *   EMPTY    P has not answered
- *   THERE    P stands below the saved context
- *   REFUSED  the context is not saved
- *   RUNS     P runs the thread
- * P answers when it finds a sender, before it sleeps; RUNS stands there as long as it runs the thread. It goes back to
- * EMPTY by a compare-and-swap of the whole word, when no sender is left; where one has come, after a system call: what
- * was sent is handled at its end, before P leaves the stack. No wake-up is lost: see promote.h; a sender is as pinned
- * is there. After REFUSED a sender waits for EMPTY before it asks again, so that P finds out whether the thread has
- * come meanwhile.
+ * vp.directed of P is one word with three fields:
+ *   SENDERS  the number of senders that are counted in. A sender adds one (come) and takes it away again (leave).
+ *   COME     how many senders have come, so that a word that was emptied and filled again is another word. A sender
+ *            adds one; P's compare-and-swap to EMPTY clears it.
+ *   STATE    P's answer. P alone writes it, by compare-and-swap (answer, stay). Senders read it.
+ * A sender counts itself in, wakes P if the state is EMPTY, waits for another state, sends, and counts itself out.
  *
- * Rejected: to send first and let the handler find the thread (the handler is the program's); to stop a thread's kernel
- * thread while its handler runs on P (another stack: a collector looks for the stack pointer in the handler). */
+ * state    meaning                           set by P, in                              P is
+ * EMPTY    P has not answered                stay, when no sender is counted in        anywhere
+ * THERE    P stands below the saved context  directed_serve, when the visit succeeded  below the thread, on its stack
+ *          (or beside it, where there is no room on the stack)                         on its native stack
+ * REFUSED  the context is not saved          directed_serve                            on its native stack
+ * RUNS     P runs the thread                 directed_runs; until directed_ran         on the thread's stack
+ *
+ * P leaves THERE, REFUSED and RUNS only in stay, by a compare-and-swap of the whole word to EMPTY. It does so when no
+ * sender is counted in. Where one has come since, P first makes a system call, at whose end the kernel delivers what
+ * was sent; so the handler runs before P leaves the stack. After REFUSED a sender waits for EMPTY before it asks again,
+ * so that P looks anew for the thread.
+ *
+ * No signal is lost:
+ *   - A sender that finds EMPTY is answered. It changes the word first and then wakes P (ps_wake_alone). P stores
+ *     alone_sleeps, then reads the word (directed_waits), and only then parks. P parks where wake_word is 0, and clears
+ *     wake_word before it looks again. All of these are sequentially consistent, as for vp.pinned (promote.h). So P
+ *     either sees the sender or finds wake_word set.
+ *   - A sender that finds THERE or RUNS holds P where it is: P cannot go to EMPTY while a sender is counted in. If the
+ *     sender comes and goes between P's look at the word and P's compare-and-swap, COME differs and the swap fails.
+ *   - A sender waits with a limit (PAUSE_NS at a time, until its deadline), so P may also be in a handler.
+ *
+ * `wish` asks the kernel thread that runs the thread to move over. There is one for the process.
+ *   taken   Exchanged 0 -> 1 by the sender that asks, and stored 0 by it at the end. A sender that finds 1 tries later.
+ *   block   Written by that sender before ASKED (release); read by the interrupt's handler after ASKED (acquire).
+ *   answer  ASKED by the sender; MOVES or LEFT_ALONE by the handler; ASKED -> LEFT_ALONE by the sender after ANSWER_NS,
+ *           so that a handler that is late finds that nobody asks.
+ * A wish that is not fulfilled loses nothing: the sender is not counted in meanwhile, has sent nothing, and asks again.
+ *
+ * Rejected: to send first and let the handler find the thread (the handler is the program's). To stop the thread's
+ * kernel thread while its handler runs on P (that is another stack: a collector looks for the stack pointer in the
+ * handler). */
 #ifndef PS_DIRECTED_H
 #define PS_DIRECTED_H
 

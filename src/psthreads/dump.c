@@ -47,8 +47,7 @@ static struct {
     char text[512]; /* the line */
 } d;
 
-/* --- reading
- * --------------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 static int copy(uintptr_t address, void *to, size_t bytes)
 {
@@ -92,13 +91,11 @@ static int load_table(uintptr_t address, struct ps_debug_field *field, unsigned 
     return 0;
 }
 
-/* --- writing
- * --------------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 #define say(...) (snprintf(d.text, sizeof d.text, __VA_ARGS__), d.line(d.context, d.text))
 
-/* --- where
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- where --- */
 
 static void add_map(char *line)
 {
@@ -282,8 +279,7 @@ static void where(uintptr_t uth, char *text, size_t bytes)
     }
 }
 
-/* --- threads
- * --------------------------------------------------------------------------------------------------------- */
+/* --- threads --- */
 
 static void identity(uintptr_t thread, char *text, size_t bytes)
 {
@@ -417,8 +413,7 @@ static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
     say_queue("in its queue:", vp + at("vp.queue"));
 }
 
-/* --- the whole
- * ------------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static int begin(const struct dump_process *process, dump_line_fn *line, void *context)
 {

@@ -14,8 +14,7 @@ static _Atomic uint32_t count;
 
 unsigned ps_alone_count(void) { return ps_load_acquire(&count); }
 
-/* --- the kernel thread
- * ------------------------------------------------------------------------------------------------ */
+/* --- the kernel thread --- */
 
 /* What has been readied for vp, on whatever stack its kernel thread stands; NULL: vp is to end. */
 static struct psthread *await(struct vp *vp)
@@ -159,8 +158,7 @@ static struct vp *own(struct uth_tls *block)
     return vp;
 }
 
-/* --- the thread's side
- * ------------------------------------------------------------------------------------------------- */
+/* --- the thread's side --- */
 
 /* The running thread's context goes on alone on `to`. */
 void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)

@@ -71,8 +71,7 @@ void rest_restart(void)
 
 bool rest_is(const struct psthread *t) { return t->stack_size == UINT32_MAX && t == &t->vp->root; }
 
-/* --- the vp's side
- * ------------------------------------------------------------------------------------------------------- */
+/* --- the vp's side --- */
 
 /* Threads in vp's queue go to vps that do not rest, one each in turn. */
 static void empty_queue(struct vp *vp)
@@ -123,8 +122,7 @@ void rest_refused(struct vp *vp) { ps_store_release(&vp->rest, PS_REST_NO); }
 
 unsigned rest_count(void) { return ps_load_seq(&resting); }
 
-/* --- the other side
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the other side --- */
 
 static void send_to_rest(struct vp *vp)
 {
@@ -188,8 +186,7 @@ void rest_end(void)
     ps_spin_unlock(&lock);
 }
 
-/* --- what is allowed
- * ----------------------------------------------------------------------------------------------------- */
+/* --- what is allowed --- */
 
 /* n where it is less than the most so far, which it may become. */
 static unsigned if_fewer(unsigned n, unsigned *most)

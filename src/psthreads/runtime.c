@@ -43,8 +43,7 @@ bool ps_started(void) { return ps_load_acquire(&started); }
 
 static void forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 
-/* --- workers
- * --------------------------------------------------------------------------------------------------------- */
+/* --- workers --- */
 
 static void spare_ended(struct vp *vp)
 {
@@ -109,8 +108,7 @@ int vp_start_worker(struct vp *vp)
     return err;
 }
 
-/* --- start
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- start --- */
 
 static struct vp *vp_new(unsigned id, bool is_guest)
 {
@@ -365,8 +363,7 @@ unsigned psthread_num_vps(void)
     return ps_rt.num_vps;
 }
 
-/* --- visiting orders
- * ---------------------------------------------------------------------------------------------------- */
+/* --- visiting orders --- */
 
 bool ps_victims_prepared(void) { return ps_load_relaxed(&victims_prepared); }
 
@@ -397,8 +394,7 @@ void ps_prepare_victims(void)
         os_topology_free(&topo);
 }
 
-/* --- roots
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- roots --- */
 
 /* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many, or no memory. */
 static struct vp *claim_slot(unsigned first)
@@ -566,8 +562,7 @@ int psthread_detach_self(void)
     return 0;
 }
 
-/* --- stop
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- stop --- */
 
 static void stop_workers(void)
 {
@@ -690,8 +685,7 @@ int psthread_finalize(void)
     return 0;
 }
 
-/* --- the process's end
- * --------------------------------------------------------------------------------------------------- */
+/* --- the process's end --- */
 
 /* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX has it: the C library
  * sees to that where kernel threads end. The library's own do not: they sleep. So the last root that ends once the
@@ -762,8 +756,7 @@ __attribute__((constructor)) static void watch_main(void)
         pthread_setspecific(main_key, &main_key);
 }
 
-/* --- fork
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- fork --- */
 
 /* The thread that forked is alone: those that it has made, and who waits for it, are not in this process. */
 static void lonely(struct psthread *t)
@@ -865,8 +858,7 @@ void ps_after_fork_in_child(void)
         idle_never_start(self);
 }
 
-/* --- for reports
- * --------------------------------------------------------------------------------------------------------- */
+/* --- for reports --- */
 
 struct uth *ps_current_uth(void)
 {

@@ -24,8 +24,7 @@ struct psthread *ps_self(void);
 /* The current thread's `local` (what the execution entities hang on it) in one look; NULL where there is none. */
 void *ps_local(void);
 
-/* --- the waiting primitive
- * ----------------------------------------------------------------------------------------------
+/* --- the waiting primitive ---
  *
  * A thread publishes itself (under the object's own lock, or by a compare-and-swap), then calls ps_block(); whoever
  * completes what it waits for takes it from there and calls ps_ready(t). Exactly one ps_ready for each ps_block, in

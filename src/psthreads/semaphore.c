@@ -7,7 +7,8 @@
  *         value 0               waiters + 1; then, until it gets one: waits on the low half while that is 0; value - 1
  *                               and waiters - 1 in one step
  *         late                  waiters - 1
- * post    value + 1 (release); waiters were there: wakes one (address_wait.c: whoever registers after the change sees it).
+ * post    value + 1 (release); waiters were there: wakes one (address_wait.c: whoever registers after the change sees
+ *         it).
  * Failures: EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each where nobody waits. */
 #include "active_wait.h"
 #include "address_wait.h"

@@ -97,7 +97,7 @@ unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
     return n;
 }
 
-/* --- fork -------------------------------------------------------------------------------------------------------- */
+/* --- fork --- */
 
 #define CRUMBS_A_RECHECK 4 /* members that take a microsecond each and more are no crumbs */
 
@@ -269,8 +269,7 @@ void ps_team_after_fork_in_child(struct vp *self)
     }
 }
 
-/* --- running members
- * ------------------------------------------------------------------------------------------------- */
+/* --- running members --- */
 
 /* vp may be in the block of a member that it has run before, and be to go on with `before`: see run_body. */
 static PS_NOINLINE void enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before)
@@ -487,8 +486,7 @@ void ps_team_run(struct ps_team *team, unsigned id)
         ps_ready(parent, PS_FRONT);
 }
 
-/* --- join
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- join --- */
 
 /* Runs members that were mailed to vps which have not looked yet (their kernel thread is late). How many; *all: all
  * have ended. */
@@ -737,8 +735,7 @@ void ps_team_join(struct ps_team *team)
     vp_set_errno(ps_vp(), error);
 }
 
-/* --- assistance
- * ------------------------------------------------------------------------------------------------------- */
+/* --- assistance --- */
 
 static bool somebody_returned(struct ps_team *team)
 {

@@ -99,8 +99,7 @@ void ps_team_barrier_fork(struct ps_team *team, unsigned n)
     ps_store_relaxed(&team->batched, 0);
 }
 
-/* --- batches
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- batches --- */
 
 static struct ps_member *member_of(struct ps_list *link)
 {
@@ -164,8 +163,7 @@ static bool publish(struct ps_team *team, struct ps_member *first, struct ps_mem
     return true;
 }
 
-/* --- a vp's waiters
- * --------------------------------------------------------------------------------------------------------- */
+/* --- a vp's waiters --- */
 
 /* What was in w, a copy; the list, if any, is a ring that begins with first. */
 struct taken {
@@ -300,8 +298,7 @@ bool ps_team_barrier_call_back(struct ps_team *team)
     return any || head;
 }
 
-/* --- the barrier
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the barrier --- */
 
 static bool arrive(struct ps_team *team)
 {

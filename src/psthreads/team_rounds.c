@@ -1,51 +1,64 @@
-/* The barrier of a team whose members have a vp each: rounds of signals, without a line that all write.
+/* The barrier of a team whose members have a vp each: rounds of signals, without a line that all members write.
  *
- * Does: lets members on processors of their own meet in the time that a line takes to move, where a word that they
- * count in moves two or three times. Does not: block, count, serve tasks; whoever has to do any of that falls back to
- * the word (team_barrier.c), and all others with it.
- * Callers: an unfinished member of an open region, in its own name; the parent at the fork; who opens a barrier by the
- * word.
+ * Does: members on processors of their own meet in the time that one cache line takes to move. (The central barrier's
+ * word moves two or three times.) Does not: block, count, serve tasks. A member that has to do any of these falls back
+ * to the word (team_barrier.c), and so do all others with it.
+ * Callers: an unfinished member of an open region, in its own name; the parent at the fork; the member that opens a
+ * barrier by the word.
  *
- * A barrier has a number, counted up by each member for itself. In its rounds 0, 1, ... member i gives signal number *
- * 4 + round in a line of its own, then waits for the same signal, or a later one, of the members i - d, i - 2d, i - 3d
- * (modulo n), d being 4 to the power of the round: behind round r a member knows of the 4^(r+1) - 1 before it that they
- * have come. Up to four members have one round in which each looks at all others. Signals only grow, so who is late
- * sees that it is not waited for any more.
+ * Rounds. A barrier has a number, which each member counts up for itself. Round r has the distance d = 4^r. In round r
+ * member i does two things:
+ *   1. It writes the signal number * 4 + r into a line of its own.
+ *   2. It waits until the members i - d, i - 2d and i - 3d (modulo n) have given this signal or a later one.
+ * After round r a member knows that the 4^(r+1) - 1 members before it have come. A team of up to four members has one
+ * round, in which each member looks at all others. Signals only grow, so a late member sees that the others have gone
+ * on.
  *
- * by_word says how members meet: PS_BY_ROUNDS -> NEITHER -> WORD, or back where no fence is to be had; WORD at once by
- * who makes the region's first task, or by the parent that has not found a vp for each; WORD -> ROUNDS by who opens a
- * barrier by the word, or by the parent at the fork. A barrier is met by all in rounds or by all by the word. Who must
- * not wait any longer, or sees that it is not ROUNDS, decides under rounds_lock:
- *   word_from is set and not above the barrier's number: by the word
- *   all have given a signal of this number: it is over, for everybody
- *   else: word_from becomes the number, hence by the word
- * What is decided under the lock holds: signals do not go back, and word_from stays while anybody may ask. What could
- * go wrong is a member F that passes by its rounds alone, although S has decided for the word. F has seen signals of
- * this number from all, directly or from members that had, and ROUNDS behind them. S has not seen the signal of some
- * member X.
- *   S, or whoever decided before, was impatient: it set NEITHER, then made a fence in every thread (os_fence_all), then
- *     looked. In F the fence came behind its look at by_word: then what F had seen before is seen by S, X's signal too.
- *     Or before that look: then it has seen NEITHER.
- *   The first task, or the parent at the fork: whoever set WORD is a member in its body, which has not given this
- *     signal and will not, since it sees its own WORD first. There X is that member, and F cannot have seen its signal.
- *     No fence is needed.
- * A barrier before that one, which some have passed and a late one has not: all have given its signal, and who passed
- * it saw them. So the late one sees them too: the lock's last holder, or whoever set WORD, has.
- * WORD -> ROUNDS: who opens a barrier by the word is the only member that does not wait in it, and at the fork there is
- * none, so nobody is in the middle of the above. Numbers behind it begin above all that were given (rounds_base), as a
- * member may have given a signal of word_from, and another not.
+ * by_word says how members meet. All members meet in rounds, or all meet by the word:
+ *   from -> to          who changes it, and when
+ *   ROUNDS -> NEITHER   a member that must not wait any longer, before it makes the fence below
+ *   NEITHER -> WORD     the same member, after the fence
+ *   NEITHER -> ROUNDS   the same member, where the system refuses the fence
+ *   any -> WORD         the member that makes the region's first task; the parent at the fork, where it has not found a
+ *                       vp for each member
+ *   WORD -> ROUNDS      the member that opens a barrier by the word; the parent at the fork
+ *
+ * The decision. A member that must not wait any longer, or that sees another value than ROUNDS, decides under
+ * rounds_lock for its barrier's number. The first line that holds is taken:
+ *   by_word is ROUNDS                                  the member waits on
+ *   word_from is set and not above the number          this barrier is met by the word
+ *   all members have given a signal of this number     this barrier is over, for every member
+ *   else                                               word_from becomes the number: this barrier is met by the word
+ * A decision stays true: signals do not go back, and word_from stays while any member may ask.
+ *
+ * Proof that no member passes by rounds where another has decided for the word. Let F be a member that passes by its
+ * rounds alone, and S one that has decided for the word. F has seen signals of this number from all members, directly
+ * or from members that had seen them, and has read ROUNDS after that. S has not seen the signal of some member X.
+ *   Case 1: S, or the member that decided before S, was impatient. It stored NEITHER, made a fence in every thread
+ *     (os_fence_all), and looked at the signals then. If the fence came after F read by_word, all signals that F had
+ *     seen are visible to S, and X's is one of them: a contradiction. If the fence came before F read by_word, F read
+ *     NEITHER: a contradiction.
+ *   Case 2: the first task's maker, or the parent at the fork, stored WORD. This member is in its body. It has not
+ *     given this signal, and will not give it, because it sees its own WORD first. So X is this member, and F cannot
+ *     have seen X's signal. No fence is needed.
+ * An earlier barrier that some members have passed and a late member has not: all members have given its signal, and
+ * the members that passed have seen these signals. One of those held the lock before the late member, or stored WORD;
+ * so the late member sees the signals too.
+ * WORD -> ROUNDS is safe: the member that opens a barrier by the word is the only one that does not wait in that
+ * barrier, and at the fork no member runs. So no member is in the middle of a decision. Later numbers begin above all
+ * numbers that were given (rounds_base), because one member may have given a signal of word_from and another may not.
  *
  * When the word is better: the members' times differ by more than a spin's patience, again and again, so that each
- * barrier would need the fence. After so many barriers in which nobody blocked (word_least, doubled by each that turns
- * out badly soon) it is rounds again.
+ * barrier would need the fence. After word_least barriers in which no member blocked, the team meets by rounds again.
+ * word_least about doubles each time that the rounds are given up soon.
  *
- * Failures: a fence refused, for which a sandbox would have had to be closed behind our back: the member waits on,
- * yielding its processor, and the next regions meet by the word. Cost: n = 2: one store, one line to fetch. Else 3
- * lines a round, fetched at a time. tests/models/team_rounds.pml has the decision, and what happens where a step is
- * missing.
- * Rejected: a counter that opens the barrier by itself at its last step (two moves of the line instead of one); a line
- * for each pair. D. Hensgen, R. Finkel, U. Manber: Two algorithms for barrier synchronization, 1988 (dissemination, two
- * ways a round). DESIGN section 4. */
+ * Failures: the system refuses the fence, which happens only if a sandbox was closed after the start. Then the member
+ * waits on and yields its processor, and the next regions meet by the word.
+ * Cost: two members: one store, one line to fetch. More members: 3 lines a round, fetched at a time.
+ * Model: tests/models/team_rounds.pml has the decision, and what happens where a step is missing.
+ * Rejected: a counter whose last step opens the barrier (two moves of the line instead of one); a line for each pair.
+ * Source: D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988 (dissemination, here with
+ * four ways a round). */
 #include "check.h"
 #include "vp.h"
 
@@ -73,8 +86,7 @@ static bool all_have_come(const struct ps_team *team, uint64_t number)
     return true;
 }
 
-/* --- deciding
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- deciding --- */
 
 /* Nobody passes by rounds alone whom the caller would not see. The lock is held. */
 static void leave_rounds_locked(struct ps_team *team, uint64_t number)
@@ -113,8 +125,7 @@ static PS_NOINLINE enum decision decide(struct ps_team *team, uint64_t number, b
     return d;
 }
 
-/* --- the rounds
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- the rounds --- */
 
 static inline bool has_signalled(const struct ps_team *team, unsigned id, uint64_t signal)
 {
@@ -166,8 +177,7 @@ bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
     return PS_LIKELY(ps_load_acquire(&team->by_word) == PS_BY_ROUNDS) || decide(team, number, false) != BY_WORD;
 }
 
-/* --- where a region or a barrier by the word begins or ends
- * ---------------------------------------------------------------- */
+/* --- where a region or a barrier by the word begins or ends --- */
 
 static void begin_rounds(struct ps_team *team)
 {

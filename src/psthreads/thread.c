@@ -39,8 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- descriptors
- * ---------------------------------------------------------------------------------------------------- */
+/* --- descriptors --- */
 
 #define SLAB_BYTES ((size_t)256 * 1024)
 
@@ -208,8 +207,7 @@ static void sweep_zombies(struct vp *vp, struct psthread *t, enum unjoined unjoi
     t->sweep_in = kept + SWEEP_EACH;
 }
 
-/* --- creation
- * ------------------------------------------------------------------------------------------------------- */
+/* --- creation --- */
 
 static int check_attr(const psthread_attr_t *attr)
 {
@@ -372,8 +370,7 @@ int psthread_enqueue(psthread_t thread, int vp)
                   : EINVAL;
 }
 
-/* --- end
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- end --- */
 
 /* Blocks until every child of self has ended; their zombies stay. */
 static void wait_children(struct psthread *self)
@@ -501,8 +498,7 @@ void psthread_exit(void *result)
     ps_exit_leave(result, end_on_this_stack);
 }
 
-/* --- waiting for threads
- * --------------------------------------------------------------------------------------------- */
+/* --- waiting for threads --- */
 
 int psthread_waitall(void)
 {

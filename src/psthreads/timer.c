@@ -36,8 +36,7 @@ static _Atomic uint32_t poller, stopping;
 static os_thread thread;
 static int epoll_fd = -1, timer_fd = -1;
 
-/* --- the heap
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the heap --- */
 
 static struct ps_timer *meld(struct ps_timer *a, struct ps_timer *b)
 {
@@ -98,8 +97,7 @@ static void remove_locked(struct ps_timer *t)
     t->pending = false;
 }
 
-/* --- the poller
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the poller --- */
 
 static void set_clock(uint64_t deadline_ns)
 {
@@ -218,8 +216,7 @@ void timer_after_fork_in_child(void)
     ps_io_after_fork_in_child();
 }
 
-/* --- waiting
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- waiting --- */
 
 /* Without a poller: the thread looks itself, between others' turns. */
 static bool wait_by_turns(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer)

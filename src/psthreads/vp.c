@@ -1,10 +1,11 @@
 /* A vp's loop, its switches, and the waiting primitive.
  *
- * The loop runs on a uth of its own and calls what it finds on that same stack: a thread that never blocks costs no
- * switch (nthlib-2004 section 2, stack handoff). When something ready has a context of its own, the loop switches to it
- * and its stack goes back to the cache: the loop has no state.
+ * The loop runs on a uth of its own and calls a thread that has not begun on that same stack. A thread that never
+ * blocks therefore costs no switch (nthlib-2004 section 2, stack handoff). Where a ready thread has a context of its
+ * own, the loop switches to that context, and the loop's stack goes back to the cache. Nothing is lost with the stack,
+ * because the loop has no state.
  *
- * Who may call: everything here runs on the kernel thread that carries the vp named. */
+ * Callers: every function runs on the kernel thread that carries the vp that is its argument. */
 #include "vp.h"
 
 #include "check.h"
@@ -124,8 +125,7 @@ struct vp *vp_end_tls(struct vp *vp)
 /* Whether a switch brings another native thread-local block with it, in which `carried` must be set anew. */
 #define VP_CARRY_ANEW CPU_CARRIES_TLS
 
-/* --- switching
- * ----------------------------------------------------------------------------------------------------- */
+/* --- switching --- */
 
 /* First thing on the stack `self` after a switch to it. */
 static inline void vp_arrived(struct vp *vp, struct uth *self)
@@ -248,8 +248,7 @@ static inline void leave_waiters(struct vp *vp)
         ps_team_barrier_leave(vp);
 }
 
-/* --- taking work
- * ------------------------------------------------------------------------------------------------------- */
+/* --- taking work --- */
 
 /* What the entry at one end of q gives; the lock is held. A team stays in the queue until its last member is
  * claimed. */
@@ -412,8 +411,7 @@ static bool others_seem_empty(struct vp *vp, bool peek)
     return !ps_rt.has_global || ps_queue_seems_empty(&ps_rt.global);
 }
 
-/* --- searching
- * -------------------------------------------------------------------------------------------------------- */
+/* --- searching --- */
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
 #define SEARCH_PEEK_PERIOD 512 /* rounds between peeks into queues that are kept: some ten microseconds */
@@ -428,8 +426,8 @@ static struct ps_work take_mail(struct vp *vp)
     return (struct ps_work){.what = ps_mail_team(mail), .id = ps_mail_id(mail)};
 }
 
-/* t was taken by vp, whose context is not saved yet. One that is bound to vp was pinned there, and is so again: a root's
- * own stack comes back from a promoted member's kernel thread, which may not have left it yet (promote.h). */
+/* vp has taken t, but t's context is not saved yet. A thread that is bound to vp was pinned there, and is pinned again:
+ * a root's own stack comes back from a promoted member's kernel thread, which may not have left it yet (promote.h). */
 static void hand_back(struct vp *vp, struct psthread *t, struct vp *to)
 {
     if (PS_UNLIKELY(t->uth && t->uth->vp))
@@ -574,8 +572,7 @@ static struct ps_work find_work(struct vp *vp)
     return w;
 }
 
-/* --- the loop
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the loop --- */
 
 /* The program's thread sanitizer sees a thread, behind its creator, that ends before who waits for it goes on. A fiber
  * takes a tenth of a millisecond to make: threads without a stack, which cannot leave it in the middle, share one for
@@ -711,8 +708,7 @@ void vp_abandon(struct vp *vp)
     __builtin_unreachable();
 }
 
-/* --- waiting
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- waiting --- */
 
 static PS_ALWAYS_INLINE void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
 {
@@ -1022,8 +1018,7 @@ bool ps_spin_useful(void)
     return vp && !ps_rt.block_on_idle && own_seem_empty(vp) && !ps_load_relaxed(&vp->pinned);
 }
 
-/* --- inserting
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- inserting --- */
 
 static PS_NOINLINE void enqueue_with_places(struct vp *target, struct ps_item *item, enum ps_end end)
 {

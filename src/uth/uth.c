@@ -417,7 +417,7 @@ void uth_release(struct uth *u)
     ps_store_release(&u->running, 0);
 }
 
-/* --- visits: promote.h says what for --- */
+/* --- visits: directed.h says what for --- */
 
 /* Who continues a context stores running, then reads visited; the visitor the other way round, with a fence for all
  * kernel threads between: one sees the other. */

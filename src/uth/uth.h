@@ -146,8 +146,7 @@ static inline bool uth_saved_soon(struct uth *u);
 bool uth_saved_soon_slow(struct uth *u);
 void uth_await_visitor(struct uth *u);
 
-/* --- stack overflow
- * ------------------------------------------------------------------------------------------------ */
+/* --- stack overflow --- */
 
 /* Installs a SIGSEGV handler (only where the disposition is the default) and an alternate stack for the calling kernel
  * thread (only where it has none). On a fault in the guard page of the stack that runs, `describe` writes what the

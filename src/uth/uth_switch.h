@@ -9,7 +9,7 @@ static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer,
 {
     PS_ASSERT(ps_load_relaxed(&to->running) == 0);
     ps_store_relaxed(&to->running, 1);
-    ps_fence_compiler(); /* uth_visit fences for all */
+    ps_fence_compiler();                            /* uth_visit fences for all */
     if (PS_UNLIKELY(ps_load_acquire(&to->visited))) /* what ran below it is over, and seen */
         uth_await_visitor(to);
     san_leave(from, to, dying);

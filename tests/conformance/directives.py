@@ -1,9 +1,11 @@
-"""What a DejaGnu test says about itself: its `{ dg-... }` comments, read as the host's own compiler and libgomp would have it.
+"""What a DejaGnu test says about itself: its `{ dg-... }` comments, read as the host's own compiler and libgomp would
+have it.
 
-Only what decides how a test is built and run is looked at: dg-do, dg-options, dg-additional-options, dg-additional-sources,
-dg-require-effective-target, dg-set-target-env-var, dg-skip-if, dg-shouldfail, dg-output, dg-timeout, dg-timeout-factor,
-dg-add-options. What a compiler alone answers for (warnings, errors, dumps, assembly) is passed over.
-The words are Tcl's (braces quote, backslashes escape in quotes); selectors are GCC's `target EXPR` and `xfail EXPR`."""
+Only what decides how a test is built and run is looked at: dg-do, dg-options, dg-additional-options,
+dg-additional-sources, dg-require-effective-target, dg-set-target-env-var, dg-skip-if, dg-shouldfail, dg-output,
+dg-timeout, dg-timeout-factor, dg-add-options. What a compiler alone answers for (warnings, errors, dumps, assembly) is
+passed over. The words are Tcl's (braces quote, backslashes escape in quotes); selectors are GCC's `target EXPR` and
+`xfail EXPR`."""
 
 import fnmatch
 import platform
@@ -62,12 +64,14 @@ class Target:
         self.triplet = f"{machine}-pc-linux-gnu"
         self.unknown = set()
         self.facts = {
-            name: True for name in ("tls tls_runtime size32plus sync_int_long sync_char_short fpic shared lto lp64 alias"
+            name: True
+            for name in ("tls tls_runtime size32plus sync_int_long sync_char_short fpic shared lto lp64 alias"
                                     " fd_truncate cas_int large_long_double").split()}
         self.facts |= {"__float128": x86, "vect_simd_clones": x86, "sse2_runtime": x86,
                        "avx_runtime": x86 and "avx" in cpu_flags()}
         # a 64-bit host without an offloading device, at the suite's usual length
-        self.facts |= {name: False for name in ("ia32 ilp32 aarch64_tiny run_expensive_tests skip-all-targets offload_device"
+        self.facts |= {name: False
+                       for name in ("ia32 ilp32 aarch64_tiny run_expensive_tests skip-all-targets offload_device"
                                                 " offload_device_nonshared_as offload_device_shared_as"
                                                 " offload_device_nvptx offload_target_nvptx offload_target_amdgcn"
                                                 " offload_device_any_intel_mic offload_device_intel_mic").split()}

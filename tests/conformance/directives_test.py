@@ -37,7 +37,8 @@ class Directives(unittest.TestCase):
         self.assertEqual((p.action, p.skip, p.options), ("run", "", None))
 
     def test_options(self):
-        p = plan('/* { dg-do run } */\n/* { dg-options "-O0 -g" } */\n// { dg-additional-options "-std=gnu99" {target c } }\n')
+        p = plan('/* { dg-do run } */\n/* { dg-options "-O0 -g" } */\n// { dg-additional-options "-std=gnu99" {target '
+                 'c } }\n')
         self.assertEqual((p.options, p.additional), (["-O0", "-g"], ["-std=gnu99"]))
         self.assertEqual(plan('// { dg-additional-options "-std=gnu99" {target c } }\n', "c++").additional, [])
         self.assertEqual(plan('// { dg-options "-O1" { target no } }\n').options, None)
@@ -59,7 +60,8 @@ class Directives(unittest.TestCase):
         self.assertTrue(plan('/* { dg-skip-if "" { *-*-* } } */\n').skip)
 
     def test_file_name_that_begins_with_target(self):
-        self.assertEqual(plan('/* { dg-additional-sources "target-a.c target-b.c" } */\n').sources, ["target-a.c", "target-b.c"])
+        self.assertEqual(plan('/* { dg-additional-sources "target-a.c target-b.c" } */\n').sources,
+                         ["target-a.c", "target-b.c"])
 
     def test_environment_and_output(self):
         p = plan('/* { dg-set-target-env-var OMP_PLACES "{6,7}:4:-2,!{2,3}" } */\n/* { dg-shouldfail "" } */\n'
@@ -70,9 +72,10 @@ class Directives(unittest.TestCase):
 
 class Reasons(unittest.TestCase):
     def test_reasons(self):
-        self.assertEqual(runner.reason_of(127, "x: symbol lookup error: x: undefined symbol: GOMP_a, version GOMP_1.0\n"),
-                         "missing symbol GOMP_a")
-        self.assertEqual(runner.reason_of(1, "x: lib.so: version `GOMP_9' not found (required by x)\n"), "missing version GOMP_9")
+        lost = "x: symbol lookup error: x: undefined symbol: GOMP_a, version GOMP_1.0\n"
+        self.assertEqual(runner.reason_of(127, lost), "missing symbol GOMP_a")
+        self.assertEqual(runner.reason_of(1, "x: lib.so: version `GOMP_9' not found (required by x)\n"),
+                         "missing version GOMP_9")
         self.assertEqual(runner.reason_of(-signal.SIGSEGV, ""), "SIGSEGV")
         self.assertEqual(runner.reason_of(3, "a\nSTOP 3\n"), "exit code 3: STOP 3")
 

@@ -5,8 +5,8 @@ import sys
 
 
 def expected_failures(path):
-    """{name: reason}: a name a line, then blanks, then why; '#' begins a comment. A reason that begins with "now and then: " is one of
-    time or of the machine: the test may pass or fail, and neither makes the run fail."""
+    """{name: reason}: a name a line, then blanks, then why; '#' begins a comment. A reason that begins with "now and
+    then: " is one of time or of the machine: the test may pass or fail, and neither makes the run fail."""
     found = {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as f:

@@ -1,4 +1,5 @@
-"""LLVM's own openmp/runtime/test from Debian's llvm-toolchain source: got, unpacked, and run by lit. Nothing of it is kept in the project."""
+"""LLVM's own openmp/runtime/test from Debian's llvm-toolchain source: got, unpacked, and run by lit. Nothing of it is
+kept in the project."""
 
 import glob
 import json
@@ -14,7 +15,8 @@ MAJOR = "19"
 LLVM = f"/usr/lib/llvm-{MAJOR}"
 LIT = f"{LLVM}/build/utils/lit/lit.py"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-PASSED, FAILED, NOT_RUN = ("PASS", "XFAIL"), ("FAIL", "TIMEOUT", "UNRESOLVED", "XPASS"), ("UNSUPPORTED", "EXCLUDED", "SKIPPED")
+PASSED, FAILED, NOT_RUN = ("PASS", "XFAIL"), ("FAIL", "TIMEOUT", "UNRESOLVED",
+                                              "XPASS"), ("UNSUPPORTED", "EXCLUDED", "SKIPPED")
 
 
 class SuiteError(Exception):
@@ -23,7 +25,8 @@ class SuiteError(Exception):
 
 def source_line():
     """The deb-src line that belongs to the repository which has the compiler."""
-    rows = subprocess.run(["apt-cache", "madison", f"clang-{MAJOR}"], stdout=subprocess.PIPE, check=False, text=True).stdout
+    rows = subprocess.run(["apt-cache", "madison", f"clang-{MAJOR}"], stdout=subprocess.PIPE, check=False,
+                          text=True).stdout
     found = re.search(r"\| (\S+://\S+) (\S+)/(\S+) \S+ Packages", rows)
     if not found:
         raise SuiteError(f"no repository has clang-{MAJOR}: nowhere to get llvm-toolchain-{MAJOR}'s source from")
@@ -59,7 +62,8 @@ def unpack(folder):
         download_folder = os.path.join(folder, "download")
         tarball = download(download_folder)
         os.makedirs(os.path.join(folder, "source"), exist_ok=True)
-        subprocess.run(["tar", "-x", "-f", tarball, "-C", os.path.join(folder, "source"), "--strip-components=1", "--wildcards",
+        subprocess.run(["tar", "-x", "-f", tarball, "-C", os.path.join(folder, "source"), "--strip-components=1",
+                        "--wildcards",
                         "*/openmp/runtime/test/*", "*/openmp/runtime/src/kmp_platform.h"], check=True)
         shutil.rmtree(download_folder)
         with open(stamp, "w", encoding="ascii") as f:
@@ -81,15 +85,19 @@ def configure(folder, test, runtime, environment):
     """A lit.site.cfg, which loads the suite's own configuration; programs are linked to libomp and find `runtime`."""
     for need in (LIT, f"{LLVM}/bin/FileCheck", f"/usr/bin/clang-{MAJOR}"):
         if not os.path.exists(need):
-            raise SuiteError(f"no {need}: install clang-{MAJOR} and llvm-{MAJOR}-tools (tools/install-deps conformance)")
+            raise SuiteError(
+                f"no {need}: install clang-{MAJOR} and llvm-{MAJOR}-tools (tools/install-deps conformance)")
     library, header = libomp()
     once = os.path.join(HERE, "compile-once")
     values = {
         "test_c_compiler": f"{once} clang-{MAJOR}", "test_cxx_compiler": f"{once} clang++-{MAJOR}",
-        "test_compiler_features": ["clang", *(f"clang-{v}" for v in range(1, int(MAJOR) + 1))], "test_compiler_has_omp_h": False,
-        "test_filecheck": f"{LLVM}/bin/FileCheck", "test_not": f"{LLVM}/bin/not", "test_openmp_flags": "-fopenmp=libomp",
+        "test_compiler_features": ["clang", *(f"clang-{v}" for v in range(1, int(MAJOR) + 1))],
+        "test_compiler_has_omp_h": False,
+        "test_filecheck": f"{LLVM}/bin/FileCheck", "test_not": f"{LLVM}/bin/not",
+        "test_openmp_flags": "-fopenmp=libomp",
         "test_extra_flags": "-w", "libomp_obj_root": os.path.join(folder, "work"), "library_dir": library,
-        "omp_header_directory": header, "operating_system": "Linux", "hwloc_library_dir": "", "using_hwloc": False, "has_ompt": True,
+        "omp_header_directory": header, "operating_system": "Linux", "hwloc_library_dir": "", "using_hwloc": False,
+        "has_ompt": True,
         "has_ompx_taskgraph": False, "has_libm": True, "has_libatomic": True, "is_standalone_build": True,
         "has_omit_frame_pointer_flag": True, "target_arch": os.uname().machine,
     }
@@ -113,7 +121,8 @@ def run(folder, test, runtime, environment, names, jobs, limit_s):
     what = [work] if names is None else [os.path.join(work, name) for name in names]
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_", "LD_", "PSTHREADS_"))}
     with open(os.path.join(folder, "lit.log"), "wb") as log:
-        done = subprocess.run(["/usr/bin/python3", LIT, "-q", "-j", str(jobs), "--timeout", str(limit_s), "-o", result, *what],
+        done = subprocess.run(["/usr/bin/python3", LIT, "-q", "-j", str(jobs), "--timeout", str(limit_s), "-o", result,
+                               *what],
                               stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=clean, check=False)
     if not os.path.exists(result):
         with open(log.name, encoding="utf-8", errors="replace") as log:

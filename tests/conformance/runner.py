@@ -66,7 +66,8 @@ def reason_of(status, text):
 
 def keep_log(test, runtime, number):
     """The log of a run that failed, kept from the runs that follow."""
-    shutil.copyfile(os.path.join(test.work, f"{runtime.name}.log"), os.path.join(test.work, f"{runtime.name}.failed-{number}.log"))
+    shutil.copyfile(os.path.join(test.work, f"{runtime.name}.log"),
+                    os.path.join(test.work, f"{runtime.name}.failed-{number}.log"))
 
 
 def wait(child, limit_s):
@@ -81,7 +82,8 @@ def wait(child, limit_s):
 
 
 def run(test, runtime, limit_s):
-    """'' when the test passes, else the reason. Its output, and the state of its threads when it hangs, stay in a log."""
+    """'' when the test passes, else the reason. Its output, and the state of its threads when it hangs, stay in a
+    log."""
     limit_s *= test.plan.timeout_factor
     env = dict(runtime.environment, **test.plan.environment)
     log = os.path.join(test.work, f"{runtime.name}.log")

@@ -1,4 +1,5 @@
-"""libgomp's own test suite from Debian's gcc-N-source: unpacked, listed, compiled by GCC N. Nothing of it is kept in the project."""
+"""libgomp's own test suite from Debian's gcc-N-source: unpacked, listed, compiled by GCC N. Nothing of it is kept in
+the project."""
 
 import glob
 import hashlib
@@ -94,7 +95,8 @@ def compile_command(gcc, language, option, source, plan, include, program):
     else:
         options = [option] if plan.options is None else plan.options
     extra = [os.path.join(os.path.dirname(source), name) for name in plan.sources]
-    return (compiler + ["-fopenmp", "-w", "-fmessage-length=0", "-fno-diagnostics-show-caret", "-foffload=disable"] + include
+    return (compiler + ["-fopenmp", "-w", "-fmessage-length=0", "-fno-diagnostics-show-caret", "-foffload=disable"]
+            + include
             + options + plan.additional + [source] + extra + ["-x", "none", "-lm", "-o", program])
 
 
@@ -113,7 +115,8 @@ def build(test):
         try:
             done = subprocess.run(test.command, cwd=test.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, timeout=COMPILE_SECONDS, env=dict(os.environ, LC_ALL="C"))
-            problem = "" if done.returncode == 0 else (done.stdout.decode(errors="replace").strip() or "compiler failed")
+            problem = "" if done.returncode == 0 else (done.stdout.decode(errors="replace").strip()
+                                                       or "compiler failed")
         except subprocess.TimeoutExpired:
             problem = f"the compiler needs more than {COMPILE_SECONDS} s"
         known = {"key": key, "problem": problem, "command": shlex.join(test.command)}

@@ -108,8 +108,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* --- teams
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- teams --- */
 
 static void count(struct hand *h) { ps_add_relaxed(&h->crew->counter, 1); }
 
@@ -271,8 +270,7 @@ static void test_interrupt(void **state)
     crew_free(c);
 }
 
-/* --- waiting on a word
- * -------------------------------------------------------------------------------------------------------- */
+/* --- waiting on a word --- */
 
 /* A baton goes round: each waits for its number. */
 static void pass_baton(struct hand *h)
@@ -329,8 +327,7 @@ static void test_tokens(void **state)
     crew_free(c);
 }
 
-/* --- carriers, roots, fork
- * ------------------------------------------------------------------------------------------------------ */
+/* --- carriers, roots, fork --- */
 
 static void use_carrier(struct hand *h)
 {

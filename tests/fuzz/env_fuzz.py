@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Random values for every environment variable that the runtime reads: whatever they are, the program runs, each value that cannot be used
-gets one line that names its variable, and the others count as under GCC's own runtime.
+"""Random values for every environment variable that the runtime reads: whatever they are, the program runs, each value
+that cannot be used gets one line that names its variable, and the others count as under GCC's own runtime.
 
 Usage: env_fuzz.py PROGRAM SOURCE_FOLDER DROPIN_FOLDER [--beside] [--cases N] [--seed N] [--show]
-PROGRAM is settings.c built by GCC. The variables are those whose names stand in SOURCE_FOLDER's code; each gets values after its grammar,
-mutated now and then. --beside: compared with GCC's own runtime. A case that fails is printed with its environment, to be repeated by hand."""
+PROGRAM is settings.c built by GCC. The variables are those whose names stand in SOURCE_FOLDER's code; each gets values
+after its grammar, mutated now and then. --beside: compared with GCC's own runtime. A case that fails is printed with
+its environment, to be repeated by hand."""
 import argparse
 import os
 import random
@@ -13,11 +14,14 @@ import subprocess
 import sys
 
 BLANKS = ["", "", "", " ", "\t", "  "]
-NUMBERS = ["0", "1", "2", "3", "4", "7", "8", "16", "63", "64", "100", "255", "256", "1000", "-1", "-0", "+3", "007", "0x10", "2147483647",
-           "2147483648", "4294967295", "4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551615",
+NUMBERS = ["0", "1", "2", "3", "4", "7", "8", "16", "63", "64", "100", "255", "256", "1000", "-1", "-0", "+3", "007",
+           "0x10", "2147483647",
+           "2147483648", "4294967295", "4294967296", "9223372036854775807", "9223372036854775808",
+           "18446744073709551615",
            "18446744073709551616", "99999999999999999999999", "1e3", "1.5", ""]
 ODD = list(",:;{}()!=-+*/%.\"'\\ \t\n\r\x01\x1b\x7f\xe9") + ["é", "0", "9", "k", "K", "M", "G", "T", "B", "true", "x"]
-BOOLS = ["true", "false", "TRUE", "False", "1", "0", "yes", "no", "on", "off", "verbose", "enabled", "disabled", "t", "f"]
+BOOLS = ["true", "false", "TRUE", "False", "1", "0", "yes", "no", "on", "off", "verbose", "enabled", "disabled", "t",
+         "f"]
 # GCC's runtime takes true and false alone.
 MORE_BOOLEANS = ("1", "0", "yes", "no", "on", "off")
 
@@ -47,24 +51,29 @@ class Grammar:
         return self.blank() + self.rng.choice(BOOLS) + self.blank()
 
     def size(self):
-        return self.blank() + self.number() + self.blank() + self.pick("", "B", "k", "K", "m", "M", "g", "T", "Q", "KB") + self.blank()
+        return self.blank() + self.number() + self.blank() + self.pick("", "B", "k", "K", "m", "M", "g", "T", "Q",
+                                                                       "KB") + self.blank()
 
     def schedule(self):
         modifier = self.pick("", "", "monotonic:", "nonmonotonic:", "simd:", "monotonic")
         kind = self.pick("static", "dynamic", "guided", "auto", "runtime", "GUIDED", "trapezoidal", "")
-        return modifier + self.blank() + kind + self.pick("", "", ",", self.blank() + "," + self.blank() + self.number())
+        return modifier + self.blank() + kind + self.pick("", "", ",", self.blank() + "," + self.blank()
+                                                          + self.number())
 
     def policy(self):
         return self.pick("active", "passive", "PASSIVE", "default", "")
 
     def spin(self):
-        return self.pick("infinite", "INFINITY", "infinit") if self.rng.random() < 0.2 else self.number() + self.pick("", "k", "M", "g", "T", "x")
+        return self.pick("infinite", "INFINITY",
+                         "infinit") if self.rng.random() < 0.2 else self.number() + self.pick("", "k", "M", "g", "T",
+                                                                                              "x")
 
     def offload(self):
         return self.pick("default", "mandatory", "disabled", "DEFAULT", "on")
 
     def bind(self):
-        return self.listed(lambda: self.pick("true", "false", "master", "primary", "close", "spread", "SPREAD", "far"), most=3)
+        return self.listed(lambda: self.pick("true", "false", "master", "primary", "close", "spread", "SPREAD", "far"),
+                           most=3)
 
     def interval(self):
         text = ""
@@ -107,11 +116,14 @@ class Grammar:
         return "".join(self.pick("x", " ", field(), field()) for _ in range(self.rng.randint(0, 8)))
 
     def time(self):
-        return self.number() + self.pick("", "ms", "us", "s", "h") if self.rng.random() < 0.8 else self.pick("infinite", "infinity")
+        return self.number() + self.pick("", "ms", "us", "s",
+                                         "h") if self.rng.random() < 0.8 else self.pick("infinite", "infinity")
 
     def word(self):
-        return self.pick("serial", "turnaround", "throughput", "critical", "atomic", "tree", "auto", "always", "never", "none", "compact",
-                         "granularity=fine,compact,1,0", "1s,2c,1t", "enabled", "disabled", "explicit,proclist=[0,1]", "all")
+        return self.pick("serial", "turnaround", "throughput", "critical", "atomic", "tree", "auto", "always", "never",
+                         "none", "compact",
+                         "granularity=fine,compact,1,0", "1s,2c,1t", "enabled", "disabled", "explicit,proclist=[0,1]",
+                         "all")
 
     def mutate(self, text):
         for _ in range(self.rng.randint(1, 3)):
@@ -147,13 +159,19 @@ class Grammar:
 
 GRAMMAR = {
     "OMP_NUM_THREADS": "numbers", "OMP_DYNAMIC": "boolean", "OMP_NESTED": "boolean", "OMP_CANCELLATION": "boolean",
-    "OMP_DISPLAY_AFFINITY": "boolean", "OMP_DISPLAY_ENV": "boolean", "OMP_MAX_ACTIVE_LEVELS": "number", "OMP_THREAD_LIMIT": "number",
-    "OMP_DEFAULT_DEVICE": "number", "OMP_MAX_TASK_PRIORITY": "number", "OMP_NUM_TEAMS": "number", "OMP_TEAMS_THREAD_LIMIT": "number",
-    "OMP_STACKSIZE": "size", "GOMP_STACKSIZE": "size", "PSTHREADS_STACKSIZE": "size", "KMP_STACKSIZE": "size", "OMP_SCHEDULE": "schedule",
-    "OMP_WAIT_POLICY": "policy", "GOMP_SPINCOUNT": "spin", "OMP_TARGET_OFFLOAD": "offload", "OMP_PROC_BIND": "bind", "OMP_PLACES": "places",
+    "OMP_DISPLAY_AFFINITY": "boolean", "OMP_DISPLAY_ENV": "boolean", "OMP_MAX_ACTIVE_LEVELS": "number",
+    "OMP_THREAD_LIMIT": "number",
+    "OMP_DEFAULT_DEVICE": "number", "OMP_MAX_TASK_PRIORITY": "number", "OMP_NUM_TEAMS": "number",
+    "OMP_TEAMS_THREAD_LIMIT": "number",
+    "OMP_STACKSIZE": "size", "GOMP_STACKSIZE": "size", "PSTHREADS_STACKSIZE": "size", "KMP_STACKSIZE": "size",
+    "OMP_SCHEDULE": "schedule",
+    "OMP_WAIT_POLICY": "policy", "GOMP_SPINCOUNT": "spin", "OMP_TARGET_OFFLOAD": "offload", "OMP_PROC_BIND": "bind",
+    "OMP_PLACES": "places",
     "GOMP_CPU_AFFINITY": "cpus", "OMP_ALLOCATOR": "allocator", "OMP_AFFINITY_FORMAT": "format", "GOMP_DEBUG": "number",
-    "KMP_BLOCKTIME": "time", "KMP_LIBRARY": "word", "KMP_WARNINGS": "boolean", "KMP_SETTINGS": "boolean", "KMP_AFFINITY": "word",
-    "KMP_DETERMINISTIC_REDUCTION": "boolean", "KMP_FORCE_REDUCTION": "word", "KMP_DEVICE_THREAD_LIMIT": "number", "KMP_ALL_THREADS": "number",
+    "KMP_BLOCKTIME": "time", "KMP_LIBRARY": "word", "KMP_WARNINGS": "boolean", "KMP_SETTINGS": "boolean",
+    "KMP_AFFINITY": "word",
+    "KMP_DETERMINISTIC_REDUCTION": "boolean", "KMP_FORCE_REDUCTION": "word", "KMP_DEVICE_THREAD_LIMIT": "number",
+    "KMP_ALL_THREADS": "number",
     "KMP_TEAMS_THREAD_LIMIT": "number", "KMP_HW_SUBSET": "word", "PSTHREADS_NUM_VPS": "number", "PSTHREADS_TLS": "word",
     "PSTHREADS_VERBOSE": "boolean", "OMP_TOOL": "word",
 }
@@ -202,7 +220,8 @@ def judge_alone(settings, status, out, err):
         name = re.search(r"\b((?:OMP|GOMP|KMP|PSTHREADS)_[A-Z_]*[A-Z])\b", line)
         if line.startswith("psthreads: the system refuses"):
             continue  # other processes have taken the kernel threads that there may be
-        if not line.startswith("psthreads: ") or not (name or "affinity format" in line or "memory for a stack" in line):
+        if not line.startswith("psthreads: ") or not (name or "affinity format" in line
+                                                      or "memory for a stack" in line):
             faults.append(f"a line that names no variable: {line!r}")
         elif name:
             named[name[1]] = named.get(name[1], 0) + 1
@@ -225,12 +244,14 @@ def judge_beside(name, value, ours, our_err, theirs, their_err):
     if theirs_bad:
         if name == "OMP_SCHEDULE" and re.search("trapezoidal|static_steal", value, re.I):
             return []  # LLVM's runtime has them
-        more = value.strip().lower() in MORE_BOOLEANS or not value or (name.endswith("STACKSIZE") and re.search(r"[tT]\s*$", value))
+        more = value.strip().lower() in MORE_BOOLEANS or not value or (name.endswith("STACKSIZE")
+                                                                       and re.search(r"[tT]\s*$", value))
         return [] if more else [f"GCC's runtime complains about {name}, ours does not"]
     if ours_bad:
         stricter = "that this process may use" in our_err or any(int(n) >= 1 << 20 for n in re.findall(r"\d+", value))
         return [] if stricter else [f"ours complains about {name}, GCC's runtime does not: {our_err[-200:]!r}"]
-    return [f"{what}: ours {ours[what]!r}, GCC's {theirs[what]!r}" for what in theirs if what in ours and ours[what] != theirs[what]]
+    return [f"{what}: ours {ours[what]!r}, GCC's {theirs[what]!r}" for what in theirs if what in ours
+            and ours[what] != theirs[what]]
 
 
 def run_beside(args, name, value, our_values, our_err):
@@ -273,7 +294,9 @@ def main():
         settings = {name: grammar.value(name) for name in chosen}
         status, out, err = run(args.program, args.dropin, settings, args.seconds)
         faults = judge_alone(settings, status, out, err)
-        if args.beside and not faults and len(chosen) == 1 and chosen[0].startswith(("OMP_", "GOMP_")) and chosen[0] in GRAMMAR and chosen[0] not in NOT_GCCS:
+        alone = chosen[0] if len(chosen) == 1 else ""
+        if args.beside and not faults and alone.startswith(("OMP_", "GOMP_")) and alone in GRAMMAR \
+                and alone not in NOT_GCCS:
             name, value = next(iter(settings.items()))
             faults = run_beside(args, name, value, values_of(out), err)
         if faults:

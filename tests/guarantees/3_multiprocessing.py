@@ -1,5 +1,5 @@
-"""Python's multiprocessing (start method fork) and subprocess after the parent has run regions; argv[1]: a library with a region.
-"early": the parent runs none before, as GCC's own runtime needs it."""
+"""Python's multiprocessing (start method fork) and subprocess after the parent has run regions; argv[1]: a library with
+a region. "early": the parent runs none before, as GCC's own runtime needs it."""
 import ctypes
 import multiprocessing
 import subprocess

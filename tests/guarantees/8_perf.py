@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""perf unwinds user-level threads: every call chain from a member's function ends at an outermost frame, the program's or a
-context's entry, and none in the middle of nowhere. Usage: 8_perf.py PROGRAM; skipped (77) where perf is missing or not allowed."""
+"""perf unwinds user-level threads: every call chain from a member's function ends at an outermost frame, the program's
+or a context's entry, and none in the middle of nowhere. Usage: 8_perf.py PROGRAM; skipped (77) where perf is missing or
+not allowed."""
 import os
 import shutil
 import subprocess
@@ -18,12 +19,14 @@ def main():
     environment = dict(os.environ, OMP_MAX_ACTIVE_LEVELS="2")
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "perf.data")
-        command = [perf, "record", "-q", "-N", "-F", "500", "-e", "cpu-clock", "--call-graph", "dwarf,16384", "-o", data]
+        command = [perf, "record", "-q", "-N", "-F", "500", "-e", "cpu-clock", "--call-graph", "dwarf,16384", "-o",
+                   data]
         recorded = subprocess.run(command + [sys.argv[1]], env=environment, capture_output=True, text=True)
         if recorded.returncode:
             print("skipped: perf cannot record here:", recorded.stderr.strip()[:200])
             return 77
-        # perf's own tools must not run on the runtime under test; asked for inlined functions it leaves an addr2line behind now and then.
+        # perf's own tools must not run on the runtime under test; asked for inlined functions it leaves an addr2line
+        # behind now and then.
         environment.pop("LD_LIBRARY_PATH", None)
         command = [perf, "script", "--no-inline", "-i", data, "-F", "ip,sym"]
         script = subprocess.run(command, env=environment, capture_output=True, text=True)

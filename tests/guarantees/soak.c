@@ -36,8 +36,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* --- workloads: each leaves nothing behind; s: random numbers of its own
- * ------------------------------------------------------ */
+/* --- workloads: each leaves nothing behind; s: random numbers of its own --- */
 
 static unsigned random_below(unsigned *s, unsigned n)
 {
@@ -308,8 +307,7 @@ static void (*const workload[])(unsigned *) = {
     pipes_and_semaphores, spawned, forked_child, late_library};
 #define WORKLOADS (sizeof workload / sizeof *workload)
 
-/* --- the mixture
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- the mixture --- */
 
 static volatile sig_atomic_t alarms;
 static void on_alarm(int number)

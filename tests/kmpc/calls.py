@@ -1,8 +1,10 @@
 #!/usr/bin/python3
-"""calls.py PROGRAM LIBOMP OURS - loops with static schedules and atomic operations cost no call under us that libomp does not make, and no more instructions.
+"""calls.py PROGRAM LIBOMP OURS - loops with static schedules and atomic operations cost no call under us that libomp
+does not make, and no more instructions.
 
-PROGRAM (calls.c) runs under callgrind with each folder's libomp.so.5; only what is below its functions measured_... is counted, in two lengths, so that
-the difference is what one loop or operation costs. Instructions and calls, not times: the same on any machine."""
+PROGRAM (calls.c) runs under callgrind with each folder's libomp.so.5; only what is below its functions measured_... is
+counted, in two lengths, so that the difference is what one loop or operation costs. Instructions and calls, not times:
+the same on any machine."""
 
 import argparse
 import os
@@ -21,8 +23,10 @@ def counted(program, folder, n, scratch):
     out = os.path.join(scratch, "out")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_", "LD_", "PSTHREADS_"))}
     env.update(LD_LIBRARY_PATH=folder, LD_BIND_NOW="1", PSTHREADS_NUM_VPS="1")
-    done = subprocess.run(["valgrind", "-q", "--tool=callgrind", "--toggle-collect=measured_*", f"--callgrind-out-file={out}", program, str(n)],
-                          env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(["valgrind", "-q", "--tool=callgrind", "--toggle-collect=measured_*",
+                           f"--callgrind-out-file={out}", program, str(n)],
+                          env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
     if done.returncode:
         sys.exit(f"under {folder}: exit status {done.returncode}\n{done.stdout}")
     names, costs, calls, callee = {}, {}, 0, ""
@@ -54,7 +58,8 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as scratch:
         (ours, our_calls), (theirs, their_calls) = [
-            [subtract(long, short) for short, long in zip(*(counted(args.program, folder, n, scratch) for n in (SHORT, LONG)))]
+            [subtract(long, short)
+             for short, long in zip(*(counted(args.program, folder, n, scratch) for n in (SHORT, LONG)))]
             for folder in (args.ours, args.libomp)]
     wrong = our_calls > their_calls + HALF or len(ours) < 8 or set(ours) != set(theirs)
     print(f"{'each':16}{'instructions':>14}{'libomp':>10}")

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
-"""display.py PROGRAM LIBOMP FOLDER... - what OMP_DISPLAY_ENV, omp_display_env and KMP_SETTINGS show, line by line as libomp shows it.
+"""display.py PROGRAM LIBOMP FOLDER... - what OMP_DISPLAY_ENV, omp_display_env and KMP_SETTINGS show, line by line as
+libomp shows it.
 
-PROGRAM is linked to libomp, which lies in the folder LIBOMP; each other FOLDER has a drop-in. libomp's lines of its internals, which have no effect here, are left
-out: of KMP_ variables those count that the drop-in shows. What may differ is named in OTHERWISE."""
+PROGRAM is linked to libomp, which lies in the folder LIBOMP; each other FOLDER has a drop-in. libomp's lines of its
+internals, which have no effect here, are left out: of KMP_ variables those count that the drop-in shows. What may
+differ is named in OTHERWISE."""
 
 import argparse
 import os
@@ -11,14 +13,22 @@ import subprocess
 import sys
 
 ENVIRONMENTS = [
-    {}, {"OMP_NUM_THREADS": "3"}, {"OMP_NUM_THREADS": "4,3,2"}, {"OMP_SCHEDULE": "dynamic"}, {"OMP_SCHEDULE": "static,5"},
-    {"OMP_SCHEDULE": "dynamic,4"}, {"OMP_SCHEDULE": "auto"}, {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close,spread"}, {"OMP_PLACES": "threads", "OMP_PROC_BIND": "close"},
-    {"OMP_PLACES": "{0}", "OMP_PROC_BIND": "spread"}, {"OMP_PROC_BIND": "false"}, {"OMP_PROC_BIND": "TRUE", "OMP_PLACES": "cores"}, {"OMP_PROC_BIND": "true", "OMP_PLACES": "threads"}, {"OMP_PLACES": "threads"}, {"OMP_WAIT_POLICY": "active"}, {"OMP_WAIT_POLICY": "passive"},
-    {"OMP_PROC_BIND": "false", "OMP_PLACES": "cores"}, {"KMP_BLOCKTIME": "infinite"}, {"OMP_DYNAMIC": "true"}, {"OMP_MAX_ACTIVE_LEVELS": "3"}, {"OMP_CANCELLATION": "1"}, {"OMP_MAX_TASK_PRIORITY": "3"}, {"OMP_THREAD_LIMIT": "5"},
+    {}, {"OMP_NUM_THREADS": "3"}, {"OMP_NUM_THREADS": "4,3,2"}, {"OMP_SCHEDULE": "dynamic"},
+    {"OMP_SCHEDULE": "static,5"},
+    {"OMP_SCHEDULE": "dynamic,4"}, {"OMP_SCHEDULE": "auto"}, {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close,spread"},
+    {"OMP_PLACES": "threads", "OMP_PROC_BIND": "close"},
+    {"OMP_PLACES": "{0}", "OMP_PROC_BIND": "spread"}, {"OMP_PROC_BIND": "false"},
+    {"OMP_PROC_BIND": "TRUE", "OMP_PLACES": "cores"}, {"OMP_PROC_BIND": "true", "OMP_PLACES": "threads"},
+    {"OMP_PLACES": "threads"}, {"OMP_WAIT_POLICY": "active"}, {"OMP_WAIT_POLICY": "passive"},
+    {"OMP_PROC_BIND": "false", "OMP_PLACES": "cores"}, {"KMP_BLOCKTIME": "infinite"}, {"OMP_DYNAMIC": "true"},
+    {"OMP_MAX_ACTIVE_LEVELS": "3"}, {"OMP_CANCELLATION": "1"}, {"OMP_MAX_TASK_PRIORITY": "3"},
+    {"OMP_THREAD_LIMIT": "5"},
     {"OMP_STACKSIZE": "1M"}, {"OMP_STACKSIZE": "300"}, {"OMP_STACKSIZE": "65536B"}, {"OMP_TARGET_OFFLOAD": "disabled"},
-    {"OMP_NUM_TEAMS": "2", "OMP_TEAMS_THREAD_LIMIT": "1"}, {"OMP_TOOL": "disabled"}, {"OMP_TOOL_LIBRARIES": "/nowhere.so"},
+    {"OMP_NUM_TEAMS": "2", "OMP_TEAMS_THREAD_LIMIT": "1"}, {"OMP_TOOL": "disabled"},
+    {"OMP_TOOL_LIBRARIES": "/nowhere.so"},
     {"OMP_AFFINITY_FORMAT": "%n of %N"}, {"KMP_BLOCKTIME": "5"}, {"KMP_LIBRARY": "turnaround"},
-    {"KMP_DETERMINISTIC_REDUCTION": "true"}, {"KMP_FORCE_REDUCTION": "tree"}, {"KMP_STACKSIZE": "2m"}, {"KMP_WARNINGS": "off"},
+    {"KMP_DETERMINISTIC_REDUCTION": "true"}, {"KMP_FORCE_REDUCTION": "tree"}, {"KMP_STACKSIZE": "2m"},
+    {"KMP_WARNINGS": "off"},
 ]
 # Levels are limited to 255 here, and eight loops may be open.
 OTHERWISE = {("OMP_MAX_ACTIVE_LEVELS", "255"), ("OMP_NESTED", "255"), ("KMP_DISP_NUM_BUFFERS", "8")}
@@ -26,11 +36,13 @@ VARIABLE = re.compile(r"^ +(?:\[host\] )?((?:OMP|KMP|LIBOMP)_\w+)\W.*?('?)(\d*)'
 
 
 def run(program, folder, settings):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "GOMP_", "KMP_", "LIBOMP_", "LD_", "PSTHREADS_"))}
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith(("OMP_", "GOMP_", "KMP_", "LIBOMP_", "LD_", "PSTHREADS_"))}
     env.update(settings, LD_LIBRARY_PATH=folder)
     asked = ["asked"] if "asked" in settings else []
     env.pop("asked", None)
-    done = subprocess.run([program, *asked], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run([program, *asked], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
     return done.stdout.decode(errors="replace").splitlines()
 
 
@@ -75,7 +87,8 @@ def main():
             n += 1
             known = {name for line in ours for name, value in [variable(line)] if (name, value) in OTHERWISE}
             kept = {variable(line)[0] for line in ours}
-            left = [[line for line in comparable(lines, kept) if variable(line)[0] not in known] for lines in (theirs, ours)]
+            left = [[line for line in comparable(lines, kept) if variable(line)[0] not in known]
+                    for lines in (theirs, ours)]
             if left[0] != left[1] or len(left[0]) < 20:
                 wrong += 1
                 print(f"{settings} in {folder}:")

@@ -1,10 +1,11 @@
 /* Waiting on a word (src/psthreads/address_wait.c): no wake-up is lost, strangers in the bucket are not disturbed.
  *
- * LOCKERS threads use the smallest lock on a word (0 free, 1 held, 2 held and perhaps waited for; wake one on release), while one stranger
- * waits on another word that shares the bucket. A wake-up that is lost leaves somebody in block for ever: an invalid end state.
+ * LOCKERS threads use the smallest lock on a word (0 free, 1 held, 2 held and perhaps waited for; wake one on release),
+ * while one stranger waits on another word that shares the bucket. A wake-up that is lost leaves somebody in block for
+ * ever: an invalid end state.
  *
- * The words are sequentially consistent here. What the fence in ps_wake_on forbids, the load of `waiting` overtaking the store to the word,
- * is therefore spelled out as a variant.
+ * The words are sequentially consistent here. What the fence in ps_wake_on forbids, the load of `waiting` overtaking
+ * the store to the word, is therefore spelled out as a variant.
  *   BROKEN_FENCE      wake reads `waiting` before the word is changed
  *   BROKEN_COUNT      wait looks at the word before it counts itself
  *   BROKEN_LOOK       wait does not look at the word again under the bucket's lock

@@ -1,7 +1,9 @@
-/* The barrier (src/psthreads/barrier.c): nobody passes early, nobody waits for ever, nobody touches it after it was destroyed.
+/* The barrier (src/psthreads/barrier.c): nobody passes early, nobody waits for ever, nobody touches it after it was
+ * destroyed.
  *
- * MEMBERS threads go through PHASES phases, taking turns with the ids; each spins or blocks, as it happens. Who is first out of the last phase
- * destroys the barrier. Checked: in each phase all have come before one leaves; one serial thread a phase; no access after the memory is gone.
+ * MEMBERS threads go through PHASES phases, taking turns with the ids; each spins or blocks, as it happens. Who is
+ * first out of the last phase destroys the barrier. Checked: in each phase all have come before one leaves; one serial
+ * thread a phase; no access after the memory is gone.
  *   BROKEN_LOOK      a member that spun does not look again after it has registered itself
  *   BROKEN_SLOT      one slot an id instead of one for odd and one for even phases
  *   BROKEN_INSIDE    destroy does not wait for those who are leaving

@@ -1,15 +1,17 @@
-/* Batches of a dynamic loop's chunks (src/ort/batch.h): each chunk is begun once, and no member leaves while another holds one that has not begun.
+/* Batches of a dynamic loop's chunks (src/ort/batch.h): each chunk is begun once, and no member leaves while another
+ * holds one that has not begun.
  *
- * MEMBERS claim CHUNKS chunks, 1 to BATCH at a time, rob each other when `next` is used up, and leave. A chunk that a member has in hand counts as begun; what its
- * body does is nobody's concern here, but a member may be slow between any two steps. Left out: the loop's last chunk, members in other loops, the
- * sequence's end (it is a number that never comes back). Of the sequence only that it changes is modelled: a thief's compare-and-swap compares
- * the batch's number.
- * HELD: claiming is over; two of three members hold what they have not begun of HELD chunks and of the rest.
+ * MEMBERS claim CHUNKS chunks, 1 to BATCH at a time, rob each other when `next` is used up, and leave. A chunk that a
+ * member has in hand counts as begun; what its body does is nobody's concern here, but a member may be slow between any
+ * two steps. Left out: the loop's last chunk, members in other loops, the sequence's end (it is a number that never
+ * comes back). Of the sequence only that it changes is modelled: a thief's compare-and-swap compares the batch's
+ * number. HELD: claiming is over; two of three members hold what they have not begun of HELD chunks and of the rest.
  *   BROKEN_CLAIM   a member does not say CLAIMING before it claims
  *   BROKEN_BIT     its bit is set only behind the claim
  *   BROKEN_COUNT   a robbery is not counted
  *   BROKEN_ROB     a robber does not say CLAIMING
- *   BROKEN_BASE    the swap does not compare the sequence: it is a robbery from a newer batch with the older one's base */
+ *   BROKEN_BASE    the swap does not compare the sequence: it is a robbery from a newer batch with the older one's base
+ *                  */
 #ifdef HELD
 #define MEMBERS 3
 #else

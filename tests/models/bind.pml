@@ -1,14 +1,15 @@
-/* Members bound to places (src/psthreads/bind.h, bind.c, with idle.c and progress.c): what is ready in a place's queue comes to run, on a kernel
- * thread that stands in that place.
+/* Members bound to places (src/psthreads/bind.h, bind.c, with idle.c and progress.c): what is ready in a place's queue
+ * comes to run, on a kernel thread that stands in that place.
  *
- * Vp v is at home in place v; with GUEST one more vp, a guest's, looks into every place's queue. ITEMS inserters make one member ready each, in
- * any place. What runs a member keeps its kernel thread until all have run, as members do that wait for one another without a scheduling
- * point: so a second member of a place whose home is held needs somebody else, whom only the monitor can send there: it opens the places' queues to
- * every vp, and where nobody is idle starts a spare. Checked: each member runs in its place, and when nothing can move any more all have run.
+ * Vp v is at home in place v; with GUEST one more vp, a guest's, looks into every place's queue. ITEMS inserters make
+ * one member ready each, in any place. What runs a member keeps its kernel thread until all have run, as members do
+ * that wait for one another without a scheduling point: so a second member of a place whose home is held needs somebody
+ * else, whom only the monitor can send there: it opens the places' queues to every vp, and where nobody is idle starts
+ * a spare. Checked: each member runs in its place, and when nothing can move any more all have run.
  *
- * Sections under a queue's lock are one step, since they touch that queue alone; bits, `open` and wake words are sequentially consistent in the
- * source too. The monitor's clock is left out: a home that holds its processor is seen at any moment. Its rounds are counted: two for a
- * member must do (in the source it comes again and again).
+ * Sections under a queue's lock are one step, since they touch that queue alone; bits, `open` and wake words are
+ * sequentially consistent in the source too. The monitor's clock is left out: a home that holds its processor is seen
+ * at any moment. Its rounds are counted: two for a member must do (in the source it comes again and again).
  *   REFUSED        the system refuses the kernel thread of vp 1, which is only known when somebody wakes it
  *   BROKEN_LOOK    a vp that parks does not look into its places' queues again
  *   BROKEN_ORDER   it looks, and then says that it parks
@@ -120,7 +121,10 @@ inline run_it()
 #else
     here = found;
 #endif
-    atomic { assert(here == found); found = NOWHERE; here = NOWHERE; ran++; if :: me < VPS -> held[me] = true :: else fi };
+    atomic {
+        assert(here == found); found = NOWHERE; here = NOWHERE; ran++;
+        if :: me < VPS -> held[me] = true :: else fi
+    };
     ran == ITEMS
 }
 

@@ -1,8 +1,9 @@
-/* A vp's mailbox (src/psthreads/vp.h, team.c, idle.c): a member that is mailed is run once, by the vp or by the parent that takes it back; a mail
- * that nobody takes back is not slept over.
+/* A vp's mailbox (src/psthreads/vp.h, team.c, idle.c): a member that is mailed is run once, by the vp or by the parent
+ * that takes it back; a mail that nobody takes back is not slept over.
  *
- * The parent mails a member for each of REGIONS regions, if the mailbox is open, then joins: it waits, or (IMPATIENT) may take the mail back and
- * run the member itself. Somebody else puts ITEMS things into the vp's queue, which the vp may take only with its mailbox closed.
+ * The parent mails a member for each of REGIONS regions, if the mailbox is open, then joins: it waits, or (IMPATIENT)
+ * may take the mail back and run the member itself. Somebody else puts ITEMS things into the vp's queue, which the vp
+ * may take only with its mailbox closed.
  *   BROKEN_LOOK    the vp does not look at its mailbox again after it has said that it parks
  *   BROKEN_OPEN    the vp takes from its queue with the mailbox open
  *   BROKEN_TAKE    the vp takes its mail by load and store

@@ -1,8 +1,8 @@
 /* The mutex (src/psthreads/mutex.c): its state word, its queue, and who may touch its memory when.
  *
- * THREADS threads lock and unlock it ROUNDS times; the last to leave, known by a count under the mutex, gives its memory up.
- * Checked: mutual exclusion; nobody sleeps for ever (invalid end state); a woken thread loses at most LOSSES_MAX + 1 times before it has
- * the lock; no access after the memory was given up; the word is 0 in the end.
+ * THREADS threads lock and unlock it ROUNDS times; the last to leave, known by a count under the mutex, gives its
+ * memory up. Checked: mutual exclusion; nobody sleeps for ever (invalid end state); a woken thread loses at most
+ * LOSSES_MAX + 1 times before it has the lock; no access after the memory was given up; the word is 0 in the end.
  *
  * Each compare-and-swap loop of the source is one atomic step here: it retries until it succeeds on what it saw.
  *   BROKEN_STORE    unlock stores instead of exchanging: wipes out a WAITERS set in between
@@ -148,7 +148,8 @@ inline unlock()
         touch();
         if
         :: state & HANDOFF -> act = HANDOFF
-        :: !(state & HANDOFF) && (state & (WAITERS | WOKEN)) == WAITERS -> state = (state & ~LOCKED) | WOKEN; act = WAITERS
+        :: !(state & HANDOFF) && (state & (WAITERS | WOKEN)) == WAITERS ->
+            state = (state & ~LOCKED) | WOKEN; act = WAITERS
         :: else -> state = state & ~LOCKED
         fi
     }

@@ -1,11 +1,13 @@
 /* A worker's vp that is sent to rest and called back (src/psthreads/rest.h, rest.c), while a parent sends it mail.
  *
- * The limit changes CHANGES times, each time to any of two values: the vp may carry work (1) or not (0). One parent posts a member by mail. Checked, when
- * nothing can move any more: the member was run by the vp or queued for others; no request to rest lies unread; the vp does not rest where the
- * limit allows it to run; and who has no kernel thread counts as parked, with an open mailbox, exactly where it may run.
+ * The limit changes CHANGES times, each time to any of two values: the vp may carry work (1) or not (0). One parent
+ * posts a member by mail. Checked, when nothing can move any more: the member was run by the vp or queued for others;
+ * no request to rest lies unread; the vp does not rest where the limit allows it to run; and who has no kernel thread
+ * counts as parked, with an open mailbox, exactly where it may run.
  *
- * Sequentially consistent, as the operations on limit, changes, pinned slot and bit are in the source. The vp's search is one look at its slot and its mailbox;
- * other work, and that a look misses a vp which is just getting up (the next look asks it again), are left out.
+ * Sequentially consistent, as the operations on limit, changes, pinned slot and bit are in the source. The vp's search
+ * is one look at its slot and its mailbox; other work, and that a look misses a vp which is just getting up (the next
+ * look asks it again), are left out.
  *   RUNS           the vp has a kernel thread from the beginning
  *   BROKEN_SEEN    who is about to rest reads `changes` behind the limit
  *   BROKEN_ASK     the bit is looked at before the request is in the slot

@@ -1,14 +1,17 @@
-/* The team's barrier (src/psthreads/team_barrier.c): nobody passes early, nobody sleeps through an opening or a call, nobody is readied twice.
+/* The team's barrier (src/psthreads/team_barrier.c): nobody passes early, nobody sleeps through an opening or a call,
+ * nobody is readied twice.
  *
- * MEMBERS members go through PHASES phases on VPS vps; member m begins on vp m % VPS. A vp runs one member at a time and, when that
- * waits, one that is ready there. A member that arrives joins its vp's waiters if a teammate is ready there (whether it is the next one is the
- * queue's business: any), else it counts all, looks whether it is the last, spins or not, publishes itself, and its vp publishes the waiters.
- * The word (left, head, phase) is changed in atomic steps, as is what happens under a queue's lock. head is the set of published members.
- * With CALL member 0 calls for assistance before it arrives, and does not until somebody has come; a member that is called back waits again.
- * Left out: that who joins the waiters looks for a call under the lock; in the model the teammate that runs next sees it. STEAL: ready
- * members change the vp.
+ * MEMBERS members go through PHASES phases on VPS vps; member m begins on vp m % VPS. A vp runs one member at a time
+ * and, when that waits, one that is ready there. A member that arrives joins its vp's waiters if a teammate is ready
+ * there (whether it is the next one is the queue's business: any), else it counts all, looks whether it is the last,
+ * spins or not, publishes itself, and its vp publishes the waiters. The word (left, head, phase) is changed in atomic
+ * steps, as is what happens under a queue's lock. head is the set of published members. With CALL member 0 calls for
+ * assistance before it arrives, and does not until somebody has come; a member that is called back waits again. Left
+ * out: that who joins the waiters looks for a call under the lock; in the model the teammate that runs next sees it.
+ * STEAL: ready members change the vp.
  *   BROKEN_PHASE     who publishes does not look at the phase
- *   BROKEN_OPEN      who opens reads the published batches before it ends the phase, and does not take them in the same step
+ *   BROKEN_OPEN      who opens reads the published batches before it ends the phase, and does not take them in the same
+ *                    step
  *   BROKEN_LEAVE     a vp that goes on with nothing, or something else, does not count its waiters
  *   BROKEN_OWN       who opens forgets its own vp's waiters
  *   BROKEN_SPIN      whose spin ends forgets its vp's waiters

@@ -1,13 +1,16 @@
-/* The end of a team with tasks (src/psthreads/team.c): tasks are made while members end and the parent waits in the join; whoever is left runs them.
+/* The end of a team with tasks (src/psthreads/team.c): tasks are made while members end and the parent waits in the
+ * join; whoever is left runs them.
  *
- * RUNNERS vps claim the members 1 .. MEMBERS and run them, each several one after the other, whose units it takes off together; so does the parent in
- * its join, on its own stack, and when none is left it helps, says that it waits, and blocks. Identities of those who have returned may be lent.
- * The pusher is one more member: it makes TASKS tasks, the region's first among them, asks for assistance each time, and then does nothing but wait
- * for them (it cannot run them itself), as a program's thread that spins. One carrier runs assistants when they are started. Nobody asks again: so
- * each task must find somebody by its one request. SPINS: the body of the last member waits for the tasks as well. NEEDS: a task waits until that
- * member has begun. AWAY: the parent is still in its body and does not help; so what ends must. TLS: the identity of member 0, the parent's, is not lent.
- * The store that offers an identity at the end of a body is late: others see it at any time up to the next read-modify-write.
- * Left out: the barrier, mail, the order of the queue; `assisting` is a bit.
+ * RUNNERS vps claim the members 1 .. MEMBERS and run them, each several one after the other, whose units it takes off
+ * together; so does the parent in its join, on its own stack, and when none is left it helps, says that it waits, and
+ * blocks. Identities of those who have returned may be lent. The pusher is one more member: it makes TASKS tasks, the
+ * region's first among them, asks for assistance each time, and then does nothing but wait for them (it cannot run them
+ * itself), as a program's thread that spins. One carrier runs assistants when they are started. Nobody asks again: so
+ * each task must find somebody by its one request. SPINS: the body of the last member waits for the tasks as well.
+ * NEEDS: a task waits until that member has begun. AWAY: the parent is still in its body and does not help; so what
+ * ends must. TLS: the identity of member 0, the parent's, is not lent. The store that offers an identity at the end of
+ * a body is late: others see it at any time up to the next read-modify-write. Left out: the barrier, mail, the order of
+ * the queue; `assisting` is a bit.
  *   BROKEN_LOOK    a member that ends does not look for tasks once more after it counts as ending
  *   BROKEN_CALLS   it does not read `calls` again after it has offered its identity
  *   BROKEN_FIRST   it asks whether there are tasks before it takes its unit off, not by what that finds

@@ -1,11 +1,12 @@
-/* The barrier of rounds and its way back to the word (src/psthreads/team_rounds.c): nobody passes early, nobody waits where nobody comes, and all meet a barrier
- * the same way.
+/* The barrier of rounds and its way back to the word (src/psthreads/team_rounds.c): nobody passes early, nobody waits
+ * where nobody comes, and all meet a barrier the same way.
  *
- * MEMBERS members go through PHASES barriers. A store of a signal, and one of NEITHER or WORD, stays in its member's buffer until something drains it, as
- * on a processor that lets loads overtake stores; a fence for everybody drains all buffers. Any member that waits may become impatient. With TASKS member 0
- * makes the region's first task before it arrives at some barrier. With few members all look at all; a signal is a barrier's number (one round).
- * Who meets by the word counts there; who opens it goes back to rounds, or does not. Left out: blocking, and being called away to run tasks; who is counted by the
- * word just waits for it.
+ * MEMBERS members go through PHASES barriers. A store of a signal, and one of NEITHER or WORD, stays in its member's
+ * buffer until something drains it, as on a processor that lets loads overtake stores; a fence for everybody drains all
+ * buffers. Any member that waits may become impatient. With TASKS member 0 makes the region's first task before it
+ * arrives at some barrier. With few members all look at all; a signal is a barrier's number (one round). Who meets by
+ * the word counts there; who opens it goes back to rounds, or does not. Left out: blocking, and being called away to
+ * run tasks; who is counted by the word just waits for it.
  *   BROKEN_FENCE     who is impatient makes no fence
  *   BROKEN_BEHIND    who has all signals does not look behind them whether the others decide
  *   BROKEN_LOCK      who decides looks at the signals without holding the lock until it has written what it decided
@@ -34,7 +35,8 @@ byte came[PHASES];
 byte way[PHASES];               /* how it was met: 0 not yet, 1 rounds, 2 word */
 bool locked;
 
-/* Stores leave a buffer in their order: a member has at most one signal and one `how` in it, and none of its steps puts the second in before the first. */
+/* Stores leave a buffer in their order: a member has at most one signal and one `how` in it, and none of its steps puts
+ * the second in before the first. */
 #define DRAIN(m) \
     if \
     :: pending[m] != NOTHING -> signal[m] = pending[m]; pending[m] = NOTHING \

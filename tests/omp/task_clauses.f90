@@ -1,4 +1,5 @@
-! Tasks from Fortran: depend, taskgroup, taskloop with a reduction, priority and final, detach, allocatable firstprivate.
+! Tasks from Fortran: depend, taskgroup, taskloop with a reduction, priority and final, detach, allocatable
+! firstprivate.
 program task_clauses
   use omp_lib
   implicit none

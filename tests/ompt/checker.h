@@ -43,8 +43,7 @@ static int (*get_parallel_info)(int, ompt_data_t **, int *);
 static int (*get_state)(uint64_t *);
 static uint64_t (*get_unique_id)(void);
 
-/* --- a thread's open scopes
- * ------------------------------------------------------------------------------------------------- */
+/* --- a thread's open scopes --- */
 
 enum scope { S_REGION = 1, S_TASK, S_SYNC, S_WAIT, S_WORK, S_MASKED, S_REDUCTION };
 struct thread {
@@ -130,8 +129,7 @@ static void check_current(ompt_data_t *region, ompt_data_t *task)
     EXPECT(region == NULL || told_region == region);
 }
 
-/* --- threads, regions, implicit tasks
- * ---------------------------------------------------------------------------------------- */
+/* --- threads, regions, implicit tasks --- */
 
 static void on_thread_begin(int kind, ompt_data_t *data)
 {
@@ -213,8 +211,7 @@ static void on_implicit_task(int end, ompt_data_t *region, ompt_data_t *task, un
     }
 }
 
-/* --- explicit tasks
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- explicit tasks --- */
 
 static void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags, int depends,
                            const void *ra)
@@ -282,8 +279,7 @@ static void on_task_dependence(ompt_data_t *first, ompt_data_t *second)
     n_pairs++;
 }
 
-/* --- synchronisation, work
- * ------------------------------------------------------------------------------------------------------ */
+/* --- synchronisation, work --- */
 
 /* At a region's end the region's data may be gone: NULL. */
 static void region_of_kind(int scope, int kind, int end, ompt_data_t *region, ompt_data_t *task)
@@ -396,8 +392,7 @@ static void on_error(int severity, const char *message, size_t length, const voi
     n_errors++;
 }
 
-/* --- start and end
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- start and end --- */
 
 static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data)
 {
@@ -473,8 +468,7 @@ ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime)
     return &result;
 }
 
-/* --- for the program
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- for the program --- */
 
 /* An event came as often as it should. */
 static void count(const char *name, int is, int expected, int line)

@@ -19,8 +19,7 @@ static struct ort_nest_lock nest;
 static bool holds, goes_on, first;
 static unsigned tries;
 
-/* --- a test that fails
- * ------------------------------------------------------------------------------------------------------- */
+/* --- a test that fails --- */
 
 /* Member 1 has both locks, and is ready behind the root. */
 static void tests_fail(void *data)
@@ -52,8 +51,7 @@ static void a_failed_test_lets_the_holder_run(void **state)
     assert_in_range(tries, 1, TRIES - 1);
 }
 
-/* --- a lock that is free each time
- * ------------------------------------------------------------------------------------------- */
+/* --- a lock that is free each time --- */
 
 #define POLLS 1000 /* no monitor comes within so few */
 static bool came;
@@ -105,8 +103,7 @@ static void who_polls_lets_others_run(void **state)
     }
 }
 
-/* --- a root is woken
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- a root is woken --- */
 
 static void root_waits(void *data)
 {

@@ -12,8 +12,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* --- the code that is interrupted
- * ------------------------------------------------------------------------------------------ */
+/* --- the code that is interrupted --- */
 
 static PS_NOINLINE void runtime_spins(struct place *at)
 {
@@ -81,8 +80,7 @@ static PS_NOINLINE void with_handler(struct place *at, void (*does)(struct place
 static void handler_spins(struct place *at) { with_handler(at, program_spins, runtime_spins); }
 static void handler_waits(struct place *at) { with_handler(at, program_waits, runtime_spins); }
 
-/* --- asking
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- asking --- */
 
 static char *stack_low;
 static size_t stack_bytes;

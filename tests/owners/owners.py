@@ -1,17 +1,20 @@
 #!/usr/bin/python3
-"""owners.py OWN-FOLDER OUR-FOLDER PROGRAM KIND - every query of queries.c under every environment below, answered as by the runtime that the program was built for.
+"""owners.py OWN-FOLDER OUR-FOLDER PROGRAM KIND - every query of queries.c under every environment below, answered as by
+the runtime that the program was built for.
 
-KIND is gnu (built by GCC, libgomp is the owner) or llvm (built by clang, libomp). Each row is a variable with values, as its owner's users write them, and as
-they write them wrongly. What is compared: every answer on standard output, the exit status, and whether something was said on standard error (texts are
-our own; libomp's line for what is deprecated is left out). What differs on purpose is in OTHERWISE, with the reason; an entry that
-no longer differs is an error too."""
+KIND is gnu (built by GCC, libgomp is the owner) or llvm (built by clang, libomp). Each row is a variable with values,
+as its owner's users write them, and as they write them wrongly. What is compared: every answer on standard output, the
+exit status, and whether something was said on standard error (texts are our own; libomp's line for what is deprecated
+is left out). What differs on purpose is in OTHERWISE, with the reason; an entry that no longer differs is an error
+too."""
 
 import os
 import re
 import subprocess
 import sys
 
-BOOLEANS = ["true", "false", "TRUE", "False", "1", "0", "yes", "no", "on", "off", "T", "F", "t", "f", ".true.", ".false.", ".T.", "enabled", "disabled", " true ", "2", "maybe", ""]
+BOOLEANS = ["true", "false", "TRUE", "False", "1", "0", "yes", "no", "on", "off", "T", "F", "t", "f", ".true.",
+            ".false.", ".T.", "enabled", "disabled", " true ", "2", "maybe", ""]
 NUMBERS = ["1", "3", "0", "-1", "300", " 2 ", "2x", "many", "99999999999999999999", ""]
 SIZES = ["1M", "300", "65536B", "64k", "2 m", "1g", "1t", "8Q", "none", "-5", "10", "0", ""]
 VALUES = {
@@ -25,15 +28,20 @@ VALUES = {
     "OMP_NUM_TEAMS": NUMBERS,
     "OMP_MAX_TASK_PRIORITY": NUMBERS,
     "OMP_DEFAULT_DEVICE": ["0", "3", "-1", "x", ""],
-    "OMP_SCHEDULE": ["static", "dynamic", "guided", "auto", "STATIC", "static,5", "dynamic,4", "dynamic, 4", "guided,0", "dynamic,-3", "auto,3", "monotonic:dynamic",
-                     "nonmonotonic:dynamic,3", "monotonic:static", "nonmonotonic:static", "simd:static", "trapezoidal", "dynamic,", "runtime", "often", ""],
-    "OMP_PROC_BIND": ["true", "false", "TRUE", "primary", "master", "close", "spread", "close,spread", "spread, close", "1", "0", "far", "close,far", ""],
-    "OMP_PLACES": ["threads", "cores", "sockets", "ll_caches", "numa_domains", "threads(1)", "cores(9)", "{0},{1}", "{0:2}", "{0}", "{0,1}", "{0}:2", "{1}:2:-1", "0,1", "{99}",
+    "OMP_SCHEDULE": ["static", "dynamic", "guided", "auto", "STATIC", "static,5", "dynamic,4", "dynamic, 4", "guided,0",
+                     "dynamic,-3", "auto,3", "monotonic:dynamic",
+                     "nonmonotonic:dynamic,3", "monotonic:static", "nonmonotonic:static", "simd:static", "trapezoidal",
+                     "dynamic,", "runtime", "often", ""],
+    "OMP_PROC_BIND": ["true", "false", "TRUE", "primary", "master", "close", "spread", "close,spread", "spread, close",
+                      "1", "0", "far", "close,far", ""],
+    "OMP_PLACES": ["threads", "cores", "sockets", "ll_caches", "numa_domains", "threads(1)", "cores(9)", "{0},{1}",
+                   "{0:2}", "{0}", "{0,1}", "{0}:2", "{1}:2:-1", "0,1", "{99}",
                    "{0},{99}", "sockets(", "{0", "nowhere", ""],
     "OMP_STACKSIZE": SIZES,
     "OMP_WAIT_POLICY": ["active", "passive", "ACTIVE", "busy", ""],
     "OMP_TARGET_OFFLOAD": ["mandatory", "disabled", "default", "DISABLED", "never", ""],
-    "OMP_ALLOCATOR": ["omp_default_mem_alloc", "omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "7", "1", "nothing", ""],
+    "OMP_ALLOCATOR": ["omp_default_mem_alloc", "omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "7", "1", "nothing",
+                      ""],
     "OMP_TOOL": ["enabled", "disabled"],
     "KMP_DEVICE_THREAD_LIMIT": NUMBERS,
     "KMP_ALL_THREADS": NUMBERS,
@@ -41,7 +49,8 @@ VALUES = {
     "KMP_LIBRARY": ["serial", "turnaround", "throughput", "SERIAL", "fast", ""],
     "KMP_BLOCKTIME": ["0", "7", "200", "infinite", "5us", "3ms", "2s", "-5", "x", ""],
     "KMP_STACKSIZE": SIZES,
-    "KMP_AFFINITY": ["none", "compact", "scatter", "balanced", "disabled", "granularity=fine,compact", "explicit,proclist=[1,0]", "granularity=fine,scatter", "tight", ""],
+    "KMP_AFFINITY": ["none", "compact", "scatter", "balanced", "disabled", "granularity=fine,compact",
+                     "explicit,proclist=[1,0]", "granularity=fine,scatter", "tight", ""],
     "KMP_HW_SUBSET": ["1c", "1s,1c", "2c,1t", "1t", "9c", "x", ""],
     "KMP_DETERMINISTIC_REDUCTION": ["true", "1", "x"],
     "KMP_WARNINGS": ["0", "off", "true", "x"],
@@ -51,14 +60,22 @@ VALUES = {
 }
 # Where two variables say something about the same, each alone is set and unset in the rows above; here both.
 TOGETHER = [
-    {"OMP_THREAD_LIMIT": "5", "KMP_DEVICE_THREAD_LIMIT": "3"}, {"OMP_THREAD_LIMIT": "3", "KMP_ALL_THREADS": "5"}, {"KMP_DEVICE_THREAD_LIMIT": "3", "KMP_ALL_THREADS": "5"},
-    {"KMP_DEVICE_THREAD_LIMIT": "5", "KMP_ALL_THREADS": "3"}, {"OMP_TEAMS_THREAD_LIMIT": "1", "KMP_TEAMS_THREAD_LIMIT": "3"},
-    {"KMP_TEAMS_THREAD_LIMIT": "1", "OMP_TEAMS_THREAD_LIMIT": "3"}, {"KMP_LIBRARY": "serial", "OMP_NUM_THREADS": "4"}, {"KMP_LIBRARY": "turnaround", "OMP_WAIT_POLICY": "passive"},
-    {"KMP_BLOCKTIME": "3", "OMP_WAIT_POLICY": "active"}, {"OMP_STACKSIZE": "1M", "KMP_STACKSIZE": "2M"}, {"OMP_STACKSIZE": "1M", "GOMP_STACKSIZE": "2M"},
-    {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"}, {"OMP_PLACES": "cores", "OMP_PROC_BIND": "spread"}, {"OMP_PLACES": "threads", "OMP_PROC_BIND": "close,spread"},
-    {"OMP_PLACES": "cores", "OMP_PROC_BIND": "false"}, {"OMP_PLACES": "{0},{1}", "OMP_PROC_BIND": "primary"}, {"OMP_PLACES": "{0},{1}", "OMP_PROC_BIND": "true"},
-    {"OMP_PLACES": "cores", "KMP_AFFINITY": "scatter"}, {"OMP_PROC_BIND": "close", "KMP_AFFINITY": "compact"}, {"OMP_NESTED": "true", "OMP_MAX_ACTIVE_LEVELS": "1"},
-    {"OMP_NUM_THREADS": "4,3", "OMP_MAX_ACTIVE_LEVELS": "1"}, {"OMP_NUM_THREADS": "8", "OMP_DYNAMIC": "true"}, {"OMP_NUM_THREADS": "8", "OMP_THREAD_LIMIT": "3"},
+    {"OMP_THREAD_LIMIT": "5", "KMP_DEVICE_THREAD_LIMIT": "3"}, {"OMP_THREAD_LIMIT": "3", "KMP_ALL_THREADS": "5"},
+    {"KMP_DEVICE_THREAD_LIMIT": "3", "KMP_ALL_THREADS": "5"},
+    {"KMP_DEVICE_THREAD_LIMIT": "5", "KMP_ALL_THREADS": "3"},
+    {"OMP_TEAMS_THREAD_LIMIT": "1", "KMP_TEAMS_THREAD_LIMIT": "3"},
+    {"KMP_TEAMS_THREAD_LIMIT": "1", "OMP_TEAMS_THREAD_LIMIT": "3"}, {"KMP_LIBRARY": "serial", "OMP_NUM_THREADS": "4"},
+    {"KMP_LIBRARY": "turnaround", "OMP_WAIT_POLICY": "passive"},
+    {"KMP_BLOCKTIME": "3", "OMP_WAIT_POLICY": "active"}, {"OMP_STACKSIZE": "1M", "KMP_STACKSIZE": "2M"},
+    {"OMP_STACKSIZE": "1M", "GOMP_STACKSIZE": "2M"},
+    {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"}, {"OMP_PLACES": "cores", "OMP_PROC_BIND": "spread"},
+    {"OMP_PLACES": "threads", "OMP_PROC_BIND": "close,spread"},
+    {"OMP_PLACES": "cores", "OMP_PROC_BIND": "false"}, {"OMP_PLACES": "{0},{1}", "OMP_PROC_BIND": "primary"},
+    {"OMP_PLACES": "{0},{1}", "OMP_PROC_BIND": "true"},
+    {"OMP_PLACES": "cores", "KMP_AFFINITY": "scatter"}, {"OMP_PROC_BIND": "close", "KMP_AFFINITY": "compact"},
+    {"OMP_NESTED": "true", "OMP_MAX_ACTIVE_LEVELS": "1"},
+    {"OMP_NUM_THREADS": "4,3", "OMP_MAX_ACTIVE_LEVELS": "1"}, {"OMP_NUM_THREADS": "8", "OMP_DYNAMIC": "true"},
+    {"OMP_NUM_THREADS": "8", "OMP_THREAD_LIMIT": "3"},
     {"GOMP_CPU_AFFINITY": "1 0", "OMP_PLACES": "{0}"}, {"GOMP_CPU_AFFINITY": "1 0", "OMP_PROC_BIND": "false"},
 ]
 PARTS = {"gnu": ["set", "pause"], "llvm": ["set", "kmp", "pause", "error"]}
@@ -76,23 +93,30 @@ OTHERWISE = {
     ],
     "llvm": [
         EMPTY,
-        ("OMP_NUM_THREADS='(-1|2x|many|9{20}|4;3|4,x)'", "", "libomp ends the program; here it goes on as if nothing were set"),
+        ("OMP_NUM_THREADS='(-1|2x|many|9{20}|4;3|4,x)'", "",
+         "libomp ends the program; here it goes on as if nothing were set"),
         ("STACKSIZE='1t'", "", "libomp ends the program where no thread can be made"),
-        ("OMP_MAX_ACTIVE_LEVELS='9{20}'", "nested|active_levels", "libomp takes what is too large for not given; here it is the most there can be"),
-        ("LIMIT=|KMP_ALL_THREADS=|OMP_NUM_THREADS='300'", r"says \['OMP: Warning #96", "a team that the program's own limit makes smaller is no news"),
+        ("OMP_MAX_ACTIVE_LEVELS='9{20}'", "nested|active_levels",
+         "libomp takes what is too large for not given; here it is the most there can be"),
+        ("LIMIT=|KMP_ALL_THREADS=|OMP_NUM_THREADS='300'", r"says \['OMP: Warning #96",
+         "a team that the program's own limit makes smaller is no news"),
         (r"^set$", "Warning #97", "a negative number of levels is ignored in silence, as libgomp does"),
-        ("PLACES=|BIND=|AFFINITY=", "'bound ", "libomp leaves members of a region bound to primary where the region before had them"),
+        ("PLACES=|BIND=|AFFINITY=", "'bound ",
+         "libomp leaves members of a region bound to primary where the region before had them"),
         ("OMP_PROC_BIND='close,far'", "", "libomp counts the policies before it reads them"),
-        ("OMP_PLACES='ll_caches'", "place|partition|affinity", "libomp knows no caches where the processor does not tell of them"),
+        ("OMP_PLACES='ll_caches'", "place|partition|affinity",
+         "libomp knows no caches where the processor does not tell of them"),
         (r"OMP_PLACES='\{99\}'", "place|partition|affinity|bound", "cores as for any other list that cannot be used"),
         ("OMP_ALLOCATOR='omp_(high_bw|low_lat)", "", "these are to be had here"),
-        ("KMP_AFFINITY='balanced'", "affinity|place_num|says", "libomp binds these to cores and tells no places; here they are places"),
+        ("KMP_AFFINITY='balanced'", "affinity|place_num|says",
+         "libomp binds these to cores and tells no places; here they are places"),
         ("KMP_HW_SUBSET='9c'", "says", "more than there is: said"),
         ("kmp$", "kmp_get_stacksize_s", "a size counts for the stacks that are made later"),
         ("kmp$", "omp_get_place_num", "a thread that binds itself keeps the place that it is told of"),
         ("kmp$", "Library is", "no news"),
         ("", "'end kmp_get_blocktime\\(\\) 0'", "libomp sets it to 0 once there were more threads than processors"),
-        ("", r"'start omp_get_num_threads\(\) 1', ours 'start omp_get_num_threads\(\) 2'", "libomp divides the processors between a league's teams"),
+        ("", r"'start omp_get_num_threads\(\) 1', ours 'start omp_get_num_threads\(\) 2'",
+         "libomp divides the processors between a league's teams"),
     ],
 }
 
@@ -103,7 +127,8 @@ def run(program, folder, settings, part):
     if folder != "-":
         environment["LD_LIBRARY_PATH"] = folder
     try:
-        done = subprocess.run([program, *part], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60)
+        done = subprocess.run([program, *part], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", timeout=60)
     except subprocess.TimeoutExpired:
         return "it hangs", [], []
     said = [line for line in done.stderr.splitlines() if line.strip() and "deprecated" not in line]
@@ -152,14 +177,16 @@ def main():
         n += 1
         found = []
         for line in differences(run(program, own, settings, part), run(program, our, settings, part)):
-            known = [i for i, (where, how, _) in enumerate(OTHERWISE[kind]) if re.search(where, what) and re.search(how, line)]
+            known = [i for i, (where, how, _) in enumerate(OTHERWISE[kind]) if re.search(where, what)
+                     and re.search(how, line)]
             met.update(known)
             if not known:
                 found.append(line)
         if found:
             wrong += 1
             print(f"{what}:")
-            print("\n".join(f"   {line}" for line in found[:6]) + (f"\n   and {len(found) - 6} more" if len(found) > 6 else ""))
+            print("\n".join(f"   {line}" for line in found[:6])
+                  + (f"\n   and {len(found) - 6} more" if len(found) > 6 else ""))
     if not only:
         for i, (where, how, why) in enumerate(OTHERWISE[kind]):
             if i not in met:

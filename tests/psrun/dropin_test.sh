@@ -1,5 +1,6 @@
 #!/bin/sh
-# dropin_test.sh PSRUN WORK-FOLDER SOURCE-FOLDER CC - psrun with the real runtime: that it, and no other, is what programs get.
+# dropin_test.sh PSRUN WORK-FOLDER SOURCE-FOLDER CC - psrun with the real runtime: that it, and no other, is what
+# programs get.
 set -u
 psrun=$1 work=$2 src=$3 cc=$4
 failed=0 checks=0
@@ -36,14 +37,17 @@ for ee in psthreads pthreads; do
 done
 echo "int main(void) { return 0; }" >silent.c && $cc -o silent silent.c -ldl || exit 1
 version=$("$psrun" --version | sed 's/.* //')
-check "verbose: who runs it" 0 "^psthreads $version runs this process: 3 vps, replaced: libgomp.so.1 (.*/dropin/libgomp.so.1)\$" \
+check "verbose: who runs it" 0 \
+    "^psthreads $version runs this process: 3 vps, replaced: libgomp.so.1 (.*/dropin/libgomp.so.1)\$" \
     env PSTHREADS_NUM_VPS=3 PSTHREADS_VERBOSE=1 "$psrun" ./maps
 check "verbose: once" 0 '^1$' sh -c 'PSTHREADS_VERBOSE=1 "$1" ./maps 2>&1 | grep -c "runs this process"' sh "$psrun"
-check "verbose: nothing to run" 0 "^psthreads $version is in this process, which has no OpenMP thread" env PSTHREADS_VERBOSE=1 "$psrun" sh -c "exec ./silent"
+check "verbose: nothing to run" 0 "^psthreads $version is in this process, which has no OpenMP thread" env \
+    PSTHREADS_VERBOSE=1 "$psrun" sh -c "exec ./silent"
 if command -v valgrind >/dev/null; then
     check "below valgrind" 0 '^runtimes: libgomp-psthreads.so$' valgrind -q --trace-children=yes "$psrun" ./maps
 fi
-# a program that gets its runtime through a library and so names the C library first: the library's sched_yield is ours as well
+# a program that gets its runtime through a library and so names the C library first: the library's sched_yield is ours
+# as well
 cat >waits.c <<'EOF'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -63,15 +67,18 @@ echo 'void wait_a_bit(void); int main(void) { wait_a_bit(); return 0; }' >waiter
 $cc -fopenmp -shared -fPIC -o libwaits.so waits.c && $cc -o waiter waiter.c ./libwaits.so || exit 1
 check "sched_yield of a library's library" 0 '^2 threads, sched_yield of .*dropin' "$psrun" -n 2 ./waiter
 check "doctor says that it is preloaded" 0 'LD_PRELOAD, so that calls about a thread are ours' "$psrun" doctor ./waiter
-check "a program linked to libgomp needs no LD_PRELOAD" 1 '' sh -c '"$1" --verbose ./maps 2>&1 | grep LD_PRELOAD' sh "$psrun"
-# a library that asks weakly whether it runs in an OpenMP program: what is preloaded for others is not there for it; where its program is one, it is
+check "a program linked to libgomp needs no LD_PRELOAD" 1 '' sh -c '"$1" --verbose ./maps 2>&1 | grep LD_PRELOAD' \
+    sh "$psrun"
+# a library that asks weakly whether it runs in an OpenMP program: what is preloaded for others is not there for it;
+# where its program is one, it is
 cat >weak.c <<'EOF'
 #include <stdio.h>
 int omp_in_parallel(void) __attribute__((weak));
 int omp_get_max_threads(void) __attribute__((weak));
 void ask(void)
 {
-    printf("in parallel: %d, threads: %d\n", omp_in_parallel ? omp_in_parallel() : 0, omp_get_max_threads ? omp_get_max_threads() : 1);
+    int in_parallel = omp_in_parallel ? omp_in_parallel() : 0;
+    printf("in parallel: %d, threads: %d\n", in_parallel, omp_get_max_threads ? omp_get_max_threads() : 1);
 }
 EOF
 cat >asked.c <<'EOF'
@@ -102,16 +109,20 @@ void region(void (*f)(void))
     }
 }
 EOF
-$cc -shared -fPIC -o libweak.so weak.c && $cc -fopenmp -shared -fPIC -o libregion.so region.c && $cc -o asked asked.c -ldl || exit 1
-$cc -fopenmp -shared -fPIC -o libweak_linked.so weak.c -Wl,--no-as-needed -lgomp && sed 's/libweak/libweak_linked/' asked.c >asked_linked.c && $cc -o asked_linked asked_linked.c -ldl || exit 1
+$cc -shared -fPIC -o libweak.so weak.c && $cc -fopenmp -shared -fPIC -o libregion.so region.c && $cc -o asked asked.c \
+    -ldl || exit 1
+$cc -fopenmp -shared -fPIC -o libweak_linked.so weak.c -Wl,--no-as-needed -lgomp && sed 's/libweak/libweak_linked/' \
+    asked.c >asked_linked.c && $cc -o asked_linked asked_linked.c -ldl || exit 1
 check "a weak reference without psrun" 0 '^in parallel: 0, threads: 1$' ./asked ./libregion.so
 check "a weak reference below the preload" 0 '^in parallel: 0, threads: 1$' "$psrun" -n 3 ./asked ./libregion.so
 check "a strong one beside it" 0 '^the program itself: 1$' "$psrun" -n 3 ./asked ./libregion.so
-check "a weak one of who is linked to a runtime" 0 '^in parallel: 1, threads: 3$' "$psrun" -n 3 ./asked_linked ./libregion.so
+check "a weak one of who is linked to a runtime" 0 '^in parallel: 1, threads: 3$' "$psrun" -n 3 ./asked_linked \
+    ./libregion.so
 # an interpreter without OpenMP that loads the runtime later, by its usual name
 python=$(command -v /usr/bin/python3)
 if [ -n "$python" ]; then
-    load='import ctypes; ctypes.CDLL("libgomp.so.1"); print({l.split("/")[-1].strip() for l in open("/proc/self/maps") if "gomp" in l})'
+    load='import ctypes; ctypes.CDLL("libgomp.so.1"); maps = open("/proc/self/maps")
+print({l.split("/")[-1].strip() for l in maps if "gomp" in l})'
     check "python3 loads libgomp.so.1" 0 "^{'libgomp-psthreads.so'}$" "$psrun" "$python" -c "$load"
 fi
 # a renamed copy of libgomp, as wheels have, that is loaded later: it is said at the end whose entry points are found
@@ -119,10 +130,13 @@ libgomp=$($cc -print-file-name=libgomp.so.1)
 if [ -n "$python" ] && [ -r "$libgomp" ]; then
     cp -L "$libgomp" libgomp-a34b.so.1
     load='import ctypes; ctypes.CDLL("./libgomp-a34b.so.1")'
-    check "a renamed copy beside us" 0 'libgomp-a34b.so.1 is loaded too; not used' "$psrun" --verbose "$python" -c "$load"
+    check "a renamed copy beside us" 0 'libgomp-a34b.so.1 is loaded too; not used' "$psrun" --verbose "$python" \
+        -c "$load"
     check "a renamed copy before us" 0 'libgomp-a34b.so.1 is loaded too; its entry points are found before' \
-        env PSTHREADS_VERBOSE=1 LD_PRELOAD="./libgomp-a34b.so.1 $("$psrun" env | sed -n 's/^LD_PRELOAD=//p' | cut -d: -f1)" "$python" -c ''
-    check "nothing is said unasked" 0 '^nothing$' sh -c '"$@" 2>&1 | grep loaded || echo nothing' sh "$psrun" "$python" -c "$load"
+        env PSTHREADS_VERBOSE=1 \
+        LD_PRELOAD="./libgomp-a34b.so.1 $("$psrun" env | sed -n 's/^LD_PRELOAD=//p' | cut -d: -f1)" "$python" -c ''
+    check "nothing is said unasked" 0 '^nothing$' sh -c '"$@" 2>&1 | grep loaded || echo nothing' sh "$psrun" \
+        "$python" -c "$load"
 fi
 echo "$checks checks, $failed failed"
 [ $failed -eq 0 ]

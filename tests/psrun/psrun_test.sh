@@ -1,6 +1,6 @@
 #!/bin/sh
-# psrun_test.sh PSRUN WORK-FOLDER SOURCE-FOLDER CC - everything psrun promises, against runtimes that say their own name.
-# Each check prints one line; the exit status says whether all held.
+# psrun_test.sh PSRUN WORK-FOLDER SOURCE-FOLDER CC - everything psrun promises, against runtimes that say their own
+# name. Each check prints one line; the exit status says whether all held.
 set -u
 psrun=$1 work=$2 src=$3 cc=$4
 failed=0 checks=0
@@ -37,7 +37,8 @@ $cc -o by_rpath program.o wheel/libs/libgomp.so.1 "$rpath" || exit 1
 $cc -o by_runpath program.o wheel/libs/libgomp.so.1 "$runpath" || exit 1
 $cc -o by_other_name program.o wheel/libs/libgomp-a34b.so.1 "$rpath" || exit 1
 $cc -o wants_extra extra.o wheel/libs/libgomp-extra.so.1 "$rpath" || exit 1
-$cc -shared -o wheel/plugin.so plugin.o wheel/libs/libgomp-a34b.so.1 -Wl,--disable-new-dtags,-rpath,'$ORIGIN/libs' || exit 1
+$cc -shared -o wheel/plugin.so plugin.o wheel/libs/libgomp-a34b.so.1 -Wl,--disable-new-dtags,-rpath,'$ORIGIN/libs' || \
+    exit 1
 $cc -o host "$src/host.c" -ldl || exit 1
 echo 'int main(void) { return 3; }' >serial.c
 $cc -o serial serial.c && $cc -static -o static serial.c || exit 1
@@ -93,8 +94,10 @@ check "nested preload" 0 '^runtime: ours-pthreads$' "$psrun" env A=b "$psrun" --
 check "program from PATH" 0 '^runtime: ours$' env PATH="$work:$PATH" "$psrun" plain
 check "arguments are the program's" 9 '^runtime: ours$' "$psrun" ./plain 9 --help -n
 check "no LD_PRELOAD where names suffice" 0 '^LD_PRELOAD=(not set)$' "$psrun" ./plain env LD_PRELOAD
-check "LD_PRELOAD of others stays" 0 'LD_PRELOAD=.*dropin/libgomp.so.1:libm.so.6' env LD_PRELOAD=libm.so.6 "$psrun" ./by_other_name env LD_PRELOAD
-check "LD_LIBRARY_PATH of others stays" 0 'LD_LIBRARY_PATH=.*/dropin:/opt/x$' env LD_LIBRARY_PATH=/opt/x "$psrun" ./plain env LD_LIBRARY_PATH
+check "LD_PRELOAD of others stays" 0 'LD_PRELOAD=.*dropin/libgomp.so.1:libm.so.6' env LD_PRELOAD=libm.so.6 "$psrun" \
+    ./by_other_name env LD_PRELOAD
+check "LD_LIBRARY_PATH of others stays" 0 'LD_LIBRARY_PATH=.*/dropin:/opt/x$' env LD_LIBRARY_PATH=/opt/x "$psrun" \
+    ./plain env LD_LIBRARY_PATH
 check "-n" 0 '^OMP_NUM_THREADS=3$' "$psrun" -n 3 ./plain env OMP_NUM_THREADS
 check "-n list" 0 '^OMP_NUM_THREADS=4,2$' "$psrun" -n 4,2 ./plain env OMP_NUM_THREADS
 check "--threads" 0 '^OMP_NUM_THREADS=5$' "$psrun" --threads=5 ./plain env OMP_NUM_THREADS
@@ -102,12 +105,14 @@ check "--ee" 0 '^runtime: ours-pthreads$' "$psrun" --ee pthreads ./plain
 check "PSTHREADS_EE" 0 '^runtime: ours-pthreads$' env PSTHREADS_EE=pthreads "$psrun" ./plain
 check "--ee before PSTHREADS_EE" 0 '^runtime: ours$' env PSTHREADS_EE=pthreads "$psrun" --ee psthreads ./plain
 check "a sanitizer and thread-local variables" 0 '^runtime: ours-pthreads$' "$psrun" ./sanitized_tls
-check "a sanitizer and thread-local variables: said" 0 'has a sanitizer.*kernel threads are used' "$psrun" ./sanitized_tls
+check "a sanitizer and thread-local variables: said" 0 'has a sanitizer.*kernel threads are used' "$psrun" \
+    ./sanitized_tls
 check "a sanitizer and thread-local variables, but --ee" 0 '^runtime: ours$' "$psrun" --ee psthreads ./sanitized_tls
 check "a sanitizer alone" 0 '^runtime: ours$' "$psrun" ./sanitized
 check "thread-local variables alone" 0 '^runtime: ours$' "$psrun" ./plain_tls
 check "PSTHREADS_EE wrong" 0 'PSTHREADS_EE=fibres: .*psthreads is used' env PSTHREADS_EE=fibres "$psrun" ./plain
-check "--verbose names the runtime" 0 'psrun: runtime .*/lib/dropin/libgomp.so.1, entities: psthreads' "$psrun" --verbose ./plain
+check "--verbose names the runtime" 0 'psrun: runtime .*/lib/dropin/libgomp.so.1, entities: psthreads' "$psrun" \
+    --verbose ./plain
 check "--verbose names what is replaced" 0 'replaces libgomp-a34b.so.1' "$psrun" -v ./by_other_name
 check "--verbose reaches the runtime" 0 '^PSTHREADS_VERBOSE=1$' "$psrun" -v ./plain env PSTHREADS_VERBOSE
 check "--version" 0 '^psrun (psthreads) [0-9]' "$psrun" --version
@@ -144,13 +149,15 @@ if [ -x inside ]; then
 fi
 
 check "doctor: by name" 0 'yes, by name (LD_LIBRARY_PATH)' "$psrun" doctor ./plain
-check "doctor: a sanitizer and thread-local variables" 0 'entities: pthreads, since it has a sanitizer' "$psrun" doctor ./sanitized_tls
+check "doctor: a sanitizer and thread-local variables" 0 'entities: pthreads, since it has a sanitizer' "$psrun" \
+    doctor ./sanitized_tls
 check "doctor: RPATH" 0 'yes, by name (LD_PRELOAD' "$psrun" doctor ./by_rpath
 check "doctor: renamed" 0 'yes, by interposition' "$psrun" doctor ./by_other_name
 check "doctor: who needs it" 0 'needed by *by_other_name' "$psrun" doctor ./by_other_name
 check "doctor: missing" 1 'missing *GOMP_never_heard_of@GOMP_9.9, wanted by wants_extra' "$psrun" doctor ./wants_extra
 check "doctor: static" 0 'verdict *yes: it runs as it is (it is linked statically)' "$psrun" doctor ./static
-# a link elsewhere to a program that finds its runtime and its libraries by $ORIGIN: psrun and doctor look from the file, as the loader does
+# a link elsewhere to a program that finds its runtime and its libraries by $ORIGIN: psrun and doctor look from the
+# file, as the loader does
 mkdir -p elsewhere/bin && ln -s ../../by_other_name elsewhere/bin/linked && ln -s linked elsewhere/bin/twice
 ln -s ../../by_rpath elsewhere/bin/linked_rpath
 check "a link" 0 '^runtime: ours$' "$psrun" elsewhere/bin/linked
@@ -169,19 +176,24 @@ check "doctor: library" 0 'a program that loads it' "$psrun" doctor wheel/plugin
 check "doctor: nothing yet" 0 'none; ours is preloaded' "$psrun" doctor ./host
 cp plain unexecutable && chmod -x unexecutable
 check "doctor: not executable" 1 'verdict *no: ./unexecutable: Permission denied' "$psrun" doctor ./unexecutable
-$cc -shared -fPIC -o libgone.so -x c - <serial.c -Wl,-soname,libgone.so && $cc -o loses program.o -fopenmp -Wl,--no-as-needed -L. -lgone && rm libgone.so
-check "doctor: a library that is not there" 1 'verdict *no: ./loses needs libgone.so, which is not found' "$psrun" doctor ./loses
+$cc -shared -fPIC -o libgone.so -x c - <serial.c -Wl,-soname,libgone.so && $cc -o loses program.o -fopenmp \
+    -Wl,--no-as-needed -L. -lgone && rm libgone.so
+check "doctor: a library that is not there" 1 'verdict *no: ./loses needs libgone.so, which is not found' "$psrun" \
+    doctor ./loses
 check "a library that is not there" 127 '^psrun: ./loses needs libgone.so, which is not found$' "$psrun" ./loses
 printf '#!/no/such/interpreter\n' >orphan && chmod +x orphan
-check "doctor: interpreter that is not there" 1 'verdict *no: /no/such/interpreter: No such file' "$psrun" doctor ./orphan
+check "doctor: interpreter that is not there" 1 'verdict *no: /no/such/interpreter: No such file' "$psrun" doctor \
+    ./orphan
 check "doctor: script" 0 'a script, run by /bin/sh' "$psrun" doctor ./script
 check "doctor: no first line" 1 'neither an ELF program nor a script' "$psrun" doctor ./bare
 : >empty && chmod +x empty
 check "doctor: empty file" 1 'verdict *no: ./empty' "$psrun" doctor ./empty
-printf '\177ELF\001\001\001\000\000\000\000\000\000\000\000\000\002\000\003\000%060d' 0 >of_32_bits && chmod +x of_32_bits
+printf '\177ELF\001\001\001\000\000\000\000\000\000\000\000\000\002\000\003\000%060d' 0 >of_32_bits && chmod +x \
+    of_32_bits
 check "doctor: 32 bits" 1 'is a program for 32-bit x86' "$psrun" doctor ./of_32_bits
 if command -v musl-gcc >/dev/null; then
-    musl-gcc -o of_musl serial.c && check "doctor: musl" 0 'yes: it runs as it is (it is linked to musl' "$psrun" doctor ./of_musl && check "musl" 3 - "$psrun" ./of_musl
+    musl-gcc -o of_musl serial.c && check "doctor: musl" 0 'yes: it runs as it is (it is linked to musl' "$psrun" \
+        doctor ./of_musl && check "musl" 3 - "$psrun" ./of_musl
 fi
 if [ "$(id -u)" = 0 ]; then # another user's program, for whom root is another user
     cp plain of_another && chown 65534 of_another && chmod u+s of_another

@@ -92,8 +92,7 @@ static void a_place_with_uneven_neighbours(void **state)
     ps_places_free(all);
 }
 
-/* --- a team whose members alternate between two places
- * ------------------------------------------------------------------- */
+/* --- a team whose members alternate between two places --- */
 
 enum { MEMBERS = 6, REGIONS = 50 };
 static struct {

@@ -84,8 +84,12 @@ void destructors_run_in_pieces()
         psthread_workqueue_t q;
         CHECK(psthread_workqueue_init(&q) == 0);
         destroyed = 0;
+        auto piece = stack ? exits_in_piece : [](void *) {
+            object o;
+            psthread_exit(nullptr);
+        };
         for (int i = 0; i < 20; i++)
-            CHECK(psthread_workqueue_add(q, stack ? exits_in_piece : [](void *) { object o; psthread_exit(nullptr); }, nullptr, stack) == 0);
+            CHECK(psthread_workqueue_add(q, piece, nullptr, stack) == 0);
         CHECK(psthread_workqueue_wait(q) == 0);
         CHECK(alive == 0 && destroyed == (stack ? 20 * 7 : 20));
         CHECK(psthread_workqueue_destroy(q) == 0);

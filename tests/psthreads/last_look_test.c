@@ -23,8 +23,7 @@ struct team {
     _Atomic bool ran, blocked, went_on;
 };
 
-/* --- a member is held
- * -------------------------------------------------------------------------------------------------------- */
+/* --- a member is held --- */
 
 static struct {
     _Atomic(struct ps_member *) m; /* set by the member itself, which then returns; NULL: it is there */
@@ -72,8 +71,7 @@ static void wait_for(_Atomic bool *event)
         usleep(1000);
 }
 
-/* --- a team
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- a team --- */
 
 static void body(struct ps_member *m)
 {
@@ -168,8 +166,7 @@ static void try(const char *tls, unsigned n, unsigned held, void (*fn)(struct te
         fail_msg("%s", err);
 }
 
-/* --- on a vp's loop
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- on a vp's loop --- */
 
 static void second_returns(struct team *t, unsigned id)
 {
@@ -193,8 +190,7 @@ static void by_a_vp_with_storage(void **state)
     try("always", 2, 1, second_returns);
 }
 
-/* --- the parent, before it runs others as calls
- * ------------------------------------------------------------------------------ */
+/* --- the parent, before it runs others as calls --- */
 
 static void parent_returns(struct team *t, unsigned id)
 {
@@ -214,8 +210,7 @@ static void by_the_parent(void **state)
     try("never", 3, 0, parent_returns); /* else the identity of member 0 is not lent */
 }
 
-/* --- a member that the parent has run as a call
- * -------------------------------------------------------------------------------- */
+/* --- a member that the parent has run as a call --- */
 
 static void called_returns(struct team *t, unsigned id)
 {

@@ -19,8 +19,7 @@ static psthread_t submit(void *(*fn)(void *), void *arg, int end)
     return t;
 }
 
-/* --- orphans
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- orphans --- */
 
 #define CHAIN 300000
 
@@ -44,8 +43,7 @@ static void long_chains_of_orphans_go(void **state)
     assert_int_equal(psthread_finalize(), 0);
 }
 
-/* --- start and stop
- * ---------------------------------------------------------------------------------------------------- */
+/* --- start and stop --- */
 
 static void a_start_without_threads_can_be_stopped(void **state)
 {
@@ -92,8 +90,7 @@ static void visiting_orders_are_given_back(void **state)
     assert_true(pages_mapped() - before < orders * (ROUNDS - 4) / 2);
 }
 
-/* --- what a thread leaves
- * ---------------------------------------------------------------------------------------------- */
+/* --- what a thread leaves --- */
 
 static __thread int own;
 static psthread_key_t key;
@@ -133,8 +130,7 @@ static void destructors_of_keys_find_the_threads_storage(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
-/* --- what a member leaves
- * ---------------------------------------------------------------------------------------------- */
+/* --- what a member leaves --- */
 
 struct member {
     PS_LINE_ALIGNED struct ps_member m;
@@ -191,8 +187,7 @@ static void members_leave_nothing_behind(void **state)
     }
 }
 
-/* --- no stack
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- no stack --- */
 
 static _Atomic bool began;
 static void *has_a_stack(void *arg)
@@ -264,8 +259,7 @@ static void a_worker_without_a_stack_stands_aside(void **state)
     skip(); /* on a slow machine it is always there first */
 }
 
-/* --- fork on a spare
- * --------------------------------------------------------------------------------------------------- */
+/* --- fork on a spare --- */
 
 static _Atomic bool reaped;
 static void *spins(void *arg)

@@ -51,8 +51,7 @@ int __wrap_os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns
     return 0;
 }
 
-/* --- a team of two
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- a team of two --- */
 
 struct team {
     struct ps_team t;
@@ -91,8 +90,7 @@ static bool region(struct team *t)
     return mailed;
 }
 
-/* --- mail that nobody reads
- * ---------------------------------------------------------------------------------------------------- */
+/* --- mail that nobody reads --- */
 
 /* On a vp of its own: until the parent is out of patience, and has found its mail read if there was some. */
 static void sees_where(struct team *t)
@@ -130,8 +128,7 @@ static void unread_mail_is_not_sent_again_at_once(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
-/* --- a root and mail
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- a root and mail --- */
 
 static _Atomic unsigned order, member_came;
 static unsigned root_came;

@@ -28,7 +28,7 @@ static void test_once(void **state)
     }
 }
 
-/* --- keys -------------------------------------------------------------------------------------------------*/
+/* --- keys --- */
 
 static void test_limits(void **state)
 {

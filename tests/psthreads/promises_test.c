@@ -36,8 +36,7 @@ static void *count(void *arg)
     return arg;
 }
 
-/* --- starting
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- starting --- */
 
 static void senseless_values_are_refused(void **state)
 {
@@ -132,8 +131,7 @@ static void spares_are_there_unless_refused(void **state)
     done();
 }
 
-/* --- making and giving back
- * ----------------------------------------------------------------------------------------------- */
+/* --- making and giving back --- */
 
 static void finalize_waits_for_the_enqueued_only(void **state)
 {
@@ -221,8 +219,7 @@ static void levels_do_not_wrap(void **state)
     done();
 }
 
-/* --- recycling
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- recycling --- */
 
 static long resident_kib(void)
 {
@@ -261,8 +258,7 @@ static void detached_threads_are_recycled(void **state)
     done();
 }
 
-/* --- joining
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- joining --- */
 
 enum { CHILDREN = 40 };
 struct brood {
@@ -400,8 +396,7 @@ static void an_unbegun_thread_is_run_by_its_joiner(void **state)
     done();
 }
 
-/* --- foreign kernel threads
- * ----------------------------------------------------------------------------------------------- */
+/* --- foreign kernel threads --- */
 
 static _Atomic uint32_t stage;
 static void *calls_and_stays(void *arg)
@@ -454,8 +449,7 @@ static void a_foreign_thread_can_leave(void **state)
     }
 }
 
-/* --- fork
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- fork --- */
 
 static _Atomic uint32_t stop;
 static void *until_stopped(void *arg)
@@ -593,8 +587,7 @@ static void a_child_of_a_foreign_thread_may_stop_the_library(void **state)
     done();
 }
 
-/* --- the end of main
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the end of main --- */
 
 static _Atomic unsigned *shared; /* seen by the parent process too */
 static void *counts_late(void *arg)
@@ -649,8 +642,7 @@ static void main_may_end_first(void **state)
     }
 }
 
-/* --- many that have begun
- * ------------------------------------------------------------------------------------------------- */
+/* --- many that have begun --- */
 
 #if PS_ASAN || PS_TSAN
 enum { BEGUN = 2000 };

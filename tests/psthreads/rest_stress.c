@@ -106,8 +106,7 @@ static void others_take_what_stands_with_them(void **state)
     }
 }
 
-/* --- teams while the limit changes
- * ------------------------------------------------------------------------------------------- */
+/* --- teams while the limit changes --- */
 
 struct member {
     PS_LINE_ALIGNED struct ps_member m;

@@ -61,7 +61,7 @@ static void thread_drop(struct psthread *t)
     free(t);
 }
 
-/* --- sched.h ----------------------------------------------------------------------------------------------*/
+/* --- sched.h --- */
 
 struct psthread *ps_current(void) { return current; }
 
@@ -114,7 +114,7 @@ void psthread_exit(void *result)
     ps_exit_leave(result, pthread_exit);
 }
 
-/* --- psthread.h -------------------------------------------------------------------------------------------*/
+/* --- psthread.h --- */
 
 int psthread_init(const psthread_config_t *config)
 {

@@ -20,7 +20,7 @@ static void wait_for_go(void)
         psthread_yield();
 }
 
-/* --- time ---- */
+/* --- time --- */
 
 static void test_sleep(void **state)
 {
@@ -51,7 +51,7 @@ static void test_many_sleep(void **state)
     assert_int_equal(ps_load_relaxed(&sleepers_done), MANY / 4);
 }
 
-/* --- mutex ---- */
+/* --- mutex --- */
 
 static void *times_out_on_mutex(void *arg)
 {
@@ -119,7 +119,7 @@ static void test_mutex_mixed(void **state)
     assert_int_equal(psthread_mutex_destroy(&mutex), 0);
 }
 
-/* --- condition variable ---- */
+/* --- condition variable --- */
 
 static void test_cond(void **state)
 {
@@ -183,7 +183,7 @@ static void test_cond_mixed(void **state)
     assert_int_equal(tokens, 0);
 }
 
-/* --- semaphore ---- */
+/* --- semaphore --- */
 
 static void test_sem(void **state)
 {
@@ -252,7 +252,7 @@ static void test_sem_many(void **state)
     assert_int_equal(psthread_sem_destroy(&sem), 0);
 }
 
-/* --- read-write lock ---- */
+/* --- read-write lock --- */
 
 static void test_rwlock(void **state)
 {
@@ -347,7 +347,7 @@ static void test_rwlock_many(void **state)
 }
 
 #ifndef ON_PTHREADS
-/* --- join ---- */
+/* --- join --- */
 
 static void *ends_at_go(void *arg)
 {
@@ -397,7 +397,7 @@ static void test_join_race(void **state)
     }
 }
 
-/* --- names ---- */
+/* --- names --- */
 
 static void *is_named(void *arg)
 {
@@ -420,7 +420,7 @@ static void test_names(void **state)
         assert_int_equal(psthread_join(t[i], NULL), 0);
 }
 
-/* --- file descriptors ---- */
+/* --- file descriptors --- */
 
 static void *echoes(void *arg)
 {

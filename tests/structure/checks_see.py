@@ -10,13 +10,17 @@ ROOT = sys.argv[1]
 INCLUDES = os.path.join(ROOT, "tools/check-includes")
 FORMATS = os.path.join(ROOT, "tests/structure/formats.py")
 NAMES = os.path.join(ROOT, "tests/structure/names.py")
+VARIABLES = os.path.join(ROOT, "tests/structure/variables.py")
+WHERE = os.path.join(ROOT, "tests/structure/where.py")
+TABLE = "## Where is it handled?\n\n| what | begins in |\n|---|---|\n" + "| x | `f`, `src/a.c` |\n" * 11
 
 # (checker, {file: text}, what it must say; '' when it must find nothing)
 CASES = [
     (INCLUDES, {"src/base/a.h": "", "src/uth/u.c": '#include "a.h"\n'}, ""),
     (INCLUDES, {"src/uth/u.h": "", "src/base/b.c": '#include "u.h"\n'}, "src/base/b.c:1: base may not see uth/u.h"),
     (INCLUDES, {"src/cpu/cpu.h": "", "src/os/o.c": '\n#include "cpu.h"\n'}, "src/os/o.c:2: os may not see cpu/cpu.h"),
-    (INCLUDES, {"src/psthreads/sched.h": "", "src/ort/t.c": '#include "sched.h"\n'}, "ort may not see psthreads/sched.h"),
+    (INCLUDES, {"src/psthreads/sched.h": "", "src/ort/t.c": '#include "sched.h"\n'},
+     "ort may not see psthreads/sched.h"),
     (INCLUDES, {"src/ee/ee.h": "", "src/ort/t.c": '#include "ee.h"\n'}, ""),
     (INCLUDES, {"src/ort/t.c": '#include "psthread.h"\n'}, "ort may not see the public threads API"),
     (INCLUDES, {"src/uth/u.c": "#include <linux/futex.h>\n"}, "<linux/futex.h> is for os alone"),
@@ -30,6 +34,17 @@ CASES = [
     (NAMES, {"src/ort/t.c": 'void f(void) { puts("GOMP_x"); } /* GOMP_y */\n'}, ""),
     (NAMES, {"src/ort/t.c": "\nvoid GOMP_parallel(void);\n"}, "src/ort/t.c:2: GOMP_parallel is an ABI's name"),
     (NAMES, {"src/psthreads/t.c": "int x = omp_get_level();\n"}, "omp_get_level is an ABI's name"),
+    (VARIABLES, {"src/a.c": 'x = os_env("OMP_A"); /* "KMP_C" */', "docs/environment.md": "`OMP_A`"}, ""),
+    (VARIABLES, {"src/a.c": 'x = os_env("OMP_A"), y = f("KMP_B");', "docs/environment.md": "`OMP_A`"},
+     "KMP_B is read by the sources"),
+    (VARIABLES, {"src/a.c": 'x = os_env("OMP_A");', "docs/environment.md": "`OMP_A` `OMP_B`"},
+     "names OMP_B, which no source reads"),
+    (WHERE, {"src/a.c": "static int f(int x)\n{\n", "ARCHITECTURE.md": TABLE + "| y | `f`, `src/a.c` |\n"}, ""),
+    (WHERE, {"src/a.c": "int f(int x)\n{\n g(1); }\nint h(void);",
+             "ARCHITECTURE.md": TABLE + "| y | `g`, `src/a.c` |\n"}, "y: src/a.c does not define g"),
+    (WHERE, {"src/a.c": "int f(int x)\n{\n", "ARCHITECTURE.md": TABLE + "| y | `f`, `src/b.c` |\n"},
+     "there is no file src/b.c"),
+    (WHERE, {"src/a.c": "int f(int x)\n{\n", "ARCHITECTURE.md": TABLE}, "has 11 rows; at least 12"),
 ]
 
 

@@ -1,7 +1,9 @@
 #!/bin/bash
-# environment.sh BUILD: the tests of BUILD do not see what the caller exports for OpenMP programs, but see what they ask for themselves.
+# environment.sh BUILD: the tests of BUILD do not see what the caller exports for OpenMP programs, but see what they ask
+# for themselves.
 set -eu
-include=$(grep -h '^include(.*environment.cmake' "$1/tests/CTestTestfile.cmake") || { echo "FAILED: the tests keep the caller's environment"; exit 1; }
+include=$(grep -h '^include(.*environment.cmake' "$1/tests/CTestTestfile.cmake") || { \
+    echo "FAILED: the tests keep the caller's environment"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/CTestTestfile.cmake" <<END

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""exports.py LIBRARY MAP [--header HEADER] [--later NODES] - a shared object shows exactly what its version script lists, and needs only the C library.
+"""exports.py LIBRARY MAP [--header HEADER] [--later NODES] - a shared object shows exactly what its version script
+lists, and needs only the C library.
 
-Every exported symbol must stand in the map, under the version it is exported with; every symbol that the map names in full
-must be exported, but for those of the version nodes that match NODES: whole interfaces that are not there yet (counted and printed; none
-missing is an offence too). With HEADER the exported set must be the functions that the header declares, the table for debuggers, and what is
-answered in the C library's place. Also: no search path of its
+Every exported symbol must stand in the map, under the version it is exported with; every symbol that the map names in
+full must be exported, but for those of the version nodes that match NODES: whole interfaces that are not there yet
+(counted and printed; none missing is an offence too). With HEADER the exported set must be the functions that the
+header declares, the table for debuggers, and what is answered in the C library's place. Also: no search path of its
 own, no executable stack, no text relocations, NEEDED only libc and the dynamic linker."""
 
 import argparse
@@ -67,7 +68,8 @@ def offences(library, map_path, header, later):
         with open(header, encoding="utf-8") as f:
             text = re.sub(r"/\*.*?\*/", " ", f.read(), flags=re.S)
         declared = set(re.findall(r"\b(psthread_\w+)\(", text))
-        own = {symbol for symbol, version in shown if not version.startswith("GLIBC_")}  # the others are the C library's by name
+        # the others are the C library's by name
+        own = {symbol for symbol, version in shown if not version.startswith("GLIBC_")}
         for symbol in sorted(declared ^ (own - {"ps_debug_layout", "ps_layer"})):
             yield f"{symbol} is {'declared but not exported' if symbol in declared else 'exported but not declared'}"
     if not shown:

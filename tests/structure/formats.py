@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""formats.py ROOT - ps_warn, ps_fatal and PS_CHECK format their lines themselves (src/base/check.c): whatever a line's text
-asks for must be among what that can do."""
+"""formats.py ROOT - ps_warn, ps_fatal and PS_CHECK format their lines themselves (src/base/check.c): whatever a line's
+text asks for must be among what that can do."""
 
 import re
 import sys

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """names.py ROOT ARCHIVES... - each room speaks its own words.
 
-In src/ort and to its left no GOMP_, __kmpc_, omp_ or ompt_ name stands in the code (comments and strings may have them). Every symbol
-that a room's archive libps_<room>.a shows begins with one of the room's prefixes or, between the room's own files, with the
-name of one of its headers (vp_, idle_)."""
+In src/ort and to its left no GOMP_, __kmpc_, omp_ or ompt_ name stands in the code (comments and strings may have
+them). Every symbol that a room's archive libps_<room>.a shows begins with one of the room's prefixes or, between the
+room's own files, with the name of one of its headers (vp_, idle_)."""
 
 import os
 import re
@@ -14,7 +14,8 @@ FOREIGN = re.compile(r"\b(GOMP_\w*|__kmpc_\w*|kmp_\w+|omp_\w+|ompt_\w+)\b")
 PREFIXES = {"base": ("ps_",), "cpu": ("cpu_",), "os": ("os_", "hwloc_"), "os_synthetic": ("os_",), "lockfree": ("ps_",),
             "uth": ("uth_",), "psthreads": ("ps_", "psthread_"), "ee_psthreads": ("ee_",), "ee_pthreads": ("ee_",),
             "ort": ("ort_",)}
-# The one variable of the entity contract (src/ee/ee.h), which whoever carries entities defines: thread-local variables have no aliases in other objects.
+# The one variable of the entity contract (src/ee/ee.h), which whoever carries entities defines: thread-local variables
+# have no aliases in other objects.
 CONTRACT = {"psthreads": ("ee_here",)}
 BLANK = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
-"""peer_symbols.py LIBRARY LIST [--installed FILE] - a drop-in shows every symbol that libgomp shows, under the same version node.
+"""peer_symbols.py LIBRARY LIST [--installed FILE] - a drop-in shows every symbol that libgomp shows, under the same
+version node.
 
-LIST holds names and nodes of the newest public libgomp ("symbol@node" a line; facts of its interface). With --installed, or where the
-compiler knows a libgomp.so.1, that one's own dynamic symbols are compared as well. Prints what is missing; nothing may be."""
+LIST holds names and nodes of the newest public libgomp ("symbol@node" a line; facts of its interface). With
+--installed, or where the compiler knows a libgomp.so.1, that one's own dynamic symbols are compared as well. Prints
+what is missing; nothing may be."""
 
 import argparse
 import os

@@ -1,5 +1,6 @@
 #!/bin/bash
-# driver_test.sh TASKQC FOLDER - psthreads-taskqc as make's CC: objects, dependences, links, exit statuses, files of several folders.
+# driver_test.sh TASKQC FOLDER - psthreads-taskqc as make's CC: objects, dependences, links, exit statuses, files of
+# several folders.
 set -u
 taskqc=$(realpath "$1")
 folder=$2
@@ -67,7 +68,8 @@ expect "no libpsthreads with OpenMP" sh -c '! ldd prog | grep -q psthreads'
 mkdir elsewhere
 (cd elsewhere && "$taskqc" -O1 -g ../main.c ../part/sum.c -o together) || failed=1
 expect "two files at once, from elsewhere" test "$(elsewhere/together)" = 165
-expect "debuggers find the source" sh -c "gdb -batch -ex 'info line main' elsewhere/together 2>/dev/null | grep -q 'main.c' || ! command -v gdb >/dev/null"
+expect "debuggers find the source" sh -c \
+    "gdb -batch -ex 'info line main' elsewhere/together 2>/dev/null | grep -q 'main.c' || ! command -v gdb >/dev/null"
 (cd elsewhere && "$taskqc" -c ../main.c) || failed=1
 expect "an object without -o" test -f elsewhere/main.o
 echo '-O1 -DNAME="a b"' >arguments
@@ -82,7 +84,8 @@ expect "compiled from there" "$taskqc" -Wall -Wextra -Werror -c translated.c -o 
 "$taskqc" --translate plain.c | cmp - plain.c || { echo "a file without directives is not as it was"; failed=1; }
 
 # What the compiler says, and its exit status, come through; so does -Werror's line.
-printf 'int main(void)\n{\n    int x = 0;\n#pragma omp parallel taskq\n    {\n#pragma omp task\n        { int unused; x = 1; }\n    }\n    return x;\n}\n' >bad.c
+printf '%s\n' 'int main(void)' '{' '    int x = 0;' '#pragma omp parallel taskq' '    {' '#pragma omp task' \
+    '        { int unused; x = 1; }' '    }' '    return x;' '}' >bad.c
 said=$("$taskqc" -Wall -Werror -c bad.c 2>&1)
 expect "the compiler's exit status" test $? -ne 0
 expect "the compiler's message is about the source" grep -q '^bad.c:7:.*unused' <<<"$said"

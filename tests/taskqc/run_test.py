@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """run_test.py TASKQC PSRUN FOLDER NAME... - programs with task queues: translated, compiled without a warning, run.
 
-Each program of run/ checks itself. It is made by libpsthreads and by OpenMP tasks (libgomp; the same program under psrun), and run with one
-thread, two, three and eight; by libpsthreads also with the address and undefined-behaviour sanitizers."""
+Each program of run/ checks itself. It is made by libpsthreads and by OpenMP tasks (libgomp; the same program under
+psrun), and run with one thread, two, three and eight; by libpsthreads also with the address and undefined-behaviour
+sanitizers."""
 
 import argparse
 import os
@@ -16,7 +17,8 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-but-set-variable", "-Wno
 
 
 def run(command, environment=None):
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})}, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})},
+                          timeout=120)
     return done.returncode, (done.stdout + done.stderr).strip()
 
 
@@ -49,8 +51,10 @@ def main():
             for n in (1, 2, 3, 8):
                 check(f"{name} under libgomp, {n}", [openmp], {"OMP_NUM_THREADS": str(n)})
                 check(f"{name} under psrun, {n}", [a.psrun, openmp], {"OMP_NUM_THREADS": str(n)})
-        if check(f"{name} with sanitizers", [*compile_, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o", watched]):
-            check(f"{name} with sanitizers, run", [watched], {"PSTHREADS_NUM_VPS": "3", "ASAN_OPTIONS": "detect_leaks=0"})
+        if check(f"{name} with sanitizers", [*compile_, "-g", "-fsanitize=address,undefined",
+                                             "-fno-sanitize-recover=all", "-o", watched]):
+            check(f"{name} with sanitizers, run", [watched],
+                  {"PSTHREADS_NUM_VPS": "3", "ASAN_OPTIONS": "detect_leaks=0"})
     return 1 if wrong else 0
 
 

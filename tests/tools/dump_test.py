@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""dump_test.py DEADLOCK LATE DROPIN PSRUN WORK - the deadlock report, PSTHREADS_DUMP on request, psrun dump, and that none of them cries wolf.
+"""dump_test.py DEADLOCK LATE DROPIN PSRUN WORK - the deadlock report, PSTHREADS_DUMP on request, psrun dump, and that
+none of them cries wolf.
 
-DEADLOCK (deadlock.c) can never go on: one report names its six threads, with what each waits for and where; the process stays. LATE
-(late.c) is woken by a kernel thread that the runtime does not know, or sleeps in a system call: no report; a request for a dump is
-answered, and shows who holds the processor; a forked child answers too."""
+DEADLOCK (deadlock.c) can never go on: one report names its six threads, with what each waits for and where; the process
+stays. LATE (late.c) is woken by a kernel thread that the runtime does not know, or sleeps in a system call: no report;
+a request for a dump is answered, and shows who holds the processor; a forked child answers too."""
 
 import os
 import re
@@ -30,7 +31,8 @@ def wait_for(condition):
 def check_waiters(text, what):
     lines = [line for line in text.splitlines() if ": waits for" in line]
     expect(len(lines) == 6, f"{what}: {len(lines)} threads wait, not 6", text)
-    locks = [line for line in lines if re.search(r"OpenMP thread 1 of 3, level 2\).*OpenMP's word.* \(wait_for_lock\)$", line)]
+    locks = [line for line in lines if re.search(r"OpenMP thread 1 of 3, level 2\).*OpenMP's word.* \(wait_for_lock\)$",
+                                                 line)]
     expect(len(locks) == 2, f"{what}: {len(locks)} wait in wait_for_lock, not 2", text)
     barriers = [line for line in lines if re.search(r"barrier of team .* at \S+\+0x[0-9a-f]+ \(main\._omp_fn", line)]
     expect(len(barriers) == 4, f"{what}: {len(barriers)} wait in barriers, not 4", text)
@@ -38,7 +40,8 @@ def check_waiters(text, what):
 
 def start(program, dropin, dump, *arguments):
     environment = {**os.environ, "LD_LIBRARY_PATH": dropin, "PSTHREADS_NUM_VPS": "2", "PSTHREADS_DUMP": dump}
-    return subprocess.Popen([program, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([program, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
 
 
 def content(path):
@@ -82,7 +85,8 @@ def request(program, dropin, work):
         pass
     wait_for(lambda: not os.path.exists(dump + ".request"))
     text = content(dump) if os.path.exists(dump) else ""
-    expect(re.search(r"vp \d+ \(regular, LWP \d+\): runs thread 0x[0-9a-f]+ \(OpenMP thread 1 of 3, level 1\), no scheduling", text),
+    expect(re.search(r"vp \d+ \(regular, LWP \d+\): runs thread 0x[0-9a-f]+ \(OpenMP thread 1 of 3, level 1\), no "
+                     r"scheduling", text),
            "the dump does not show who sleeps in the kernel", text)
     process.kill()
     errors = process.communicate()[1]

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""gdb_test.py PROGRAM FOLDER WORK - tools/gdb under gdb: lists the user-level threads of a process, shows the stack of one that waits, with its
-locals; the same from a core dump, and with a stripped library. PROGRAM deadlocks with six threads (deadlock.c); FOLDER has the drop-in
-with the script beside it. Skipped (77) where there is no gdb with Python, or no process may be traced."""
+"""gdb_test.py PROGRAM FOLDER WORK - tools/gdb under gdb: lists the user-level threads of a process, shows the stack of
+one that waits, with its locals; the same from a core dump, and with a stripped library. PROGRAM deadlocks with six
+threads (deadlock.c); FOLDER has the drop-in with the script beside it. Skipped (77) where there is no gdb with Python,
+or no process may be traced."""
 
 import os
 import re

@@ -1,6 +1,7 @@
 #!/bin/bash
-# install_deps_test.sh INSTALL-DEPS WORK-FOLDER - what is installed stays, whatever a group asks for. dpkg and apt are scripts here that keep
-# the list of installed packages in a file and know which packages exclude which: nothing of this machine is touched.
+# install_deps_test.sh INSTALL-DEPS WORK-FOLDER - what is installed stays, whatever a group asks for. dpkg and apt are
+# scripts here that keep the list of installed packages in a file and know which packages exclude which: nothing of this
+# machine is touched.
 set -u
 script=$(readlink -f "$1") work=$2
 rm -rf "$work" && mkdir -p "$work/bin" && cd "$work" || exit 1

@@ -1,15 +1,17 @@
 """gdb sees user-level threads.
 
-    info psthreads                    every user-level thread: its state, what it waits for, its OpenMP number, where it is
+    info psthreads                    every user-level thread: its state, what it waits for, its OpenMP number, where it
+                                      is
     psthread N                        go there: bt, up, down, frame, print show that thread's stack
     psthread                          which one is selected
     psthread off                      back to the kernel thread
     psthread apply N...|all COMMAND   the command in each of them
 
-gdb loads this by itself where it stands beside the library, under its name with -gdb.py at the end, in a folder that gdb's
-auto-load safe-path allows; else: source FILE. Live processes and core dumps alike; the library may be stripped: offsets come from its
-tables (ps_debug_layout, ort_debug_layout). Nothing is written into the process: a thread that does not run is shown through an
-unwinder that takes the registers of frame 0's caller from the saved context, so frame 0 is the kernel thread's and hidden."""
+gdb loads this by itself where it stands beside the library, under its name with -gdb.py at the end, in a folder that
+gdb's auto-load safe-path allows; else: source FILE. Live processes and core dumps alike; the library may be stripped:
+offsets come from its tables (ps_debug_layout, ort_debug_layout). Nothing is written into the process: a thread that
+does not run is shown through an unwinder that takes the registers of frame 0's caller from the saved context, so frame
+0 is the kernel thread's and hidden."""
 
 import struct
 
@@ -68,8 +70,8 @@ def load_table(symbol):
 
 
 class Thread:
-    """One user-level thread as it was when the process stopped. kernel: the kernel thread that runs it; saved: the stack pointer of its
-    saved context; neither: it has not begun."""
+    """One user-level thread as it was when the process stopped. kernel: the kernel thread that runs it; saved: the
+    stack pointer of its saved context; neither: it has not begun."""
 
     def __init__(self, address, state, kernel=None, saved=None):
         self.address, self.state, self.kernel, self.saved = address, state, kernel, saved
@@ -113,7 +115,8 @@ class Runtime:
     def waits_for(self, uth):
         kind = self.waits.get(u32(uth + self.at["uth.wait"] + self.at["uth_wait.kind"]), "something")
         what = pointer(uth + self.at["uth.wait"] + self.at["uth_wait.object"])
-        name = {"word": "OpenMP wait on", "team_barrier": "barrier of team", "team_end": "members of team"}.get(kind, kind)
+        name = {"word": "OpenMP wait on", "team_barrier": "barrier of team",
+                "team_end": "members of team"}.get(kind, kind)
         return f"{name} {what:#x}"
 
     def identity(self, thread):
@@ -191,7 +194,8 @@ class SavedContext(gdb.unwinder.Unwinder):
         if self.selected is None:
             return None
         sp_name, pc_name = stack_registers()
-        if int(pending.read_register(sp_name)) != self.innermost[0] or int(pending.read_register(pc_name)) != self.innermost[1]:
+        sp, pc = int(pending.read_register(sp_name)), int(pending.read_register(pc_name))
+        if (sp, pc) != tuple(self.innermost[:2]):
             return None
         saved, registers = self.selected.saved, runtime().registers
         info = pending.create_unwind_info(FrameId(gdb.Value(saved), gdb.Value(self.innermost[1])))
@@ -317,7 +321,8 @@ def print_table(rows):
 
 
 class InfoPsthreads(gdb.Command):
-    """Lists user-level threads: number, address, state, OpenMP thread number, team size and level, and where each is."""
+    """Lists user-level threads: number, address, state, OpenMP thread number, team size and level, and where each
+    is."""
 
     def __init__(self):
         super().__init__("info psthreads", gdb.COMMAND_STATUS)
@@ -329,12 +334,14 @@ class InfoPsthreads(gdb.Command):
             rows = [("  Id", "Thread", "State", "OpenMP", "Where")]
             for t in threads:
                 mark = "*" if t.address == marked else " "
-                rows.append((f"{mark} {t.number}", f"{t.address:#x}", t.state, runtime().identity(t.address), whereabouts(t)))
+                rows.append((f"{mark} {t.number}", f"{t.address:#x}", t.state, runtime().identity(t.address),
+                             whereabouts(t)))
             print_table(rows)
             for note in notes:
                 print(note)
             at = runtime().at
-            idle = [str(i) for i, vp in runtime().vps() if u32(vp + at["vp.attached"]) and not pointer(vp + at["vp.current"])]
+            idle = [str(i) for i, vp in runtime().vps() if u32(vp + at["vp.attached"])
+                    and not pointer(vp + at["vp.current"])]
             if idle:
                 print("virtual processors without a thread:", ", ".join(idle))
 

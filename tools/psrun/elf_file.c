@@ -146,7 +146,7 @@ static void read_hash(struct elf *e, const struct tables *t)
         return;
     e->hash = h;
     if (e->type ==
-        ET_DYN) /* in a program at a fixed address a function's address may be that of its entry in the PLT, and undefined */
+        ET_DYN) /* in a program at a fixed address a function's address may be that of its PLT entry, and undefined */
         e->end_wanted = h.first;
 }
 

@@ -37,8 +37,7 @@ __attribute__((format(printf, 1, 2))) static char *print(const char *format, ...
     return text;
 }
 
-/* --- the drop-in
- * -------------------------------------------------------------------------------------------------------- */
+/* --- the drop-in --- */
 
 /* build/bin/psrun -> build/lib/dropin; prefix/bin/psrun -> prefix/lib/psthreads/dropin. */
 static char *find_dropin_dir(struct plan *p)
@@ -85,8 +84,7 @@ static int open_dropin(struct plan *p, const char *given)
     return p->status;
 }
 
-/* --- the program
- * -------------------------------------------------------------------------------------------------------- */
+/* --- the program --- */
 
 /* As execvp would find it. */
 static char *find_program(struct plan *p, const char *name)
@@ -198,8 +196,7 @@ static int check_privileges(struct plan *p)
     return 0;
 }
 
-/* --- the environment
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the environment --- */
 
 /* "dir:old", where old loses what an outer psrun put there: entries that end in ours. */
 static char *put_first(const char *first, const char *old, const char *separators, bool files)
@@ -231,8 +228,7 @@ static char *put_first(const char *first, const char *old, const char *separator
     return value;
 }
 
-/* --- MPI
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- MPI --- */
 
 static bool is_linked_to(const struct closure *c, const char *name)
 {

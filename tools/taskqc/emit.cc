@@ -199,8 +199,7 @@ class Emitter
         return "psthread_taskq_critical" + (c.directive->rest.empty() ? "" : "_" + c.directive->rest);
     }
 
-    // --- text
-    // ---------------------------------------------------------------------------------------------------------------
+    // --- text ---
 
     // The source's [from, to), which stands in `scope`, with what is replaced.
     void range(Out &out, size_t from, size_t to, const Construct *scope)
@@ -282,8 +281,7 @@ class Emitter
         out.own(c.end, "    " + after + "\n}\n", c.at);
     }
 
-    // --- queues
-    // -------------------------------------------------------------------------------------------------------------
+    // --- queues ---
 
     static string pointer(const Construct &queue, const Variable *v)
     {
@@ -449,8 +447,7 @@ class Emitter
                ", sizeof " + name + ");\n";
     }
 
-    // --- tasks of OpenMP
-    // ------------------------------------------------------------------------------------------------------
+    // --- tasks of OpenMP ---
 
     void openmp_task(Out &out, const Construct &c)
     {
@@ -501,8 +498,7 @@ class Emitter
         out.own(c.end, tail + "}\n" + (assign.empty() ? "" : "}\n"), c.at);
     }
 
-    // --- types
-    // ----------------------------------------------------------------------------------------------------------------
+    // --- types ---
 
     struct Types {          // of one task's struct and function
         bool local = false; // some type is the function's own
@@ -677,8 +673,7 @@ class Emitter
         return lines;
     }
 
-    // --- tasks of the library
-    // -------------------------------------------------------------------------------------------------
+    // --- tasks of the library ---
 
     void task(Out &out, const Construct &c)
     {

@@ -33,14 +33,14 @@ const char USAGE[] =
     R"(usage: psthreads-taskqc [--openmp] [--cc=COMPILER] OPTIONS-OF-THE-COMPILER... FILE...
        psthreads-taskqc [--openmp] --translate [-o OUT.c] [-I... -D...] FILE.c
 
-Compiles C with `#pragma omp parallel taskq`, `taskq` and `task` (also `#pragma intel omp`): by libpsthreads, or by OpenMP tasks.
+Compiles C with `#pragma omp parallel taskq`, `taskq` and `task` (also `#pragma intel omp`): by libpsthreads, or by
+OpenMP tasks.
   --translate    writes the translated C to OUT.c (standard output) and compiles nothing
   --openmp       tasks of OpenMP in place of libpsthreads' threads; adds -fopenmp
   --cc=COMPILER  the C compiler (default: $PSTHREADS_TASKQC_CC, else cc)
 )";
 
-// --- what goes away at the end, also by a signal
-// ----------------------------------------------------------------------------
+// --- what goes away at the end, also by a signal ---
 
 char remove_on_signal[4096]; // a folder of ours, with files one folder deep; or ""
 char unfinished[4096];       // a file that is being written; or ""
@@ -84,8 +84,7 @@ struct Folder {
     Folder &operator=(const Folder &) = delete;
 };
 
-// --- the compiler
-// ----------------------------------------------------------------------------------------------------------
+// --- the compiler ---
 
 int run(const Strings &command, bool quiet = false)
 {
@@ -199,8 +198,7 @@ Strings for_libclang(const Settings &s)
     return kept;
 }
 
-// --- translation
-// -----------------------------------------------------------------------------------------------------------
+// --- translation ---
 
 struct Message {
     size_t at;
@@ -509,8 +507,7 @@ string library_folder()
     return (prefix / "lib").string();
 }
 
-// --- the command line
-// ------------------------------------------------------------------------------------------------------
+// --- the command line ---
 
 [[noreturn]] void wrong(const string &what)
 {

@@ -97,8 +97,7 @@ __attribute__((weak)) psthread_mutex_t psthread_taskq_atomic = PSTHREAD_MUTEX_IN
 __attribute__((weak)) psthread_mutex_t psthread_taskq_crews_lock = PSTHREAD_MUTEX_INITIALIZER;
 __attribute__((weak)) struct psthread_taskq_crew *psthread_taskq_crews;
 
-/* --- crews
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- crews --- */
 
 static inline struct psthread_taskq_crew *psthread_taskq_crew_new(void)
 {
@@ -176,8 +175,7 @@ static inline void psthread_taskq_take_place(struct psthread_taskq_crew *crew)
     psthread_sem_destroy(&me.come);
 }
 
-/* --- opening
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- opening --- */
 
 static void psthread_taskq_make_key(void)
 {
@@ -232,8 +230,7 @@ static inline void psthread_taskq_begin_parallel(struct psthread_taskq *q, int o
         q->restore = psthread_setspecific(psthread_taskq_key, q->crew) == 0;
 }
 
-/* --- turns
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- turns --- */
 
 static inline void psthread_taskq_ordered(struct psthread_taskq_task *task)
 {
@@ -279,8 +276,7 @@ static inline void psthread_taskq_ordered_end(struct psthread_taskq_task *task)
     psthread_mutex_unlock(&q->values);
 }
 
-/* --- a task
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- a task --- */
 
 static inline void psthread_taskq_run(struct psthread_taskq_task *task)
 {
@@ -352,8 +348,7 @@ static inline struct psthread_taskq_task *psthread_taskq_new(struct psthread_tas
     return t;
 }
 
-/* --- a queue
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- a queue --- */
 
 /* With the queue's lock held: its oldest or its newest task, which is in no list then. */
 static inline struct psthread_taskq_task *psthread_taskq_take(struct psthread_taskq *q, int oldest)

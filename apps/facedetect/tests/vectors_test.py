@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""vectors_test.py COMPILER KERNELS.c OPTION... - GCC vectorises every loop of the kernels that is meant to be, for AVX2 too."""
+"""vectors_test.py COMPILER KERNELS.c OPTION... - GCC vectorises every loop of the kernels that is meant to be, for AVX2
+too."""
 
 import subprocess
 import sys

@@ -16,8 +16,7 @@ PS_EXPORT void *GOMP_alloc(size_t alignment, size_t bytes, uintptr_t allocator)
 
 PS_EXPORT void GOMP_free(void *p, PS_UNUSED uintptr_t allocator) { ort_free(p); }
 
-/* --- allocatable variables of Fortran: which addresses GOMP_alloc gave
- * ----------------------------------------------------------- */
+/* --- allocatable variables of Fortran: which addresses GOMP_alloc gave --- */
 
 /* The compiler tells each address, and asks before it frees or moves one; an address is then told anew, or forgotten.
  * Our header before a piece says nothing of pieces that malloc gave, so they are kept in a table: chained, a lock over

@@ -72,8 +72,7 @@ PS_EXPORT bool GOMP_loop_ordered_start(long from, long to, long incr, long sched
     return start(from, to, incr, kind, chunk, kind == 0, true, &extra, lo, hi);
 }
 
-/* --- the end, of unsigned loops as well
- * ------------------------------------------------------------------------------------- */
+/* --- the end, of unsigned loops as well --- */
 
 PS_EXPORT void GOMP_loop_end(void)
 {
@@ -84,8 +83,7 @@ PS_EXPORT void GOMP_loop_end(void)
 
 PS_EXPORT void GOMP_loop_end_nowait(void) { ort_loop_leave(ort_self()); }
 
-/* --- doacross
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- doacross --- */
 
 #define DOACROSS(name, kind)                                                                                          \
     PS_EXPORT bool GOMP_loop_doacross_##name##_start(unsigned dims, long *counts, long chunk, long *lo, long *hi)     \

@@ -71,8 +71,7 @@ PS_EXPORT bool GOMP_loop_ull_ordered_start(bool up, ull from, ull to, ull incr, 
     return start(up, from, to, incr, kind, chunk, kind == 0, true, &extra, lo, hi);
 }
 
-/* --- doacross
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- doacross --- */
 
 #define DOACROSS(name, kind)                                                                                      \
     PS_EXPORT bool GOMP_loop_ull_doacross_##name##_start(unsigned dims, ull *counts, ull chunk, ull *lo, ull *hi) \

@@ -41,8 +41,7 @@ static void need_host(int device, int number)
     exit(EXIT_FAILURE);
 }
 
-/* --- constructs
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- constructs --- */
 
 PS_EXPORT void GOACC_parallel_keyed(int flags, void (*fn)(void *), size_t n, void **addresses, size_t *sizes,
                                     unsigned short *kinds, ...)
@@ -87,8 +86,7 @@ PS_EXPORT int GOACC_get_num_threads(void) { return 1; }
 
 PS_EXPORT int GOACC_get_thread_num(void) { return 0; }
 
-/* --- devices
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- devices --- */
 
 PS_EXPORT int acc_get_num_devices(int device) { return is_host(device); }
 PS_EXPORT int acc_get_num_devices_h_(const int *device) { return acc_get_num_devices(*device); }
@@ -155,8 +153,7 @@ PS_EXPORT void *acc_get_cuda_stream(int async)
 }
 PS_EXPORT int acc_set_cuda_stream(int async, void *stream) { return async < -2 || stream == NULL ? 0 : -1; }
 
-/* --- queues: always empty
- * ------------------------------------------------------------------------------------------------------ */
+/* --- queues: always empty --- */
 
 PS_EXPORT int acc_async_test(int async)
 {
@@ -181,8 +178,7 @@ PS_EXPORT void acc_async_wait_all(void) {}
 PS_EXPORT void acc_wait_all_async(int queue) { (void)queue; }
 PS_EXPORT void acc_wait_all_async_h_(const int *queue) { (void)queue; }
 
-/* --- memory: the device's is the host's
- * ----------------------------------------------------------------------------------------- */
+/* --- memory: the device's is the host's --- */
 
 PS_EXPORT void *acc_malloc(size_t bytes) { return bytes > 0 ? malloc(bytes) : NULL; }
 PS_EXPORT void acc_free(void *p) { free(p); }
@@ -302,8 +298,7 @@ FORTRAN_ASYNC(delete_finalize_async)
 FORTRAN_ASYNC(update_device_async)
 FORTRAN_ASYNC(update_self_async)
 
-/* --- profiling: nobody is ever called
- * ------------------------------------------------------------------------------------------- */
+/* --- profiling: nobody is ever called --- */
 
 PS_EXPORT void acc_prof_register(int event, void *callback, int how) { (void)event, (void)callback, (void)how; }
 PS_EXPORT void acc_prof_unregister(int event, void *callback, int how) { (void)event, (void)callback, (void)how; }

@@ -59,8 +59,7 @@ PS_EXPORT unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsi
     });
 }
 
-/* --- parallel for
- * --------------------------------------------------------------------------------------------------------- */
+/* --- parallel for --- */
 
 #define PARALLEL_LOOP(name, kind)                                                                              \
     PS_EXPORT void GOMP_parallel_loop_##name(void (*fn)(void *), void *data, unsigned num_threads, long start, \
@@ -109,8 +108,7 @@ PS_EXPORT void GOMP_parallel_loop_runtime_start(void (*fn)(void *), void *data, 
     parallel_start(fn, data, num_threads, &d);
 }
 
-/* --- parallel sections
- * ------------------------------------------------------------------------------------------------------ */
+/* --- parallel sections --- */
 
 PS_EXPORT void GOMP_parallel_sections(void (*fn)(void *), void *data, unsigned num_threads, unsigned count,
                                       unsigned flags)
@@ -125,8 +123,7 @@ PS_EXPORT void GOMP_parallel_sections_start(void (*fn)(void *), void *data, unsi
     parallel_start(fn, data, num_threads, &d);
 }
 
-/* --- teams
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- teams --- */
 
 PS_EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit, unsigned flags)
 {

@@ -83,8 +83,7 @@ static void make_copies(char *room, size_t n, void **addresses, const size_t *si
     }
 }
 
-/* --- nowait: the region as a task
- * -------------------------------------------------------------------------------------------- */
+/* --- nowait: the region as a task --- */
 
 struct deferred {
     void (*fn)(void *);
@@ -162,8 +161,7 @@ PS_EXPORT void GOMP_target(int device, void (*fn)(void *), const void *unused, s
     ort_target(fn, addresses, 0);
 }
 
-/* --- data: all of it is where it is
- * ------------------------------------------------------------------------------------------- */
+/* --- data: all of it is where it is --- */
 
 static void nothing(void *data) { (void)data; }
 
@@ -232,8 +230,7 @@ PS_EXPORT void GOMP_interop(int device, int num_init, void ***init, const int *t
 
 PS_EXPORT void *GOMP_target_map_indirect_ptr(void *function) { return function; }
 
-/* --- teams within target
- * -------------------------------------------------------------------------------------------------------- */
+/* --- teams within target --- */
 
 PS_EXPORT void GOMP_teams(unsigned num_teams, unsigned limit)
 {
@@ -247,8 +244,7 @@ PS_EXPORT bool GOMP_teams4(unsigned low, unsigned high, unsigned limit, bool fir
     return ort_teams_next(low, limit, first);
 }
 
-/* --- images of other devices: there are none
- * -------------------------------------------------------------------------------------- */
+/* --- images of other devices: there are none --- */
 
 PS_EXPORT void GOMP_offload_register(const void *table, int type, const void *data)
 {

@@ -4,8 +4,7 @@
 #include "check.h"
 #include "gomp.h"
 
-/* --- sections
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- sections --- */
 
 PS_EXPORT unsigned GOMP_sections_start(unsigned count)
 {
@@ -33,8 +32,7 @@ PS_EXPORT void GOMP_sections_end(void)
 
 PS_EXPORT void GOMP_sections_end_nowait(void) { ort_loop_leave(ort_self()); }
 
-/* --- single, scope
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- single, scope --- */
 
 static PS_ALWAYS_INLINE bool single(void)
 {
@@ -88,8 +86,7 @@ PS_EXPORT void GOMP_masked_end(void)
         ort_tool_masked(ort_self(), ORT_SCOPE_END, ORT_CALLER);
 }
 
-/* --- static shares: the compiler divides, and asks who of how many the caller is
- * ------------------------------------------------------ */
+/* --- static shares: the compiler divides, and asks who of how many the caller is --- */
 
 /* __complex__ int, as the processors' ABIs return it: the real part in the low half of a register. */
 static uint64_t share(unsigned number, unsigned count) { return (uint64_t)number << 32 | count; }
@@ -113,8 +110,7 @@ static uint64_t share_of_team(void)
 STATIC_SHARES(loop, share_of_thread)
 STATIC_SHARES(distribute, share_of_team)
 
-/* --- ordered
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- ordered --- */
 
 PS_EXPORT void GOMP_ordered_start(void)
 {

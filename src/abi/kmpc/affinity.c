@@ -33,8 +33,7 @@
 #include "os.h"
 #include "place.h"
 
-/* --- the machine
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the machine --- */
 
 enum layer { SOCKET, NODE, L3, L2, CORE, THREAD, LAYERS };
 
@@ -118,8 +117,7 @@ static void complain(const char *name, const char *text, const char *what)
     ps_warn("%s=\"%s\" %s instead", name, text, what);
 }
 
-/* --- KMP_HW_SUBSET
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- KMP_HW_SUBSET --- */
 
 struct item {
     bool given;
@@ -231,8 +229,7 @@ static void restrict_processors(void)
     }
 }
 
-/* --- KMP_AFFINITY
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- KMP_AFFINITY --- */
 
 enum type { COMPACT, SCATTER, BALANCED, EXPLICIT, NONE };
 

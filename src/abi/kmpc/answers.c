@@ -33,7 +33,7 @@
     PS_EXPORT void kmpc_##name##_(const int32_t *value) { function(*value); } \
     AS(name##_)
 
-/* --- places ------------------------------------------------------------------------------------------------------ */
+/* --- places --- */
 
 #define BIND_INTEL 5
 
@@ -118,7 +118,7 @@ AS(get_partition_place_nums);
 PS_EXPORT void kmpc_get_partition_place_nums_(int32_t *nums) { partition(nums); }
 AS(get_partition_place_nums_);
 
-/* --- nesting, teams ---------------------------------------------------------------------------------------------- */
+/* --- nesting, teams --- */
 
 static void set_nested(int on)
 {
@@ -134,7 +134,7 @@ SET(set_nested, set_nested);
 SET(set_num_teams, set_num_teams);
 SET(set_teams_thread_limit, set_teams_thread_limit);
 
-/* --- pausing ----------------------------------------------------------------------------------------------------- */
+/* --- pausing --- */
 
 #define SOFT 1
 #define HARD 2

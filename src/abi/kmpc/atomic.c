@@ -68,8 +68,7 @@ static _Atomic uint32_t *lock_of(const void *p) { return &locks[((uintptr_t)p >>
     }                                                         \
     PS_EXPORT void __kmpc_atomic_##type##_wr(HEAD, T *p, T rhs) { how(T, I, p, rhs); }
 
-/* --- integers: modulo 2^64, then cut
- * -------------------------------------------------------------------------------------------- */
+/* --- integers: modulo 2^64, then cut --- */
 
 #define U64(x) ((uint64_t)(x))
 
@@ -122,8 +121,7 @@ UNSIGNED(fixed2u, uint16_t)
 UNSIGNED(fixed4u, uint32_t)
 UNSIGNED(fixed8u, uint64_t)
 
-/* --- floating point
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- floating point --- */
 
 #define ARITHMETIC(how, type, T, I)         \
     OP(how, T, I, type, add, old + rhs)     \
@@ -189,8 +187,7 @@ PS_EXPORT void __kmpc_atomic_cmplx4_swp(HEAD, cmplx4 *p, cmplx4 rhs, cmplx4 *out
     *out = old;
 }
 
-/* --- compare and swap
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- compare and swap --- */
 
 /* What was there; d stands there now if that was e. */
 #define COMPARE(bytes, T)                                                                                           \
@@ -221,8 +218,7 @@ COMPARE(2, int16_t)
 COMPARE(4, int32_t)
 COMPARE(8, int64_t)
 
-/* --- any operation: f(new, old, rhs)
- * ---------------------------------------------------------------------------------------------------- */
+/* --- any operation: f(new, old, rhs) --- */
 
 typedef void (*operation)(void *new, void *old, void *rhs);
 

@@ -193,8 +193,7 @@ PS_EXPORT void __kmpc_dispatch_deinit(PS_UNUSED struct kmpc_location *at, PS_UNU
     kmpc_leave_cancelled_loop(ort_self());
 }
 
-/* --- sections: numbers 0 .. n-1, n when none is left
- * ------------------------------------------------------------------------------ */
+/* --- sections: numbers 0 .. n-1, n when none is left --- */
 
 /* The count comes with the first question: the slot is taken then. */
 PS_EXPORT int32_t __kmpc_sections_init(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)

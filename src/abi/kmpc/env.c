@@ -245,7 +245,7 @@ void kmpc_env_read_late(void)
     read_all();
 }
 
-/* --- for whom the process was built ------------------------------------------------------------------------------ */
+/* --- for whom the process was built --- */
 
 static bool is_libomps(const char *file)
 {

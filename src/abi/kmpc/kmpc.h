@@ -19,8 +19,7 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* --- what compiled code gives
- * -------------------------------------------------------------------------------------------- */
+/* --- what compiled code gives --- */
 
 /* ident_t: where in the source. `source` is ";file;function;line;column;;"; the flags are bits. */
 struct kmpc_location {
@@ -85,8 +84,7 @@ struct kmpc_dim {
     int64_t lower, upper, stride;
 };
 
-/* --- what is kept for a thread
- * ---------------------------------------------------------------------------------------------- */
+/* --- what is kept for a thread --- */
 
 struct kmpc_threadprivate;
 struct kmpc_reduction;
@@ -148,8 +146,7 @@ static inline void kmpc_leave_cancelled_loop(struct ort_thread *t)
         ort_loop_leave(t);
 }
 
-/* --- between these files
- * -------------------------------------------------------------------------------------------------------- */
+/* --- between these files --- */
 
 /* Calls fn(gtid, tid, args[0], .., args[argc - 1]). A file for each processor. */
 int kmpc_invoke(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args);

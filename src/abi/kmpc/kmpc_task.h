@@ -33,8 +33,7 @@ void kmpc_task_body(void *data);
 /* As the task's flags say, without dependences. */
 struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmpc_task_head *head);
 
-/* --- task_graph.c: what t's task does next is recorded
- * ------------------------------------------------------------------------- */
+/* --- task_graph.c: what t's task does next is recorded --- */
 
 static inline bool kmpc_records(const struct ort_thread *t) { return PS_UNLIKELY(t->task->flags & ORT_TASK_RECORDS); }
 /* The task is about to be submitted (undeferred: or begun), with these dependences (NULL: none). */

@@ -77,8 +77,7 @@ PS_LEAVABLE PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock)
     return ort_routine_test_nest(*lock, task());
 }
 
-/* --- omp_..._lock@VERSION; Fortran's with an underscore
- * ---------------------------------------------------------------------------- */
+/* --- omp_..._lock@VERSION; Fortran's with an underscore --- */
 
 #define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
 #define BOTH(type, name, parameter, body)                                                                       \

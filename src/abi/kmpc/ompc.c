@@ -44,8 +44,7 @@ PS_EXPORT size_t ompc_capture_affinity(char *buffer, size_t size, const char *fo
     return omp_capture_affinity(buffer, size, format);
 }
 
-/* --- omp_...@VERSION; Fortran's with an underscore
- * -------------------------------------------------------------------------------- */
+/* --- omp_...@VERSION; Fortran's with an underscore --- */
 
 #define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
 

@@ -147,8 +147,7 @@ PS_EXPORT void __kmpc_fork_teams(struct kmpc_location *where, int32_t argc, kmpc
     va_end(list);
 }
 
-/* --- if(0): compiled code calls the region's function itself
- * ------------------------------------------------------------------ */
+/* --- if(0): compiled code calls the region's function itself --- */
 
 /* Of a num_threads clause's list: the next number, for the level inside; what stands for deeper ones is forgotten. */
 static PS_COLD PS_NOINLINE void serialized_inner_threads(struct kmpc_thread *k)

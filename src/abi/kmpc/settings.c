@@ -43,8 +43,7 @@ static void show_given(FILE *f)
     free(given);
 }
 
-/* --- what is effective
- * ------------------------------------------------------------------------------------------------------- */
+/* --- what is effective --- */
 
 /* How a value is written: KMP_SETTINGS has quotes around texts and small letters in switches, OMP_DISPLAY_ENV quotes
  * around all but bare words, and capitals. */
@@ -226,8 +225,7 @@ static void show_rows(FILE *f, bool own, bool display)
     free(text);
 }
 
-/* --- the two displays
- * --------------------------------------------------------------------------------------------------------- */
+/* --- the two displays --- */
 
 static void write_whole(void (*write_to)(FILE *f, bool verbose), bool verbose)
 {

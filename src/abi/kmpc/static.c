@@ -149,8 +149,7 @@ PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNU
     }
 }
 
-/* --- distribute parallel for in one
- * ------------------------------------------------------------------------------------------------ */
+/* --- distribute parallel for in one --- */
 
 #define DIST_FOR_STATIC(suffix, T, U, S)                                                                     \
     PS_EXPORT void __kmpc_dist_for_static_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid,    \

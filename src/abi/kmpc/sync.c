@@ -13,8 +13,7 @@ typedef struct kmpc_location *where;
 #define W PS_UNUSED where at
 #define G PS_UNUSED int32_t gtid
 
-/* --- barrier
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- barrier --- */
 
 /* What the compiler says of the barrier. */
 static enum ort_sync_kind kind_of(const struct kmpc_location *at)
@@ -62,8 +61,7 @@ PS_EXPORT int32_t __kmpc_barrier_master_nowait(W, G)
     return ort_self()->id == 0;
 }
 
-/* --- masked, single
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- masked, single --- */
 
 static PS_ALWAYS_INLINE int32_t masked(bool mine)
 {
@@ -134,8 +132,7 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
     return t->team->copyprivate;
 }
 
-/* --- critical, ordered, flush
- * --------------------------------------------------------------------------------------------------- */
+/* --- critical, ordered, flush --- */
 
 PS_EXPORT void __kmpc_critical(W, G, kmpc_critical *name)
 {
@@ -172,8 +169,7 @@ PS_LEAVABLE PS_EXPORT void __kmpc_flush(W, ...)
         ort_tool_flush(ort_self(), ORT_CALLER);
 }
 
-/* --- cancellation
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- cancellation --- */
 
 static unsigned construct(where at, const char *entry, int32_t kind)
 {
@@ -206,8 +202,7 @@ PS_EXPORT int kmp_get_cancellation_status(int kind)
 }
 PS_EXPORT int32_t kmp_get_cancellation_status_(const int32_t *kind) { return kmp_get_cancellation_status(*kind); }
 
-/* --- error directive
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- error directive --- */
 
 /* ";file;function;line;column;;" as libomp shows a place in the source. */
 static const char *source_text(where at, char *text, size_t bytes)

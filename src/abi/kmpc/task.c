@@ -18,8 +18,7 @@
 
 #define HEAD PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid
 
-/* --- allocation
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- allocation --- */
 
 /* Where the block for the shared variables' addresses stands. */
 static size_t shareds_at(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
@@ -102,8 +101,7 @@ PS_EXPORT void *__kmpc_task_allow_completion_event(HEAD, struct kmpc_task *task)
     return head->core;
 }
 
-/* --- running
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- running --- */
 
 static PS_ALWAYS_INLINE void kmpc_run(void *data)
 {
@@ -277,8 +275,7 @@ PS_EXPORT void __kmpc_invoke_task_func(PS_UNUSED int32_t gtid, struct kmpc_task 
     submit(task, NULL);
 }
 
-/* --- proxy tasks: whoever does the work says when it is done
- * ------------------------------------------------------------------------ */
+/* --- proxy tasks: whoever does the work says when it is done --- */
 
 PS_EXPORT void __kmpc_proxy_task_completed(PS_UNUSED int32_t gtid, struct kmpc_task *task)
 {
@@ -291,8 +288,7 @@ PS_EXPORT void __kmpc_proxy_task_completed_ooo(struct kmpc_task *task)
     ort_task_fulfill(kmpc_head(task)->core);
 }
 
-/* --- dependences
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- dependences --- */
 
 /* Both of a call's lists as the core wants them: what writes first, so that an address that is in both counts as
  * written. */
@@ -462,8 +458,7 @@ PS_EXPORT void __kmpc_omp_taskwait_deps_51(HEAD, LISTS, int32_t nowait)
     wait_for(nowait != 0, n, list, m, noalias);
 }
 
-/* --- waiting
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- waiting --- */
 
 static PS_NOINLINE void taskwait_recorded(struct ort_thread *t)
 {
@@ -508,8 +503,7 @@ PS_EXPORT void __kmpc_end_taskgroup(HEAD)
 
 PS_EXPORT int32_t __kmpc_omp_has_task_team(PS_UNUSED int32_t gtid) { return ort_self()->team->n > 1; }
 
-/* --- numbers of tasks, for debuggers: their addresses'
- * ------------------------------------------------------------------------------- */
+/* --- numbers of tasks, for debuggers: their addresses' --- */
 
 PS_EXPORT uint64_t __kmpc_get_taskid(void) { return (uint64_t)(uintptr_t)ort_self()->task; }
 PS_EXPORT uint64_t __kmpc_get_parent_taskid(void)
@@ -517,8 +511,7 @@ PS_EXPORT uint64_t __kmpc_get_parent_taskid(void)
     return (uint64_t)(uintptr_t)ps_load_relaxed(&ort_self()->task->parent);
 }
 
-/* --- the graph, for libraries that look at it; and for libomptarget
- * ------------------------------------------------------------------- */
+/* --- the graph, for libraries that look at it; and for libomptarget --- */
 
 PS_EXPORT void *__kmpc_task_get_depnode(struct kmpc_task *task)
 {

@@ -70,9 +70,7 @@ struct kmpc_graph_run {
 #define LISTS 64
 static _Atomic(struct graph *) table[LISTS];
 
-/* --- the table
- * --------------------------------------------------------------------------------------------------------------------
- * */
+/* --- the table --- */
 
 /* *mine: the caller has put it there, to record it. NULL: no memory. */
 static struct graph *find(int32_t id, const void *at, bool *mine)
@@ -95,9 +93,7 @@ static struct graph *find(int32_t id, const void *at, bool *mine)
     }
 }
 
-/* --- recording
- * -----------------------------------------------------------------------------------------------------------------------
- * */
+/* --- recording --- */
 
 static struct graph *recorded(struct ort_thread *t)
 {
@@ -238,9 +234,7 @@ static void end_recording(struct ort_thread *t, struct graph *g, bool whole)
     forget(g);
 }
 
-/* --- replaying
- * -------------------------------------------------------------------------------------------------------------------------
- * */
+/* --- replaying --- */
 
 /* Tasks from before the graph that its tasks depend on. */
 static void wait_outside(struct ort_thread *t, const struct graph *g)
@@ -296,9 +290,7 @@ static void replay(struct ort_thread *t, const struct graph *g, struct ort_graph
     }
 }
 
-/* --- entry points
- * ----------------------------------------------------------------------------------------------------------------------
- * */
+/* --- entry points --- */
 
 static struct kmpc_graph_run *open_run(struct ort_thread *t)
 {

@@ -68,9 +68,7 @@ struct kmpc_reduction {
     uintptr_t block[];
 };
 
-/* --- making
- * ---------------------------------------------------------------------------------------------------------------------
- * */
+/* --- making --- */
 
 static struct kmpc_reduction *make(int32_t n, const struct input *in, bool old)
 {
@@ -193,9 +191,7 @@ PS_EXPORT void *__kmpc_task_reduction_modifier_init(PS_UNUSED struct kmpc_locati
     return init_old(n, in, init_shared);
 }
 
-/* --- finding
- * ----------------------------------------------------------------------------------------------------------------------
- * */
+/* --- finding --- */
 
 static void *copy_of(const uintptr_t *block, const struct item *item, unsigned id)
 {
@@ -246,9 +242,7 @@ PS_EXPORT void *__kmpc_task_reduction_get_th_data(PS_UNUSED int32_t gtid, void *
     ps_fatal("no task_reduction or reduction with task modifier matches the in_reduction of %p", data);
 }
 
-/* --- the end
- * ------------------------------------------------------------------------------------------------------------------------
- * */
+/* --- the end --- */
 
 static void combine(const struct kmpc_reduction *r, unsigned threads)
 {

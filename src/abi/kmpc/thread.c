@@ -87,8 +87,7 @@ void kmpc_fatal(const struct kmpc_location *where, const char *entry, const char
     ps_fatal("%s: %s (source %s)", entry, what, where != NULL && where->source != NULL ? where->source : "unknown");
 }
 
-/* --- where am I
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- where am I --- */
 
 static PS_NOINLINE int32_t number_of_new(void) { return kmpc_number(ort_self()); }
 /* Not PS_LEAVABLE: compiled code asks once in a function, not while it waits. */
@@ -129,8 +128,7 @@ PS_EXPORT int kmp_get_num_known_threads_(void) { return count_numbers(); }
 PS_EXPORT void __kmpc_begin(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t flags) { ort_self(); }
 PS_EXPORT void __kmpc_end(PS_UNUSED struct kmpc_location *where) {}
 
-/* --- clauses of the construct that follows
- * --------------------------------------------------------------------------------------- */
+/* --- clauses of the construct that follows --- */
 
 /* As the routines have it: less than one thread is one. */
 static unsigned threads(int32_t n) { return n > 0 ? (unsigned)n : 1; }

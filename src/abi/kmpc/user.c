@@ -14,8 +14,7 @@
 #include "os.h"
 #include "place.h"
 
-/* --- settings
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- settings --- */
 
 #define DEFAULT_STACK_BYTES ((size_t)8 << 20)
 
@@ -101,9 +100,7 @@ PS_EXPORT void kmp_set_disp_num_buffers(PS_UNUSED int n) {}
 PS_EXPORT void kmp_set_disp_num_buffers_(PS_UNUSED const int32_t *n) {}
 PS_EXPORT void kmpc_set_disp_num_buffers(PS_UNUSED int n) {}
 
-/* --- memory
- * ------------------------------------------------------------------------------------------------------------------------
- * */
+/* --- memory --- */
 
 static void *aligned(size_t bytes, size_t alignment)
 {
@@ -130,9 +127,7 @@ PS_EXPORT void *kmp_calloc_(const size_t *n, const size_t *bytes) { return callo
 PS_EXPORT void *kmp_realloc_(void **p, const size_t *bytes) { return realloc(*p, *bytes); }
 PS_EXPORT void kmp_free_(void **p) { free(*p); }
 
-/* --- masks
- * --------------------------------------------------------------------------------------------------------------------------
- * */
+/* --- masks --- */
 
 static void create_mask(void **mask) { *mask = calloc(1, sizeof(struct os_cpuset)); }
 static void destroy_mask(void **mask)
@@ -221,8 +216,7 @@ MASK(set_affinity_mask_proc, change(cpu, mask, true))
 MASK(unset_affinity_mask_proc, change(cpu, mask, false))
 MASK(get_affinity_mask_proc, contains(cpu, mask))
 
-/* --- for libomptarget and others
- * ------------------------------------------------------------------------------------------------------ */
+/* --- for libomptarget and others --- */
 
 /* 0: disabled, 1: default, 2: mandatory. */
 PS_EXPORT int __kmpc_get_target_offload(void)
@@ -231,8 +225,7 @@ PS_EXPORT int __kmpc_get_target_offload(void)
 }
 PS_EXPORT int __kmpc_pause_resource(int kind) { return kmpc_pause(kind); }
 
-/* --- Fortran's names of libomp, which libgomp has with other arguments, or not at all
- * ------------------------------------------------- */
+/* --- Fortran's names of libomp, which libgomp has with other arguments, or not at all --- */
 
 #define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
 

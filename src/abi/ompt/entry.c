@@ -23,8 +23,7 @@ static ompt_data_t *data_of(union ort_tool_data *data) { return (ompt_data_t *)(
 /* The calling OpenMP thread; NULL: none, or no tool any more. */
 static struct ort_thread *self(void) { return ort_tool_attached() ? ee_local() : NULL; }
 
-/* --- callbacks
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- callbacks --- */
 
 /* A slot of the core's table, by number. */
 #define CASE_SET(number, type, name, parameters)                                       \
@@ -59,8 +58,7 @@ static int get_callback(int which, ompt_callback_t *callback)
     }
 }
 
-/* --- states and implementations of mutexes, one after the other
- * ---------------------------------------------------------------- */
+/* --- states and implementations of mutexes, one after the other --- */
 
 struct named {
     int number;
@@ -108,8 +106,7 @@ static int enumerate_mutex_impls(int current, int *next, const char **name)
     return next_of(impls, sizeof impls / sizeof impls[0], current, next, name);
 }
 
-/* --- where the thread is
- * -------------------------------------------------------------------------------------------------------- */
+/* --- where the thread is --- */
 
 static ompt_data_t *get_thread_data(void)
 {
@@ -175,8 +172,7 @@ static int get_task_memory(void **address, size_t *size, int block)
     return 0; /* no more blocks */
 }
 
-/* --- processors and places
- * ------------------------------------------------------------------------------------------------------- */
+/* --- processors and places --- */
 
 static int get_num_procs(void)
 {
@@ -221,9 +217,7 @@ static int get_partition_place_nums(int size, int *numbers)
 
 static int get_proc_id(void) { return self() != NULL ? os_current_cpu() : -1; }
 
-/* --- the rest
- * ---------------------------------------------------------------------------------------------------------------------
- * */
+/* --- the rest --- */
 
 static uint64_t get_unique_id(void)
 {

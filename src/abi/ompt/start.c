@@ -34,8 +34,7 @@ static FILE *log_file;
             fprintf(log_file, __VA_ARGS__); \
     } while (0)
 
-/* --- finding
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- finding --- */
 
 /* dlsym's answer, of whatever type. */
 static start_function function_at(void *symbol)
@@ -122,8 +121,7 @@ static ompt_start_tool_result_t *find(void)
     return found;
 }
 
-/* --- starting and ending
- * ----------------------------------------------------------------------------------------------------- */
+/* --- starting and ending --- */
 
 void ompt_finalize(void)
 {

@@ -46,8 +46,7 @@ PS_EXPORT int32_t omp_pause_resource_(const int32_t *kind, const int32_t *device
 PS_EXPORT int omp_pause_resource_all(int kind) { return pause_host(kind); }
 PS_EXPORT int32_t omp_pause_resource_all_(const int32_t *kind) { return pause_host(*kind); }
 
-/* --- memory of devices
- * ----------------------------------------------------------------------------------------------------- */
+/* --- memory of devices --- */
 
 PS_EXPORT void *omp_target_alloc(size_t bytes, int device) { return is_host(device) ? malloc(bytes) : NULL; }
 
@@ -135,8 +134,7 @@ PS_EXPORT void *omp_target_memset(void *p, int value, size_t bytes, int device)
     return is_host(device) ? memset(p, value, bytes) : p;
 }
 
-/* --- the same as tasks, after those that the omp_depend_t objects name
- * -------------------------------------------------------- */
+/* --- the same as tasks, after those that the omp_depend_t objects name --- */
 
 static void as_task(void (*fn)(void *), void *data, size_t bytes, int num_objects, const void *objects)
 {
@@ -221,8 +219,7 @@ PS_EXPORT void *omp_target_memset_async(void *p, int value, size_t bytes, int de
     return p;
 }
 
-/* --- names, distances, dimensions of devices
- * ------------------------------------------------------------------------------------- */
+/* --- names, distances, dimensions of devices --- */
 
 static const char host_uid[] = "OMP_INITIAL_DEVICE"; /* libgomp's choice */
 

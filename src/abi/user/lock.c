@@ -19,8 +19,7 @@
         body OF_1_0(name);                                                                                           \
     OF_3_0(name)
 
-/* --- simple locks
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- simple locks --- */
 
 typedef _Atomic uint32_t word;
 
@@ -36,8 +35,7 @@ BOTH(void, set_lock_, word *lock, { ort_routine_set(lock); });
 BOTH(void, unset_lock_, word *lock, { ort_routine_unset(lock); });
 BOTH(int32_t, test_lock_, word *lock, { return ort_routine_test(lock); });
 
-/* --- nestable locks
- * -------------------------------------------------------------------------------------------------------- */
+/* --- nestable locks --- */
 
 typedef struct ort_nest_lock nest;
 

@@ -17,8 +17,7 @@ _Static_assert(offsetof(struct ps_member, thread) == 0, "a member begins with it
 
 static struct ps_team *team_of(struct ee_team *team) { return (struct ps_team *)(void *)team; }
 
-/* --- configuration
- * -------------------------------------------------------------------------------------------------- */
+/* --- configuration --- */
 
 #define FALLBACK_STACK_BYTES ((size_t)8 << 20)
 #define ACTIVE_SEARCH_NS UINT64_C(100000000)
@@ -79,8 +78,7 @@ void ee_after_fork_in_child(void) { ps_after_fork_in_child(); /* once, whichever
 
 void ee_quiesce(void) { ps_quiesce(); }
 
-/* --- the current entity
- * ------------------------------------------------------------------------------------------------ */
+/* --- the current entity --- */
 
 _Static_assert(offsetof(struct vp, current) == offsetof(struct ee_carrier, running) &&
                    offsetof(struct psthread, local) == offsetof(struct ee_running, local),
@@ -92,8 +90,7 @@ void **ee_carrier_slot(void) { return &ps_vp_attach()->slot; }
 unsigned ee_carrier_id(void) { return ps_vp_attach()->id; }
 unsigned ee_max_carriers(void) { return PS_MAX_VPS; }
 
-/* --- teams
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- teams --- */
 
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
@@ -222,8 +219,7 @@ void ee_team_assist(struct ee_team *team) { ps_team_assist(team_of(team)); }
 bool ee_team_nobody_to_ask(struct ee_team *team) { return ps_team_nobody_to_ask(team_of(team)); }
 void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(team_of(team)); }
 
-/* --- barrier
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- barrier --- */
 
 uint32_t ee_barrier_phase(struct ee_team *team) { return ps_team_barrier_phase(team_of(team)); }
 bool ee_barrier_release(struct ee_team *team) { return ps_team_barrier_release(team_of(team)); }
@@ -240,8 +236,7 @@ enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase
 }
 void ee_barrier_wait(struct ee_team *team, unsigned id) { ps_team_barrier_wait(team_of(team), id); }
 
-/* --- waiting on a word
- * ------------------------------------------------------------------------------------------------------- */
+/* --- waiting on a word --- */
 
 void ee_wait(_Atomic uint32_t *word, uint32_t expected) { ps_wait_on(word, expected); }
 void ee_wake(_Atomic uint32_t *word, unsigned n) { ps_wake_on(word, n); }

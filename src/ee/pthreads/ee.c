@@ -106,8 +106,7 @@ static uint32_t fork_generation = 1; /* counts up in each forked child */
 static _Atomic uint32_t num_workers; /* alive */
 static _Atomic uint32_t num_busy;    /* workers in teams */
 
-/* --- spinning
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- spinning --- */
 
 #define SPINS_FREE 20000 /* while there is a processor for everybody */
 #define SPINS_CROWDED 100
@@ -134,8 +133,7 @@ static bool spin_while(_Atomic uint32_t *word, uint32_t value)
     return ps_load_acquire(word) != value;
 }
 
-/* --- configuration
- * -------------------------------------------------------------------------------------------------------- */
+/* --- configuration --- */
 
 static void root_ended(void *value)
 {
@@ -166,8 +164,7 @@ bool ee_private_storage(void) { return false; }
 const char *ee_name(void) { return "pthreads"; }
 unsigned ee_num_kernel_threads(void) { return ps_load_relaxed(&num_workers); }
 
-/* --- the current entity
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the current entity --- */
 
 void *ee_local(void) { return entity.local; }
 
@@ -190,8 +187,7 @@ unsigned ee_carrier_id(void)
 }
 unsigned ee_max_carriers(void) { return 1u << 20; }
 
-/* --- places
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- places --- */
 
 /* Given once. A kernel thread is bound while it is a bound member; a worker that it makes begins with the mask of
  * before. */
@@ -247,8 +243,7 @@ static void follow(uint32_t place)
 void ee_member_bind(struct ee_member *m, int place) { ((struct member *)(void *)m)->place = (uint32_t)(place + 1); }
 void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED bool scattered) {}
 
-/* --- workers
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- workers --- */
 
 static void assist(struct team *team, struct member *m) { team->ops->assist((struct ee_member *)(void *)m); }
 
@@ -369,8 +364,7 @@ static void workers_put(struct team *team)
     team->reserved = 1;
 }
 
-/* --- teams
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- teams --- */
 
 void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
@@ -472,8 +466,7 @@ void ee_team_join(struct ee_team *t)
         workers_put(team);
 }
 
-/* --- barrier
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- barrier --- */
 
 uint32_t ee_barrier_phase(struct ee_team *t) { return ps_load_relaxed(&team_of(t)->phase); }
 static bool arrive(struct team *team) { return ps_sub_acq_rel(&team->arrivals_left, 1) == 1; }
@@ -584,8 +577,7 @@ void ee_team_assist(struct ee_team *t)
     }
 }
 
-/* --- waiting on a word
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- waiting on a word --- */
 
 /* How many may be parked on a word of each hash: lets ee_wake skip the system call. */
 #define WAIT_BUCKETS 256
@@ -620,8 +612,7 @@ void ee_yield(void) { os_yield(); }
 void ee_offer(void) {}
 bool ee_carrier_wanted(void) { return false; }
 
-/* --- fork and rest
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- fork and rest --- */
 
 void ee_after_fork_in_child(void)
 {

@@ -1,38 +1,45 @@
-/* Interrupting a kernel thread of this process: a function is called there, on the stack that runs, and may leave that
- * stack for good or for a while.
+/* Interrupting a kernel thread of this process: a function is called there, on the stack that runs. The function may
+ * leave that stack for good or for a while.
  *
  * Does: choose a signal, install its handler at the first need, tell what was interrupted. Does not: know stacks or
  * schedulers.
- * Callers: os_interrupt: any kernel thread (the progress monitor, senders of signals), one after the other; none in a
- * handler. The function runs in a signal handler.
- * The signal: SIGURG, whose default is to be ignored, so a stray one cannot end the process; where the program handles
- * it itself, a real-time signal that nobody handles. That is looked at before each use, since a program may change its
- * mind.
+ * Callers: any kernel thread may call os_interrupt (the progress monitor, senders of signals), outside of handlers; one
+ * waits for the other. The function runs in a signal handler.
+ * The signal is SIGURG. Its default is to be ignored, so a stray one cannot end the process. Where the program handles
+ * SIGURG itself, the signal is a real-time signal without a handler. os_interrupt checks that before each use, since a
+ * program may change its handlers.
  *
- * When the function comes back, possibly on another kernel thread, what the frame says about the kernel thread is
- * brought up to date: the alternate stack and the signal mask are those of the one that runs now, not of the one that
- * was interrupted.
+ * The function may come back on another kernel thread. Then the handler brings the frame up to date: the alternate
+ * stack and the signal mask become those of the kernel thread that runs now.
  *
- * What was interrupted is told by the instruction's address alone: the C library tells without a lock whose it is.
- * Where it does not (musl), from a list of executable segments that os_interrupt reads anew when objects have been
- * loaded. Two lists are used in turn; a handler that is late by two loads may misjudge, and then only refuses or takes
- * an address of code unloaded meanwhile for what it was. A wait in the C library is the program's only if the program
- * called it, and code of the program's is not what it was about to do if it is a signal handler's: the program's
- * handler runs in the middle of anything, the runtime's own code too, and often just when we come, since signals that
- * are pending together are delivered one on top of the other. Both are found by unwinding. And code of the program's
- * may stand where the runtime expects the C library's: a malloc of its own, a preloaded object's calls. There the
- * runtime is in the middle of something too. It calls the program's functions by pointers, and libraries' by name: the
- * instruction in front of the innermost return address of the runtime's tells. The runtime's own functions that may be
- * left (PS_LEAVABLE) count as the program's: a program that waits for a flag may ask for the time, or its number, at
- * each look, and would be met nowhere else.
- * The unwinder is GCC's, linked in (-static-libgcc); it asks the C library for unwind tables without a lock. Rejected:
- * the C library's backtrace, which loads libgcc_s at its first call. The interrupt comes when a thread is stuck, and
- * that may be behind a lock of the dynamic linker's. The loading then waits too, with another such lock in hand, and
- * with that one no spare kernel thread can be started.
- * Limits: where there is no unwinder (musl) neither handlers nor a replaced
- * library are told from other code; the latter neither where the program is UNWIND_DEPTH calls deep. A program's
- * function that the runtime calls as the last thing in one of its own, by a jump, is taken for a library's: it is never
- * interrupted.
+ * What was interrupted is told from the instruction's address. glibc says without a lock which object an address
+ * belongs to (_dl_find_object). On musl a list of executable segments says it; os_interrupt reads that list anew when
+ * objects have been loaded. Two lists are used in turn. A handler that is late by two loads may read a list that is
+ * being written; it then refuses, or takes the address for code that has been unloaded meanwhile.
+ *
+ * The address alone does not suffice in four cases. Unwinding the stack decides the first three:
+ *   a wait in the C library       It is the program's only if the program called the C library.
+ *   a signal handler              The program's handler runs in the middle of anything, also of the runtime's own code.
+ *                                 This is frequent: signals that are pending together are delivered one on top of the
+ *                                 other. Code in a handler does not count as the program's.
+ *   a replaced function           The program may replace a function of the C library (a malloc of its own, a preloaded
+ *                                 object's calls). If the runtime called it, the runtime is in the middle of something.
+ *                                 The runtime calls the program's functions by pointer and libraries by name. The
+ *                                 instruction in front of the innermost return address into the runtime tells which.
+ *   a PS_LEAVABLE function        These functions of the runtime count as the program's code. A program that waits for
+ *                                 a flag may ask for the time, or for its number, at each look, and would otherwise
+ *                                 never be found in its own code.
+ *
+ * The unwinder is GCC's, linked in (-static-libgcc). It asks glibc for unwind tables without a lock. Rejected: glibc's
+ * backtrace, which loads libgcc_s at its first call. The interrupt comes when a thread is stuck, perhaps behind a lock
+ * of the dynamic linker's. Then the loading waits too, and holds another lock of the dynamic linker's, which the start
+ * of a spare kernel thread needs.
+ *
+ * Limits:
+ *   - Without an unwinder (musl) the second and third case are not recognized.
+ *   - The third case is not recognized either where the program is UNWIND_DEPTH calls deep.
+ *   - The runtime may call a program's function as its last action, by a jump. Such a function is taken for a
+ *     library's: it is never interrupted.
  * Failures: ENOTSUP on other processors, EBUSY where no signal is free, ESRCH. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* _dl_find_object */
@@ -78,8 +85,7 @@ static unsigned long long objects_seen;        /* os_interrupt's own */
 static os_interrupt_fn *_Atomic function;
 static int signal_number; /* os_interrupt's own; 0: none yet */
 
-/* --- whose code
- * -------------------------------------------------------------------------------------------------------- */
+/* --- whose code --- */
 
 static uint8_t owner(const char *path, bool ours)
 {
@@ -178,8 +184,7 @@ static enum code leavable_at(uintptr_t address)
 
 bool os_program_code(uintptr_t address) { return code_at(address) == CODE_PROGRAM; }
 
-/* --- what was interrupted
- * ----------------------------------------------------------------------------------------------- */
+/* --- what was interrupted --- */
 
 #if defined(__x86_64__)
 #define PC(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
@@ -358,8 +363,7 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
 }
 
-/* --- sending
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 static bool is_ours_or_free(int number, bool *ours)
 {

@@ -1,5 +1,5 @@
-! What flang makes of tasks and nested regions: taskwait, taskgroup, dependences, if, and regions inside of regions. Without firstprivate: flang 19
-! copies when the task runs, under any runtime.
+! What flang makes of tasks and nested regions: taskwait, taskgroup, dependences, if, and regions inside of regions.
+! Without firstprivate: flang 19 copies when the task runs, under any runtime.
 module own
   implicit none
 contains

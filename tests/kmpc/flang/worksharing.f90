@@ -1,4 +1,5 @@
-! What flang makes of work-sharing: loops under every schedule, reductions, sections, single, ordered, critical, atomic, threadprivate.
+! What flang makes of work-sharing: loops under every schedule, reductions, sections, single, ordered, critical, atomic,
+! threadprivate.
 module own
   implicit none
   integer, save :: mine = 7

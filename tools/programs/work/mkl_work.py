@@ -19,7 +19,8 @@ def pointer(a):
 
 def product(a, b):
     c, n = np.zeros_like(a), a.shape[0]
-    mkl.cblas_dgemm(101, 111, 111, n, n, n, ctypes.c_double(1), pointer(a), n, pointer(b), n, ctypes.c_double(0), pointer(c), n)
+    mkl.cblas_dgemm(101, 111, 111, n, n, n, ctypes.c_double(1), pointer(a), n, pointer(b), n, ctypes.c_double(0),
+                    pointer(c), n)
     return c
 
 

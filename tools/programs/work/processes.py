@@ -1,5 +1,5 @@
-"""joblib's processes (loky, then multiprocessing's fork) and a bare fork, after OpenMP was used in the parent; each child uses it again.
-With --no-fork only what kernel threads outlive: libgomp hangs in forked children."""
+"""joblib's processes (loky, then multiprocessing's fork) and a bare fork, after OpenMP was used in the parent; each
+child uses it again. With --no-fork only what kernel threads outlive: libgomp hangs in forked children."""
 
 import os
 import sys
@@ -21,9 +21,11 @@ if __name__ == "__main__":
     start = time.perf_counter()
     print("result here", means(0))
     print("result loky", sum(joblib.Parallel(n_jobs=2)(joblib.delayed(means)(i) for i in range(4))))
-    print("result threads", sum(joblib.Parallel(n_jobs=2, backend="threading")(joblib.delayed(means)(i) for i in range(4))))
+    print("result threads",
+          sum(joblib.Parallel(n_jobs=2, backend="threading")(joblib.delayed(means)(i) for i in range(4))))
     if "--no-fork" not in sys.argv:
-        print("result fork", sum(joblib.Parallel(n_jobs=2, backend="multiprocessing")(joblib.delayed(means)(i) for i in range(4))))
+        print("result fork",
+              sum(joblib.Parallel(n_jobs=2, backend="multiprocessing")(joblib.delayed(means)(i) for i in range(4))))
         read, write = os.pipe()
         child = os.fork()
         if child == 0:

@@ -1,5 +1,5 @@
-"""A Python thread pool over NumPy on OpenBLAS's OpenMP build: each worker is a kernel thread of its own that opens teams. Then a
-forked pool after use, and a thread pool in each of its children."""
+"""A Python thread pool over NumPy on OpenBLAS's OpenMP build: each worker is a kernel thread of its own that opens
+teams. Then a forked pool after use, and a thread pool in each of its children."""
 
 import multiprocessing
 import sys

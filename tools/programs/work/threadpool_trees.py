@@ -22,7 +22,8 @@ def means(seed):
 
 
 def trees(seed):
-    options = {"objective": "l2", "verbose": -1, "seed": seed, "deterministic": True, "force_row_wise": True, "num_leaves": 15}
+    options = {"objective": "l2", "verbose": -1, "seed": seed, "deterministic": True, "force_row_wise": True,
+               "num_leaves": 15}
     return float(np.abs(lightgbm.train(options, lightgbm.Dataset(x, y), 15).predict(x)).sum())
 
 
@@ -31,5 +32,6 @@ for name, call in ("boost", boost), ("means", means), ("trees", trees):
     with ThreadPoolExecutor(4) as pool:
         print("result", name, sum(pool.map(call, range(8))))
 with ThreadPoolExecutor(6) as pool:
-    print("result together", sum(f.result() for f in [pool.submit(call, 1) for call in (boost, means, trees) for _ in range(3)]))
+    print("result together",
+          sum(f.result() for f in [pool.submit(call, 1) for call in (boost, means, trees) for _ in range(3)]))
 print("time", time.perf_counter() - start)

@@ -1,4 +1,5 @@
-"""PyTorch on the processor: products, convolutions, a small training run, then a DataLoader whose workers are forked after use."""
+"""PyTorch on the processor: products, convolutions, a small training run, then a DataLoader whose workers are forked
+after use."""
 
 import time
 
@@ -15,7 +16,8 @@ def main():
     for _ in range(10):
         c = a @ a
     image = torch.rand(8, 3, 64, 64)
-    net = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(4), nn.Flatten(), nn.Linear(16 * 256, 10))
+    net = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(4), nn.Flatten(),
+                        nn.Linear(16 * 256, 10))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     target = torch.arange(8) % 10
     for _ in range(30):
@@ -28,7 +30,8 @@ def main():
     data = TensorDataset(torch.arange(4000, dtype=torch.float32).reshape(1000, 4))
     seen = 0.0
     for workers in (0, 2):
-        for (batch,) in DataLoader(data, 100, num_workers=workers, collate_fn=lambda rows: (torch.stack([r[0] for r in rows]).exp().log(),)):
+        for (batch,) in DataLoader(data, 100, num_workers=workers,
+                                   collate_fn=lambda rows: (torch.stack([r[0] for r in rows]).exp().log(),)):
             seen += float(torch.where(torch.isfinite(batch), batch, torch.zeros(())).sum())
     print("time", time.perf_counter() - start)
     print("result threads_more_than_one", int(torch.get_num_threads() > 1))
