@@ -23,6 +23,7 @@ struct Options {
     std::vector<std::string> files, settings, program;
     std::string kernel = "run-ahead", trace, profile, stats_json;
     uint64_t clusters = 0, cores = 0;
+    unsigned hot = 8;
     int gdb = -1;
     bool stats = false, parameters = false;
 };
@@ -58,6 +59,8 @@ int run(const Options &o)
     Elf elf(o.program[0]);
     Machine m(config);
     m.lock_step = o.kernel == "lock-step" || o.gdb >= 0 || !o.trace.empty() || !o.profile.empty();
+    m.hot = o.hot;
+    m.translate = o.kernel != "threaded";
     elf.load(m);
     if (!m.put_arguments(o.program))
         throw ConfigError("the program's arguments take more than 64 KB");
@@ -131,8 +134,11 @@ int start(int argc, char **argv)
     app.add_option("--cores", o.cores, "cores of a cluster, 1 to 16 (platform.cores)");
     app.add_option("--config", o.files, "parameters from a TOML file")->allow_extra_args(false);
     app.add_option("--set", o.settings, "one parameter: section.name=value")->allow_extra_args(false);
-    app.add_option("--kernel", o.kernel, "run-ahead, or lock-step: the oracle, slower")
-        ->check(CLI::IsMember({"run-ahead", "lock-step"}));
+    app.add_option("--kernel", o.kernel,
+                   "run-ahead; threaded: the same without translation; lock-step: the oracle, slower")
+        ->check(CLI::IsMember({"run-ahead", "threaded", "lock-step"}));
+    app.add_option("--hot", o.hot, "how often code is met before it is translated, 1 to 200 (changes no counter)")
+        ->check(CLI::Range(1, 200));
     app.add_flag("--stats", o.stats, "print the counters on standard error at the end");
     app.add_option("--stats-json", o.stats_json, "write them to a file");
     app.add_option("--trace", o.trace, "write a timeline for Perfetto");

@@ -12,7 +12,8 @@
 // slots are never too few: from there on at most a line's instructions follow, and 8 times 60 cycles are less than 512.
 #include "isa/execute.h"
 #include "kernel/machine.h"
-#include <array>
+#include "kernel/translate.h"
+#include <vector>
 
 #pragma GCC diagnostic ignored "-Wpedantic"
 
@@ -47,23 +48,28 @@ void simulate(Machine &m)
     static_assert(std::size(event) == size_t(Kind::count) - size_t(Kind::lb));
 
     const unsigned clusters = unsigned(m.config.platform_clusters), per = unsigned(m.config.platform_cores);
-    const uint32_t set_mask = m.set_mask, way_shift = m.way_shift, half_shift = m.line_shift - 1,
-                   tcdm_size = uint32_t(m.config.tcdm_size);
+    const uint32_t set_mask = m.set_mask, way_shift = m.way_shift, tcdm_size = uint32_t(m.config.tcdm_size);
     const unsigned branch_penalty = unsigned(m.config.core_branch), jump_penalty = unsigned(m.config.core_jump);
     const uint32_t bank_mask = m.bank_mask;
-    std::array<Core *, 1024> by_bit{};
+    // The cores of each cluster, twice: in a cycle whose first core is not 0, those before it come behind the others.
+    std::vector<Core *> rows(clusters * 32, nullptr);
     for (Core &c : m.cores)
-        by_bit[c.cluster * 16u + c.local] = &c;
-    std::array<uint64_t, 16> due{};
+        rows[c.cluster * 32u + c.local] = rows[c.cluster * 32u + 16 + c.local] = &c;
+    uint64_t due[16] = {};
     m.next_entry = &&E_next;
     m.again_entry = &&E_fetch;
     for (Core &c : m.cores)
         c.entry = &&E_fetch;
 
     Wheel &wheel = m.wheel;
+    Translator native(m);
+    const bool translates = native.works();
+    Translator::State &outside = native.state;
+    const void *piece = nullptr;
     uint64_t now = m.now, t = 0, done = 0, bound = 0;
     unsigned order = 0, cluster = 0, rotate = 0;
-    uint32_t part = 0, later = 0;
+    uint32_t part = 0;
+    Core *const *row = nullptr;
     Core *c = nullptr;
     Op *op = nullptr;
     uint32_t *x = nullptr, *f = nullptr;
@@ -94,14 +100,20 @@ next_cycle:
     cluster = Turn(now).first_cluster(clusters);
     order = 0;
     bound = Machine::bound_after(now);
+    outside.now = now;
+    outside.stamp = now << 20;
+    outside.bound = bound;
     goto this_cluster;
 
 next_core:
     if (part) {
-    take:
+        if (translates) {
+            piece = native.next();
+            goto run_native;
+        }
         unsigned i = unsigned(__builtin_ctz(part));
         part &= part - 1;
-        c = by_bit[cluster * 16 + i];
+        c = row[i];
         x = c->x;
         f = c->f;
         op = c->op;
@@ -109,19 +121,17 @@ next_core:
         done = c->n.instructions;
         goto * c->entry;
     }
-    if (later) {
-        part = later;
-        later = 0;
-        goto take;
-    }
+next_cluster:
     if (++order == clusters)
         goto end_of_cycle;
     if (++cluster == clusters)
         cluster = 0;
 this_cluster : {
-    uint32_t all = uint32_t(due[cluster / 4] >> (cluster % 4 * 16)) & 0xffff;
-    part = all >> rotate << rotate;
-    later = all & ~part;
+    uint32_t all = uint32_t(due[cluster / 4] >> (cluster % 4 * 16)) & 0xffff, first = all >> rotate << rotate;
+    if (!all)
+        goto next_cluster;
+    part = first | (all & ~first) << 16;
+    row = outside.row = &rows[cluster * 32];
     goto next_core;
 }
 end_of_cycle:
@@ -130,8 +140,42 @@ end_of_cycle:
     m.now = now + 1;
     goto next_cycle;
 
-// The core's next event is in cycle t and begins at `entry`.
+// Translated code from `piece` on: of core c from cycle t on, or of whoever is due next.
+run_native:
+    outside.due = part;
+    outside.t = t;
+    {
+        Translator::Leave why = native.run(piece, c);
+        part = outside.due;
+        if (why == Translator::Leave::empty)
+            goto next_cluster;
+        c = outside.core;
+        x = c->x;
+        f = c->f;
+        t = outside.t;
+        done = c->n.instructions;
+        if (why == Translator::Leave::event) {
+            op = c->op;
+            native.want_event(*c, *op);
+            goto *event[int(op->kind) - int(Kind::lb)];
+        }
+        if (why == Translator::Leave::entry) {
+            op = c->op;
+            goto * c->entry;
+        }
+        op = outside.op;
+        if (why == Translator::Leave::landing)
+            goto landing;
+        MC_GO;
+    }
+
+// The core's next event is in cycle t: the access `op`, which begins at `entry`; or anything else.
+suspend_access:
+    c->native = op->native;
+    goto suspend_native;
 suspend:
+    c->native = m.native_entry;
+suspend_native:
     c->op = op;
     c->n.instructions = done;
     c->at = t;
@@ -159,7 +203,7 @@ L_decode : {
 }
 
 L_straddle : { // the second half's line
-    uint32_t line = uint32_t((op - c->code->ops.data() + 1) >> half_shift) + c->code->first_line;
+    uint32_t line = op->line + 1;
     if (MC_UNLIKELY(c->tags[(line & set_mask) << way_shift] != line) && !m.cached(*c, line)) {
         entry = &&E_fetch;
         if (t == now)
@@ -181,12 +225,21 @@ landing : {
         entry = &&E_fetch;
         goto suspend;
     }
-    uint32_t line = uint32_t((op - c->code->ops.data()) >> half_shift) + c->code->first_line;
+    uint32_t line = op->line;
     if (MC_UNLIKELY(c->tags[(line & set_mask) << way_shift] != line) && !m.cached(*c, line)) {
         entry = &&E_fetch;
         if (t == now)
             goto E_fetch;
         goto suspend;
+    }
+    if (translates) {
+        if (op->state == Op::State::cold && !is_shared(op->kind))
+            native.want_block(*c, *op);
+        if (op->state == Op::State::block) {
+            c->n.instructions = done;
+            piece = op->native;
+            goto run_native;
+        }
     }
     MC_GO;
 }
@@ -197,7 +250,7 @@ E_fetch : {
         m.raise_pending(*c);
     if (op->length == 0)
         m.prepare(*c->code, *op), op->go = 0;
-    uint32_t line = uint32_t((op - c->code->ops.data()) >> half_shift) + c->code->first_line;
+    uint32_t line = op->line;
     if (!m.cached(*c, line)) {
         c->op = op;
         c->n.instructions = done;
@@ -389,12 +442,13 @@ L_shared:
     entry = event[int(op->kind) - int(Kind::lb)];
     if (MC_UNLIKELY(t == now))
         goto *entry;
-    goto suspend;
+    goto suspend_access;
 
 conflict:
     c->op = op;
     c->n.instructions = done;
     c->entry = event[int(op->kind) - int(Kind::lb)];
+    c->native = op->native;
     c->n.conflicts++;
     c->at = now + 1;
     wheel.add_core(c->cluster * 16u + c->local, now + 1);
@@ -476,6 +530,7 @@ E_other:
         goto after_access;
     case Machine::Outcome::retry:
         c->at = now + 1;
+        c->native = m.native_entry;
         wheel.add_core(c->cluster * 16u + c->local, now + 1);
         goto next_core;
     case Machine::Outcome::blocked:

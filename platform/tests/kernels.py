@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""kernels.py MANYCORE MCC [--cases N] [--seed S] [--fuzz ISA_FUZZ] [PROGRAM...] - the run-ahead kernel against the lock-step kernel.
+"""kernels.py MANYCORE MCC [--cases N] [--seed S] [--fuzz ISA_FUZZ] [PROGRAM...] - the run-ahead kernel, with and without translation,
+against the lock-step kernel.
 
 Each case runs once under each: exit status, output, and every counter of every core, the registers and the TCDM's contents (--stats-json) must be
 equal. Cases: the PROGRAMs, and random ones: tests/mix.c with random seeds, and isa_fuzz's programs run by several cores at once on the same
@@ -38,20 +39,20 @@ def run(manycore, kernel, options, command, folder):
     return p.returncode, p.stdout, p.stderr, stats.read_text() if stats.exists() else ""
 
 
-def equal(manycore, options, command, folder, expect=None):
-    one, other = (run(manycore, k, options, command, folder) for k in ("run-ahead", "lock-step"))
+def equal(manycore, options, command, folder, expect=None, kernel="run-ahead"):
+    one, other = (run(manycore, k, options, command, folder) for k in (kernel, "lock-step"))
     if expect is not None and one[0] != expect:
         print(f"exit status {one[0]} ({one[2].decode()[:300]}): {' '.join(map(str, options + command))}")
         return False
     if one == other and one[3]:
         return True
-    print("the kernels differ:", *options, *command)
+    print(f"{kernel} and lock-step differ:", *options, *command)
     for name, a, b in zip(("status", "output", "errors", "counters"), one, other):
         if a != b:
             if name == "counters":
                 for x, y in zip(a.splitlines(), b.splitlines()):
                     if x != y:
-                        print(f"  run-ahead: {x}\n  lock-step: {y}")
+                        print(f"  {kernel}: {x}\n  lock-step: {y}")
                         break
             else:
                 print(f"  {name}: {a!r:.300} and {b!r:.300}")
@@ -83,7 +84,9 @@ def main():
                 command, expect = [elf], None
             else:
                 command, expect = [mix, str(a.seed + case), str(rng.randint(20, 120))], 0
-            failed += not equal(a.manycore, options, command, folder, expect)
+            # code is translated at once, after the usual number of times, or never
+            kernel = "threaded" if case % 5 == 4 else "run-ahead"
+            failed += not equal(a.manycore, options + ["--hot", ["1", "8", "2"][case % 3]], command, folder, expect, kernel)
     print(f"{len(a.programs) + a.cases} cases, {failed} differ")
     return failed != 0
 
