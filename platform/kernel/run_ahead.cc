@@ -26,6 +26,40 @@ namespace
 #define MC_GO goto *(reinterpret_cast<const char *>(&&L_decode) + op->go)
 #define MC_OVER (done++, t += op->cost)
 
+// Takes a slot's cores: the clusters that have some, in this cycle's order, and an end. False: there are none.
+// Bits 0 to 15 of a cluster's mask: its cores from the cycle's first one on; 16 to 31: those before it.
+bool due_in_turn(uint64_t *words, unsigned count, Core *const *rows, unsigned clusters, unsigned per, Turn turn,
+                 Translator::Due *to)
+{
+    uint64_t any = 0;
+    for (unsigned i = 0; i < count; i++)
+        any |= words[i];
+    if (!any)
+        return false;
+    const unsigned rotate = turn.first_core(per), first = turn.first_cluster(clusters);
+    auto some = [&](unsigned from, unsigned end) {
+        for (unsigned k = from; k < end;) {
+            uint64_t w = words[k / 4] >> (k % 4 * 16);
+            if (!w) {
+                k = (k | 3) + 1;
+                continue;
+            }
+            k += unsigned(std::countr_zero(w)) / 16;
+            if (k >= end)
+                return;
+            uint32_t all = uint32_t(words[k / 4] >> (k % 4 * 16)) & 0xffff, high = all >> rotate << rotate;
+            *to++ = {high | (all & ~high) << 16, rows + size_t(k) * 32};
+            k++;
+        }
+    };
+    some(first, clusters);
+    some(0, first);
+    *to = {0, nullptr};
+    for (unsigned i = 0; i < count; i++)
+        words[i] = 0;
+    return true;
+}
+
 void simulate(Machine &m)
 {
     static const void *const plain[] = {
@@ -55,7 +89,8 @@ void simulate(Machine &m)
     std::vector<Core *> rows(clusters * 32, nullptr);
     for (Core &c : m.cores)
         rows[c.cluster * 32u + c.local] = rows[c.cluster * 32u + 16 + c.local] = &c;
-    uint64_t due[16] = {};
+    std::vector<Translator::Due> list(clusters + 1);
+    const uint64_t limit = m.config.run_limit ? m.config.run_limit : ~uint64_t(0);
     m.next_entry = &&E_next;
     m.again_entry = &&E_fetch;
     for (Core &c : m.cores)
@@ -67,9 +102,8 @@ void simulate(Machine &m)
     Translator::State &outside = native.state;
     const void *piece = nullptr;
     uint64_t now = m.now, t = 0, done = 0, bound = 0;
-    unsigned order = 0, cluster = 0, rotate = 0;
-    uint32_t part = 0;
-    Core *const *row = nullptr;
+    bool messages_last = false;
+    uint32_t part = 0; // the cores of the cluster under way that are still due
     Core *c = nullptr;
     Op *op = nullptr;
     uint32_t *x = nullptr, *f = nullptr;
@@ -80,40 +114,45 @@ next_cycle:
     if (now >= m.now + Wheel::kSlots)
         m.deadlock();
     m.now = now;
-    if (m.config.run_limit && now > m.config.run_limit) {
-        m.now = m.config.run_limit + 1;
+    if (MC_UNLIKELY(now > limit)) {
+        m.now = limit + 1;
         m.too_long();
     }
     wheel.clear_mark(now);
-    if (Turn(now).messages_first())
+    messages_last = !Turn(now).messages_first();
+    if (!messages_last && wheel.any(now))
         m.messages();
-    {
-        uint64_t *words = wheel.cores(now), any = 0;
-        for (unsigned i = 0; i < wheel.words; i++) {
-            any |= due[i] = words[i];
-            words[i] = 0;
-        }
-        if (!any)
-            goto end_of_cycle;
+    if (due_in_turn(wheel.cores(now), wheel.words, rows.data(), clusters, per, Turn(now), list.data())) {
+        bound = Machine::bound_after(now);
+        outside.now = now;
+        outside.stamp = now << 20;
+        outside.bound = bound;
+        outside.list = list.data();
+        outside.row = list[0].row;
+        part = uint32_t(list[0].cores);
+        goto next_core;
     }
-    rotate = Turn(now).first_core(per);
-    cluster = Turn(now).first_cluster(clusters);
-    order = 0;
-    bound = Machine::bound_after(now);
-    outside.now = now;
-    outside.stamp = now << 20;
-    outside.bound = bound;
-    goto this_cluster;
+end_of_cycle:
+    if (messages_last && wheel.any(now))
+        m.messages();
+    m.now = now + 1;
+    goto next_cycle;
 
 next_core:
-    if (part) {
-        if (translates) {
-            piece = native.next();
-            goto run_native;
-        }
+    if (translates) {
+        piece = native.next();
+        goto run_native;
+    }
+    if (!part) {
+        outside.list++;
+        part = uint32_t(outside.list->cores);
+        if (!part)
+            goto end_of_cycle;
+    }
+    {
         unsigned i = unsigned(__builtin_ctz(part));
         part &= part - 1;
-        c = row[i];
+        c = outside.list->row[i];
         x = c->x;
         f = c->f;
         op = c->op;
@@ -121,24 +160,6 @@ next_core:
         done = c->n.instructions;
         goto * c->entry;
     }
-next_cluster:
-    if (++order == clusters)
-        goto end_of_cycle;
-    if (++cluster == clusters)
-        cluster = 0;
-this_cluster : {
-    uint32_t all = uint32_t(due[cluster / 4] >> (cluster % 4 * 16)) & 0xffff, first = all >> rotate << rotate;
-    if (!all)
-        goto next_cluster;
-    part = first | (all & ~first) << 16;
-    row = outside.row = &rows[cluster * 32];
-    goto next_core;
-}
-end_of_cycle:
-    if (!Turn(now).messages_first())
-        m.messages();
-    m.now = now + 1;
-    goto next_cycle;
 
 // Translated code from `piece` on: of core c from cycle t on, or of whoever is due next.
 run_native:
@@ -148,7 +169,7 @@ run_native:
         Translator::Leave why = native.run(piece, c);
         part = outside.due;
         if (why == Translator::Leave::empty)
-            goto next_cluster;
+            goto end_of_cycle;
         c = outside.core;
         x = c->x;
         f = c->f;
@@ -232,6 +253,8 @@ landing : {
             goto E_fetch;
         goto suspend;
     }
+}
+go: // its line is there
     if (translates) {
         if (op->state == Op::State::cold && !is_shared(op->kind))
             native.want_block(*c, *op);
@@ -242,7 +265,6 @@ landing : {
         }
     }
     MC_GO;
-}
 
 // An event: the core (re)starts at `op`, whose line may not be there.
 E_fetch : {
@@ -263,7 +285,7 @@ E_fetch : {
         m.refill(*c, line + 1);
         goto next_core;
     }
-    MC_GO;
+    goto go;
 }
 
 // An event: the access of `op` is complete.
@@ -273,7 +295,7 @@ E_next : {
     op += op->length;
     if (crosses)
         goto landing;
-    MC_GO;
+    goto go;
 }
 
 // --- register instructions
@@ -516,7 +538,7 @@ after_access:
         goto landing;
     }
     op += op->length;
-    MC_GO;
+    goto go;
 
 E_other:
     c->op = op;

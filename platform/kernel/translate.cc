@@ -13,7 +13,7 @@ namespace
 {
 
 enum Reg : unsigned { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15 };
-enum Cond : uint8_t { below = 2, not_below = 3, equal = 4, not_equal = 5, less = 12, not_less = 13 };
+enum Cond : uint8_t { below = 2, not_below = 3, equal = 4, not_equal = 5, parity = 10, less = 12, not_less = 13 };
 // the opcode "register op= register or memory"
 enum Alu : uint8_t { add = 0x03, or_ = 0x0b, and_ = 0x23, sub = 0x2b, xor_ = 0x33, cmp = 0x3b };
 
@@ -238,7 +238,7 @@ struct Piece : Emit {
     void next_core()
     {
         op_reg(0x85, r13, r13); // test
-        bind(jump_if(equal), tr.leave_[int(Translator::Leave::empty)]);
+        bind(jump_if(equal), tr.empty_);
         byte(0x41), byte(0x0f), byte(0xbc), byte(0xcd); // bsf ecx, r13d
         byte(0x41), byte(0x8d), byte(0x45), byte(0xff); // lea eax, [r13 - 1]
         op_reg(and_, r13, rax);
@@ -484,14 +484,103 @@ struct Piece : Emit {
         if (!h)
             return false;
         holds = 0;
+        if (!arithmetic(op, h))
+            call(op, h, pending);
+        return true;
+    }
+
+    void call(Op &op, Helper h, const Pending &n)
+    {
         move(rdi, rbx, true);
         pointer(rsi, &op);
         pointer(rax, reinterpret_cast<const void *>(h));
         byte(0xff), byte(0xd0); // call rax
         if (op.kind >= Kind::fadd && op.kind <= Kind::fcvt_s_wu) {
             byte(0x84), byte(0xc0); // test al, al
-            leave_if(equal, Translator::Leave::threaded, op);
+            uint8_t *from = jump_if(equal);
+            later.push_back([this, from, &op, n] {
+                bind(from);
+                flush(n);
+                leave(Translator::Leave::threaded, op);
+            });
         }
+    }
+
+    // Addition, subtraction, multiplication, fused ones: the host's instruction, if the rounding mode is RNE, no flag
+    // appears that is not set already, and the result is a number. Else the call does it, anew (isa/float.h).
+    bool arithmetic(Op &op, Helper h)
+    {
+        unsigned opcode = 0, fused = 0, mode = unsigned(op.imm >> 8) & 7;
+        switch (op.kind) {
+        case Kind::fadd:
+            opcode = 0x58;
+            break;
+        case Kind::fmul:
+            opcode = 0x59;
+            break;
+        case Kind::fsub:
+            opcode = 0x5c;
+            break;
+        case Kind::fmadd:
+            fused = 0xb9;
+            break;
+        case Kind::fmsub:
+            fused = 0xbb;
+            break;
+        case Kind::fnmsub:
+            fused = 0xbd;
+            break;
+        case Kind::fnmadd:
+            fused = 0xbf;
+            break;
+        default:
+            return false;
+        }
+        if ((fused && !tr.fma_) || (mode != fp::RNE && mode != 7))
+            return false;
+        std::vector<uint8_t *> slow;
+        if (mode == 7) {
+            byte(0x80); // cmp byte [rbx + frm], 0
+            address(7, rbx, int(offsetof(Core, frm)));
+            byte(0);
+            slow.push_back(jump_if(not_equal));
+        }
+        auto scalar = [&](unsigned which, unsigned reg, int disp) {
+            byte(0xf3), byte(0x0f), byte(which);
+            address(reg, rbx, disp);
+        };
+        scalar(0x10, 0, freg(op.rs1)); // movss xmm0
+        unsigned to = 0;
+        if (fused) {
+            to = 1;
+            scalar(0x10, 1, freg(unsigned(op.imm) & 31));    // movss xmm1
+            byte(0xc4), byte(0xe2), byte(0x79), byte(fused); // xmm1 = +- xmm0 * [] +- xmm1
+            address(1, rbx, freg(op.rs2));
+        } else {
+            scalar(opcode, 0, freg(op.rs2));
+        }
+        byte(0x0f), byte(0xae), byte(0x1c), byte(0x24); // stmxcsr [rsp]
+        byte(0x0f), byte(0xb6);                         // movzx ecx, byte [rbx + fflags]
+        address(rcx, rbx, int(offsetof(Core, fflags)));
+        immediate(4, rcx, fp::NX);
+        shift(4, rcx, 5);
+        byte(0xf7), byte(0xd1); // not ecx
+        immediate(4, rcx, 0x3d);
+        byte(0x85), byte(0x0c), byte(0x24); // test [rsp], ecx
+        slow.push_back(jump_if(not_equal));
+        byte(0x0f), byte(0x2e), byte(0xc0 | to * 9); // ucomiss
+        slow.push_back(jump_if(parity));
+        scalar(0x11, to, freg(op.rd)); // movss []
+        if (op.cost > 1)
+            immediate_mem(0, rbx, MC_COUNTER(float_ops), op.cost - 1, true);
+        const uint8_t *back = p;
+        Pending n = pending;
+        later.push_back([this, slow, back, n, h, &op] {
+            for (uint8_t *from : slow)
+                bind(from);
+            call(op, h, n);
+            jump(back);
+        });
         return true;
     }
 
@@ -533,8 +622,7 @@ struct Piece : Emit {
     bool jump_op(Op &op)
     {
         if (op.kind == Kind::jalr) {
-            flush();
-            leave(Translator::Leave::threaded, op);
+            computed(op);
             return true;
         }
         Op &target = *(&op + op.imm);
@@ -568,6 +656,46 @@ struct Piece : Emit {
         pending.instructions++;
         pending.cycles += op.cost;
         return false;
+    }
+
+    // jalr
+    void computed(Op &op)
+    {
+        load_a(op.rs1);
+        if (op.imm)
+            immediate(0, rax, op.imm);
+        immediate(4, rax, -2);
+        immediate(5, rax, int32_t(code.low));
+        immediate(7, rax, int32_t(code.size));
+        leave_if(not_below, Translator::Leave::threaded, op);
+        byte(0xc7);
+        address(0, rbx, xreg(op.rd));
+        word(code.low + uint32_t(&op - code.ops.data() + op.length) * 2);
+        pending.instructions++;
+        pending.cycles += op.cost + uint32_t(m.config.core_jump);
+        immediate_mem(0, rbx, MC_COUNTER(jumps), 1, true);
+        flush();
+        byte(0x48), byte(0xc1), byte(0xe0), byte(4); // shl rax, 4: an Op for two bytes
+        static_assert(sizeof(Op) == 32);
+        pointer(rcx, code.ops.data());
+        op_reg(Alu::add, rax, rcx, true);
+        auto leave_landing = [&](Cond c) { bind(jump_if(c), tr.leave_landing_); };
+        op_mem(cmp, r12, rbp, MC_STATE(bound), true);
+        leave_landing(not_below);
+        load(rcx, rax, int(offsetof(Op, line)));
+        move(rdx, rcx);
+        immediate(4, rdx, int32_t(m.set_mask));
+        if (m.way_shift)
+            shift(4, rdx, m.way_shift);
+        load(rsi, rbx, kTags, true);
+        byte(0x3b); // cmp ecx, [rsi + rdx * 4]
+        indexed(rcx, rsi, rdx, 2);
+        leave_landing(not_equal);
+        byte(0x80); // cmp byte [rax + state], block
+        address(7, rax, int(offsetof(Op, state)));
+        byte(unsigned(Op::State::block));
+        leave_landing(not_equal);
+        jump_mem(rax, int(offsetof(Op, native)));
     }
 
     // An access in its cycle; all that is not the own TCDM is left to the threaded code.
@@ -683,6 +811,7 @@ Translator::Translator(Machine &machine) : m(machine), hot_(machine.hot)
     if (memory == MAP_FAILED)
         return;
     code_ = at_ = static_cast<uint8_t *>(memory);
+    fma_ = __builtin_cpu_supports("fma");
     state.occupied = m.wheel.occupied_slots();
     state.reservations = &m.reservations;
     Code none;
@@ -717,6 +846,18 @@ Translator::Translator(Machine &machine) : m(machine), hot_(machine.hot)
     leave_block_ = e.p; // rax: the block's op
     e.store(rax, rbp, MC_STATE(op), true);
     e.jump(leave_[int(Leave::threaded)]);
+    leave_landing_ = e.p; // the same at a landing
+    e.store(rax, rbp, MC_STATE(op), true);
+    e.jump(leave_[int(Leave::landing)]);
+    empty_ = e.p; // the next cluster
+    e.load(rdx, rbp, MC_STATE(list), true);
+    e.load(r13, rdx, int(sizeof(Due) + offsetof(Due, cores)));
+    e.op_reg(0x85, r13, r13);
+    e.bind(e.jump_if(equal), leave_[int(Leave::empty)]);
+    e.load(rcx, rdx, int(sizeof(Due) + offsetof(Due, row)), true);
+    e.immediate(0, rdx, int(sizeof(Due)), true);
+    e.store(rdx, rbp, MC_STATE(list), true);
+    e.store(rcx, rbp, MC_STATE(row), true);
     next_ = e.p;
     e.next_core();
     at_ = e.p;

@@ -8,8 +8,8 @@
 //
 // There are two kinds of pieces. A block begins at a register instruction (its line has been looked up) and goes on up
 // to the next access, where the core is put into the wheel, or to a jump. An event begins at a load or store in the
-// cycle of that access and goes on as a block does. Both end with the next core of the cluster that is due in this
-// cycle, so that a whole cluster's cycle is done in translated code.
+// cycle of that access and goes on as a block does. Both end with the next core that is due in this cycle, so that a
+// whole cycle is done in translated code.
 //
 // Registers of the host in translated code: rbx the core, rbp this object's State, r12 t (the cycle up to which the
 // core is done), r13 the cores that are still due, r14 the cycle as a bank's stamp, r15 the wheel's marks. No
@@ -31,15 +31,20 @@ class Translator
   public:
     // Why translated code was left; core(), op() and t() say where.
     enum class Leave : int {
-        empty,    // no core of this cluster is left
+        empty,    // no core is left in this cycle
         threaded, // at op(): goes on there (its line is there)
         landing,  // at op(): the first instruction of a line, not looked up
         entry,    // a core that is due, at Core::entry
         event     // a core that is due, at the access Core::op
     };
+    struct Due {
+        uint64_t cores; // a bit a core, as in `row`; 0: the list's end
+        Core *const *row;
+    };
     struct State {
         uint64_t stamp, now, bound, t;
-        Core *const *row; // the cluster's cores, twice
+        const Due *list;  // the clusters that have cores due in this cycle; the first one is under way
+        Core *const *row; // that cluster's cores, twice
         uint8_t *occupied;
         const unsigned *reservations;
         Core *core;
@@ -74,7 +79,8 @@ class Translator
     uint8_t *code_ = nullptr, *at_ = nullptr;
     const void *next_ = nullptr;
     int (*enter_)(State *, const void *, Core *) = nullptr;
-    uint8_t *leave_[5] = {}, *leave_block_ = nullptr;
+    uint8_t *leave_[5] = {}, *leave_block_ = nullptr, *leave_landing_ = nullptr, *empty_ = nullptr;
+    bool fma_ = false; // the host has fused multiply-add
 
     void block(Core &c, Op &op);
     void event(Core &c, Op &op);
