@@ -31,29 +31,29 @@ namespace
 bool due_in_turn(uint64_t *words, unsigned count, Core *const *rows, unsigned clusters, unsigned per, Turn turn,
                  Translator::Due *to)
 {
-    uint64_t any = 0;
-    for (unsigned i = 0; i < count; i++)
-        any |= words[i];
-    if (!any)
-        return false;
     const unsigned rotate = turn.first_core(per), first = turn.first_cluster(clusters);
-    auto some = [&](unsigned from, unsigned end) {
-        for (unsigned k = from; k < end;) {
-            uint64_t w = words[k / 4] >> (k % 4 * 16);
-            if (!w) {
-                k = (k | 3) + 1;
-                continue;
-            }
-            k += unsigned(std::countr_zero(w)) / 16;
-            if (k >= end)
-                return;
-            uint32_t all = uint32_t(words[k / 4] >> (k % 4 * 16)) & 0xffff, high = all >> rotate << rotate;
-            *to++ = {high | (all & ~high) << 16, rows + size_t(k) * 32};
-            k++;
+    const Translator::Due *begin = to;
+    // the clusters of `w`, which holds those from 4 * word on
+    auto some = [&](uint64_t w, unsigned word) {
+        while (w) {
+            unsigned k = unsigned(std::countr_zero(w)) / 16;
+            uint32_t all = uint32_t(w >> (k * 16)) & 0xffff, high = all >> rotate << rotate;
+            w ^= uint64_t(all) << (k * 16);
+            *to++ = {high | (all & ~high) << 16, rows + size_t(word * 4 + k) * 32};
         }
     };
-    some(first, clusters);
-    some(0, first);
+    const uint64_t low = (uint64_t(1) << (first % 4 * 16)) - 1; // the clusters before the first one, in its word
+    const unsigned in = first / 4;
+    some(words[in] & ~low, in);
+    if (count > 1) {
+        for (unsigned i = in + 1; i < count; i++)
+            some(words[i], i);
+        for (unsigned i = 0; i < in; i++)
+            some(words[i], i);
+    }
+    some(words[in] & low, in);
+    if (to == begin)
+        return false;
     *to = {0, nullptr};
     for (unsigned i = 0; i < count; i++)
         words[i] = 0;
