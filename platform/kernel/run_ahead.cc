@@ -26,8 +26,10 @@ namespace
 #define MC_GO goto *(reinterpret_cast<const char *>(&&L_decode) + op->go)
 #define MC_OVER (done++, t += op->cost)
 
+constexpr unsigned kRow = 33; // a cluster's cores twice, and Translator::last()
+
 // Takes a slot's cores: the clusters that have some, in this cycle's order, and an end. False: there are none.
-// Bits 0 to 15 of a cluster's mask: its cores from the cycle's first one on; 16 to 31: those before it.
+// Bits 0 to 15 of a cluster's mask: its cores from the cycle's first one on; 16 to 31: those before it; 32: set.
 bool due_in_turn(uint64_t *words, unsigned count, Core *const *rows, unsigned clusters, unsigned per, Turn turn,
                  Translator::Due *to)
 {
@@ -39,7 +41,7 @@ bool due_in_turn(uint64_t *words, unsigned count, Core *const *rows, unsigned cl
             unsigned k = unsigned(std::countr_zero(w)) / 16;
             uint32_t all = uint32_t(w >> (k * 16)) & 0xffff, high = all >> rotate << rotate;
             w ^= uint64_t(all) << (k * 16);
-            *to++ = {high | (all & ~high) << 16, rows + size_t(word * 4 + k) * 32};
+            *to++ = {uint64_t(1) << 32 | high | (all & ~high) << 16, rows + size_t(word * 4 + k) * kRow};
         }
     };
     const uint64_t low = (uint64_t(1) << (first % 4 * 16)) - 1; // the clusters before the first one, in its word
@@ -85,10 +87,11 @@ void simulate(Machine &m)
     const uint32_t set_mask = m.set_mask, way_shift = m.way_shift, tcdm_size = uint32_t(m.config.tcdm_size);
     const unsigned branch_penalty = unsigned(m.config.core_branch), jump_penalty = unsigned(m.config.core_jump);
     const uint32_t bank_mask = m.bank_mask;
+    Translator native(m);
     // The cores of each cluster, twice: in a cycle whose first core is not 0, those before it come behind the others.
-    std::vector<Core *> rows(clusters * 32, nullptr);
+    std::vector<Core *> rows(clusters * kRow, native.last());
     for (Core &c : m.cores)
-        rows[c.cluster * 32u + c.local] = rows[c.cluster * 32u + 16 + c.local] = &c;
+        rows[c.cluster * kRow + c.local] = rows[c.cluster * kRow + 16 + c.local] = &c;
     std::vector<Translator::Due> list(clusters + 1);
     const uint64_t limit = m.config.run_limit ? m.config.run_limit : ~uint64_t(0);
     m.next_entry = &&E_next;
@@ -97,13 +100,12 @@ void simulate(Machine &m)
         c.entry = &&E_fetch;
 
     Wheel &wheel = m.wheel;
-    Translator native(m);
     const bool translates = native.works();
     Translator::State &outside = native.state;
     const void *piece = nullptr;
     uint64_t now = m.now, t = 0, done = 0, bound = 0;
     bool messages_last = false;
-    uint32_t part = 0; // the cores of the cluster under way that are still due
+    uint64_t part = 0; // the cores of the cluster under way that are still due
     Core *c = nullptr;
     Op *op = nullptr;
     uint32_t *x = nullptr, *f = nullptr;
@@ -129,7 +131,7 @@ next_cycle:
         outside.bound = bound;
         outside.list = list.data();
         outside.row = list[0].row;
-        part = uint32_t(list[0].cores);
+        part = list[0].cores;
         goto next_core;
     }
 end_of_cycle:
@@ -143,14 +145,14 @@ next_core:
         piece = native.next();
         goto run_native;
     }
-    if (!part) {
+    if (part == uint64_t(1) << 32) {
         outside.list++;
-        part = uint32_t(outside.list->cores);
+        part = outside.list->cores;
         if (!part)
             goto end_of_cycle;
     }
     {
-        unsigned i = unsigned(__builtin_ctz(part));
+        unsigned i = unsigned(std::countr_zero(part));
         part &= part - 1;
         c = outside.list->row[i];
         x = c->x;

@@ -1,6 +1,7 @@
 #include "kernel/translate.h"
 #include "isa/execute.h"
 #include "kernel/machine.h"
+#include <algorithm>
 #include <functional>
 #include <sys/mman.h>
 
@@ -204,6 +205,9 @@ struct Piece : Emit {
     } pending;
     std::vector<std::function<void()>> later; // what stands behind the piece
     unsigned holds = 0;                       // the simulated register that eax holds, 0: none
+    // Lines that have been looked up since the core's event: until it misses one, none of them goes (one way only:
+    // with two, looking one up changes which goes next).
+    std::vector<uint32_t> known;
     const unsigned words;
 
     Piece(Translator &t, Code &c) : Emit{t.at_}, tr(t), m(t.m), code(c), words(t.m.wheel.words) {}
@@ -235,19 +239,24 @@ struct Piece : Emit {
         flush(pending);
         pending = {};
     }
+    // r10, r11: the next core that is due, and where it begins. That is looked up at a piece's beginning, so that the
+    // jump at its end waits for nothing; whoever clobbers the two looks up anew.
+    void look_ahead()
+    {
+        byte(0x49), byte(0x0f), byte(0xbc), byte(0xcd); // bsf rcx, r13
+        load(rdx, rbp, MC_STATE(row), true);
+        rex(true, r10, rcx, rdx);
+        byte(0x8b);
+        indexed(r10, rdx, rcx, 3);
+        load(r11, r10, kNative, true);
+    }
     void next_core()
     {
-        op_reg(0x85, r13, r13); // test
-        bind(jump_if(equal), tr.empty_);
-        byte(0x41), byte(0x0f), byte(0xbc), byte(0xcd); // bsf ecx, r13d
-        byte(0x41), byte(0x8d), byte(0x45), byte(0xff); // lea eax, [r13 - 1]
-        op_reg(and_, r13, rax);
-        load(rdx, rbp, MC_STATE(row), true);
-        rex(true, rbx, rcx, rdx);
-        byte(0x8b);
-        indexed(rbx, rdx, rcx, 3);
+        byte(0x49), byte(0x8d), byte(0x45), byte(0xff); // lea rax, [r13 - 1]
+        op_reg(and_, r13, rax, true);
+        move(rbx, r10, true);
         load(r12, rbp, MC_STATE(now), true);
-        jump_mem(rbx, kNative);
+        byte(0x41), byte(0xff), byte(0xe3); // jmp r11
     }
     // The core stands in the wheel in cycle r12.
     void into_wheel()
@@ -294,6 +303,11 @@ struct Piece : Emit {
     }
     void line_there(uint32_t line, Translator::Leave why, Op &op)
     {
+        if (m.way_shift == 0) {
+            if (std::find(known.begin(), known.end(), line) != known.end())
+                return;
+            known.push_back(line);
+        }
         load(rdx, rbx, kTags, true);
         int disp = int(((line & m.set_mask) << m.way_shift) * 4);
         byte(0x81); // cmp dword [rdx + disp], line
@@ -495,8 +509,9 @@ struct Piece : Emit {
         pointer(rsi, &op);
         pointer(rax, reinterpret_cast<const void *>(h));
         byte(0xff), byte(0xd0); // call rax
+        look_ahead();
         if (op.kind >= Kind::fadd && op.kind <= Kind::fcvt_s_wu) {
-            byte(0x84), byte(0xc0); // test al, al
+            byte(0x84), byte(0xc0); // test al, al (look_ahead() leaves it)
             uint8_t *from = jump_if(equal);
             later.push_back([this, from, &op, n] {
                 bind(from);
@@ -645,9 +660,10 @@ struct Piece : Emit {
         Pending n = pending;
         n.instructions++;
         n.cycles += op.cost + uint32_t(m.config.core_branch);
-        later.push_back([this, from, n, &target] {
+        later.push_back([this, from, n, &target, lines = known] {
             bind(from);
             pending = n;
+            known = lines;
             immediate_mem(0, rbx, MC_COUNTER(taken), 1, true);
             flush();
             landing(target);
@@ -704,6 +720,8 @@ struct Piece : Emit {
         unsigned size = access_size(op.kind);
         bool load_op = is_load(op.kind);
         auto slow = [&](Cond c) { bind(jump_if(c), tr.leave_[int(Translator::Leave::event)]); };
+        look_ahead();
+        known.push_back(op.line);
         uint32_t tcdm_size = uint32_t(m.config.tcdm_size);
         if (!load_op) {
             load(rax, rbp, MC_STATE(reservations), true);
@@ -826,16 +844,17 @@ Translator::Translator(Machine &machine) : m(machine), hot_(machine.hot)
     e.move(rbp, rdi, true);
     e.move(rbx, rdx, true);
     e.load(r12, rbp, MC_STATE(t), true);
-    e.load(r13, rbp, MC_STATE(due));
+    e.load(r13, rbp, MC_STATE(due), true);
     e.load(r14, rbp, MC_STATE(stamp), true);
     e.load(r15, rbp, MC_STATE(occupied), true);
+    e.look_ahead();
     e.byte(0xff), e.byte(0xe6); // jmp rsi
     for (int i = 0; i < 5; i++) {
         leave_[i] = e.p;
         e.constant(rax, uint32_t(i));
         e.store(r12, rbp, MC_STATE(t), true);
         e.store(rbx, rbp, MC_STATE(core), true);
-        e.store(r13, rbp, MC_STATE(due));
+        e.store(r13, rbp, MC_STATE(due), true);
         e.immediate(0, rsp, 8, true);
         for (int k = 5; k >= 0; k--) {
             e.rex(false, 0, 0, kept[k]);
@@ -849,15 +868,16 @@ Translator::Translator(Machine &machine) : m(machine), hot_(machine.hot)
     leave_landing_ = e.p; // the same at a landing
     e.store(rax, rbp, MC_STATE(op), true);
     e.jump(leave_[int(Leave::landing)]);
-    empty_ = e.p; // the next cluster
+    last_.native = e.p; // no core is left in the cluster: the next cluster
     e.load(rdx, rbp, MC_STATE(list), true);
-    e.load(r13, rdx, int(sizeof(Due) + offsetof(Due, cores)));
-    e.op_reg(0x85, r13, r13);
+    e.load(r13, rdx, int(sizeof(Due) + offsetof(Due, cores)), true);
+    e.op_reg(0x85, r13, r13, true);
     e.bind(e.jump_if(equal), leave_[int(Leave::empty)]);
     e.load(rcx, rdx, int(sizeof(Due) + offsetof(Due, row)), true);
     e.immediate(0, rdx, int(sizeof(Due)), true);
     e.store(rdx, rbp, MC_STATE(list), true);
     e.store(rcx, rbp, MC_STATE(row), true);
+    e.look_ahead();
     next_ = e.p;
     e.next_core();
     at_ = e.p;
@@ -883,6 +903,7 @@ void Translator::block(Core &c, Op &op)
         return;
     }
     const uint8_t *start = at_;
+    piece.known.push_back(op.line);
     piece.go_on(&op);
     piece.finish();
     op.native = start;

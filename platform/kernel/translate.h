@@ -12,8 +12,8 @@
 // whole cycle is done in translated code.
 //
 // Registers of the host in translated code: rbx the core, rbp this object's State, r12 t (the cycle up to which the
-// core is done), r13 the cores that are still due, r14 the cycle as a bank's stamp, r15 the wheel's marks. No
-// exception passes through it: what may throw is done after it has been left.
+// core is done), r13 the cores that are still due, r14 the cycle as a bank's stamp, r15 the wheel's marks, r10
+// and r11 the next core. No exception passes through it: what may throw is done after it has been left.
 //
 // On other hosts, and where no memory may be written and executed, works() is false and the threaded code does all.
 #pragma once
@@ -38,7 +38,7 @@ class Translator
         event     // a core that is due, at the access Core::op
     };
     struct Due {
-        uint64_t cores; // a bit a core, as in `row`; 0: the list's end
+        uint64_t cores; // a bit a core, as in `row`, and bit 32; 0: the list's end
         Core *const *row;
     };
     struct State {
@@ -49,7 +49,7 @@ class Translator
         const unsigned *reservations;
         Core *core;
         Op *op;
-        uint32_t due; // a bit a core, as in `row`
+        uint64_t due; // a bit a core, as in `row`
     };
 
     explicit Translator(Machine &m);
@@ -58,6 +58,7 @@ class Translator
     bool works() const { return code_ != nullptr; }
 
     State state{};
+    Core *last() { return &last_; }
     const void *next() const { return next_; } // the code that takes the next core that is due
     Leave run(const void *code, Core *c) { return Leave(enter_(&state, code, c)); }
     // Asked for at each landing at an untranslated op, and at each of its events. After a few times it translates.
@@ -79,7 +80,8 @@ class Translator
     uint8_t *code_ = nullptr, *at_ = nullptr;
     const void *next_ = nullptr;
     int (*enter_)(State *, const void *, Core *) = nullptr;
-    uint8_t *leave_[5] = {}, *leave_block_ = nullptr, *leave_landing_ = nullptr, *empty_ = nullptr;
+    uint8_t *leave_[5] = {}, *leave_block_ = nullptr, *leave_landing_ = nullptr;
+    Core last_; // stands behind a cluster's cores (bit 32): its translation goes on to the next cluster
     bool fma_ = false; // the host has fused multiply-add
 
     void block(Core &c, Op &op);
