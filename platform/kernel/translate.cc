@@ -498,7 +498,9 @@ struct Piece : Emit {
         if (!h)
             return false;
         holds = 0;
-        if (!arithmetic(op, h))
+        if (op.kind >= Kind::mulh && op.kind <= Kind::remu)
+            multiply_divide(op, h);
+        else if (!arithmetic(op, h))
             call(op, h, pending);
         return true;
     }
@@ -519,6 +521,49 @@ struct Piece : Emit {
                 leave(Translator::Leave::threaded, op);
             });
         }
+    }
+
+    // mulh and what divides; the call does what the host's division traps at, and mulhsu.
+    void multiply_divide(Op &op, Helper h)
+    {
+        if (op.kind == Kind::mulhsu)
+            return call(op, h, pending);
+        auto group = [&](unsigned which) { byte(0xf7), byte(0xc0 | which << 3 | rcx); }; // of eax (and edx) and ecx
+        load(rcx, rbx, xreg(op.rs2));
+        load(rax, rbx, xreg(op.rs1));
+        Reg from = rax;
+        std::vector<uint8_t *> slow;
+        if (op.kind <= Kind::mulhu) {
+            group(op.kind == Kind::mulh ? 5 : 4);
+            from = rdx;
+        } else {
+            bool is_signed = op.kind == Kind::div || op.kind == Kind::rem;
+            op_reg(0x85, rcx, rcx);
+            slow.push_back(jump_if(equal));
+            if (is_signed) {
+                immediate(7, rcx, -1);
+                slow.push_back(jump_if(equal));
+                byte(0x99); // cdq
+            } else {
+                op_reg(xor_, rdx, rdx);
+            }
+            group(is_signed ? 7 : 6);
+            if (op.kind == Kind::rem || op.kind == Kind::remu)
+                from = rdx;
+        }
+        store(from, rbx, xreg(op.rd));
+        if (op.cost > 1)
+            immediate_mem(0, rbx, MC_COUNTER(long_ops), op.cost - 1, true);
+        if (slow.empty())
+            return;
+        const uint8_t *back = p;
+        Pending n = pending;
+        later.push_back([this, slow, back, n, h, &op] {
+            for (uint8_t *jump_from : slow)
+                bind(jump_from);
+            call(op, h, n);
+            jump(back);
+        });
     }
 
     // Addition, subtraction, multiplication, fused ones: the host's instruction, if the rounding mode is RNE, no flag
