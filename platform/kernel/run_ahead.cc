@@ -1,15 +1,23 @@
 // The run-ahead kernel: a core executes its register instructions in one go, up to its next shared event; that event
-// stands in the wheel and
-// happens in its cycle. Nothing else of the machine can see the difference: register instructions read and write what
-// is the core's own.
+// stands in the wheel and happens in its cycle. Nothing else of the machine can see the difference: register
+// instructions read and write what is the core's own.
 //
-// Each Op holds the label of its code (`go`), so one indirect jump leads from an instruction to the next. Every label
-// exists twice, for
-// instructions at the end of a cache line (the next line is looked up) and for others. A core in the wheel has in
-// `entry` where its event begins.
+// Two engines do it. What has run a few times is translated into the host's code (translate.h). The rest, and all that
+// is rare, is threaded code: each Op holds the label of its code (`go`), so one indirect jump leads from an instruction
+// to the next. Every label exists twice, for instructions at the end of a cache line (the next line is looked up) and
+// for others. A core in the wheel has in `entry` where its event begins, and in `native` the same for translated code.
+//
 // A core that runs without events for long stops at the first checkpoint (end of a line, jump) past a multiple of 512
-// cycles, so that the wheel's 1024
-// slots are never too few: from there on at most a line's instructions follow, and 8 times 60 cycles are less than 512.
+// cycles, so that the wheel's 1024 slots are never too few: from there on at most a line's instructions follow, and 8
+// times 60 cycles are less than 512.
+//
+// Tried and rejected:
+// - An access executed ahead of its cycle where no other core can take its bank. With the other cores' next events as
+//   the bound this holds only while few cores are awake; with 16 awake some other core is due in almost every cycle.
+// - Accesses ahead on trust, with an undo log for the cycles in which two cores met. In the programs of
+//   bench/manycore/speed.py a cluster's cores meet at a bank every few cycles.
+// - Threaded code without the translation: about 60 host instructions for a simulated one, of which the access itself
+//   needs few. Labels for pairs of instructions would have saved a part of the jumps only.
 #include "isa/execute.h"
 #include "kernel/machine.h"
 #include "kernel/translate.h"
@@ -28,39 +36,107 @@ namespace
 
 constexpr unsigned kRow = 33; // a cluster's cores twice, and Translator::last()
 
-// Takes a slot's cores: the clusters that have some, in this cycle's order, and an end. False: there are none.
-// Bits 0 to 15 of a cluster's mask: its cores from the cycle's first one on; 16 to 31: those before it; 32: set.
-bool due_in_turn(uint64_t *words, unsigned count, Core *const *rows, unsigned clusters, unsigned per, Turn turn,
-                 Translator::Due *to)
-{
-    const unsigned rotate = turn.first_core(per), first = turn.first_cluster(clusters);
-    const Translator::Due *begin = to;
-    // the clusters of `w`, which holds those from 4 * word on
-    auto some = [&](uint64_t w, unsigned word) {
-        while (w) {
-            unsigned k = unsigned(std::countr_zero(w)) / 16;
-            uint32_t all = uint32_t(w >> (k * 16)) & 0xffff, high = all >> rotate << rotate;
-            w ^= uint64_t(all) << (k * 16);
-            *to++ = {uint64_t(1) << 32 | high | (all & ~high) << 16, rows + size_t(word * 4 + k) * kRow};
-        }
-    };
-    const uint64_t low = (uint64_t(1) << (first % 4 * 16)) - 1; // the clusters before the first one, in its word
-    const unsigned in = first / 4;
-    some(words[in] & ~low, in);
-    if (count > 1) {
-        for (unsigned i = in + 1; i < count; i++)
+// What happens around the cores' events in each cycle: messages, and who is due in which order. It is no part of
+// simulate(), whose variables fill the host's registers.
+struct Cycles {
+    Machine &m;
+    Translator &native;
+    Translator::State &outside;
+    Wheel &wheel;
+    const unsigned clusters, per;
+    const uint64_t limit;
+    // The cores of each cluster, twice: in a cycle whose first core is not 0, those before it come behind the others.
+    std::vector<Core *> rows;
+    std::vector<Translator::Due> list;
+    bool messages_last = false;
+
+    Cycles(Machine &machine, Translator &translator)
+        : m(machine), native(translator), outside(translator.state), wheel(machine.wheel),
+          clusters(unsigned(machine.config.platform_clusters)), per(unsigned(machine.config.platform_cores)),
+          limit(machine.config.run_limit ? machine.config.run_limit : ~uint64_t(0)),
+          rows(size_t(clusters) * kRow, translator.last()), list(clusters + 1)
+    {
+        for (Core &c : m.cores)
+            rows[c.cluster * kRow + c.local] = rows[c.cluster * kRow + 16 + c.local] = &c;
+    }
+
+    // Takes a slot's cores: the clusters that have some, in this cycle's order, and an end. False: there are none.
+    // Bits 0 to 15 of a cluster's mask: its cores from the cycle's first one on; 16 to 31: those before it; 32: set.
+    bool take(uint64_t now, Turn turn)
+    {
+        uint64_t *words = wheel.cores(now);
+        const unsigned rotate = turn.first_core(per), first = turn.first_cluster(clusters), in = first / 4;
+        Translator::Due *to = list.data();
+        Core *const *row = rows.data();
+        // the clusters of `w`, which holds those from 4 * word on
+        auto some = [&](uint64_t w, unsigned word) {
+            while (w) {
+                unsigned k = unsigned(std::countr_zero(w)) / 16;
+                uint32_t all = uint32_t(w >> (k * 16)) & 0xffff, high = all >> rotate << rotate;
+                w ^= uint64_t(all) << (k * 16);
+                *to++ = {uint64_t(1) << 32 | high | (all & ~high) << 16, row + size_t(word * 4 + k) * kRow};
+            }
+        };
+        const uint64_t low = (uint64_t(1) << (first % 4 * 16)) - 1; // the clusters before the first one, in its word
+        some(words[in] & ~low, in);
+        for (unsigned i = in + 1; i < wheel.words; i++)
             some(words[i], i);
         for (unsigned i = 0; i < in; i++)
             some(words[i], i);
+        some(words[in] & low, in);
+        if (to == list.data())
+            return false;
+        *to = {0, nullptr};
+        for (unsigned i = 0; i < wheel.words; i++)
+            words[i] = 0;
+        outside.now = now;
+        outside.stamp = now << 20;
+        outside.bound = Machine::bound_after(now);
+        outside.list = list.data();
+        outside.row = list[0].row;
+        outside.due = list[0].cores;
+        return true;
     }
-    some(words[in] & low, in);
-    if (to == begin)
-        return false;
-    *to = {0, nullptr};
-    for (unsigned i = 0; i < count; i++)
-        words[i] = 0;
-    return true;
-}
+
+    // The next cycle in which something happens, up to its cores' events. False: it has none.
+    bool begin()
+    {
+        uint64_t now = wheel.next(m.now);
+        if (MC_UNLIKELY(now >= m.now + Wheel::kSlots))
+            m.deadlock();
+        m.now = now;
+        if (MC_UNLIKELY(now > limit)) {
+            m.now = limit + 1;
+            m.too_long();
+        }
+        wheel.clear_mark(now);
+        const Turn turn(now);
+        messages_last = false;
+        if (wheel.any(now)) {
+            messages_last = !turn.messages_first();
+            if (!messages_last)
+                m.messages();
+        }
+        return take(now, turn);
+    }
+    void end()
+    {
+        if (messages_last)
+            m.messages();
+        m.now++;
+    }
+    // Cycles in translated code, until that is left.
+    Translator::Leave translated()
+    {
+        for (;; end()) {
+            if (!begin())
+                continue;
+            Translator::Leave why = native.run(native.next(), nullptr);
+            if (why != Translator::Leave::empty)
+                return why;
+        }
+    }
+};
 
 void simulate(Machine &m)
 {
@@ -83,17 +159,11 @@ void simulate(Machine &m)
     };
     static_assert(std::size(event) == size_t(Kind::count) - size_t(Kind::lb));
 
-    const unsigned clusters = unsigned(m.config.platform_clusters), per = unsigned(m.config.platform_cores);
     const uint32_t set_mask = m.set_mask, way_shift = m.way_shift, tcdm_size = uint32_t(m.config.tcdm_size);
     const unsigned branch_penalty = unsigned(m.config.core_branch), jump_penalty = unsigned(m.config.core_jump);
     const uint32_t bank_mask = m.bank_mask;
     Translator native(m);
-    // The cores of each cluster, twice: in a cycle whose first core is not 0, those before it come behind the others.
-    std::vector<Core *> rows(clusters * kRow, native.last());
-    for (Core &c : m.cores)
-        rows[c.cluster * kRow + c.local] = rows[c.cluster * kRow + 16 + c.local] = &c;
-    std::vector<Translator::Due> list(clusters + 1);
-    const uint64_t limit = m.config.run_limit ? m.config.run_limit : ~uint64_t(0);
+    Cycles cycles(m, native);
     m.next_entry = &&E_next;
     m.again_entry = &&E_fetch;
     for (Core &c : m.cores)
@@ -103,8 +173,8 @@ void simulate(Machine &m)
     const bool translates = native.works();
     Translator::State &outside = native.state;
     const void *piece = nullptr;
+    Translator::Leave left{};
     uint64_t now = m.now, t = 0, done = 0, bound = 0;
-    bool messages_last = false;
     uint64_t part = 0; // the cores of the cluster under way that are still due
     Core *c = nullptr;
     Op *op = nullptr;
@@ -112,32 +182,20 @@ void simulate(Machine &m)
     const void *entry = nullptr;
 
 next_cycle:
-    now = wheel.next(m.now);
-    if (now >= m.now + Wheel::kSlots)
-        m.deadlock();
-    m.now = now;
-    if (MC_UNLIKELY(now > limit)) {
-        m.now = limit + 1;
-        m.too_long();
+    if (translates) {
+        left = cycles.translated();
+        now = outside.now;
+        bound = outside.bound;
+        goto left_native;
     }
-    wheel.clear_mark(now);
-    messages_last = !Turn(now).messages_first();
-    if (!messages_last && wheel.any(now))
-        m.messages();
-    if (due_in_turn(wheel.cores(now), wheel.words, rows.data(), clusters, per, Turn(now), list.data())) {
-        bound = Machine::bound_after(now);
-        outside.now = now;
-        outside.stamp = now << 20;
-        outside.bound = bound;
-        outside.list = list.data();
-        outside.row = list[0].row;
-        part = list[0].cores;
-        goto next_core;
-    }
+    while (!cycles.begin())
+        cycles.end();
+    now = outside.now;
+    bound = outside.bound;
+    part = outside.due;
+    goto next_core;
 end_of_cycle:
-    if (messages_last && wheel.any(now))
-        m.messages();
-    m.now = now + 1;
+    cycles.end();
     goto next_cycle;
 
 next_core:
@@ -167,30 +225,29 @@ next_core:
 run_native:
     outside.due = part;
     outside.t = t;
-    {
-        Translator::Leave why = native.run(piece, c);
-        part = outside.due;
-        if (why == Translator::Leave::empty)
-            goto end_of_cycle;
-        c = outside.core;
-        x = c->x;
-        f = c->f;
-        t = outside.t;
-        done = c->n.instructions;
-        if (why == Translator::Leave::event) {
-            op = c->op;
-            native.want_event(*c, *op);
-            goto *event[int(op->kind) - int(Kind::lb)];
-        }
-        if (why == Translator::Leave::entry) {
-            op = c->op;
-            goto * c->entry;
-        }
-        op = outside.op;
-        if (why == Translator::Leave::landing)
-            goto landing;
-        MC_GO;
+    left = native.run(piece, c);
+    if (left == Translator::Leave::empty)
+        goto end_of_cycle;
+left_native:
+    part = outside.due;
+    c = outside.core;
+    x = c->x;
+    f = c->f;
+    t = outside.t;
+    done = c->n.instructions;
+    if (left == Translator::Leave::event) {
+        op = c->op;
+        native.want_event(*c, *op);
+        goto *event[int(op->kind) - int(Kind::lb)];
     }
+    if (left == Translator::Leave::entry) {
+        op = c->op;
+        goto * c->entry;
+    }
+    op = outside.op;
+    if (left == Translator::Leave::landing)
+        goto landing;
+    MC_GO;
 
 // The core's next event is in cycle t: the access `op`, which begins at `entry`; or anything else.
 suspend_access:

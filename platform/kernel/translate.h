@@ -81,7 +81,7 @@ class Translator
     const void *next_ = nullptr;
     int (*enter_)(State *, const void *, Core *) = nullptr;
     uint8_t *leave_[5] = {}, *leave_block_ = nullptr, *leave_landing_ = nullptr;
-    Core last_; // stands behind a cluster's cores (bit 32): its translation goes on to the next cluster
+    Core last_;        // stands behind a cluster's cores (bit 32): its translation goes on to the next cluster
     bool fma_ = false; // the host has fused multiply-add
 
     void block(Core &c, Op &op);
