@@ -101,7 +101,9 @@ def main():
         for text, line in (("[noc]\nlatency = 20\n", None), ("[noc]\n\nlatncy = 20\n", ":3: no parameter 'noc.latncy'; there are: latency, hop"),
                            ("[noc]\nlatency = 9999\n", ":2: noc.latency = 9999: allowed are 0 to 200"), ("[noc]\nlatency = \"a\"\n", ":2: noc.latency must be a whole number"),
                            ("[nok]\nlatency = 1\n", ":2: no parameter 'nok.latency'; there are: platform.clusters"), ("[noc\n", ":1: "),
-                           ("latency = 1\n", ":1: 'latency' stands outside of a section"), ("[tcdm]\nsize = 5000\n", "tcdm.size = 5000: must be a power of two")):
+                           ("latency = 1\n", ":1: 'latency' stands outside of a section"), ("[tcdm]\nsize = 5000\n", "c.toml:2: tcdm.size = 5000: must be a power of two"),
+                           ("[platform]\nclusters = 4\n[l2]\nnode = 4\n", "c.toml:4: l2.node = 4: the mesh has nodes 0 to 3"),
+                           ("[icache]\nsize = 64\nline = 64\nways = 2\n", "c.toml:2: icache.size = 64: smaller than one line of each way")):
             toml.write_text(text)
             check(f"configuration {text!r}", run("--config", toml, elf["barrier"]), 64 if line else 0, err=line, lines=1 if line else 0)
         toml.write_text("[platform]\nclusters = 1\ncores = 4\n")
