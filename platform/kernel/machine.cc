@@ -53,6 +53,15 @@ Machine::Machine(const Config &given)
         c.column = wheel.cores(0) + bit / 64;
         c.bit = uint64_t(1) << (bit % 64);
     }
+    const uint32_t words[] = {0x4d43504c, // "MCPL"
+                              clusters,
+                              per,
+                              uint32_t(config.tcdm_size),
+                              uint32_t(config.l2_size),
+                              uint32_t(config.memory_size),
+                              uint32_t(config.tcdm_banks),
+                              config.mesh_width()};
+    std::copy(std::begin(words), std::end(words), description);
     now = 1; // a bank's stamp of cycle 0 is "never"
 }
 
@@ -393,19 +402,11 @@ Machine::Outcome Machine::remote(Core &c, const Op &op, uint32_t address, Packet
 // Words that describe the platform, each a register of the core's own.
 Machine::Outcome Machine::system(Core &c, const Op &op, uint32_t address)
 {
-    const uint32_t words[] = {0x4d43504c, // "MCPL"
-                              uint32_t(config.platform_clusters),
-                              uint32_t(config.platform_cores),
-                              uint32_t(config.tcdm_size),
-                              uint32_t(config.l2_size),
-                              uint32_t(config.memory_size),
-                              uint32_t(config.tcdm_banks),
-                              config.mesh_width()};
     uint32_t i = (address - map::kSystem) / 4;
-    if (op.kind != Kind::lw || i >= std::size(words))
+    if (op.kind != Kind::lw || i >= std::size(description))
         fault(c, text("%s 0x%08x: the platform's description is words that can only be read",
                       is_load(op.kind) ? "load of" : "store to", address));
-    write_result(c, op, words[i]);
+    write_result(c, op, description[i]);
     c.n.load_use += op.cost - 1u;
     return Outcome::done;
 }

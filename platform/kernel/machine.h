@@ -164,6 +164,7 @@ class Machine
     bool translate = true;
     unsigned hot = 8; // how often code is met before it is translated
     unsigned reservations = 0;
+    uint32_t description[8]; // the words at map::kSystem
     unsigned bank_mask;
 
   private:

@@ -21,6 +21,7 @@
 #include "isa/execute.h"
 #include "kernel/machine.h"
 #include "kernel/translate.h"
+#include <algorithm>
 #include <vector>
 
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -46,6 +47,7 @@ struct Cycles {
     const unsigned clusters, per;
     const uint64_t limit;
     // The cores of each cluster, twice: in a cycle whose first core is not 0, those before it come behind the others.
+    // And all clusters twice, for the same reason.
     std::vector<Core *> rows;
     std::vector<Translator::Due> list;
     bool messages_last = false;
@@ -54,10 +56,11 @@ struct Cycles {
         : m(machine), native(translator), outside(translator.state), wheel(machine.wheel),
           clusters(unsigned(machine.config.platform_clusters)), per(unsigned(machine.config.platform_cores)),
           limit(machine.config.run_limit ? machine.config.run_limit : ~uint64_t(0)),
-          rows(size_t(clusters) * kRow, translator.last()), list(clusters + 1)
+          rows(size_t(clusters) * 2 * kRow, translator.last()), list(clusters + 2)
     {
         for (Core &c : m.cores)
-            rows[c.cluster * kRow + c.local] = rows[c.cluster * kRow + 16 + c.local] = &c;
+            for (size_t row : {c.cluster * kRow, (clusters + c.cluster) * kRow})
+                rows[row + c.local] = rows[row + 16 + c.local] = &c;
     }
 
     // Takes a slot's cores: the clusters that have some, in this cycle's order, and an end. False: there are none.
@@ -67,28 +70,50 @@ struct Cycles {
         uint64_t *words = wheel.cores(now);
         const unsigned rotate = turn.first_core(per), first = turn.first_cluster(clusters), in = first / 4;
         Translator::Due *to = list.data();
-        Core *const *row = rows.data();
-        // the clusters of `w`, which holds those from 4 * word on
-        auto some = [&](uint64_t w, unsigned word) {
-            while (w) {
-                unsigned k = unsigned(std::countr_zero(w)) / 16;
-                uint32_t all = uint32_t(w >> (k * 16)) & 0xffff, high = all >> rotate << rotate;
-                w ^= uint64_t(all) << (k * 16);
-                *to++ = {uint64_t(1) << 32 | high | (all & ~high) << 16, row + size_t(word * 4 + k) * kRow};
+        // The clusters from `k` on of a word of the wheel; nothing is guessed, since who is due is hardly predictable.
+        const uint64_t front = 0x0001000100010001u * (0xffffu << rotate & 0xffffu);
+        auto some = [&](uint64_t w, unsigned k, unsigned end) {
+            uint64_t high = w & front, low = w & ~front;
+            for (Core *const *row = &rows[size_t(k) * kRow]; k < end; k++, row += kRow) {
+                unsigned shift = k % 4 * 16;
+                uint64_t cores = (high >> shift & 0xffff) | (low >> shift & 0xffff) << 16;
+                *to = {cores | uint64_t(1) << 32, row};
+                to += cores != 0;
             }
         };
-        const uint64_t low = (uint64_t(1) << (first % 4 * 16)) - 1; // the clusters before the first one, in its word
-        some(words[in] & ~low, in);
-        for (unsigned i = in + 1; i < wheel.words; i++)
-            some(words[i], i);
-        for (unsigned i = 0; i < in; i++)
-            some(words[i], i);
-        some(words[in] & low, in);
-        if (to == list.data())
-            return false;
+        if (wheel.words == 1) {
+            uint64_t w = words[0];
+            if (!w)
+                return false;
+            words[0] = 0;
+            if (clusters == 4) { // the default: the word turns, and the loop is unrolled
+                uint64_t high = std::rotr(w & front, int(first * 16)), low = std::rotr(w & ~front, int(first * 16));
+                Core *const *row = &rows[size_t(first) * kRow];
+                for (unsigned i = 0; i < 4; i++, row += kRow, high >>= 16, low >>= 16) {
+                    uint64_t cores = (high & 0xffff) | (low & 0xffff) << 16;
+                    *to = {cores | uint64_t(1) << 32, row};
+                    to += cores != 0;
+                }
+            } else {
+                some(w, first, clusters);
+                some(w, 0, first);
+            }
+        } else {
+            auto all = [&](unsigned word, unsigned from, unsigned end) {
+                if (words[word])
+                    some(words[word], word * 4 + from, std::min(word * 4 + end, clusters));
+            };
+            all(in, first % 4, 4);
+            for (unsigned i = in + 1; i < wheel.words; i++)
+                all(i, 0, 4);
+            for (unsigned i = 0; i < in; i++)
+                all(i, 0, 4);
+            all(in, 0, first % 4);
+            if (to == list.data())
+                return false;
+            std::fill(words, words + wheel.words, 0);
+        }
         *to = {0, nullptr};
-        for (unsigned i = 0; i < wheel.words; i++)
-            words[i] = 0;
         outside.now = now;
         outside.stamp = now << 20;
         outside.bound = Machine::bound_after(now);

@@ -781,14 +781,6 @@ struct Piece : Emit {
         immediate(7, rcx, int32_t(tcdm_size));
         uint8_t *from = jump_if(not_below);
         const uint8_t *back = p;
-        later.push_back([this, from, back, tcdm_size] {
-            bind(from);
-            move(rcx, rax);
-            op_mem(Alu::sub, rcx, rbx, kTcdmBase);
-            immediate(7, rcx, int32_t(tcdm_size));
-            bind(jump_if(not_below), tr.leave_[int(Translator::Leave::event)]);
-            jump(back);
-        });
         if (size > 1) {
             byte(0xf6), byte(0xc1), byte(size - 1); // test cl, size - 1
             slow(not_equal);
@@ -844,6 +836,27 @@ struct Piece : Emit {
         indexed(rax, rdi, rcx, 0);
         if (load_op)
             store(rax, rbx, op.kind == Kind::flw ? freg(op.rd) : xreg(op.rd));
+        const uint8_t *over = p;
+        later.push_back([this, from, back, over, tcdm_size, &op] {
+            bind(from);
+            move(rcx, rax);
+            op_mem(Alu::sub, rcx, rbx, kTcdmBase);
+            immediate(7, rcx, int32_t(tcdm_size));
+            bind(jump_if(below), back);
+            if (op.kind == Kind::lw) { // the platform's description, which is a core's own
+                immediate(5, rax, int32_t(map::kSystem));
+                immediate(7, rax, int32_t(sizeof m.description));
+                bind(jump_if(not_below), tr.leave_[int(Translator::Leave::event)]);
+                byte(0xa8), byte(3); // test al, 3
+                bind(jump_if(not_equal), tr.leave_[int(Translator::Leave::event)]);
+                pointer(rdi, m.description);
+                byte(0x8b);
+                indexed(rax, rdi, rax, 0);
+                store(rax, rbx, xreg(op.rd));
+                return jump(over);
+            }
+            jump(tr.leave_[int(Translator::Leave::event)]);
+        });
         pending.instructions = 1;
         pending.cycles = load_op ? op.cost : 1;
         pending.load_use = op.cost - 1u;
