@@ -145,7 +145,7 @@ manycore-long:
 	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
 	$(MAKE) all
 	platform/tests/isa.py --programs 2000 --seed 10000 $(BUILD)/bin/manycore $(BUILD)/tests/manycore/isa_fuzz
-	platform/tests/kernels.py --cases 500 --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore platform/mcc
+	platform/tests/kernels.py --cases 500 --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore platform/mcc platform/examples/*.c
 
 asan tsan ubsan shake:
 	tools/install-deps build check

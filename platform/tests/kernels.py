@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""kernels.py MANYCORE MCC [--cases N] [--seed S] [--fuzz ISA_FUZZ] [PROGRAM...] - the run-ahead kernel, with and without translation,
-against the lock-step kernel.
+"""kernels.py MANYCORE MCC [--cases N] [--seed S] [--fuzz ISA_FUZZ] [PROGRAM...]
 
-Each case runs once under each: exit status, output, and every counter of every core, the registers and the TCDM's contents (--stats-json) must be
-equal. Cases: the PROGRAMs, and random ones: tests/mix.c with random seeds, and isa_fuzz's programs run by several cores at once on the same
-memory, each on a random platform (clusters, cores, every cost)."""
+The run-ahead kernel, with and without translation, against the lock-step kernel. Each case runs once under each: exit
+status, output, and every counter of every core, the registers and the TCDM's contents (--stats-json) must be equal.
+Cases: the PROGRAMs (C sources) on 1 to 16 clusters, and random ones: tests/mix.c with random seeds, and isa_fuzz's
+programs run by several cores at once on the same memory, each on a random platform (clusters, cores, every cost)."""
 import argparse
 import pathlib
 import random
@@ -17,14 +17,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def platform(rng):
     """Options of a random platform."""
-    few = {"platform.clusters": rng.choice([1, 2, 3, 4, 4, 6, 9, 16]), "platform.cores": rng.choice([1, 2, 3, 4, 7, 8, 16])}
+    few = {"platform.clusters": rng.choice([1, 2, 3, 4, 4, 6, 9, 16]),
+           "platform.cores": rng.choice([1, 2, 3, 4, 7, 8, 16])}
     if rng.random() < 0.7:
-        few |= {"core.branch": rng.randint(0, 4), "core.div": rng.randint(1, 60), "core.fp": rng.randint(1, 5), "icache.ways": rng.randint(1, 2),
-                "icache.size": rng.choice([256, 1024, 4096]), "icache.line": rng.choice([8, 16, 32, 64]), "tcdm.banks": rng.choice([1, 2, 8, 32, 64]),
-                "tcdm.atomic": rng.randint(1, 4), "noc.latency": rng.randint(0, 30), "noc.hop": rng.randint(1, 5), "noc.occupancy": rng.randint(1, 4),
-                "noc.flit": rng.choice([4, 8, 16]), "l2.latency": rng.randint(1, 20), "memory.latency": rng.randint(1, 100),
-                "dma.outstanding": rng.randint(1, 8), "dma.burst": rng.choice([8, 32, 64, 256]), "hws.latency": rng.randint(2, 9),
-                "hws.remote": rng.randint(1, 20)}
+        few |= {"core.branch": rng.randint(0, 4), "core.div": rng.randint(1, 60), "core.fp": rng.randint(1, 5),
+                "icache.ways": rng.randint(1, 2), "icache.size": rng.choice([256, 1024, 4096]),
+                "icache.line": rng.choice([8, 16, 32, 64]), "tcdm.banks": rng.choice([1, 2, 8, 32, 64]),
+                "tcdm.atomic": rng.randint(1, 4), "noc.latency": rng.randint(0, 30), "noc.hop": rng.randint(1, 5),
+                "noc.occupancy": rng.randint(1, 4), "noc.flit": rng.choice([4, 8, 16]),
+                "l2.latency": rng.randint(1, 20), "memory.latency": rng.randint(1, 100),
+                "dma.outstanding": rng.randint(1, 8), "dma.burst": rng.choice([8, 32, 64, 256]),
+                "hws.latency": rng.randint(2, 9), "hws.remote": rng.randint(1, 20)}
     options = []
     for key, value in few.items():
         options += ["--set", f"{key}={value}"]
@@ -34,8 +37,8 @@ def platform(rng):
 def run(manycore, kernel, options, command, folder):
     stats = folder / "stats.json"
     stats.unlink(missing_ok=True)
-    p = subprocess.run([manycore, "--kernel", kernel, "--set", "run.limit=40000000", *options, "--stats-json", stats, *command], stdin=subprocess.DEVNULL,
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+    whole = [manycore, "--kernel", kernel, "--set", "run.limit=40000000", *options, "--stats-json", stats, *command]
+    p = subprocess.run(whole, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
     return p.returncode, p.stdout, p.stderr, stats.read_text() if stats.exists() else ""
 
 
@@ -74,7 +77,10 @@ def main():
         mix = folder / "mix.elf"
         subprocess.run([a.mcc, HERE / "mix.c", "-o", mix], check=True)
         for program in a.programs:
-            failed += not equal(a.manycore, [], [program], folder)
+            elf = folder / "program.elf"
+            subprocess.run([a.mcc, program, "-o", elf], check=True)
+            for clusters in (1, 2, 4, 9, 16):
+                failed += not equal(a.manycore, ["--clusters", str(clusters), "--hot", "2"], [elf], folder)
         for case in range(a.cases):
             rng = random.Random(a.seed + case)
             options = platform(rng)
@@ -86,8 +92,9 @@ def main():
                 command, expect = [mix, str(a.seed + case), str(rng.randint(20, 120))], 0
             # code is translated at once, after the usual number of times, or never
             kernel = "threaded" if case % 5 == 4 else "run-ahead"
-            failed += not equal(a.manycore, options + ["--hot", ["1", "8", "2"][case % 3]], command, folder, expect, kernel)
-    print(f"{len(a.programs) + a.cases} cases, {failed} differ")
+            options += ["--hot", ["1", "8", "2"][case % 3]]
+            failed += not equal(a.manycore, options, command, folder, expect, kernel)
+    print(f"{5 * len(a.programs) + a.cases} cases, {failed} differ")
     return failed != 0
 
 
