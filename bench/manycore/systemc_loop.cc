@@ -1,6 +1,6 @@
-// The technique of cycle-accurate SystemC simulators such as the paper's (manycore-nested-2016, section 2): a thread for
-// each of 64 cores, which executes an instruction and waits for its cycles. Only the loop: an instruction set of four,
-// no decoder, no caches, no banks, no network. What it reaches is more than a simulator built on it can.
+// The technique of cycle-accurate SystemC simulators such as the paper's (manycore-nested-2016, section 2): a thread
+// for each of 64 cores, which executes an instruction and waits for its cycles. Only the loop: an instruction set of
+// four, no decoder, no caches, no banks, no network. What it reaches is more than a simulator built on it can.
 //
 // systemc_loop N: N instructions a core; prints the number of instructions.
 #include <cstdint>
