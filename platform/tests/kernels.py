@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+SIZES = ((1, 16), (2, 16), (4, 8), (9, 3), (16, 2))  # clusters and cores for the PROGRAMs
 
 
 def platform(rng):
@@ -79,8 +80,9 @@ def main():
         for program in a.programs:
             elf = folder / "program.elf"
             subprocess.run([a.mcc, program, "-o", elf], check=True)
-            for clusters in (1, 2, 4, 9, 16):
-                failed += not equal(a.manycore, ["--clusters", str(clusters), "--hot", "2"], [elf], folder)
+            for clusters, cores in SIZES:
+                options = ["--clusters", str(clusters), "--cores", str(cores), "--hot", "2"]
+                failed += not equal(a.manycore, options, [elf], folder)
         for case in range(a.cases):
             rng = random.Random(a.seed + case)
             options = platform(rng)
@@ -94,7 +96,7 @@ def main():
             kernel = "threaded" if case % 5 == 4 else "run-ahead"
             options += ["--hot", ["1", "8", "2"][case % 3]]
             failed += not equal(a.manycore, options, command, folder, expect, kernel)
-    print(f"{5 * len(a.programs) + a.cases} cases, {failed} differ")
+    print(f"{len(SIZES) * len(a.programs) + a.cases} cases, {failed} differ")
     return failed != 0
 
 
