@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-SIZES = ((1, 16), (2, 16), (4, 8), (9, 3), (16, 2))  # clusters and cores for the PROGRAMs
+SIZES = ((1, 16), (2, 7), (4, 4), (9, 3), (16, 2))  # clusters and cores for the PROGRAMs
 
 
 def platform(rng):
