@@ -1,6 +1,7 @@
 // manycore [OPTIONS] PROGRAM.elf [ARGUMENTS...]
 #include "cli/config.h"
 #include "cli/elf.h"
+#include "cli/output.h"
 #include "cli/semihost.h"
 #include "isa/float.h"
 #include "kernel/machine.h"
@@ -68,18 +69,12 @@ int run(const Options &o)
     m.semihost = Semihost::call;
     m.semihost_context = &semihost;
     m.start(elf.entry());
-    auto file = [](const std::string &path) {
-        FILE *f = path.empty() ? nullptr : fopen(path.c_str(), "w");
-        if (!f && !path.empty())
-            throw ConfigError(path + ": cannot be written");
-        return f;
-    };
-    FILE *trace = file(o.trace), *profile = file(o.profile);
-    std::unique_ptr<Watch> watch;
-    if (trace || profile)
-        watch = std::make_unique<Watch>(m, elf, trace, profile);
-    if (o.gdb >= 0 && watch)
+    if (o.gdb >= 0 && (!o.trace.empty() || !o.profile.empty()))
         throw ConfigError("--gdb goes with neither --trace nor --profile");
+    Output trace(o.trace), profile(o.profile), json(o.stats_json);
+    std::unique_ptr<Watch> watch;
+    if (trace.file() || profile.file())
+        watch = std::make_unique<Watch>(m, elf, trace.file(), profile.file());
     std::unique_ptr<Gdb> gdb;
     if (o.gdb >= 0)
         gdb = std::make_unique<Gdb>(m, o.gdb);
@@ -111,18 +106,12 @@ int run(const Options &o)
     double seconds = processor() - begin;
     if (watch)
         watch->end();
-    for (FILE *f : {trace, profile})
-        if (f)
-            fclose(f);
     if (o.stats)
         print_stats(m, seconds, stderr);
-    if (!o.stats_json.empty()) {
-        FILE *f = fopen(o.stats_json.c_str(), "w");
-        if (!f)
-            throw ConfigError(o.stats_json + ": cannot be written");
-        print_json(m, f);
-        fclose(f);
-    }
+    if (json.file())
+        print_json(m, json.file());
+    for (Output *out : {&trace, &profile, &json})
+        out->keep();
     return code;
 }
 
