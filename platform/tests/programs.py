@@ -4,9 +4,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
@@ -52,6 +54,21 @@ def largest(manycore, elf, folder):
           subprocess.CompletedProcess([], 0 if 0 < beyond <= 1024 else 1, b"", b""), 0)
 
 
+def interrupted(manycore, elf, folder):
+    """SIGTERM leaves no half-written file behind, and what stood there before stays."""
+    out = folder / "out"
+    out.mkdir()
+    (out / "t.json").write_text("before")
+    p = subprocess.Popen([manycore, "--trace", out / "t.json", "--clusters", "16", elf], stdout=subprocess.DEVNULL)
+    while len(list(out.iterdir())) == 1 and p.poll() is None:
+        time.sleep(0.01)
+    p.terminate()
+    p.wait()
+    left = {f.name: f.read_text()[:10] for f in out.iterdir()}
+    check(f"interrupted: {left}", subprocess.CompletedProcess([], p.returncode, b"", b""),
+          -signal.SIGTERM if left == {"t.json": "before"} else 0)
+
+
 FAULTS = [
     "load of 4 bytes at 0x00000010, where there is no memory",
     "store of 4 bytes at 0x7ffffff0, where there is no memory",
@@ -90,6 +107,7 @@ def main():
             check("hello 2x3", run(*k, "--clusters", 2, "--cores", 3, elf["hello"]), 3, "core 1 of cluster 1\ncore 2 of cluster 1\n")
             check("lock", run(*k, elf["lock"]), 0, "6400\n")
             check("dma", run(*k, elf["dma"]), 0, "0 words wrong")
+            check("events", run(*k, elf["events"]), 0, "8 signals, 7 words, sum 56\n")
             check("barrier", run(*k, elf["barrier"]), 0, "a barrier of 64 cores: ")
             for i, line in enumerate(FAULTS):
                 if line:
@@ -128,6 +146,12 @@ def main():
         check("no program", run(), 64, err="no program given", lines=1)
         check("unknown option", run("--nonsense", elf["lock"]), 64, err="--nonsense", lines=1)
         check("limit", run("--set", "run.limit=1000", elf["lock"]), 70, err="stopped after 1000 cycles")
+        check("regions", run("--trace", folder / "t.json", elf["events"]), 0)
+        events = json.loads((folder / "t.json").read_text())["traceEvents"]
+        regions = {(e["ph"], e["tid"]) for e in events if e.get("name") == "work"}
+        check(f"regions: {regions}", run(elf["hello"]), 3 if regions == {(b, i) for b in "be" for i in range(1, 16)} else -1)
+        interrupted(manycore, elf["lock"], folder)
+        check("unwritable", run("--trace", folder / "none" / "t.json", elf["lock"]), 64, err="t.json: cannot be written", lines=1)
         check("trace", run("--trace", folder / "t.json", "--profile", folder / "p.txt", elf["dma"]), 0, "0 words wrong")
         names = {e["name"] for e in json.loads((folder / "t.json").read_text())["traceEvents"] if "name" in e}
         profile = (folder / "p.txt").read_text()
