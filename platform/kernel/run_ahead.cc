@@ -11,11 +11,11 @@
 // cycles, so that the wheel's 1024 slots are never too few: from there on at most a line's instructions follow, and 8
 // times 60 cycles are less than 512.
 //
-// Tried and rejected:
+// Considered and rejected, from counts of events:
 // - An access executed ahead of its cycle where no other core can take its bank. With the other cores' next events as
 //   the bound this holds only while few cores are awake; with 16 awake some other core is due in almost every cycle.
-// - Accesses ahead on trust, with an undo log for the cycles in which two cores met. In the programs of
-//   bench/manycore/speed.py a cluster's cores meet at a bank every few cycles.
+// - Accesses ahead on trust, with an undo log for the cycles in which two cores met. In matmul of
+//   bench/manycore/speed.py a cluster's cores meet at a bank every sixth cycle.
 // - Threaded code without the translation: about 60 host instructions for a simulated one, of which the access itself
 //   needs few. Labels for pairs of instructions would have saved a part of the jumps only.
 #include "isa/execute.h"
