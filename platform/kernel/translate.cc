@@ -397,6 +397,8 @@ struct Piece : Emit {
     {
         switch (op.kind) {
         case Kind::li:
+            if (op.flags & kWritesSp)
+                return false;
             byte(0xc7); // mov dword [], imm
             address(0, rbx, xreg(op.rd));
             word(uint32_t(op.imm));

@@ -74,7 +74,7 @@ class Translator
     }
 
   private:
-    static constexpr size_t kBytes = size_t(32) << 20, kLargest = size_t(32) << 10;
+    static constexpr size_t kBytes = size_t(32) << 20, kLargest = size_t(64) << 10;
     Machine &m;
     const unsigned hot_;
     uint8_t *code_ = nullptr, *at_ = nullptr;

@@ -86,6 +86,8 @@ FAULTS = [
     "DMA: neither source nor destination is in the own cluster's TCDM",
     "HWS: core arrives twice in slot 3",
     "illegal instruction (no such rounding mode)",
+    "stack pointer 0x00000010 is below the stack's limit",
+    "stack pointer 0x00000010 is below the stack's limit",
 ]
 
 
@@ -101,8 +103,7 @@ def main():
         for source in [*EXAMPLES.glob("*.c"), HERE / "faults.c"]:
             elf[source.stem] = folder / (source.stem + ".elf")
             subprocess.run([mcc, source, "-o", elf[source.stem]], check=True)
-        for kernel in ("run-ahead", "lock-step"):
-            k = ("--kernel", kernel)
+        for k in (("--hot", "8"), ("--hot", "1"), ("--kernel", "threaded"), ("--kernel", "lock-step")):
             check("hello", run(*k, elf["hello"], "a", "b c"), 3, "argument 2: b c\ncore 0 of cluster 0\ncore 1 of cluster 0\n")
             check("hello 2x3", run(*k, "--clusters", 2, "--cores", 3, elf["hello"]), 3, "core 1 of cluster 1\ncore 2 of cluster 1\n")
             check("lock", run(*k, elf["lock"]), 0, "6400\n")
