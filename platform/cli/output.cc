@@ -41,8 +41,9 @@ Output::Output(const std::string &path) : path_(path)
             under_way[slot_ = i].store(temporary_.c_str(), std::memory_order_relaxed);
             break;
         }
-    std::signal(SIGINT, interrupted);
-    std::signal(SIGTERM, interrupted);
+    for (int signal : {SIGINT, SIGTERM})
+        if (std::signal(signal, interrupted) == SIG_IGN)
+            std::signal(signal, SIG_IGN); // as a shell wants it for what runs in the background
 }
 
 Output::~Output()

@@ -135,9 +135,12 @@ def main():
         for text, line in (("[noc]\nlatency = 20\n", None), ("[noc]\n\nlatncy = 20\n", ":3: no parameter 'noc.latncy'; there are: latency, hop"),
                            ("[noc]\nlatency = 9999\n", ":2: noc.latency = 9999: allowed are 0 to 200"), ("[noc]\nlatency = \"a\"\n", ":2: noc.latency must be a whole number"),
                            ("[nok]\nlatency = 1\n", ":2: no parameter 'nok.latency'; there are: platform.clusters"), ("[noc\n", ":1: "),
-                           ("latency = 1\n", ":1: 'latency' stands outside of a section"), ("[tcdm]\nsize = 5000\n", "c.toml:2: tcdm.size = 5000: must be a power of two"),
-                           ("[platform]\nclusters = 4\n[l2]\nnode = 4\n", "c.toml:4: l2.node = 4: the mesh has nodes 0 to 3"),
-                           ("[icache]\nsize = 64\nline = 64\nways = 2\n", "c.toml:2: icache.size = 64: smaller than one line of each way")):
+                           ("latency = 1\n", ":1: 'latency' stands outside of a section"),
+                           ("[tcdm]\nsize = 5000\n", "c.toml:2: tcdm.size = 5000: must be a power of two"),
+                           ("[platform]\nclusters = 4\n[l2]\nnode = 4\n",
+                            "c.toml:4: l2.node = 4: the mesh has nodes 0 to 3"),
+                           ("[icache]\nsize = 64\nline = 64\nways = 2\n",
+                            "c.toml:2: icache.size = 64: smaller than one line of each way")):
             toml.write_text(text)
             check(f"configuration {text!r}", run("--config", toml, elf["barrier"]), 64 if line else 0, err=line, lines=1 if line else 0)
         toml.write_text("[platform]\nclusters = 1\ncores = 4\n")
@@ -150,9 +153,11 @@ def main():
         check("regions", run("--trace", folder / "t.json", elf["events"]), 0)
         events = json.loads((folder / "t.json").read_text())["traceEvents"]
         regions = {(e["ph"], e["tid"]) for e in events if e.get("name") == "work"}
-        check(f"regions: {regions}", run(elf["hello"]), 3 if regions == {(b, i) for b in "be" for i in range(1, 16)} else -1)
+        wanted = {(b, i) for b in "be" for i in range(1, 16)}
+        check(f"regions: {regions}", run(elf["hello"]), 3 if regions == wanted else -1)
         interrupted(manycore, elf["lock"], folder)
-        check("unwritable", run("--trace", folder / "none" / "t.json", elf["lock"]), 64, err="t.json: cannot be written", lines=1)
+        p = run("--trace", folder / "none" / "t.json", elf["lock"])
+        check("unwritable", p, 64, err="t.json: cannot be written", lines=1)
         check("trace", run("--trace", folder / "t.json", "--profile", folder / "p.txt", elf["dma"]), 0, "0 words wrong")
         names = {e["name"] for e in json.loads((folder / "t.json").read_text())["traceEvents"] if "name" in e}
         profile = (folder / "p.txt").read_text()
