@@ -167,7 +167,7 @@ manycore-long:
 	$(MAKE) all
 	platform/tests/isa.py --programs 2000 --seed 10000 $(BUILD)/bin/manycore $(BUILD)/tests/manycore/isa_fuzz
 	platform/tests/kernels.py --cases 500 --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore \
-	    platform/mcc
+	    platform/mcc platform/examples/*.c
 
 asan tsan ubsan shake interrupts:
 	tools/install-deps build check

@@ -26,7 +26,8 @@ set_target_properties(psthreads_shared PROPERTIES
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/psthreads/exports.map)
 # nodelete: kernel threads of ours may stand in the library's code when it is closed
 target_link_options(psthreads_shared PRIVATE
-  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/psthreads/exports.map -Wl,-z,nodelete -Wl,--as-needed -static-libgcc) # the unwinder: src/os/linux/interrupt.c
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/psthreads/exports.map -Wl,-z,nodelete -Wl,--as-needed
+  -static-libgcc) # the unwinder: src/os/linux/interrupt.c
 if(NOT PS_SANITIZE)
   target_link_options(psthreads_shared PRIVATE -Wl,-z,defs)
 endif()

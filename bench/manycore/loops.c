@@ -1,9 +1,18 @@
 // The five programs of speed.py, one by its name: -DLOOP=matmul, colour, corners, chase or barrier. Every core works on
-// its own cluster's TCDM.
-// argv[1]: how often. Each prints a sum that depends on all that it computed.
-#include "manycore.h"
+// its own cluster's TCDM. argv[1]: how often. Each prints a sum that depends on all that it computed.
+// With -DALONE=N, N times, by one core of any RISC-V machine: for simulators that know no clusters.
 #include <stdio.h>
 #include <stdlib.h>
+#ifdef ALONE
+#include <stdint.h>
+#define MC_LOCAL
+static volatile unsigned none; // read anew each time, as the platform's words are: no round may be left out
+static unsigned mc_core(void) { return none; }
+static unsigned mc_cores(void) { return 1 + none; }
+static void mc_hws_barrier(unsigned slot) { (void)slot; }
+#else
+#include "manycore.h"
+#endif
 
 #define N 32
 #define PIXELS 4096
@@ -13,8 +22,6 @@
 MC_LOCAL static float a[N][N], b[N][N], c[N][N];
 MC_LOCAL static uint8_t rgb[PIXELS * 3], hue[PIXELS];
 MC_LOCAL static uint32_t links[PIXELS];
-static volatile uint32_t sums[1024];
-static volatile int rounds;
 
 static void cluster_barrier(void) { mc_hws_barrier(SLOT); }
 
@@ -108,6 +115,20 @@ __attribute__((noinline)) static uint32_t barrier(void)
     return s;
 }
 
+#ifdef ALONE
+int main(void)
+{
+    prepare();
+    uint32_t sum = 0;
+    for (int i = 0; i < ALONE; i++)
+        sum = sum * 3 + LOOP();
+    printf("%lu\n", (unsigned long)sum);
+    return 0;
+}
+#else
+static volatile uint32_t sums[1024];
+static volatile int rounds;
+
 static void work(void)
 {
     prepare();
@@ -154,3 +175,4 @@ int main(int argc, char **argv)
     printf("%lu\n", (unsigned long)sum);
     return 0;
 }
+#endif

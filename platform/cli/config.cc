@@ -66,6 +66,7 @@ void Config::set(const std::string &a)
     if (value.empty() || *end || errno)
         throw ConfigError("'" + a + "': '" + value + "' is no whole number");
     set(std::string_view(a).substr(0, eq), v);
+    origins_.erase(a.substr(0, eq));
 }
 
 void Config::read(const std::string &path)
@@ -92,6 +93,7 @@ void Config::read(const std::string &path)
                 throw ConfigError(at(value) + key + " must be a whole number");
             try {
                 set(key, **value.as_integer());
+                origins_[key] = at(value);
             } catch (const ConfigError &e) {
                 throw ConfigError(at(value) + e.what());
             }
@@ -107,15 +109,21 @@ void Config::check() const
     } powers[] = {{"icache.size", icache_size}, {"icache.line", icache_line}, {"tcdm.size", tcdm_size},
                   {"tcdm.banks", tcdm_banks},   {"noc.flit", noc_flit},       {"l2.size", l2_size},
                   {"memory.size", memory_size}, {"dma.burst", dma_burst}};
+    auto at = [&](const std::string &key) { // where it was set
+        auto found = origins_.find(key);
+        return (found == origins_.end() ? "" : found->second) + key;
+    };
     for (auto &p : powers)
         if (!std::has_single_bit(p.value))
-            throw ConfigError(text("%s = %llu: must be a power of two", p.name, (unsigned long long)p.value));
+            throw ConfigError(at(p.name) + text(" = %llu: must be a power of two", (unsigned long long)p.value));
     if (icache_line * icache_ways > icache_size)
-        throw ConfigError("icache.size: smaller than one line of each way");
-    if (l2_node >= platform_clusters || memory_node >= platform_clusters)
-        throw ConfigError(text("%s: the mesh has nodes 0 to %llu, one a cluster",
-                               l2_node >= platform_clusters ? "l2.node" : "memory.node",
-                               (unsigned long long)platform_clusters - 1));
+        throw ConfigError(at("icache.size") + text(" = %llu: smaller than one line of each way (%llu bytes)",
+                                                   (unsigned long long)icache_size,
+                                                   (unsigned long long)(icache_line * icache_ways)));
+    for (auto [key, node] : {std::pair("l2.node", l2_node), std::pair("memory.node", memory_node)})
+        if (node >= platform_clusters)
+            throw ConfigError(at(key) + text(" = %llu: the mesh has nodes 0 to %llu, one a cluster",
+                                             (unsigned long long)node, (unsigned long long)platform_clusters - 1));
 }
 
 unsigned Config::mesh_width() const

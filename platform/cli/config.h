@@ -1,6 +1,7 @@
 // The platform's parameters: each with its default, range and meaning in one place (MC_PARAMETERS).
 #pragma once
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -57,6 +58,9 @@ struct Config {
     unsigned all_cores() const { return unsigned(platform_clusters * platform_cores); }
     unsigned mesh_width() const;
     static std::string table(); // every parameter, Markdown
+
+  private:
+    std::map<std::string, std::string> origins_; // where a file set a parameter: "path:line: "
 };
 
 struct ConfigError : std::runtime_error {

@@ -1,6 +1,7 @@
 // manycore [OPTIONS] PROGRAM.elf [ARGUMENTS...]
 #include "cli/config.h"
 #include "cli/elf.h"
+#include "cli/output.h"
 #include "cli/semihost.h"
 #include "isa/float.h"
 #include "kernel/machine.h"
@@ -23,6 +24,7 @@ struct Options {
     std::vector<std::string> files, settings, program;
     std::string kernel = "run-ahead", trace, profile, stats_json;
     uint64_t clusters = 0, cores = 0;
+    unsigned hot = 8;
     int gdb = -1;
     bool stats = false, parameters = false;
 };
@@ -58,6 +60,8 @@ int run(const Options &o)
     Elf elf(o.program[0]);
     Machine m(config);
     m.lock_step = o.kernel == "lock-step" || o.gdb >= 0 || !o.trace.empty() || !o.profile.empty();
+    m.hot = o.hot;
+    m.translate = o.kernel != "threaded";
     elf.load(m);
     if (!m.put_arguments(o.program))
         throw ConfigError("the program's arguments take more than 64 KB");
@@ -65,18 +69,12 @@ int run(const Options &o)
     m.semihost = Semihost::call;
     m.semihost_context = &semihost;
     m.start(elf.entry());
-    auto file = [](const std::string &path) {
-        FILE *f = path.empty() ? nullptr : fopen(path.c_str(), "w");
-        if (!f && !path.empty())
-            throw ConfigError(path + ": cannot be written");
-        return f;
-    };
-    FILE *trace = file(o.trace), *profile = file(o.profile);
-    std::unique_ptr<Watch> watch;
-    if (trace || profile)
-        watch = std::make_unique<Watch>(m, elf, trace, profile);
-    if (o.gdb >= 0 && watch)
+    if (o.gdb >= 0 && (!o.trace.empty() || !o.profile.empty()))
         throw ConfigError("--gdb goes with neither --trace nor --profile");
+    Output trace(o.trace), profile(o.profile), json(o.stats_json);
+    std::unique_ptr<Watch> watch;
+    if (trace.file() || profile.file())
+        watch = std::make_unique<Watch>(m, elf, trace.file(), profile.file());
     std::unique_ptr<Gdb> gdb;
     if (o.gdb >= 0)
         gdb = std::make_unique<Gdb>(m, o.gdb);
@@ -108,18 +106,12 @@ int run(const Options &o)
     double seconds = processor() - begin;
     if (watch)
         watch->end();
-    for (FILE *f : {trace, profile})
-        if (f)
-            fclose(f);
     if (o.stats)
         print_stats(m, seconds, stderr);
-    if (!o.stats_json.empty()) {
-        FILE *f = fopen(o.stats_json.c_str(), "w");
-        if (!f)
-            throw ConfigError(o.stats_json + ": cannot be written");
-        print_json(m, f);
-        fclose(f);
-    }
+    if (json.file())
+        print_json(m, json.file());
+    for (Output *out : {&trace, &profile, &json})
+        out->keep();
     return code;
 }
 
@@ -131,8 +123,11 @@ int start(int argc, char **argv)
     app.add_option("--cores", o.cores, "cores of a cluster, 1 to 16 (platform.cores)");
     app.add_option("--config", o.files, "parameters from a TOML file")->allow_extra_args(false);
     app.add_option("--set", o.settings, "one parameter: section.name=value")->allow_extra_args(false);
-    app.add_option("--kernel", o.kernel, "run-ahead, or lock-step: the oracle, slower")
-        ->check(CLI::IsMember({"run-ahead", "lock-step"}));
+    app.add_option("--kernel", o.kernel,
+                   "run-ahead; threaded: the same without translation; lock-step: the oracle, slower")
+        ->check(CLI::IsMember({"run-ahead", "threaded", "lock-step"}));
+    app.add_option("--hot", o.hot, "how often code is met before it is translated, 1 to 200 (changes no counter)")
+        ->check(CLI::Range(1, 200));
     app.add_flag("--stats", o.stats, "print the counters on standard error at the end");
     app.add_option("--stats-json", o.stats_json, "write them to a file");
     app.add_option("--trace", o.trace, "write a timeline for Perfetto");

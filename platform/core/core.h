@@ -38,8 +38,11 @@ struct alignas(64) Core {
     uint32_t x[33] = {}; // x[32] takes what is written to x0
     uint8_t fflags = 0, frm = 0;
     uint16_t id = 0, cluster = 0, local = 0;
-    Op *op = nullptr;            // the next instruction, or the one under way
-    const void *entry = nullptr; // run-ahead: where its next event begins
+    Op *op = nullptr;             // the next instruction, or the one under way
+    const void *entry = nullptr;  // run-ahead: where its next event begins
+    const void *native = nullptr; // the same for translated code
+    uint64_t *column = nullptr;   // its word of the wheel's slot 0, and its bit there
+    uint64_t bit = 0;
     uint8_t *tcdm = nullptr;
     uint64_t *banks = nullptr;
     uint32_t *tags = nullptr;

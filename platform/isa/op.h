@@ -56,9 +56,13 @@ struct Op {
     uint8_t cost;   // cycles without conflicts and without a taken branch's penalty
     Kind kind;
     uint8_t flags;
-    uint8_t cls; // Class; of csr: the function bits
+    uint8_t cls;        // Class; of csr: the function bits
+    const void *native; // its translation, or what stands for a missing one (kernel/translate.h)
+    uint32_t line;      // its cache line's number, over all memory
+    uint8_t heat;       // how often the translator was asked for it
+    enum class State : uint8_t { cold, block, refused } state;
 };
-static_assert(sizeof(Op) == 16);
+static_assert(sizeof(Op) == 32);
 
 constexpr bool is_shared(Kind k) { return k >= Kind::lb; }
 constexpr bool is_jump(Kind k) { return k >= Kind::jal && k <= Kind::bgeu; }

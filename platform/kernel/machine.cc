@@ -49,7 +49,19 @@ Machine::Machine(const Config &given)
         c.tcdm_base = map::kCluster + c.cluster * map::kStride;
         c.banks = &stamps_store[size_t(64) * c.cluster];
         c.tags = &tags_store[size_t(tags) * i];
+        unsigned bit = c.cluster * 16u + c.local;
+        c.column = wheel.cores(0) + bit / 64;
+        c.bit = uint64_t(1) << (bit % 64);
     }
+    const uint32_t words[] = {0x4d43504c, // "MCPL"
+                              clusters,
+                              per,
+                              uint32_t(config.tcdm_size),
+                              uint32_t(config.l2_size),
+                              uint32_t(config.memory_size),
+                              uint32_t(config.tcdm_banks),
+                              config.mesh_width()};
+    std::copy(std::begin(words), std::end(words), description);
     now = 1; // a bank's stamp of cycle 0 is "never"
 }
 
@@ -114,15 +126,16 @@ void Machine::add_code(uint32_t low, uint32_t size)
             c.size = end - c.low;
             return;
         }
-    codes.push_back({base, low + size - base, 0, {}, nullptr});
+    codes.push_back({base, low + size - base, {}, nullptr});
 }
 
 void Machine::prepare_code()
 {
     for (Code &c : codes) {
         c.size = (c.size + 1) & ~1u;
-        c.first_line = c.low >> line_shift;
         c.ops.resize(c.size / 2 + 2);
+        for (size_t i = 0; i < c.ops.size(); i++)
+            c.ops[i].line = uint32_t((c.low + i * 2) >> line_shift);
         c.bytes = at(c.low, c.size, 0);
         if (!c.bytes) { // the last bytes of the memory: no whole 64 KB
             c.bytes = at(c.low, 2, 0);
@@ -150,7 +163,15 @@ void Machine::prepare(Code &code, Op &op)
         return o + 2 <= code.size ? uint32_t(code.bytes[o] | code.bytes[o + 1] << 8) : 0;
     };
     auto decode_at = [&](uint32_t o) { return decode(halfword(o) | halfword(o + 2) << 16, code.low + o); };
+    const void *native = op.native;
+    uint32_t line = op.line;
+    uint8_t heat = op.heat;
+    Op::State state = op.state;
     op = decode_at(offset);
+    op.native = is_shared(op.kind) && native == no_block ? no_event : native;
+    op.line = line;
+    op.heat = heat;
+    op.state = state;
     op.cost = op.kind == Kind::csr ? 1 : costs.of[op.cls];
     uint32_t after = pc + op.length * 2u;
     op.flags = uint8_t(((after >> line_shift) != (pc >> line_shift) ? kCrosses : 0) |
@@ -231,6 +252,7 @@ void Machine::resume(Core &c, uint64_t when, bool complete)
     c.resumed = complete;
     c.event = !complete;
     c.entry = complete ? next_entry : again_entry;
+    c.native = native_entry;
     if (!lock_step)
         wheel.add_core(c.cluster * 16u + c.local, when);
 }
@@ -380,19 +402,11 @@ Machine::Outcome Machine::remote(Core &c, const Op &op, uint32_t address, Packet
 // Words that describe the platform, each a register of the core's own.
 Machine::Outcome Machine::system(Core &c, const Op &op, uint32_t address)
 {
-    const uint32_t words[] = {0x4d43504c, // "MCPL"
-                              uint32_t(config.platform_clusters),
-                              uint32_t(config.platform_cores),
-                              uint32_t(config.tcdm_size),
-                              uint32_t(config.l2_size),
-                              uint32_t(config.memory_size),
-                              uint32_t(config.tcdm_banks),
-                              config.mesh_width()};
     uint32_t i = (address - map::kSystem) / 4;
-    if (op.kind != Kind::lw || i >= std::size(words))
+    if (op.kind != Kind::lw || i >= std::size(description))
         fault(c, text("%s 0x%08x: the platform's description is words that can only be read",
                       is_load(op.kind) ? "load of" : "store to", address));
-    write_result(c, op, words[i]);
+    write_result(c, op, description[i]);
     c.n.load_use += op.cost - 1u;
     return Outcome::done;
 }

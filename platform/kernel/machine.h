@@ -24,8 +24,7 @@ namespace mc
 // The decoded code of one memory. Code does not change after loading: a store into it is a fault.
 struct Code {
     uint32_t low = 0, size = 0; // low is a multiple of 64 KB, so a line's set is that of its number here
-    uint32_t first_line = 0;
-    std::vector<Op> ops; // one for each halfword, and one more
+    std::vector<Op> ops;        // one for each halfword, and one more
     const uint8_t *bytes = nullptr;
     bool holds(uint32_t pc) const { return pc - low < size; }
 };
@@ -160,7 +159,12 @@ class Machine
     int (*semihost)(Machine &, Core &, void *context) = nullptr; // 0: no semihosting call, else 1; throws Exit
     void *semihost_context = nullptr;
     const void *next_entry = nullptr, *again_entry = nullptr; // run-ahead: labels
+    // stubs of the translator: goes on at Core::entry; what stands for a block or event that is not translated
+    const void *native_entry = nullptr, *no_block = nullptr, *no_event = nullptr;
+    bool translate = true;
+    unsigned hot = 8; // how often code is met before it is translated
     unsigned reservations = 0;
+    uint32_t description[8]; // the words at map::kSystem
     unsigned bank_mask;
 
   private:

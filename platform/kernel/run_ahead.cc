@@ -1,18 +1,28 @@
 // The run-ahead kernel: a core executes its register instructions in one go, up to its next shared event; that event
-// stands in the wheel and
-// happens in its cycle. Nothing else of the machine can see the difference: register instructions read and write what
-// is the core's own.
+// stands in the wheel and happens in its cycle. Nothing else of the machine can see the difference: register
+// instructions read and write what is the core's own.
 //
-// Each Op holds the label of its code (`go`), so one indirect jump leads from an instruction to the next. Every label
-// exists twice, for
-// instructions at the end of a cache line (the next line is looked up) and for others. A core in the wheel has in
-// `entry` where its event begins.
+// Two engines do it. What has run a few times is translated into the host's code (translate.h). The rest, and all that
+// is rare, is threaded code: each Op holds the label of its code (`go`), so one indirect jump leads from an instruction
+// to the next. Every label exists twice, for instructions at the end of a cache line (the next line is looked up) and
+// for others. A core in the wheel has in `entry` where its event begins, and in `native` the same for translated code.
+//
 // A core that runs without events for long stops at the first checkpoint (end of a line, jump) past a multiple of 512
-// cycles, so that the wheel's 1024
-// slots are never too few: from there on at most a line's instructions follow, and 8 times 60 cycles are less than 512.
+// cycles, so that the wheel's 1024 slots are never too few: from there on at most a line's instructions follow, and 8
+// times 60 cycles are less than 512.
+//
+// Considered and rejected, from counts of events:
+// - An access executed ahead of its cycle where no other core can take its bank. With the other cores' next events as
+//   the bound this holds only while few cores are awake; with 16 awake some other core is due in almost every cycle.
+// - Accesses ahead on trust, with an undo log for the cycles in which two cores met. In matmul of
+//   bench/manycore/speed.py a cluster's cores meet at a bank every sixth cycle.
+// - Threaded code without the translation: about 60 host instructions for a simulated one, of which the access itself
+//   needs few. Labels for pairs of instructions would have saved a part of the jumps only.
 #include "isa/execute.h"
 #include "kernel/machine.h"
-#include <array>
+#include "kernel/translate.h"
+#include <algorithm>
+#include <vector>
 
 #pragma GCC diagnostic ignored "-Wpedantic"
 
@@ -24,6 +34,134 @@ namespace
 #define MC_UNLIKELY(e) __builtin_expect(!!(e), 0)
 #define MC_GO goto *(reinterpret_cast<const char *>(&&L_decode) + op->go)
 #define MC_OVER (done++, t += op->cost)
+
+constexpr unsigned kRow = 33; // a cluster's cores twice, and Translator::last()
+
+// What happens around the cores' events in each cycle: messages, and who is due in which order. It is no part of
+// simulate(), whose variables fill the host's registers.
+struct Cycles {
+    Machine &m;
+    Translator &native;
+    Translator::State &outside;
+    Wheel &wheel;
+    const unsigned clusters, per;
+    const uint64_t limit;
+    // The cores of each cluster, twice: in a cycle whose first core is not 0, those before it come behind the others.
+    // And all clusters twice, for the same reason.
+    std::vector<Core *> rows;
+    std::vector<Translator::Due> list;
+    bool messages_last = false;
+
+    Cycles(Machine &machine, Translator &translator)
+        : m(machine), native(translator), outside(translator.state), wheel(machine.wheel),
+          clusters(unsigned(machine.config.platform_clusters)), per(unsigned(machine.config.platform_cores)),
+          limit(machine.config.run_limit ? machine.config.run_limit : ~uint64_t(0)),
+          rows(size_t(clusters) * 2 * kRow, translator.last()), list(clusters + 2)
+    {
+        for (Core &c : m.cores)
+            for (size_t row : {c.cluster * kRow, (clusters + c.cluster) * kRow})
+                rows[row + c.local] = rows[row + 16 + c.local] = &c;
+    }
+
+    // Takes a slot's cores: the clusters that have some, in this cycle's order, and an end. False: there are none.
+    // Bits 0 to 15 of a cluster's mask: its cores from the cycle's first one on; 16 to 31: those before it; 32: set.
+    bool take(uint64_t now, Turn turn)
+    {
+        uint64_t *words = wheel.cores(now);
+        const unsigned rotate = turn.first_core(per), first = turn.first_cluster(clusters), in = first / 4;
+        Translator::Due *to = list.data();
+        // The clusters from `k` on of a word of the wheel; nothing is guessed, since who is due is hardly predictable.
+        const uint64_t front = 0x0001000100010001u * (0xffffu << rotate & 0xffffu);
+        auto some = [&](uint64_t w, unsigned k, unsigned end) {
+            uint64_t high = w & front, low = w & ~front;
+            for (Core *const *row = &rows[size_t(k) * kRow]; k < end; k++, row += kRow) {
+                unsigned shift = k % 4 * 16;
+                uint64_t cores = (high >> shift & 0xffff) | (low >> shift & 0xffff) << 16;
+                *to = {cores | uint64_t(1) << 32, row};
+                to += cores != 0;
+            }
+        };
+        if (wheel.words == 1) {
+            uint64_t w = words[0];
+            if (!w)
+                return false;
+            words[0] = 0;
+            if (clusters == 4) { // the default: the word turns, and the loop is unrolled
+                uint64_t high = std::rotr(w & front, int(first * 16)), low = std::rotr(w & ~front, int(first * 16));
+                Core *const *row = &rows[size_t(first) * kRow];
+                for (unsigned i = 0; i < 4; i++, row += kRow, high >>= 16, low >>= 16) {
+                    uint64_t cores = (high & 0xffff) | (low & 0xffff) << 16;
+                    *to = {cores | uint64_t(1) << 32, row};
+                    to += cores != 0;
+                }
+            } else {
+                some(w, first, clusters);
+                some(w, 0, first);
+            }
+        } else {
+            auto all = [&](unsigned word, unsigned from, unsigned end) {
+                if (words[word])
+                    some(words[word], word * 4 + from, std::min(word * 4 + end, clusters));
+            };
+            all(in, first % 4, 4);
+            for (unsigned i = in + 1; i < wheel.words; i++)
+                all(i, 0, 4);
+            for (unsigned i = 0; i < in; i++)
+                all(i, 0, 4);
+            all(in, 0, first % 4);
+            if (to == list.data())
+                return false;
+            std::fill(words, words + wheel.words, 0);
+        }
+        *to = {0, nullptr};
+        outside.now = now;
+        outside.stamp = now << 20;
+        outside.bound = Machine::bound_after(now);
+        outside.list = list.data();
+        outside.row = list[0].row;
+        outside.due = list[0].cores;
+        return true;
+    }
+
+    // The next cycle in which something happens, up to its cores' events. False: it has none.
+    bool begin()
+    {
+        uint64_t now = wheel.next(m.now);
+        if (MC_UNLIKELY(now >= m.now + Wheel::kSlots))
+            m.deadlock();
+        m.now = now;
+        if (MC_UNLIKELY(now > limit)) {
+            m.now = limit + 1;
+            m.too_long();
+        }
+        wheel.clear_mark(now);
+        const Turn turn(now);
+        messages_last = false;
+        if (wheel.any(now)) {
+            messages_last = !turn.messages_first();
+            if (!messages_last)
+                m.messages();
+        }
+        return take(now, turn);
+    }
+    void end()
+    {
+        if (messages_last)
+            m.messages();
+        m.now++;
+    }
+    // Cycles in translated code, until that is left.
+    Translator::Leave translated()
+    {
+        for (;; end()) {
+            if (!begin())
+                continue;
+            Translator::Leave why = native.run(native.next(), nullptr);
+            if (why != Translator::Leave::empty)
+                return why;
+        }
+    }
+};
 
 void simulate(Machine &m)
 {
@@ -46,62 +184,60 @@ void simulate(Machine &m)
     };
     static_assert(std::size(event) == size_t(Kind::count) - size_t(Kind::lb));
 
-    const unsigned clusters = unsigned(m.config.platform_clusters), per = unsigned(m.config.platform_cores);
-    const uint32_t set_mask = m.set_mask, way_shift = m.way_shift, half_shift = m.line_shift - 1,
-                   tcdm_size = uint32_t(m.config.tcdm_size);
+    const uint32_t set_mask = m.set_mask, way_shift = m.way_shift, tcdm_size = uint32_t(m.config.tcdm_size);
     const unsigned branch_penalty = unsigned(m.config.core_branch), jump_penalty = unsigned(m.config.core_jump);
     const uint32_t bank_mask = m.bank_mask;
-    std::array<Core *, 1024> by_bit{};
-    for (Core &c : m.cores)
-        by_bit[c.cluster * 16u + c.local] = &c;
-    std::array<uint64_t, 16> due{};
+    Translator native(m);
+    Cycles cycles(m, native);
     m.next_entry = &&E_next;
     m.again_entry = &&E_fetch;
     for (Core &c : m.cores)
         c.entry = &&E_fetch;
 
     Wheel &wheel = m.wheel;
+    const bool translates = native.works();
+    Translator::State &outside = native.state;
+    const void *piece = nullptr;
+    Translator::Leave left{};
     uint64_t now = m.now, t = 0, done = 0, bound = 0;
-    unsigned order = 0, cluster = 0, rotate = 0;
-    uint32_t part = 0, later = 0;
+    uint64_t part = 0; // the cores of the cluster under way that are still due
     Core *c = nullptr;
     Op *op = nullptr;
     uint32_t *x = nullptr, *f = nullptr;
     const void *entry = nullptr;
 
 next_cycle:
-    now = wheel.next(m.now);
-    if (now >= m.now + Wheel::kSlots)
-        m.deadlock();
-    m.now = now;
-    if (m.config.run_limit && now > m.config.run_limit) {
-        m.now = m.config.run_limit + 1;
-        m.too_long();
+    if (translates) {
+        left = cycles.translated();
+        now = outside.now;
+        bound = outside.bound;
+        goto left_native;
     }
-    wheel.clear_mark(now);
-    if (Turn(now).messages_first())
-        m.messages();
-    {
-        uint64_t *words = wheel.cores(now), any = 0;
-        for (unsigned i = 0; i < wheel.words; i++) {
-            any |= due[i] = words[i];
-            words[i] = 0;
-        }
-        if (!any)
-            goto end_of_cycle;
-    }
-    rotate = Turn(now).first_core(per);
-    cluster = Turn(now).first_cluster(clusters);
-    order = 0;
-    bound = Machine::bound_after(now);
-    goto this_cluster;
+    while (!cycles.begin())
+        cycles.end();
+    now = outside.now;
+    bound = outside.bound;
+    part = outside.due;
+    goto next_core;
+end_of_cycle:
+    cycles.end();
+    goto next_cycle;
 
 next_core:
-    if (part) {
-    take:
-        unsigned i = unsigned(__builtin_ctz(part));
+    if (translates) {
+        piece = native.next();
+        goto run_native;
+    }
+    if (part == uint64_t(1) << 32) {
+        outside.list++;
+        part = outside.list->cores;
+        if (!part)
+            goto end_of_cycle;
+    }
+    {
+        unsigned i = unsigned(std::countr_zero(part));
         part &= part - 1;
-        c = by_bit[cluster * 16 + i];
+        c = outside.list->row[i];
         x = c->x;
         f = c->f;
         op = c->op;
@@ -109,29 +245,42 @@ next_core:
         done = c->n.instructions;
         goto * c->entry;
     }
-    if (later) {
-        part = later;
-        later = 0;
-        goto take;
-    }
-    if (++order == clusters)
-        goto end_of_cycle;
-    if (++cluster == clusters)
-        cluster = 0;
-this_cluster : {
-    uint32_t all = uint32_t(due[cluster / 4] >> (cluster % 4 * 16)) & 0xffff;
-    part = all >> rotate << rotate;
-    later = all & ~part;
-    goto next_core;
-}
-end_of_cycle:
-    if (!Turn(now).messages_first())
-        m.messages();
-    m.now = now + 1;
-    goto next_cycle;
 
-// The core's next event is in cycle t and begins at `entry`.
+// Translated code from `piece` on: of core c from cycle t on, or of whoever is due next.
+run_native:
+    outside.due = part;
+    outside.t = t;
+    left = native.run(piece, c);
+    if (left == Translator::Leave::empty)
+        goto end_of_cycle;
+left_native:
+    part = outside.due;
+    c = outside.core;
+    x = c->x;
+    f = c->f;
+    t = outside.t;
+    done = c->n.instructions;
+    if (left == Translator::Leave::event) {
+        op = c->op;
+        native.want_event(*c, *op);
+        goto *event[int(op->kind) - int(Kind::lb)];
+    }
+    if (left == Translator::Leave::entry) {
+        op = c->op;
+        goto * c->entry;
+    }
+    op = outside.op;
+    if (left == Translator::Leave::landing)
+        goto landing;
+    MC_GO;
+
+// The core's next event is in cycle t: the access `op`, which begins at `entry`; or anything else.
+suspend_access:
+    c->native = op->native;
+    goto suspend_native;
 suspend:
+    c->native = m.native_entry;
+suspend_native:
     c->op = op;
     c->n.instructions = done;
     c->at = t;
@@ -159,7 +308,7 @@ L_decode : {
 }
 
 L_straddle : { // the second half's line
-    uint32_t line = uint32_t((op - c->code->ops.data() + 1) >> half_shift) + c->code->first_line;
+    uint32_t line = op->line + 1;
     if (MC_UNLIKELY(c->tags[(line & set_mask) << way_shift] != line) && !m.cached(*c, line)) {
         entry = &&E_fetch;
         if (t == now)
@@ -181,15 +330,25 @@ landing : {
         entry = &&E_fetch;
         goto suspend;
     }
-    uint32_t line = uint32_t((op - c->code->ops.data()) >> half_shift) + c->code->first_line;
+    uint32_t line = op->line;
     if (MC_UNLIKELY(c->tags[(line & set_mask) << way_shift] != line) && !m.cached(*c, line)) {
         entry = &&E_fetch;
         if (t == now)
             goto E_fetch;
         goto suspend;
     }
-    MC_GO;
 }
+go: // its line is there
+    if (translates) {
+        if (op->state == Op::State::cold && !is_shared(op->kind))
+            native.want_block(*c, *op);
+        if (op->state == Op::State::block) {
+            c->n.instructions = done;
+            piece = op->native;
+            goto run_native;
+        }
+    }
+    MC_GO;
 
 // An event: the core (re)starts at `op`, whose line may not be there.
 E_fetch : {
@@ -197,7 +356,7 @@ E_fetch : {
         m.raise_pending(*c);
     if (op->length == 0)
         m.prepare(*c->code, *op), op->go = 0;
-    uint32_t line = uint32_t((op - c->code->ops.data()) >> half_shift) + c->code->first_line;
+    uint32_t line = op->line;
     if (!m.cached(*c, line)) {
         c->op = op;
         c->n.instructions = done;
@@ -210,7 +369,7 @@ E_fetch : {
         m.refill(*c, line + 1);
         goto next_core;
     }
-    MC_GO;
+    goto go;
 }
 
 // An event: the access of `op` is complete.
@@ -220,7 +379,7 @@ E_next : {
     op += op->length;
     if (crosses)
         goto landing;
-    MC_GO;
+    goto go;
 }
 
 // --- register instructions
@@ -389,12 +548,13 @@ L_shared:
     entry = event[int(op->kind) - int(Kind::lb)];
     if (MC_UNLIKELY(t == now))
         goto *entry;
-    goto suspend;
+    goto suspend_access;
 
 conflict:
     c->op = op;
     c->n.instructions = done;
     c->entry = event[int(op->kind) - int(Kind::lb)];
+    c->native = op->native;
     c->n.conflicts++;
     c->at = now + 1;
     wheel.add_core(c->cluster * 16u + c->local, now + 1);
@@ -462,7 +622,7 @@ after_access:
         goto landing;
     }
     op += op->length;
-    MC_GO;
+    goto go;
 
 E_other:
     c->op = op;
@@ -476,6 +636,7 @@ E_other:
         goto after_access;
     case Machine::Outcome::retry:
         c->at = now + 1;
+        c->native = m.native_entry;
         wheel.add_core(c->cluster * 16u + c->local, now + 1);
         goto next_core;
     case Machine::Outcome::blocked:

@@ -42,11 +42,10 @@ class Wheel
     {
         unsigned slot = when % kSlots;
         cores_[size_t(slot) * words + bit / 64] |= uint64_t(1) << (bit % 64);
-        occupied[slot / 64] |= uint64_t(1) << (slot % 64);
+        occupied[slot] = 1;
     }
     uint64_t *cores(uint64_t cycle) { return &cores_[size_t(cycle % kSlots) * words]; }
-    uint64_t *cores_of_all() { return cores_.data(); }
-    uint64_t *occupied_words() { return occupied; }
+    uint8_t *occupied_slots() { return occupied; }
 
     // `next` is the message's link. A message for a later round of the wheel waits in its slot until its round comes.
     template <class M> void add(M *m, uint64_t when)
@@ -59,7 +58,7 @@ class Wheel
         else
             heads[slot] = m;
         tails[slot] = m;
-        occupied[slot / 64] |= uint64_t(1) << (slot % 64);
+        occupied[slot] = 1;
         messages++;
     }
     bool any(uint64_t cycle) const { return heads[cycle % kSlots]; }
@@ -77,25 +76,23 @@ class Wheel
     // marks that it passes over.
     uint64_t next(uint64_t cycle)
     {
-        for (unsigned n = 0; n <= kSlots / 64; n++) {
+        for (unsigned n = 0; n <= kSlots / 8; n++) {
             unsigned slot = cycle % kSlots;
-            uint64_t bits = occupied[slot / 64] >> (slot % 64);
-            if (bits)
-                return cycle + unsigned(std::countr_zero(bits));
-            cycle += 64 - slot % 64;
+            uint64_t eight;
+            std::memcpy(&eight, &occupied[slot / 8 * 8], 8);
+            eight >>= slot % 8 * 8;
+            if (eight)
+                return cycle + unsigned(std::countr_zero(eight)) / 8;
+            cycle += 8 - slot % 8;
         }
         return cycle;
     }
-    void clear_mark(uint64_t cycle)
-    {
-        unsigned slot = cycle % kSlots;
-        occupied[slot / 64] &= ~(uint64_t(1) << (slot % 64));
-    }
+    void clear_mark(uint64_t cycle) { occupied[cycle % kSlots] = 0; }
     const unsigned words;
 
   private:
     std::vector<uint64_t> cores_;
-    uint64_t occupied[kSlots / 64] = {};
+    alignas(8) uint8_t occupied[kSlots] = {}; // a byte a slot: a store marks it, nothing need be read
     std::vector<Message *> heads, tails;
     uint64_t messages = 0;
 };

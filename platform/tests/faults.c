@@ -70,6 +70,12 @@ int main(int argc, char **argv)
     case 15:
         __asm__ volatile("csrw frm, 5\n fadd.s ft0, ft0, ft0");
         break;
+    case 16: // a constant: no addition
+        __asm__ volatile(".p2align 4\n nop\n li sp, 16\n li t0, 1\n nop");
+        break;
+    case 17: // a shift
+        __asm__ volatile("li t0, 1\n .p2align 4\n nop\n slli sp, t0, 4\n nop");
+        break;
     default:
         return (int)constant[which & 3];
     }

@@ -1,11 +1,10 @@
 #!/usr/bin/python3
-"""kernels.py MANYCORE MCC [--cases N] [--seed S] [--fuzz ISA_FUZZ] [PROGRAM...] - the run-ahead kernel against the
-lock-step kernel.
+"""kernels.py MANYCORE MCC [--cases N] [--seed S] [--fuzz ISA_FUZZ] [PROGRAM...]
 
-Each case runs once under each: exit status, output, and every counter of every core, the registers and the TCDM's
-contents (--stats-json) must be equal. Cases: the PROGRAMs, and random ones: tests/mix.c with random seeds, and
-isa_fuzz's programs run by several cores at once on the same memory, each on a random platform (clusters, cores, every
-cost)."""
+The run-ahead kernel, with and without translation, against the lock-step kernel. Each case runs once under each: exit
+status, output, and every counter of every core, the registers and the TCDM's contents (--stats-json) must be equal.
+Cases: the PROGRAMs (C sources) on 1 to 16 clusters, and random ones: tests/mix.c with random seeds, and isa_fuzz's
+programs run by several cores at once on the same memory, each on a random platform (clusters, cores, every cost)."""
 import argparse
 import pathlib
 import random
@@ -14,6 +13,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+SIZES = ((1, 16), (2, 7), (4, 4), (9, 3), (16, 2))  # clusters and cores for the PROGRAMs
 
 
 def platform(rng):
@@ -22,16 +22,13 @@ def platform(rng):
            "platform.cores": rng.choice([1, 2, 3, 4, 7, 8, 16])}
     if rng.random() < 0.7:
         few |= {"core.branch": rng.randint(0, 4), "core.div": rng.randint(1, 60), "core.fp": rng.randint(1, 5),
-                "icache.ways": rng.randint(1, 2),
-                "icache.size": rng.choice([256, 1024, 4096]), "icache.line": rng.choice([8, 16, 32, 64]),
-                "tcdm.banks": rng.choice([1, 2, 8, 32, 64]),
+                "icache.ways": rng.randint(1, 2), "icache.size": rng.choice([256, 1024, 4096]),
+                "icache.line": rng.choice([8, 16, 32, 64]), "tcdm.banks": rng.choice([1, 2, 8, 32, 64]),
                 "tcdm.atomic": rng.randint(1, 4), "noc.latency": rng.randint(0, 30), "noc.hop": rng.randint(1, 5),
-                "noc.occupancy": rng.randint(1, 4),
-                "noc.flit": rng.choice([4, 8, 16]), "l2.latency": rng.randint(1, 20),
-                "memory.latency": rng.randint(1, 100),
+                "noc.occupancy": rng.randint(1, 4), "noc.flit": rng.choice([4, 8, 16]),
+                "l2.latency": rng.randint(1, 20), "memory.latency": rng.randint(1, 100),
                 "dma.outstanding": rng.randint(1, 8), "dma.burst": rng.choice([8, 32, 64, 256]),
-                "hws.latency": rng.randint(2, 9),
-                "hws.remote": rng.randint(1, 20)}
+                "hws.latency": rng.randint(2, 9), "hws.remote": rng.randint(1, 20)}
     options = []
     for key, value in few.items():
         options += ["--set", f"{key}={value}"]
@@ -41,26 +38,25 @@ def platform(rng):
 def run(manycore, kernel, options, command, folder):
     stats = folder / "stats.json"
     stats.unlink(missing_ok=True)
-    p = subprocess.run([manycore, "--kernel", kernel, "--set", "run.limit=40000000", *options, "--stats-json", stats,
-                        *command], stdin=subprocess.DEVNULL,
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+    whole = [manycore, "--kernel", kernel, "--set", "run.limit=40000000", *options, "--stats-json", stats, *command]
+    p = subprocess.run(whole, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
     return p.returncode, p.stdout, p.stderr, stats.read_text() if stats.exists() else ""
 
 
-def equal(manycore, options, command, folder, expect=None):
-    one, other = (run(manycore, k, options, command, folder) for k in ("run-ahead", "lock-step"))
+def equal(manycore, options, command, folder, expect=None, kernel="run-ahead"):
+    one, other = (run(manycore, k, options, command, folder) for k in (kernel, "lock-step"))
     if expect is not None and one[0] != expect:
         print(f"exit status {one[0]} ({one[2].decode()[:300]}): {' '.join(map(str, options + command))}")
         return False
     if one == other and one[3]:
         return True
-    print("the kernels differ:", *options, *command)
+    print(f"{kernel} and lock-step differ:", *options, *command)
     for name, a, b in zip(("status", "output", "errors", "counters"), one, other):
         if a != b:
             if name == "counters":
                 for x, y in zip(a.splitlines(), b.splitlines()):
                     if x != y:
-                        print(f"  run-ahead: {x}\n  lock-step: {y}")
+                        print(f"  {kernel}: {x}\n  lock-step: {y}")
                         break
             else:
                 print(f"  {name}: {a!r:.300} and {b!r:.300}")
@@ -82,7 +78,11 @@ def main():
         mix = folder / "mix.elf"
         subprocess.run([a.mcc, HERE / "mix.c", "-o", mix], check=True)
         for program in a.programs:
-            failed += not equal(a.manycore, [], [program], folder)
+            elf = folder / "program.elf"
+            subprocess.run([a.mcc, program, "-o", elf], check=True)
+            for clusters, cores in SIZES:
+                options = ["--clusters", str(clusters), "--cores", str(cores), "--hot", "2"]
+                failed += not equal(a.manycore, options, [elf], folder)
         for case in range(a.cases):
             rng = random.Random(a.seed + case)
             options = platform(rng)
@@ -92,8 +92,11 @@ def main():
                 command, expect = [elf], None
             else:
                 command, expect = [mix, str(a.seed + case), str(rng.randint(20, 120))], 0
-            failed += not equal(a.manycore, options, command, folder, expect)
-    print(f"{len(a.programs) + a.cases} cases, {failed} differ")
+            # code is translated at once, after the usual number of times, or never
+            kernel = "threaded" if case % 5 == 4 else "run-ahead"
+            options += ["--hot", ["1", "8", "2"][case % 3]]
+            failed += not equal(a.manycore, options, command, folder, expect, kernel)
+    print(f"{len(SIZES) * len(a.programs) + a.cases} cases, {failed} differ")
     return failed != 0
 
 

@@ -2,11 +2,14 @@
 """programs.py MANYCORE MCC - the examples run, and what a program, a file, a configuration or a command line does wrong
 is told in one line."""
 import json
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
@@ -43,6 +46,35 @@ def debug(manycore, elf, folder):
     check("gdb: the program's output", subprocess.CompletedProcess([], server.returncode, out, b""), 1, "805\n")
 
 
+def largest(manycore, elf, folder):
+    """1024 cores: they run, in at most 1 GB beyond the simulated memories."""
+    out = folder / "largest"
+    with open(out, "wb") as to:
+        p = subprocess.Popen([manycore, "--clusters", "64", "--cores", "16", elf], stdin=subprocess.DEVNULL, stdout=to)
+        _, status, used = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    check("64 clusters", subprocess.CompletedProcess([], p.returncode, out.read_bytes(), b""), 0,
+          "a barrier of 1024 cores")
+    beyond = used.ru_maxrss / 1024 - 64 / 4  # MB; of the simulated memories only the TCDM is surely touched as a whole
+    check(f"64 clusters: {beyond:.0f} MB beyond the simulated memories",
+          subprocess.CompletedProcess([], 0 if 0 < beyond <= 1024 else 1, b"", b""), 0)
+
+
+def interrupted(manycore, elf, folder):
+    """SIGTERM leaves no half-written file behind, and what stood there before stays."""
+    out = folder / "out"
+    out.mkdir()
+    (out / "t.json").write_text("before")
+    p = subprocess.Popen([manycore, "--trace", out / "t.json", "--clusters", "16", elf], stdout=subprocess.DEVNULL)
+    while len(list(out.iterdir())) == 1 and p.poll() is None:
+        time.sleep(0.01)
+    p.terminate()
+    p.wait()
+    left = {f.name: f.read_text()[:10] for f in out.iterdir()}
+    check(f"interrupted: {left}", subprocess.CompletedProcess([], p.returncode, b"", b""),
+          -signal.SIGTERM if left == {"t.json": "before"} else 0)
+
+
 FAULTS = [
     "load of 4 bytes at 0x00000010, where there is no memory",
     "store of 4 bytes at 0x7ffffff0, where there is no memory",
@@ -60,6 +92,8 @@ FAULTS = [
     "DMA: neither source nor destination is in the own cluster's TCDM",
     "HWS: core arrives twice in slot 3",
     "illegal instruction (no such rounding mode)",
+    "stack pointer 0x00000010 is below the stack's limit",
+    "stack pointer 0x00000010 is below the stack's limit",
 ]
 
 
@@ -76,14 +110,14 @@ def main():
         for source in [*EXAMPLES.glob("*.c"), HERE / "faults.c"]:
             elf[source.stem] = folder / (source.stem + ".elf")
             subprocess.run([mcc, source, "-o", elf[source.stem]], check=True)
-        for kernel in ("run-ahead", "lock-step"):
-            k = ("--kernel", kernel)
+        for k in (("--hot", "8"), ("--hot", "1"), ("--kernel", "threaded"), ("--kernel", "lock-step")):
             check("hello", run(*k, elf["hello"], "a", "b c"), 3,
                   "argument 2: b c\ncore 0 of cluster 0\ncore 1 of cluster 0\n")
             check("hello 2x3", run(*k, "--clusters", 2, "--cores", 3, elf["hello"]), 3,
                   "core 1 of cluster 1\ncore 2 of cluster 1\n")
             check("lock", run(*k, elf["lock"]), 0, "6400\n")
             check("dma", run(*k, elf["dma"]), 0, "0 words wrong")
+            check("events", run(*k, elf["events"]), 0, "8 signals, 7 words, sum 56\n")
             check("barrier", run(*k, elf["barrier"]), 0, "a barrier of 64 cores: ")
             for i, line in enumerate(FAULTS):
                 if line:
@@ -116,7 +150,11 @@ def main():
                            ("[nok]\nlatency = 1\n", ":2: no parameter 'nok.latency'; there are: platform.clusters"),
                            ("[noc\n", ":1: "),
                            ("latency = 1\n", ":1: 'latency' stands outside of a section"),
-                           ("[tcdm]\nsize = 5000\n", "tcdm.size = 5000: must be a power of two")):
+                           ("[tcdm]\nsize = 5000\n", "c.toml:2: tcdm.size = 5000: must be a power of two"),
+                           ("[platform]\nclusters = 4\n[l2]\nnode = 4\n",
+                            "c.toml:4: l2.node = 4: the mesh has nodes 0 to 3"),
+                           ("[icache]\nsize = 64\nline = 64\nways = 2\n",
+                            "c.toml:2: icache.size = 64: smaller than one line of each way")):
             toml.write_text(text)
             check(f"configuration {text!r}", run("--config", toml, elf["barrier"]), 64 if line else 0, err=line,
                   lines=1 if line else 0)
@@ -127,6 +165,14 @@ def main():
         check("no program", run(), 64, err="no program given", lines=1)
         check("unknown option", run("--nonsense", elf["lock"]), 64, err="--nonsense", lines=1)
         check("limit", run("--set", "run.limit=1000", elf["lock"]), 70, err="stopped after 1000 cycles")
+        check("regions", run("--trace", folder / "t.json", elf["events"]), 0)
+        events = json.loads((folder / "t.json").read_text())["traceEvents"]
+        regions = {(e["ph"], e["tid"]) for e in events if e.get("name") == "work"}
+        wanted = {(b, i) for b in "be" for i in range(1, 16)}
+        check(f"regions: {regions}", run(elf["hello"]), 3 if regions == wanted else -1)
+        interrupted(manycore, elf["lock"], folder)
+        p = run("--trace", folder / "none" / "t.json", elf["lock"])
+        check("unwritable", p, 64, err="t.json: cannot be written", lines=1)
         check("trace", run("--trace", folder / "t.json", "--profile", folder / "p.txt", elf["dma"]), 0, "0 words wrong")
         names = {e["name"] for e in json.loads((folder / "t.json").read_text())["traceEvents"] if "name" in e}
         profile = (folder / "p.txt").read_text()
@@ -135,7 +181,7 @@ def main():
         if shutil.which("gdb-multiarch"):
             debug(manycore, elf["lock"], folder)
         check("stats", run("--stats", elf["lock"]), 0, err="NoC: ")
-        check("64 clusters", run("--clusters", 64, "--cores", 16, elf["barrier"]), 0, "a barrier of 1024 cores")
+        largest(manycore, elf["barrier"], folder)
     print(f"{count} runs, {failed} wrong")
     return failed != 0
 

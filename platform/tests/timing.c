@@ -7,9 +7,10 @@
 #include <stdio.h>
 
 MC_LOCAL static uint32_t word[64] __attribute__((aligned(256)));
+MC_LOCAL static uint32_t wide[16 * 32] __attribute__((aligned(256)));
 MC_L2 static uint32_t in_l2[64];
 MC_MAIN static uint32_t in_main[64];
-static volatile uint32_t result[64], before;
+static volatile uint32_t result[64], start[64], before;
 
 #define TIMED(code, address)                                                      \
     ({                                                                            \
@@ -88,12 +89,25 @@ static uint32_t single(unsigned which, uint32_t *own)
 // synchroniser.
 static uint32_t together(int store, uint32_t *address)
 {
+    if (store == 2)
+        return TIMED("amoadd.w t0, zero, (%2)", address);
     if (store)
         return TIMED("sw zero, 0(%2)", address);
     return TIMED("lw t0, 0(%2)", address);
 }
 
-enum { SAME_BANK, SAME_WORD, SAME_WORD_STORES, SIXTEEN, REMOTE_TWO, ALONE, CONTENDED };
+enum {
+    SAME_BANK,
+    SAME_WORD,
+    SAME_WORD_STORES,
+    SIXTEEN,
+    REMOTE_TWO,
+    SIXTEEN_WORD,
+    SIXTEEN_LOADS,
+    FAR_TWO,
+    ATOMIC_TWO,
+    CASES
+};
 
 static void contended(unsigned what)
 {
@@ -103,19 +117,24 @@ static void contended(unsigned what)
     case SAME_BANK:
         a += me * 32;
         break; // two cores: words 0 and 32, bank 0
-    case SIXTEEN:
-        break;
     case REMOTE_TWO:
         a = (uint32_t *)mc_global(&word[me], 1);
         break;
+    case SIXTEEN_LOADS:
+        a = wide + me * 32;
+        break; // 16 words of bank 0
+    case FAR_TWO:
+        a = (uint32_t *)mc_global(word, 3);
+        break; // one word of one bank, two hops away
     default:
         break;
     }
-    unsigned cores = what == SIXTEEN ? 16 : 2;
+    unsigned cores = what == SIXTEEN || what == SIXTEEN_WORD || what == SIXTEEN_LOADS ? 16 : 2;
+    int store = what == ATOMIC_TWO ? 2 : what == SAME_WORD_STORES || what == SIXTEEN;
     for (int run = 0; run < 2; run++) {
         mc_hws_barrier(1);
         if (me < cores)
-            result[me] = together(what == SAME_WORD_STORES || what == SIXTEEN, a);
+            result[me] = together(store, a);
     }
     mc_hws_barrier(1);
     if (me == 0) {
@@ -159,6 +178,96 @@ static void wake_up(unsigned count)
     mc_hws_barrier(2);
 }
 
+// Two that meet in a cycle, to the cycle: both sleep for slot 5 and are woken by one store (`s` is the cycle of the
+// read of the counter that follows). What else: `code`, then the second read.
+#define WOKEN(code, address, target)                                                                   \
+    ({                                                                                                 \
+        uint32_t mc_a;                                                                                 \
+        register uint32_t mc_b __asm__("a0");                                                          \
+        __asm__ volatile(".p2align 4\n lw t0, 0(%2)\n csrr %0, cycle\n" code                           \
+                         : "=&r"(mc_a), "=&r"(mc_b)                                                    \
+                         : "r"((uint32_t *)(uintptr_t)(MC_OWN + 0x2000d4u)), "r"(address), "r"(target) \
+                         : "t0", "t1", "t2", "ra", "memory");                                          \
+        start[mc_id()] = mc_a;                                                                         \
+        mc_b - mc_a;                                                                                   \
+    })
+
+// Two pieces of code at one line of the instruction cache: that which did not run last is not there.
+__asm__(
+    ".text\n .p2align 12\n timing_cold_a: csrr a0, cycle\n ret\n .p2align 12\n timing_cold_b: csrr a0, cycle\n ret\n");
+extern const char timing_cold_a[], timing_cold_b[];
+
+enum { REFILL_DATA, DMA_CORE, PORT_CORE, MEETINGS };
+
+static uint32_t meeting(unsigned what, unsigned second, int run)
+{
+    uint32_t *own = (uint32_t *)mc_global(word, mc_cluster());
+    const char *cold = run ? timing_cold_b : timing_cold_a;
+    switch (what * 2 + second) {
+    // A line of code first, a word of data one cycle behind it, both from L2, over no hop. The miss is in s+3 (1 for
+    // the read, 2 for the jump) and takes 26 as it does alone: s+3 port, s+11 router, s+12 L2, which two beats keep up
+    // to s+14; the answer leaves at s+17 and keeps L2's port to s+20. So s+29.
+    case REFILL_DATA * 2:
+        return WOKEN("jalr ra, 0(%4)", own, cold); // 29
+    // The load in s+4: s+12 router, s+13 L2, which is taken up to s+14; answer at s+18, its port is taken up to s+20;
+    // s+28 router; the line's 3 flits keep the port out up to s+28; s+29 here, next s+30: 26 instead of 23.
+    case REFILL_DATA * 2 + 1:
+        return WOKEN("nop\n nop\n nop\n lw t1, 0(%3)\n csrr %1, cycle", in_l2, cold); // 4 + 26
+    // DMA (as single 20): started in s+1, its first beat takes banks 0 and 1 in s+43, the next cycle 2 and 3. A core
+    // stores to bank 0 in s+43: after 1 + 35 + 7 cycles. Who is first is the cycle's hash. Messages: the store comes a
+    // cycle later. Cores: all beats do.
+    case DMA_CORE * 2:
+        MC_DMA(0) = (uint32_t)(uintptr_t)in_l2;
+        MC_DMA(4) = (uint32_t)(uintptr_t)own;
+        MC_DMA(8) = 64;
+        MC_DMA(12) = 1;
+        return WOKEN("sw zero, 24(%3)\n lw t1, 0(%4)\n csrr %1, cycle", (uint32_t *)(uintptr_t)(MC_OWN + 0x300000u),
+                     (uint32_t *)(uintptr_t)(MC_OWN + 0x2000c0u)); // 1 + 52, and 1 if cores come first
+    case DMA_CORE * 2 + 1:
+        return WOKEN("divu t1, t1, t2\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n sw zero, 128(%3)\n csrr %1, cycle",
+                     own, cold); // 43 + 1, and 1 if messages come first
+    // A load from cluster 1 is at its bank in cluster 0 in s+12; its core is woken 7 cycles after those of cluster 0
+    // (10 for 3), so that is s+19 there, when a core of cluster 0 stores to that bank.
+    case PORT_CORE * 2:
+        return WOKEN("lw t1, 0(%3)\n csrr %1, cycle", (uint32_t *)mc_global(word, 0), cold); // 1 + 24, or 25
+    default:
+        return WOKEN(
+            "nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n"
+            "nop\n sw zero, 128(%3)\n csrr %1, cycle",
+            own, cold); // 19 + 1, or 2
+    }
+}
+
+#define RUNS 6
+static uint32_t seen[RUNS][3];
+
+static void meet(unsigned what)
+{
+    unsigned one = what == PORT_CORE ? 16 : 0, me = mc_id();
+    for (int run = 0; run < RUNS; run++) {
+        mc_hws_barrier(2);
+        if (me == 2) {
+            mc_hws_clusters(15);
+            for (volatile int i = 0; i < 300 + run; i++) {
+            }
+            MC_HWS(0x054) = 3; // slot 5, cores 0 and 1 of all clusters
+        } else if (me == one || me == 1) {
+            result[me] = meeting(what, me == 1, run & 1);
+        } else if (mc_core() < 2) {
+            mc_hws_wait(5);
+        }
+        mc_hws_barrier(2);
+        if (me == 0) { // printed later: that would fetch other code
+            seen[run][0] = start[1];
+            seen[run][1] = result[one];
+            seen[run][2] = result[1];
+        }
+    }
+    for (int run = 1; me == 0 && run < RUNS; run++)
+        printf("meet %u.%d: %lu %lu %lu\n", what, run, (unsigned long)seen[run][0], (unsigned long)seen[run][1],
+               (unsigned long)seen[run][2]);
+}
+
 static void all(void)
 {
     if (mc_core() == 0) {
@@ -170,13 +279,15 @@ static void all(void)
     }
     mc_hws_barrier(2);
     if (mc_cluster() == 0) {
-        for (unsigned what = SAME_BANK; what <= REMOTE_TWO; what++)
+        for (unsigned what = SAME_BANK; what < CASES; what++)
             contended(what);
     }
     mc_hws_barrier(2);
     wake_up(1);
     wake_up(16);
     wake_up(64);
+    for (unsigned what = 0; what < MEETINGS; what++)
+        meet(what);
 }
 
 void mc_main_others(void)

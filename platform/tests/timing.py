@@ -16,33 +16,59 @@ EXPECTED |= {
     "contended 2": [2, 3],  # stores to one word
     "contended 3": list(range(2, 18)),  # 16 stores to one bank: one a cycle
     "contended 4": [25, 26],  # two loads leave their cluster by one port, 1 cycle a flit; then nothing is in their way
+    "contended 5": [2] * 16,  # 16 loads of one word: all at once
+    "contended 6": list(range(2, 18)),  # 16 loads of 16 words in one bank: one a cycle
+    "contended 7": [29, 30],  # as contended 4, over two hops: 28
+    "contended 8": [2, 4],  # two atomic operations on one word: the first keeps the bank 2 cycles
     "wake 1": [4],  # 3 cycles from the store to the sleeper's next instruction
     "wake 16": [4] * 15,
-    # one store to all clusters: in the own one as above; the others 6 + 1 a hop later (clusters 1 and 2: one hop, 3:
-    # two)
+    # one store to all clusters: in the own one as above; the others 6 + 1 a hop later (1 and 2: one hop, 3: two)
     "wake 64": [4] * 15 + [11] * 30 + [12] * 15,
 }
 
 
+def messages_first(cycle):
+    """kernel/wheel.h, struct Turn: who is first in a cycle."""
+    return ((cycle * 0x9E3779B1 & 0xFFFFFFFF) ^ (cycle * 0x85EBCA6B & 0xFFFFFFFF) >> 15) >> 31
+
+
+def meeting(what, start):
+    """The cycles of the two that meet (timing.c, meeting()); `start`: the cycle in which the second one is awake."""
+    if what == 0:
+        return [29, 30]
+    if what == 1:
+        return [53, 45] if messages_first(start + 43) else [54, 44]
+    return [25, 21] if messages_first(start + 19) else [26, 20]
+
+
 def main():
     manycore, mcc = sys.argv[1:]
-    failed = 0
+    failed = met = 0
     with tempfile.TemporaryDirectory() as folder:
         elf = pathlib.Path(folder) / "timing.elf"
         subprocess.run([mcc, HERE / "timing.c", "-o", elf], check=True)
-        for kernel in ("run-ahead", "lock-step"):
-            out = subprocess.run([manycore, "--kernel", kernel, elf], stdout=subprocess.PIPE, text=True,
-                                 check=True).stdout
+        for kernel in (["run-ahead"], ["run-ahead", "--hot", "1"], ["threaded"], ["lock-step"]):
+            command = [manycore, "--kernel", *kernel, elf]
+            out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+            kernel = " ".join(kernel)
             seen = {}
             for line in out.splitlines():
                 name, numbers = line.split(":")
+                if name.startswith("meet"):
+                    start, *numbers = map(int, numbers.split())
+                    derived = meeting(int(name[5]), start)
+                    met += 1
+                    if numbers != derived:
+                        print(f"{kernel}, {name}, from cycle {start} on: {numbers} cycles, derived: {derived}")
+                        failed += 1
+                    continue
                 seen[name] = sorted(int(n) for n in numbers.split())
             for name in sorted(EXPECTED.keys() | seen.keys()):
                 if EXPECTED.get(name) != seen.get(name):
                     print(f"{kernel}, {name}: {seen.get(name)} cycles, derived: {EXPECTED.get(name)}")
                     failed += 1
-    print(f"{2 * len(EXPECTED)} numbers, {failed} wrong")
-    return failed != 0
+    print(f"{4 * len(EXPECTED) + met} results, {failed} wrong")
+    return failed != 0 or met != 4 * 15
 
 
 sys.exit(main())

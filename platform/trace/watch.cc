@@ -71,8 +71,8 @@ void Watch::before(Core &c, uint64_t t)
     if (trace && c.region != s.region) {
         if (s.region)
             event("{\"ph\": \"e\", \"pid\": %u, \"tid\": %u, \"id\": %u, \"ts\": %llu, \"cat\": \"region\", \"name\": "
-                  "\"region\"}",
-                  c.cluster, c.local, c.id, (ull)t);
+                  "\"%s\"}",
+                  c.cluster, c.local, c.id, (ull)t, s.region_name.c_str());
         std::string text;
         for (uint32_t a = c.region; c.region && text.size() < 64; a++) {
             uint8_t *p = m.at(a, 1, c.cluster);
@@ -82,9 +82,10 @@ void Watch::before(Core &c, uint64_t t)
         }
         if (c.region)
             event("{\"ph\": \"b\", \"pid\": %u, \"tid\": %u, \"id\": %u, \"ts\": %llu, \"cat\": \"region\", \"name\": "
-                  "\"region\", \"args\": {\"name\": \"%s\"}}",
+                  "\"%s\"}",
                   c.cluster, c.local, c.id, (ull)t, text.c_str());
         s.region = c.region;
+        s.region_name = text;
     }
     uint32_t pc = m.pc(c);
     auto [at, is_new] = functions.try_emplace(pc, 0);

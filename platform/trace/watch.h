@@ -31,6 +31,7 @@ class Watch : public Hooks
         int node = 0;
         uint64_t last = 0, asleep = 0;
         uint32_t region = 0;
+        std::string region_name;
         enum { none, call, back } jump = none;
     };
     Machine &m;

@@ -1,0 +1,77 @@
+#include "cli/output.h"
+#include "cli/config.h"
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace mc
+{
+namespace
+{
+
+std::atomic<const char *> under_way[4];
+
+void interrupted(int signal)
+{
+    for (auto &path : under_way)
+        if (const char *p = path.load(std::memory_order_relaxed))
+            unlink(p);
+    std::signal(signal, SIG_DFL);
+    raise(signal);
+}
+
+} // namespace
+
+Output::Output(const std::string &path) : path_(path)
+{
+    if (path.empty())
+        return;
+    struct stat s;
+    bool direct = stat(path.c_str(), &s) == 0 && !S_ISREG(s.st_mode);
+    if (!direct)
+        temporary_ = path + ".part-" + std::to_string(getpid());
+    file_ = fopen(direct ? path.c_str() : temporary_.c_str(), "w");
+    if (!file_)
+        throw ConfigError(path + ": cannot be written: " + std::strerror(errno));
+    for (int i = 0; !direct && i < 4; i++)
+        if (!under_way[i].load(std::memory_order_relaxed)) {
+            under_way[slot_ = i].store(temporary_.c_str(), std::memory_order_relaxed);
+            break;
+        }
+    for (int signal : {SIGINT, SIGTERM})
+        if (std::signal(signal, interrupted) == SIG_IGN)
+            std::signal(signal, SIG_IGN); // as a shell wants it for what runs in the background
+}
+
+Output::~Output()
+{
+    if (!file_)
+        return;
+    fclose(file_);
+    if (!temporary_.empty())
+        unlink(temporary_.c_str());
+    if (slot_ >= 0)
+        under_way[slot_].store(nullptr, std::memory_order_relaxed);
+}
+
+void Output::keep()
+{
+    if (!file_)
+        return;
+    bool whole = !ferror(file_);
+    whole = fclose(file_) == 0 && whole;
+    file_ = nullptr;
+    if (whole && !temporary_.empty())
+        whole = rename(temporary_.c_str(), path_.c_str()) == 0;
+    if (!whole && !temporary_.empty())
+        unlink(temporary_.c_str());
+    if (slot_ >= 0)
+        under_way[slot_].store(nullptr, std::memory_order_relaxed);
+    if (!whole)
+        throw ConfigError(path_ + ": could not be written as a whole");
+}
+
+} // namespace mc
