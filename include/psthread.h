@@ -96,10 +96,10 @@ int psthread_discard(psthread_t thread);
  * made) at the back, inner-level ones at the front (psthreads-2009 section 2.2). EINVAL: no such vp, or submitted already. */
 int psthread_enqueue(psthread_t thread, int vp);
 int psthread_enqueue_at(psthread_t thread, int vp, int end);
-/* Makes a thread and submits it (PSTHREAD_VP_ANY), for divide and conquer: it may run at once, as a call on the caller's stack, before
- * psthread_spawn returns, where nobody else would take it. So fn must not wait for what the caller does afterwards, nor count on variables of
- * its own that are __thread or thread_local: a call has its caller's. In all else it is a thread as any other, and is joined or detached as one.
- * ENOMEM, EINVAL as psthread_create. */
+/* Makes a thread and submits it to the front of the caller's vp's queue, for divide and conquer. Where nobody else would take it, it runs before
+ * psthread_spawn returns, as a call on the caller's stack; where nobody has taken it, who joins it calls it. So fn must not wait for what the
+ * caller does afterwards, nor count on __thread and thread_local variables of its own: a call has its caller's. In all else it is a thread as
+ * any other, and is joined or detached as one. ENOMEM, EINVAL as psthread_create. */
 int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
 
 /* Waits until every thread that the caller has made (and that it, or somebody, submits) has ended; their descriptors are recycled (those of

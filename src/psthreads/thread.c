@@ -344,6 +344,15 @@ int psthread_discard(psthread_t t)
     return 0;
 }
 
+/* t, made and known to nobody else or handed over in order, is ready (state) in target's queue. */
+static PS_ALWAYS_INLINE void submit(struct vp *vp, struct psthread *t, struct vp *target, enum ps_state state)
+{
+    ps_race_release(t);
+    ps_store_relaxed(&t->state, state);
+    t->vp = target;
+    vp_count_submitted(vp);
+}
+
 int psthread_enqueue_at(psthread_t t, int where, int end)
 {
     if (!t || (end != PSTHREAD_FRONT && end != PSTHREAD_BACK) || ps_load_relaxed(&t->state) != PS_MADE)
@@ -361,10 +370,7 @@ int psthread_enqueue_at(psthread_t t, int where, int end)
     } else if (where != PSTHREAD_VP_GLOBAL) {
         return EINVAL;
     }
-    ps_race_release(t);
-    ps_store_relaxed(&t->state, PS_READY);
-    t->vp = target;
-    vp_count_submitted(vp);
+    submit(vp, t, target, PS_READY);
     enum ps_end at = end == PSTHREAD_FRONT ? PS_FRONT : PS_BACK;
     if (where == PSTHREAD_VP_GLOBAL)
         vp_enqueue_global(&t->item, at);
@@ -583,14 +589,19 @@ static bool may_be_called(const struct psthread *self, const struct psthread *t,
            !vp->uth->name[0] && !vp->alone_for && (uintptr_t)__builtin_frame_address(0) > vp->uth->call_floor;
 }
 
+static bool is_unbegun(const struct psthread *t)
+{
+    enum ps_state state = ps_load_relaxed(&t->state);
+    return state == PS_READY || state == PS_SPAWNED;
+}
+
 /* Takes t out of the queue, if it stands there at an end and has not begun. */
 static bool take_unbegun(struct psthread *t, struct vp *where)
 {
     struct ps_queue *q = &where->queue;
     if (!ps_spin_try_lock(&q->lock))
         return false;
-    bool here =
-        (q->items.next == &t->item.link || q->items.prev == &t->item.link) && ps_load_relaxed(&t->state) == PS_READY;
+    bool here = (q->items.next == &t->item.link || q->items.prev == &t->item.link) && is_unbegun(t);
     if (here)
         ps_queue_remove_locked(q, &t->item);
     ps_spin_unlock(&q->lock);
@@ -662,18 +673,12 @@ static void *run_as_call(struct vp *vp, struct psthread *self, struct psthread *
 /* --- work first ---
  *
  * psthread_spawn's thread runs at once, as a call on its maker's stack, where nobody else would take it: no vp looks
- * for work or sleeps, or the queue that it would go to has a thread to take already. So a recursion fills the queues
- * with its oldest threads, which are the largest, and makes calls of the others.
+ * for work or sleeps, or this vp's queue has a thread to take already. So a recursion leaves its oldest thread, which is
+ * the largest, to be stolen, and makes calls of the others. What has not been stolen is called by who joins it.
  * Its end is that of any thread: others may have learnt of it from psthread_self and join it while it runs.
- * It is called in its maker's thread-local block, which psthread.h says: a block of its own costs ten such calls. */
+ * It is called in its maker's or its joiner's thread-local block, which psthread.h says: a block of its own costs ten such calls. */
 
-static bool others_have_enough(struct vp *vp, const struct psthread *t)
-{
-    if (!idle_any())
-        return true;
-    struct vp *target = t->flags & PS_T_OUTER ? ps_vp_at(vp->deal % ps_load_relaxed(&ps_rt.limit)) : vp;
-    return !ps_queue_seems_empty(&target->queue);
-}
+static bool others_have_enough(struct vp *vp) { return !idle_any() || !ps_queue_seems_empty(&vp->queue); }
 
 /* t has ended and nobody waits for it: its parent has it in a list until it is joined. */
 static void become_zombie(struct psthread *parent, struct psthread *t)
@@ -703,11 +708,14 @@ int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(
     int err = create(vp, thread, attr, fn, arg);
     if (PS_UNLIKELY(err))
         return err;
-    if (others_have_enough(vp, *thread) && may_be_called(vp->current, *thread, vp)) {
-        run_at_once(vp, vp->current, *thread);
-        return 0;
+    struct psthread *t = *thread;
+    if (others_have_enough(vp) && may_be_called(vp->current, t, vp)) {
+        run_at_once(vp, vp->current, t);
+    } else {
+        submit(vp, t, vp, PS_SPAWNED);
+        vp_enqueue(vp, &t->item, PS_FRONT);
     }
-    return psthread_enqueue(*thread, PSTHREAD_VP_ANY);
+    return 0;
 }
 
 int psthread_tryjoin(psthread_t t, void **result)
@@ -731,7 +739,7 @@ int psthread_timedjoin(psthread_t t, void **result, uint64_t deadline_ns)
     if (seen != PS_JOIN_OPEN || !ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self))
         return join_ended(t, seen, result);
     struct vp *vp = ps_vp();
-    if (deadline_ns == PS_NEVER && ps_load_relaxed(&t->state) == PS_READY && !ps_tls_on() &&
+    if (deadline_ns == PS_NEVER && (!ps_tls_on() || ps_load_relaxed(&t->state) == PS_SPAWNED) &&
         may_be_called(self, t, vp) && take_unbegun(t, t->vp)) {
         void *returned = run_as_call(vp, self, t);
         if (result)
