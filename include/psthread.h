@@ -117,7 +117,7 @@ int psthread_detach(psthread_t thread);
 /* Ends the caller; C++ destructors of its functions run. In a foreign kernel thread it is pthread_exit; in a piece of a work-queue it ends the
  * piece. Where main ends so, the process ends when all threads have. */
 void psthread_exit(void *result) __attribute__((noreturn));
-/* Lets another ready thread run; the caller goes to the back of its vp's queue. */
+/* Lets another ready thread run; the caller goes to the back of its vp's queue, where it is no psthread to the front. */
 void psthread_yield(void);
 psthread_t psthread_self(void);
 /* Names the calling thread, for `psrun dump`, reports and gdb. ERANGE: longer than PSTHREAD_NAME_MAX bytes, cut. */

@@ -101,6 +101,22 @@ static void each_start_has_its_stack_size(void **state)
     }
 }
 
+static void stack_sizes_come_from_the_environment(void **state)
+{
+    (void)state;
+    for (size_t kib = 256; kib >= 64; kib /= 4) {
+        if (kib != 256) /* what it is where nothing is said */
+            assert_int_equal(setenv("PSTHREADS_STACKSIZE", "64", 1), 0);
+        assert_int_equal(psthread_init(NULL), 0);
+        assert_int_equal(psthread_join(submit(nothing, NULL, 0), NULL), 0);
+        psthread_yield();
+        if (uth_mapped())
+            assert_in_range(uth_default_stack_bytes(), kib * 1024, kib * 1024 * 5 / 4);
+        done();
+    }
+    assert_int_equal(unsetenv("PSTHREADS_STACKSIZE"), 0);
+}
+
 static void a_start_that_fails_leaves_nothing(void **state)
 {
     (void)state;
@@ -165,6 +181,45 @@ static void what_is_not_submitted_can_be_discarded(void **state)
     assert_int_equal(psthread_create_ex(&reused, NULL, nothing, NULL), 0);
     assert_int_equal(psthread_discard(reused), EINVAL);
     assert_int_equal(psthread_free(reused), 0);
+    assert_int_equal(psthread_waitall(), 0);
+    done();
+}
+
+static void making_says_where_there_is_no_memory(void **state)
+{
+    (void)state;
+    with_vps(1);
+    psthread_t t;
+    int err = 0;
+    fault_arm(FAULT_MAP, 0, FAULT_ALL_FOLLOWING);
+    for (int i = 0; i < 100000 && !err; i++)
+        err = psthread_create(&t, NULL, nothing, NULL);
+    assert_int_equal(err, ENOMEM);
+    assert_int_equal(psthread_spawn(&t, NULL, nothing, NULL), ENOMEM);
+    t = NULL;
+    assert_int_equal(psthread_create_ex(&t, NULL, nothing, NULL), ENOMEM);
+    fault_disarm_all();
+    assert_int_equal(psthread_join(submit(nothing, NULL, 0), NULL), 0);
+    done();
+}
+
+/* With vps whose kernel threads cannot be started, so that what is dealt to them stays where it is. */
+static void outer_threads_are_dealt_cyclically(void **state)
+{
+    (void)state;
+    with_vps(3);
+    bool taken[3];
+    for (unsigned id = 1; id < 3; id++)
+        taken[id] = idle_take_unstarted(ps_vp_at(id));
+    assert_true(taken[1] && taken[2]);
+    for (int round = 1; round <= 3; round++) {
+        for (int i = 0; i < 3; i++)
+            submit(nothing, NULL, PSTHREAD_VP_ANY);
+        for (unsigned id = 0; id < 3; id++)
+            assert_int_equal(ps_load_relaxed(&ps_vp_at(id)->queue.count), round);
+    }
+    for (unsigned id = 1; id < 3; id++)
+        idle_give_unstarted(ps_vp_at(id));
     assert_int_equal(psthread_waitall(), 0);
     done();
 }
@@ -873,7 +928,10 @@ int main(void)
         cmocka_unit_test(senseless_values_are_refused),
         cmocka_unit_test(given_groups_hold_from_the_first_steal),
         cmocka_unit_test(each_start_has_its_stack_size),
+        cmocka_unit_test(stack_sizes_come_from_the_environment),
         cmocka_unit_test(a_start_that_fails_leaves_nothing),
+        cmocka_unit_test(making_says_where_there_is_no_memory),
+        cmocka_unit_test(outer_threads_are_dealt_cyclically),
         cmocka_unit_test(spares_are_there_unless_refused),
         cmocka_unit_test(finalize_waits_for_the_enqueued_only),
         cmocka_unit_test(what_is_not_submitted_can_be_discarded),
