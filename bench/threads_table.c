@@ -1,7 +1,7 @@
 /* What do threads cost that are made and joined, switched and kept waiting, beside other libraries of user-level
  * threads?  threads_table LIBRARY WORKERS ROW [REPETITIONS]
- * LIBRARY: as threads_peers.h says. ROW: thousand, one, fib, yield, barrier. One sample a process; threads_table.py runs
- * the libraries in turns. With REPETITIONS nothing is timed: that many and no more (threads, yields, phases), for a
+ * LIBRARY: as threads_peers.h says. ROW: thousand, one, fib, yield, barrier. One sample a process; threads_table.py
+ * runs the libraries in turns. With REPETITIONS nothing is timed: that many and no more (threads, yields, phases), for a
  * counter of instructions. Twin: the same under each library. */
 #include "sample.h"
 #include "threads_peers.h"

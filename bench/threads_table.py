@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """Threads that are made and joined, switched and kept waiting: ours beside massivethreads and Argobots, in one table.
 
-  bench/threads_table.py --build build --peer massivethreads=/opt/mt/lib/libmyth.so --peer argobots=/opt/abt/lib/libabt.so
+  bench/threads_table.py --peer massivethreads=/opt/mt/lib/libmyth.so --peer argobots=/opt/abt/lib/libabt.so
 
-A peer is its shared object, built elsewhere; also by PSTHREADS_PEERS="massivethreads=LIBRARY argobots=LIBRARY". Nothing of theirs is needed to
-build this. Every row runs under every library in turns, ROUNDS times; a value is the median of the rounds, nanoseconds. Each
-library is asked for one worker and for two. psthreads twice: psthread_create and psthread_enqueue, and psthread_spawn. The
-last row is bytes in memory for a ready thread, of a million."""
+A peer is its shared object, built elsewhere; also by PSTHREADS_PEERS="massivethreads=LIBRARY argobots=LIBRARY". Nothing
+of theirs is needed to build this. Every row runs under every library in turns, ROUNDS times; a value is the median of
+the rounds, nanoseconds. Each library is asked for one worker and for two. psthreads thrice: psthread_create and
+psthread_enqueue, the same where threads share their kernel thread's thread-local storage (PSTHREADS_TLS=never), and
+psthread_spawn. The last row is bytes in memory for a ready thread, of a million."""
 
 import argparse
 import json
@@ -20,8 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 import harness
 
-ROWS = {"thousand": "1000 made, then joined", "one": "one made and joined", "fib": "fib, a thread a call", "yield": "yield",
-        "barrier": "barrier of 64"}
+ROWS = {"thousand": "1000 made, then joined", "one": "one made and joined", "fib": "fib, a thread a call",
+        "yield": "yield", "barrier": "barrier of 64"}
+# What is said to the program, and in which environment.
+OURS = {"psthreads": ("psthreads", {}), "no blocks": ("psthreads", {"PSTHREADS_TLS": "never"}), "spawn": ("psthreads-spawn", {})}
 KNOWN = ("massivethreads", "argobots")
 
 
@@ -54,10 +57,10 @@ def read_arguments():
     return a
 
 
-def run(command):
+def run(command, environment):
     """The value that it prints; None where it fails, with its reason on standard error."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired:
         harness.say(f"{' '.join(map(str, command))}: not finished in 60 s")
         return None
@@ -81,20 +84,21 @@ def main():
     program = a.build / "bench" / "threads_table"
     if not program.is_file():
         sys.exit(f"{program}: not there; build it first (make)")
-    libraries = ["psthreads", "psthreads-spawn", *a.peer]
+    libraries = OURS | {peer.partition("=")[0]: (peer, {}) for peer in a.peer}
+    names = list(libraries)
     values = {}
     for this_round in range(a.rounds):
         for row in a.rows:
             for workers in a.workers:
-                shift = this_round % len(libraries)
-                for library in libraries[shift:] + libraries[:shift]:
-                    if library == "psthreads-spawn" and row in ("yield", "barrier"):
+                shift = this_round % len(names)
+                for name in names[shift:] + names[:shift]:
+                    if name == "spawn" and row in ("yield", "barrier"):
                         continue  # nothing is spawned there but at the start
-                    value = run([program, library, str(workers), row])
+                    library, environment = libraries[name]
+                    value = run([program, library, str(workers), row], environment)
                     if value is not None:
-                        values.setdefault(row, {}).setdefault(str(workers), {}).setdefault(library.partition("=")[0], []).append(value)
+                        values.setdefault(row, {}).setdefault(str(workers), {}).setdefault(name, []).append(value)
         harness.say(f"round {this_round + 1} of {a.rounds}")
-    names = [library.partition("=")[0] for library in libraries]
     each = bytes_of_a_thread(a.build)
     print(f"ns, medians of {a.rounds} interleaved runs; workers: {' / '.join(map(str, a.workers))}")
     print(f"{'':24}" + "".join(f"{name:>18}" for name in names))
