@@ -414,18 +414,31 @@ void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
     }
 }
 
+/* Whether any value of this block of keys is set. */
+static bool any_value(const struct key_data *kept)
+{
+    uintptr_t any = 0;
+    for (unsigned i = 0; i < KEYS_A_BLOCK; i += 4)
+        any |= (uintptr_t)kept[i].value | (uintptr_t)kept[i + 1].value | (uintptr_t)kept[i + 2].value |
+               (uintptr_t)kept[i + 3].value;
+    return any != 0;
+}
+
 /* The first key from `key` on whose value is not NULL; PTHREAD_KEYS_MAX: none. Read in place: a call for each of the
  * keys of the first block, which every thread has, would be most of a short thread's end. */
 static unsigned next_key(const struct uth_tls *tls, unsigned key)
 {
     void **specific = (void **)(void *)(descriptor_of(tls) + layout.specific);
-    for (; key < PTHREAD_KEYS_MAX; key += KEYS_A_BLOCK - key % KEYS_A_BLOCK) {
-        const struct key_data *kept = specific[key / KEYS_A_BLOCK];
-        for (unsigned i = key % KEYS_A_BLOCK; kept != NULL && i < KEYS_A_BLOCK; i++)
+    unsigned i = key % KEYS_A_BLOCK;
+    for (unsigned block = key / KEYS_A_BLOCK; block < PTHREAD_KEYS_MAX / KEYS_A_BLOCK; block++, i = 0) {
+        const struct key_data *kept = specific[block];
+        if (PS_LIKELY(kept == NULL) || PS_LIKELY(!any_value(kept)))
+            continue;
+        for (; i < KEYS_A_BLOCK; i++)
             if (kept[i].value != NULL)
-                return key - key % KEYS_A_BLOCK + i;
+                return block * KEYS_A_BLOCK + i;
     }
-    return key;
+    return PTHREAD_KEYS_MAX;
 }
 
 /* Values of POSIX keys are destroyed in rounds, as at a kernel thread's end: a destructor may set others. */

@@ -7,7 +7,8 @@
  * Checked: many readers or one writer; nobody sleeps for ever (invalid end state); in the end the state and the
  * count are 0.
  *
- * A look at `writers` is a step of its own, and a compare-and-swap may come long after the look at what it compares with.
+ * A look at `writers` is a step of its own, and a compare-and-swap may come long after the look at what it compares
+ * with.
  *   BROKEN_LOOK     a reader does not look at `writers` once more when it has set WAITED
  *   BROKEN_LEAVE    a writer that gives up wakes nobody
  *   BROKEN_COUNT    a writer that gives up looks for WAITED before it takes itself off `writers`

@@ -1,9 +1,9 @@
-/* A wait that ends at a deadline at the latest (src/psthreads/timer.c, ps_block_until): exactly one ready, and the timer,
- * which stands on the stack of who waits, is not touched when it is gone.
+/* A wait that ends at a deadline at the latest (src/psthreads/timer.c, ps_block_until): exactly one ready, and the
+ * timer, which stands on the stack of who waits, is not touched when it is gone.
  *
- * WAITERS threads publish themselves in one place, insert their timers and block; a readier takes READIES of them out of
- * the place; the poller takes those whose deadline has come. Deadlines are 1, 2, ...; time goes on whenever the search likes, and the
- * timerfd rings for the moment that was set last. With ROUNDS=2 each waits twice, with the same memory.
+ * WAITERS threads publish themselves in one place, insert their timers and block; a readier takes READIES of them out
+ * of the place; the poller takes those whose deadline has come. Deadlines are 1, 2, ...; time goes on whenever the
+ * search likes, and the timerfd rings for the moment that was set last. With ROUNDS=2 each waits twice, with the same memory.
  * Checked: nobody is readied twice; nobody sleeps for ever (invalid end state), which needs a deadline for each that is
  * not readied otherwise; a timer is linked and looked at only while its owner is in ps_block_until; who is late was
  * taken by the poller and who is not was taken by the readier; nothing of who has returned is published or linked.

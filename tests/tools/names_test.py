@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """names_test.py PROGRAM PSRUN SCRIPT - threads' names (psthread_setname) in `psrun dump` and in gdb's `info psthreads`.
 
-PROGRAM (names.c) has four threads, three with names, which wait for ever. SCRIPT is tools/gdb's. Skipped (77) where neither may look at
-another process."""
+PROGRAM (names.c) has four threads, three with names, which wait for ever. SCRIPT is tools/gdb's. Skipped (77) where
+neither may look at another process."""
 
 import os
 import re
@@ -45,10 +45,12 @@ def look(command):
 
 def main():
     program, psrun, script = sys.argv[1:]
-    gdb = ["gdb", "-q", "-nx", "-batch", "-ex", f"source {script}"]
+    gdb = ["gdb", "-q", "-nx", "-batch", "-ex", f"source {script}", "-p"]
+    look_at_all = ["-ex", "info psthreads", "-ex", "psthread apply all echo"]
     seen = False
     found = []
-    with subprocess.Popen([program], env={**os.environ, "PSTHREADS_NUM_VPS": "2"}, stdout=subprocess.PIPE, text=True) as process:
+    environment = {**os.environ, "PSTHREADS_NUM_VPS": "2"}
+    with subprocess.Popen([program], env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
             process.stdout.readline()
             for _ in range(10):  # it may be on its way to where it waits
@@ -58,7 +60,7 @@ def main():
                     seen = True
                     found += [(p, dump.stdout + dump.stderr) for p in problems_of_dump(dump.stdout)]
                 try:
-                    traced = look([*gdb, "-p", str(process.pid), "-ex", "info psthreads", "-ex", "psthread apply all echo"])
+                    traced = look([*gdb, str(process.pid), *look_at_all])
                 except FileNotFoundError:
                     traced = None
                 if traced and "not permitted" not in traced.stderr and "Python" not in traced.stderr:
