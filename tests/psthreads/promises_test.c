@@ -470,10 +470,11 @@ static void *spawns_fib(void *arg)
     CHECK(psthread_join(t, &a) == 0);
     return (void *)((uintptr_t)a + (uintptr_t)b);
 }
+enum { SPAWN_ROUNDS = PS_TSAN ? 2 : 10 };
 static void *spawns_many(void *arg)
 {
     psthread_t t[64];
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < SPAWN_ROUNDS; round++) {
         for (uintptr_t i = 0; i < 64; i++)
             CHECK(psthread_spawn(&t[i], NULL, is_somebody, (void *)(i + (i % 3 ? 64 : 0))) == 0);
         for (uintptr_t k = 0; k < 64; k++) { /* some are joined, in either order; some detached; some left to waitall */
@@ -495,7 +496,7 @@ static void spawned_threads_are_threads(void **state)
         with_vps(vps);
         CHECK(psthread_key_create(&own_key, destroys) == 0);
         ps_store_relaxed(&own_destroyed, 0);
-        assert_ptr_equal(spawns_fib((void *)20), (void *)6765);
+        assert_ptr_equal(spawns_fib((void *)(PS_TSAN ? 10 : 20)), (void *)(PS_TSAN ? 55 : 6765));
         spawns_many(NULL); /* a root */
         psthread_t t[3];
         for (int i = 0; i < 3; i++)
@@ -503,7 +504,7 @@ static void spawned_threads_are_threads(void **state)
         for (int i = 0; i < 3; i++)
             CHECK(psthread_join(t[i], NULL) == 0);
         done();
-        assert_int_equal(ps_load_relaxed(&own_destroyed), 4 * 10 * (64 + 42));
+        assert_int_equal(ps_load_relaxed(&own_destroyed), 4 * SPAWN_ROUNDS * (64 + 42));
         with_vps(1);
         CHECK(psthread_key_delete(own_key) == 0);
         done();
@@ -580,16 +581,17 @@ static void *joins_published(void *arg)
 static void another_may_join_a_spawned_thread(void **state)
 {
     (void)state;
+    const unsigned times = PS_TSAN ? 20 : 200;
     for (unsigned vps = 1; vps <= 2; vps++) {
         with_vps(vps);
         ps_store_relaxed(&joined_by_others, 0);
-        for (int i = 0; i < 200; i++) {
+        for (unsigned i = 0; i < times; i++) {
             psthread_t joiner = submit(joins_published, &published, PSTHREAD_VP_ANY), t;
             assert_int_equal(psthread_spawn(&t, NULL, publishes_itself, &published), 0);
             assert_int_equal(psthread_join(joiner, NULL), 0);
         }
         assert_int_equal(psthread_waitall(), 0);
-        assert_int_equal(ps_load_relaxed(&joined_by_others), 200);
+        assert_int_equal(ps_load_relaxed(&joined_by_others), times);
         done();
     }
 }
