@@ -193,7 +193,7 @@ enum unjoined { KEEP, FREE, ORPHAN };
 static void sweep_zombies(struct vp *vp, struct psthread *t, enum unjoined unjoined)
 {
     uint32_t kept = 0;
-    struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL);
+    struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL), *first = NULL, *last = NULL;
     while (z) {
         struct psthread *next = z->next_zombie;
         if (unjoined == FREE || ps_load_acquire(&z->join) == PS_JOIN_JOINED ||
@@ -201,11 +201,18 @@ static void sweep_zombies(struct vp *vp, struct psthread *t, enum unjoined unjoi
             descriptor_give_up(vp, z);
         } else if (unjoined == KEEP) {
             kept++;
-            z->next_zombie = ps_load_relaxed(&t->zombies);
-            while (!ps_cas_release(&t->zombies, &z->next_zombie, z))
-                continue;
+            if (last)
+                last->next_zombie = z;
+            else
+                first = z;
+            last = z;
         }
         z = next;
+    }
+    if (last) { /* back, all at once */
+        last->next_zombie = ps_load_relaxed(&t->zombies);
+        while (!ps_cas_release(&t->zombies, &last->next_zombie, first))
+            continue;
     }
     t->sweep_in = kept + SWEEP_EACH;
 }
@@ -481,11 +488,13 @@ void ps_thread_end_member(struct psthread *t)
     vp->current = caller;
 }
 
-struct ps_exits *ps_exits(void)
+static struct ps_exits *exits_of(struct uth *stack)
 {
     _Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
-    return (struct ps_exits *)(void *)ps_vp_attach()->uth->room;
+    return (struct ps_exits *)(void *)stack->room;
 }
+
+struct ps_exits *ps_exits(void) { return exits_of(ps_vp_attach()->uth); }
 
 /* Nothing of the thread's functions is left on its stack. */
 static void end_on_this_stack(void *result)
@@ -609,14 +618,14 @@ static bool take_unbegun(struct psthread *t, struct vp *where)
 }
 
 /* The thread's function, and what it returns or gives psthread_exit. */
-static PS_NOINLINE void *call_here(struct psthread *t)
+static PS_NOINLINE void *call_here(struct ps_exits *exits, struct psthread *t)
 {
     struct ps_exit here;
-    ps_exit_push(&here, NULL, (uintptr_t)call_here);
+    ps_exit_push_on(exits, &here, NULL, (uintptr_t)call_here);
     if (_setjmp(here.jump) != 0)
         return here.result;
     void *result = t->fn(t->arg);
-    ps_exit_pop(&here);
+    ps_exit_pop_from(exits, &here);
     return result;
 }
 
@@ -630,7 +639,7 @@ static void *call_thread(struct vp **vp_io, struct psthread *self, struct psthre
     ps_store_relaxed(&t->state, PS_RUNNING);
     vp->current = t;
     vp_tick(vp);
-    void *result = call_here(t);
+    void *result = call_here(exits_of(vp->uth), t);
     if (t->keys)
         ps_keys_run_destructors(&t->keys);
     vp = ps_vp();
