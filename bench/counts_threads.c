@@ -47,21 +47,50 @@ static void thread_life(void)
     }
 }
 
+/* Each joined by who has made it, before the next is made. */
+static void thread_join(void)
+{
+    for (unsigned long i = 0; i < times; i++) {
+        psthread_t t;
+        need(psthread_create(&t, NULL, end_at_once, NULL));
+        need(psthread_enqueue(t, 0));
+        need(psthread_join(t, NULL));
+    }
+}
+
+static void thread_spawn(void)
+{
+    for (unsigned long i = 0; i < times; i++) {
+        psthread_t t;
+        need(psthread_spawn(&t, NULL, end_at_once, NULL));
+        need(psthread_join(t, NULL));
+    }
+}
+
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } all[] = {{"thread_switch", thread_switch},
+               {"thread_life", thread_life},
+               {"thread_join", thread_join},
+               {"thread_spawn", thread_spawn}};
+    const unsigned num = sizeof all / sizeof all[0];
+    unsigned which = 0;
     psthread_config_t config = {.num_vps = 1};
     if (argc < 3) {
-        puts("thread_switch\nthread_life");
+        for (unsigned i = 0; i < num; i++)
+            puts(all[i].name);
         return argc > 1 ? 2 : 0;
     }
+    while (which < num && strcmp(argv[1], all[which].name) != 0)
+        which++;
+    if (which == num)
+        return 2;
     times = strtoul(argv[2], NULL, 10);
     need(psthread_init(&config));
-    if (strcmp(argv[1], "thread_switch") == 0)
-        thread_switch();
-    else if (strcmp(argv[1], "thread_life") == 0)
-        thread_life();
-    else
-        return 2;
+    all[which].run();
     need(psthread_finalize());
     return 0;
 }

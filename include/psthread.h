@@ -96,6 +96,11 @@ int psthread_discard(psthread_t thread);
  * made) at the back, inner-level ones at the front (psthreads-2009 section 2.2). EINVAL: no such vp, or submitted already. */
 int psthread_enqueue(psthread_t thread, int vp);
 int psthread_enqueue_at(psthread_t thread, int vp, int end); /* the same, at the end given */
+/* Makes a thread and submits it to the front of the caller's vp's queue, for divide and conquer. Where nobody else would take it, it runs before
+ * psthread_spawn returns, as a call on the caller's stack; where nobody has taken it, who joins it calls it. So fn must not wait for what the
+ * caller does afterwards, nor count on __thread and thread_local variables of its own: a call has its caller's. In all else it is a thread as
+ * any other, and is joined or detached as one. ENOMEM, EINVAL as psthread_create. */
+int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
 
 /* Waits until every thread that the caller has made (and that it, or somebody, submits) has ended; their descriptors are recycled (those of
  * psthread_create_ex stay). Blocks. */
@@ -112,7 +117,7 @@ int psthread_detach(psthread_t thread);
 /* Ends the caller; C++ destructors of its functions run. In a foreign kernel thread it is pthread_exit; in a piece of a work-queue it ends the
  * piece. Where main ends so, the process ends when all threads have. */
 void psthread_exit(void *result) __attribute__((noreturn));
-/* Lets another ready thread run; the caller goes to the back of its vp's queue. */
+/* Lets another ready thread run; the caller goes to the back of its vp's queue, where it is no psthread to the front. */
 void psthread_yield(void);
 psthread_t psthread_self(void); /* the calling thread */
 /* Names the calling thread, for `psrun dump`, reports and gdb. ERANGE: longer than PSTHREAD_NAME_MAX bytes, cut. */

@@ -23,7 +23,8 @@
  * who      NULL -> self   by the member (store)
  *          self -> NULL   by the last to arrive (compare-and-swap), who must ready it; or by the member that saw the
  *                         phase over on its second look (compare-and-swap). Only one of them succeeds; a member that
- *                         fails was or will be readied, and blocks to take that.
+ *                         fails was or will be readied, and blocks to take that. With more members than vps nobody
+ *                         looks a second time, and the last to arrive just stores.
  *
  * No wake-up is lost. Second look: the member stores who, then loads phase; the last stores phase, then loads who; all
  * four are seq_cst, so one of the two sees the other. Without the second look: who is written before the arrival
@@ -39,9 +40,9 @@
  * came     checked build: number of the phase the id came to last, plus one; finds an id that comes twice.
  *
  * Failures: ENOMEM at init. Cost: one fetch-and-add; spinning, two stores to an own line more; blocked, one switch,
- * and a compare-and-swap and a ps_ready by the last. Rejected: sense reversal with one flag per member (the walk
- * would write n lines also where all spin); a tree or dissemination barrier (pays from some dozens of processors on,
- * and blocked members cannot pass anything on). */
+ * and by the last a store and a place in the queue, whose lock is taken once for as many as are there in a row.
+ * Rejected: sense reversal with one flag per member (the walk would write n lines also where all spin); a tree or
+ * dissemination barrier (pays from some dozens of processors on, and blocked members cannot pass anything on). */
 #include "active_wait.h"
 #include "os.h"
 #include "psthread.h"
@@ -50,6 +51,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define AT_ONCE 32 /* threads that are readied together */
 
 struct slot {
     PS_LINE_ALIGNED _Atomic(struct psthread *) who[2]; /* by the phase's parity: the thread that blocks; NULL: nobody */
@@ -92,16 +95,29 @@ int psthread_barrier_destroy(psthread_barrier_t b)
     return 0;
 }
 
-/* Ends the phase for everybody else. */
-static void open_barrier(struct psthread_barrier *b, uint32_t phase)
+/* Ends the phase for everybody else. withdraws: members may take themselves back, since they spin. */
+static void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdraws)
 {
+    struct psthread *ready[AT_ONCE];
+    unsigned n = 0;
     ps_store_relaxed(&b->arrived, 0);
     ps_store_seq(&b->phase, phase + 1);
     for (unsigned i = 0; i < b->count; i++) {
-        struct psthread *who = ps_load_seq(&b->slot[i].who[phase % 2]);
-        if (who && ps_cas_acq_rel(&b->slot[i].who[phase % 2], &who, NULL))
-            ps_ready(who, PS_BACK);
+        _Atomic(struct psthread *) *slot = &b->slot[i].who[phase % 2];
+        struct psthread *who = ps_load_seq(slot);
+        if (!who)
+            continue;
+        if (!withdraws) /* seen by its arrival; it writes there again behind its ps_ready */
+            ps_store_relaxed(slot, NULL);
+        else if (!ps_cas_acq_rel(slot, &who, NULL))
+            continue;
+        ready[n++] = who;
+        if (n == AT_ONCE) {
+            ps_ready_many(ready, n);
+            n = 0;
+        }
     }
+    ps_ready_many(ready, n);
 }
 
 /* Waits for the end of the phase at which the caller has arrived without registering itself. */
@@ -134,7 +150,8 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
     struct psthread *self = ps_self();
     const void *phases = &b->slot[0].who[phase % 2]; /* for the race detector: this phase and the next do not mix */
     ps_race_release(phases);
-    unsigned spins = count <= psthread_num_vps() ? ps_spin_budget() : 0;
+    const bool may_spin = count <= psthread_num_vps(); /* constant: the same for all members */
+    unsigned spins = may_spin ? ps_spin_budget() : 0;
     if (spins)
         ps_store_relaxed(&s->inside[phase % 2], 1);
     else
@@ -142,7 +159,7 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
     if (ps_add_acq_rel(&b->arrived, 1) == count - 1) {
         ps_store_relaxed(&s->inside[phase % 2], 1);
         ps_store_relaxed(&s->who[phase % 2], NULL);
-        open_barrier(b, phase);
+        open_barrier(b, phase, may_spin);
         ps_race_acquire(phases);
         ps_store_release(&s->inside[phase % 2], 0);
         return PSTHREAD_BARRIER_SERIAL;

@@ -36,16 +36,20 @@ struct ps_exits {
 /* Of the running stack. */
 struct ps_exits *ps_exits(void);
 
-static inline void ps_exit_push(struct ps_exit *here, const void *owner, uintptr_t function)
+static inline void ps_exit_push_on(struct ps_exits *all, struct ps_exit *here, const void *owner, uintptr_t function)
 {
-    struct ps_exits *all = ps_exits();
     here->outer = all->innermost;
     here->owner = owner;
     here->function = function;
     here->result = 0;
     all->innermost = here;
 }
-static inline void ps_exit_pop(const struct ps_exit *here) { ps_exits()->innermost = here->outer; }
+static inline void ps_exit_pop_from(struct ps_exits *all, const struct ps_exit *here) { all->innermost = here->outer; }
+static inline void ps_exit_push(struct ps_exit *here, const void *owner, uintptr_t function)
+{
+    ps_exit_push_on(ps_exits(), here, owner, function);
+}
+static inline void ps_exit_pop(const struct ps_exit *here) { ps_exit_pop_from(ps_exits(), here); }
 /* Whether the caller was called, directly or not, on this owner's behalf. */
 bool ps_exit_inside(const void *owner);
 

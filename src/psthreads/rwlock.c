@@ -12,7 +12,7 @@
  * No wake-up is lost: who waits has set WAITED, and the word is compared when it registers; who clears WAITED wakes. A
  * reader that waits for a writer's sake alone: that writer, where it gives up, takes itself off `writers` and then
  * looks for WAITED; the reader sets WAITED, then reads `writers` (all seq_cst): one sees the other. What unlock touches
- * last is the state: waking needs its address alone.
+ * last is the state: waking needs its address alone. tests/models/rwlock.pml checks this.
  *
  * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers). Cost: one compare-and-swap each way. Rejected: readers first
  * (a writer may starve); hand-over in order (a convoy: as for the mutex). */

@@ -59,6 +59,9 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
  * waits. */
 enum ps_end { PS_FRONT, PS_BACK };
 void ps_ready(struct psthread *t, enum ps_end end);
+/* The same for n threads, in this order, at the back. Those that follow one another on one vp enter its queue
+ * together. */
+void ps_ready_many(struct psthread *const *t, unsigned n);
 /* The caller goes to the back of its vp's queue and another ready thread runs; returns false at once where there is
  * none. */
 bool ps_yield(void);

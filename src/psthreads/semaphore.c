@@ -9,6 +9,7 @@
  *         late                  waiters - 1
  * post    value + 1 (release); waiters were there: wakes one (address_wait.c: whoever registers after the change sees
  *         it).
+ * tests/models/semaphore.pml checks this.
  * Failures: EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each where nobody waits. */
 #include "active_wait.h"
 #include "address_wait.h"

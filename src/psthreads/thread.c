@@ -166,7 +166,9 @@ static void descriptor_give_up(struct vp *vp, struct psthread *t)
                 continue;
             t->created = 0;
         }
-        struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL), *next;
+        /* All its children have ended, and have been seen to: nobody else puts any there. */
+        struct psthread *z = ps_load_relaxed(&t->zombies), *next;
+        ps_store_relaxed(&t->zombies, NULL);
         for (; z; z = next) {
             next = z->next_zombie;
             if (!zombie_is_done_with(z))
@@ -190,7 +192,7 @@ enum unjoined { KEEP, FREE, ORPHAN };
 static void sweep_zombies(struct vp *vp, struct psthread *t, enum unjoined unjoined)
 {
     uint32_t kept = 0;
-    struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL);
+    struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL), *first = NULL, *last = NULL;
     while (z) {
         struct psthread *next = z->next_zombie;
         if (unjoined == FREE || ps_load_acquire(&z->join) == PS_JOIN_JOINED ||
@@ -198,11 +200,18 @@ static void sweep_zombies(struct vp *vp, struct psthread *t, enum unjoined unjoi
             descriptor_give_up(vp, z);
         } else if (unjoined == KEEP) {
             kept++;
-            z->next_zombie = ps_load_relaxed(&t->zombies);
-            while (!ps_cas_release(&t->zombies, &z->next_zombie, z))
-                continue;
+            if (last)
+                last->next_zombie = z;
+            else
+                first = z;
+            last = z;
         }
         z = next;
+    }
+    if (last) { /* back, all at once */
+        last->next_zombie = ps_load_relaxed(&t->zombies);
+        while (!ps_cas_release(&t->zombies, &last->next_zombie, first))
+            continue;
     }
     t->sweep_in = kept + SWEEP_EACH;
 }
@@ -250,12 +259,12 @@ static void thread_make(struct psthread *t, struct psthread *parent, const psthr
     parent->created++;
 }
 
-int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
+static PS_ALWAYS_INLINE int create(struct vp *vp, psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *),
+                                   void *arg)
 {
     int err = check_attr(attr);
     if (PS_UNLIKELY(err || !thread || !fn))
         return err ? err : EINVAL;
-    struct vp *vp = ps_vp_attach();
     struct psthread *parent = vp->current;
     if (PS_UNLIKELY(parent->sweep_in-- == 0))
         sweep_zombies(vp, parent, KEEP);
@@ -267,6 +276,11 @@ int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)
     vp_count_made(vp);
     *thread = t;
     return 0;
+}
+
+int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    return create(ps_vp_attach(), thread, attr, fn, arg);
 }
 
 int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
@@ -335,6 +349,15 @@ int psthread_discard(psthread_t t)
     return 0;
 }
 
+/* t, made and known to nobody else or handed over in order, is ready (state) in target's queue. */
+static PS_ALWAYS_INLINE void submit(struct vp *vp, struct psthread *t, struct vp *target, enum ps_state state)
+{
+    ps_race_release(t);
+    ps_store_relaxed(&t->state, state);
+    t->vp = target;
+    vp_count_submitted(vp);
+}
+
 int psthread_enqueue_at(psthread_t t, int where, int end)
 {
     if (!t || (end != PSTHREAD_FRONT && end != PSTHREAD_BACK) || ps_load_relaxed(&t->state) != PS_MADE)
@@ -352,10 +375,7 @@ int psthread_enqueue_at(psthread_t t, int where, int end)
     } else if (where != PSTHREAD_VP_GLOBAL) {
         return EINVAL;
     }
-    ps_race_release(t);
-    ps_store_relaxed(&t->state, PS_READY);
-    t->vp = target;
-    vp_count_submitted(vp);
+    submit(vp, t, target, PS_READY);
     enum ps_end at = end == PSTHREAD_FRONT ? PS_FRONT : PS_BACK;
     if (where == PSTHREAD_VP_GLOBAL)
         vp_enqueue_global(&t->item, at);
@@ -465,11 +485,13 @@ void ps_thread_end_member(struct psthread *t)
     vp->current = caller;
 }
 
-struct ps_exits *ps_exits(void)
+static struct ps_exits *exits_of(struct uth *stack)
 {
     _Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
-    return (struct ps_exits *)(void *)ps_vp_attach()->uth->room;
+    return (struct ps_exits *)(void *)stack->room;
 }
+
+struct ps_exits *ps_exits(void) { return exits_of(ps_vp_attach()->uth); }
 
 /* Nothing of the thread's functions is left on its stack. */
 static void end_on_this_stack(void *result)
@@ -510,6 +532,14 @@ int psthread_waitall(void)
     return 0;
 }
 
+/* Takes t out of its parent's zombies, where it stands there first. The parent alone takes any out, and others only put
+ * some before: so what stands behind the first one stays, and the compare-and-swap cannot mistake it. */
+static bool leaves_zombies(struct psthread *parent, struct psthread *t)
+{
+    struct psthread *first = ps_load_acquire(&parent->zombies);
+    return first == t && ps_cas_acquire(&parent->zombies, &first, t->next_zombie);
+}
+
 /* The answer about a thread that cannot be waited for by the caller: `seen` is what its join word was. */
 static int join_ended(struct psthread *t, uintptr_t seen, void **result)
 {
@@ -519,8 +549,9 @@ static int join_ended(struct psthread *t, uintptr_t seen, void **result)
         if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED))
             continue;
         ps_race_acquire(t);
-        if (orphan) /* else its parent frees it, which has it in its list */
-            descriptor_give_up(ps_vp_attach(), t);
+        struct vp *vp = ps_vp_attach();
+        if (orphan || (t->parent == vp->current && leaves_zombies(vp->current, t)))
+            descriptor_give_up(vp, t); /* else its parent frees it, which has it in its list */
         if (result)
             *result = value;
         return 0;
@@ -556,11 +587,17 @@ static bool take_joiner(struct ps_timer *timer)
  * Not where the thread has storage, a stack or a fiber of its own to come, nor where more than a share of the stack is
  * in use (uth.h: call_floor). */
 
+/* But for the storage. */
 static bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
 {
-    return ps_load_relaxed(&t->state) == PS_READY && !(t->flags & PS_T_SIZED) && !(self->flags & PS_T_NOSTACK) &&
-           !ps_tls_on() && !ps_places_on() && uth_sanitizers == 0 && !vp->uth->name[0] &&
-           (uintptr_t)__builtin_frame_address(0) > vp->uth->call_floor;
+    return !(t->flags & PS_T_SIZED) && !(self->flags & PS_T_NOSTACK) && !ps_places_on() && uth_sanitizers == 0 &&
+           !vp->uth->name[0] && !vp->alone_for && (uintptr_t)__builtin_frame_address(0) > vp->uth->call_floor;
+}
+
+static bool is_unbegun(const struct psthread *t)
+{
+    enum ps_state state = ps_load_relaxed(&t->state);
+    return state == PS_READY || state == PS_SPAWNED;
 }
 
 /* Takes t out of the queue, if it stands there at an end and has not begun. */
@@ -569,8 +606,7 @@ static bool take_unbegun(struct psthread *t, struct vp *where)
     struct ps_queue *q = &where->queue;
     if (!ps_spin_try_lock(&q->lock))
         return false;
-    bool here =
-        (q->items.next == &t->item.link || q->items.prev == &t->item.link) && ps_load_relaxed(&t->state) == PS_READY;
+    bool here = (q->items.next == &t->item.link || q->items.prev == &t->item.link) && is_unbegun(t);
     if (here)
         ps_queue_remove_locked(q, &t->item);
     ps_spin_unlock(&q->lock);
@@ -578,51 +614,114 @@ static bool take_unbegun(struct psthread *t, struct vp *where)
 }
 
 /* The thread's function, and what it returns or gives psthread_exit. */
-static PS_NOINLINE void *call_here(struct psthread *t)
+static PS_NOINLINE void *call_here(struct ps_exits *exits, struct psthread *t)
 {
     struct ps_exit here;
-    ps_exit_push(&here, NULL, (uintptr_t)call_here);
+    ps_exit_push_on(exits, &here, NULL, (uintptr_t)call_here);
     if (_setjmp(here.jump) != 0)
         return here.result;
     void *result = t->fn(t->arg);
-    ps_exit_pop(&here);
+    ps_exit_pop_from(exits, &here);
     return result;
 }
 
-/* self, which is noted as t's joiner, has taken t. */
-static void *run_as_call(struct vp *vp, struct psthread *self, struct psthread *t)
+/* t's whole life, but for its end, on self's stack; the vp comes back in *vp_io. */
+static void *call_thread(struct vp **vp_io, struct psthread *self, struct psthread *t)
 {
+    struct vp *vp = *vp_io;
     struct psthread *parent = t->parent;
     t->uth = vp->uth;
     t->vp = vp;
     ps_store_relaxed(&t->state, PS_RUNNING);
     vp->current = t;
     vp_tick(vp);
-    void *result = call_here(t);
+    void *result = call_here(exits_of(vp->uth), t);
     if (t->keys)
         ps_keys_run_destructors(&t->keys);
     vp = ps_vp();
     vp->uth->name[0] = '\0';
-    if (PS_UNLIKELY(ps_load_relaxed(&t->join) ==
-                    PS_JOIN_DETACHED)) { /* in a child that it has forked: who joins is not there */
-        vp_count_ended(vp);
+    vp_count_ended(vp);
+    if (PS_UNLIKELY(t->parent != parent)) { /* in a child that it has forked: who called it is not there */
         ps_wait_for_all(vp);
         exit(0);
     }
     self->uth = vp->uth;
     self->vp = vp;
     vp->current = self;
-    vp_count_ended(vp);
     ps_store_relaxed(&t->state, PS_ENDED);
     if (t->created) /* as in ps_thread_end */
         ps_add_acq_rel(&t->children, (int64_t)t->created + PS_CHILDREN_HELD);
-    ps_store_relaxed(&t->join, PS_JOIN_JOINED);
+    *vp_io = vp;
+    return result;
+}
+
+/* t, which self has called, is no child of its parent's any more. */
+static void called_child_ended(struct vp *vp, struct psthread *self, struct psthread *parent)
+{
     if (parent == self && self->created)
         self->created--;
     else
         child_ended(vp, parent);
+}
+
+/* self, which is noted as t's joiner, has taken t. */
+static void *run_as_call(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    struct psthread *parent = t->parent;
+    void *result = call_thread(&vp, self, t);
+    ps_store_relaxed(&t->join, PS_JOIN_JOINED);
+    called_child_ended(vp, self, parent);
     descriptor_give_up(vp, t);
     return result;
+}
+
+/* --- work first ---
+ *
+ * psthread_spawn's thread runs at once, as a call on its maker's stack, where nobody else would take it: no vp looks
+ * for work or sleeps, or this vp's queue has a thread to take already. So a recursion leaves its oldest thread, which
+ * is the largest, to be stolen, and makes calls of the others. What has not been stolen is called by who joins it.
+ * Its end is that of any thread: others may have learnt of it from psthread_self and join it while it runs.
+ * It is called in its maker's or its joiner's thread-local block, which psthread.h says: a block of its own costs ten
+ * such calls. */
+
+static bool others_have_enough(struct vp *vp) { return !idle_any() || !ps_queue_seems_empty(&vp->queue); }
+
+/* t has ended and nobody waits for it: its parent has it in a list until it is joined. */
+static void become_zombie(struct psthread *parent, struct psthread *t)
+{
+    t->next_zombie = ps_load_relaxed(&parent->zombies);
+    while (!ps_cas_release(&parent->zombies, &t->next_zombie, t))
+        continue;
+}
+
+static void run_at_once(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    vp_count_submitted(vp);
+    t->arg = call_thread(&vp, self, t);
+    uintptr_t joiner = ps_xchg_acq_rel(&t->join, PS_JOIN_ENDED);
+    if (joiner == PS_JOIN_OPEN)
+        become_zombie(self, t);
+    else if (joiner == PS_JOIN_DETACHED)
+        descriptor_give_up(vp, t);
+    else
+        ps_ready((struct psthread *)joiner, PS_FRONT); /* it frees t */
+    called_child_ended(vp, self, self);
+}
+
+int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    struct vp *vp = ps_vp_attach();
+    int err = create(vp, thread, attr, fn, arg);
+    if (PS_UNLIKELY(err))
+        return err;
+    struct psthread *t = *thread;
+    if (others_have_enough(vp) && may_be_called(vp->current, t, vp)) {
+        run_at_once(vp, vp->current, t);
+    } else {
+        submit(vp, t, vp, PS_SPAWNED);
+        vp_enqueue(vp, &t->item, PS_FRONT);
+    }
+    return 0;
 }
 
 int psthread_tryjoin(psthread_t t, void **result)
@@ -642,11 +741,12 @@ int psthread_timedjoin(psthread_t t, void **result, uint64_t deadline_ns)
     int err = check_joinable(t, self);
     if (err)
         return err;
-    uintptr_t seen = PS_JOIN_OPEN;
-    if (!ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self))
+    uintptr_t seen = ps_load_acquire(&t->join);
+    if (seen != PS_JOIN_OPEN || !ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self))
         return join_ended(t, seen, result);
     struct vp *vp = ps_vp();
-    if (deadline_ns == PS_NEVER && may_be_called(self, t, vp) && take_unbegun(t, t->vp)) {
+    if (deadline_ns == PS_NEVER && (!ps_tls_on() || ps_load_relaxed(&t->state) == PS_SPAWNED) &&
+        may_be_called(self, t, vp) && take_unbegun(t, t->vp)) {
         void *returned = run_as_call(vp, self, t);
         if (result)
             *result = returned;

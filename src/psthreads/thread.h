@@ -39,6 +39,7 @@ _Static_assert(PS_KIND_THREAD == 0 && offsetof(struct ps_item, bound) == offseto
 enum ps_state {
     PS_MADE,    /* created, not submitted */
     PS_READY,   /* submitted: in a queue, or handed to a vp */
+    PS_SPAWNED, /* the same, by psthread_spawn: who joins it may call it in its own thread-local block */
     PS_RUNNING, /* begun: on a vp, in a queue again, or blocked; the difference is nobody's business but its waiter's */
     PS_ENDED,   /* its function has returned; the descriptor waits to be reaped or reused */
     PS_FREE,    /* in a free list */

@@ -8,7 +8,8 @@
  * waits takes this lock with no other one in hand, before and after its ps_block; so after the second time its timer is
  * neither in the heap nor in a take.
  *
- * Exactly one ps_ready: take and the readier exclude one another by the place's lock or word. */
+ * Exactly one ps_ready: take and the readier exclude one another by the place's lock or word. tests/models/timer.pml
+ * checks this. */
 #include "timer.h"
 
 #include "check.h"

@@ -925,6 +925,36 @@ void ps_ready(struct psthread *t, enum ps_end end)
     progress_arm_for_root();
 }
 
+void ps_ready_many(struct psthread *const *t, unsigned n)
+{
+    struct vp *target = NULL;
+    struct ps_list *first = NULL;
+    unsigned num = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct vp *own = t[i]->vp;
+        bool alone = pinned_to(t[i]) || !ps_load_relaxed(&own->attached) || ps_places_on();
+        if (num && (alone || own != target)) {
+            vp_enqueue_ring(target, first, num);
+            num = 0;
+        }
+        if (PS_UNLIKELY(alone)) {
+            ps_ready(t[i], PS_BACK);
+            continue;
+        }
+        struct ps_list *link = &t[i]->item.link;
+        if (num++ == 0) {
+            target = own;
+            first = link->prev = link;
+        } else { /* between the last one and the first */
+            link->prev = first->prev;
+            first->prev->next = link;
+            first->prev = link;
+        }
+    }
+    if (num)
+        vp_enqueue_ring(target, first, num);
+}
+
 /* The same where places have queues of their own; self is on no kernel thread's own stack. */
 static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
 {

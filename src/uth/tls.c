@@ -70,6 +70,10 @@ struct dtv_entry {
 #define TRIES 3 /* of what the system may refuse for the moment */
 #define MOMENT_NS 1000000
 #define KEYS_A_BLOCK 32 /* values of POSIX keys are kept in blocks of so many */
+struct key_data {       /* struct pthread_key_data */
+    uintptr_t sequence; /* of the key that the value is of; another one: the key was deleted meanwhile */
+    void *value;
+};
 
 #ifndef UTH_TLS_LOOK /* tests build with tiny ones */
 #define UTH_TLS_LOOK 64
@@ -216,10 +220,11 @@ static struct uth_tls *make(void)
 static void free_key_arrays(struct uth_tls *tls)
 {
     void **specific = (void **)(void *)(descriptor_of(tls) + layout.specific);
-    for (unsigned i = 1; i < PTHREAD_KEYS_MAX / KEYS_A_BLOCK; i++) {
-        free(specific[i]);
-        specific[i] = NULL;
-    }
+    for (unsigned i = 1; i < PTHREAD_KEYS_MAX / KEYS_A_BLOCK; i++)
+        if (PS_UNLIKELY(specific[i] != NULL)) {
+            free(specific[i]);
+            specific[i] = NULL;
+        }
 }
 
 static void renew(struct uth_tls *tls)
@@ -229,7 +234,8 @@ static void renew(struct uth_tls *tls)
     struct dtv_entry *dtv = *dtv_of(tls);
     size_t entries = (size_t)dtv[-1].address;
     for (size_t i = 1; i <= entries; i++)
-        free(dtv[i].to_free);
+        if (PS_UNLIKELY(dtv[i].to_free != NULL)) /* a call for each of some dozens is felt */
+            free(dtv[i].to_free);
     memset(dtv, 0, (entries + 1) * sizeof *dtv);
     free_key_arrays(tls);
     memcpy(libc_state, libc_tls, layout.libc_bytes);
@@ -408,19 +414,41 @@ void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
     }
 }
 
+/* Whether any value of this block of keys is set. */
+static bool any_value(const struct key_data *kept)
+{
+    uintptr_t any = 0;
+    for (unsigned i = 0; i < KEYS_A_BLOCK; i += 4)
+        any |= (uintptr_t)kept[i].value | (uintptr_t)kept[i + 1].value | (uintptr_t)kept[i + 2].value |
+               (uintptr_t)kept[i + 3].value;
+    return any != 0;
+}
+
+/* The first key from `key` on whose value is not NULL; PTHREAD_KEYS_MAX: none. Read in place: a call for each of the
+ * keys of the first block, which every thread has, would be most of a short thread's end. */
+static unsigned next_key(const struct uth_tls *tls, unsigned key)
+{
+    void **specific = (void **)(void *)(descriptor_of(tls) + layout.specific);
+    unsigned i = key % KEYS_A_BLOCK;
+    for (unsigned block = key / KEYS_A_BLOCK; block < PTHREAD_KEYS_MAX / KEYS_A_BLOCK; block++, i = 0) {
+        const struct key_data *kept = specific[block];
+        if (PS_LIKELY(kept == NULL) || PS_LIKELY(!any_value(kept)))
+            continue;
+        for (; i < KEYS_A_BLOCK; i++)
+            if (kept[i].value != NULL)
+                return block * KEYS_A_BLOCK + i;
+    }
+    return PTHREAD_KEYS_MAX;
+}
+
 /* Values of POSIX keys are destroyed in rounds, as at a kernel thread's end: a destructor may set others. */
 static void destroy_keys(struct uth_tls *tls)
 {
-    void **specific = (void **)(void *)(descriptor_of(tls) + layout.specific);
     bool more = true;
     for (unsigned round = 0; more && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
         more = false;
-        for (unsigned key = 0; key < PTHREAD_KEYS_MAX; key++) {
-            if (specific[key / KEYS_A_BLOCK] == NULL) {
-                key += KEYS_A_BLOCK - 1; /* most threads have the first block alone */
-                continue;
-            }
-            void *value = pthread_getspecific(key);
+        for (unsigned key = next_key(tls, 0); key < PTHREAD_KEYS_MAX; key = next_key(tls, key + 1)) {
+            void *value = pthread_getspecific(key); /* NULL where it is of a key that was deleted meanwhile */
             if (value == NULL)
                 continue;
             pthread_setspecific(key, NULL);

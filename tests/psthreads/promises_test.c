@@ -100,6 +100,22 @@ static void each_start_has_its_stack_size(void **state)
     }
 }
 
+static void stack_sizes_come_from_the_environment(void **state)
+{
+    (void)state;
+    for (size_t kib = 256; kib >= 64; kib /= 4) {
+        if (kib != 256) /* what it is where nothing is said */
+            assert_int_equal(setenv("PSTHREADS_STACKSIZE", "64", 1), 0);
+        assert_int_equal(psthread_init(NULL), 0);
+        assert_int_equal(psthread_join(submit(nothing, NULL, 0), NULL), 0);
+        psthread_yield();
+        if (uth_mapped())
+            assert_in_range(uth_default_stack_bytes(), kib * 1024, kib * 1024 * 5 / 4);
+        done();
+    }
+    assert_int_equal(unsetenv("PSTHREADS_STACKSIZE"), 0);
+}
+
 static void a_start_that_fails_leaves_nothing(void **state)
 {
     (void)state;
@@ -163,6 +179,45 @@ static void what_is_not_submitted_can_be_discarded(void **state)
     assert_int_equal(psthread_create_ex(&reused, NULL, nothing, NULL), 0);
     assert_int_equal(psthread_discard(reused), EINVAL);
     assert_int_equal(psthread_free(reused), 0);
+    assert_int_equal(psthread_waitall(), 0);
+    done();
+}
+
+static void making_says_where_there_is_no_memory(void **state)
+{
+    (void)state;
+    with_vps(1);
+    psthread_t t;
+    int err = 0;
+    fault_arm(FAULT_MAP, 0, FAULT_ALL_FOLLOWING);
+    for (int i = 0; i < 100000 && !err; i++)
+        err = psthread_create(&t, NULL, nothing, NULL);
+    assert_int_equal(err, ENOMEM);
+    assert_int_equal(psthread_spawn(&t, NULL, nothing, NULL), ENOMEM);
+    t = NULL;
+    assert_int_equal(psthread_create_ex(&t, NULL, nothing, NULL), ENOMEM);
+    fault_disarm_all();
+    assert_int_equal(psthread_join(submit(nothing, NULL, 0), NULL), 0);
+    done();
+}
+
+/* With vps whose kernel threads cannot be started, so that what is dealt to them stays where it is. */
+static void outer_threads_are_dealt_cyclically(void **state)
+{
+    (void)state;
+    with_vps(3);
+    bool taken[3];
+    for (unsigned id = 1; id < 3; id++)
+        taken[id] = idle_take_unstarted(ps_vp_at(id));
+    assert_true(taken[1] && taken[2]);
+    for (int round = 1; round <= 3; round++) {
+        for (int i = 0; i < 3; i++)
+            submit(nothing, NULL, PSTHREAD_VP_ANY);
+        for (unsigned id = 0; id < 3; id++)
+            assert_int_equal(ps_load_relaxed(&ps_vp_at(id)->queue.count), round);
+    }
+    for (unsigned id = 1; id < 3; id++)
+        idle_give_unstarted(ps_vp_at(id));
     assert_int_equal(psthread_waitall(), 0);
     done();
 }
@@ -396,6 +451,146 @@ static void an_unbegun_thread_is_run_by_its_joiner(void **state)
     done();
 }
 
+/* --- spawning --- */
+
+static void *spawns_fib(void *arg)
+{
+    uintptr_t n = (uintptr_t)arg;
+    psthread_t t;
+    void *a, *b;
+    if (n < 2)
+        return arg;
+    CHECK(psthread_spawn(&t, NULL, spawns_fib, (void *)(n - 1)) == 0);
+    b = spawns_fib((void *)(n - 2));
+    CHECK(psthread_join(t, &a) == 0);
+    return (void *)((uintptr_t)a + (uintptr_t)b);
+}
+enum { SPAWN_ROUNDS = PS_TSAN ? 2 : 10 };
+static void *spawns_many(void *arg)
+{
+    psthread_t t[64];
+    for (int round = 0; round < SPAWN_ROUNDS; round++) {
+        for (uintptr_t i = 0; i < 64; i++)
+            CHECK(psthread_spawn(&t[i], NULL, is_somebody, (void *)(i + (i % 3 ? 64 : 0))) == 0);
+        for (uintptr_t k = 0; k < 64; k++) { /* some are joined, in either order; some detached; some left to waitall */
+            uintptr_t i = round % 2 ? k : 63 - k;
+            void *result = NULL;
+            if (i % 7 == 5)
+                CHECK(psthread_detach(t[i]) == 0);
+            else if (i % 7 != 6)
+                CHECK(psthread_join(t[i], &result) == 0 && result == (void *)(i + (i % 3 ? 64 : 0)));
+        }
+        CHECK(psthread_waitall() == 0);
+    }
+    return arg;
+}
+static void spawned_threads_are_threads(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 4; vps *= 2) {
+        with_vps(vps);
+        CHECK(psthread_key_create(&own_key, destroys) == 0);
+        ps_store_relaxed(&own_destroyed, 0);
+        assert_ptr_equal(spawns_fib((void *)(PS_TSAN ? 10 : 20)), (void *)(PS_TSAN ? 55 : 6765));
+        spawns_many(NULL); /* a root */
+        psthread_t t[3];
+        for (int i = 0; i < 3; i++)
+            t[i] = submit(spawns_many, NULL, PSTHREAD_VP_ANY);
+        for (int i = 0; i < 3; i++)
+            CHECK(psthread_join(t[i], NULL) == 0);
+        done();
+        assert_int_equal(ps_load_relaxed(&own_destroyed), 4 * SPAWN_ROUNDS * (64 + 42));
+        with_vps(1);
+        CHECK(psthread_key_delete(own_key) == 0);
+        done();
+    }
+}
+
+/* Where nobody else would take it: with one vp at once, on the caller's stack, and its descriptor is the next one's. */
+static void a_spawned_thread_may_run_at_once(void **state)
+{
+    (void)state;
+    with_vps(1);
+    if (uth_sanitizers == 0) { /* there each has a stack of its own */
+        psthread_t t, u;
+        void *at = NULL;
+        ps_store_relaxed(&counter, 0);
+        assert_int_equal(psthread_spawn(&t, NULL, count, NULL), 0);
+        assert_int_equal(ps_load_relaxed(&counter), 1);
+        assert_int_equal(psthread_join(t, NULL), 0);
+        assert_int_equal(psthread_spawn(&u, NULL, where_am_i, &at), 0);
+        assert_ptr_equal(u, t);
+        assert_int_equal(psthread_tryjoin(u, &at), 0);
+        uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+        assert_in_range(here - (uintptr_t)at, 1, 16384); /* the same stack */
+    }
+    done();
+}
+
+static void spawn_refuses_what_create_refuses(void **state)
+{
+    (void)state;
+    with_vps(1);
+    psthread_t t;
+    const psthread_attr_t flags = {.flags = 0x80}, small = {.stack_size = 1};
+    assert_int_equal(psthread_spawn(&t, &flags, nothing, NULL), EINVAL);
+    assert_int_equal(psthread_spawn(&t, &small, nothing, NULL), EINVAL);
+    assert_int_equal(psthread_spawn(&t, NULL, NULL, NULL), EINVAL);
+    assert_int_equal(psthread_spawn(NULL, NULL, nothing, NULL), EINVAL);
+    const psthread_attr_t detached = {.flags = PSTHREAD_ATTR_DETACHED}, large = {.stack_size = 1 << 20},
+                          bare = {.flags = PSTHREAD_ATTR_NOSTACK};
+    ps_store_relaxed(&counter, 0);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(psthread_spawn(&t, &detached, count, NULL), 0);
+        assert_int_equal(psthread_spawn(&t, &large, count, NULL), 0);
+        assert_int_equal(psthread_spawn(&t, &bare, count, NULL), 0);
+        assert_int_equal(psthread_join(t, NULL), 0);
+    }
+    assert_int_equal(psthread_waitall(), 0);
+    assert_int_equal(ps_load_relaxed(&counter), 300);
+    done();
+}
+
+/* While it runs on its maker's stack others may learn of it, and join it or be told that somebody does. */
+static _Atomic(psthread_t) published;
+static _Atomic unsigned joined_by_others;
+static void *publishes_itself(void *arg)
+{
+    ps_store_release(&published, psthread_self());
+    for (int i = 0; i < 5; i++)
+        psthread_yield();
+    return arg;
+}
+static void *joins_published(void *arg)
+{
+    psthread_t t;
+    while (!(t = ps_xchg_acq_rel(&published, NULL)))
+        psthread_yield();
+    void *result = NULL;
+    if (psthread_join(t, &result) == 0) {
+        CHECK(result == arg);
+        ps_add_relaxed(&joined_by_others, 1);
+    }
+    return NULL;
+}
+static void another_may_join_a_spawned_thread(void **state)
+{
+    (void)state;
+    const unsigned times = PS_TSAN ? 20 : 200;
+    for (unsigned vps = 1; vps <= 2; vps++) {
+        with_vps(vps);
+        ps_store_relaxed(&joined_by_others, 0);
+        for (unsigned i = 0; i < times; i++) {
+            psthread_t joiner = submit(joins_published, &published, PSTHREAD_VP_ANY), t;
+            assert_int_equal(psthread_spawn(&t, NULL, publishes_itself, &published), 0);
+            assert_int_equal(psthread_join(joiner, NULL), 0);
+        }
+        assert_int_equal(psthread_waitall(), 0);
+        assert_int_equal(ps_load_relaxed(&joined_by_others), times);
+        done();
+    }
+}
+
 /* --- foreign kernel threads --- */
 
 static _Atomic uint32_t stage;
@@ -587,6 +782,29 @@ static void a_child_of_a_foreign_thread_may_stop_the_library(void **state)
     done();
 }
 
+static void *spawn_forks(void *arg)
+{
+    pid_t child = fork();
+    if (child == 0)
+        return arg; /* who spawned it is not there: the process ends with status 0 */
+    *(int *)arg = status_of(child);
+    return NULL;
+}
+
+static void a_child_of_a_spawned_thread_ends_with_it(void **state)
+{
+    (void)state;
+    if (PS_TSAN) /* a forked child may have no second thread there */
+        skip();
+    with_vps(1);
+    psthread_t t;
+    int status = -1;
+    assert_int_equal(psthread_spawn(&t, NULL, spawn_forks, &status), 0);
+    assert_int_equal(psthread_join(t, NULL), 0);
+    assert_int_equal(status, 0);
+    done();
+}
+
 /* --- the end of main --- */
 
 static _Atomic unsigned *shared; /* seen by the parent process too */
@@ -703,7 +921,10 @@ int main(void)
         cmocka_unit_test(senseless_values_are_refused),
         cmocka_unit_test(given_groups_hold_from_the_first_steal),
         cmocka_unit_test(each_start_has_its_stack_size),
+        cmocka_unit_test(stack_sizes_come_from_the_environment),
         cmocka_unit_test(a_start_that_fails_leaves_nothing),
+        cmocka_unit_test(making_says_where_there_is_no_memory),
+        cmocka_unit_test(outer_threads_are_dealt_cyclically),
         cmocka_unit_test(spares_are_there_unless_refused),
         cmocka_unit_test(finalize_waits_for_the_enqueued_only),
         cmocka_unit_test(what_is_not_submitted_can_be_discarded),
@@ -714,6 +935,11 @@ int main(void)
         cmocka_unit_test(orphans_are_kept_until_joined),
         cmocka_unit_test(an_unbegun_thread_is_run_by_its_joiner),
         cmocka_unit_test(a_foreign_thread_can_leave),
+        cmocka_unit_test(spawned_threads_are_threads),
+        cmocka_unit_test(a_spawned_thread_may_run_at_once),
+        cmocka_unit_test(spawn_refuses_what_create_refuses),
+        cmocka_unit_test(another_may_join_a_spawned_thread),
+        cmocka_unit_test(a_child_of_a_spawned_thread_ends_with_it),
         cmocka_unit_test(joined_threads_are_threads_wherever_they_run),
         cmocka_unit_test(a_child_goes_on_alone),
         cmocka_unit_test(a_child_of_a_psthread_ends_with_it),

@@ -95,6 +95,12 @@ void ps_ready(struct psthread *t, enum ps_end end)
     pthread_mutex_unlock(&t->mutex);
 }
 
+void ps_ready_many(struct psthread *const *t, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        ps_ready(t[i], PS_BACK);
+}
+
 bool ps_yield(void)
 {
     os_yield();

@@ -1,7 +1,7 @@
 """gdb sees user-level threads.
 
-    info psthreads                    every user-level thread: its state, what it waits for, its OpenMP number, where it
-                                      is
+    info psthreads                    every user-level thread: its name, its state, what it waits for, its OpenMP
+                                      number, where it is
     psthread N                        go there: bt, up, down, frame, print show that thread's stack
     psthread                          which one is selected
     psthread off                      back to the kernel thread
@@ -21,6 +21,7 @@ import gdb.unwinder
 MAGIC = b"psthreads-layout"
 VERSION = 1
 NAMES = 40  # longest name of a function in the list
+NAME_BYTES = 32  # of a thread's name: PSTHREAD_NAME_MAX + 1
 
 
 def read(address, size):
@@ -126,6 +127,13 @@ class Runtime:
         team = pointer(local + self.ort["ort_thread.team"])
         number = u32(local + self.ort["ort_thread.id"])
         return f"{number} of {u32(team + self.ort['ort_team.n'])}, level {u32(team + self.ort['ort_team.level'])}"
+
+    def name(self, thread):
+        """What psthread_setname was given. It stands on the stack's descriptor: a thread that has not begun has no name."""
+        uth = pointer(thread + self.at["psthread.uth"])
+        if not uth or "uth.name" not in self.at:
+            return ""
+        return read(uth + self.at["uth.name"], NAME_BYTES).split(b"\0")[0].decode(errors="replace")
 
     def threads(self):
         """Every thread, and lines about what is ready and no thread yet."""
@@ -289,6 +297,11 @@ def whereabouts(thread):
     return "the runtime"
 
 
+def quoted(thread):
+    name = runtime().name(thread.address)
+    return f' "{name}"' if name else ""
+
+
 def all_threads():
     threads, notes = runtime().threads()
     for t in threads:
@@ -320,9 +333,14 @@ def print_table(rows):
         print("  ".join([*(c.ljust(w) for c, w in zip(row, widths)), row[-1]]))
 
 
+def without_empty(rows, column):
+    """The table without that column, where nobody has anything in it."""
+    return rows if any(row[column] for row in rows[1:]) else [row[:column] + row[column + 1:] for row in rows]
+
+
 class InfoPsthreads(gdb.Command):
-    """Lists user-level threads: number, address, state, OpenMP thread number, team size and level, and where each
-    is."""
+    """Lists user-level threads: number, address, name, state, OpenMP thread number, team size and level, and where
+    each is."""
 
     def __init__(self):
         super().__init__("info psthreads", gdb.COMMAND_STATUS)
@@ -331,12 +349,12 @@ class InfoPsthreads(gdb.Command):
         marked = context.selected.address if context.selected else None
         with Kept():
             threads, notes = all_threads()
-            rows = [("  Id", "Thread", "State", "OpenMP", "Where")]
+            rows = [("  Id", "Thread", "Name", "State", "OpenMP", "Where")]
             for t in threads:
                 mark = "*" if t.address == marked else " "
-                rows.append((f"{mark} {t.number}", f"{t.address:#x}", t.state, runtime().identity(t.address),
-                             whereabouts(t)))
-            print_table(rows)
+                rows.append((f"{mark} {t.number}", f"{t.address:#x}", runtime().name(t.address), t.state,
+                             runtime().identity(t.address), whereabouts(t)))
+            print_table(without_empty(rows, 2))
             for note in notes:
                 print(note)
             at = runtime().at
@@ -364,7 +382,7 @@ class Psthread(gdb.Command):
             thread = self.find(words[0])
             if not enter(thread):
                 raise gdb.GdbError(f"psthread {thread.number} has no stack to show ({thread.state})")
-            print(f"[psthread {thread.number} ({thread.state})]")
+            print(f"[psthread {thread.number}{quoted(thread)} ({thread.state})]")
             gdb.execute("frame")
 
     @staticmethod
@@ -383,7 +401,7 @@ class Psthread(gdb.Command):
             raise gdb.GdbError("psthread apply: wanted numbers or all, then a command")
         with Kept():
             for t in chosen:
-                print(f"\npsthread {t.number} ({t.state}) {runtime().identity(t.address)}".rstrip() + ":")
+                print(f"\npsthread {t.number}{quoted(t)} ({t.state}) {runtime().identity(t.address)}".rstrip() + ":")
                 if enter(t):
                     gdb.execute(" ".join(words))
                 else:
