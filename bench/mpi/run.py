@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""run.py [--build DIR] [--rounds N] - MPI programs under libgomp, libomp, psrun, and psrun without the task-aware layer.
+"""run.py [--build DIR] [--rounds N] [--mpi NAME] - MPI programs under libgomp, libomp and psrun.
 
-Runs each program with each MPI that was found, in turns, and prints medians: what messages cost (messages.c), the
+psrun with the task-aware layer and without it. Runs each program with each MPI that was found, in turns, and prints medians: what messages cost (messages.c), the
 stencil with tasks (apps/heat_mpi) on 2 and 4 ranks with 2 and 8 threads, conjugate gradients (apps/cg_mpi), threads of
 one processor that wait for one another's messages (chain.c), tasks that do (tests/mpi/task_pairs.c), and the
 instructions of calls whose message is there already (path.c, by callgrind). libomp's programs are built by clang, where
@@ -22,13 +22,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build", help="the build's folder (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each (%(default)s)")
+    parser.add_argument("--mpi", choices=["openmpi", "mpich"], help="this one only")
     args = parser.parse_args()
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     build = os.path.abspath(args.build)
     psrun = f"{build}/bin/psrun"
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    libomp = [os.path.dirname(path) for path in sorted(glob.glob(f"{build}/peers/libomp5-*/usr/lib/llvm-*/lib/libomp.so.5")
-              + glob.glob(f"{source}/.cache/peers/libomp5-*/usr/lib/llvm-*/lib/libomp.so.5"))]
+    unpacked = "libomp5-*/usr/lib/llvm-*/lib/libomp.so.5"  # tools/get-libomp
+    libomp = [os.path.dirname(path) for folder in (f"{build}/peers", f"{source}/.cache/peers")
+              for path in sorted(glob.glob(f"{folder}/{unpacked}"))]
     # name: what stands before the program, the folder of the programs, variables
     runners = {"libgomp": ([], f"{build}/bin", {}), "ours": ([psrun], f"{build}/bin", {}),
                "ours, --mpi=off": ([psrun, "--mpi=off"], f"{build}/bin", {})}
@@ -36,7 +38,7 @@ def main():
         runners["libomp"] = ([], f"{build}/bench/mpi", {"LD_LIBRARY_PATH": libomp[-1]})
         runners["ours, clang"] = ([psrun], f"{build}/bench/mpi", {})
     launchers = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"], "mpich": ["mpirun.mpich"]}
-    found = [mpi for mpi in launchers if os.path.exists(f"{build}/bin/heat_mpi.{mpi}")]
+    found = [mpi for mpi in launchers if args.mpi in (None, mpi) and os.path.exists(f"{build}/bin/heat_mpi.{mpi}")]
     if not found:
         print(f"run.py: no {build}/bin/heat_mpi.openmpi or .mpich: tools/install-deps mpi, then make", file=sys.stderr)
         return 1
@@ -91,7 +93,8 @@ def main():
                "% of waiting hidden, 2 threads": r"overlap ([\d.]+)"},
               mpi, 2, 1, "mpi_messages")
         for vps in ("1", "2"):
-            table({f"chain of 8 threads, {vps} vps, ms": r"chain ([\d.]+)"}, mpi, 2, 8, "mpi_chain", PSTHREADS_NUM_VPS=vps)
+            table({f"chain of 8 threads, {vps} vps, ms": r"chain ([\d.]+)"}, mpi, 2, 8, "mpi_chain",
+                  PSTHREADS_NUM_VPS=vps)
         for ranks in (2, 4):
             for threads in (2, 8):
                 table({f"heat_mpi, ms a step, {ranks} ranks x {threads}": r"([\d.]+) ms a step"}, mpi, ranks, threads,

@@ -2,9 +2,9 @@
 """mpi4py.py [--mpi NAME] [--only TEXT] PSRUN FOLDER - mpi4py's own tests under psrun, file by file.
 
 The tests are those of the sdist on PyPI whose version is that of the installed package; pip puts it into FOLDER. Each
-file is run by two ranks, under psrun within an OpenMP region, so that its calls are made by a thread that can wait. What
-fails there is run by MPI alone: a file that passes there and not under psrun is an error. Prints a table; exit status 77
-where mpi4py or its tests are missing. Takes minutes."""
+file is run by two ranks, under psrun within an OpenMP region, so that its calls are made by a thread that can wait.
+What fails there is run by MPI alone: a file that passes there and not under psrun is an error. Prints a table; exit
+status 77 where mpi4py or its tests are missing. Takes minutes."""
 
 import argparse
 import os
