@@ -1,5 +1,5 @@
-/* Messages of a rank to itself, which are there when they are received; run.py counts the instructions of so many and of
- * some more. Argument: how many. */
+/* Messages of a rank to itself, which are there when they are received; run.py counts the instructions of so many and
+ * of some more. Argument: how many. */
 #include <mpi.h>
 #include <stdlib.h>
 

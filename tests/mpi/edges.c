@@ -1,6 +1,6 @@
-/* What the MPI standard says at the edges of calls that wait: messages that are too long, nothing at all, any source and
- * any tag, MPI_IN_PLACE, derived types, errors in collective calls, intercommunicators, tests that find something. By
- * several threads at once, each on a communicator of its own. Two ranks or more. Run plainly it must pass too. */
+/* What the MPI standard says at the edges of calls that wait: messages that are too long, nothing at all, any source
+ * and any tag, MPI_IN_PLACE, derived types, errors in collective calls, intercommunicators, tests that find something.
+ * By several threads at once, each on a communicator of its own. Two ranks or more. Run plainly it must pass too. */
 #include <string.h>
 
 #include "check.h"
@@ -14,8 +14,8 @@ static int class_of(int error)
     int class = -1;
     return MPI_Error_class(error, &class) == MPI_SUCCESS ? class : -1;
 }
-/* Whether a request reports a message that was too long when it came later than the request: Open MPI 4.1 does not where
- * the message comes from the rank itself. */
+/* Whether a request reports a message that was too long when it came later than the request: Open MPI 4.1 does not
+ * where the message comes from the rank itself. */
 #ifdef OPEN_MPI
 #define REPORTED 0
 #else
