@@ -12,39 +12,18 @@
  * Who writes what: within the update phase an iteration writes only its own entry's neighbour (and the shared flag that
  * its block of entries has changed); clusters are read only. Merging and the choice of the closest pair are sequential.
  *
- * Cost: the closest pair is found by the blocks' minima, of which only changed blocks' are taken anew. Distances stop
- * as soon as they exceed what they are compared with, and clusters of several representatives are first compared by
- * centre and radius; neither changes a result. Memory: the points, and less than three times as much for merged
- * clusters. */
-#include "cure.h"
-
-#include <errno.h>
-#include <math.h>
+ * Cost: the closest pair is found by the blocks' minima, of which only changed blocks' are taken anew. Memory: the
+ * points, and less than three times as much for merged clusters. */
 #include <omp.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "cluster.h"
 
 enum {
     CHUNK = 10,  /* of both loops' static schedule (the paper's) and of a task */
     BLOCK = 256, /* entries that share a minimum */
     /* entries that look for their first neighbour together: the others' points are read once for all of them */
     TILE = 32,
-    MANY = 4,   /* from this number of pairs of representatives on, centres are compared first */
     FEW = 4096, /* entries that are not worth a team, where that is ours to decide */
-};
-
-struct entry {
-    double *centre;    /* a merged cluster's memory begins here; of a single point all three are the point */
-    double *scattered; /* num points */
-    double *points;    /* the same ones moved towards the centre: the representatives */
-    double radius;     /* of the representatives around the centre */
-    uint32_t num, size;
-};
-
-struct near {
-    double d2; /* squared; INFINITY: none */
-    uint32_t index;
 };
 
 struct cure {
@@ -57,74 +36,13 @@ struct cure {
     bool *block_changed;
     bool *stale; /* CURE_LAZY: near is only a lower bound of the distance, of no one in particular */
     uint32_t *merged_into;
-    double *chosen; /* work area of a merge: least distances of the candidates */
     size_t num_clusters, searches;
 };
 
-typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
-
-/* The squared distance; INFINITY as soon as it is known to be greater than the limit. */
-static inline double distance2(const double *a, const double *b, size_t dim, double limit)
+static inline double cluster_distance2(const struct cure *c, size_t i, size_t j, double limit)
 {
-    pair low = {0, 0}, high = {0, 0};
-    size_t d = 0;
-
-    while (d + 4 <= dim) {
-        size_t stop = d + 8 <= dim ? d + 8 : d + 4;
-        for (; d < stop; d += 4) {
-            pair t = *(const pair *)(a + d) - *(const pair *)(b + d);
-            pair u = *(const pair *)(a + d + 2) - *(const pair *)(b + d + 2);
-            low += t * t;
-            high += u * u;
-        }
-        if ((low[0] + low[1]) + (high[0] + high[1]) > limit)
-            return INFINITY;
-    }
-    double lane[4] = {low[0], low[1], high[0], high[1]};
-    for (; d < dim; d++)
-        lane[d % 4] += (a[d] - b[d]) * (a[d] - b[d]);
-    double sum = (lane[0] + lane[1]) + (lane[2] + lane[3]);
-    return sum > limit ? INFINITY : sum;
+    return entry_distance2(&c->entry[i], &c->entry[j], c->dim, limit);
 }
-
-/* Whether two clusters' representatives are certainly farther apart than the limit: the triangle inequality, with room
- * for rounding. */
-static bool far_apart(const struct entry *a, const struct entry *b, size_t dim, double limit)
-{
-    double reach = (sqrt(limit) + a->radius + b->radius) * (1 + 1e-9);
-
-    return isinf(distance2(a->centre, b->centre, dim, reach * reach));
-}
-
-/* compute_dist of the paper. */
-static double cluster_distance2(const struct cure *c, size_t i, size_t j, double limit)
-{
-    const struct entry *a = &c->entry[i], *b = &c->entry[j];
-    double least = INFINITY;
-
-    if (a->num * b->num >= MANY && isfinite(limit) && far_apart(a, b, c->dim, limit))
-        return INFINITY;
-    for (uint32_t p = 0; p < a->num; p++) {
-        for (uint32_t q = 0; q < b->num; q++) {
-            double d2 = distance2(a->points + p * c->dim, b->points + q * c->dim, c->dim, limit);
-            if (d2 < least) {
-                least = d2;
-                limit = d2 < limit ? d2 : limit;
-            }
-        }
-    }
-    return least;
-}
-
-static inline struct near nearer(struct near a, struct near b)
-{
-    return b.d2 < a.d2 || (b.d2 == a.d2 && b.index < a.index) ? b : a;
-}
-
-#pragma omp declare reduction(nearest                              \
-                              : struct near                        \
-                              : omp_out = nearer(omp_out, omp_in)) \
-    initializer(omp_priv = (struct near){INFINITY, UINT32_MAX})
 
 /* The valid entry of [from, to) that is nearest to i, or what was known before. */
 static struct near nearest_within(const struct cure *c, size_t i, size_t from, size_t to, struct near known)
@@ -315,77 +233,16 @@ static size_t closest(struct cure *c)
     return high;
 }
 
-/* Chooses `num` of the candidates, scattered as far as can be; their order is that of the choice. */
-static void scatter(double *to, unsigned num, const double *candidates, unsigned num_candidates, const double *centre,
-                    size_t dim, double *least)
-{
-    for (unsigned q = 0; q < num_candidates; q++)
-        least[q] = distance2(candidates + q * dim, centre, dim, INFINITY);
-    for (unsigned p = 0; p < num; p++) {
-        unsigned best = 0;
-        for (unsigned q = 1; q < num_candidates; q++)
-            if (least[q] > least[best])
-                best = q;
-        memcpy(to + p * dim, candidates + best * dim, dim * sizeof *to);
-        for (unsigned q = 0; q < num_candidates; q++) {
-            double d2 = distance2(candidates + q * dim, to + p * dim, dim, INFINITY);
-            if (p == 0 || d2 < least[q])
-                least[q] = d2;
-        }
-        least[best] = -1; /* never again, not even a point that stands twice */
-    }
-}
-
-static void move_to_centre(struct cure *c, struct entry *e)
-{
-    double farthest = 0;
-
-    for (uint32_t p = 0; p < e->num; p++) {
-        for (size_t d = 0; d < c->dim; d++) {
-            double x = e->scattered[p * c->dim + d];
-            e->points[p * c->dim + d] = x + c->options->shrink * (e->centre[d] - x);
-        }
-        double d2 = distance2(e->points + p * c->dim, e->centre, c->dim, INFINITY);
-        farthest = d2 > farthest ? d2 : farthest;
-    }
-    e->radius = sqrt(farthest);
-}
-
-static void release(struct entry *e)
-{
-    if (e->size > 1)
-        free(e->centre);
-}
-
 /* Merges low into high. ENOMEM: nothing is changed. */
 static int merge(struct cure *c, size_t low, size_t high)
 {
-    struct entry *a = &c->entry[low], *b = &c->entry[high], merged = {.size = a->size + b->size};
-    uint32_t both = a->num + b->num;
-    size_t dim = c->dim;
+    struct entry *a = &c->entry[low], *b = &c->entry[high], merged;
+    int error = entry_merged(a, b, c->dim, c->options, &merged);
 
-    merged.num = both < c->options->representatives ? both : c->options->representatives;
-    double *candidates = malloc(both * dim * sizeof *candidates);
-    merged.centre = malloc((2 * merged.num + 1) * dim * sizeof *merged.centre);
-    if (!candidates || !merged.centre) {
-        free(candidates);
-        free(merged.centre);
-        return ENOMEM;
-    }
-    merged.scattered = merged.centre + dim;
-    merged.points = merged.scattered + merged.num * dim;
-    for (size_t d = 0; d < dim; d++)
-        merged.centre[d] = (a->size * a->centre[d] + b->size * b->centre[d]) / merged.size;
-    memcpy(candidates, a->scattered, a->num * dim * sizeof *candidates);
-    memcpy(candidates + a->num * dim, b->scattered, b->num * dim * sizeof *candidates);
-    if (merged.num == both)
-        memcpy(merged.scattered, candidates, both * dim * sizeof *candidates);
-    else
-        scatter(merged.scattered, merged.num, candidates, both, merged.centre, dim, c->chosen);
-    move_to_centre(c, &merged);
-    free(candidates);
-    release(a);
-    release(b);
+    if (error)
+        return error;
+    entry_release(a);
+    entry_release(b);
     *b = merged;
     *a = (struct entry){0};
     c->valid[low] = false;
@@ -438,29 +295,10 @@ static int cluster(struct cure *c, struct cure_times *times)
     return error;
 }
 
-static void label(struct cure *c, uint32_t *labels)
-{
-    uint32_t next = 0;
-
-    for (size_t i = 0; i < c->n; i++) /* near is done with: its index now holds a cluster's label */
-        c->near[i].index = UINT32_MAX;
-    for (size_t i = 0; i < c->n; i++) {
-        size_t root = i;
-        while (c->merged_into[root] != root) {
-            c->merged_into[root] = c->merged_into[c->merged_into[root]];
-            root = c->merged_into[root];
-        }
-        if (c->near[root].index == UINT32_MAX)
-            c->near[root].index = next++;
-        labels[i] = c->near[root].index;
-    }
-}
-
 int cure(const double *points, size_t n, size_t dim, const struct cure_options *options, uint32_t *labels,
          struct cure_times *times)
 {
     size_t blocks = (n + BLOCK - 1) / BLOCK;
-    size_t candidates = 2 * (size_t)(options->representatives < n ? options->representatives : n);
     struct cure c = {.n = n, .dim = dim, .options = options, .num_clusters = n};
 
     *times = (struct cure_times){0};
@@ -471,9 +309,9 @@ int cure(const double *points, size_t n, size_t dim, const struct cure_options *
     c.block_changed = malloc(blocks * sizeof *c.block_changed);
     c.stale = calloc(n, sizeof *c.stale);
     c.merged_into = malloc(n * sizeof *c.merged_into);
-    c.chosen = malloc(candidates * sizeof *c.chosen);
+    uint32_t *number = malloc(n * sizeof *number);
     int error = ENOMEM;
-    if (c.entry && c.valid && c.near && c.block_near && c.block_changed && c.stale && c.merged_into && c.chosen) {
+    if (c.entry && c.valid && c.near && c.block_near && c.block_changed && c.stale && c.merged_into && number) {
         for (size_t i = 0; i < n; i++) {
             double *point = (double *)points + i * dim;
             c.entry[i] = (struct entry){.centre = point, .scattered = point, .points = point, .num = 1, .size = 1};
@@ -485,9 +323,9 @@ int cure(const double *points, size_t n, size_t dim, const struct cure_options *
         error = cluster(&c, times);
         times->searches = c.searches;
         if (!error)
-            label(&c, labels);
+            label_clusters(c.merged_into, n, number, labels);
         for (size_t i = 0; i < n; i++)
-            release(&c.entry[i]);
+            entry_release(&c.entry[i]);
     }
     free(c.entry);
     free(c.valid);
@@ -496,6 +334,6 @@ int cure(const double *points, size_t n, size_t dim, const struct cure_options *
     free(c.block_changed);
     free(c.stale);
     free(c.merged_into);
-    free(c.chosen);
+    free(number);
     return error;
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+const char *points_program = "pcure";
+
 static bool wrong(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static bool wrong(const char *path, const char *format, ...)
@@ -19,7 +21,7 @@ static bool wrong(const char *path, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    fprintf(stderr, "pcure: %s", path);
+    fprintf(stderr, "%s: %s", points_program, path);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
@@ -58,13 +60,37 @@ static bool csv_number(const char *path, size_t line, size_t field, char **text,
     return true;
 }
 
+/* What has been read since rows were handed over: p->x begins there. */
+struct held {
+    const struct points_take *take; /* NULL: all is kept */
+    size_t given;                   /* rows */
+};
+
+static size_t rows_at_once(const struct points_take *take, size_t dim)
+{
+    size_t rows = take->numbers / dim / take->multiple * take->multiple;
+    return rows ? rows : take->multiple;
+}
+
+/* Hands over what is held, where there is enough of it or at the end. */
+static bool hand_over(struct held *held, const struct points *p, bool end)
+{
+    size_t rows = p->num - held->given;
+
+    if (!held->take || rows == 0 || (!end && rows < rows_at_once(held->take, p->dim)))
+        return true;
+    held->given = p->num;
+    return held->take->take(held->take->arg, p->x, rows, p->dim);
+}
+
 /* Appends one line's numbers. The first line decides the dimension. */
-static bool csv_line(const char *path, size_t line, char *text, struct points *p, size_t *capacity)
+static bool csv_line(const char *path, size_t line, char *text, struct points *p, size_t *capacity, struct held *held)
 {
     size_t field = 0;
 
     for (bool more = true; more; field++) {
-        if (p->num * p->dim + field == *capacity) {
+        size_t at = (p->num - held->given) * p->dim + field;
+        if (at == *capacity) {
             size_t grown = *capacity ? *capacity * 2 : 1024;
             double *x = realloc(p->x, grown * sizeof *x);
             if (!x)
@@ -72,7 +98,7 @@ static bool csv_line(const char *path, size_t line, char *text, struct points *p
             p->x = x;
             *capacity = grown;
         }
-        if (!csv_number(path, line, field + 1, &text, &p->x[p->num * p->dim + field]))
+        if (!csv_number(path, line, field + 1, &text, &p->x[at]))
             return false;
         more = *text == ',';
         text += more;
@@ -83,11 +109,12 @@ static bool csv_line(const char *path, size_t line, char *text, struct points *p
         return wrong(path, ":%zu: %zu numbers, the lines before have %zu", line, field, p->dim);
     p->dim = field;
     p->num++;
-    return true;
+    return hand_over(held, p, false);
 }
 
-static bool read_csv(const char *path, FILE *in, struct points *p)
+static bool read_csv(const char *path, FILE *in, struct points *p, const struct points_take *take)
 {
+    struct held held = {take, 0};
     char *text = NULL;
     size_t room = 0, capacity = 0;
     ssize_t length;
@@ -99,12 +126,12 @@ static bool read_csv(const char *path, FILE *in, struct points *p)
         if (strlen(text) != (size_t)length)
             fine = wrong(path, ":%zu: a byte of value 0; this is neither CSV nor .npy", line);
         else if (text[0] != '#' && text[strspn(text, " \t")])
-            fine = csv_line(path, line, text, p, &capacity);
+            fine = csv_line(path, line, text, p, &capacity, &held);
     }
     if (fine && ferror(in))
         fine = wrong(path, ": %s", strerror(errno));
     free(text);
-    return fine;
+    return fine && hand_over(&held, p, true);
 }
 
 /* .npy */
@@ -220,7 +247,62 @@ static double npy_number(const unsigned char *bytes, const struct npy *npy)
     return (double)narrow;
 }
 
-static bool read_npy(const char *path, FILE *in, struct points *p)
+/* Some rows, or a part of some columns: values that stand one behind the other in the file. */
+struct span {
+    size_t values;
+    size_t row, column; /* of the first one */
+    size_t rows;        /* Fortran order: how many belong to each column; p->x has those from first on */
+    size_t first;       /* the row that p->x begins with */
+};
+
+/* Reads the values from where the file stands. */
+static bool npy_piece(const char *path, FILE *in, const struct npy *npy, const struct points *p, struct span s)
+{
+    unsigned char piece[1 << 16];
+
+    for (size_t done = 0; done < s.values;) {
+        size_t num = sizeof piece / npy->width < s.values - done ? sizeof piece / npy->width : s.values - done;
+        if (fread(piece, npy->width, num, in) != num)
+            return wrong(path, ": the file is cut off after %zu of %zu numbers", s.row * p->dim + done,
+                         p->num * p->dim);
+        for (size_t i = 0; i < num; i++, done++) {
+            size_t row = s.row + (npy->fortran ? done % s.rows : done / p->dim);
+            size_t column = s.column + (npy->fortran ? done / s.rows : done % p->dim);
+            double value = npy_number(piece + i * npy->width, npy);
+            if (wrong_with(value))
+                return wrong(path, ": row %zu, column %zu %s", row + 1, column + 1, wrong_with(value));
+            p->x[(row - s.first) * p->dim + column] = value;
+        }
+    }
+    return true;
+}
+
+/* Reads and hands over some rows at a time; p->x is their room. */
+static bool stream_npy(const char *path, FILE *in, const struct npy *npy, struct points *p,
+                       const struct points_take *take)
+{
+    size_t most = rows_at_once(take, p->dim) < p->num ? rows_at_once(take, p->dim) : p->num;
+    off_t begin = ftello(in);
+
+    p->x = malloc(most * p->dim * sizeof *p->x);
+    if (!p->x)
+        return no_memory(path, most * p->dim);
+    for (size_t row = 0, rows; row < p->num; row += rows) {
+        rows = most < p->num - row ? most : p->num - row;
+        struct span s = {.values = npy->fortran ? rows : rows * p->dim, .row = row, .rows = rows, .first = row};
+        for (; s.column < (npy->fortran ? p->dim : 1); s.column++) {
+            if (npy->fortran && fseeko(in, begin + (off_t)((s.column * p->num + row) * npy->width), SEEK_SET))
+                return wrong(path, ": numbers in Fortran order: %s", strerror(errno));
+            if (!npy_piece(path, in, npy, p, s))
+                return false;
+        }
+        if (!take->take(take->arg, p->x, rows, p->dim))
+            return false;
+    }
+    return true;
+}
+
+static bool read_npy(const char *path, FILE *in, struct points *p, const struct points_take *take)
 {
     struct npy npy = {0};
     struct stat file;
@@ -235,27 +317,15 @@ static bool read_npy(const char *path, FILE *in, struct points *p)
                      (uint64_t)(file.st_size - at), promised, p->num, p->dim);
     if (!values)
         return true; /* the caller says what is wrong with none */
+    if (take)
+        return stream_npy(path, in, &npy, p, take);
     p->x = malloc(values * sizeof *p->x);
     if (!p->x)
         return no_memory(path, values);
-    unsigned char piece[1 << 16];
-    for (size_t done = 0; done < values;) {
-        size_t num = sizeof piece / npy.width < values - done ? sizeof piece / npy.width : values - done;
-        if (fread(piece, npy.width, num, in) != num)
-            return wrong(path, ": the file is cut off after %zu of %zu numbers", done, values);
-        for (size_t i = 0; i < num; i++, done++) {
-            size_t row = npy.fortran ? done % p->num : done / p->dim;
-            size_t column = npy.fortran ? done / p->num : done % p->dim;
-            double value = npy_number(piece + i * npy.width, &npy);
-            if (wrong_with(value))
-                return wrong(path, ": row %zu, column %zu %s", row + 1, column + 1, wrong_with(value));
-            p->x[row * p->dim + column] = value;
-        }
-    }
-    return true;
+    return npy_piece(path, in, &npy, p, (struct span){.values = values, .rows = p->num});
 }
 
-bool points_read(const char *path, struct points *p)
+static bool read_file(const char *path, struct points *p, const struct points_take *take)
 {
     *p = (struct points){0};
     FILE *in = fopen(path, "rb");
@@ -269,13 +339,20 @@ bool points_read(const char *path, struct points *p)
     int first = getc(in);
     if (first != EOF)
         ungetc(first, in);
-    bool fine = first == (unsigned char)npy_magic[0] ? read_npy(path, in, p) : read_csv(path, in, p);
+    bool fine = first == (unsigned char)npy_magic[0] ? read_npy(path, in, p, take) : read_csv(path, in, p, take);
     fclose(in);
     if (fine && (p->num == 0 || p->dim == 0))
         fine = wrong(path, ": no points in it; expected at least one");
-    if (!fine) {
+    if (!fine || take) {
         free(p->x);
         p->x = NULL;
     }
     return fine;
+}
+
+bool points_read(const char *path, struct points *p) { return read_file(path, p, NULL); }
+
+bool points_stream(const char *path, const struct points_take *take, struct points *p)
+{
+    return read_file(path, p, take);
 }

@@ -17,4 +17,17 @@ struct points {
 /* The caller frees x. False: the line has been said. */
 bool points_read(const char *path, struct points *points);
 
+/* The same, without holding all of them: take gets the rows in their order, at most as many as have `numbers` numbers,
+ * but `multiple` rows at least; each time a multiple of those, but at the end. True: go on. Files in Fortran order must
+ * be such that one can seek in them. Of *points num and dim are set. */
+struct points_take {
+    size_t numbers, multiple;
+    bool (*take)(void *arg, const double *x, size_t rows, size_t dim);
+    void *arg;
+};
+bool points_stream(const char *path, const struct points_take *take, struct points *points);
+
+/* The program's name in what is said. */
+extern const char *points_program;
+
 #endif

@@ -1,17 +1,19 @@
 #!/usr/bin/python3
-"""run.py [--build DIR] [--rounds N] - MPI programs under libgomp, psrun, and psrun without the task-aware layer.
+"""run.py [--build DIR] [--rounds N] [--mpi NAME] - MPI programs under libgomp, libomp and psrun.
 
-Runs each program with each MPI that was found, in turns, and prints medians: what messages cost (messages.c), the
-stencil with tasks (apps/heat_mpi) on 2 and 4 ranks with 2 and 8 threads, conjugate gradients (apps/cg_mpi), and the
-two programs whose threads and tasks wait for one another (tests/mpi)."""
+psrun with the task-aware layer and without it. Runs each program with each MPI that was found, in turns, and prints
+medians: what messages cost (messages.c), the stencil with tasks (apps/heat_mpi) on 2 and 4 ranks with 2 and 8 threads,
+conjugate gradients (apps/cg_mpi), threads of one processor that wait for one another's messages (chain.c), tasks that
+do (tests/mpi/task_pairs.c), and the instructions of calls whose message is there already (path.c, by callgrind).
+libomp's programs are built by clang, where it was there; so are those of "ours, clang". The others are built by GCC."""
 
 import argparse
+import glob
 import os
 import re
 import statistics
 import subprocess
 import sys
-import time
 
 LIMIT_S = 20
 
@@ -20,38 +22,47 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build", help="the build's folder (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each (%(default)s)")
+    parser.add_argument("--mpi", choices=["openmpi", "mpich"], help="this one only")
     args = parser.parse_args()
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    psrun = os.path.join(args.build, "bin/psrun")
-    runners = {"libgomp": [], "ours": [psrun], "ours, --mpi=off": [psrun, "--mpi=off"]}
+    build = os.path.abspath(args.build)
+    psrun = f"{build}/bin/psrun"
+    source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    unpacked = "libomp5-*/usr/lib/llvm-*/lib/libomp.so.5"  # tools/get-libomp
+    libomp = [os.path.dirname(path) for folder in (f"{build}/peers", f"{source}/.cache/peers")
+              for path in sorted(glob.glob(f"{folder}/{unpacked}"))]
+    # name: what stands before the program, the folder of the programs, variables
+    runners = {"libgomp": ([], f"{build}/bin", {}), "ours": ([psrun], f"{build}/bin", {}),
+               "ours, --mpi=off": ([psrun, "--mpi=off"], f"{build}/bin", {})}
+    if libomp and os.path.isdir(f"{build}/bench/mpi"):
+        runners["libomp"] = ([], f"{build}/bench/mpi", {"LD_LIBRARY_PATH": libomp[-1]})
+        runners["ours, clang"] = ([psrun], f"{build}/bench/mpi", {})
     launchers = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"], "mpich": ["mpirun.mpich"]}
-    bin_ = os.path.join(args.build, "bin")
-    found = [mpi for mpi in launchers if os.path.exists(f"{bin_}/heat_mpi.{mpi}")]
+    found = [mpi for mpi in launchers if args.mpi in (None, mpi) and os.path.exists(f"{build}/bin/heat_mpi.{mpi}")]
     if not found:
-        print(f"run.py: no {bin_}/heat_mpi.openmpi or .mpich: tools/install-deps mpi, then make", file=sys.stderr)
+        print(f"run.py: no {build}/bin/heat_mpi.openmpi or .mpich: tools/install-deps mpi, then make", file=sys.stderr)
         return 1
 
     def once(mpi, runner, ranks, threads, program, *words, **more):
-        command = launchers[mpi] + ["-n", str(ranks)] + runners[runner] + [program, *words]
-        began = time.monotonic()
+        prefix, folder, variables = runners[runner]
+        command = launchers[mpi] + ["-n", str(ranks), *prefix, f"{folder}/{program}.{mpi}", *words]
         try:
-            done = subprocess.run(command, env=dict(environment, OMP_NUM_THREADS=str(threads), **more),
+            done = subprocess.run(command, env=dict(environment, OMP_NUM_THREADS=str(threads), **variables, **more),
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                                   encoding="utf-8", timeout=LIMIT_S, check=False)
         except subprocess.TimeoutExpired:
-            return None, float("inf")
-        return done.stdout if done.returncode == 0 else None, time.monotonic() - began
+            return None
+        return done.stdout if done.returncode == 0 else None
 
     def table(rows, mpi, *what, **more):
-        """rows: title -> pattern. Medians of what each pattern finds, or of the whole run's seconds (pattern None)."""
+        """rows: title -> pattern. Medians of what each pattern finds; of one without a group: 1."""
         results = {title: {runner: [] for runner in runners} for title in rows}
         for _ in range(args.rounds):
             for runner in runners:
-                text, seconds = once(mpi, runner, *what, **more)
+                text = once(mpi, runner, *what, **more)
                 for title, pattern in rows.items():
-                    match = re.search(pattern, text) if text and pattern else None
-                    number = float(match.group(1)) if match else seconds if text and not pattern else None
-                    results[title][runner].append(number)
+                    match = re.search(pattern, text) if text else None
+                    results[title][runner].append(float(match.group(1) if match.groups() else 1) if match else None)
         for title, found_numbers in results.items():
             row = f"{mpi:8} {title:40}"
             for runner, numbers in found_numbers.items():
@@ -60,18 +71,48 @@ def main():
                 row += f" ({len(ended)} of {len(numbers)})" if len(ended) < len(numbers) else ""
             print(row, flush=True)
 
+    def instructions(mpi, layer, count):
+        """What callgrind counts of a rank alone that receives so many messages of its own; None: no valgrind."""
+        dropin = f"{build}/lib/dropin/libgomp.so.1"
+        preload = f"{build}/lib/mpi/libpsthreads-mpi-{mpi}.so:{dropin}" if layer else dropin
+        try:
+            done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                                   f"{build}/bin/mpi_path.{mpi}", str(count)], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, encoding="utf-8", check=False,
+                                  env=dict(environment, LD_PRELOAD=preload, PSTHREADS_NUM_VPS="1"))
+        except FileNotFoundError:
+            return None
+        match = re.search(r"Collected : (\d+)", done.stderr)
+        return int(match.group(1)) if match else None
+
     for mpi in found:
         table({"ns, message there already": r"there ([\d.]+)", "ns, 8 bytes": r"latency ([\d.]+)",
-               "MB/s, 1 MiB": r"bandwidth ([\d.]+)", "ns a message, 4 threads": r"threads ([\d.]+)"},
-              mpi, 2, 1, f"{bin_}/mpi_messages.{mpi}")
+               "MB/s, 1 MiB": r"bandwidth ([\d.]+)", "MB/s, 1 MiB both ways": r"both ways ([\d.]+)",
+               "thousand messages/s, 64 under way": r"rate ([\d.]+)", "ns a message, 2 threads": r"2 threads ([\d.]+)",
+               "ns a message, 4 threads": r"4 threads ([\d.]+)", "ns a message, 8 threads": r"8 threads ([\d.]+)",
+               "% of waiting hidden, 2 threads": r"overlap ([\d.]+)"},
+              mpi, 2, 1, "mpi_messages")
+        for vps in ("1", "2"):
+            table({f"chain of 8 threads, {vps} vps, ms": r"chain ([\d.]+)"}, mpi, 2, 8, "mpi_chain",
+                  PSTHREADS_NUM_VPS=vps)
         for ranks in (2, 4):
             for threads in (2, 8):
                 table({f"heat_mpi, ms a step, {ranks} ranks x {threads}": r"([\d.]+) ms a step"}, mpi, ranks, threads,
-                      f"{bin_}/heat_mpi.{mpi}", "--steps=30")
-        table({"cg_mpi, ms an iteration, 2 ranks x 2": r"([\d.]+) ms each"}, mpi, 2, 2, f"{bin_}/cg_mpi.{mpi}")
-        for program in ("deadlock", "task_pairs"):
-            table({f"{program}, s in all": None}, mpi, 2, 2, f"{args.build}/tests/mpi/{program}.{mpi}",
-                  PSTHREADS_NUM_VPS="1")
+                      "heat_mpi", "--steps=30")
+        table({"cg_mpi, ms an iteration, 2 ranks x 2": r"([\d.]+) ms each"}, mpi, 2, 2, "cg_mpi")
+        counts = {layer: [instructions(mpi, layer, count) for count in (1000, 5000)] for layer in (False, True)}
+        if all(count for pair in counts.values() for count in pair):
+            plain, ours = ((pair[1] - pair[0]) / 4000 for pair in counts.values())
+            print(f"{mpi:8} instructions of Isend, Recv and Wait, message there: MPI alone {plain:.0f}, "
+                  f"with the layer {ours:.0f} ({(ours - plain) / 2:.0f} a call that it answers)", flush=True)
+    for mpi in found:
+        if not os.path.exists(f"{build}/tests/mpi/task_pairs.{mpi}"):
+            continue
+        for name in ("libgomp", "ours", "ours, --mpi=off"):
+            runners[name] = (runners[name][0], f"{build}/tests/mpi", runners[name][2])
+        for name in ("libomp", "ours, clang"):
+            runners.pop(name, None)
+        table({"16 pairs of tasks end": "all is well"}, mpi, 2, 2, "task_pairs", PSTHREADS_NUM_VPS="1")
     return 0
 
 

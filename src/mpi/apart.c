@@ -1,7 +1,7 @@
-/* Calls that block and have no nonblocking form: communicators made and freed, windows, collective file access. A
- * thread in one of them goes to a kernel thread of its own first, as a thread that sets its own state in the kernel
- * does, and stays there until its region ends: so it holds no virtual processor while MPI waits. The program's own
- * threads (a region's first) are on theirs already. */
+/* Calls that block and have no nonblocking form: communicators made and freed, windows, collective file access; and
+ * reading from files, whose nonblocking form does not always end. A thread in one of them goes to a kernel thread of
+ * its own first, as a thread that sets its own state in the kernel does, and stays there until its region ends: so it
+ * holds no virtual processor while MPI waits. The program's own threads (a region's first) are on theirs already. */
 #include "mpi_layer.h"
 
 static void go_apart(void)
@@ -66,6 +66,12 @@ APART(File_sync, (MPI_File f), f)
 APART(File_set_size, (MPI_File f, MPI_Offset bytes), f, bytes)
 APART(File_set_view, (MPI_File f, MPI_Offset at, MPI_Datatype e, MPI_Datatype type, const char *form, MPI_Info i), f,
       at, e, type, form, i)
+#ifdef OPEN_MPI
+APART(File_read, (MPI_File f, void *buf, int n, MPI_Datatype type, MPI_Status *s), f, buf, n, type, s)
+APART(File_read_at, (MPI_File f, MPI_Offset at, void *buf, int n, MPI_Datatype type, MPI_Status *s), f, at, buf, n,
+      type, s)
+APART(File_read_shared, (MPI_File f, void *buf, int n, MPI_Datatype type, MPI_Status *s), f, buf, n, type, s)
+#endif
 APART(File_read_all, (MPI_File f, void *buf, int n, MPI_Datatype type, MPI_Status *s), f, buf, n, type, s)
 APART(File_write_all, (MPI_File f, const void *buf, int n, MPI_Datatype type, MPI_Status *s), f, buf, n, type, s)
 APART(File_read_at_all, (MPI_File f, MPI_Offset at, void *buf, int n, MPI_Datatype type, MPI_Status *s), f, at, buf, n,

@@ -93,7 +93,13 @@ static int receive_matched(void *buf, int count, MPI_Datatype type, int source, 
     MPI_Message message;
     MPI_Status seen = {0};
     MPI_Request request;
-    int size = 0, bytes = 0, error = MPI_Mprobe(source, tag, comm, &message, &seen);
+    int size = 0, bytes = 0;
+    /* what is wrong with the buffer is said before a message comes: the same receive from nobody */
+    int error = mpi_own.MPI_Irecv(buf, count, type, MPI_PROC_NULL, tag, comm, &request);
+    if (error)
+        return error;
+    mpi_own.MPI_Wait(&request, MPI_STATUS_IGNORE);
+    error = MPI_Mprobe(source, tag, comm, &message, &seen);
     if (error)
         return error;
     mpi_own.MPI_Type_size(type, &size);

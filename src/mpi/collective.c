@@ -92,8 +92,8 @@ COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, false,
 
 /* --- files --- */
 
-/* Those that are not collective. Collective ones (MPI_File_read_all ...) go to MPI as they are, and with MPICH all
- * do: see by_turns in calls.c. */
+/* Writing that is not collective. Reading is in apart.c: Open MPI 4.1's nonblocking read never completes where the
+ * file ends before it. With MPICH all access goes to MPI as it is: see by_turns in calls.c. */
 #ifdef OPEN_MPI
 #define FILE_ACCESS(name, nonblocking, parameters, ...)                    \
     PS_EXPORT int MPI_File_##name parameters                               \
@@ -106,15 +106,10 @@ COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, false,
         return PS_UNLIKELY(error) ? error : mpi_finish(&request, status);  \
     }
 
-FILE_ACCESS(read, iread, (MPI_File file, void *buf, int n, MPI_Datatype type, MPI_Status *status), file, buf, n, type)
 FILE_ACCESS(write, iwrite, (MPI_File file, const void *buf, int n, MPI_Datatype type, MPI_Status *status), file, buf, n,
             type)
-FILE_ACCESS(read_at, iread_at, (MPI_File file, MPI_Offset at, void *buf, int n, MPI_Datatype type, MPI_Status *status),
-            file, at, buf, n, type)
 FILE_ACCESS(write_at, iwrite_at,
             (MPI_File file, MPI_Offset at, const void *buf, int n, MPI_Datatype type, MPI_Status *status), file, at,
-            buf, n, type)
-FILE_ACCESS(read_shared, iread_shared, (MPI_File file, void *buf, int n, MPI_Datatype type, MPI_Status *status), file,
             buf, n, type)
 FILE_ACCESS(write_shared, iwrite_shared, (MPI_File file, const void *buf, int n, MPI_Datatype type, MPI_Status *status),
             file, buf, n, type)

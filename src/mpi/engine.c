@@ -355,9 +355,14 @@ void mpi_any_end(struct mpi_any *any)
 
 int mpi_finish(MPI_Request *request, MPI_Status *status)
 {
+#ifdef OPEN_MPI
     int flag = 0, error = mpi_own.MPI_Test(request, &flag, status);
     if (PS_LIKELY(flag || error))
         return error;
     mpi_await_one(request);
+#else
+    if (PS_UNLIKELY(!is_complete(*request))) /* its MPI_Test asks the network first, also for what is complete */
+        mpi_await_one(request);
+#endif
     return mpi_own.MPI_Wait(request, status);
 }

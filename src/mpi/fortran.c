@@ -3,8 +3,7 @@
  *
  * Each starts Open MPI's own Fortran form of the nonblocking call, waits, and completes the request by the Fortran
  * form of test or wait. So addresses that mean something (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE) are never
- * looked at here; handles become C's only to be asked whether they are complete. Not here: sendrecv_replace and
- * probes' matched forms, which go to MPI as they are. */
+ * looked at here; handles become C's only to be asked whether they are complete. */
 #include "mpi_layer.h"
 
 #ifdef OPEN_MPI
@@ -91,6 +90,28 @@ static bool predefined(const void *op)
     return mpi_op_predefined(((MPI_Op(*)(MPI_Fint))at)(*(const MPI_Fint *)op));
 }
 
+static MPI_Comm communicator(const void *comm)
+{
+    static _Atomic(void *) known;
+    void *at = ps_load_relaxed(&known);
+    if (!at) {
+        at = mpi_find("PMPI_Comm_f2c");
+        ps_store_relaxed(&known, at);
+    }
+    return ((MPI_Comm(*)(MPI_Fint))at)(*(const MPI_Fint *)comm);
+}
+
+static MPI_Fint packed(void)
+{
+    static _Atomic(void *) known;
+    void *at = ps_load_relaxed(&known);
+    if (!at) {
+        at = mpi_find("PMPI_Type_c2f");
+        ps_store_relaxed(&known, at);
+    }
+    return ((MPI_Fint(*)(MPI_Datatype))at)(mpi_packed());
+}
+
 static bool ours(void)
 {
     void *thread;
@@ -170,6 +191,13 @@ PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error)
 }
 SPELLINGS(sendrecv, SENDRECV)
 
+/* Until there is a message: C's probe, which looks at nothing but numbers and a handle. */
+static MPI_Fint await_message(const void *source, const void *tag, const void *comm)
+{
+    MPI_Status seen;
+    return MPI_Probe(*(const MPI_Fint *)source, *(const MPI_Fint *)tag, communicator(comm), &seen);
+}
+
 PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error)
 {
@@ -183,19 +211,73 @@ PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error)
         OWN(iprobe, T5)(A3, &flag, status, error);
         if (flag || *error)
             return;
-        MPI_Status seen;
-        static _Atomic(void *) known;
-        void *at = ps_load_relaxed(&known);
-        if (!at) {
-            at = mpi_find("PMPI_Comm_f2c");
-            ps_store_relaxed(&known, at);
-        }
-        *error = MPI_Probe(*(MPI_Fint *)a, *(MPI_Fint *)b, ((MPI_Comm(*)(MPI_Fint))at)(*(MPI_Fint *)c), &seen);
+        *error = await_message(A3);
         if (*error)
             return;
     }
 }
 SPELLINGS(probe, PROBE)
+
+PS_EXPORT void ompi_mprobe_f(P3, void *message, void *status, MPI_Fint *error);
+PS_EXPORT void ompi_mprobe_f(P3, void *message, void *status, MPI_Fint *error)
+{
+    MPI_Fint flag = 0;
+    if (!ours()) {
+        OWN(mprobe, T5)(A3, message, status, error);
+        return;
+    }
+    for (;;) { /* another thread may take the message that the probe has seen */
+        OWN(improbe, T6)(A3, &flag, message, status, error);
+        if (flag || *error || (*error = await_message(A3)) != MPI_SUCCESS)
+            return;
+    }
+}
+SPELLINGS(mprobe, MPROBE)
+
+PS_EXPORT void ompi_mrecv_f(P4, void *status, MPI_Fint *error);
+PS_EXPORT void ompi_mrecv_f(P4, void *status, MPI_Fint *error)
+{
+    MPI_Fint request;
+    if (!ours()) {
+        OWN(mrecv, T5)(A4, status, error);
+        return;
+    }
+    OWN(imrecv, T5)(A4, &request, error);
+    if (!*error)
+        finish(&request, status, error);
+}
+SPELLINGS(mrecv, MRECV)
+
+/* A copy is sent. buf, count, type, dest, sendtag, source, recvtag, comm. */
+PS_EXPORT void ompi_sendrecv_replace_f(P8, void *status, MPI_Fint *error);
+PS_EXPORT void ompi_sendrecv_replace_f(P8, void *status, MPI_Fint *error)
+{
+    MPI_Fint bytes = 0, used = 0, type = 0, receive, send, sent = MPI_SUCCESS;
+    void *copy = NULL;
+    *error = MPI_SUCCESS;
+    if (ours()) {
+        type = packed();
+        OWN(pack_size, T4)(b, c, h, &bytes, error);
+        copy = *error ? NULL : malloc(bytes > 0 ? (size_t)bytes : 1);
+        if (copy)
+            OWN(pack, T7)(a, b, c, copy, &bytes, &used, h, error);
+    }
+    if (!copy || *error) { /* what is wrong MPI says by its own call */
+        free(copy);
+        OWN(sendrecv_replace, T9)(A8, status, error);
+        return;
+    }
+    OWN(irecv, T7)(a, b, c, f, g, h, &receive, error);
+    if (!*error)
+        OWN(isend, T7)(copy, &used, &type, d, e, h, &send, error);
+    if (!*error) {
+        finish_ignored(&send, &sent);
+        finish(&receive, status, error);
+        *error = *error ? *error : sent;
+    }
+    free(copy);
+}
+SPELLINGS(sendrecv_replace, SENDRECV_REPLACE)
 
 /* --- requests --- */
 

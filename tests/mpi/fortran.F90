@@ -44,9 +44,14 @@ contains
   subroutine pass_on(me, value)
     integer, intent(in) :: me
     integer, intent(inout) :: value
-    integer :: status(MPI_STATUS_SIZE), ierror
+    integer :: status(MPI_STATUS_SIZE), ierror, message
     if (me < threads - 1) then
-      call mpi_recv(value, 1, MPI_INTEGER, rank, me, MPI_COMM_WORLD, status, ierror)
+      if (mod(me, 2) == 0) then
+        call mpi_recv(value, 1, MPI_INTEGER, rank, me, MPI_COMM_WORLD, status, ierror)
+      else
+        call mpi_mprobe(MPI_ANY_SOURCE, me, MPI_COMM_WORLD, message, status, ierror)
+        call mpi_mrecv(value, 1, MPI_INTEGER, message, status, ierror)
+      end if
       call check(ierror == MPI_SUCCESS .and. status(MPI_TAG) == me .and. status(MPI_SOURCE) == rank, 3)
     end if
     value = value + 1
@@ -55,7 +60,7 @@ contains
 
   subroutine requests()
     integer :: request(3), statuses(MPI_STATUS_SIZE, 3), status(MPI_STATUS_SIZE), in(3), where(3)
-    integer :: ierror, out, which, some, number
+    integer :: ierror, out, which, some, number, message
     do which = 1, 3
       call mpi_irecv(in(which), 1, MPI_INTEGER, rank, 10 + which, MPI_COMM_WORLD, request(which), ierror)
     end do
@@ -77,6 +82,17 @@ contains
     call mpi_wait(request(1), MPI_STATUS_IGNORE, ierror)
     call mpi_sendrecv(out, 1, MPI_INTEGER, rank, 15, in(2), 1, MPI_INTEGER, rank, 15, MPI_COMM_WORLD, status, ierror)
     call check(in(2) == 7 .and. status(MPI_TAG) == 15, 8)
+    in = [20 + rank, 30 + rank, -1]
+    call mpi_sendrecv_replace(in, 2, MPI_INTEGER, mod(rank + 1, ranks), 16, mod(rank + ranks - 1, ranks), 16, &
+                              MPI_COMM_WORLD, status, ierror)
+    which = mod(rank + ranks - 1, ranks)
+    call check(all(in == [20 + which, 30 + which, -1]) .and. status(MPI_TAG) == 16 .and. ierror == MPI_SUCCESS, 13)
+    call mpi_isend(in(1), 1, MPI_INTEGER, rank, 17, MPI_COMM_WORLD, request(1), ierror)
+    call mpi_mprobe(rank, MPI_ANY_TAG, MPI_COMM_WORLD, message, status, ierror)
+    call check(status(MPI_TAG) == 17 .and. message /= MPI_MESSAGE_NULL, 14)
+    call mpi_mrecv(number, 1, MPI_INTEGER, message, status, ierror)
+    call check(number == 20 + which .and. message == MPI_MESSAGE_NULL .and. status(MPI_SOURCE) == rank, 15)
+    call mpi_wait(request(1), MPI_STATUS_IGNORE, ierror)
   end subroutine
 
   subroutine collectives()

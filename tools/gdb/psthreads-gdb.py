@@ -129,7 +129,7 @@ class Runtime:
         return f"{number} of {u32(team + self.ort['ort_team.n'])}, level {u32(team + self.ort['ort_team.level'])}"
 
     def name(self, thread):
-        """What psthread_setname was given; it stands on the stack descriptor, so a thread that has not begun has none."""
+        """What psthread_setname was given; it stands on the stack descriptor: a thread that has not begun has none."""
         uth = pointer(thread + self.at["psthread.uth"])
         if not uth or "uth.name" not in self.at:
             return ""
