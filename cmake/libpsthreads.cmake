@@ -26,14 +26,13 @@ set_target_properties(psthreads_shared PROPERTIES
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/psthreads/exports.map)
 # nodelete: kernel threads of ours may stand in the library's code when it is closed
 target_link_options(psthreads_shared PRIVATE
-  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/psthreads/exports.map -Wl,-z,nodelete -Wl,--as-needed
-  -static-libgcc) # the unwinder: src/os/linux/interrupt.c
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/psthreads/exports.map -Wl,-z,nodelete -Wl,--as-needed)
 if(NOT PS_SANITIZE)
   target_link_options(psthreads_shared PRIVATE -Wl,-z,defs)
 endif()
-set(ps_library_needs)
+set(ps_library_needs ${PS_BACKTRACE})
 if(PS_CPU MATCHES "^(sjlj|posix)$")
-  set(ps_library_needs m) # fegetmode
+  list(APPEND ps_library_needs m) # fegetmode
 endif()
 target_link_libraries(psthreads_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS} ${ps_library_needs})
 target_include_directories(psthreads_shared INTERFACE
@@ -43,11 +42,11 @@ set(ps_static_library ${CMAKE_BINARY_DIR}/lib/libpsthreads.a)
 set(ps_static_object ${CMAKE_BINARY_DIR}/lib/rooms/libpsthreads.o)
 add_custom_command(
   OUTPUT ${ps_static_library}
-  COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${ps_static_object} ${ps_library_objects}
+  COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${ps_static_object} ${ps_library_objects} ${PS_BACKTRACE}
   COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${ps_static_object}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${ps_static_library}
   COMMAND ${CMAKE_AR} qcs ${ps_static_library} ${ps_static_object}
-  DEPENDS ${ps_library_room_targets} ${ps_library_objects}
+  DEPENDS ${ps_library_room_targets} ${ps_library_objects} ${PS_BACKTRACE}
   COMMENT "Making lib/libpsthreads.a"
   COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(psthreads_static ALL DEPENDS ${ps_static_library})

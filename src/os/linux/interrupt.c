@@ -30,11 +30,6 @@
  *                                 a flag may ask for the time, or for its number, at each look, and would otherwise
  *                                 never be found in its own code.
  *
- * The unwinder is GCC's, linked in (-static-libgcc). It asks glibc for unwind tables without a lock. Rejected: glibc's
- * backtrace, which loads libgcc_s at its first call. The interrupt comes when a thread is stuck, perhaps behind a lock
- * of the dynamic linker's. Then the loading waits too, and holds another lock of the dynamic linker's, which the start
- * of a spare kernel thread needs.
- *
  * Limits:
  *   - Without an unwinder (musl) the second and third case are not recognized.
  *   - The third case is not recognized either where the program is UNWIND_DEPTH calls deep.
@@ -56,10 +51,6 @@
 #include <unistd.h>
 
 #include "raw.h"
-
-#if defined(__GLIBC__)
-#include <unwind.h>
-#endif
 
 #define MAX_RANGES 1024
 #define KERNEL_MASK_BYTES 8
@@ -210,38 +201,6 @@ static bool in_system_call(uintptr_t pc)
 static bool in_system_call(uintptr_t pc)
 {
     return !memcmp((void *)pc, "\x73\0\0\0", 4) || !memcmp((void *)(pc - 4), "\x73\0\0\0", 4);
-}
-#endif
-
-#if defined(__GLIBC__)
-struct walk {
-    void **at;
-    int n, most;
-};
-
-static _Unwind_Reason_Code next_frame(struct _Unwind_Context *frame, void *arg)
-{
-    struct walk *walk = arg;
-    uintptr_t pc = _Unwind_GetIP(frame);
-    if (!pc || walk->n == walk->most)
-        return _URC_END_OF_STACK;
-    if (walk->n >= 0)
-        walk->at[walk->n] = (void *)pc;
-    walk->n++;
-    return _URC_NO_REASON;
-}
-
-PS_NOINLINE int os_backtrace(void **at, int most)
-{
-    struct walk walk = {at, -1, most}; /* the first frame is this function's */
-    _Unwind_Backtrace(next_frame, &walk);
-    return walk.n < 0 ? 0 : walk.n;
-}
-#else
-int os_backtrace(void **at, int most)
-{
-    (void)at, (void)most;
-    return 0;
 }
 #endif
 
