@@ -1,0 +1,26 @@
+# The six applications for the virtual platform: manycore/apps/NAME-HAL.elf, with each runtime that manycore-cc knows.
+# Variables bare_hals and target manycore_runtime are those of the runtime's own rules.
+if(NOT TARGET manycore_runtime OR NOT bare_hals)
+  message(STATUS "apps/manycore: not built for the platform (manycore-cc is not)")
+  return()
+endif()
+set(mc_folder ${CMAKE_SOURCE_DIR}/apps/manycore)
+set(mc_elves)
+file(GLOB mc_headers ${mc_folder}/*.h)
+foreach(name color fast mahalanobis strassen ncc shot)
+  set(mc_sources ${name}.c mc.c forms.c images.c move_platform.c files_platform.c)
+  if(name STREQUAL shot)
+    list(APPEND mc_sources shot_parts.c)
+  endif()
+  list(TRANSFORM mc_sources PREPEND ${mc_folder}/)
+  foreach(hal ${bare_hals})
+    set(mc_elf ${CMAKE_BINARY_DIR}/manycore/apps/${name}-${hal}.elf)
+    add_custom_command(OUTPUT ${mc_elf}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/manycore/apps
+      COMMAND ${CMAKE_BINARY_DIR}/bin/manycore-cc --hal=${hal} --stack=4096 -ffp-contract=off -fno-math-errno -Wall -Wextra
+              ${mc_sources} -o ${mc_elf}
+      DEPENDS ${mc_sources} ${mc_headers} manycore_runtime VERBATIM)
+    list(APPEND mc_elves ${mc_elf})
+  endforeach()
+endforeach()
+add_custom_target(manycore_apps ALL DEPENDS ${mc_elves})
