@@ -101,18 +101,20 @@ static void detect(const void *common, char *buffer, unsigned s, unsigned step, 
     const struct near n = *(const struct near *)common;
     const uint8_t *from = (uint8_t *)buffer + n.halo * n.width;
     uint8_t *to = (uint8_t *)buffer + (n.rows + 2 * n.halo) * n.width;
-    unsigned y = begin / n.width, x = begin - y * n.width, row = s * n.rows + y;
+    /* units go down the columns: what is busy in a scene is spread over its width, and is a matter of rows */
+    unsigned rows = rows_of(&n, s), x = begin / rows, y = begin - x * rows, first = s * n.rows;
     int offset[CIRCLE];
 
     (void)step;
     for (unsigned k = 0; k < CIRCLE; k++)
         offset[k] = circle[k][1] * (int)n.width + circle[k][0];
-    for (unsigned i = begin; i < end; i++) {
+    for (unsigned unit = begin; unit < end; unit++) {
+        unsigned row = first + y, i = y * n.width + x;
         bool inside = x >= RADIUS && x + RADIUS < n.width && row >= RADIUS && row + RADIUS < n.height;
         to[i] = inside ? score(from + i, offset, n.threshold) : 0;
-        if (++x == n.width) {
-            x = 0;
-            row++;
+        if (++y == rows) {
+            y = 0;
+            x++;
         }
     }
 }

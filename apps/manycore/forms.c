@@ -192,6 +192,11 @@ static void run_one_team(struct mc_run *run, struct team *t)
         if (run->shape.form == MC_SEQUENTIAL) {
             if (!run->empty)
                 alone_stripes(t);
+        } else if (run->shape.form == MC_CLUSTER) {
+            bool empty = run->empty;
+#pragma omp parallel num_threads(run->shape.team) proc_bind(master)
+            if (!empty)
+                team_stripes(t);
         } else {
             bool empty = run->empty;
 #pragma omp parallel num_threads(run->shape.team)
@@ -262,7 +267,7 @@ static unsigned take_teams(struct mc_run *run)
     unsigned outers = 1;
 
     memset(teams, 0, sizeof teams);
-    if (run->shape.form <= MC_FLAT) {
+    if (run->shape.form <= MC_CLUSTER) {
         take_team(run);
     } else if (run->shape.form == MC_NESTED) {
 #pragma omp parallel num_threads(run->shape.outers)
@@ -297,7 +302,7 @@ static void add_up(struct mc_run *run, const struct team *t)
 bool mc_forms_run(struct mc_run *run)
 {
     omp_set_dynamic(0);
-    omp_set_max_active_levels(run->shape.form > MC_FLAT ? 2 : 1);
+    omp_set_max_active_levels(run->shape.form > MC_CLUSTER ? 2 : 1);
     run->threads = run->buffers = run->regions = 0;
     run->work_least = run->work_most = run->work_sum = 0;
     struct mc_run near = *run; /* in the scratchpad, not in main memory */
@@ -305,13 +310,13 @@ bool mc_forms_run(struct mc_run *run)
     bool good = all_teams(outers);
     if (good) {
         uint64_t start = move_time();
-        if (run->shape.form <= MC_FLAT)
+        if (run->shape.form <= MC_CLUSTER)
             run_one_team(&near, teams[0]);
         else
             run_teams(&near);
         run->time = move_time() - start;
         run->regions = run->shape.form == MC_SEQUENTIAL ? 0 : run->num_phases;
-        if (run->shape.form > MC_FLAT)
+        if (run->shape.form > MC_CLUSTER)
             run->regions = run->num_phases * outers + 1;
     } else {
         mc_wrong("the stripes of %u outer threads do not fit into %lu bytes near a team; a smaller --stripe may help",

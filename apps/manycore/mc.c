@@ -9,16 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const forms[MC_FORMS] = {"sequential", "flat", "nested", "numa", "dynamic", "tasks"};
+static const char *const forms[MC_FORMS] = {"sequential", "flat", "cluster", "nested", "numa", "dynamic", "tasks"};
 static const char *name = "mc";
 
-static unsigned outer, inner, repeat = 1, remote, check = 1, empty;
+static unsigned outer, inner, repeat = 1, warm, remote, check = 1, empty;
 static const char *form_name, *save;
 static const struct mc_option common_options[] = {
-    {"form", NULL, 0, 0, &form_name, "sequential, flat, nested, numa, dynamic or tasks (numa)"},
+    {"form", NULL, 0, 0, &form_name, "sequential, flat, cluster, nested, numa, dynamic or tasks (numa)"},
     {"outer", &outer, 1, 1024, NULL, "outer threads; flat: outer x inner threads in one team (platform: clusters; 2)"},
     {"inner", &inner, 1, 1024, NULL, "threads of each inner team (platform: cores of a cluster; 2)"},
     {"repeat", &repeat, 1, 1000, NULL, "runs, of which the report has the median by time (1)"},
+    {"warm", &warm, 0, 1000, NULL, "runs before those, which nothing is reported of (0)"},
     {"check", &check, 0, 1, NULL, "1: compare with plain loops (1)"},
     {"remote", &remote, 0, 63, NULL, "clusters between threads and data; platform only (0)"},
     {"empty", &empty, 0, 1, NULL, "1: the parallel regions alone, without work; no check (0)"},
@@ -52,13 +53,23 @@ void *mc_zeros(size_t bytes)
 
 unsigned mc_stripe_rows(const struct mc_shape *shape, unsigned rows, uint32_t bytes, uint32_t fixed, unsigned stripe)
 {
+    unsigned outers = shape->outers, best = 0, best_load = 0;
+
     if (stripe)
         return mc_least(stripe, rows);
-    for (unsigned each = shape->outers * shape->team > 1 ? 2 : 1;; each++) {
-        unsigned of_stripe = mc_parts(rows, shape->outers * each);
-        if (of_stripe <= 1 || 2 * (fixed + (uint64_t)of_stripe * bytes) <= shape->room)
-            return of_stripe ? of_stripe : 1;
+    /* stripes of each outer thread: as few as fit, or some more where that makes the largest share smaller */
+    for (unsigned each = outers * shape->team > 1 ? 2 : 1, fitting = 0; fitting < 6; each++) {
+        unsigned of_stripe = mc_parts(rows, outers * each), load;
+        if (of_stripe > 1 && 2 * (fixed + (uint64_t)of_stripe * bytes) > shape->room)
+            continue;
+        fitting++;
+        load = mc_least(mc_parts(mc_parts(rows, of_stripe), outers) * of_stripe, rows);
+        if (!best || load < best_load) {
+            best = of_stripe;
+            best_load = load;
+        }
     }
+    return best ? best : 1;
 }
 
 static void help(const struct mc_program *program)
@@ -123,7 +134,7 @@ static bool read_form(enum mc_form *form)
         if (!form_name ? *form == MC_NUMA : strcmp(form_name, forms[*form]) == 0)
             break;
     if (*form == MC_FORMS)
-        return mc_wrong("--form %s: expected sequential, flat, nested, numa, dynamic or tasks", form_name);
+        return mc_wrong("--form %s: expected sequential, flat, cluster, nested, numa, dynamic or tasks", form_name);
 #ifndef _OPENMP
     if (*form != MC_SEQUENTIAL)
         return mc_wrong("--form %s: this program was compiled without OpenMP", forms[*form]);
@@ -137,7 +148,7 @@ static void set_shape(struct mc_shape *shape)
         outer = move_clusters() ? move_clusters() : 2;
     if (!inner)
         inner = move_cores() ? move_cores() : 2;
-    shape->outers = shape->form <= MC_FLAT ? 1 : outer;
+    shape->outers = shape->form <= MC_CLUSTER ? 1 : outer;
     shape->team = shape->form == MC_SEQUENTIAL ? 1 : shape->form == MC_FLAT ? outer * inner : inner;
     /* without binding, up to four outer threads stand in one cluster; all forms but flat have the same stripes */
     shape->room = shape->form == MC_FLAT ? move_room() - (8 << 10) : move_room() / 4 - (3 << 10);
@@ -234,6 +245,12 @@ static int by_time(const void *a, const void *b)
 
 static bool run_all(const struct mc_program *program, struct mc_run *runs)
 {
+    for (unsigned w = 0; w < warm; w++) {
+        struct mc_run unseen = runs[0];
+        program->reset();
+        if (!mc_forms_run(&unseen))
+            return false;
+    }
     for (unsigned i = 0; i < repeat; i++) {
         runs[i] = runs[0];
         program->reset();

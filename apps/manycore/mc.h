@@ -7,6 +7,7 @@
  *
  *   sequential   one thread, no OpenMP
  *   flat         one team of outer x inner threads; its master moves the data (figure 15)
+ *   cluster      the same with proc_bind(master): all in the master's cluster, of inner threads
  *   nested       a team of outer threads, each of which opens teams of inner threads (figure 16)
  *   numa         the same with proc_bind(spread) outside and proc_bind(close) inside
  *   dynamic      numa, units of work shared out by schedule(dynamic)
@@ -20,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum mc_form { MC_SEQUENTIAL, MC_FLAT, MC_NESTED, MC_NUMA, MC_DYNAMIC, MC_TASKS, MC_FORMS };
+enum mc_form { MC_SEQUENTIAL, MC_FLAT, MC_CLUSTER, MC_NESTED, MC_NUMA, MC_DYNAMIC, MC_TASKS, MC_FORMS };
 
 /* How much of everything there is; known before the first phase is made. */
 struct mc_shape {

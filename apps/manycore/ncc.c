@@ -25,6 +25,9 @@ static struct near block;
 
 static float root(float x) { return __builtin_sqrtf(x); }
 
+/* The library's conversion of 64 bits is long, and reads a table in the second-level memory. Rounds twice. */
+static float single(int64_t x) { return (float)(int32_t)(x >> 16) * 65536.0f + (float)(int32_t)(x & 0xffff); }
+
 static float correlation(const uint8_t *at, const uint8_t *pattern_at, unsigned width, unsigned edge,
                          int64_t pattern_sum, float deviation)
 {
@@ -40,7 +43,7 @@ static float correlation(const uint8_t *at, const uint8_t *pattern_at, unsigned 
     int64_t pixels = edge * edge, variance = pixels * squares - (int64_t)sum * sum;
     if (variance == 0 || deviation == 0)
         return 0;
-    return (float)(pixels * products - sum * pattern_sum) / (root((float)variance) * deviation);
+    return single(pixels * products - sum * pattern_sum) / (root(single(variance)) * deviation);
 }
 
 /* A buffer: the image's rows, then the map's. */
@@ -109,7 +112,7 @@ static bool inputs(void)
         block.sum += v;
         squares += v * v;
     }
-    block.deviation = root((float)(side * side * squares - block.sum * block.sum));
+    block.deviation = root(single(side * side * squares - block.sum * block.sum));
     pattern = block.pattern;
     map = block.to = mc_zeros((size_t)block.columns * block.lines * sizeof *map);
     sources[0].data = grey;
@@ -156,8 +159,8 @@ static void plain(void)
                 squares += v * v;
                 products += v * pattern[i];
             }
-            float deviations = root((float)(pixels * squares - sum * sum)) * block.deviation;
-            float r = deviations == 0 ? 0 : (float)(pixels * products - sum * block.sum) / deviations;
+            float deviations = root(single(pixels * squares - sum * sum)) * block.deviation;
+            float r = deviations == 0 ? 0 : single(pixels * products - sum * block.sum) / deviations;
             map[(size_t)y * block.columns + x] = r;
         }
 }

@@ -28,7 +28,7 @@ A = parser.parse_args()
 PROGRAMS = {Path(p).name: p for p in A.programs}
 CLANG = {Path(p).name: p for p in A.clang.split(":") if p}
 PEERS_WAIT = {**os.environ, "OMP_WAIT_POLICY": "passive", "OMP_PROC_BIND": "false"}  # their spinning would be most of the test's time
-FORMS = ["sequential", "flat", "nested", "numa", "dynamic", "tasks"]
+FORMS = ["sequential", "flat", "cluster", "nested", "numa", "dynamic", "tasks"]
 # Small, but of several stripes each; some that no number of threads divides.
 SMALL = {
     "mc-color": [["--width", 100, "--height", 61, "--frames", 3, "--stripe", 7]],
@@ -156,7 +156,7 @@ class Forms(unittest.TestCase):
 
     def test_bad_arguments(self):
         for name in PROGRAMS:
-            for arguments, says in [(["--form", "x"], "--form x: expected sequential, flat, nested, numa, dynamic or tasks"),
+            for arguments, says in [(["--form", "x"], "--form x: expected sequential, flat, cluster, nested, numa, dynamic or tasks"),
                                     (["--outer", "0"], "--outer 0: expected a whole number from 1 to 1024"), (["--inner", "2x"], "--inner 2x"),
                                     (["--repeat", "-1"], "--repeat -1"), (["--repeat", "99999999999"], "--repeat 99999999999"),
                                     (["--outer"], "--outer: a value is missing"), (["--nothing", "1"], "--nothing: no such option"),
