@@ -285,10 +285,10 @@ static void reset(void)
 {
     size_t pixels = (size_t)width * height;
 
-    memset(masks, 0, frames * pixels);
-    memset(added, 0, frames * pixels * 3);
-    memset(track, 0, pixels);
-    memset(moments, 0, frames * 3 * sizeof *moments);
+    mc_clear(masks, frames * pixels);
+    mc_clear(added, frames * pixels * 3);
+    mc_clear(track, pixels);
+    mc_clear(moments, frames * 3 * sizeof *moments);
 }
 
 static void plain(void)

@@ -183,8 +183,8 @@ static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigne
 
 static void reset(void)
 {
-    memset(scores, 0, (size_t)image.width * image.height);
-    memset(kept, 0, (size_t)image.width * image.height);
+    mc_clear(scores, (size_t)image.width * image.height);
+    mc_clear(kept, (size_t)image.width * image.height);
 }
 
 /* Pixel by pixel from the definition: counts the longest arc. */

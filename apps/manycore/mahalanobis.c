@@ -230,7 +230,7 @@ static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigne
 
 static void reset(void)
 {
-    memset(distances, 0, (size_t)first_points * second_points * sizeof *distances);
+    mc_clear(distances, (size_t)first_points * second_points * sizeof *distances);
     memset(distance_block->inverse, 0, sizeof distance_block->inverse);
 }
 

@@ -82,6 +82,8 @@ int mc_main(const struct mc_program *program, int argc, char **argv);
 __attribute__((format(printf, 1, 2))) bool mc_wrong(const char *format, ...);
 /* Zeros in main memory, or NULL after a line. */
 void *mc_zeros(size_t bytes);
+/* Zeros into such memory again. */
+void mc_clear(void *array, size_t bytes);
 /* Rows of a stripe when `rows` rows of `bytes` each, and `fixed` bytes, stand in each of two buffers: every outer
  * thread gets the same number of stripes, two or more of them where that serves. stripe: asked for by the user, or 0. */
 unsigned mc_stripe_rows(const struct mc_shape *shape, unsigned rows, uint32_t bytes, uint32_t fixed, unsigned stripe);

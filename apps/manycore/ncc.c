@@ -146,7 +146,7 @@ static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigne
     return true;
 }
 
-static void reset(void) { memset(map, 0, (size_t)block.columns * block.lines * sizeof *map); }
+static void reset(void) { mc_clear(map, (size_t)block.columns * block.lines * sizeof *map); }
 
 static void plain(void)
 {

@@ -172,8 +172,8 @@ static void plain_frames(void)
 
 static void reset(void)
 {
-    memset(frames, 0, (size_t)num_keys * FRAME * sizeof *frames);
-    memset(histograms, 0, (size_t)num_keys * SHOT_BINS * sizeof *histograms);
+    mc_clear(frames, (size_t)num_keys * FRAME * sizeof *frames);
+    mc_clear(histograms, (size_t)num_keys * SHOT_BINS * sizeof *histograms);
     if (!with("frame"))
         plain_frames();
 }

@@ -279,8 +279,8 @@ static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigne
 
 static void reset(void)
 {
-    memset(result, 0, (size_t)size * size * 4);
-    memset(products, 0, (size_t)(depth == 1 ? 7 : 49) * ((size_t)size * size >> 2 * depth) * 4);
+    mc_clear(result, (size_t)size * size * 4);
+    mc_clear(products, (size_t)(depth == 1 ? 7 : 49) * ((size_t)size * size >> 2 * depth) * 4);
 }
 
 static void plain(void)
