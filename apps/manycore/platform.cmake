@@ -24,3 +24,12 @@ foreach(name color fast mahalanobis strassen ncc shot)
   endforeach()
 endforeach()
 add_custom_target(manycore_apps ALL DEPENDS ${mc_elves})
+
+if(PS_TESTS AND TARGET manycore AND TARGET mc-fast)
+  set(mc_test ${CMAKE_SOURCE_DIR}/tests/manycore_apps/platform_test.py --manycore $<TARGET_FILE:manycore>
+      --host $<TARGET_FILE_DIR:mc-fast> --elves ${CMAKE_BINARY_DIR}/manycore/apps)
+  ps_watched_test(apps.manycore.platform 120 ${mc_test} ${bare_hals})
+  ps_watched_test(apps.manycore.platform.long 1200 ${mc_test} --long ${bare_hals})
+  set_tests_properties(apps.manycore.platform apps.manycore.platform.long PROPERTIES LABELS apps)
+  ps_long(apps.manycore.platform.long)
+endif()
