@@ -26,10 +26,10 @@ static const signed char circle[CIRCLE][2] = {{0, 3},  {1, 3},  {2, 2},  {3, 1},
                                               {2, -2}, {1, -3}, {0, -3}, {-1, -3}, {-2, -2}, {-3, -1},
                                               {-3, 0}, {-3, 1}, {-2, 2}, {-1, 3}};
 
-/* Consecutive values of the circle that are all above the threshold: the largest such value less 1, else 0. */
-static int arc_score(const int *difference, int threshold)
+/* Consecutive values of the circle that are all above `above`: the largest such value less 1, else 0. */
+static int arc_score(const int *difference, int above)
 {
-    int best = threshold;
+    int best = above;
 
     for (unsigned start = 0; start < CIRCLE; start++) {
         int least = difference[start];
@@ -39,10 +39,10 @@ static int arc_score(const int *difference, int threshold)
         }
         best = least > best ? least : best;
     }
-    return best > threshold ? best - 1 : 0;
+    return best > above ? best - 1 : 0;
 }
 
-static uint8_t score(const uint8_t *at, const int *offset, int threshold)
+static uint8_t score(const uint8_t *at, const int *offset, int above)
 {
     int difference[CIRCLE], centre = *at;
     unsigned brighter = 0, darker = 0;
@@ -50,21 +50,21 @@ static uint8_t score(const uint8_t *at, const int *offset, int threshold)
     /* an arc of 9 has one of each two opposite pixels */
     for (unsigned k = 0; k < CIRCLE / 2; k += 4) {
         int a = at[offset[k]] - centre, b = at[offset[k + CIRCLE / 2]] - centre;
-        if (a <= threshold && b <= threshold && a >= -threshold && b >= -threshold)
+        if (a <= above && b <= above && a >= -above && b >= -above)
             return 0;
     }
     for (unsigned k = 0; k < CIRCLE; k++) {
         difference[k] = at[offset[k]] - centre;
-        brighter += difference[k] > threshold;
-        darker += difference[k] < -threshold;
+        brighter += difference[k] > above;
+        darker += difference[k] < -above;
     }
     if (brighter >= ARC)
-        return (uint8_t)arc_score(difference, threshold);
+        return (uint8_t)arc_score(difference, above);
     if (darker < ARC)
         return 0;
     for (unsigned k = 0; k < CIRCLE; k++)
         difference[k] = -difference[k];
-    return (uint8_t)arc_score(difference, threshold);
+    return (uint8_t)arc_score(difference, above);
 }
 
 /* --- both phases: a stripe's rows with their surroundings in, its rows out */

@@ -9,8 +9,8 @@
  * suppression: 15% of the pixels of a large one, less where the border's share is large. */
 void image_chess(uint8_t *pixels, unsigned size);
 
-/* A street: sky, houses with windows, road, cars. density: FAST's corners, about, in thousandths of the pixels (threshold
- * 20). noise: grey levels that a pixel may be off. */
+/* A street: sky, houses with windows, road, cars. density: FAST's corners, about, in thousandths of the pixels
+ * (threshold 20). noise: grey levels that a pixel may be off. */
 void image_street(uint8_t *pixels, unsigned width, unsigned height, unsigned density, unsigned noise);
 
 enum { IMAGE_MOST = 1280 }; /* pixels of a row of a ball's picture */

@@ -1,4 +1,4 @@
-/* mc-mahalanobis - the Mahalanobis distance of each point of a cloud from each point of another: the Euclidean one after
+/* mc-mahalanobis - the Mahalanobis distance of each point of a cloud from each of another: the Euclidean one after
  * the clouds' common covariance has been divided out. First phase: sums over blocks of points, from which the inverse
  * covariance is made; second: the distances. */
 #include "mc.h"
