@@ -9,8 +9,8 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: mpi check-long all help library uninstall demo manycore manycore-long programs check test models guarantees \
-    fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer conformance-repeat \
+.PHONY: mpi manycore-apps check-long all help library uninstall demo manycore manycore-long programs check test models \
+    guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer \
     conformance-speed asan tsan ubsan shake interrupts bench bench-grains bench-plots install format format-check \
     lint clean
 
@@ -43,6 +43,9 @@ help:
 ##                   quarter of an hour; KEEP=1: the table goes into docs/programs.md; tools/programs/run --quick: less)
 ## make manycore     the virtual platform: install what is missing, build, run the examples and a first measurement
 ##                   (three minutes)
+## make manycore-apps    the manycore paper's six applications: table 1, figures 17 to 20, pictures in
+##                   build/bench/manycore (three minutes; FULL=1: larger inputs, half an hour; KEEP=1: rows and pictures
+##                   into bench/results and docs; PEERS as of make bench)
 ## make check-long   what make check leaves out: the peers themselves, kernel threads, clang, other numbers of vps,
 ##                   instruction counts
 ## make mpi          MPI programs under psrun, with Open MPI and MPICH: install what is missing, build, run the tests (a
@@ -154,6 +157,13 @@ manycore:
 	$(MAKE) all
 	cd $(BUILD) && ctest -R '^manycore\.programs$$' --no-tests=error
 	bench/manycore/speed.py --build $(BUILD) --quick
+
+manycore-apps:
+	tools/install-deps build manycore apps
+	tools/get-libomp $(BUILD)/peers
+	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
+	$(MAKE) all
+	bench/manycore/apps.py --build $(BUILD) $(if $(FULL),,--quick) $(if $(KEEP),--keep) $(addprefix --peer ,$(PEERS))
 
 mpi:
 	tools/install-deps build mpi
