@@ -24,8 +24,10 @@ static inline enum ee_await software_await(struct team *team, struct member *m, 
             m->phase = phase + 1;
             return EE_RELEASED;
         }
-        if (ps_load_acquire(&team->interrupted) || ps_load_acquire(&team->calls) != calls)
+        if (ps_load_acquire(&team->interrupted) || ps_load_acquire(&team->calls) != calls) {
+            pool_self.sees_tasks = true; /* from here on the phase is to be read where the last one changes it */
             return EE_INTERRUPTED;
+        }
         for (unsigned i = 0; i < 4; i++)
             cpu_pause();
     }
