@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PS_CACHE_LINE 64 /* bytes; the unit of false sharing on every supported processor */
+#ifndef PS_CACHE_LINE    /* a target without data caches says so when it is built */
+#define PS_CACHE_LINE 64 /* bytes; the unit of false sharing on every processor with an operating system */
+#endif
 
 #define PS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PS_UNLIKELY(x) __builtin_expect(!!(x), 0)

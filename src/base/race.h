@@ -17,7 +17,10 @@
 
 #include <stdlib.h>
 
-#if PS_TSAN
+#ifndef PS_RACE /* 0: a target without sanitizers, where nobody listens */
+#define PS_RACE !PS_TSAN
+#endif
+#if !PS_RACE
 static inline bool ps_race_watched(void) { return false; }
 static inline void ps_race_acquire(const volatile void *at) { (void)at; }
 static inline void ps_race_release(const volatile void *at) { (void)at; }
@@ -39,6 +42,7 @@ static PS_ALWAYS_INLINE void ps_race_release(const volatile void *at)
 }
 #endif
 
+#if PS_RACE || PS_TSAN
 extern void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__((weak));
 extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((weak));
 /* free() of memory of the runtime's that another thread got, or wrote: which the sanitizer would take for a write of
@@ -52,5 +56,8 @@ static inline void ps_race_free(void *p)
     if (told)
         AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
 }
+#else
+static inline void ps_race_free(void *p) { free(p); }
+#endif
 
 #endif

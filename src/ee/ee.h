@@ -90,11 +90,15 @@ unsigned ee_max_carriers(void);
 
 /* --- teams --- */
 
+#ifndef EE_MEMBER_BYTES /* a target whose entities need less says so when it is built */
+#define EE_MEMBER_BYTES 256
+#define EE_TEAM_BYTES 256
+#endif
 struct ee_member {
-    alignas(PS_CACHE_LINE) unsigned char opaque[256];
+    alignas(PS_CACHE_LINE) unsigned char opaque[EE_MEMBER_BYTES];
 };
 struct ee_team {
-    alignas(PS_CACHE_LINE) unsigned char opaque[256];
+    alignas(PS_CACHE_LINE) unsigned char opaque[EE_TEAM_BYTES];
 };
 
 /* What the core gives for its teams; one constant object. */
@@ -105,10 +109,19 @@ struct ee_team_ops {
      * Called after the body of each member of a region with tasks, and on behalf of ee_team_assist; ee_local() is what
      * m had when its body returned. */
     void (*assist)(struct ee_member *m);
+    /* For entities whose memory is by clusters, which ask when they decide where member id runs next: its storage near
+     * there. `members` as given to ee_team_init. NULL: there is no such function; it returns NULL: no memory. */
+    struct ee_member *(*near)(void *members, unsigned id, int near);
 };
+/* Such entities alone: memory near a group of carriers, zeroed by nobody; NULL: none there. And whether p is such. */
+#define EE_NEAR_HERE (-1) /* near the caller */
+#define EE_NEAR_ANY (-2)
+void *ee_memory_near(int near, size_t bytes);
+bool ee_is_near(const void *p, int near);
 
-/* Once per team block, before its first fork. members: n_max objects that each begin with an ee_member, `stride` bytes
- * apart. The block may be forked again and again (hot team) with any n <= n_max. */
+/* Once per team block, before its first fork. stride 0: members is a table of pointers to them, which `near` fills.
+ * members: n_max objects that each begin with an ee_member, `stride` bytes apart. The block may be forked again and
+ * again (hot team) with any n <= n_max. */
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max);
 /* Before the block's memory is reused for something else; no fork is open. */
 void ee_team_fini(struct ee_team *team);
@@ -117,11 +130,11 @@ void ee_team_fini(struct ee_team *team);
  * anything is bound. false: no memory, nothing is ever bound. */
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu);
 #define EE_NO_PLACE (-1)
-/* Before a fork, no region of the team open: member m is to run on processors of that place only. Then, for the team:
- * the place that all members of the next regions have, or EE_NO_PLACE and whether they have different ones. Both hold
- * until they are called anew; a team that was never bound need not be told. Member 0 runs on its parent's kernel thread
- * where that is a root, which is bound from fork to join and has its own mask again afterwards. */
-void ee_member_bind(struct ee_member *m, int place);
+/* Before ee_team_reserve, no region of the team open: member id is to run on processors of that place only. Then, for
+ * the team: the place that all members of the next regions have, or EE_NO_PLACE and whether they have different ones.
+ * Both hold until they are called anew; a team that was never bound need not be told. Member 0 runs on its parent's
+ * kernel thread where that is a root, which is bound from fork to join and has its own mask again afterwards. */
+void ee_member_bind(struct ee_team *team, unsigned id, int place);
 void ee_team_bind(struct ee_team *team, int place, bool scattered);
 
 /* Asks for a region of n threads: returns how many there can be, 1 <= result <= n (kernel threads may be refused by the

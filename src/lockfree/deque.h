@@ -262,7 +262,8 @@ static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *i
 static inline void *ps_deque_steal(struct ps_deque *d) { return ps_deque_steal_if(d, NULL, NULL); }
 
 /* Owner only: the index that the next push takes. Items from an index kept by the caller on are those pushed since. */
-static inline int64_t ps_deque_bottom_owner(struct ps_deque *d) { return ps_load_relaxed(&d->bottom); }
+/* Nobody else writes it: no atomic, which is a call where 64 bits are two words. */
+static inline int64_t ps_deque_bottom_owner(struct ps_deque *d) { return *(const int64_t *)&d->bottom; }
 
 /* Anybody; exact for an instant between call and return where the deque is watched, and then sequentially consistent
  * with pop and steal. */

@@ -36,11 +36,11 @@ struct allocator {
 };
 
 struct header {
-    void *base;          /* what malloc gave */
-    size_t bytes;        /* of all, as the pool counts them */
-    size_t usable : 62;  /* that the program asked for */
-    size_t pages : 2;    /* enum ort_pages: where base comes from */
-    uintptr_t allocator; /* that gave it */
+    void *base;                             /* what malloc gave */
+    size_t bytes;                           /* of all, as the pool counts them */
+    size_t usable : sizeof(size_t) * 8 - 2; /* that the program asked for */
+    size_t pages : 2;                       /* enum ort_pages: where base comes from */
+    uintptr_t allocator;                    /* that gave it */
 };
 
 /* value, or fallback where it is the default; stays within [min, max], else *good is cleared. */

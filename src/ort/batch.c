@@ -94,7 +94,7 @@ void ort_batch_drop_slow(struct ort_batch *own)
 void ort_batch_reset(struct ort_team *team)
 {
     for (unsigned i = 0; i < team->n; i++)
-        ort_batch_drop(&team->threads[i].batch);
+        ort_batch_drop(&ort_member(team, i)->batch);
 }
 
 /* --- claiming --- */
@@ -195,7 +195,7 @@ static enum found look(struct ort_thread *t, struct ort_workshare *ws, uint64_t 
         for (unsigned id = ((unsigned)__builtin_ctzll(holders) + turn) % 64; id < team->n; id += 64) {
             if (id == t->id)
                 continue;
-            enum found here = rob(t, ws, &team->threads[id].batch, lo);
+            enum found here = rob(t, ws, &ort_member(team, id)->batch, lo);
             if (here == TOOK)
                 return TOOK;
             if (here == WAIT)

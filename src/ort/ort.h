@@ -38,6 +38,10 @@
 /* More members than this no region gets. */
 #define ORT_THREADS_MAX (1u << 20)
 
+#ifndef ORT_MEMBERS_APART
+#define ORT_MEMBERS_APART 0
+#endif
+
 /* Set in the loader: is told of the number of virtual processors when the first OpenMP thread appears. NULL: nobody
  * is. */
 extern void (*ort_started)(unsigned num_vps);
@@ -115,8 +119,23 @@ struct ort_team {
     void *copyprivate;
     struct ort_task_team tasks;
     struct ort_workshare ring[ORT_WS_RING];
+#if ORT_MEMBERS_APART
+    struct ort_thread **apart; /* [n_max] those from number 1 on where the entities want them; NULL: not yet */
+#else
     struct ort_thread threads[]; /* [n_max] */
+#endif
 };
+
+/* Member i's storage. ORT_MEMBERS_APART, for a target with memory by clusters: it stands in the memory of the cluster
+ * whose core runs the member, and moves with it between regions (members_apart.c); else in the block (members.c). */
+static inline struct ort_thread *ort_member(struct ort_team *team, unsigned i)
+{
+#if ORT_MEMBERS_APART
+    return team->apart[i];
+#else
+    return &team->threads[i];
+#endif
+}
 
 /* --- threads --- */
 

@@ -15,7 +15,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -32,7 +31,7 @@ static const char *asked_name = "OMP_PLACES";
 
 static struct ort_places places;
 static bool places_exist;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static os_once_flag once = OS_ONCE_INIT;
 
 static bool (*asked_make)(struct ort_places *out);
 static bool round_robin; /* members beyond the number of places go round in them, where "close" has them in runs */
@@ -219,8 +218,8 @@ static void restrict_once(void)
 
 void ort_processors_restrict(void)
 {
-    static pthread_once_t once_restricted = PTHREAD_ONCE_INIT;
-    pthread_once(&once_restricted, restrict_once);
+    static os_once_flag once_restricted = OS_ONCE_INIT;
+    os_once(&once_restricted, restrict_once);
 }
 
 static void make_places(void)
@@ -246,7 +245,7 @@ const struct ort_places *ort_places(void)
 {
     if (ort_settings.initial.bind == ORT_BIND_FALSE)
         return NULL;
-    pthread_once(&once, make_places);
+    os_once(&once, make_places);
     return places_exist ? &places : NULL;
 }
 
@@ -355,25 +354,24 @@ bool ort_place_of(const struct ort_thread *t, struct ort_place *out)
     return true;
 }
 
-void ort_place_bind(struct ort_team *team)
+void ort_place_bind(struct ort_team *team, int8_t bind, unsigned n)
 {
     const struct ort_places *list = ort_places();
-    if (list == NULL || team->n == 1)
+    if (list == NULL || n == 1)
         return;
     struct ort_place parent = place_of(team->parent, list->n), first = {0};
-    struct ort_bound wanted = {
-        .n = team->n, .place = parent.place, .first = parent.first, .places = parent.n, .bind = team->bind};
+    struct ort_bound wanted = {.n = n, .place = parent.place, .first = parent.first, .places = parent.n, .bind = bind};
     const struct ort_bound *is = &team->bound;
     if (is->n == wanted.n && is->place == wanted.place && is->first == wanted.first && is->places == wanted.places &&
         is->bind == wanted.bind)
         return;
     team->bound = wanted;
     bool scattered = false;
-    for (unsigned id = 0; id < team->n; id++) {
-        struct ort_place p = ort_place_of_member(&parent, (enum ort_bind)team->bind, team->n, id);
+    for (unsigned id = 0; id < n; id++) {
+        struct ort_place p = ort_place_of_member(&parent, (enum ort_bind)bind, n, id);
         first = id == 0 ? p : first;
         scattered |= p.place != first.place;
-        ee_member_bind(&team->threads[id].member, (int)p.place);
+        ee_member_bind(&team->ee, id, (int)p.place);
     }
     ee_team_bind(&team->ee, scattered ? EE_NO_PLACE : (int)first.place, scattered);
 }

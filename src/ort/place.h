@@ -8,7 +8,7 @@
  * Callers: place_env_read in the loader; the others anywhere.
  *
  * Shared fields: the list is written once, in the loader or at the first need (names such as "cores" want the
- * topology), then read only; pthread_once orders it.
+ * topology), then read only; os_once orders it.
  * A thread's place is a pure function of the bind policies, sizes and numbers from the root inwards; nothing is stored
  * for each thread, so that regions pay nothing while nobody asks. Cost of asking: one step for each level; of binding:
  * the same, and one for each member where something has changed since the team's last region.
@@ -56,9 +56,9 @@ bool ort_place_of(const struct ort_thread *t, struct ort_place *out);
 /* Member `id` of a team of `size` whose parent has *parent. */
 struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bind bind, unsigned size, unsigned id);
 
-/* Before a region of the team is opened, whose size, policy and parent are set: binds its members. Cheap where all is
- * as it was. */
-void ort_place_bind(struct ort_team *team);
+/* Before the entities are asked for a region of n members, bound so, of the team, whose parent is set: binds them.
+ * Cheap where all is as it was. */
+void ort_place_bind(struct ort_team *team, int8_t bind, unsigned n);
 
 /* The places were asked for by a variable of an ABI's own. */
 bool ort_places_of_abi(void);

@@ -10,9 +10,9 @@
 #include "spin.h"
 
 #define UNITS (ORT_RESERVE_BYTES / ORT_RESERVE_UNIT)
-_Static_assert(ORT_RESERVE_UNIT == PS_CACHE_LINE && UNITS % 64 == 0, "whole lines, whole words of bits");
+_Static_assert(ORT_RESERVE_UNIT % PS_CACHE_LINE == 0 && UNITS % 64 == 0, "whole lines, whole words of bits");
 
-static PS_LINE_ALIGNED unsigned char units[UNITS][ORT_RESERVE_UNIT];
+static alignas(ORT_RESERVE_UNIT) unsigned char units[UNITS][ORT_RESERVE_UNIT];
 static uint64_t used[UNITS / 64], last[UNITS / 64];
 static size_t lowest, left = UNITS;
 static struct ps_spin lock;

@@ -22,7 +22,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifndef ORT_RESERVE_BYTES /* a target with little memory says when it is built how much of it this may be */
 #define ORT_RESERVE_BYTES (1024 * 1024)
+#endif
 #define ORT_RESERVE_UNIT 64 /* bytes */
 
 /* What tasks leave to others, and all others to regions: these are fewest, and nothing can run in their place. */

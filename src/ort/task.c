@@ -30,6 +30,7 @@
  * Rejected: deferred arrival at barriers (the last task of a member's subtree arrives for it): the member is awake to
  * run tasks anyway. */
 #include "task_internal.h"
+#include "team.h"
 
 #include <string.h>
 
@@ -527,11 +528,8 @@ bool ort_in_final(struct ort_thread *thread) { return thread->task->flags & ORT_
 
 bool ort_task_team_init(struct ort_team *team)
 {
-    struct ort_task_implicit *implicits = ort_task_implicits_get(team->n_max);
-    if (implicits == NULL)
+    if (!ort_members_get(team))
         return false;
-    for (unsigned i = 0; i < team->n_max; i++)
-        team->threads[i].tasks.implicit = &implicits[i];
     ps_spin_init(&team->tasks.lock);
     ps_list_init(&team->tasks.sleeping);
     ps_list_init(&team->tasks.side);
@@ -541,7 +539,7 @@ bool ort_task_team_init(struct ort_team *team)
 void ort_task_team_fini(struct ort_team *team)
 {
     PS_ASSERT(ps_list_empty(&team->tasks.sleeping) && ps_list_empty(&team->tasks.side));
-    ort_task_implicits_give(team->threads[0].tasks.implicit, team->n_max);
+    ort_members_give(team);
 }
 
 void ort_task_thread_fini(struct ort_thread *thread)
@@ -561,7 +559,7 @@ void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)
     t->flags = ORT_TASK_IMPLICIT;
     t->owner = thread;
     t->count.own = 0;
-    ps_store_relaxed(&t->count.others, 0);
+    *(int64_t *)&t->count.others = 0; /* nobody else knows it yet */
     thread->tasks.base = ps_deque_bottom_owner(&thread->tasks.deque);
     thread->task = t;
 }
@@ -580,7 +578,8 @@ static PS_NOINLINE void wait_for_some_subtree(struct ort_thread *thread)
 static inline void wait_for_subtree(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
-    if (PS_UNLIKELY(ort_count_total(&self->count) != 0 || self->depends != NULL))
+    /* own is 0 where each child was finished by this member: then others is, too. */
+    if (PS_UNLIKELY(self->count.own != 0 || self->depends != NULL))
         wait_for_some_subtree(thread);
 }
 
@@ -595,7 +594,7 @@ void ort_task_team_end(struct ort_team *team)
         return;
     if (ps_load_relaxed(&q->quiet)) /* in the next region nobody will have said that it makes tasks */
         for (unsigned i = 0; i < team->n; i++)
-            ps_deque_watch_owner(&team->threads[i].tasks.deque);
+            ps_deque_watch_owner(&ort_member(team, i)->tasks.deque);
     ps_store_relaxed(&q->quiet, 0);
     ps_store_relaxed(&q->used, 0);
     ps_store_relaxed(&q->cancelled, 0);

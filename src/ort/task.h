@@ -119,7 +119,7 @@ struct ort_task {
     int32_t priority;
     _Atomic uint32_t event;
 };
-_Static_assert(sizeof(struct ort_task) == 128, "two lines, behind which its data begins");
+_Static_assert(sizeof(struct ort_task) % 16 == 0 && sizeof(struct ort_task) <= 128, "its data begins behind it");
 
 #define ORT_TASK_CLASSES 3
 #define ORT_TASK_SMALL_CLASS 1

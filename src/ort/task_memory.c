@@ -28,7 +28,10 @@
 #include "reserve.h"
 
 #define BATCH ORT_TASK_BATCH
-#define SLAB_BYTES (32 * 1024)
+#ifndef ORT_TASK_SLAB_BYTES
+#define ORT_TASK_SLAB_BYTES (32 * 1024)
+#endif
+#define SLAB_BYTES ORT_TASK_SLAB_BYTES
 
 static const uint16_t class_bytes[ORT_TASK_CLASSES] = {
     192, [ORT_TASK_SMALL_CLASS] = sizeof(struct ort_task) + ORT_TASK_SMALL, 512};

@@ -106,7 +106,7 @@ PS_NOINLINE static struct ort_task *steal(struct ort_thread *thread, struct ort_
     struct ort_team *team = thread->team;
     unsigned n = team->n, victim = thread->tasks.seed < n ? thread->tasks.seed : 0;
     for (unsigned i = 0; i < n; i++) {
-        struct ort_thread *other = &team->threads[victim];
+        struct ort_thread *other = ort_member(team, victim);
         struct ps_deque *d = &other->tasks.deque;
         if (other != thread) {
             struct ort_task *t = ps_deque_steal_if(d, within ? accept_descendant : NULL, within);
@@ -146,8 +146,8 @@ static struct ort_task *find_last(struct ort_thread *thread, struct ort_task *wi
     struct ort_team *team = thread->team;
     ps_fence_seq();
     for (unsigned i = 0; team->n > 1 && i < team->n; i++) {
-        struct ps_deque *d = &team->threads[i].tasks.deque;
-        if (PS_UNLIKELY(!ps_deque_is_watched(d)) && &team->threads[i] != thread)
+        struct ps_deque *d = &ort_member(team, i)->tasks.deque;
+        if (PS_UNLIKELY(!ps_deque_is_watched(d)) && ort_member(team, i) != thread)
             ps_deque_watch(d);
     }
     return ort_task_find(thread, within);
@@ -159,7 +159,7 @@ bool ort_task_any(struct ort_team *team)
         return false;
     bool any = ps_load_seq(&team->tasks.side_count) != 0;
     for (unsigned i = 0; i < team->n && !any; i++)
-        any = !ps_deque_seems_empty(&team->threads[i].tasks.deque);
+        any = !ps_deque_seems_empty(&ort_member(team, i)->tasks.deque);
     return any;
 }
 

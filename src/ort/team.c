@@ -69,17 +69,13 @@ static const struct ee_team_ops ops = {.body = body, .assist = assist};
 
 struct ort_team *ort_team_alloc(unsigned n_max)
 {
-    size_t bytes = sizeof(struct ort_team) + (size_t)n_max * sizeof(struct ort_thread);
+    size_t bytes = ort_members_bytes(n_max);
     void *p;
     if (posix_memalign(&p, PS_CACHE_LINE, bytes) != 0 && (n_max > 1 || (p = ort_reserve_take(bytes, 0)) == NULL))
         return NULL;
     memset(p, 0, bytes);
     struct ort_team *team = p;
     team->n_max = n_max;
-    for (unsigned i = 0; i < n_max; i++) {
-        team->threads[i].team = team;
-        team->threads[i].id = i;
-    }
     ort_ws_reset(team, 0);
     if (PS_UNLIKELY(!ort_task_team_init(team))) {
         if (!ort_reserve_give(team))
@@ -89,20 +85,22 @@ struct ort_team *ort_team_alloc(unsigned n_max)
     return team;
 }
 
+static void member_free(struct ort_thread *t)
+{
+    if (t->hot != NULL)
+        ort_team_free(t->hot);
+    if (t->team->parent == NULL && t->task != NULL)
+        ort_icv_drop(t->task->icv, t->task);
+    ort_task_thread_fini(t);
+    if (t->local != NULL)
+        t->local->free(t->local);
+}
+
 void ort_team_free(struct ort_team *team)
 {
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_team_ends(team);
-    for (unsigned i = 0; i < team->n_max; i++) {
-        struct ort_thread *t = &team->threads[i];
-        if (t->hot != NULL)
-            ort_team_free(t->hot);
-        if (team->parent == NULL && t->task != NULL)
-            ort_icv_drop(t->task->icv, t->task);
-        ort_task_thread_fini(t);
-        if (t->local != NULL)
-            t->local->free(t->local);
-    }
+    ort_members_visit(team, member_free);
     if (team->ee_ready)
         ee_team_fini(&team->ee);
     ort_task_team_fini(team);
@@ -237,8 +235,19 @@ static struct ort_icv *inherit(struct ort_team *team, struct ort_icv *icv)
     return own;
 }
 
+/* How many of n members the entities grant, who know where they are to run. */
+static PS_ALWAYS_INLINE unsigned reserve(struct ort_team *team, int8_t bind, unsigned n)
+{
+    if (PS_UNLIKELY(ort_settings.initial.bind != ORT_BIND_FALSE))
+        ort_place_bind(team, bind, n);
+    unsigned granted = ee_team_reserve(&team->ee, n); /* says itself why there are fewer */
+    if (PS_UNLIKELY(granted < n) && ort_settings.initial.bind != ORT_BIND_FALSE)
+        ort_place_bind(team, bind, granted);
+    return granted;
+}
+
 /* As admit, where the block is new or too small, or the thread limit is set. */
-static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, unsigned *n, bool *counted)
+static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, int8_t bind, unsigned *n, bool *counted)
 {
     const struct ort_icv *icv = ort_icv(t);
     struct ort_group *group = t->team->contention;
@@ -253,10 +262,10 @@ static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, unsigned 
     struct ort_team *team = block(t, n);
     if (*n > 1) {
         if (!team->ee_ready) {
-            ee_team_init(&team->ee, &ops, &team->threads[0].member, sizeof(struct ort_thread), team->n_max);
+            ort_members_entities(team, &ops);
             team->ee_ready = true;
         }
-        *n = ee_team_reserve(&team->ee, *n); /* says itself why there are fewer */
+        *n = reserve(team, bind, *n);
     }
     if (*counted && *n < wanted)
         ps_sub_relaxed(&group->busy, wanted - *n);
@@ -265,14 +274,14 @@ static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, unsigned 
 
 /* The block for a region of *n members that t asks for, and how many it gets. *counted: they are in the group's
  * account. */
-static PS_ALWAYS_INLINE struct ort_team *admit(struct ort_thread *t, unsigned *n, bool *counted)
+static PS_ALWAYS_INLINE struct ort_team *admit(struct ort_thread *t, int8_t bind, unsigned *n, bool *counted)
 {
     struct ort_team *team = t->hot;
     if (PS_UNLIKELY(team == NULL || !team->ee_ready || *n > team->n_max || ort_icv(t)->thread_limit != UINT_MAX))
-        return admit_slowly(t, n, counted);
+        return admit_slowly(t, bind, n, counted);
     *counted = false;
     if (*n > 1)
-        *n = ee_team_reserve(&team->ee, *n);
+        *n = reserve(team, bind, *n);
     return team;
 }
 
@@ -285,7 +294,8 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
     struct ort_icv *icv = ort_icv(t);
     unsigned n = size(t, region->num_threads);
     bool counted;
-    struct ort_team *team = admit(t, &n, &counted);
+    int8_t bind = (int8_t)(icv->bind == ORT_BIND_FALSE || region->bind == ORT_BIND_UNSET ? icv->bind : region->bind);
+    struct ort_team *team = admit(t, bind, &n, &counted);
     ps_update(team->fn, region->fn);
     ps_update(team->data, region->data);
     ps_update(team->n, n);
@@ -294,7 +304,7 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
     team->level = outer->level + 1;
     team->active_level = outer->active_level + (n > 1);
     team->enclosed = outer->enclosed || n > 1;
-    team->bind = (int8_t)(icv->bind == ORT_BIND_FALSE || region->bind == ORT_BIND_UNSET ? icv->bind : region->bind);
+    team->bind = bind;
     struct ort_icv *inherited = inherit(team, icv);
     ps_update(team->icv, inherited);
     ps_update(team->group, NULL);
@@ -305,8 +315,6 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
     uint8_t begins_in = region->loop != NULL ? ort_ws_prepare(team, region->loop) : ORT_BEGINS_PLAIN;
     ps_update(team->begins_in, begins_in);
     t->open = team;
-    if (PS_UNLIKELY(ort_settings.initial.bind != ORT_BIND_FALSE))
-        ort_place_bind(team);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_region_begins(t, team, region);
     if (ps_race_watched()) {
@@ -316,14 +324,14 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
     if (n > 1)
         ee_team_fork(&team->ee, n, !outer->enclosed);
     else
-        ee_set_local(&team->threads[0]);
-    ort_member_begin(&team->threads[0]);
+        ee_set_local(ort_member(team, 0));
+    ort_member_begin(ort_member(team, 0));
     return team;
 }
 
 static PS_ALWAYS_INLINE void end(struct ort_team *team)
 {
-    struct ort_thread *m = &team->threads[0];
+    struct ort_thread *m = ort_member(team, 0);
     struct ort_thread *parent = team->parent;
     if (PS_UNLIKELY(ort_tool_on())) {
         ort_tool_member_ends(m);

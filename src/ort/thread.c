@@ -7,12 +7,12 @@
 #include "check.h"
 #include "ort.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "env.h"
+#include "os.h"
 #include "own_lock.h"
 #include "race.h"
 #include "reserve.h"
@@ -35,7 +35,7 @@ static void describe(char *buf, size_t bytes)
 {
     struct ort_thread *t = ee_local();
     if (t != NULL)
-        snprintf(buf, bytes, "OpenMP thread %u of level %u", t->id, t->team->level);
+        snprintf(buf, bytes, "OpenMP thread %u of level %u", (unsigned)t->id, (unsigned)t->team->level);
     else
         snprintf(buf, bytes, "no OpenMP thread");
 }
@@ -84,7 +84,7 @@ static void configure(void)
 __attribute__((constructor)) static void watch_forks(void)
 {
     ort_batch_init();
-    pthread_atfork(ort_own_before_fork, ort_own_after_fork, after_fork_in_child);
+    os_at_fork(ort_own_before_fork, ort_own_after_fork, after_fork_in_child);
 }
 
 static void start_tool(void)
@@ -101,12 +101,12 @@ static void start_tool(void)
 /* The first root starts the tool, which may call OpenMP routines meanwhile: then it becomes a root there and then. */
 static struct ort_thread *with_tool_started(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static os_once_flag once = OS_ONCE_INIT;
     static __thread bool starts;
     if (starts)
         return NULL;
     starts = true;
-    pthread_once(&once, start_tool);
+    os_once(&once, start_tool);
     starts = false;
     struct ort_thread *t = ee_local();
     if (t != NULL && ort_tool_attached())
@@ -116,8 +116,8 @@ static struct ort_thread *with_tool_started(void)
 
 struct ort_thread *ort_thread_make_root(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, configure);
+    static os_once_flag once = OS_ONCE_INIT;
+    os_once(&once, configure);
     struct ort_thread *made = with_tool_started();
     if (made != NULL)
         return made;
@@ -129,7 +129,7 @@ struct ort_thread *ort_thread_make_root(void)
     team->contention = group;
     team->n = 1;
     team->icv = &ort_settings.initial;
-    struct ort_thread *t = &team->threads[0];
+    struct ort_thread *t = ort_member(team, 0);
     ee_set_local(t);
     ort_member_begin(t);
     t->task->flags |= ORT_TASK_INCLUDES;

@@ -243,10 +243,16 @@ void ort_tool_native_begins(void);
 /* Not an atomic object, since compilers do not compare those in place: two instructions in every entry point would be
  * four. It is a byte that changes once; a reader that is early or late takes the long way, and finds nothing there. */
 extern ORT_HIDDEN bool ort_tool_wanted;
-/* A tool is there, or nobody has looked for one yet. */
+/* A tool is there, or nobody has looked for one yet. ORT_TOOLS=0: the target has no tools; what stands behind the
+ * branch is not even linked. */
+#ifndef ORT_TOOLS
+#define ORT_TOOLS 1
+#endif
 static inline bool ort_tool_on(void)
 {
-#if PS_TSAN
+#if !ORT_TOOLS
+    return false;
+#elif PS_TSAN
     return __atomic_load_n(&ort_tool_wanted, __ATOMIC_RELAXED);
 #else
     return ort_tool_wanted;
@@ -265,7 +271,7 @@ static inline unsigned ort_tasks_watched(void)
 #endif
 }
 /* Somebody wants to hear of every task and every lock: both ways lead to the twins then, which ask who. */
-static inline bool ort_told(void) { return (ort_tasks_watched() & ORT_TASKS_TOLD) != 0; }
+static inline bool ort_told(void) { return ORT_TOOLS && (ort_tasks_watched() & ORT_TASKS_TOLD) != 0; }
 /* 0, or what a task's descriptor has behind it. */
 extern ORT_HIDDEN size_t ort_tool_task_bytes;
 /* Looks for a tool and starts it; set when this library is loaded, called once, before the first root is made. NULL:

@@ -111,6 +111,15 @@ bool os_interrupted_own_code(const void *frame);
  * runtime's. */
 bool os_program_code(uintptr_t address);
 
+/* fn runs once, by whoever calls first; the others return when it has. A fork in the middle leaves the child with a
+ * flag that is still to be done. */
+typedef int os_once_flag;
+#define OS_ONCE_INIT 0
+void os_once(os_once_flag *flag, void (*fn)(void));
+/* From now on a fork calls `before`, then `after` in the parent and `in_child` in the child. Nothing where processes do
+ * not fork. */
+void os_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void));
+
 /* --- loaded objects --- */
 
 /* dl_iterate_phdr, never in the middle of a fork; false: not done, for in this forked child it would hang (objects.c).

@@ -22,6 +22,32 @@ static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long 
     return d;
 }
 
+/* The core stores bounds as 64 bits. Where the program's type is as wide they go to their place at once. */
+#define GOMP_BOUNDS(type, lo, hi, call)                                 \
+    __extension__({                                                     \
+        uint64_t wide_lo_, wide_hi_;                                    \
+        bool narrow_ = sizeof(type) != sizeof(uint64_t);                \
+        uint64_t *lo_ = narrow_ ? &wide_lo_ : (uint64_t *)(void *)(lo); \
+        uint64_t *hi_ = narrow_ ? &wide_hi_ : (uint64_t *)(void *)(hi); \
+        bool some_ = (call);                                            \
+        if (narrow_ && some_ && (lo) != NULL) {                         \
+            *(lo) = (type)wide_lo_;                                     \
+            *(hi) = (type)wide_hi_;                                     \
+        }                                                               \
+        some_;                                                          \
+    })
+/* Its numbers for each of `dims` loops likewise: of a narrow type, as 64 bits in `wide`. */
+#define GOMP_DIMS_MAX 64 /* more loops in a nest than any program has */
+static PS_ALWAYS_INLINE const uint64_t *gomp_wide(const long *values, unsigned dims, uint64_t *wide)
+{
+    if (sizeof(long) == sizeof(uint64_t))
+        return (const uint64_t *)(const void *)values;
+    for (unsigned i = 0; i < dims && i < GOMP_DIMS_MAX; i++)
+        wide[i] = (uint64_t)values[i];
+    return wide;
+}
+#define GOMP_WIDE_DIMS (sizeof(long) == sizeof(uint64_t) ? 1 : GOMP_DIMS_MAX)
+
 /* up: the loop counts upwards. */
 static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop_ull(bool up, unsigned long long from, unsigned long long to,
                                                            unsigned long long incr, unsigned kind,

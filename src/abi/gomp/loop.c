@@ -1,8 +1,5 @@
-/* GNU entry points: for, over long. The bounds are stored as 64-bit values, which a long is on every supported
- * processor. */
+/* GNU entry points: for, over long. */
 #include "gomp.h"
-
-_Static_assert(sizeof(long) == sizeof(uint64_t), "GOMP_loop_* passes bounds as long");
 
 static PS_ALWAYS_INLINE bool start(long from, long to, long incr, unsigned kind, long chunk, bool runtime, bool ordered,
                                    const struct ort_loop_extra *extra, long *lo, long *hi)
@@ -11,7 +8,7 @@ static PS_ALWAYS_INLINE bool start(long from, long to, long incr, unsigned kind,
     d.ordered = ordered;
     struct ort_thread *t = ort_self();
     ORT_TOOL_CALLER(t);
-    return ort_loop_start(t, &d, runtime, extra, (uint64_t *)lo, (uint64_t *)hi);
+    return GOMP_BOUNDS(long, lo, hi, ort_loop_start(t, &d, runtime, extra, lo == NULL ? NULL : lo_, hi_));
 }
 
 #define START(name, kind, ordered)                                                                         \
@@ -24,10 +21,10 @@ static PS_ALWAYS_INLINE bool start(long from, long to, long incr, unsigned kind,
     {                                                                                                \
         return start(from, to, incr, ORT_SCHED_STATIC | (modifier), 0, true, ordered, NULL, lo, hi); \
     }
-#define NEXT(name)                                                        \
-    PS_EXPORT bool GOMP_loop_##name##_next(long *lo, long *hi)            \
-    {                                                                     \
-        return ort_loop_next(ort_self(), (uint64_t *)lo, (uint64_t *)hi); \
+#define NEXT(name)                                                             \
+    PS_EXPORT bool GOMP_loop_##name##_next(long *lo, long *hi)                 \
+    {                                                                          \
+        return GOMP_BOUNDS(long, lo, hi, ort_loop_next(ort_self(), lo_, hi_)); \
     }
 
 START(static, ORT_SCHED_STATIC, false)
@@ -85,11 +82,20 @@ PS_EXPORT void GOMP_loop_end_nowait(void) { ort_loop_leave(ort_self()); }
 
 /* --- doacross --- */
 
-#define DOACROSS(name, kind)                                                                                          \
-    PS_EXPORT bool GOMP_loop_doacross_##name##_start(unsigned dims, long *counts, long chunk, long *lo, long *hi)     \
-    {                                                                                                                 \
-        return ort_doacross_start(ort_self(), dims, (uint64_t *)counts, kind, chunk > 0 ? (uint64_t)chunk : 0, false, \
-                                  NULL, (uint64_t *)lo, (uint64_t *)hi);                                              \
+static PS_ALWAYS_INLINE bool doacross(unsigned dims, const long *counts, unsigned kind, long chunk, bool runtime,
+                                      const struct ort_loop_extra *extra, long *lo, long *hi)
+{
+    uint64_t wide[GOMP_WIDE_DIMS];
+    const uint64_t *n = gomp_wide(counts, dims, wide);
+    return GOMP_BOUNDS(
+        long, lo, hi,
+        ort_doacross_start(ort_self(), dims, n, kind, chunk > 0 ? (uint64_t)chunk : 0, runtime, extra, lo_, hi_));
+}
+
+#define DOACROSS(name, kind)                                                                                      \
+    PS_EXPORT bool GOMP_loop_doacross_##name##_start(unsigned dims, long *counts, long chunk, long *lo, long *hi) \
+    {                                                                                                             \
+        return doacross(dims, counts, kind, chunk, false, NULL, lo, hi);                                          \
     }
 
 DOACROSS(static, ORT_SCHED_STATIC)
@@ -98,8 +104,7 @@ DOACROSS(guided, ORT_SCHED_GUIDED)
 
 PS_EXPORT bool GOMP_loop_doacross_runtime_start(unsigned dims, long *counts, long *lo, long *hi)
 {
-    return ort_doacross_start(ort_self(), dims, (uint64_t *)counts, ORT_SCHED_STATIC, 0, true, NULL, (uint64_t *)lo,
-                              (uint64_t *)hi);
+    return doacross(dims, counts, ORT_SCHED_STATIC, 0, true, NULL, lo, hi);
 }
 
 PS_EXPORT bool GOMP_loop_doacross_start(unsigned dims, long *counts, long sched, long chunk, long *lo, long *hi,
@@ -107,6 +112,5 @@ PS_EXPORT bool GOMP_loop_doacross_start(unsigned dims, long *counts, long sched,
 {
     struct ort_loop_extra extra = {.reductions = reductions, .mem = mem};
     unsigned kind = (unsigned)sched & ~ORT_SCHED_MONOTONIC;
-    return ort_doacross_start(ort_self(), dims, (uint64_t *)counts, kind == 0 ? ORT_SCHED_STATIC : kind,
-                              chunk > 0 ? (uint64_t)chunk : 0, kind == 0, &extra, (uint64_t *)lo, (uint64_t *)hi);
+    return doacross(dims, counts, kind == 0 ? ORT_SCHED_STATIC : kind, chunk, kind == 0, &extra, lo, hi);
 }

@@ -2,10 +2,10 @@
  *
  * The data block begins with the two bounds, which the core fills in, and with REDUCTION the address of the reductions'
  * block. */
+#include <string.h>
+
 #include "gomp_task.h"
 #include "ort.h"
-
-_Static_assert(sizeof(long) == 8, "a bound is 64 bits wide in the core");
 
 struct data_head {
     uint64_t bounds[2];
@@ -28,11 +28,37 @@ static PS_ALWAYS_INLINE struct call call_of(void (*fn)(void *), void *data, void
     return c;
 }
 
+/* Where a long is narrower than the core's bounds: the same head in that type, and tasks made one by one. */
+struct narrow_head {
+    long bounds[2];
+    uintptr_t *reductions;
+};
+
+static void submit_narrow(struct ort_thread *thread, const struct ort_taskloop *loop, uint64_t from, uint64_t count,
+                          PS_UNUSED bool last)
+{
+    struct ort_task_args args = loop->task;
+    struct ort_task *t = ort_task_new(thread, args.size, args.align);
+    if (args.copy != NULL)
+        args.copy(t->data, args.data);
+    else
+        memcpy(t->data, args.data, args.size);
+    struct narrow_head *head = t->data;
+    head->bounds[0] = (long)from;
+    head->bounds[1] = (long)(from + count * loop->step);
+    if (args.copy != NULL)
+        args.flags |= ORT_TASK_COPIED;
+    ort_task_submit(thread, t, &args);
+}
+
 /* n, start, step: as in ort_taskloop. */
-static PS_ALWAYS_INLINE void run(const struct call *c, uint64_t n, uint64_t start, uint64_t step)
+static PS_ALWAYS_INLINE void run(const struct call *c, bool narrow, uint64_t n, uint64_t start, uint64_t step)
 {
     bool nogroup = c->flags & GOMP_TASK_FLAG_NOGROUP;
-    uintptr_t *reductions = c->flags & GOMP_TASK_FLAG_REDUCTION ? ((struct data_head *)c->task.data)->reductions : NULL;
+    uintptr_t *reductions = NULL;
+    if (c->flags & GOMP_TASK_FLAG_REDUCTION)
+        reductions =
+            narrow ? ((struct narrow_head *)c->task.data)->reductions : ((struct data_head *)c->task.data)->reductions;
     if (n == 0) {
         /* Tells the compiled code that nothing has been registered. */
         if (reductions && !nogroup)
@@ -44,6 +70,8 @@ static PS_ALWAYS_INLINE void run(const struct call *c, uint64_t n, uint64_t star
     loop.by = c->flags & GOMP_TASK_FLAG_GRAINSIZE ? ORT_TASKLOOP_GRAINSIZE : ORT_TASKLOOP_NUM_TASKS;
     loop.size = c->num_tasks;
     loop.reductions = nogroup ? NULL : reductions;
+    if (narrow)
+        loop.submit = submit_narrow;
     struct ort_thread *t = ort_self();
     ORT_TOOL_CALL(t, ort_taskloop(t, &loop));
 }
@@ -60,7 +88,7 @@ PS_EXPORT void GOMP_taskloop(void (*fn)(void *), void *data, void (*cpyfn)(void 
         n = start < end ? steps(to - from, (uint64_t)step) : 0;
     else
         n = start > end ? steps(from - to, -(uint64_t)step) : 0;
-    run(&c, n, from, (uint64_t)step);
+    run(&c, sizeof(long) != sizeof(uint64_t), n, from, (uint64_t)step);
 }
 
 PS_EXPORT void GOMP_taskloop_ull(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size,
@@ -73,5 +101,5 @@ PS_EXPORT void GOMP_taskloop_ull(void (*fn)(void *), void *data, void (*cpyfn)(v
         n = start < end ? steps(end - start, step) : 0;
     else
         n = start > end ? steps(start - end, -step) : 0;
-    run(&c, n, start, step);
+    run(&c, false, n, start, step);
 }

@@ -124,8 +124,8 @@ PS_EXPORT void GOMP_ordered_end(void)
         ort_tool_ordered_end(ort_self(), ORT_CALLER);
 }
 
-/* More loops in a nest than any program has; each needs a place on the stack. */
-#define DIMS_MAX 64
+/* Each needs a place on the stack. */
+#define DIMS_MAX GOMP_DIMS_MAX
 
 #define WAIT(name, type)                                                                                 \
     PS_EXPORT void GOMP_doacross_##name(type first, ...)                                                 \
@@ -158,6 +158,10 @@ static void post(const uint64_t *position)
     ort_doacross_post(t, position);
 }
 
-PS_EXPORT void GOMP_doacross_post(long *position) { post((uint64_t *)position); }
+PS_EXPORT void GOMP_doacross_post(long *position)
+{
+    uint64_t wide[GOMP_WIDE_DIMS];
+    post(gomp_wide(position, sizeof(long) == sizeof(uint64_t) ? 0 : ort_doacross_dims(ort_self()), wide));
+}
 
 PS_EXPORT void GOMP_doacross_ull_post(unsigned long long *position) { post((uint64_t *)position); }

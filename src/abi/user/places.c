@@ -47,7 +47,7 @@ static void proc_ids(int place, int *ids)
 }
 
 PS_EXPORT void omp_get_place_proc_ids(int place, int *ids) { proc_ids(place, ids); }
-PS_EXPORT void omp_get_place_proc_ids_(const int32_t *place, int32_t *ids) { proc_ids(*place, ids); }
+PS_EXPORT void omp_get_place_proc_ids_(const int32_t *place, int32_t *ids) { proc_ids(*place, (int *)ids); }
 PS_EXPORT void omp_get_place_proc_ids_8_(const int64_t *place, int64_t *ids)
 {
     unsigned n;
@@ -63,8 +63,8 @@ static void partition_place_nums(int *nums)
         nums[i] = (int)(place.first + i);
 }
 
-PS_EXPORT void omp_get_partition_place_nums(int *nums) { partition_place_nums(nums); }
-PS_EXPORT void omp_get_partition_place_nums_(int32_t *nums) { partition_place_nums(nums); }
+PS_EXPORT void omp_get_partition_place_nums(int *nums) { partition_place_nums((int *)nums); }
+PS_EXPORT void omp_get_partition_place_nums_(int32_t *nums) { partition_place_nums((int *)nums); }
 PS_EXPORT void omp_get_partition_place_nums_8_(int64_t *nums)
 {
     struct ort_place place = own();

@@ -1,6 +1,4 @@
-/* Where the caller is: team, number, levels; and the time. OpenMP 5.2 sections 18.2, 18.3, 18.10. */
-#include <time.h>
-
+/* Where the caller is: team, number, levels. OpenMP 5.2 sections 18.2, 18.3. */
 #include "by_chance.h"
 #include "place.h"
 #include "user.h"
@@ -33,24 +31,3 @@ PS_EXPORT int omp_get_num_threads_dim(int dim) { return dim == 0 ? (int)ort_self
 PS_EXPORT int omp_get_thread_num_dim(int dim) { return dim == 0 ? (int)ort_self()->id : 0; }
 PS_EXPORT int omp_get_num_teams_dim(int dim) { return dim == 0 ? (int)ort_self()->team->contention->num_teams : 1; }
 PS_EXPORT int omp_get_team_num_dim(int dim) { return dim == 0 ? (int)ort_self()->team->contention->team_num : 0; }
-
-static double seconds(const struct timespec *ts) { return (double)ts->tv_sec + (double)ts->tv_nsec / 1e9; }
-
-static double now(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return seconds(&ts);
-}
-
-static double tick(void)
-{
-    struct timespec ts;
-    clock_getres(CLOCK_MONOTONIC, &ts);
-    return seconds(&ts);
-}
-
-PS_LEAVABLE PS_EXPORT double omp_get_wtime(void) { return now(); }
-PS_LEAVABLE PS_EXPORT double omp_get_wtime_(void) { return now(); }
-PS_EXPORT double omp_get_wtick(void) { return tick(); }
-PS_EXPORT double omp_get_wtick_(void) { return tick(); }

@@ -1,14 +1,14 @@
-/* RISC-V: the first frame of a context, and the thread pointer. Layout: cpu_port.h. */
+/* RISC-V, 64 bits or 32: the first frame of a context, and the thread pointer. Layout: cpu_port.h. */
 #include "cpu.h"
 
 struct frame {
-    uint64_t s0;
+    uintptr_t s0;
     void *s1, *s2;
-    uint64_t s3_to_s11[9];
+    uintptr_t s3_to_s11[9];
     void *ra;
-    uint64_t frm;
-    uint64_t fs0_to_fs11[12];
-    uint64_t unused[2];
+    uintptr_t frm;
+    uintptr_t fs0_to_fs11[12];
+    uintptr_t unused[2];
 };
 
 void cpu_first(void);
@@ -17,7 +17,9 @@ int cpu_context_init(struct cpu_context *ctx, void *stack, size_t bytes, cpu_ent
 {
     uintptr_t top = ((uintptr_t)stack + bytes) & ~(uintptr_t)15;
     struct frame *f = (struct frame *)(top - sizeof *f);
-    _Static_assert(sizeof(struct frame) == 224 && offsetof(struct frame, fs0_to_fs11) == 112, "frame");
+    _Static_assert(sizeof(struct frame) == 28 * sizeof(uintptr_t) &&
+                       offsetof(struct frame, fs0_to_fs11) == 14 * sizeof(uintptr_t),
+                   "frame");
     *f = (struct frame){.s1 = (void *)entry, .s2 = arg, .ra = (void *)cpu_first};
 #ifdef __riscv_flen
     __asm__ volatile("frrm %0" : "=r"(f->frm));

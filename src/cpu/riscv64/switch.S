@@ -1,11 +1,28 @@
-/* cpu_switch and the first frame of a context. Frame layout: cpu_port.h.
+/* cpu_switch and the first frame of a context, of 64 bits and of 32. Frame layout: cpu_port.h.
  *
  * Both stacks have the same frame shape where the stack pointer changes, so the unwind information is right at every
  * instruction. The rounding mode is written only where the two contexts differ. It ends in ret, so that the return
  * predictor stays in step with the call depth. */
 
+#if __riscv_xlen == 64
+#define WORD        8
+#define FLOAT       8
 #define FRAME_BYTES 224
-#define FRAME_FRM   104
+#define load        ld
+#define store       sd
+#define fload       fld
+#define fstore      fsd
+#else /* riscv32/cpu_port.h */
+#define WORD        4
+#define FLOAT       4
+#define FRAME_BYTES 112
+#define load        lw
+#define store       sw
+#define fload       flw
+#define fstore      fsw
+#endif
+#define FRAME_FRM    13 * WORD
+#define FRAME_FLOATS 14 * WORD
 
     .text
 
@@ -18,82 +35,82 @@ cpu_switch:
     .cfi_startproc
     addi    sp, sp, -FRAME_BYTES
     .cfi_adjust_cfa_offset FRAME_BYTES
-    sd      s0, 0(sp)
-    .cfi_rel_offset s0, 0
-    sd      s1, 8(sp)
-    .cfi_rel_offset s1, 8
-    sd      s2, 16(sp)
-    .cfi_rel_offset s2, 16
-    sd      s3, 24(sp)
-    .cfi_rel_offset s3, 24
-    sd      s4, 32(sp)
-    .cfi_rel_offset s4, 32
-    sd      s5, 40(sp)
-    .cfi_rel_offset s5, 40
-    sd      s6, 48(sp)
-    .cfi_rel_offset s6, 48
-    sd      s7, 56(sp)
-    .cfi_rel_offset s7, 56
-    sd      s8, 64(sp)
-    .cfi_rel_offset s8, 64
-    sd      s9, 72(sp)
-    .cfi_rel_offset s9, 72
-    sd      s10, 80(sp)
-    .cfi_rel_offset s10, 80
-    sd      s11, 88(sp)
-    .cfi_rel_offset s11, 88
-    sd      ra, 96(sp)
-    .cfi_rel_offset ra, 96
+    store   s0, 0 * WORD(sp)
+    .cfi_rel_offset s0, 0 * WORD
+    store   s1, 1 * WORD(sp)
+    .cfi_rel_offset s1, 1 * WORD
+    store   s2, 2 * WORD(sp)
+    .cfi_rel_offset s2, 2 * WORD
+    store   s3, 3 * WORD(sp)
+    .cfi_rel_offset s3, 3 * WORD
+    store   s4, 4 * WORD(sp)
+    .cfi_rel_offset s4, 4 * WORD
+    store   s5, 5 * WORD(sp)
+    .cfi_rel_offset s5, 5 * WORD
+    store   s6, 6 * WORD(sp)
+    .cfi_rel_offset s6, 6 * WORD
+    store   s7, 7 * WORD(sp)
+    .cfi_rel_offset s7, 7 * WORD
+    store   s8, 8 * WORD(sp)
+    .cfi_rel_offset s8, 8 * WORD
+    store   s9, 9 * WORD(sp)
+    .cfi_rel_offset s9, 9 * WORD
+    store   s10, 10 * WORD(sp)
+    .cfi_rel_offset s10, 10 * WORD
+    store   s11, 11 * WORD(sp)
+    .cfi_rel_offset s11, 11 * WORD
+    store   ra, 12 * WORD(sp)
+    .cfi_rel_offset ra, 12 * WORD
 #ifdef __riscv_flen
-    fsd     fs0, 112(sp)
-    .cfi_rel_offset fs0, 112
-    fsd     fs1, 120(sp)
-    .cfi_rel_offset fs1, 120
-    fsd     fs2, 128(sp)
-    .cfi_rel_offset fs2, 128
-    fsd     fs3, 136(sp)
-    .cfi_rel_offset fs3, 136
-    fsd     fs4, 144(sp)
-    .cfi_rel_offset fs4, 144
-    fsd     fs5, 152(sp)
-    .cfi_rel_offset fs5, 152
-    fsd     fs6, 160(sp)
-    .cfi_rel_offset fs6, 160
-    fsd     fs7, 168(sp)
-    .cfi_rel_offset fs7, 168
-    fsd     fs8, 176(sp)
-    .cfi_rel_offset fs8, 176
-    fsd     fs9, 184(sp)
-    .cfi_rel_offset fs9, 184
-    fsd     fs10, 192(sp)
-    .cfi_rel_offset fs10, 192
-    fsd     fs11, 200(sp)
-    .cfi_rel_offset fs11, 200
+    fstore  fs0, FRAME_FLOATS + 0 * FLOAT(sp)
+    .cfi_rel_offset fs0, FRAME_FLOATS + 0 * FLOAT
+    fstore  fs1, FRAME_FLOATS + 1 * FLOAT(sp)
+    .cfi_rel_offset fs1, FRAME_FLOATS + 1 * FLOAT
+    fstore  fs2, FRAME_FLOATS + 2 * FLOAT(sp)
+    .cfi_rel_offset fs2, FRAME_FLOATS + 2 * FLOAT
+    fstore  fs3, FRAME_FLOATS + 3 * FLOAT(sp)
+    .cfi_rel_offset fs3, FRAME_FLOATS + 3 * FLOAT
+    fstore  fs4, FRAME_FLOATS + 4 * FLOAT(sp)
+    .cfi_rel_offset fs4, FRAME_FLOATS + 4 * FLOAT
+    fstore  fs5, FRAME_FLOATS + 5 * FLOAT(sp)
+    .cfi_rel_offset fs5, FRAME_FLOATS + 5 * FLOAT
+    fstore  fs6, FRAME_FLOATS + 6 * FLOAT(sp)
+    .cfi_rel_offset fs6, FRAME_FLOATS + 6 * FLOAT
+    fstore  fs7, FRAME_FLOATS + 7 * FLOAT(sp)
+    .cfi_rel_offset fs7, FRAME_FLOATS + 7 * FLOAT
+    fstore  fs8, FRAME_FLOATS + 8 * FLOAT(sp)
+    .cfi_rel_offset fs8, FRAME_FLOATS + 8 * FLOAT
+    fstore  fs9, FRAME_FLOATS + 9 * FLOAT(sp)
+    .cfi_rel_offset fs9, FRAME_FLOATS + 9 * FLOAT
+    fstore  fs10, FRAME_FLOATS + 10 * FLOAT(sp)
+    .cfi_rel_offset fs10, FRAME_FLOATS + 10 * FLOAT
+    fstore  fs11, FRAME_FLOATS + 11 * FLOAT(sp)
+    .cfi_rel_offset fs11, FRAME_FLOATS + 11 * FLOAT
     frrm    t0
-    sd      t0, FRAME_FRM(sp)
+    store   t0, FRAME_FRM(sp)
 #endif
 
-    sd      sp, 0(a0)
-    ld      sp, 0(a1)
+    store   sp, 0(a0)
+    load    sp, 0(a1)
     mv      a0, a2
 
 #ifdef __riscv_flen
-    ld      t1, FRAME_FRM(sp)
+    load    t1, FRAME_FRM(sp)
     beq     t0, t1, 1f
     fsrm    t1
 1:
-    fld     fs0, 112(sp)
-    fld     fs1, 120(sp)
-    fld     fs2, 128(sp)
-    fld     fs3, 136(sp)
-    fld     fs4, 144(sp)
-    fld     fs5, 152(sp)
-    fld     fs6, 160(sp)
-    fld     fs7, 168(sp)
-    fld     fs8, 176(sp)
-    fld     fs9, 184(sp)
-    fld     fs10, 192(sp)
-    fld     fs11, 200(sp)
+    fload   fs0, FRAME_FLOATS + 0 * FLOAT(sp)
+    fload   fs1, FRAME_FLOATS + 1 * FLOAT(sp)
+    fload   fs2, FRAME_FLOATS + 2 * FLOAT(sp)
+    fload   fs3, FRAME_FLOATS + 3 * FLOAT(sp)
+    fload   fs4, FRAME_FLOATS + 4 * FLOAT(sp)
+    fload   fs5, FRAME_FLOATS + 5 * FLOAT(sp)
+    fload   fs6, FRAME_FLOATS + 6 * FLOAT(sp)
+    fload   fs7, FRAME_FLOATS + 7 * FLOAT(sp)
+    fload   fs8, FRAME_FLOATS + 8 * FLOAT(sp)
+    fload   fs9, FRAME_FLOATS + 9 * FLOAT(sp)
+    fload   fs10, FRAME_FLOATS + 10 * FLOAT(sp)
+    fload   fs11, FRAME_FLOATS + 11 * FLOAT(sp)
     .cfi_restore fs0
     .cfi_restore fs1
     .cfi_restore fs2
@@ -107,31 +124,31 @@ cpu_switch:
     .cfi_restore fs10
     .cfi_restore fs11
 #endif
-    ld      s0, 0(sp)
+    load    s0, 0 * WORD(sp)
     .cfi_restore s0
-    ld      s1, 8(sp)
+    load    s1, 1 * WORD(sp)
     .cfi_restore s1
-    ld      s2, 16(sp)
+    load    s2, 2 * WORD(sp)
     .cfi_restore s2
-    ld      s3, 24(sp)
+    load    s3, 3 * WORD(sp)
     .cfi_restore s3
-    ld      s4, 32(sp)
+    load    s4, 4 * WORD(sp)
     .cfi_restore s4
-    ld      s5, 40(sp)
+    load    s5, 5 * WORD(sp)
     .cfi_restore s5
-    ld      s6, 48(sp)
+    load    s6, 6 * WORD(sp)
     .cfi_restore s6
-    ld      s7, 56(sp)
+    load    s7, 7 * WORD(sp)
     .cfi_restore s7
-    ld      s8, 64(sp)
+    load    s8, 8 * WORD(sp)
     .cfi_restore s8
-    ld      s9, 72(sp)
+    load    s9, 9 * WORD(sp)
     .cfi_restore s9
-    ld      s10, 80(sp)
+    load    s10, 10 * WORD(sp)
     .cfi_restore s10
-    ld      s11, 88(sp)
+    load    s11, 11 * WORD(sp)
     .cfi_restore s11
-    ld      ra, 96(sp)
+    load    ra, 12 * WORD(sp)
     .cfi_restore ra
     addi    sp, sp, FRAME_BYTES
     .cfi_adjust_cfa_offset -FRAME_BYTES

@@ -94,8 +94,9 @@ unsigned ee_max_carriers(void) { return PS_MAX_VPS; }
 
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
-    /* The two tables of functions differ in the name of the member's type only. */
-    _Static_assert(sizeof *ops == sizeof(struct ps_team_ops), "ee_team_ops and ps_team_ops have the same members");
+    /* The two tables of functions begin alike but for the name of the member's type; memory is not by clusters here. */
+    _Static_assert(offsetof(struct ee_team_ops, near) == sizeof(struct ps_team_ops),
+                   "ee_team_ops has ps_team_ops first");
     ps_team_init(team_of(team), (const struct ps_team_ops *)(const void *)ops, members, stride, n_max);
 }
 void ee_team_fini(struct ee_team *team) { ps_team_fini(team_of(team)); }
@@ -203,7 +204,10 @@ bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
     ps_start();
     return ps_bind_places(n, first, cpu);
 }
-void ee_member_bind(struct ee_member *m, int place) { ps_member_bind((struct ps_member *)(void *)m, place); }
+void ee_member_bind(struct ee_team *team, unsigned id, int place)
+{
+    ps_member_bind(ps_team_member(team_of(team), id), place);
+}
 void ee_team_bind(struct ee_team *team, int place, bool scattered) { ps_team_bind(team_of(team), place, scattered); }
 
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost) { ps_team_fork(team_of(team), n, outermost); }

@@ -240,7 +240,10 @@ static void follow(uint32_t place)
     here = place;
 }
 
-void ee_member_bind(struct ee_member *m, int place) { ((struct member *)(void *)m)->place = (uint32_t)(place + 1); }
+void ee_member_bind(struct ee_team *team, unsigned id, int place)
+{
+    member_at(team_of(team), id)->place = (uint32_t)(place + 1);
+}
 void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED bool scattered) {}
 
 /* --- workers --- */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,4 +48,12 @@ unsigned os_count_kernel_threads(void)
 {
     struct stat s;
     return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
+}
+
+_Static_assert(sizeof(os_once_flag) == sizeof(pthread_once_t) && OS_ONCE_INIT == PTHREAD_ONCE_INIT, "the same flag");
+void os_once(os_once_flag *flag, void (*fn)(void)) { pthread_once(flag, fn); }
+
+void os_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void))
+{
+    pthread_atfork(before, after, in_child);
 }

@@ -1,0 +1,142 @@
+/* Cycles of fork and join of an empty region, by the master's cycle counter: flat, nested, and the barrier. Each thread
+ * checks in, in a word of its own; where one is missing the program fails. Prints "NAME THREADS CYCLES", CYCLES the
+ * median of the rounds, each of REGIONS regions one after the other; the first rounds, which fill instruction caches
+ * and map the team, do not count. */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <manycore.h>
+
+#define WARM 2
+#define ROUNDS 5
+#define REGIONS 8
+
+static MC_LOCAL volatile unsigned seen[16];
+static unsigned long outer_cycles[64];
+
+static void check_in(void) { seen[mc_core()]++; }
+
+static void verify(unsigned threads, const char *name)
+{
+    unsigned sum = 0;
+    for (unsigned c = 0; c < mc_clusters(); c++)
+        for (unsigned i = 0; i < mc_cores(); i++) {
+            volatile unsigned *word = (volatile unsigned *)mc_global((void *)&seen[i], c);
+            sum += *word;
+            *word = 0;
+        }
+    if (sum != threads) {
+        fprintf(stderr, "forkjoin: %s: %u threads checked in, %u expected\n", name, sum, threads);
+        exit(1);
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void tell(const char *name, unsigned threads, unsigned *cycles)
+{
+    qsort(cycles, ROUNDS, sizeof *cycles, by_value);
+    printf("%s %u %u\n", name, threads, cycles[ROUNDS / 2]);
+}
+
+static void flat(unsigned threads)
+{
+    unsigned cycles[ROUNDS];
+    for (int round = -WARM; round < ROUNDS; round++) {
+        unsigned start = mc_cycles();
+        for (int i = 0; i < REGIONS; i++)
+#pragma omp parallel num_threads(threads)
+            check_in();
+        if (round >= 0)
+            cycles[round] = (mc_cycles() - start) / REGIONS;
+        verify(threads * REGIONS, "flat");
+    }
+    tell("flat", threads, cycles);
+}
+
+static void nested(unsigned outer, unsigned inner)
+{
+    unsigned cycles[ROUNDS];
+    for (int round = -WARM; round < ROUNDS; round++) {
+        unsigned start = mc_cycles();
+        for (int i = 0; i < REGIONS; i++)
+#pragma omp parallel num_threads(outer) proc_bind(spread)
+#pragma omp parallel num_threads(inner) proc_bind(close)
+            check_in();
+        if (round >= 0)
+            cycles[round] = (mc_cycles() - start) / REGIONS;
+        verify(outer * inner * REGIONS, "nested");
+    }
+    tell("nested", outer * inner, cycles);
+}
+
+/* The inner region alone, in one cluster, while the others do the same. */
+static void inner_alone(unsigned outer, unsigned inner)
+{
+    unsigned cycles[ROUNDS];
+    for (int round = -WARM; round < ROUNDS; round++) {
+#pragma omp parallel num_threads(outer) proc_bind(spread)
+        {
+            unsigned start = mc_cycles();
+            for (int i = 0; i < REGIONS; i++)
+#pragma omp parallel num_threads(inner) proc_bind(close)
+                check_in();
+            outer_cycles[omp_get_thread_num()] = (mc_cycles() - start) / REGIONS;
+        }
+        if (round >= 0)
+            cycles[round] = (unsigned)outer_cycles[0];
+        verify(outer * inner * REGIONS, "inner");
+    }
+    tell("inner", inner, cycles);
+}
+
+static void barrier(unsigned threads)
+{
+    unsigned cycles[ROUNDS];
+#pragma omp parallel num_threads(threads) proc_bind(close)
+    for (int round = -WARM; round < ROUNDS; round++) {
+#pragma omp barrier
+        unsigned start = mc_cycles();
+#pragma omp barrier
+        if (omp_get_thread_num() == 0 && round >= 0)
+            cycles[round] = mc_cycles() - start;
+    }
+    tell("barrier", threads, cycles);
+}
+
+static void cluster_barrier(void)
+{
+    unsigned cycles[ROUNDS];
+#pragma omp parallel num_threads(2) proc_bind(spread)
+#pragma omp parallel num_threads(mc_cores()) proc_bind(close)
+    for (int round = -WARM; round < ROUNDS; round++) {
+#pragma omp barrier
+        unsigned start = mc_cycles();
+#pragma omp barrier
+        if (omp_get_thread_num() == 0 && mc_cluster() == 0 && round >= 0)
+            cycles[round] = mc_cycles() - start;
+    }
+    tell("cluster-barrier", mc_cores(), cycles);
+}
+
+int main(void)
+{
+    unsigned clusters = mc_clusters(), cores = mc_cores(), all = clusters * cores;
+    for (unsigned n = 2; n < all; n *= 2)
+        flat(n);
+    flat(all);
+    if (clusters > 1)
+        for (unsigned i = 1; i <= cores; i *= 2)
+            nested(clusters, i);
+    if (clusters > 1)
+        inner_alone(clusters, cores);
+    barrier(all);
+    if (clusters > 1)
+        cluster_barrier();
+    return 0;
+}

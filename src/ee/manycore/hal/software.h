@@ -1,0 +1,36 @@
+/* The barrier by counters in memory, which every way to start and join falls back on. */
+#ifndef PS_EE_HAL_SOFTWARE_H
+#define PS_EE_HAL_SOFTWARE_H
+
+#include "cpu.h"
+#include "hal.h"
+
+/* EE_INTERRUPTED: others have yet to come. */
+static inline enum ee_await software_arrive(struct team *team)
+{
+    return ps_sub_acq_rel(&team->arrivals_left, 1) == 1 ? EE_LAST : EE_INTERRUPTED;
+}
+static inline void software_release(struct team *team, struct member *m)
+{
+    ps_store_relaxed(&team->arrivals_left, team->n);
+    ps_store_seq(&team->phase, ++m->phase);
+}
+/* Waits until the phase is over, or the region has tasks. */
+static inline enum ee_await software_await(struct team *team, struct member *m, uint32_t phase)
+{
+    uint32_t calls = ps_load_seq(&team->calls);
+    for (;;) {
+        if (ps_load_acquire(&team->phase) != phase) {
+            m->phase = phase + 1;
+            return EE_RELEASED;
+        }
+        if (ps_load_acquire(&team->interrupted) || ps_load_acquire(&team->calls) != calls) {
+            pool_self.sees_tasks = true; /* from here on the phase is to be read where the last one changes it */
+            return EE_INTERRUPTED;
+        }
+        for (unsigned i = 0; i < 4; i++)
+            cpu_pause();
+    }
+}
+
+#endif

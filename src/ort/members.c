@@ -1,0 +1,31 @@
+/* Where a team's members stand: in its block, one behind the other. See ort_member. */
+#include "task_internal.h"
+#include "team.h"
+
+size_t ort_members_bytes(unsigned n_max) { return sizeof(struct ort_team) + (size_t)n_max * sizeof(struct ort_thread); }
+
+bool ort_members_get(struct ort_team *team)
+{
+    struct ort_task_implicit *implicits = ort_task_implicits_get(team->n_max);
+    if (implicits == NULL)
+        return false;
+    for (unsigned i = 0; i < team->n_max; i++) {
+        team->threads[i].team = team;
+        team->threads[i].id = i;
+        team->threads[i].tasks.implicit = &implicits[i];
+    }
+    return true;
+}
+
+void ort_members_give(struct ort_team *team) { ort_task_implicits_give(team->threads[0].tasks.implicit, team->n_max); }
+
+void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops)
+{
+    ee_team_init(&team->ee, ops, &team->threads[0].member, sizeof(struct ort_thread), team->n_max);
+}
+
+void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t))
+{
+    for (unsigned i = 0; i < team->n_max; i++)
+        visit(&team->threads[i]);
+}

@@ -1,0 +1,20 @@
+/* For a target that leaves files of this room out of its list: what the others refer to of those. No tool ever comes
+ * (tool*.c; built with ORT_TOOLS=0), nothing is displayed (display.c, affinity_format.c), no debugger asks
+ * (debug_layout.c, layer.c). */
+#include "debug_layout.h"
+#include "display.h"
+#include "ort.h"
+
+bool ort_tool_wanted;
+unsigned char ort_tasks_wanted;
+size_t ort_tool_task_bytes;
+void (*ort_tool_start)(void);
+struct ort_tool_events ort_tool_events;
+bool ort_tool_attached(void) { return false; }
+void ort_tool_root_begins(PS_UNUSED struct ort_thread *t) {}
+void ort_tool_member_begins(PS_UNUSED struct ort_thread *m) {}
+
+void ort_display_env_read(void) {}
+void ort_affinity_member_begins(PS_UNUSED struct ort_thread *m) {}
+
+const struct ps_debug_layout ort_debug_layout = {PS_DEBUG_HEAD};

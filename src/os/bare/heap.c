@@ -1,0 +1,296 @@
+/* Memory blocks without a system: an arena in each cluster's own memory, and one in main memory, which is malloc's.
+ *
+ * A block has the bytes of the block before it and its own in front, with a bit that says whether it is in use; free
+ * blocks stand in lists by the power of two of their size. To get: the first that fits of the lists from the size's own
+ * on; what is left over is a block again. To free: joined with free neighbours. An arena lies in the memory that it
+ * hands out, behind a lock of its own, so that a cluster's cores meet nobody else's.
+ *
+ * Callers: any core. A block may be freed by another core than got it. Failures: NULL; a block that was overwritten is
+ * found when it is freed, and ends the program with one line. Cost: a lock and a look at some lists.
+ * The board's blocks are for the runtime: the caller's cluster first, then main memory. The C library's names give main
+ * memory alone. */
+#include "board.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "atomic.h"
+#include "check.h"
+
+#define UNIT 16u
+#define BINS 28u
+#define USED 1u
+
+struct block {       /* 8 bytes before what the caller gets */
+    uint32_t before; /* bytes of the block before */
+    uint32_t bytes;  /* with the head; | USED */
+    struct block *next, *previous;
+};
+#define HEAD 8u
+
+struct arena {
+    _Atomic uint32_t lock;
+    uint32_t used, most;
+    uint32_t filled; /* bins that have a block */
+    struct block *bins[BINS];
+};
+
+static struct arena *main_arena;
+static BOARD_LOCAL struct arena *own_arena;
+
+static void lock(struct arena *a)
+{
+    while (ps_xchg_acquire(&a->lock, 1) != 0)
+        while (ps_load_relaxed(&a->lock) != 0)
+            for (unsigned i = 0; i < 8; i++)
+                __asm__ volatile("nop");
+}
+static void unlock(struct arena *a) { ps_store_release(&a->lock, 0); }
+
+static unsigned bin_of(uint32_t bytes) { return 31u - (unsigned)__builtin_clz(bytes); }
+static uint32_t size_of(const struct block *b) { return b->bytes & ~USED; }
+static struct block *after(struct block *b) { return (struct block *)(void *)((char *)b + size_of(b)); }
+
+static void put_locked(struct arena *a, struct block *b)
+{
+    unsigned bin = bin_of(b->bytes);
+    b->previous = NULL;
+    b->next = a->bins[bin];
+    if (b->next != NULL)
+        b->next->previous = b;
+    a->bins[bin] = b;
+    a->filled |= 1u << bin;
+}
+
+static void take_locked(struct arena *a, struct block *b)
+{
+    unsigned bin = bin_of(b->bytes);
+    if (b->next != NULL)
+        b->next->previous = b->previous;
+    if (b->previous != NULL)
+        b->previous->next = b->next;
+    else if ((a->bins[bin] = b->next) == NULL)
+        a->filled &= ~(1u << bin);
+}
+
+/* Cuts b, which is in no list, so that it has `bytes`; the rest is free. */
+static void cut_locked(struct arena *a, struct block *b, uint32_t bytes)
+{
+    uint32_t rest = size_of(b) - bytes;
+    if (rest < 2 * UNIT)
+        return;
+    b->bytes = bytes | (b->bytes & USED);
+    struct block *r = after(b);
+    r->before = bytes;
+    r->bytes = rest;
+    after(r)->before = rest;
+    put_locked(a, r);
+}
+
+static struct block *find_locked(struct arena *a, uint32_t bytes)
+{
+    unsigned bin = bin_of(bytes);
+    for (struct block *b = a->bins[bin]; b != NULL; b = b->next)
+        if (b->bytes >= bytes)
+            return b;
+    uint32_t larger = a->filled & ~((2u << bin) - 1);
+    return larger == 0 ? NULL : a->bins[__builtin_ctz(larger)];
+}
+
+static void *get(struct arena *a, size_t align, size_t wanted)
+{
+    if (a == NULL || wanted > 0x7fff0000u || align > 0x10000000u)
+        return NULL;
+    uint32_t bytes = ((uint32_t)wanted + HEAD + UNIT - 1) & ~(UNIT - 1);
+    bytes = bytes < 2 * UNIT ? 2 * UNIT : bytes;
+    lock(a);
+    struct block *b = find_locked(a, align > UNIT ? bytes + (uint32_t)align + 2 * UNIT : bytes);
+    if (b == NULL) {
+        unlock(a);
+        return NULL;
+    }
+    take_locked(a, b);
+    uintptr_t at = (uintptr_t)b + HEAD;
+    if (align > UNIT && (at & (align - 1)) != 0) { /* the part before it stays free */
+        uintptr_t start = (at + 2 * UNIT + align - 1) & ~(uintptr_t)(align - 1);
+        uint32_t front = (uint32_t)(start - at), whole = b->bytes;
+        struct block *second = (struct block *)(void *)((char *)b + front);
+        second->before = front;
+        second->bytes = whole - front;
+        after(second)->before = second->bytes;
+        b->bytes = front;
+        put_locked(a, b);
+        b = second;
+    }
+    b->bytes |= USED;
+    cut_locked(a, b, bytes);
+    a->used += size_of(b);
+    a->most = a->used > a->most ? a->used : a->most;
+    unlock(a);
+    return (char *)b + HEAD;
+}
+
+static void give(struct arena *a, void *p)
+{
+    struct block *b = (struct block *)(void *)((char *)p - HEAD);
+    lock(a);
+    PS_CHECK((b->bytes & USED) != 0 && after(b)->before == size_of(b), "free of %p: it is no block, or was overwritten",
+             p);
+    a->used -= size_of(b);
+    b->bytes &= ~USED;
+    struct block *next = after(b), *previous = (struct block *)(void *)((char *)b - b->before);
+    if ((next->bytes & USED) == 0) {
+        take_locked(a, next);
+        b->bytes += next->bytes;
+    }
+    if (b->before != 0 && (previous->bytes & USED) == 0) {
+        take_locked(a, previous);
+        previous->bytes += b->bytes;
+        b = previous;
+    }
+    after(b)->before = b->bytes;
+    put_locked(a, b);
+    unlock(a);
+}
+
+/* An arena of [first, first + bytes); NULL: that is too little. */
+static struct arena *arena_make(char *first, size_t bytes)
+{
+    uintptr_t start = ((uintptr_t)first + UNIT - 1) & ~(uintptr_t)(UNIT - 1);
+    uintptr_t end = ((uintptr_t)first + bytes) & ~(uintptr_t)(UNIT - 1);
+    if (end < start + sizeof(struct arena) + 8 * UNIT)
+        return NULL;
+    struct arena *a = (struct arena *)start; // NOLINT(performance-no-int-to-ptr)
+    memset(a, 0, sizeof *a);
+    uintptr_t from = ((start + sizeof *a + UNIT - 1) & ~(uintptr_t)(UNIT - 1)) + UNIT - HEAD;
+    struct block *b = (struct block *)from; // NOLINT(performance-no-int-to-ptr)
+    b->before = 0;
+    b->bytes = (uint32_t)(end - HEAD - from);
+    after(b)->before = b->bytes;
+    after(b)->bytes = USED; /* ends the arena */
+    put_locked(a, b);
+    return a;
+}
+
+void board_memory_init(void)
+{
+    char *first;
+    size_t bytes;
+    for (unsigned c = 0; c < board_clusters(); c++) {
+        board_memory(c, &first, &bytes);
+        struct arena **place = board_global(&own_arena, c);
+        *place = arena_make(first, bytes);
+    }
+    board_main_memory(&first, &bytes);
+    main_arena = arena_make(first, bytes);
+}
+
+static struct arena *arena_in(unsigned cluster) { return *(struct arena **)board_global(&own_arena, cluster); }
+
+/* That p comes from. */
+static struct arena *arena_of(const void *p)
+{
+    for (unsigned c = 0; c < board_clusters(); c++) {
+        char *first;
+        size_t bytes;
+        board_memory(c, &first, &bytes);
+        if ((uintptr_t)p - (uintptr_t)first < bytes)
+            return arena_in(c);
+    }
+    return main_arena;
+}
+
+void *board_block_only(unsigned cluster, size_t bytes) { return get(arena_in(cluster), UNIT, bytes); }
+void *board_block(size_t bytes)
+{
+    void *p = get(own_arena, UNIT, bytes);
+    return p != NULL ? p : get(main_arena, UNIT, bytes);
+}
+void *board_block_aligned(size_t align, size_t bytes)
+{
+    void *p = get(own_arena, align, bytes);
+    return p != NULL ? p : get(main_arena, align, bytes);
+}
+void board_block_free(void *p)
+{
+    if (p != NULL)
+        give(arena_of(p), p);
+}
+size_t board_block_bytes(unsigned cluster, size_t *most)
+{
+    const struct arena *a = arena_in(cluster);
+    *most = a == NULL ? 0 : a->most;
+    return a == NULL ? 0 : a->used;
+}
+
+/* --- the C library's names, for the program --- */
+
+void *malloc(size_t bytes)
+{
+    void *p = get(main_arena, UNIT, bytes);
+    if (p == NULL)
+        errno = ENOMEM;
+    return p;
+}
+void free(void *p) { board_block_free(p); }
+void *aligned_alloc(size_t align, size_t bytes)
+{
+    void *p = get(main_arena, align, bytes);
+    if (p == NULL)
+        errno = ENOMEM;
+    return p;
+}
+void *memalign(size_t align, size_t bytes);
+void *memalign(size_t align, size_t bytes) { return aligned_alloc(align, bytes); }
+int posix_memalign(void **out, size_t align, size_t bytes)
+{
+    void *p = get(main_arena, align, bytes);
+    if (p == NULL)
+        return ENOMEM;
+    *out = p;
+    return 0;
+}
+void *calloc(size_t n, size_t each)
+{
+    size_t bytes;
+    void *p = __builtin_mul_overflow(n, each, &bytes) ? NULL : malloc(bytes);
+    return p == NULL ? NULL : memset(p, 0, bytes);
+}
+static void *resize(void *p, size_t bytes, void *(*more)(size_t))
+{
+    if (p == NULL)
+        return more(bytes);
+    const struct block *b = (const struct block *)(const void *)((const char *)p - HEAD);
+    size_t has = size_of(b) - HEAD;
+    if (bytes <= has)
+        return p;
+    void *larger = more(bytes);
+    if (larger == NULL)
+        return NULL;
+    memcpy(larger, p, has);
+    board_block_free(p);
+    return larger;
+}
+void *realloc(void *p, size_t bytes) { return resize(p, bytes, malloc); }
+
+/* --- what the rooms of the runtime are built to call in their place --- */
+
+void *board_malloc(size_t bytes) { return board_block(bytes); }
+void board_free(void *p) { board_block_free(p); }
+void *board_aligned_alloc(size_t align, size_t bytes) { return board_block_aligned(align, bytes); }
+int board_posix_memalign(void **out, size_t align, size_t bytes)
+{
+    void *p = board_block_aligned(align, bytes);
+    if (p == NULL)
+        return ENOMEM;
+    *out = p;
+    return 0;
+}
+void *board_calloc(size_t n, size_t each)
+{
+    size_t bytes;
+    void *p = __builtin_mul_overflow(n, each, &bytes) ? NULL : board_block(bytes);
+    return p == NULL ? NULL : memset(p, 0, bytes);
+}
+void *board_realloc(void *p, size_t bytes) { return resize(p, bytes, board_malloc); }

@@ -1,0 +1,146 @@
+/* The system contract without a system: memory of the clusters, the processors of the board, the cycle counter.
+ *
+ * Only what the OpenMP core and the lock-free room ask is here; the rest of os.h is for kernel threads. A core carries
+ * one thread and never gives it up, so that a wait is a look at a word; memory is sequentially consistent, so that a
+ * fence for everybody is none. A cycle is a nanosecond. Processor numbers are those of the cores, cluster by cluster.
+ * Reading the environment is src/os/linux/env.c's, which asks nothing but the C library. */
+#include "os.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "board.h"
+#include "cpu.h"
+
+/* --- memory --- */
+
+size_t os_page_size(void) { return 4096; }
+void *os_map(size_t bytes)
+{
+    void *p = aligned_alloc(os_page_size(), bytes);
+    return p == NULL ? NULL : memset(p, 0, bytes);
+}
+void os_unmap(void *p, PS_UNUSED size_t bytes) { free(p); }
+int os_memory_lock(PS_UNUSED void *p, PS_UNUSED size_t bytes) { return 0; }
+void os_memory_place(PS_UNUSED void *p, PS_UNUSED size_t bytes, PS_UNUSED bool interleaved) {}
+
+/* --- waiting, order, time --- */
+
+void os_yield(void) { cpu_pause(); }
+bool os_fence_all(void)
+{
+    ps_fence_seq();
+    return true;
+}
+bool os_fence_all_ready(void) { return true; }
+uint64_t os_now_ns(void) { return cpu_cycles(); }
+
+/* A flag is 0, 1 while fn runs, 2 after it. */
+void os_once(os_once_flag *flag, void (*fn)(void))
+{
+    _Atomic int *state = (_Atomic int *)flag;
+    int seen = 0;
+    if (ps_load_acquire(state) == 2)
+        return;
+    if (ps_cas_acquire(state, &seen, 1)) {
+        fn();
+        ps_store_release(state, 2);
+    }
+    while (ps_load_acquire(state) != 2)
+        cpu_pause();
+}
+void os_at_fork(PS_UNUSED void (*before)(void), PS_UNUSED void (*after)(void), PS_UNUSED void (*in_child)(void)) {}
+
+/* --- processors --- */
+
+unsigned os_num_procs(void) { return board_clusters() * board_cores(); }
+unsigned os_cpu_quota(void) { return 0; }
+
+unsigned os_cpuset_count(const struct os_cpuset *s)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < OS_MAX_CPUS / 64; i++)
+        n += (unsigned)__builtin_popcountll(s->bits[i]);
+    return n;
+}
+
+void os_affinity_at_start(struct os_cpuset *out)
+{
+    os_cpuset_zero(out);
+    for (unsigned i = 0; i < os_num_procs(); i++)
+        os_cpuset_add(out, i);
+}
+int os_affinity_get(struct os_cpuset *out)
+{
+    os_affinity_at_start(out);
+    return 0;
+}
+
+/* A level of the clusters (as memory nodes), and the whole. */
+int os_topology_read(struct os_topology *out)
+{
+    unsigned n = os_num_procs(), cores = board_cores(), clusters = board_clusters();
+    *out = (struct os_topology){.n = n, .num_levels = clusters > 1 ? 2 : 1};
+    out->cpu = malloc(n * sizeof *out->cpu);
+    for (unsigned l = 0; l < out->num_levels; l++)
+        out->level[l].group_of = calloc(n, sizeof *out->level[l].group_of);
+    if (out->cpu == NULL || out->level[0].group_of == NULL || out->level[out->num_levels - 1].group_of == NULL) {
+        os_topology_free(out);
+        return ENOMEM;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        out->cpu[i] = i;
+        if (out->num_levels > 1)
+            out->level[0].group_of[i] = (uint16_t)(i / cores);
+    }
+    out->level[0].kind = "numa";
+    out->level[0].num_groups = clusters;
+    out->level[out->num_levels - 1].kind = "machine";
+    out->level[out->num_levels - 1].num_groups = 1;
+    for (unsigned s = 0; s < OS_NUM_SHARINGS; s++)
+        out->sharing_level[s] = s <= OS_SHARING_L2 ? OS_LEVEL_ALONE : 0;
+    return 0;
+}
+
+void os_topology_free(struct os_topology *t)
+{
+    free(t->cpu);
+    for (unsigned l = 0; l < t->num_levels; l++)
+        free(t->level[l].group_of);
+    *t = (struct os_topology){0};
+}
+
+/* --- the environment --- */
+
+/* Nobody gives one here: the places are the clusters, and nested regions are active. A program that has an array of
+ * this name, of lines NAME=VALUE and a null pointer at its end, has that environment in place of this. */
+extern const char *const manycore_environment[];
+__attribute__((weak)) const char *const manycore_environment[] = {"OMP_PLACES=numa_domains", "OMP_PROC_BIND=close",
+                                                                  "OMP_MAX_ACTIVE_LEVELS=255", NULL};
+
+/* Before the variables are read (src/ort/env.c). */
+extern char **environ;
+__attribute__((constructor(102))) static void set_environment(void)
+{
+    environ = (char **)(uintptr_t)manycore_environment;
+}
+
+/* --- lines for whoever watches (check.c) --- */
+
+/* Descriptors 1 and 2 alone; a line of one core is not broken up by another core's. The C library's, below
+ * semihosting, knows files that the program has opened, and has nothing behind 1 and 2. */
+ssize_t write(int file, const void *bytes, size_t n)
+{
+    static _Atomic uint32_t busy;
+    FILE *out = file == 2 ? stderr : stdout;
+    while (ps_xchg_acquire(&busy, 1) != 0)
+        cpu_pause();
+    for (size_t i = 0; i < n; i++)
+        putc(((const char *)bytes)[i], out);
+    ps_store_release(&busy, 0);
+    return (ssize_t)n;
+}
