@@ -48,6 +48,8 @@
  *           so that a handler that is late finds that nobody asks.
  * A wish that is not fulfilled loses nothing: the sender is not counted in meanwhile, has sent nothing, and asks again.
  *
+ * tests/models/directed.pml checks this, with a carrier whose store of `running` is late.
+ *
  * Rejected: to send first and let the handler find the thread (the handler is the program's). To stop the thread's
  * kernel thread while its handler runs on P (that is another stack: a collector looks for the stack pointer in the
  * handler). */

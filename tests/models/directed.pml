@@ -1,0 +1,243 @@
+/* A signal to one thread (src/psthreads/directed.c, uth_visit and uth_switch): it is handled while the thread's own
+ * kernel thread P stands below the thread's saved context, or runs the thread; and no sender waits for ever.
+ *
+ * SENDERS threads send one signal each. A carrier takes the thread's context from a queue, runs it and saves it, ROUNDS
+ * times; with MOVES the thread is promoted in the last round, runs on P, and goes home. The interrupt that asks a thread
+ * to move over is left out: a sender that is refused tries again.
+ * Checked: where a signal is handled; the carrier never runs the thread while P stands below it, nor while P runs it;
+ * every signal is handled; nobody sleeps for ever (invalid end state).
+ *
+ * The carrier's store of `running` may lie in its store buffer when it reads `visited`; the visitor's fence for all
+ * kernel threads empties the buffer. The kernel delivers a signal at any moment after it was sent, at the latest at the
+ * end of P's next system call.
+ *   BROKEN_FENCE    the visitor has no fence
+ *   BROKEN_AWAIT    the carrier does not wait for a visitor
+ *   BROKEN_CALL     P makes no system call before it leaves
+ *   BROKEN_COME     senders do not count themselves in COME
+ *   BROKEN_STAY     P leaves while a sender is counted in
+ *   BROKEN_WAKE     a sender does not wake P
+ *   BROKEN_CLEAR    P clears wake_word behind its look, before it parks
+ *   BROKEN_EARLY    a sender sends before it is answered
+ *   BROKEN_RAN      P does not wait for senders when the thread leaves it */
+#ifndef SENDERS
+#define SENDERS 2
+#endif
+#ifndef ROUNDS
+#define ROUNDS 2
+#endif
+
+#define EMPTY 0
+#define THERE 1
+#define REFUSED 2
+#define RUNS 3
+
+#define NATIVE 0
+#define BELOW 1
+#define ON 2
+
+byte senders, come, state; /* vp.directed: one word, changed and compared in one step */
+bool running, buffered, visited;
+bool available = true; /* the thread stands in a queue */
+bool pinned, wake_word, carried;
+byte standing = NATIVE;
+byte pending, handled, done;
+
+inline handle()
+{
+    assert(!carried && standing != NATIVE);
+    handled++;
+    pending--
+}
+
+inline system_call()
+{
+    atomic {
+        do
+        :: pending > 0 -> handle()
+        :: else -> break
+        od
+    }
+}
+
+active proctype kernel()
+{
+end:
+    do
+    :: atomic { pending > 0 -> handle() }
+    od
+}
+
+active proctype store_buffer()
+{
+end:
+    do
+    :: atomic { buffered -> buffered = false; running = true }
+    od
+}
+
+inline answer(what) { state = what }
+
+inline stay()
+{
+    do
+    :: atomic { s = senders; c = come; st = state };
+       if
+#ifndef BROKEN_STAY
+       :: s > 0 -> (senders != s || come != c || state != st)
+#endif
+       :: else ->
+#ifndef BROKEN_CALL
+          if
+          :: c > 0 && st != REFUSED -> system_call()
+          :: else
+          fi;
+#endif
+          atomic {
+              if
+              :: senders == s && come == c && state == st -> come = 0; state = EMPTY; break
+              :: else
+              fi
+          }
+       fi
+    od
+}
+
+inline serve()
+{
+    found = false;
+    if
+    :: !running ->
+       visited = true;
+#ifndef BROKEN_FENCE
+       atomic {
+           if
+           :: buffered -> buffered = false; running = true
+           :: else
+           fi
+       };
+#endif
+       if
+       :: !running -> found = true
+       :: else -> visited = false
+       fi
+    :: else
+    fi;
+    if
+    :: found -> assert(!carried); standing = BELOW; answer(THERE)
+    :: else -> answer(REFUSED)
+    fi;
+    stay();
+    standing = NATIVE;
+    if
+    :: found -> visited = false
+    :: else
+    fi
+}
+
+active proctype P()
+{
+    byte s, c, st;
+    bool found;
+    do
+    :: if
+       :: pinned ->
+          pinned = false;
+          (!running && !buffered);
+          running = true;
+          assert(!carried);
+          standing = ON;
+          answer(RUNS);
+          skip; /* the thread's code */
+#ifdef BROKEN_RAN
+          state = EMPTY;
+#else
+          stay();
+#endif
+          available = true;
+          standing = NATIVE;
+          running = false
+       :: !pinned && senders > 0 && state == EMPTY -> serve()
+       :: else ->
+#ifdef BROKEN_CLEAR
+          wake_word = false;
+#endif
+end:      (wake_word);
+          wake_word = false
+       fi
+    od
+}
+
+active proctype carrier()
+{
+    byte round;
+    do
+    :: round < ROUNDS ->
+       atomic { available -> available = false };
+       (!running && !buffered); /* a context that P has just left */
+       buffered = true;
+#ifndef BROKEN_AWAIT
+       if
+       :: visited -> (!visited)
+       :: else
+       fi;
+#endif
+       carried = true;
+       assert(standing == NATIVE);
+       carried = false;
+       round++;
+       atomic { buffered -> buffered = false; running = true } unless { !buffered };
+#ifdef MOVES
+       if
+       :: round == ROUNDS -> pinned = true; wake_word = true
+       :: else -> available = true
+       fi;
+#else
+       available = true;
+#endif
+       running = false
+    :: else -> break
+    od
+}
+
+active [SENDERS] proctype sender()
+{
+    byte was;
+    bool sent = false;
+#ifdef BROKEN_EARLY
+    pending++;
+    sent = true;
+#endif
+    do
+    :: (state != REFUSED);
+       atomic {
+           was = state;
+           senders++;
+#ifndef BROKEN_COME
+           come = (come + 1) % 8;
+           if
+           :: come == 0 -> come = 1 /* the field has 14 bits: it does not come round while P looks */
+           :: else
+           fi
+#endif
+       };
+#ifndef BROKEN_WAKE
+       if
+       :: was == EMPTY -> wake_word = true
+       :: else
+       fi;
+#endif
+       (state != EMPTY);
+       if
+       :: (state == THERE || state == RUNS) && !sent -> pending++; sent = true
+       :: else
+       fi;
+       senders--;
+       if
+       :: sent -> break
+       :: else
+       fi
+    od;
+    done++;
+    (done == SENDERS && pending == 0);
+    assert(handled == SENDERS)
+}
