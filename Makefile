@@ -9,8 +9,8 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: mpi manycore-apps check-long all help library uninstall demo manycore manycore-long programs check test models \
-    guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer \
+.PHONY: mpi manycore-apps check-long check-by-hand all help library uninstall demo manycore manycore-long programs check \
+    test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer \
     conformance-speed asan tsan ubsan shake interrupts bench bench-grains bench-plots install format format-check \
     lint clean
 
@@ -48,6 +48,8 @@ help:
 ##                   into bench/results and docs; PEERS as of make bench)
 ## make check-long   what make check leaves out: the peers themselves, kernel threads, clang, other numbers of vps,
 ##                   instruction counts
+## make check-by-hand    tests that take minutes each, or the network: the manycore applications at length, mpi4py's own
+##                   tests
 ## make mpi          MPI programs under psrun, with Open MPI and MPICH: install what is missing, build, run the tests (a
 ##                   minute)
 ## make manycore-long   its random tests at length (six minutes)
@@ -90,7 +92,7 @@ check:
 	$(MAKE) test
 
 test: all
-	cd $(BUILD) && $(CTEST) -LE '^(models|long)$$'
+	cd $(BUILD) && $(CTEST) -LE '^(models|long|by_hand)$$'
 
 models:
 	tools/install-deps build check
@@ -102,6 +104,9 @@ guarantees: all
 
 check-long: all
 	cd $(BUILD) && $(CTEST) -L '^long$$'
+
+check-by-hand: all
+	cd $(BUILD) && $(CTEST) -L '^by_hand$$'
 
 fuzz: all
 	CASES=$(or $(CASES),5000) $(CMAKE) --build $(BUILD) --target fuzz
@@ -184,7 +189,7 @@ asan tsan ubsan shake interrupts:
 	tools/get-libomp
 	$(CMAKE) --preset $@ $(STRICT)
 	$(CMAKE) --build build-$@ -j $(JOBS)
-	cd build-$@ && $(CTEST) -LE '^long$$'
+	cd build-$@ && $(CTEST) -LE '^(long|by_hand)$$'
 
 bench:
 	tools/install-deps build bench

@@ -23,6 +23,11 @@ function(ps_long)
   set_property(TEST ${ARGN} APPEND PROPERTY LABELS long)
 endfunction()
 
+# ps_by_hand(TESTS...): what takes minutes, or the network; run by `make check-by-hand` alone.
+function(ps_by_hand)
+  set_property(TEST ${ARGN} APPEND PROPERTY LABELS by_hand)
+endfunction()
+
 # ps_test(ROOM NAME SOURCES files... [ROOMS rooms it links] [LABELS labels] [TIMEOUT seconds])
 # A cmocka program tests/<room>/<name>; run by ctest under the name <room>.<name>. Sanitizers multiply the time limit.
 function(ps_test room name)

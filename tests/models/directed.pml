@@ -2,8 +2,8 @@
  * kernel thread P stands below the thread's saved context, or runs the thread; and no sender waits for ever.
  *
  * SENDERS threads send one signal each. A carrier takes the thread's context from a queue, runs it and saves it, ROUNDS
- * times; with MOVES the thread is promoted in the last round, runs on P, and goes home. The interrupt that asks a thread
- * to move over is left out: a sender that is refused tries again.
+ * times. With MOVES the thread is promoted in the last round, runs on P, and goes home. The interrupt that asks a
+ * thread to move over is left out: a sender that is refused tries again.
  * Checked: where a signal is handled; the carrier never runs the thread while P stands below it, nor while P runs it;
  * every signal is handled; nobody sleeps for ever (invalid end state).
  *

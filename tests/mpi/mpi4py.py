@@ -66,7 +66,7 @@ def tests_of(folder):
     at = folder / f"mpi4py-{version}" / "test"
     if not at.exists():
         with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
+            tar.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     return at
 
 
