@@ -9,10 +9,10 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: mpi manycore-apps check-long check-by-hand all help library uninstall demo manycore manycore-long programs check \
-    test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer \
-    conformance-speed asan tsan ubsan shake interrupts bench bench-grains bench-plots install format format-check \
-    lint clean
+.PHONY: mpi manycore-apps check-long check-by-hand all help library uninstall demo manycore manycore-long programs \
+    check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm \
+    conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake interrupts bench bench-grains \
+    bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
