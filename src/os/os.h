@@ -89,7 +89,7 @@ void os_set_robust_list(void *head);
 
 /* Calls fn on kernel thread `tid` of this process, from a signal handler, on the stack that runs there; fn may switch
  * to other stacks and come back on another kernel thread (then it returns true). One interrupt may replace another that
- * has not been handled yet: fn looks whether it is still wanted. Not in a handler. ESRCH, EBUSY (no signal is free),
+ * has not been handled yet: fn looks whether it is still wanted. ESRCH, EBUSY (no signal is free),
  * ENOTSUP. */
 typedef bool os_interrupt_fn(void *frame);
 int os_interrupt(int tid, os_interrupt_fn *fn);

@@ -3,8 +3,8 @@
  *
  * Does: choose a signal, install its handler at the first need, tell what was interrupted. Does not: know stacks or
  * schedulers.
- * Callers: any kernel thread may call os_interrupt (the progress monitor, senders of signals), outside of handlers; one
- * waits for the other. The function runs in a signal handler.
+ * Callers: any kernel thread may call os_interrupt (the progress monitor, senders of signals); one waits for the other.
+ * The function runs in a signal handler.
  * The signal is SIGURG. Its default is to be ignored, so a stray one cannot end the process. Where the program handles
  * SIGURG itself, the signal is a real-time signal without a handler. os_interrupt checks that before each use, since a
  * program may change its handlers.
@@ -56,7 +56,7 @@
 #define KERNEL_MASK_BYTES 8
 #define UNWIND_DEPTH 32
 #define CALLERS_DEPTH 128
-#define LOCK_WAIT_NS INT64_C(5000000)
+#define LOCK_WAIT_NS INT64_C(50000)
 
 enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_LOADER, CODE_RUNTIME }; /* LOADER: where it is told apart */
 #if !defined(__GLIBC__)
@@ -356,19 +356,23 @@ static int interrupt(int tid, os_interrupt_fn *fn)
     return (int)-raw_call(SYS_tgkill, getpid(), tid, signal_number, 0);
 }
 
+/* The lock names its process and kernel thread. One that was held in a parent process at a fork is taken over: its
+ * owner is not here. A handler of the program's may interrupt this function and send a signal itself: it goes on without
+ * the lock, since its thread has it. */
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {
-    static _Atomic uint32_t taken; /* the process that has the lock: one in a parent, at a fork, is not here */
-    uint32_t process = (uint32_t)getpid(), by = 0;
-    while (!ps_cas_acq_rel(&taken, &by, process)) {
-        if (by == process) {
-            os_park(&taken, process, LOCK_WAIT_NS);
+    static _Atomic uint64_t taken;
+    const uint64_t self = (uint64_t)getpid() << 32 | (uint32_t)os_thread_id();
+    _Atomic uint32_t nobody_wakes = 0;
+    uint64_t by = 0;
+    while (!ps_cas_acq_rel(&taken, &by, self) && by != self)
+        if (by >> 32 == self >> 32) { /* a few system calls long */
+            os_park(&nobody_wakes, 0, LOCK_WAIT_NS);
             by = 0;
         }
-    }
     int error = interrupt(tid, fn);
-    ps_store_release(&taken, 0);
-    os_wake(&taken, 1);
+    if (by != self)
+        ps_store_release(&taken, 0);
     return error;
 }
 
