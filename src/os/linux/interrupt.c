@@ -3,7 +3,7 @@
  *
  * Does: choose a signal, install its handler at the first need, tell what was interrupted. Does not: know stacks or
  * schedulers.
- * Callers: any kernel thread may call os_interrupt (the progress monitor, senders of signals); one waits for the other.
+ * Callers: any kernel thread may call os_interrupt (the progress monitor, senders of signals); one waits for another.
  * The function runs in a signal handler.
  * The signal is SIGURG. Its default is to be ignored, so a stray one cannot end the process. Where the program handles
  * SIGURG itself, the signal is a real-time signal without a handler. os_interrupt checks that before each use, since a
@@ -357,8 +357,8 @@ static int interrupt(int tid, os_interrupt_fn *fn)
 }
 
 /* The lock names its process and kernel thread. One that was held in a parent process at a fork is taken over: its
- * owner is not here. A handler of the program's may interrupt this function and send a signal itself: it goes on without
- * the lock, since its thread has it. */
+ * owner is not here. A handler of the program's may interrupt this function and send a signal itself. Such a handler
+ * goes on without the lock, since its thread has it. */
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {
     static _Atomic uint64_t taken;
