@@ -1,7 +1,7 @@
 # The OpenMP core on bare metal, for each board of src/os/bare: build/manycore/lib (the virtual manycore),
 # build/manycore/virt/lib (QEMU's virt machine), build/manycore/include, and build/bin/manycore-cc. Compiled by the
-# cross compiler, so by commands of its own: one for each source. What the target has no use for is not in the lists below
-# (tools, displays, other ABIs, kernel threads).
+# cross compiler, so by commands of its own: one for each source. What the target has no use for is not in the lists
+# below (tools, displays, other ABIs, kernel threads).
 find_program(PS_RISCV_GCC riscv64-unknown-elf-gcc)
 find_program(PS_RISCV_AR riscv64-unknown-elf-gcc-ar)
 find_file(PS_PICOLIBC picolibc.specs PATHS /usr/lib/picolibc/riscv64-unknown-elf /usr/riscv64-unknown-elf/lib
