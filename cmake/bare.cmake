@@ -102,6 +102,7 @@ foreach(data tcdm l2 main)
   configure_file(${bare_src}/os/bare/manycore/data-${data}/manycore-data.ld
       ${bare_out}/lib/data-${data}/manycore-data.ld COPYONLY)
 endforeach()
+file(WRITE ${bare_out}/lib/libgomp.spec "*link_gomp: -lm\n\n") # GCC looks for it under -ftree-parallelize-loops
 configure_file(${bare_src}/abi/user/bare/omp.h ${bare_out}/include/omp.h COPYONLY)
 configure_file(${CMAKE_SOURCE_DIR}/platform/include/manycore.h ${bare_out}/include/manycore.h COPYONLY)
 string(REPLACE ";" " " hals "${bare_hals}")
