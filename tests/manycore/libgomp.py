@@ -51,8 +51,8 @@ def arguments():
     p.add_argument("--clusters", type=int, default=4, help="clusters of the machine (default: 4)")
     p.add_argument("--cores", type=int, default=4, help="cores of a cluster (default: 4)")
     p.add_argument("--stack", type=int, default=131072, help="bytes of a core's stack (default: 131072)")
-    p.add_argument("--limit", type=int, default=1_000_000_000, metavar="CYCLES",
-                   help="a run is stopped after so many (default: 1000 million)")
+    p.add_argument("--limit", type=int, default=2_000_000_000, metavar="CYCLES",
+                   help="a run is stopped after so many (default: 2000 million)")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="tests at a time (default: processors)")
     p.add_argument("--filter", metavar="TEXT", action="append",
                    help="only tests whose name contains TEXT (repeatable: any)")
