@@ -205,7 +205,8 @@ def main():
 
     def one(test):
         why = selected(test, known, args)
-        return (test, "out", why) if why else (test, *attempt(test, args, folder, known.get(test.name, [""])[0] == "wide"))
+        wide = known.get(test.name, ("", ""))[0] == "wide"
+        return (test, "out", why) if why else (test, *attempt(test, args, folder, wide))
 
     results = []
     with ThreadPoolExecutor(args.jobs) as pool:
