@@ -1,6 +1,7 @@
-# The OpenMP core on bare metal: build/manycore/lib and include, and build/bin/manycore-cc. Compiled by the cross
-# compiler, so by commands of its own: one for each source. What the target has no use for is not in the lists below
-# (tools, displays, other ABIs, kernel threads).
+# The OpenMP core on bare metal, for each board of src/os/bare: build/manycore/lib (the virtual manycore),
+# build/manycore/virt/lib (QEMU's virt machine), build/manycore/include, and build/bin/manycore-cc. Compiled by the
+# cross compiler, so by commands of its own: one for each source. What the target has no use for is not in the lists
+# below (tools, displays, other ABIs, kernel threads).
 find_program(PS_RISCV_GCC riscv64-unknown-elf-gcc)
 find_program(PS_RISCV_AR riscv64-unknown-elf-gcc-ar)
 find_file(PS_PICOLIBC picolibc.specs PATHS /usr/lib/picolibc/riscv64-unknown-elf /usr/riscv64-unknown-elf/lib
@@ -23,7 +24,7 @@ set(bare_flags --specs=picolibc.specs -march=rv32imafc -mabi=ilp32f -O2 -g -std=
 if(PS_WERROR)
   list(APPEND bare_flags -Werror)
 endif()
-foreach(room base os os/bare os/bare/manycore cpu cpu/riscv32 lockfree ee ee/manycore ee/manycore/hal ort abi/user
+foreach(room base os os/bare cpu cpu/riscv32 lockfree ee ee/manycore ee/manycore/hal ort abi/user
     abi/gomp)
   list(APPEND bare_flags -I${bare_src}/${room})
 endforeach()
@@ -62,34 +63,46 @@ function(bare_object source object)
     DEPENDS ${source} DEPFILE ${object}.d COMMENT "Building for the manycore ${source}" VERBATIM)
 endfunction()
 
-set(bare_objects)
-foreach(source ${bare_runtime})
-  bare_object(${bare_src}/${source} ${bare_out}/obj/${source}.o ${bare_own_memory})
-  list(APPEND bare_objects ${bare_out}/obj/${source}.o)
-endforeach()
-foreach(source ${bare_program})
-  bare_object(${bare_src}/${source} ${bare_out}/obj/${source}.o)
-  list(APPEND bare_objects ${bare_out}/obj/${source}.o)
-endforeach()
-bare_object(${CMAKE_SOURCE_DIR}/platform/board/crt0.S ${bare_out}/lib/crt0.o)
-bare_object(${CMAKE_SOURCE_DIR}/platform/board/board.c ${bare_out}/lib/board.o)
-set(bare_results ${bare_out}/lib/crt0.o ${bare_out}/lib/board.o)
+# bare_board(BOARD FOLDER START START_C HALS...): FOLDER/lib gets crt0.o and board.o from the two sources that stand
+# before main, and a library for each HAL; all are appended to bare_results of the caller.
+function(bare_board board out start start_c)
+  set(here -I${bare_src}/os/bare/${board})
+  set(objects)
+  foreach(source ${bare_runtime})
+    bare_object(${bare_src}/${source} ${out}/obj/${source}.o ${here} ${bare_own_memory})
+    list(APPEND objects ${out}/obj/${source}.o)
+  endforeach()
+  foreach(source ${bare_program})
+    bare_object(${bare_src}/${source} ${out}/obj/${source}.o ${here})
+    list(APPEND objects ${out}/obj/${source}.o)
+  endforeach()
+  bare_object(${start} ${out}/lib/crt0.o)
+  bare_object(${start_c} ${out}/lib/board.o ${here})
+  set(results ${out}/lib/crt0.o ${out}/lib/board.o)
+  foreach(hal ${ARGN})
+    set(own ${out}/obj/ee/manycore/hal/${hal}.o)
+    bare_object(${bare_src}/ee/manycore/hal/${hal}.c ${own} ${here})
+    set(library ${out}/lib/libmanycore-omp-${hal}.a)
+    add_custom_command(OUTPUT ${library}
+      COMMAND ${CMAKE_COMMAND} -E rm -f ${library}
+      COMMAND ${PS_RISCV_AR} rcs ${library} ${objects} ${own}
+      DEPENDS ${objects} ${own} COMMENT "Linking libmanycore-omp-${hal}.a (${board})" VERBATIM)
+    list(APPEND results ${library})
+  endforeach()
+  set(bare_results ${bare_results} ${results} PARENT_SCOPE)
+endfunction()
 
-foreach(hal ${bare_hals})
-  set(own ${bare_out}/obj/ee/manycore/hal/${hal}.o)
-  bare_object(${bare_src}/ee/manycore/hal/${hal}.c ${own})
-  set(library ${bare_out}/lib/libmanycore-omp-${hal}.a)
-  add_custom_command(OUTPUT ${library}
-    COMMAND ${CMAKE_COMMAND} -E rm -f ${library}
-    COMMAND ${PS_RISCV_AR} rcs ${library} ${bare_objects} ${own}
-    DEPENDS ${bare_objects} ${own} COMMENT "Linking libmanycore-omp-${hal}.a" VERBATIM)
-  list(APPEND bare_results ${library})
-endforeach()
+set(bare_results)
+bare_board(manycore ${bare_out} ${CMAKE_SOURCE_DIR}/platform/board/crt0.S ${CMAKE_SOURCE_DIR}/platform/board/board.c
+    ${bare_hals})
+bare_board(virt ${bare_out}/virt ${bare_src}/os/bare/virt/start.S ${bare_src}/os/bare/virt/boot.c sw)
+configure_file(${bare_src}/os/bare/virt/virt.ld ${bare_out}/virt/lib/virt.ld COPYONLY)
 configure_file(${bare_src}/os/bare/manycore/manycore.ld ${bare_out}/lib/manycore.ld COPYONLY)
 foreach(data tcdm l2 main)
   configure_file(${bare_src}/os/bare/manycore/data-${data}/manycore-data.ld
       ${bare_out}/lib/data-${data}/manycore-data.ld COPYONLY)
 endforeach()
+file(WRITE ${bare_out}/lib/libgomp.spec "*link_gomp: -lm\n\n") # GCC looks for it under -ftree-parallelize-loops
 configure_file(${bare_src}/abi/user/bare/omp.h ${bare_out}/include/omp.h COPYONLY)
 configure_file(${CMAKE_SOURCE_DIR}/platform/include/manycore.h ${bare_out}/include/manycore.h COPYONLY)
 string(REPLACE ";" " " hals "${bare_hals}")

@@ -9,8 +9,12 @@
  *   board_global_base(c), BOARD_CLUSTER_BYTES   the addresses of cluster c's memory
  *   board_cluster_of(p)                    the cluster whose memory p is in; 0 where it is in none's
  *   BOARD_LOCAL                            of a variable: each cluster has a copy, whose own one is &variable
- *   BOARD_CLUSTERS_MAX, BOARD_CORES_MAX
- * Any core may call them. */
+ *   BOARD_CLUSTERS_MAX, BOARD_CORES_MAX    at most 64 and 16
+ *   board_now_ns()                         nanoseconds since some moment, the same for all cores
+ *   board_in_order()                       whether memory is sequentially consistent of itself; if not, a
+ *                                          deque of tasks has one more fence in each operation
+ * Any core may call them. The board's own start gives every core a stack and thread-local storage, calls the
+ * constructors on core 0 of cluster 0 and then main there, and mc_main_others() (src/ee/manycore) on all others. */
 #ifndef PS_OS_BOARD_H
 #define PS_OS_BOARD_H
 

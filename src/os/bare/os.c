@@ -1,8 +1,9 @@
-/* The system contract without a system: memory of the clusters, the processors of the board, the cycle counter.
+/* The system contract without a system: memory of the clusters, the processors of the board, its clock.
  *
  * Only what the OpenMP core and the lock-free room ask is here; the rest of os.h is for kernel threads. A core carries
- * one thread and never gives it up, so that a wait is a look at a word; memory is sequentially consistent, so that a
- * fence for everybody is none. A cycle is a nanosecond. Processor numbers are those of the cores, cluster by cluster.
+ * one thread and never gives it up, so that a wait is a look at a word. Where memory is sequentially consistent, a
+ * fence for everybody is none; elsewhere nobody can have it. Processor numbers are those of the cores, cluster by
+ * cluster.
  * Reading the environment is src/os/linux/env.c's, which asks nothing but the C library. */
 #include "os.h"
 
@@ -34,10 +35,18 @@ void os_yield(void) { cpu_pause(); }
 bool os_fence_all(void)
 {
     ps_fence_seq();
-    return true;
+    return board_in_order();
 }
-bool os_fence_all_ready(void) { return true; }
-uint64_t os_now_ns(void) { return cpu_cycles(); }
+bool os_fence_all_ready(void) { return board_in_order(); }
+uint64_t os_now_ns(void) { return board_now_ns(); }
+
+/* For programs: nobody else could have the core meanwhile. */
+int usleep(useconds_t us)
+{
+    for (uint64_t end = os_now_ns() + (uint64_t)us * 1000; os_now_ns() < end;)
+        cpu_pause();
+    return 0;
+}
 
 /* A flag is 0, 1 while fn runs, 2 after it. */
 void os_once(os_once_flag *flag, void (*fn)(void))

@@ -2,6 +2,7 @@
 #ifndef PS_OS_BOARD_PORT_H
 #define PS_OS_BOARD_PORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,9 @@ static inline unsigned board_cluster_of(const void *p)
     unsigned cluster = (unsigned)((at - MC_CLUSTER_BASE) / MC_CLUSTER_STRIDE);
     return cluster < BOARD_CLUSTERS_MAX && at >= MC_CLUSTER_BASE ? cluster : 0;
 }
+
+static inline uint64_t board_now_ns(void) { return mc_cycles64(); } /* a cycle is a nanosecond */
+static inline bool board_in_order(void) { return true; }
 
 static inline void board_memory(unsigned cluster, char **first, size_t *bytes)
 {
