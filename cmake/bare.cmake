@@ -12,7 +12,12 @@ endif()
 
 set(bare_src ${CMAKE_SOURCE_DIR}/src)
 set(bare_out ${CMAKE_BINARY_DIR}/manycore)
-set(bare_hals hws sw)
+set(bare_hals hws sw hws-paper sw-paper)
+# Of ee/manycore: what depends on the way to start and join teams.
+set(bare_hal_hws mapping.c hal/synchroniser.c hal/hws.c)
+set(bare_hal_sw mapping.c hal/sw.c)
+set(bare_hal_hws-paper hal/paper.c hal/synchroniser.c hal/hws-paper.c)
+set(bare_hal_sw-paper hal/paper.c hal/sw-paper.c)
 set(bare_default_hal hws)
 set(bare_flags --specs=picolibc.specs -march=rv32imafc -mabi=ilp32f -O2 -g -std=gnu17 -Wall -Wextra -ffunction-sections
     -fdata-sections
@@ -75,15 +80,33 @@ bare_object(${CMAKE_SOURCE_DIR}/platform/board/crt0.S ${bare_out}/lib/crt0.o)
 bare_object(${CMAKE_SOURCE_DIR}/platform/board/board.c ${bare_out}/lib/board.o)
 set(bare_results ${bare_out}/lib/crt0.o ${bare_out}/lib/board.o)
 
-foreach(hal ${bare_hals})
-  set(own ${bare_out}/obj/ee/manycore/hal/${hal}.o)
-  bare_object(${bare_src}/ee/manycore/hal/${hal}.c ${own})
-  set(library ${bare_out}/lib/libmanycore-omp-${hal}.a)
-  add_custom_command(OUTPUT ${library}
-    COMMAND ${CMAKE_COMMAND} -E rm -f ${library}
-    COMMAND ${PS_RISCV_AR} rcs ${library} ${bare_objects} ${own}
-    DEPENDS ${bare_objects} ${own} COMMENT "Linking libmanycore-omp-${hal}.a" VERBATIM)
-  list(APPEND bare_results ${library})
+# Twice: plain, and with the phases of fork and join marked for the trace (manycore-cc --phases).
+set(bare_ee ${bare_out}/obj/ee/manycore/ee.c.o)
+list(REMOVE_ITEM bare_objects ${bare_ee})
+foreach(folder . phases)
+  set(marks)
+  set(obj ${bare_out}/obj)
+  if(folder STREQUAL phases)
+    set(marks -DPOOL_PHASES=1)
+    set(obj ${bare_out}/obj/phases)
+    bare_object(${bare_src}/ee/manycore/ee.c ${obj}/ee/manycore/ee.c.o ${marks})
+  endif()
+  foreach(source mapping.c hal/synchroniser.c hal/hws.c hal/sw.c hal/paper.c hal/hws-paper.c hal/sw-paper.c)
+    bare_object(${bare_src}/ee/manycore/${source} ${obj}/ee/manycore/${source}.o ${marks})
+  endforeach()
+  file(MAKE_DIRECTORY ${bare_out}/lib/${folder})
+  foreach(hal ${bare_hals})
+    set(own ${obj}/ee/manycore/ee.c.o)
+    foreach(source ${bare_hal_${hal}})
+      list(APPEND own ${obj}/ee/manycore/${source}.o)
+    endforeach()
+    cmake_path(SET library NORMALIZE ${bare_out}/lib/${folder}/libmanycore-omp-${hal}.a)
+    add_custom_command(OUTPUT ${library}
+      COMMAND ${CMAKE_COMMAND} -E rm -f ${library}
+      COMMAND ${PS_RISCV_AR} rcs ${library} ${bare_objects} ${own}
+      DEPENDS ${bare_objects} ${own} COMMENT "Linking ${library}" VERBATIM)
+    list(APPEND bare_results ${library})
+  endforeach()
 endforeach()
 configure_file(${bare_src}/os/bare/manycore/manycore.ld ${bare_out}/lib/manycore.ld COPYONLY)
 foreach(data tcdm l2 main)
