@@ -4,7 +4,7 @@
  *   pool descriptor   which of the cluster's threads are busy, behind a lock
  *   TEAM_DESC_PTR     for each of the cluster's threads the descriptor of its team
  * paper.c has mapping.c's functions: a fork selects thread by thread, from the first of the place's cluster on, and a
- * join gives them back thread by thread. The team's descriptor is a block of the master's cluster from fork to join.
+ * join gives them back thread by thread. The team's descriptor is in the master's cluster, got at the fork and given back at the join.
  *
  * Other than in the paper: ids have two bytes, since there may be 1024 threads, so that a descriptor of 64 has 276 bytes
  * and not 148; a thread that starts also finds the member's data, which the OpenMP core keeps near it (ee.c). */
@@ -24,9 +24,10 @@ struct paper_descriptor {
 };
 extern BOARD_LOCAL struct paper_descriptor *volatile paper_descriptors[BOARD_CORES_MAX]; /* TEAM_DESC_PTR */
 
-static inline struct paper_descriptor *volatile *paper_descriptor_of(unsigned core)
+static inline struct paper_descriptor *volatile *paper_descriptor_of(unsigned persistent)
 {
-    return board_global((void *)(uintptr_t)&paper_descriptors[core % pool_cores], core / pool_cores);
+    return board_global((void *)(uintptr_t)&paper_descriptors[persistent % BOARD_CORES_MAX],
+                        persistent / BOARD_CORES_MAX);
 }
 /* What a thread is ordered by its descriptor. */
 static inline struct order paper_order(const struct paper_descriptor *d)

@@ -19,14 +19,16 @@ static BOARD_LOCAL volatile uintptr_t assists[BOARD_CORES_MAX]; /* the member; 0
 static BOARD_LOCAL volatile uint32_t *nflags;                   /* [threads] */
 static BOARD_LOCAL volatile uint32_t *masters[BOARD_CORES_MAX]; /* the thread's word in its master's NFLAGS */
 
-/* The word of a core in a cluster's array. */
-static volatile uint32_t *at(volatile uint32_t *array, unsigned core)
+/* A thread's word in its cluster's array. */
+static inline volatile uint32_t *at(volatile uint32_t *array, unsigned persistent)
 {
-    return (volatile uint32_t *)board_global((void *)(uintptr_t)&array[core % pool_cores], core / pool_cores);
+    return (volatile uint32_t *)board_global((void *)(uintptr_t)&array[persistent % BOARD_CORES_MAX],
+                                             persistent / BOARD_CORES_MAX);
 }
-static volatile uint32_t *nflag(unsigned cluster, unsigned core)
+static inline unsigned own(void) { return board_cluster() * BOARD_CORES_MAX + board_core(); }
+static volatile uint32_t *nflag(unsigned cluster, unsigned persistent)
 {
-    return *(volatile uint32_t **)board_global((void *)(uintptr_t)&nflags, cluster) + core;
+    return *(volatile uint32_t **)board_global((void *)(uintptr_t)&nflags, cluster) + persistent;
 }
 
 /* The first core, before the others have a master, for all clusters. */
@@ -34,7 +36,7 @@ void hal_init(void)
 {
     if (pool_core() != 0)
         return;
-    unsigned threads = pool_clusters * pool_cores;
+    unsigned threads = pool_clusters * BOARD_CORES_MAX;
     for (unsigned c = 0; c < pool_clusters; c++) {
         uint32_t *words = board_block_only(c, threads * sizeof *words);
         PS_CHECK(words != NULL, "no memory for the flags of cluster %u", c);
@@ -65,7 +67,7 @@ struct order hal_dock(void)
         if (rflags[core] != 0) {
             rflags[core] = 0;
             struct paper_descriptor *d = paper_descriptors[core];
-            masters[core] = nflag(d->persistent[0] / pool_cores, pool_core());
+            masters[core] = nflag(d->persistent[0] / BOARD_CORES_MAX, own());
             return paper_order(d);
         }
         if (assists[core] != 0) {
@@ -78,7 +80,8 @@ struct order hal_dock(void)
 
 void hal_order_assist(unsigned core, struct member *m)
 {
-    volatile uintptr_t *word = (volatile uintptr_t *)at((volatile uint32_t *)assists, core);
+    volatile uintptr_t *word =
+        (volatile uintptr_t *)at((volatile uint32_t *)assists, core / pool_cores * BOARD_CORES_MAX + core % pool_cores);
     while (*word != 0)
         cpu_pause();
     *word = (uintptr_t)m;
