@@ -3,14 +3,20 @@
  * median of the rounds, each of REGIONS regions one after the other; the first rounds, which fill instruction caches
  * and map the team, do not count. */
 #include <omp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <manycore.h>
 
 #define WARM 2
 #define ROUNDS 5
 #define REGIONS 8
+
+/* board.h's, heap.c */
+size_t board_block_bytes(unsigned cluster, size_t *most);
+extern char __local_end[];
 
 static MC_LOCAL volatile unsigned seen[16];
 static unsigned long outer_cycles[64];
@@ -124,19 +130,26 @@ static void cluster_barrier(void)
     tell("cluster-barrier", mc_cores(), cycles);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     unsigned clusters = mc_clusters(), cores = mc_cores(), all = clusters * cores;
-    for (unsigned n = 2; n < all; n *= 2)
+    bool whole = argc > 1 && strcmp(argv[1], "whole") == 0; /* all cores alone */
+    for (unsigned n = 2; n < all && !whole; n *= 2)
         flat(n);
     flat(all);
     if (clusters > 1)
-        for (unsigned i = 1; i <= cores; i *= 2)
+        for (unsigned i = whole ? cores : 1; i <= cores; i *= 2)
             nested(clusters, i);
     if (clusters > 1)
         inner_alone(clusters, cores);
     barrier(all);
     if (clusters > 1)
         cluster_barrier();
+    for (unsigned c = 0; c < 2 && c < clusters; c++) { /* the runtime's memory there, and what every cluster has */
+        size_t most;
+        board_block_bytes(c, &most);
+        printf("%s %u %u\n", c == 0 ? "memory-first" : "memory-other", all,
+               (unsigned)(most + ((uintptr_t)__local_end - MC_OWN) - sizeof seen));
+    }
     return 0;
 }
