@@ -40,8 +40,8 @@ static unsigned first_of(uint64_t clusters)
     return (unsigned)(low != 0 ? __builtin_ctz(low) : 32 + __builtin_ctz((uint32_t)(clusters >> 32)));
 }
 
-/* All of the team's cores or none. */
-static bool claim(struct team *team)
+/* All of the team's cores or none; in several clusters. */
+static PS_NOINLINE bool claim_far(struct team *team)
 {
     for (unsigned s = 0; s < team->num_spans; s++) {
         uint32_t cores = team->spans[s].cores;
@@ -61,8 +61,25 @@ static bool claim(struct team *team)
     return true;
 }
 
+/* All of the team's cores or none. */
+static inline bool claim(struct team *team)
+{
+    if (PS_UNLIKELY(team->idle == NULL))
+        return claim_far(team);
+    uint32_t cores = team->spans[0].cores;
+    uint32_t before = atomic_fetch_and_explicit(team->idle, ~cores, memory_order_acq_rel);
+    if (PS_LIKELY((before & cores) == cores && (cores & taken_by_root(board_cluster())) == 0))
+        return true;
+    atomic_fetch_or_explicit(team->idle, before & cores, memory_order_acq_rel);
+    return false;
+}
+
 void pool_give_back(struct team *team)
 {
+    if (PS_LIKELY(team->idle != NULL)) {
+        atomic_fetch_or_explicit(team->idle, team->spans[0].cores, memory_order_acq_rel);
+        return;
+    }
     for (unsigned s = 0; s < team->num_spans; s++)
         for (uint64_t rest = team->spans[s].clusters; rest != 0; rest &= rest - 1)
             atomic_fetch_or_explicit(idle_of(first_of(rest)), team->spans[s].cores, memory_order_acq_rel);
@@ -106,6 +123,7 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
             team->spans[team->num_spans++] = (struct span){.cores = team->cores[c]};
         team->spans[s].clusters |= UINT64_C(1) << c;
     }
+    team->idle = team->num_spans == 1 && team->spans[0].clusters == UINT64_C(1) << here ? idle_of(here) : NULL;
     team->home = (uint16_t)pool_core();
     team->mapped = (uint16_t)id;
     team->version = (uint16_t)ps_add_relaxed(&mappings, 1); /* another team may stand there tomorrow */
