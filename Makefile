@@ -9,7 +9,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: mpi manycore-apps check-long all help library uninstall demo manycore manycore-long programs check test models \
+.PHONY: mpi manycore-study manycore-apps check-long all help library uninstall demo manycore manycore-long programs check test models \
     guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer \
     conformance-speed asan tsan ubsan shake interrupts bench bench-grains bench-plots install format format-check \
     lint clean
@@ -50,6 +50,8 @@ help:
 ##                   instruction counts
 ## make mpi          MPI programs under psrun, with Open MPI and MPICH: install what is missing, build, run the tests (a
 ##                   minute)
+## make manycore-study   fork and join on the virtual manycore, the paper's ways and ours (QUICK=1: less of it; KEEP=1:
+##                   rows and pictures into the repository)
 ## make manycore-long   its random tests at length (six minutes)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make interrupts   the same where each thread is interrupted, and gives way, some ten thousand times a second
@@ -170,6 +172,12 @@ mpi:
 	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
 	$(MAKE) all
 	cd $(BUILD) && $(CTEST) -L '^mpi$$'
+
+manycore-study:
+	tools/install-deps build manycore
+	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
+	$(MAKE) all
+	bench/manycore/forkjoin.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(KEEP),--keep)
 
 manycore-long:
 	tools/install-deps build manycore
