@@ -9,7 +9,7 @@ CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp')
 
-.PHONY: mpi manycore-study manycore-apps check-long all help library uninstall demo manycore manycore-long programs check test models \
+.PHONY: mpi manycore-apps check-long all help library uninstall demo manycore manycore-long programs check test models \
     guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm conformance-newer \
     conformance-speed asan tsan ubsan shake interrupts bench bench-grains bench-plots install format format-check \
     lint clean
@@ -173,6 +173,7 @@ mpi:
 	$(MAKE) all
 	cd $(BUILD) && $(CTEST) -L '^mpi$$'
 
+.PHONY: manycore-study
 manycore-study:
 	tools/install-deps build manycore
 	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """forkjoin.py [--build DIR] [--keep] [--quick] - what a region costs on the virtual manycore, from fork to join.
 
-The paper's two ways to start and join teams and ours (manycore-cc --hal) side by side: table 2 and beyond it, the phases
-of fork and join (figures 8, 10 and 11), one to five levels (figure 14), table 4, slower networks, memory and code.
+The paper's two ways to start and join teams and ours (manycore-cc --hal) side by side: table 2 and beyond it, the
+phases of fork and join (figures 8, 10 and 11), one to five levels (figure 14), table 4, slower networks, memory and code.
 
 --keep writes bench/results/manycore-*.csv and the pictures of docs; --quick leaves out the machines beyond 256 cores,
 the longest works and the slower networks."""
@@ -61,7 +61,9 @@ class Study:
 def costs(study):
     """Table 2, more cores, slower networks, memory."""
     rows = []
-    machines = [(4, 8), (8, 8), (16, 8)] + ([] if study.quick else [(32, 8), (64, 8), (4, 4), (4, 10), (4, 20), (4, 40)])
+    machines = [(4, 8), (8, 8), (16, 8)]
+    if not study.quick:
+        machines += [(32, 8), (64, 8), (4, 4), (4, 10), (4, 20), (4, 40)]
     for hal in HALS:
         elf = study.compile(hal, "forkjoin.c")
         for clusters, latency in machines:
@@ -92,7 +94,7 @@ def last_regions(trace):
             spans.setdefault(core, []).append((name, start, e["ts"]))
     # Outer region: from the last INIT after an OUT of the first core.
     first = spans[(0, 0)]
-    start = [end for name, _, end in first if name == "OUT"][-1] if first[-1][0] != "OUT" else 0
+    start = 0
     outs = [i for i, (name, _, _) in enumerate(first) if name == "OUT"]
     if len(outs) >= 2:
         start = first[outs[1]][1]
@@ -137,7 +139,8 @@ def levels(study):
 
 
 def table4(study, measured):
-    rows = [[name, cores, cost, round(cost * 64 / cores, 1), round(cost * 16 / cores, 1)] for name, cores, cost in OTHERS]
+    rows = [[name, cores, cost, round(cost * 64 / cores, 1), round(cost * 16 / cores, 1)]
+            for name, cores, cost in OTHERS]
     for hal in HALS:
         for what in ("flat", "nested"):
             cost = next(r[5] for r in measured if r[:5] == [hal, 4, 8, what, 64]) / 1000

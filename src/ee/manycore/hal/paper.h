@@ -4,10 +4,12 @@
  *   pool descriptor   which of the cluster's threads are busy, behind a lock
  *   TEAM_DESC_PTR     for each of the cluster's threads the descriptor of its team
  * paper.c has mapping.c's functions: a fork selects thread by thread, from the first of the place's cluster on, and a
- * join gives them back thread by thread. The team's descriptor is in the master's cluster, got at the fork and given back at the join.
+ * join gives them back thread by thread. The team's descriptor is in the master's cluster, got at the fork and given
+ * back at the join.
  *
- * Other than in the paper: ids have two bytes, since there may be 1024 threads, so that a descriptor of 64 has 276 bytes
- * and not 148; a thread that starts also finds the member's data, which the OpenMP core keeps near it (ee.c). */
+ * Other than in the paper: ids have two bytes, since there may be 1024 threads, so that a descriptor of 64 has more
+ * than its 148 bytes; a thread that starts also finds the member's data, which the OpenMP core keeps near it (ee.c).
+ */
 #ifndef PS_EE_HAL_PAPER_H
 #define PS_EE_HAL_PAPER_H
 
