@@ -44,7 +44,7 @@ struct team {
     uint8_t num_spans;
     uint8_t slots;                       /* of the synchroniser: the join's, the barrier's is the next one; 0: none */
     _Atomic uint32_t *idle;              /* mapping.c: its cluster's, where it is in the parent's alone; NULL */
-    struct span *spans;     /* [clusters]; without member 0 */
+    struct span *spans;                  /* [clusters]; without member 0 */
     uint32_t *cores;                     /* [clusters] the same by cluster */
     uint16_t *id_of;                     /* [cores] */
     struct paper_descriptor *descriptor; /* hal/paper.h; its block of the open region */
