@@ -52,6 +52,8 @@ help:
 ##                   tests
 ## make mpi          MPI programs under psrun, with Open MPI and MPICH: install what is missing, build, run the tests (a
 ##                   minute)
+## make manycore-study   fork and join on the virtual manycore, the paper's ways and ours (QUICK=1: less of it; KEEP=1:
+##                   rows and pictures into the repository)
 ## make manycore-long   its random tests at length (six minutes)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make interrupts   the same where each thread is interrupted, and gives way, some ten thousand times a second
@@ -175,6 +177,13 @@ mpi:
 	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
 	$(MAKE) all
 	cd $(BUILD) && $(CTEST) -L '^mpi$$'
+
+.PHONY: manycore-study
+manycore-study:
+	tools/install-deps build manycore
+	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
+	$(MAKE) all
+	bench/manycore/forkjoin.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(KEEP),--keep)
 
 manycore-long:
 	tools/install-deps build manycore

@@ -1,34 +1,224 @@
 #!/usr/bin/python3
-"""forkjoin.py [--build DIR] [--keep] [--quick] - what an empty region costs on the virtual manycore, from fork to join.
+"""forkjoin.py [--build DIR] [--keep] [--quick] - what a region costs on the virtual manycore, from fork to join.
 
-Flat and nested, under each way to start and join teams (manycore-cc --hal); then with more clusters and slower
-networks. Beside it the paper's table 2.
+The paper's two ways to start and join teams and ours (manycore-cc --hal) side by side: table 2 and more cores,
+the phases of fork and join (figures 8, 10 and 11), one to five levels (figure 14), table 4, slower networks, memory
+and code.
 
---keep writes bench/results/manycore-forkjoin.csv; --quick leaves the larger machines out."""
+--keep writes bench/results/manycore-*.csv and the pictures of docs; --quick leaves out the machines beyond 256 cores
+and the slower networks; --work is the longest work between fork and join, in cycles."""
 import argparse
 import csv
+import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-HALS = ("hws", "sw")
+HALS = ("sw-paper", "sw", "hws-paper", "hws")
+COLOURS = dict(zip(HALS, ("#c44e52", "#dd8452", "#4c72b0", "#55a868")))
 PAPER = {("flat", 2): 400, ("flat", 4): 500, ("flat", 8): 900, ("flat", 16): 1700, ("flat", 32): 3600,
          ("flat", 64): 8500, ("nested", 4): 2300, ("nested", 8): 2300, ("nested", 16): 2500, ("nested", 32): 2900,
          ("nested", 64): 3400}  # software, table 2
-LATENCIES = (4, 8, 10, 20, 40)
+PAPER_HW = {("nested", 4): 2300, ("nested", 8): 2300, ("nested", 16): 2400, ("nested", 32): 2600, ("nested", 64): 2900,
+            ("flat", 4): 1500, ("flat", 8): 1600, ("flat", 16): 1700, ("flat", 32): 1800, ("flat", 64): 2100}
+PHASES = ("INIT", "FETCH", "RELEASE", "BODY", "GATHER", "CLOSE", "UPDATE")
+# Table 4: architecture, cores, fork and join in thousands of cycles.
+OTHERS = (("Intel Xeon Phi", 240, 1700), ("Intel Xeon X5650, GCC", 8, 5.7), ("Intel Xeon X5650, ICC", 8, 4.3),
+          ("Samsung Exynos 4412", 4, 2.4), ("TI ARM A15 CorePac", 4, 3.4), ("Intel Xeon X5355", 4, 9.3),
+          ("IBM Cyclops-64", 160, 30), ("STM STHORM", 16, 1.5), ("TI c66x DSP", 8, 7.1), ("the paper", 64, 4))
 
 
-def run(machine, elf, clusters, latency):
-    command = [machine, "--clusters", str(clusters), "--set", f"noc.latency={latency}", "--set",
-               "run.limit=500000000", elf]
-    out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if out.returncode:
-        sys.exit(f"forkjoin.py: {' '.join(map(str, command))}: exit status {out.returncode}")
-    lines = (line.split() for line in out.stdout.splitlines())
-    return [(name, int(threads), int(cycles)) for name, threads, cycles in lines]
+class Study:
+    def __init__(self, args, folder):
+        self.build, self.keep, self.quick, self.work = args.build, args.keep, args.quick, args.work
+        self.folder = pathlib.Path(folder)
+        self.machine = self.build / "bin" / "manycore"
+
+    def compile(self, hal, source, *options):
+        elf = self.folder / f"{source}-{hal}.elf"
+        subprocess.run([self.build / "bin" / "manycore-cc", f"--hal={hal}", *options, HERE / source, "-o", elf],
+                       check=True)
+        return elf
+
+    def run(self, elf, *arguments, clusters=4, latency=8, options=()):
+        command = [self.machine, "--clusters", str(clusters), "--set", f"noc.latency={latency}", "--set",
+                   "run.limit=2000000000", *options, elf, *arguments]
+        out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if out.returncode:
+            sys.exit(f"forkjoin.py: {' '.join(map(str, command))}: exit status {out.returncode}")
+        return [line.split() for line in out.stdout.splitlines()]
+
+    def write(self, name, header, rows):
+        if self.keep:
+            with open(ROOT / "bench" / "results" / name, "w", newline="", encoding="utf-8") as f:
+                w = csv.writer(f)
+                w.writerow(header)
+                w.writerows(rows)
+
+
+def costs(study):
+    """Table 2, more cores, slower networks, memory."""
+    rows = []
+    machines = [(4, 8), (8, 8), (16, 8)]
+    if not study.quick:
+        machines += [(32, 8), (64, 8), (4, 10), (4, 20), (4, 40)]
+    for hal in HALS:
+        elf = study.compile(hal, "forkjoin.c")
+        for clusters, latency in machines:
+            if hal in ("sw-paper", "sw") and clusters == 64:
+                continue  # a thousand cores that look at flags: many minutes
+            arguments = ["whole"] if clusters > 4 else []
+            for what, threads, cycles in study.run(elf, *arguments, clusters=clusters, latency=latency):
+                paper = (PAPER_HW if hal.startswith("hws") else PAPER).get((what, int(threads)), "")
+                rows.append([hal, clusters, latency, what, int(threads), int(cycles),
+                             paper if (clusters, latency) == (4, 8) else ""])
+                print(f"{hal:9} {clusters:2} clusters, latency {latency:2}: {what:15} {threads:>4} threads",
+                      f"{cycles:>7} cycles   {rows[-1][-1]}", flush=True)
+    study.write("manycore-forkjoin.csv",
+                ["hal", "clusters", "noc.latency", "what", "threads", "cycles", "paper (table 2)"], rows)
+    return rows
+
+
+def last_regions(trace):
+    """Of each core that opens teams: its last phases, as (name, start, end)."""
+    events = json.loads(trace.read_text())["traceEvents"]
+    began, spans = {}, {}
+    for e in events:
+        if e.get("cat") != "region":
+            continue
+        core = (e["pid"], e["tid"])
+        if e["ph"] == "b":
+            began[core] = (e["name"], e["ts"])
+        elif core in began:
+            name, start = began.pop(core)
+            spans.setdefault(core, []).append((name, start, e["ts"]))
+    # Outer region: from the last INIT after an OUT of the first core.
+    first = spans[(0, 0)]
+    start = 0
+    outs = [i for i, (name, _, _) in enumerate(first) if name == "OUT"]
+    if len(outs) >= 2:
+        start = first[outs[1]][1]
+        stop = first[outs[2]][1] if len(outs) > 2 else first[-1][2]
+    else:
+        stop = first[-1][2]
+    return start, {core: [s for s in list_ if start <= s[1] < stop and s[0] != "OUT"] for core, list_ in spans.items()}
+
+
+def phases(study):
+    """Figures 8, 10, 11: who does what when; one nested region with warm caches."""
+    rows, drawn = [], {}
+    for hal in HALS:
+        elf = study.compile(hal, "phases.c", "--phases")
+        for inner in (2, 4, 8, 16):
+            trace = study.folder / "trace.json"
+            study.run(elf, str(inner), options=("--trace", trace))
+            start, masters = last_regions(trace)
+            drawn[hal, inner] = (start, masters)
+            for (cluster, core), spans in sorted(masters.items()):
+                sums = {p: sum(e - s for n, s, e in spans if n == p) for p in PHASES}
+                if spans:
+                    rows.append([hal, inner, cluster, core, *(sums[p] for p in PHASES), spans[-1][2] - spans[0][1]])
+        for row in rows[-4:]:
+            print(f"{hal:9} inner 16, master of cluster {row[2]}:", ", ".join(
+                f"{p} {v}" for p, v in zip(PHASES, row[4:])), flush=True)
+    study.write("manycore-phases.csv", ["hal", "inner threads", "cluster", "core", *PHASES, "all"], rows)
+    return rows, drawn
+
+
+def levels(study):
+    """Figure 14."""
+    rows = []
+    for hal in HALS:
+        elf = study.compile(hal, "levels.c")
+        for _, level, work, cycles in study.run(elf, study.work):
+            rows.append([hal, int(level), int(work), int(cycles)])
+            if work in ("10", "10000"):
+                print(f"{hal:9} {level} levels, work of {work} cycles: {cycles} more", flush=True)
+    study.write("manycore-levels.csv", ["hal", "levels", "work (cycles)", "overhead (cycles)"], rows)
+    return rows
+
+
+def table4(study, measured):
+    rows = [[name, cores, cost, round(cost * 64 / cores, 1), round(cost * 16 / cores, 1)]
+            for name, cores, cost in OTHERS]
+    for hal in HALS:
+        for what in ("flat", "nested"):
+            cost = next(r[5] for r in measured if r[:5] == [hal, 4, 8, what, 64]) / 1000
+            rows.append([f"here, {hal}, {what}", 64, round(cost, 2), round(cost, 2), round(cost / 4, 2)])
+    for r in rows:
+        print(f"{r[0]:24} {r[1]:3} cores: {r[2]:7} thousand cycles; of 64 cores {r[3]:6}, of 16 {r[4]:6}", flush=True)
+    study.write("manycore-others.csv", ["architecture", "cores", "fork and join (1000 cycles)", "projected to 64 cores",
+                                        "projected to 16 cores"], rows)
+
+
+def code_bytes(study, hal):
+    """Of the runtime, in a program that has regions and barriers."""
+    where = study.folder / f"{hal}.map"
+    study.compile(hal, "forkjoin.c", f"-Wl,-Map={where}")
+    found = re.findall(r"\.(?:text|s?rodata)\S*\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+\S*libmanycore-omp",
+                       where.read_text())
+    return sum(int(size, 16) for at, size in found if int(at, 16))
+
+
+def memory(study, measured):
+    rows = []
+    for hal in HALS:
+        first, other = (next(r[5] for r in measured if r[:4] == [hal, 4, 8, f"memory-{who}"])
+                        for who in ("first", "other"))
+        rows.append([hal, first, other, code_bytes(study, hal)])
+        print(f"{hal:9} blocks and variables in cluster 0: {first}, another: {other}; code {rows[-1][3]}", flush=True)
+    study.write("manycore-memory.csv", ["hal", "cluster 0 (bytes)", "another cluster (bytes)", "code (bytes)"], rows)
+
+
+def pictures(measured, drawn, level_rows):
+    import matplotlib  # pylint: disable=import-outside-toplevel
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt  # pylint: disable=import-outside-toplevel
+    docs = ROOT / "docs"
+
+    fig, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
+    for axis, what in zip(axes, ("flat", "nested")):
+        for hal in HALS:
+            points = sorted({(r[4], r[5]) for r in measured if r[0] == hal and r[2] == 8 and r[3] == what
+                             and (r[1] == 4 or r[4] == 16 * r[1])})
+            axis.plot(*zip(*points), "o-", color=COLOURS[hal], label=hal, markersize=3)
+        points = sorted((n, c) for (w, n), c in PAPER.items() if w == what)
+        axis.plot(*zip(*points), "k--", label="the paper, software")
+        axis.set(xscale="log", yscale="log", xlabel="threads", title=what)
+        axis.grid(alpha=.3)
+    axes[0].set_ylabel("fork and join, cycles")
+    axes[0].legend(fontsize=8)
+    fig.tight_layout()
+    fig.savefig(docs / "manycore-forkjoin.png", dpi=110, metadata={"Software": None})
+
+    fig, axes = plt.subplots(1, 4, figsize=(12, 3.6), sharey=True)
+    tints = dict(zip(PHASES, ("#8172b3", "#c44e52", "#dd8452", "#eeeeee", "#4c72b0", "#937860", "#55a868")))
+    for axis, hal in zip(axes, HALS):
+        start, masters = drawn[hal, 16]
+        for (cluster, _), spans in sorted(masters.items()):
+            for name, begin, end in spans:
+                axis.bar(cluster, end - begin, bottom=begin - start, color=tints.get(name, "white"))
+        axis.set(title=hal, xlabel="local master of cluster", xticks=range(4))
+    axes[0].set_ylabel("cycles from the region's start")
+    axes[0].legend([plt.Rectangle((0, 0), 1, 1, color=tints[p]) for p in PHASES], PHASES, fontsize=7)
+    fig.tight_layout()
+    fig.savefig(docs / "manycore-phases.png", dpi=110, metadata={"Software": None})
+
+    fig, axes = plt.subplots(1, 4, figsize=(12, 3.4), sharey=True)
+    for axis, hal in zip(axes, HALS):
+        for level in range(1, 6):
+            points = [(r[2], max(r[3], 1)) for r in level_rows if r[:2] == [hal, level]]
+            axis.plot(*zip(*points), "o-", markersize=3, label=f"{level}-lv")
+        axis.set(xscale="log", yscale="log", title=hal, xlabel="work, cycles")
+        axis.grid(alpha=.3)
+    axes[0].set_ylabel("overhead, cycles")
+    axes[0].legend(fontsize=7)
+    fig.tight_layout()
+    fig.savefig(docs / "manycore-levels.png", dpi=110, metadata={"Software": None})
 
 
 def main():
@@ -36,26 +226,17 @@ def main():
     p.add_argument("--build", default=ROOT / "build", type=pathlib.Path)
     p.add_argument("--keep", action="store_true")
     p.add_argument("--quick", action="store_true")
-    a = p.parse_args()
-    machine = a.build / "bin" / "manycore"
-    rows = []
+    p.add_argument("--work", default="1000000", metavar="CYCLES")
     with tempfile.TemporaryDirectory() as folder:
-        for hal in HALS:
-            elf = pathlib.Path(folder) / f"{hal}.elf"
-            compiler = a.build / "bin" / "manycore-cc"
-            subprocess.run([compiler, f"--hal={hal}", HERE / "forkjoin.c", "-o", elf], check=True)
-            machines = [(4, latency) for latency in LATENCIES] + ([] if a.quick else [(8, 8), (16, 8)])
-            for clusters, latency in machines:
-                for name, threads, cycles in run(machine, elf, clusters, latency):
-                    paper = PAPER.get((name, threads), "") if (clusters, latency) == (4, 8) else ""
-                    rows.append([hal, clusters, latency, name, threads, cycles, paper])
-                    print(f"{hal:4} {clusters:2} clusters, latency {latency:2}: {name:15} {threads:4} threads",
-                          f"{cycles:7} cycles   {paper}")
-    if a.keep:
-        with open(ROOT / "bench" / "results" / "manycore-forkjoin.csv", "w", newline="", encoding="utf-8") as f:
-            w = csv.writer(f)
-            w.writerow(["hal", "clusters", "noc.latency", "what", "threads", "cycles", "paper (software, table 2)"])
-            w.writerows(rows)
+        args = p.parse_args()
+        study = Study(args, folder)
+        measured = costs(study)
+        table4(study, measured)
+        memory(study, measured)
+        _, drawn = phases(study)
+        level_rows = levels(study)
+        if args.keep:
+            pictures(measured, drawn, level_rows)
     return 0
 
 

@@ -3,6 +3,7 @@
  *   hws        orders are multicast as words of the hardware synchroniser, joins and barriers gathered by it
  *   sw         memory alone: orders go from the parent to one core in each cluster, which hands them on; counters by
  *              cluster
+ *   hws-paper, sw-paper   as manycore-nested-2016 has it, section 3: what the others are compared with (paper.h)
  *
  * Member 0 is the parent; `team->spans` has the others' cores. A function is for the parent, a docked core or a member
  * as said; team->left and arrivals_left are the software ways', which every HAL has at its hand. */
@@ -13,7 +14,7 @@
 
 /* Each core, before it docks or forks. */
 void hal_init(void);
-/* Parent: the team has a new mapping, or is about to lose it (fini). */
+/* Parent: the team has a new mapping, or is about to lose it (at the latest in fini, where it may have none). */
 void hal_mapped(struct team *team);
 void hal_unmapped(struct team *team);
 /* Parent: orders members 1 to n - 1 to run. */

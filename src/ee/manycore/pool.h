@@ -18,6 +18,7 @@ struct member {
     uint32_t phase;        /* of the barrier, as far as it knows */
     uint8_t slots;         /* as the team's */
     bool met;              /* it has arrived in the synchroniser at this barrier, too */
+    uint16_t barriers;     /* sw-paper: that it has met by flags in this region */
 };
 _Static_assert(sizeof(struct member) <= sizeof(struct ee_member), "ee_member is too small");
 
@@ -41,11 +42,13 @@ struct team {
     uint16_t home;    /* core of member 0 */
     bool root;        /* the root's: nobody else forked when it did */
     uint8_t num_spans;
-    uint8_t slots;      /* of the synchroniser: the join's, the barrier's is the next one; 0: none */
-    struct span *spans; /* [clusters]; without member 0 */
-    uint32_t *cores;    /* [clusters] the same by cluster */
-    uint16_t *id_of;    /* [cores] */
-    uint16_t *place_of; /* [members] number + 1; 0: anywhere */
+    uint8_t slots;                       /* of the synchroniser: the join's, the barrier's is the next one; 0: none */
+    _Atomic uint32_t *idle;              /* mapping.c: its cluster's, where it is in the parent's alone; NULL */
+    struct span *spans;                  /* [clusters]; without member 0 */
+    uint32_t *cores;                     /* [clusters] the same by cluster */
+    uint16_t *id_of;                     /* [cores] */
+    struct paper_descriptor *descriptor; /* hal/paper.h; its block of the open region */
+    uint16_t *place_of;                  /* [members] number + 1; 0: anywhere */
     /* (shared) written by members */
     _Atomic uint32_t left;          /* software join: members but the first that are not done */
     _Atomic uint32_t assistants;    /* who assist after they were done */
@@ -79,8 +82,30 @@ struct self {
     void (*known_body)(struct ee_member *);
 };
 extern __thread struct self pool_self;
+/* The root's team while it is open, set by the root; and in each cluster its cores there. */
+extern struct team *volatile pool_open_root;
+extern BOARD_LOCAL volatile uint32_t pool_root_cores;
 /* In each cluster's memory: the clusters, and the cores of one. */
 extern BOARD_LOCAL unsigned pool_clusters, pool_cores;
 static inline unsigned pool_core(void) { return board_cluster() * pool_cores + board_core(); }
+
+/* Which cores are idle: mapping.c, or hal/paper.c; ee_team_reserve (ee.h) is theirs, too. First core, before others
+ * dock: all but itself are idle. */
+void pool_start(void);
+/* Parent: the open region's cores, but its own, are idle again. */
+void pool_give_back(struct team *team);
+/* The cluster of the place's first core. */
+unsigned pool_cluster_of_place(unsigned place);
+
+/* What the parent is at, for the trace (manycore-cc --phases): a literal, one of INIT, FETCH, RELEASE, BODY, GATHER,
+ * CLOSE, UPDATE. */
+static inline void pool_phase(const char *name)
+{
+#ifdef POOL_PHASES
+    board_region(name);
+#else
+    (void)name;
+#endif
+}
 
 #endif

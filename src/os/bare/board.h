@@ -9,6 +9,7 @@
  *   board_global_base(c), BOARD_CLUSTER_BYTES   the addresses of cluster c's memory
  *   board_cluster_of(p)                    the cluster whose memory p is in; 0 where it is in none's
  *   BOARD_LOCAL                            of a variable: each cluster has a copy, whose own one is &variable
+ *   board_region(name)                     what the core is at from here on, for the board's trace
  *   BOARD_CLUSTERS_MAX, BOARD_CORES_MAX    at most 64 and 16
  *   board_now_ns()                         nanoseconds since some moment, the same for all cores
  *   board_in_order()                       whether memory is sequentially consistent of itself; if not, a

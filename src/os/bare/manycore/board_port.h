@@ -23,6 +23,8 @@ static inline unsigned board_core(void) { return mc_core(); }
 static inline void *board_global_base(unsigned cluster) { return mc_tcdm(cluster); }
 static inline void *board_global(void *p, unsigned cluster) { return mc_global(p, cluster); }
 
+static inline void board_region(const char *name) { mc_region(name); }
+
 static inline unsigned board_cluster_of(const void *p)
 {
     uintptr_t at = (uintptr_t)p;

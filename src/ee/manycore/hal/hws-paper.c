@@ -1,0 +1,43 @@
+/* The paper's hardware way (manycore-nested-2016, section 3.2.1): its pool (paper.h); the descriptor's address is a
+ * word that the synchroniser broadcasts to the threads that were selected, the release a signal, the join a gather.
+ * The root's team is released and joined through the hierarchy of synchronisers, each other one inside of its cluster
+ * (synchroniser.h); masks are set anew for each region. */
+#include "paper.h"
+#include "synchroniser.h"
+
+void hal_init(void) {}
+
+void hal_mapped(struct team *team)
+{
+    synchroniser_get(team, pool_self.member == NULL);
+    for (unsigned s = 0; s < team->num_spans; s++) {
+        mc_hws_clusters(team->spans[s].clusters);
+        mc_hws_targets(team->spans[s].cores);
+        mc_hws_send(SLOT_CORES, (uint32_t)(uintptr_t)team->descriptor);
+    }
+    synchroniser_ready(team);
+}
+void hal_unmapped(struct team *team) { synchroniser_give_back(team); }
+
+void hal_release(struct team *team)
+{
+    for (unsigned s = 0; s < team->num_spans; s++)
+        mc_hws_multicast(team->spans[s].clusters, team->spans[s].cores, SLOT_ORDER);
+}
+
+struct order hal_dock(void)
+{
+    if (mc_hws_wait_any(1u << SLOT_ORDER | 1u << (16 + SLOT_ORDER)) & 1u << (16 + SLOT_ORDER))
+        return (struct order){.what = mc_hws_receive(SLOT_ORDER)};
+    mc_hws_wait(SLOT_ORDER);
+    struct paper_descriptor *d = (struct paper_descriptor *)(uintptr_t)mc_hws_receive(SLOT_CORES);
+    paper_descriptors[board_core()] = d;
+    return paper_order(d);
+}
+
+void hal_order_assist(unsigned core, struct member *m)
+{
+    mc_hws_clusters(UINT64_C(1) << core / pool_cores);
+    mc_hws_targets(1u << core % pool_cores);
+    mc_hws_send(SLOT_ORDER, (uint32_t)(uintptr_t)m | ORDER_ASSIST);
+}

@@ -1,0 +1,173 @@
+/* The paper's software way (manycore-nested-2016, sections 3.1 and 3.2): its pool (paper.h), and by memory alone
+ *   RFLAGS   a word for each of the cluster's threads, which it waits for
+ *   NFLAGS   a word for each thread of the platform, in every cluster, so that a master looks at its own memory
+ * Fork: the master writes to TEAM_DESC_PTR and RFLAGS of each member, one after the other. Join and barrier: master and
+ * slaves; each slave writes its word of NFLAGS in the master's cluster, the master waits for one after the other, and
+ * ends the barrier by RFLAGS.
+ *
+ * Tasks: who makes a region's first one says so to each member in a word beside its RFLAGS. A barrier is counted in
+ * memory from then on, as the OpenMP core wants it; the words of both then agree as in synchroniser.h. */
+#include "paper.h"
+#include "software.h"
+
+#include "check.h"
+
+enum { RELEASE_TEAM = 1, RELEASE_BARRIER = 2 };
+static BOARD_LOCAL volatile uint32_t rflags[BOARD_CORES_MAX];
+static BOARD_LOCAL volatile uint32_t tasks[BOARD_CORES_MAX];
+static BOARD_LOCAL volatile uintptr_t assists[BOARD_CORES_MAX]; /* the member; 0: nobody */
+static BOARD_LOCAL volatile uint32_t *nflags;                   /* [threads] */
+static BOARD_LOCAL volatile uint32_t *masters[BOARD_CORES_MAX]; /* the thread's word in its master's NFLAGS */
+
+/* A thread's word in its cluster's array. */
+static inline volatile uint32_t *at(volatile uint32_t *array, unsigned persistent)
+{
+    return (volatile uint32_t *)board_global((void *)(uintptr_t)&array[persistent % BOARD_CORES_MAX],
+                                             persistent / BOARD_CORES_MAX);
+}
+static inline unsigned own(void) { return board_cluster() * BOARD_CORES_MAX + board_core(); }
+static volatile uint32_t *nflag(unsigned cluster, unsigned persistent)
+{
+    return *(volatile uint32_t **)board_global((void *)(uintptr_t)&nflags, cluster) + persistent;
+}
+
+/* The first core, before the others have a master, for all clusters. */
+void hal_init(void)
+{
+    if (pool_core() != 0)
+        return;
+    unsigned threads = pool_clusters * BOARD_CORES_MAX;
+    for (unsigned c = 0; c < pool_clusters; c++) {
+        uint32_t *words = board_block_only(c, threads * sizeof *words);
+        PS_CHECK(words != NULL, "no memory for the flags of cluster %u", c);
+        for (unsigned i = 0; i < threads; i++)
+            words[i] = 0;
+        *(volatile uint32_t **)board_global((void *)(uintptr_t)&nflags, c) = words;
+    }
+}
+
+void hal_mapped(struct team *team)
+{
+    for (unsigned id = 1; id < team->n; id++)
+        *paper_descriptor_of(team->descriptor->persistent[id]) = team->descriptor;
+}
+void hal_unmapped(PS_UNUSED struct team *team) {}
+
+static void release(const struct team *team, uint32_t what)
+{
+    for (unsigned id = 1; id < team->n; id++)
+        *at(rflags, team->descriptor->persistent[id]) = what;
+}
+void hal_release(struct team *team) { release(team, RELEASE_TEAM); }
+
+struct order hal_dock(void)
+{
+    unsigned core = board_core();
+    for (;;) {
+        if (rflags[core] != 0) {
+            rflags[core] = 0;
+            struct paper_descriptor *d = paper_descriptors[core];
+            masters[core] = nflag(d->persistent[0] / BOARD_CORES_MAX, own());
+            return paper_order(d);
+        }
+        if (assists[core] != 0) {
+            uintptr_t assist = assists[core];
+            assists[core] = 0;
+            return (struct order){.what = assist | ORDER_ASSIST};
+        }
+    }
+}
+
+void hal_order_assist(unsigned core, struct member *m)
+{
+    volatile uintptr_t *word =
+        (volatile uintptr_t *)at((volatile uint32_t *)assists, core / pool_cores * BOARD_CORES_MAX + core % pool_cores);
+    while (*word != 0)
+        cpu_pause();
+    *word = (uintptr_t)m;
+}
+
+/* What a slave writes: the region, and the barrier there that it has come to; the last one is the join. */
+enum { BARRIER_JOIN = 0xffff };
+static uint32_t word_of(uint32_t version, uint32_t barrier) { return version << 16 | barrier; }
+
+void hal_arrive(PS_UNUSED struct member *m) { *masters[board_core()] = word_of(pool_self.known_version, BARRIER_JOIN); }
+
+static bool has_tasks(struct team *team)
+{
+    unsigned core = board_core();
+    if (tasks[core]) {
+        tasks[core] = 0;
+        pool_self.sees_tasks = true;
+    }
+    return PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->interrupted);
+}
+bool hal_sees_tasks(struct team *team) { return has_tasks(team); }
+
+/* Master: goes on from *id over slaves whose word is there; whether that were all. */
+static bool gathered(const struct team *team, unsigned *id, uint32_t word)
+{
+    const uint16_t *core = team->descriptor->persistent;
+    while (*id < team->n && nflags[core[*id]] == word)
+        ++*id;
+    return *id == team->n;
+}
+
+void hal_gather(struct team *team)
+{
+    uint32_t seen = 0, word = word_of(team->version, BARRIER_JOIN);
+    for (unsigned id = 1; !gathered(team, &id, word);) {
+        if (!has_tasks(team))
+            continue;
+        uint32_t calls = ps_load_seq(&team->calls);
+        if (calls != seen)
+            team->ops->assist((struct ee_member *)(void *)member_at(team, 0));
+        seen = calls;
+    }
+}
+
+enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t phase, bool counted)
+{
+    if (counted) {
+        enum ee_await came = software_arrive(team);
+        return came == EE_LAST ? came : software_await(team, m, phase);
+    }
+    if (++m->barriers == BARRIER_JOIN)
+        m->barriers = 1;
+    if (m == member_at(team, 0)) {
+        uint32_t word = word_of(team->version, m->barriers);
+        for (unsigned id = 1; !has_tasks(team);) {
+            if (!gathered(team, &id, word) || has_tasks(team))
+                continue;
+            release(team, RELEASE_BARRIER);
+            return EE_RELEASED;
+        }
+    } else {
+        unsigned core = board_core();
+        *masters[core] = word_of(pool_self.known_version, m->barriers);
+        while (!has_tasks(team))
+            if (rflags[core] != 0) {
+                rflags[core] = 0;
+                return EE_RELEASED;
+            }
+    }
+    return software_arrive(team);
+}
+enum ee_await hal_barrier_await(struct team *team, struct member *m, uint32_t phase)
+{
+    return software_await(team, m, phase);
+}
+void hal_barrier_release(struct team *team, struct member *m) { software_release(team, m); }
+uint32_t hal_barrier_phase(struct team *team, struct member *m)
+{
+    return PS_LIKELY(m != NULL && !pool_self.sees_tasks) ? m->phase : ps_load_acquire(&team->phase);
+}
+
+void hal_interrupt(struct team *team)
+{
+    ps_store_seq(&team->interrupted, 1);
+    pool_self.sees_tasks = true;
+    if (team->descriptor != NULL)
+        for (unsigned id = 0; id < team->n; id++)
+            *at(tasks, team->descriptor->persistent[id]) = 1;
+}

@@ -1,0 +1,171 @@
+/* See synchroniser.h. */
+#include "synchroniser.h"
+
+BOARD_LOCAL volatile struct masks synchroniser_masks[SLOTS];
+static BOARD_LOCAL _Atomic uint32_t pairs_taken;
+
+static uint64_t others_of(const struct team *team, unsigned home)
+{
+    uint64_t clusters = 0;
+    for (unsigned s = 0; s < team->num_spans; s++)
+        clusters |= team->spans[s].clusters;
+    return clusters & ~(UINT64_C(1) << home);
+}
+
+static void set_masks(unsigned slot, const struct team *team, uint32_t version)
+{
+    synchroniser_masks[slot].team = team;
+    synchroniser_masks[slot].version = version;
+}
+
+void synchroniser_get(struct team *team, bool outermost)
+{
+    unsigned home = board_cluster();
+    uint64_t others = others_of(team, home);
+    if (outermost) {
+        team->slots = SLOT_ROOT;
+    } else if (others == 0) {
+        uint32_t taken = ps_load_relaxed(&pairs_taken);
+        do {
+            if (taken == (1u << PAIRS) - 1)
+                return;
+        } while (!ps_cas_relaxed(&pairs_taken, &taken, taken | (taken + 1)));
+        team->slots = (uint8_t)(SLOT_PAIRS + 2 * __builtin_ctz(~taken));
+    } else {
+        return;
+    }
+    set_masks(team->slots, NULL, 0);
+}
+
+void synchroniser_give_back(struct team *team)
+{
+    if (team->slots >= SLOT_PAIRS)
+        atomic_fetch_and_explicit((_Atomic uint32_t *)board_global(&pairs_taken, team->home / pool_cores),
+                                  ~(1u << (team->slots - SLOT_PAIRS) / 2), memory_order_acq_rel);
+    team->slots = 0;
+}
+
+/* The parent's cluster. */
+void synchroniser_set_home(const struct team *team)
+{
+    unsigned home = board_cluster(), core = board_core(), slot = team->slots;
+    uint64_t others = others_of(team, home);
+    mc_hws_gather(slot, team->cores[home], others, MC_NOTIFY_CORE(core));
+    mc_hws_gather(slot + 1, team->cores[home] | 1u << core, others, MC_NOTIFY_ALL);
+    set_masks(slot, team, team->version);
+}
+
+/* Another cluster of the root's team; the root is in cluster 0. */
+static PS_NOINLINE void set_away(const struct team *team, uint32_t version)
+{
+    uint32_t cores = team->cores[board_cluster()];
+    mc_hws_gather(SLOT_ROOT, cores, 0, MC_NOTIFY_PARENT(0));
+    mc_hws_gather(SLOT_ROOT + 1, cores, 0, MC_NOTIFY_PARENT(0));
+    set_masks(SLOT_ROOT, team, version);
+}
+
+static inline void look_at_masks(const struct team *team)
+{
+    if (PS_UNLIKELY(synchroniser_masks[SLOT_ROOT].team != team ||
+                    synchroniser_masks[SLOT_ROOT].version != pool_self.known_version))
+        set_away(team, pool_self.known_version);
+}
+
+void hal_arrive(struct member *m)
+{
+    unsigned slot = pool_self.known_slots;
+    if (PS_UNLIKELY(slot == 0)) {
+        ps_sub_acq_rel(&m->team->left, 1);
+        return;
+    }
+    if (slot == SLOT_ROOT && board_cluster() != 0)
+        look_at_masks(pool_self.known_team);
+    mc_hws_arrive(slot);
+}
+
+static bool has_tasks(struct team *team)
+{
+    if (mc_hws_pending() & 1u << SLOT_TASKS) {
+        mc_hws_wait(SLOT_TASKS);
+        pool_self.sees_tasks = true;
+    }
+    return PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->interrupted);
+}
+bool hal_sees_tasks(struct team *team) { return has_tasks(team); }
+
+/* Software: or as long as there may be something to assist with. */
+void hal_gather(struct team *team)
+{
+    unsigned slot = team->slots;
+    uint32_t seen = 0;
+    while (slot == 0 ? ps_load_acquire(&team->left) != 0
+                     : PS_UNLIKELY(has_tasks(team)) && !(mc_hws_pending() & 1u << slot)) {
+        uint32_t calls = ps_load_seq(&team->calls);
+        if (calls != seen)
+            team->ops->assist((struct ee_member *)(void *)member_at(team, 0));
+        seen = calls;
+        cpu_pause();
+    }
+    if (slot != 0)
+        mc_hws_wait(slot);
+}
+
+enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t phase, bool counted)
+{
+    unsigned slot = m->slots;
+    m->met = slot != 0 && !counted;
+    if (!m->met) {
+        enum ee_await came = software_arrive(team);
+        return came == EE_LAST ? came : software_await(team, m, phase);
+    }
+    if (slot == SLOT_ROOT && board_cluster() != 0)
+        look_at_masks(team);
+    mc_hws_arrive(++slot);
+    MC_HWS(0x294) = 1u << slot | 1u << SLOT_TASKS;
+    while (PS_LIKELY(!pool_self.sees_tasks) || !ps_load_seq(&team->interrupted)) {
+        uint32_t came = MC_HWS(0x290);
+        if (PS_UNLIKELY(came & 1u << SLOT_TASKS)) {
+            mc_hws_wait(SLOT_TASKS);
+            pool_self.sees_tasks = true;
+            continue;
+        }
+        mc_hws_wait(slot);
+        return EE_RELEASED;
+    }
+    return software_arrive(team);
+}
+
+static void take_signal(struct member *m)
+{
+    if (m->met)
+        mc_hws_wait(m->slots + 1u);
+    m->met = false;
+}
+
+enum ee_await hal_barrier_await(struct team *team, struct member *m, uint32_t phase)
+{
+    enum ee_await came = software_await(team, m, phase);
+    if (came == EE_RELEASED)
+        take_signal(m);
+    return came;
+}
+
+void hal_barrier_release(struct team *team, struct member *m)
+{
+    software_release(team, m);
+    take_signal(m);
+}
+
+uint32_t hal_barrier_phase(struct team *team, struct member *m)
+{
+    return PS_LIKELY(m != NULL && !pool_self.sees_tasks) ? m->phase : ps_load_acquire(&team->phase);
+}
+
+void hal_interrupt(struct team *team)
+{
+    ps_store_seq(&team->interrupted, 1);
+    pool_self.sees_tasks = true;
+    for (unsigned s = 0; s < team->num_spans; s++)
+        mc_hws_multicast(team->spans[s].clusters, team->spans[s].cores, SLOT_TASKS);
+    mc_hws_multicast(UINT64_C(1) << team->home / pool_cores, 1u << team->home % pool_cores, SLOT_TASKS);
+}

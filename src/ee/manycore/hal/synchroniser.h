@@ -1,0 +1,58 @@
+/* Joins and barriers by gathers of the hardware synchroniser: what hws.c and hws-paper.c have in common.
+ *
+ * Slots of the synchroniser (12 to 15 are the program's):
+ *   0      words: what is ordered (hws: pool.h; hws-paper: the team's descriptor)
+ *   3      words: the orders' second; signal: a team around has tasks
+ *   1, 2   the root's team: join, barrier; through the hierarchy, home is the root's cluster
+ *   4 on   pairs for teams inside of one cluster, one for each that is mapped, as far as they go
+ * A team without a pair (a nested one of several clusters, a fifth one in its cluster) has the software's counters.
+ *
+ * A slot's masks stay for the next region of the same mapping. The parent sets those of its own cluster before it
+ * releases anybody; in the others each core looks before it arrives, and sets them where they are another mapping's:
+ * all set the same.
+ *
+ * Tasks. A member that waits in the synchroniser has arrived, but must come back when the region's first task is made:
+ * that is signalled to all. From then on the region's barriers are counted in memory as well, since the core wants to
+ * be told who is last; each member arrives in both, and takes the synchroniser's signal when the counted barrier is
+ * over. All members of a barrier go the same way: the signal of tasks was sent by a member before it arrived, and
+ * overtakes the release, which goes by way of the home cluster.
+ *
+ * synchroniser.c has hal.h's functions from hal_arrive on. */
+#ifndef PS_EE_HAL_SYNCHRONISER_H
+#define PS_EE_HAL_SYNCHRONISER_H
+
+#include "software.h"
+
+#include <manycore.h>
+
+enum {
+    SLOT_ORDER = 0,
+    SLOT_CORES = 3,
+    SLOT_TASKS = 3,
+    SLOT_ROOT = 1,
+    SLOT_PAIRS = 4,
+    PAIRS = 4,
+    SLOTS = 12,
+};
+
+/* Whose masks a slot has. */
+struct masks {
+    const struct team *team;
+    uint32_t version;
+};
+extern BOARD_LOCAL volatile struct masks synchroniser_masks[SLOTS];
+
+/* Parent: slots for a team with a new mapping, or none; and free again. outermost: nobody else forked when it did. */
+void synchroniser_get(struct team *team, bool outermost);
+void synchroniser_give_back(struct team *team);
+void synchroniser_set_home(const struct team *team);
+/* Parent, before a release: its cluster's masks are the mapping's. */
+static inline void synchroniser_ready(const struct team *team)
+{
+    unsigned slot = team->slots;
+    volatile struct masks *m = &synchroniser_masks[slot];
+    if (slot != 0 && PS_UNLIKELY(m->team != team || m->version != team->version))
+        synchroniser_set_home(team);
+}
+
+#endif

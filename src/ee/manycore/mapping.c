@@ -1,0 +1,155 @@
+/* Which cores a team has: the pool of the ways sw and hws.
+ *
+ * Does: keeps which cores are idle, a word of bits in each cluster's memory; maps a team's members to cores, those of
+ * the member's place first, takes these at a fork and gives them back at the join. A team that is bound to one place
+ * stays inside: it has fewer members where that has no more idle cores.
+ *
+ * Mapping. It stays with the team from region to region: a fork takes the same cores again where they are idle, with
+ * one atomic operation a cluster. The root's team takes nothing from the pool: while it is open every other fork is by
+ * one of its members or by one below them. Who is to take cores looks at that team's cores: a member of it finds those
+ * of its own cluster in `pool_root_cores`, which each of them writes before it runs the body; others ask the team.
+ *
+ * Shared: `idle`, by forks (and) and joins (or) anywhere. Failures: smaller teams.
+ * Rejected: a lock around the pool, as the paper has it: the atomic operation takes all cores of a cluster at once. */
+#include "hal.h"
+
+#include "cpu.h"
+
+static BOARD_LOCAL _Atomic uint32_t idle;
+static _Atomic uint32_t mappings;
+
+static _Atomic uint32_t *idle_of(unsigned cluster) { return board_global((void *)(uintptr_t)&idle, cluster); }
+
+void pool_start(void)
+{
+    for (unsigned c = 0; c < pool_clusters; c++)
+        ps_store_relaxed(idle_of(c), ((2u << (pool_cores - 1)) - 1) & (c == 0 ? ~1u : ~0u));
+}
+
+/* Cores of the cluster that the root's open team has; none for the root itself, which maps it. */
+static uint32_t taken_by_root(unsigned cluster)
+{
+    if (pool_self.of_root_team && cluster == board_cluster())
+        return pool_root_cores;
+    return pool_open_root != NULL ? pool_open_root->cores[cluster] : 0;
+}
+
+static unsigned first_of(uint64_t clusters)
+{
+    uint32_t low = (uint32_t)clusters;
+    return (unsigned)(low != 0 ? __builtin_ctz(low) : 32 + __builtin_ctz((uint32_t)(clusters >> 32)));
+}
+
+/* All of the team's cores or none; in several clusters. */
+static PS_NOINLINE bool claim_far(struct team *team)
+{
+    for (unsigned s = 0; s < team->num_spans; s++) {
+        uint32_t cores = team->spans[s].cores;
+        for (uint64_t rest = team->spans[s].clusters; rest != 0; rest &= rest - 1) {
+            unsigned c = first_of(rest);
+            uint32_t before = atomic_fetch_and_explicit(idle_of(c), ~cores, memory_order_acq_rel);
+            if (PS_LIKELY((before & cores) == cores && (cores & taken_by_root(c)) == 0))
+                continue;
+            atomic_fetch_or_explicit(idle_of(c), before & cores, memory_order_acq_rel);
+            for (unsigned b = 0; b < pool_clusters; b++) /* those that it has taken before this one */
+                for (unsigned u = 0; u <= s; u++)
+                    if ((team->spans[u].clusters >> b & 1) && (u < s || b < c))
+                        atomic_fetch_or_explicit(idle_of(b), team->spans[u].cores, memory_order_acq_rel);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All of the team's cores or none. */
+static inline bool claim(struct team *team)
+{
+    if (PS_UNLIKELY(team->idle == NULL))
+        return claim_far(team);
+    uint32_t cores = team->spans[0].cores;
+    uint32_t before = atomic_fetch_and_explicit(team->idle, ~cores, memory_order_acq_rel);
+    if (PS_LIKELY((before & cores) == cores && (cores & taken_by_root(board_cluster())) == 0))
+        return true;
+    atomic_fetch_or_explicit(team->idle, before & cores, memory_order_acq_rel);
+    return false;
+}
+
+void pool_give_back(struct team *team)
+{
+    if (PS_LIKELY(team->idle != NULL)) {
+        atomic_fetch_or_explicit(team->idle, team->spans[0].cores, memory_order_acq_rel);
+        return;
+    }
+    for (unsigned s = 0; s < team->num_spans; s++)
+        for (uint64_t rest = team->spans[s].clusters; rest != 0; rest &= rest - 1)
+            atomic_fetch_or_explicit(idle_of(first_of(rest)), team->spans[s].cores, memory_order_acq_rel);
+}
+
+/* A new mapping for n members, or as many as there are idle cores for. */
+static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
+{
+    unsigned here = board_cluster(), id = 1;
+    bool confined = team->place != EE_NO_PLACE && !team->scattered;
+    uint32_t free[BOARD_CLUSTERS_MAX];
+    hal_unmapped(team);
+    for (unsigned c = 0; c < pool_clusters; c++) {
+        free[c] = ps_load_relaxed(idle_of(c)) & ~taken_by_root(c);
+        team->cores[c] = 0;
+    }
+    for (; id < n; id++) {
+        unsigned c = team->place_of[id] != 0 ? pool_cluster_of_place(team->place_of[id] - 1u) : here;
+        for (unsigned i = 0; !confined && free[c] == 0 && i < pool_clusters; i++)
+            c = (here + i) % pool_clusters;
+        if (free[c] == 0)
+            break;
+        struct member *m = (struct member *)(void *)team->ops->near(team->members, id, (int)c);
+        if (m == NULL)
+            break;
+        unsigned core = (unsigned)__builtin_ctz(free[c]);
+        free[c] &= free[c] - 1;
+        team->cores[c] |= 1u << core;
+        m->team = team;
+        m->core = (uint16_t)(c * pool_cores + core);
+        team->id_of[m->core] = (uint16_t)id;
+    }
+    team->num_spans = 0;
+    for (unsigned c = 0; c < pool_clusters; c++) {
+        unsigned s = 0;
+        while (s < team->num_spans && team->spans[s].cores != team->cores[c])
+            s++;
+        if (team->cores[c] == 0)
+            continue;
+        if (s == team->num_spans)
+            team->spans[team->num_spans++] = (struct span){.cores = team->cores[c]};
+        team->spans[s].clusters |= UINT64_C(1) << c;
+    }
+    team->idle = team->num_spans == 1 && team->spans[0].clusters == UINT64_C(1) << here ? idle_of(here) : NULL;
+    team->home = (uint16_t)pool_core();
+    team->mapped = (uint16_t)id;
+    team->version = (uint16_t)ps_add_relaxed(&mappings, 1); /* another team may stand there tomorrow */
+    team->bound_anew = false;
+    team->n = id;
+    team->root = root;
+    if (id > 1)
+        hal_mapped(team);
+    return id;
+}
+
+/* The mapping that stands is for n members of the same binding on this core, or for as many as there could be. */
+static bool mapping_fits(const struct team *team, unsigned n)
+{
+    return team->mapped == n && !team->bound_anew && team->home == pool_core();
+}
+
+unsigned ee_team_reserve(struct ee_team *t, unsigned n)
+{
+    struct team *team = team_of(t);
+    bool root = pool_self.member == NULL;
+    pool_phase("FETCH");
+    if (PS_UNLIKELY(!mapping_fits(team, n)) || (!root && !claim(team)))
+        do
+            n = map(team, n, root);
+        while (!root && n > 1 && !claim(team));
+    pool_phase("INIT");
+    return n;
+}
