@@ -164,10 +164,11 @@ int psthread_mutex_destroy(psthread_mutex_t *mutex); /* EBUSY: locked */
 /* Test-and-test-and-set for about two context switches, then blocks (balder-threads-2004 figure 2).
  * EDEADLK: the caller holds it (checked build). */
 int psthread_mutex_lock(psthread_mutex_t *mutex);
-int psthread_mutex_trylock(psthread_mutex_t *mutex); /* EBUSY; never waits */
+int psthread_mutex_trylock(psthread_mutex_t *mutex); /* EBUSY; never waits for the mutex */
 /* ETIMEDOUT: it could not be had until deadline_ns (psthread_now). Blocks. EDEADLK (checked build). */
 int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns);
-/* EPERM: the caller does not hold it (checked build). */
+/* EPERM: the caller does not hold it (checked build). A thread that polls gives way: each 64th unlock, and each 64th
+ * trylock that fails, yields as psthread_yield does. */
 int psthread_mutex_unlock(psthread_mutex_t *mutex);
 
 /* For critical sections of a few instructions: the holder must not block. Waiting threads keep their vp. */

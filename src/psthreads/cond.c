@@ -60,7 +60,7 @@ int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex)
     ps_store_relaxed(&c->waiting, ps_load_relaxed(&c->waiting) + 1);
     ps_waitq_push_back(&c->queue, &me);
     ps_spin_unlock(&c->lock);
-    psthread_mutex_unlock(mutex);
+    ps_mutex_unlock(mutex);
     ps_block(me.thread, PS_WAIT_COND, cond);
     return psthread_mutex_lock(mutex);
 }
@@ -73,7 +73,7 @@ int psthread_cond_timedwait(psthread_cond_t *cond, psthread_mutex_t *mutex, uint
         return EPERM;
     ps_store_relaxed(&c->timed, 1);
     ps_wait_publish(&c->timed, &me);
-    psthread_mutex_unlock(mutex);
+    ps_mutex_unlock(mutex);
     bool in_time = ps_wait_published(&me, PS_WAIT_COND, cond, deadline_ns);
     int err = psthread_mutex_lock(mutex);
     return err ? err : in_time ? 0 : ETIMEDOUT;

@@ -2,8 +2,8 @@
  * (balder-threads-2004 section 2 and figure 2). It does not count recursion and does not inherit priorities (there are
  * none).
  *
- * Callers: any thread, on any stack; lock may block, so not while a spin lock is held. unlock, trylock and destroy
- * never wait.
+ * Callers: any thread, on any stack; lock may block, so not while a spin lock is held. destroy never waits;
+ * unlock and trylock never wait for the mutex.
  *
  * The state word. Every change is a compare-and-swap or another read-modify-write, since bits have different writers; a
  * plain store in unlock would wipe out a WAITERS or HANDOFF set by somebody else between the look and the store.
@@ -42,6 +42,10 @@
  * queues at the front, and after LOSSES_MAX attempts the lock is handed to it, at the front of its vp's queue, because
  * from then on everybody waits for it.
  *
+ * Nobody polls in vain: a thread that takes the mutex, looks and frees it in a loop would keep from its vp the thread
+ * that it polls for (until the watchdog interrupts, 20 ms). Each TURNS-th time that a thread frees a mutex, or does not
+ * get one by trylock, the other ready threads of its vp run first. As in src/ort/lock.c.
+ *
  * The memory may be given up as soon as it is known that nobody holds or waits, as POSIX wants: unlock's last access
  * comes before it lets the thread go that could find out.
  *
@@ -68,6 +72,9 @@
 #define TIMED 16u
 
 #define LOSSES_MAX 4
+#define TURNS 64
+
+static __thread uint8_t turns;
 
 struct mutex {
     _Atomic uint32_t state;
@@ -187,6 +194,12 @@ int psthread_mutex_init(psthread_mutex_t *mutex)
 
 int psthread_mutex_destroy(psthread_mutex_t *mutex) { return ps_load_acquire(&inside(mutex)->state) ? EBUSY : 0; }
 
+static inline void count_turn(void)
+{
+    if (PS_UNLIKELY(++turns % TURNS == 0))
+        ps_yield();
+}
+
 int psthread_mutex_trylock(psthread_mutex_t *mutex)
 {
     struct mutex *m = inside(mutex);
@@ -196,6 +209,7 @@ int psthread_mutex_trylock(psthread_mutex_t *mutex)
             own(m);
             return 0;
         }
+    count_turn();
     return EBUSY;
 }
 
@@ -234,7 +248,7 @@ int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns)
     return 0;
 }
 
-int psthread_mutex_unlock(psthread_mutex_t *mutex)
+int ps_mutex_unlock(psthread_mutex_t *mutex)
 {
     struct mutex *m = inside(mutex);
     uint32_t s = LOCKED;
@@ -246,6 +260,13 @@ int psthread_mutex_unlock(psthread_mutex_t *mutex)
     if (PS_UNLIKELY(!ps_cas_release(&m->state, &s, 0)))
         unlock_slow(m, s);
     return 0;
+}
+
+int psthread_mutex_unlock(psthread_mutex_t *mutex)
+{
+    int err = ps_mutex_unlock(mutex);
+    count_turn();
+    return err;
 }
 
 bool ps_mutex_held(psthread_mutex_t *mutex) { return owned(inside(mutex)); }

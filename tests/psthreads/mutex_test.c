@@ -202,6 +202,54 @@ static void test_no_stack(void **state)
     assert_null(strstr(strchr(err, '\n'), "psthreads: "));
 }
 
+/* Who polls by a mutex lets the others of its vp run after 64 looks at most: by unlock, and by trylock in vain. */
+struct polled {
+    psthread_mutex_t mutex;
+    _Atomic bool said;
+    unsigned looks;
+};
+static void *says(void *arg)
+{
+    struct polled *p = arg;
+    ps_store_relaxed(&p->said, true);
+    return NULL;
+}
+static void *polls_by_unlock(void *arg)
+{
+    struct polled *p = arg;
+    psthread_t other = start(says, p);
+    for (bool said = false; !said; p->looks++) {
+        CHECK(psthread_mutex_lock(&p->mutex) == 0);
+        said = ps_load_relaxed(&p->said);
+        CHECK(psthread_mutex_unlock(&p->mutex) == 0);
+    }
+    CHECK(psthread_join(other, NULL) == 0);
+    return NULL;
+}
+static void *polls_by_trylock(void *arg)
+{
+    struct polled *p = arg;
+    CHECK(psthread_mutex_lock(&p->mutex) == 0);
+    psthread_t other = start(says, p);
+    for (; !ps_load_relaxed(&p->said); p->looks++)
+        CHECK(psthread_mutex_trylock(&p->mutex) == EBUSY);
+    CHECK(psthread_mutex_unlock(&p->mutex) == 0);
+    CHECK(psthread_join(other, NULL) == 0);
+    return NULL;
+}
+static void test_polls(void **state)
+{
+    (void)state;
+    void *(*const ways[])(void *) = {polls_by_unlock, polls_by_trylock};
+    for (unsigned i = 0; i < 2; i++) {
+        struct polled p = {.mutex = PSTHREAD_MUTEX_INITIALIZER};
+        CHECK(psthread_join(start(ways[i], &p), NULL) == 0);
+        assert_true(p.looks > 0);
+        if (one_at_a_time())
+            assert_true(p.looks <= 65);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest before[] = {cmocka_unit_test(test_no_stack)};
@@ -214,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_exclusion_many),
         cmocka_unit_test(test_starvation),
         cmocka_unit_test(test_spin),
+        cmocka_unit_test(test_polls),
         cmocka_unit_test(test_free_after_unlock),
     };
     int failed = cmocka_run_group_tests_name("mutex, library not started", before, NULL, NULL);
