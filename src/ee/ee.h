@@ -152,11 +152,12 @@ void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
  * before. [switches] Everything that members did happens before the return. */
 void ee_team_join(struct ee_team *team);
 
-/* An explicit task has been made ready and may be taken by anyone of the team. One member that waits in the team's
- * barrier is interrupted, or a parent that waits in the join, or one that has returned from its body, is called with
- * ops->assist; if that one is still on its way, no other. One whose body returns at this moment sees the task. Costs a
- * load or two while all are in their bodies, after ee_team_interrupt. Caller: an unfinished member of the team, a fence
- * (seq_cst) after the task was published; again where it waits for somebody to run a task. [does not switch] */
+/* An explicit task has been made ready and may be taken by anyone of the team. A parent that waits in the join, or one
+ * member that has returned from its body, is called with ops->assist; if that one is still on its way, no other. One
+ * whose body returns at this moment sees the task. Members that wait in the barrier are not asked: ee_team_interrupt.
+ * Costs a load or two while all are in their bodies, after ee_team_interrupt. Caller: an unfinished member of the team,
+ * a fence (seq_cst) after the task was published; again where it waits for somebody to run a task. [does not
+ * switch] */
 void ee_team_assist(struct ee_team *team);
 
 /* ee_team_assist would ask nobody: all are in their bodies, or assist already, or one is on its way. Whoever that
@@ -188,7 +189,7 @@ bool ee_barrier_release(struct ee_team *team);
  * counted: somebody has to be told so; else all may be let go without. The same for all members in a barrier.
  * [switches] */
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted);
-/* Member id waits until `phase` is over, or until ee_team_assist wants it (EE_INTERRUPTED). Spins only where each
+/* Member id waits until `phase` is over, or until the region is interrupted (EE_INTERRUPTED). Spins only where each
  * member runs on a carrier of its own, and not for long; else blocks. [switches] */
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);
 /* From now until the region ends ee_barrier_await answers EE_INTERRUPTED at once instead of waiting, and members that

@@ -1,9 +1,10 @@
 /* Teams: fork, claims, join, assistance. The barrier: team_barrier.c. See team.h for states and lifetime.
  *
  * Assistance. An explicit task that is ready finds somebody to run it as long as some member of the team has nothing
- * else to do: one that waits in the barrier is called from there, a parent that waits in the join is readied and acts
- * as member 0 (nobody else does, where threads have thread-local blocks: that of member 0 is its parent's), the
- * identity of one whose body has returned is lent to an assistant.
+ * else to do. Members that wait in the barrier are called back by the region's first task; from then on they wait in
+ * the core. A parent that waits in the join is readied and acts as member 0 (nobody else does, where threads have
+ * thread-local blocks: that of member 0 is its parent's). The identity of a member whose body has returned is lent to
+ * an assistant.
  * Whether a carrier idles is not asked: the caller may be about to spin for that task.
  * No task is overlooked by one that ends: it takes its unit off `left` (1), reads `calls` (2), looks for tasks (3),
  * offers its identity (4), reads `calls` again (5). Who makes a task ready pushes it (a), fence, reads `left` (b),
@@ -745,19 +746,13 @@ static bool somebody_returned(struct ps_team *team)
     return false;
 }
 
-/* Members who wait in rounds are to be found in the barrier's word. Caller: a member in its body. */
-static inline void call_from_rounds(struct ps_team *team)
-{
-    if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
-        ps_store_seq(&team->by_word, PS_BY_WORD);
-}
-
 /* Letters as at the head of this file. */
 void ps_team_interrupt(struct ps_team *team)
 {
     ps_store_relaxed(&team->had_tasks, true);
     ps_store_seq(&team->interrupted, 1);
-    call_from_rounds(team);
+    if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
+        ps_store_seq(&team->by_word, PS_BY_WORD); /* members who wait in rounds are to be found in the barrier's word */
     end_in_two_steps(team);
     ps_add_acq_rel(&team->next, 0);
     if (!somebody_returned(team))
@@ -828,9 +823,8 @@ bool ps_team_nobody_to_ask(struct ps_team *team)
 {
     if (all_in_bodies(team))
         return true;
-    call_from_rounds(team);
     ps_add_seq(&team->calls, 1);
-    if (ps_team_barrier_anybody(team) || (ps_load_seq(&team->left) & PS_TEAM_WAITING))
+    if (ps_load_seq(&team->left) & PS_TEAM_WAITING)
         return false;
     if (ps_load_seq(&team->assisting))
         return true;
@@ -845,10 +839,7 @@ void ps_team_assist(struct ps_team *team)
     /* The caller's push, then this look, with a fence between. */
     if (all_in_bodies(team))
         return;
-    call_from_rounds(team);
     ps_add_seq(&team->calls, 1);
-    if (ps_team_barrier_call_back(team))
-        return;
     if (take_waiting(team)) {
         ps_ready(team->parent, PS_BACK);
         return;

@@ -101,7 +101,7 @@ struct ps_team {
     /* line 3: the barrier (team_barrier.c) */
     PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
     _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */
-    _Atomic uint32_t calls; /* (shared) counts calls for assistance: members that spin in the barrier look up */
+    _Atomic uint32_t calls;                   /* (shared) counts calls for assistance; see team.c */
     /* The rest of the rounds (team_rounds.c). Under the lock, or by who opens the barrier or the region. */
     struct ps_spin rounds_lock;
     uint32_t rounds_n;       /* members of the last region that met in rounds; parent only */
@@ -200,14 +200,11 @@ static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed
 /* Who opens a barrier by the word, before it does. */
 void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
 #define PS_BARRIER_PATIENCE 64 /* times ps_spin_limit, where every member has a vp of its own */
-/* Everybody who waits in it comes back; false: nobody did. Caller: has changed `calls` or `interrupted` (seq_cst). */
-bool ps_team_barrier_call_back(struct ps_team *team);
-/* Whether call_back might find somebody. Caller: as there. */
-bool ps_team_barrier_anybody(struct ps_team *team);
+/* Everybody who waits in it comes back. Caller: has set `interrupted` (seq_cst). */
+void ps_team_barrier_call_back(struct ps_team *team);
 /* Member m of vp, the caller's, arrives and found no teammate there to run: counts the vp's waiters and itself, and
  * waits. May switch. */
-enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
-                                  uint32_t calls);
+enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase);
 /* vp goes on with what is none of its waiters' team: they are counted and published. */
 void ps_team_barrier_leave(struct vp *vp);
 

@@ -38,14 +38,15 @@
  * up, and counting them does not open it. The exception is a running member that was called back and is counted
  * already; who counts then opens.
  *
- * Assistance. Who calls (ps_team_interrupt, ps_team_assist) changes `interrupted` or `calls` (seq_cst), then looks at
- * `batched` (seq_cst), at each vp's waiters under their lock, then takes what is published. A member looks at both
- * words when it comes (1); says `batched` (seq_cst); looks again under the lock in which it joins (2). Either section
- * comes first: the caller's, then (2) sees the change, and the member goes the lonely way; or the member's, then the
- * caller finds it. Without the lock the caller is only if it has read `batched` as 0, before the member's store, so
- * that (2) sees the change. Who publishes looks again afterwards (3) and takes everything back if there was a call: the
- * caller's compare-and-swap came either after the publishing, and has taken it, or before, and then (3) sees the
- * change. Being called back without need is allowed, and is what happens to all where one would do.
+ * The first task of a region calls all members back, for good (ps_team_interrupt): from then on they wait in the core.
+ * The caller sets `interrupted` (seq_cst), then reads `batched` (seq_cst), looks at each vp's waiters under their lock,
+ * then takes what is published. A member reads `interrupted` when it comes (1); stores `batched` (seq_cst); reads
+ * `interrupted` again under the lock in which it joins the waiters (2). One of the two sections under the lock comes
+ * first. Where it is the caller's, (2) sees the flag, and the member waits alone. Where it is the member's, the caller
+ * finds the member. A caller that takes no lock has read `batched` as 0, before the member's store; then (2) sees the
+ * flag. A member that publishes reads `interrupted` again afterwards (3), and takes everything back where it is set.
+ * The caller's compare-and-swap comes after the publishing and takes it, or before it, and then (3) sees the flag. A
+ * call back without need is allowed.
  *
  * Orderings. Arrivals are acq_rel on the word, the exchange seq_cst, the phase is read acquire: what was done before
  * any arrival is seen behind the barrier. Arrivals that are not counted yet pass through the vp that counts them.
@@ -85,11 +86,6 @@ static inline uint32_t phase_of(uint64_t word) { return (uint32_t)(word >> PHASE
 static inline uint64_t with_head(uint64_t word, uint64_t head)
 {
     return (word & ~(COUNT_MASK << HEAD_SHIFT)) | head << HEAD_SHIFT;
-}
-
-static bool called(struct ps_team *team, uint32_t calls)
-{
-    return ps_load_seq(&team->calls) != calls || ps_load_seq(&team->interrupted);
 }
 
 void ps_team_barrier_fork(struct ps_team *team, unsigned n)
@@ -256,46 +252,37 @@ PS_NOINLINE void ps_team_barrier_leave(struct vp *vp)
         ready_batches(team, (uint32_t)number_of(team, first), NULL);
     } else if (PS_UNLIKELY(opens)) {
         ps_team_barrier_release(team);
-    } else if (called(team, t.w.calls)) {
+    } else if (ps_load_seq(&team->interrupted)) {
         ready_batches(team, take_published(team), NULL);
     }
 }
 
-static bool call_back_from(struct vp *vp, struct ps_team *team)
+static void call_back_from(struct vp *vp, struct ps_team *team)
 {
     struct ps_waiters *w = &vp->waiters;
     ps_spin_lock(&vp->queue.lock);
     if (ps_load_relaxed(&w->count) == 0 || w->team != team) {
         ps_spin_unlock(&vp->queue.lock);
-        return false;
+        return;
     }
     bool opens = w->uncounted && left_of(ps_sub_acq_rel(&team->barrier, w->uncounted)) == w->uncounted;
     w->uncounted = 0;
     ready_and_unlock(vp, false);
     if (PS_UNLIKELY(opens))
         ps_team_barrier_release(team);
-    return true;
 }
 
-bool ps_team_barrier_anybody(struct ps_team *team)
+void ps_team_barrier_call_back(struct ps_team *team)
 {
-    return ps_load_seq(&team->batched) || head_of(ps_load_seq(&team->barrier));
-}
-
-bool ps_team_barrier_call_back(struct ps_team *team)
-{
-    bool any = false;
     if (ps_load_seq(&team->batched)) {
         unsigned slots = ps_load_acquire(&ps_rt.num_slots);
         for (unsigned i = 0; i < slots; i++) {
             struct vp *vp = ps_vp_at(i);
-            if (vp && call_back_from(vp, team))
-                any = true;
+            if (vp)
+                call_back_from(vp, team);
         }
     }
-    uint32_t head = take_published(team);
-    ready_batches(team, head, NULL);
-    return any || head;
+    ready_batches(team, take_published(team), NULL);
 }
 
 /* --- the barrier --- */
@@ -322,12 +309,12 @@ bool ps_team_barrier_release(struct ps_team *team)
 }
 
 /* Spins for the phase to end. 1: ended, -1: the member is called away, 0: the limit was reached. */
-static int spin_for_phase(struct ps_team *team, uint32_t phase, uint32_t calls, bool interruptible, unsigned limit)
+static int spin_for_phase(struct ps_team *team, uint32_t phase, bool interruptible, unsigned limit)
 {
     for (unsigned i = 0; i < limit; i++) {
         if (ps_team_barrier_over(team, phase))
             return 1;
-        if (interruptible && (ps_load_relaxed(&team->calls) != calls || ps_load_relaxed(&team->interrupted)))
+        if (interruptible && ps_load_relaxed(&team->interrupted))
             return -1;
         if (!(i % 16) && !ps_spin_useful())
             return 0;
@@ -337,7 +324,7 @@ static int spin_for_phase(struct ps_team *team, uint32_t phase, uint32_t calls, 
 }
 
 /* Member m, which has arrived, waits as a batch of one. True: the phase is over. */
-static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls, bool interruptible)
+static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, bool interruptible)
 {
     bool opens;
     m->batch = 1;
@@ -345,13 +332,13 @@ static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, uin
         ready_if_any(ps_vp());
         return true;
     }
-    if (interruptible && called(team, calls) && ready_batches(team, take_published(team), m)) {
+    if (interruptible && ps_load_seq(&team->interrupted) && ready_batches(team, take_published(team), m)) {
         ready_if_any(ps_vp());
         return ps_team_barrier_over(team, phase);
     }
     m->thread.uth->wait.turn = phase;
     ps_block(&m->thread, PS_WAIT_TEAM_BARRIER, team); /* and leaves the vp's waiters */
-    /* Not over: assistance is wanted. */
+    /* Not over: the region has tasks. */
     return ps_team_barrier_over(team, phase);
 }
 
@@ -363,10 +350,9 @@ static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interr
 {
     if (ps_team_barrier_over(team, phase))
         return true;
-    uint32_t calls = ps_load_seq(&team->calls);
-    int spun = spin_for_phase(team, phase, calls, interruptible,
+    int spun = spin_for_phase(team, phase, interruptible,
                               ps_spin_limit() * (ps_load_relaxed(&team->spread) ? PS_BARRIER_PATIENCE : 1));
-    return spun ? spun > 0 : block(team, ps_team_member(team, id), phase, calls, interruptible);
+    return spun ? spun > 0 : block(team, ps_team_member(team, id), phase, interruptible);
 }
 
 /* Its vp's waiters, if any, are another member's fellows: they must not wait for it. */
@@ -382,19 +368,17 @@ bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
 }
 
 /* The last one of vp, which has `fellows` there, waits for other vps' members. */
-static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls,
-                                            uint32_t fellows)
+static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t fellows)
 {
     unsigned patience = fellows < BATCH_PATIENCE ? fellows + 1 : BATCH_PATIENCE;
-    int spun = spin_for_phase(team, phase, calls, true, ps_spin_limit() * patience);
+    int spun = spin_for_phase(team, phase, true, ps_spin_limit() * patience);
     if (!spun)
-        return block(team, m, phase, calls, true) ? PS_MET_RELEASED : PS_MET_CALLED;
+        return block(team, m, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
     ready_if_any(ps_vp());
     return spun > 0 ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
-enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
-                                  uint32_t calls)
+enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase)
 {
     struct ps_waiters *w = &vp->waiters;
     uint32_t units = 1, fellows = 0;
@@ -407,7 +391,7 @@ enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps
     }
     if (left_of(ps_sub_acq_rel(&team->barrier, units)) == units)
         return PS_MET_LAST;
-    return await_others(team, m, phase, calls, fellows);
+    return await_others(team, m, phase, fellows);
 }
 
 static PS_NOINLINE enum ps_met meet_alone(struct ps_team *team, unsigned id, uint32_t phase)
@@ -419,10 +403,9 @@ static PS_NOINLINE enum ps_met meet_alone(struct ps_team *team, unsigned id, uin
 
 static PS_ALWAYS_INLINE enum ps_met meet_by_word(struct ps_team *team, unsigned id, uint32_t phase)
 {
-    uint32_t calls = ps_load_seq(&team->calls);
     if (ps_load_relaxed(&team->spread) || ps_places_on() || ps_load_seq(&team->interrupted))
         return meet_alone(team, id, phase);
-    return vp_wait_in_batch(team, ps_team_member(team, id), phase, calls);
+    return vp_wait_in_batch(team, ps_team_member(team, id), phase);
 }
 
 static PS_NOINLINE enum ps_met meet_in_rounds(struct ps_team *team, unsigned id, uint32_t phase)

@@ -839,28 +839,26 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
 
 /* vp has something ready. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, struct ps_team *team, struct ps_member *m,
-                                                             uint32_t phase, uint32_t calls)
+                                                             uint32_t phase)
 {
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
     struct ps_work w = PS_NO_WORK;
     if (PS_UNLIKELY(vp->alone_for != NULL)) /* what is in its queue is for others */
-        return ps_team_barrier_count(vp, team, m, phase, calls);
+        return ps_team_barrier_count(vp, team, m, phase);
     if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))
         ps_store_seq(&team->batched, 1);
     ps_spin_lock(&vp->queue.lock);
     uint32_t count = ps_load_relaxed(&among->count);
-    if (PS_LIKELY(ps_load_seq(&team->calls) == calls && !ps_load_seq(&team->interrupted) &&
-                  (count == 0 || among->calls == calls)))
+    if (PS_LIKELY(!ps_load_seq(&team->interrupted)))
         w = take_teammate_locked(vp, team);
     if (PS_UNLIKELY(!ps_work_some(w))) {
         ps_spin_unlock(&vp->queue.lock);
-        return ps_team_barrier_count(vp, team, m, phase, calls);
+        return ps_team_barrier_count(vp, team, m, phase);
     }
     if (count == 0) {
         among->team = team;
         among->phase = phase;
-        among->calls = calls;
     }
     struct uth *from = vp->uth;
     if (PS_LIKELY(!from->vp))
@@ -880,21 +878,20 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     return ps_team_barrier_over(team, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
-static PS_NOINLINE enum ps_met leave_and_wait(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
-                                              uint32_t calls)
+static PS_NOINLINE enum ps_met leave_and_wait(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase)
 {
     ps_team_barrier_leave(vp);
-    return vp_wait_in_batch(team, m, phase, calls);
+    return vp_wait_in_batch(team, m, phase);
 }
 
-PS_CODE_ALIGNED enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls)
+PS_CODE_ALIGNED enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase)
 {
     struct vp *vp = carried_now();
     if (PS_UNLIKELY(vp_has_waiters(vp) && vp->waiters.team != team))
-        return leave_and_wait(vp, team, m, phase, calls);
+        return leave_and_wait(vp, team, m, phase);
     if (ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned))
-        return ps_team_barrier_count(vp, team, m, phase, calls);
-    return wait_in_batch(vp, team, m, phase, calls);
+        return ps_team_barrier_count(vp, team, m, phase);
+    return wait_in_batch(vp, team, m, phase);
 }
 
 bool ps_may_block(void)

@@ -59,7 +59,7 @@ struct ps_waiters {
     uint32_t uncounted;     /* of them, whose arrival the team does not know yet */
     struct ps_team *team;
     struct ps_list list;   /* of thread.item.link */
-    uint32_t phase, calls; /* for which they wait, and team->calls when the first one joined */
+    uint32_t phase;        /* for which they wait */
     struct psthread *root; /* the one on the kernel thread's own stack; NULL: it is not among them */
 };
 
@@ -237,9 +237,9 @@ bool vp_give_way_to_root(struct vp *vp, struct psthread *self);
 void vp_offer(struct vp *vp);
 
 /* ps_team_barrier_meet where members share vps: the member joins the waiters of its vp, and the thread that the vp
- * would run next runs, if that is of the same team and `calls` has not changed; else as ps_team_barrier_count. May
+ * would run next runs, if that is of the same team and the region has no tasks; else as ps_team_barrier_count. May
  * switch. */
-enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t calls);
+enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase);
 static inline bool vp_root_wanted(struct vp *vp)
 {
     return PS_UNLIKELY(ps_load_relaxed(&vp->root_first)) && ps_load_relaxed(&vp->pinned);

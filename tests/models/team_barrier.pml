@@ -6,8 +6,9 @@
  * there (whether it is the next one is the queue's business: any), else it counts all, looks whether it is the last,
  * spins or not, publishes itself, and its vp publishes the waiters. The word (left, head, phase) is changed in atomic
  * steps, as is what happens under a queue's lock. head is the set of published members. With CALL member 0 calls for
- * assistance before it arrives, and does not until somebody has come; a member that is called back waits again. Left
- * out: that who joins the waiters looks for a call under the lock; in the model the teammate that runs next sees it.
+ * all back for good before it arrives (ps_team_interrupt), and does not until somebody has come; a member that is
+ * called back waits again, and is not called any more. A member that joins the waiters needs no look for a call under
+ * the lock here: the teammate that runs next sees the call.
  * STEAL: ready members change the vp.
  *   BROKEN_PHASE     who publishes does not look at the phase
  *   BROKEN_OPEN      who opens reads the published batches before it ends the phase, and does not take them in the same
@@ -34,7 +35,8 @@ byte head;              /* published: a bit for each member */
 byte ready[VPS];        /* in the vp's queue: a bit for each member */
 byte waiters[VPS];      /* of the vp: likewise */
 byte uncounted[VPS];
-byte calls, w_calls[VPS], w_phase[VPS];
+bool interrupted;
+byte w_phase[VPS];
 byte running[VPS];      /* the member that runs there + 1; 0: nobody */
 byte vp_of[MEMBERS];
 byte came[PHASES];
@@ -78,7 +80,7 @@ inline open_barrier()
 inline leave(v)
 {
     atomic { /* under the lock */
-        mine = waiters[v]; units = uncounted[v]; seen = w_calls[v]; turn = w_phase[v];
+        mine = waiters[v]; units = uncounted[v]; turn = w_phase[v];
         waiters[v] = 0;
         uncounted[v] = 0
     }
@@ -106,13 +108,13 @@ inline leave(v)
         }
 #ifndef BROKEN_RECHECK
         if
-        :: mine && calls != seen -> take_published()
+        :: mine && interrupted -> take_published()
         :: else
         fi
 #endif
     :: else
     fi;
-    mine = 0; units = 0; seen = 0; turn = 0
+    mine = 0; units = 0; turn = 0
 }
 
 /* The vp's counted waiters become ready there. */
@@ -127,10 +129,10 @@ inline ready_waiters(v)
     }
 }
 
-/* Member 0, for assistance. */
+/* Member 0 makes the first task. */
 inline call()
 {
-    calls++;
+    interrupted = true;
     for (i : 0 .. VPS - 1) {
         atomic { /* under the lock */
 #ifndef BROKEN_COUNT
@@ -166,8 +168,8 @@ inline be_run()
 
 proctype member(byte me)
 {
-    byte p, i, k, set, mine, units, seen, turn, v, c;
-    bool gone, joined;
+    byte p, i, k, set, mine, units, turn, v;
+    bool gone, joined, back; /* back: it was called */
 
     be_run();
     do
@@ -186,17 +188,17 @@ proctype member(byte me)
         fi;
 #endif
         came[p]++;
-        c = calls;
         if
-        :: c -> served = true
+        :: interrupted -> served = true
         :: else
         fi;
+        back = false;
         joined = false;
         atomic { /* under the lock */
             if
-            :: ready[v] && calls == c && (!waiters[v] || w_calls[v] == c) ->
+            :: ready[v] && !interrupted ->
                 if
-                :: !waiters[v] -> w_calls[v] = c; w_phase[v] = p
+                :: !waiters[v] -> w_phase[v] = p
                 :: else -> assert(w_phase[v] == p)
                 fi;
                 waiters[v] = waiters[v] | (1 << me);
@@ -238,7 +240,7 @@ proctype member(byte me)
                 ready_waiters(v);
 #endif
                 goto passed
-            :: calls != c -> ready_waiters(v); goto again
+            :: interrupted -> ready_waiters(v); goto again
             :: true
             fi;
             goto block
@@ -251,12 +253,9 @@ sleep:
         :: else
         fi;
 again:  /* called back: it has looked for tasks, and waits anew */
+        back = true;
+        served = true;
         leave(v);
-        c = calls;
-        if
-        :: c -> served = true
-        :: else
-        fi;
         if
         :: phase != p -> goto passed
         :: else
@@ -277,7 +276,7 @@ block:
         fi;
 #ifndef BROKEN_RECHECK
         if
-        :: calls != c ->
+        :: interrupted && !back ->
             atomic {
                 set = head;
                 head = 0;

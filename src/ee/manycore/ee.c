@@ -262,7 +262,7 @@ bool ee_team_nobody_to_ask(PS_UNUSED struct ee_team *t) { return false; }
 void ee_team_assist(struct ee_team *t)
 {
     struct team *team = team_of(t);
-    ps_add_seq(&team->calls, 1); /* the parent in its join looks at it, and who waits in a barrier */
+    ps_add_seq(&team->calls, 1); /* the parent in its join looks at it */
     for (unsigned id = 1; id < team->n; id++) {
         struct member *m = member_at(team, id);
         uint32_t done = 1;

@@ -474,11 +474,11 @@ void ee_team_join(struct ee_team *t)
 uint32_t ee_barrier_phase(struct ee_team *t) { return ps_load_relaxed(&team_of(t)->phase); }
 static bool arrive(struct team *team) { return ps_sub_acq_rel(&team->arrivals_left, 1) == 1; }
 
-static void signal_members(struct team *team, int how_many)
+static void signal_members(struct team *team)
 {
     ps_add_seq(&team->signal, 1);
     if (ps_load_seq(&team->sleepers) != 0)
-        os_wake(&team->signal, how_many);
+        os_wake(&team->signal, INT32_MAX);
 }
 
 bool ee_barrier_release(struct ee_team *t)
@@ -486,22 +486,16 @@ bool ee_barrier_release(struct ee_team *t)
     struct team *team = team_of(t);
     ps_store_relaxed(&team->arrivals_left, team->n);
     ps_store_seq(&team->phase, ps_load_relaxed(&team->phase) + 1);
-    signal_members(team, INT32_MAX);
+    signal_members(team);
     return false;
-}
-
-static bool called_away(struct team *team, bool interruptible, uint32_t calls)
-{
-    return interruptible && (ps_load_acquire(&team->interrupted) || ps_load_acquire(&team->calls) != calls);
 }
 
 static enum ee_await await(struct team *team, uint32_t phase, bool interruptible)
 {
-    uint32_t calls = ps_load_seq(&team->calls);
     for (unsigned i = 0, limit = spin_limit();; i++) {
         if (ps_load_acquire(&team->phase) != phase)
             return EE_RELEASED;
-        if (called_away(team, interruptible, calls))
+        if (interruptible && ps_load_seq(&team->interrupted))
             return EE_INTERRUPTED;
         if (i < limit) {
             cpu_pause();
@@ -509,7 +503,7 @@ static enum ee_await await(struct team *team, uint32_t phase, bool interruptible
         }
         uint32_t signal = ps_load_seq(&team->signal);
         ps_add_seq(&team->sleepers, 1);
-        if (ps_load_seq(&team->phase) == phase && !called_away(team, interruptible, calls))
+        if (ps_load_seq(&team->phase) == phase && !(interruptible && ps_load_seq(&team->interrupted)))
             os_park(&team->signal, signal, OS_FOREVER);
         ps_sub_seq(&team->sleepers, 1);
     }
@@ -542,14 +536,14 @@ void ee_team_interrupt(struct ee_team *t)
 {
     struct team *team = team_of(t);
     ps_store_seq(&team->interrupted, 1);
-    signal_members(team, INT32_MAX);
+    signal_members(team);
 }
 
 bool ee_team_nobody_to_ask(struct ee_team *t)
 {
     struct team *team = team_of(t);
     ps_add_seq(&team->calls, 1);
-    if (ps_load_seq(&team->sleepers) != 0 || (ps_load_seq(&team->left) & PARENT_ASLEEP))
+    if (ps_load_seq(&team->left) & PARENT_ASLEEP)
         return false;
     for (unsigned id = 1; id < team->n; id++)
         if (ps_load_seq(&member_at(team, id)->done_in) == team->region)
@@ -561,10 +555,6 @@ void ee_team_assist(struct ee_team *t)
 {
     struct team *team = team_of(t);
     ps_add_seq(&team->calls, 1);
-    if (ps_load_seq(&team->sleepers) != 0) {
-        signal_members(team, INT32_MAX);
-        return;
-    }
     if (wake_parent(team))
         return;
     /* Somebody whose body has returned; the caller's own unit keeps `left` from being read as 0 by the parent, unless

@@ -18,13 +18,12 @@ static inline void software_release(struct team *team, struct member *m)
 /* Waits until the phase is over, or the region has tasks. */
 static inline enum ee_await software_await(struct team *team, struct member *m, uint32_t phase)
 {
-    uint32_t calls = ps_load_seq(&team->calls);
     for (;;) {
         if (ps_load_acquire(&team->phase) != phase) {
             m->phase = phase + 1;
             return EE_RELEASED;
         }
-        if (ps_load_acquire(&team->interrupted) || ps_load_acquire(&team->calls) != calls) {
+        if (ps_load_acquire(&team->interrupted)) {
             pool_self.sees_tasks = true; /* from here on the phase is to be read where the last one changes it */
             return EE_INTERRUPTED;
         }
