@@ -437,8 +437,16 @@ class Program:
         lines.append(f'CHECK("depend x", x, {hex(value & MASK)}u);')
         self.define(self.name("depend"), lines, value, cost, True)
 
+    def task_space(self, most=40):
+        """The iterations of a taskloop. clang 19 makes a task for each number below 2^32 where there is no unsigned
+        one, and asks in each whether there is any."""
+        while True:
+            space = self.space(most=most, kinds=("int", "unsigned", "long", "u64", "long long"))
+            if space.values or self.signed(space.kind) or self.compiler == "gcc":
+                return space
+
     def f_taskloop(self):
-        space = self.space(most=60, kinds=("int", "unsigned", "long", "u64", "long long"))
+        space = self.task_space(most=60)
         constant = self.constant()
         expression, known, price, _ = self.body(60)
         value = sum(mix(v + constant) for v in space.values) + known * len(space.values)
@@ -459,7 +467,7 @@ class Program:
                       space.head + " {", f"    add(&x, {addend});", "    last = i;", "}",
                       f'CHECK("lastprivate", last, ({space.kind}){self.literal(space.values[-1])});']
         elif self.chance(0.3):
-            inner = self.rng.randint(0, 5)
+            inner = self.rng.randint(0 if self.signed(space.kind) or self.compiler == "gcc" else 1, 5)
             value *= inner
             lines += [f"#pragma omp taskloop shared(x) collapse(2){clauses}", space.head,
                       f"for (int j = 0; j < {inner}; j++)", f"    add(&x, {addend});"]
@@ -1147,7 +1155,7 @@ class Program:
                 code += ["#pragma omp section", f"    add(&x, {one});"]
             code += ["}"]
         elif form == "taskloop":
-            space = self.space(kinds=("int", "unsigned", "long", "u64"))
+            space = self.task_space()
             value = sum(mix(v + constant) for v in space.values) + known * len(space.values)
             which = f"#pragma omp {self.pick('parallel master taskloop', 'parallel masked taskloop')} {clauses}"
             how = self.pick(" shared(x)", " shared(x) grainsize(2)", " shared(x) num_tasks(5)", " reduction(+: x)")
