@@ -136,7 +136,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
     parser.add_argument("--work", required=True, help="folder for the programs")
-    parser.add_argument("--seeds", default="1-30", help="FROM-TO")
+    parser.add_argument("--seeds", default=os.environ.get("SEEDS", "1-30"), help="FROM-TO (default: SEEDS, or 1-30)")
     parser.add_argument("--runs", type=int, default=2, help="environments that a program is run in")
     parser.add_argument("--size", type=int, default=12, help="functions of a program")
     parser.add_argument("--only", type=lambda text: text.split(","), help="these kinds of functions and statements")
