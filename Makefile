@@ -25,6 +25,7 @@ help:
 ## make check        install what is missing, build, run the tests (at most five minutes)
 ## make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ## make fuzz         random values of every environment variable, CASES=5000 of them
+## make random       random OpenMP programs that check themselves, SEEDS=1-1000 of them (tests/random)
 ## make refuse       each call of the system that the runtime makes fails in turn (about half an hour)
 ## make soak         everything that programs rely on, mixed in one process for SOAK=1800 seconds: nothing hangs,
 ##                   nothing grows
@@ -112,6 +113,10 @@ check-by-hand: all
 
 fuzz: all
 	CASES=$(or $(CASES),5000) $(CMAKE) --build $(BUILD) --target fuzz
+
+.PHONY: random
+random: all
+	SEEDS=$(or $(SEEDS),1-1000) $(CMAKE) --build $(BUILD) --target random_programs
 
 refuse: all
 	$(CMAKE) --build $(BUILD) --target refuse
