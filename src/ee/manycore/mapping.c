@@ -127,7 +127,7 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
     team->home = (uint16_t)pool_core();
     team->mapped = (uint16_t)id;
     team->version = (uint16_t)ps_add_relaxed(&mappings, 1); /* another team may stand there tomorrow */
-    team->bound_anew = false;
+    team->bound_anew = team->told = false;
     team->n = id;
     team->root = root;
     if (id > 1)

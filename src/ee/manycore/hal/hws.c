@@ -10,6 +10,16 @@ void hal_release(struct team *team)
 {
     synchroniser_ready(team);
     uintptr_t what = (uintptr_t)team | (team->root ? ORDER_ROOT : 0);
+    if (PS_LIKELY(team->again)) {
+        for (unsigned s = 0; s < team->num_spans; s++) {
+            mc_hws_clusters(team->spans[s].clusters);
+            mc_hws_targets(team->spans[s].cores);
+            mc_hws_send(SLOT_ORDER, (uint32_t)what | ORDER_AGAIN);
+            mc_hws_send(SLOT_ORDER, (uint32_t)(uintptr_t)team->fn);
+            mc_hws_send(SLOT_ORDER, (uint32_t)(uintptr_t)team->data);
+        }
+        return;
+    }
     for (unsigned s = 0; s < team->num_spans; s++) {
         mc_hws_clusters(team->spans[s].clusters);
         mc_hws_targets(team->spans[s].cores);
@@ -21,7 +31,10 @@ void hal_release(struct team *team)
 struct order hal_dock(void)
 {
     struct order order = {.what = mc_hws_receive(SLOT_ORDER)};
-    if (PS_LIKELY(!(order.what & ORDER_ASSIST)))
+    if (PS_LIKELY(order.what & ORDER_AGAIN)) {
+        order.fn = (void (*)(void *))(uintptr_t)mc_hws_receive(SLOT_ORDER); // NOLINT(performance-no-int-to-ptr)
+        order.data = (void *)(uintptr_t)mc_hws_receive(SLOT_ORDER);         // NOLINT(performance-no-int-to-ptr)
+    } else if (!(order.what & ORDER_ASSIST))
         order.cores = mc_hws_receive(SLOT_CORES);
     return order;
 }
