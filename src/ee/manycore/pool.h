@@ -53,6 +53,7 @@ struct team {
     uint16_t *place_of;                  /* [members] number + 1; 0: anywhere */
     void (*fn)(void *);
     void *data;
+    uint32_t arrivals; /* sw: of the root's team, that the parent waits for */
     /* (shared) written by members */
     _Atomic uint32_t left;          /* software join: members but the first that are not done */
     _Atomic uint32_t assistants;    /* who assist after they were done */
