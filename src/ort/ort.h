@@ -108,6 +108,7 @@ struct ort_team {
     bool enclosed;      /* an active region encloses it on this entity */
     bool outermost;     /* and none encloses it on the parent's */
     bool plain;         /* apart: the last region had nothing that members begin in, several members, and its end */
+    bool cancellable;   /* cancellation is on */
     bool counted;       /* its members are counted in contention->busy */
     int8_t bind;        /* enum ort_bind: how its members have their places (place.h) */
     uint8_t bind_var;   /* enum ort_bind: of its members' tasks */

@@ -324,6 +324,7 @@ static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct
     team->level = outer->level + 1;
     team->active_level = outer->active_level + (n > 1);
     team->outermost = !outer->enclosed;
+    team->cancellable = ort_settings.cancellation;
     team->enclosed = outer->enclosed || n > 1;
     team->bind = bind;
     struct ort_icv *inherited = inherit(team, outer, icv);
@@ -375,8 +376,6 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
         bool plain = n > 1 && region->loop == NULL && region->reductions == NULL;
         again = plain && alike && team->plain;
         team->plain = plain;
-        if (PS_LIKELY(again))
-            ee_team_again(&team->ee, region->fn, region->data);
     }
     t->open = team;
     if (PS_UNLIKELY(ort_tool_on()))
@@ -385,14 +384,16 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
         ps_store_relaxed(&team->begun, 0);
         ps_race_release(&team->fn);
     }
+    if (PS_LIKELY(again)) {
+        ee_team_again(&team->ee, region->fn, region->data);
+        ort_member_begin_again(ort_member(team, 0));
+        return team;
+    }
     if (n > 1)
         ee_team_fork(&team->ee, n, team->outermost);
     else
         ee_set_local(ort_member(team, 0));
-    if (PS_LIKELY(again))
-        ort_member_begin_again(ort_member(team, 0));
-    else
-        ort_member_begin(ort_member(team, 0));
+    ort_member_begin(ort_member(team, 0));
     return team;
 }
 
@@ -411,14 +412,15 @@ static PS_ALWAYS_INLINE void end(struct ort_team *team)
     else
         ee_set_local(parent);
     ps_race_acquire(&team->tasks);
-    if (PS_UNLIKELY(ort_cancelled_parallel(team))) {
+    if (PS_UNLIKELY(team->cancellable && ort_cancelled_parallel(team))) {
         ort_ws_reset(team, 0);
         team->plain = false;
     } else {
         ps_update(team->ws_base, m->ws_seq);
     }
     ps_update(team->single_base, ps_load_relaxed(&team->single));
-    ort_task_team_end(team);
+    if (PS_UNLIKELY(ps_load_acquire(&team->tasks.pins) != 0 || ps_load_relaxed(&team->tasks.used) || team->cancellable))
+        ort_task_team_end(team);
     if (PS_UNLIKELY(team->counted))
         ps_sub_relaxed(&team->contention->busy, team->n - 1);
     parent->open = NULL;

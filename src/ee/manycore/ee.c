@@ -87,6 +87,9 @@ bool ee_is_near(const void *p, int near)
 
 static void assist(struct team *team, struct member *m) { team->ops->assist((struct ee_member *)(void *)m); }
 
+/* Nobody else looks at it now. */
+static inline void reset(_Atomic uint32_t *word, uint32_t value) { *(uint32_t *)word = value; }
+
 static PS_NOINLINE void look_at(struct team *team, uint32_t version)
 {
     struct self *self = &pool_self;
@@ -121,7 +124,7 @@ static inline void run(struct order order)
     self->sees_tasks = false;
     m->phase = 0;
     m->barriers = 0;
-    ps_store_relaxed(&m->done, 0);
+    reset(&m->done, 0);
     if (PS_LIKELY(again))
         self->known_again((struct ee_member *)(void *)m, order.fn, order.data);
     else
@@ -201,42 +204,56 @@ void ee_team_fini(struct ee_team *t)
     board_block_free(team_of(t)->spans);
 }
 
-void ee_team_again(struct ee_team *t, void (*fn)(void *), void *data)
+static inline void open_team(struct team *team, unsigned n)
 {
-    struct team *team = team_of(t);
-    team->fn = fn;
-    team->data = data;
-    team->again = team->told && (!team->root || last_root == team);
+    struct member *first = member_at(team, 0);
+    team->parent_local = local;
+    team->parent = pool_self.member;
+    reset(&team->left, n - 1);
+    reset(&team->arrivals_left, n);
+    reset(&team->interrupted, 0);
+    reset(&team->calls, 0);
+    reset(&team->phase, 0);
+    first->phase = 0;
+    first->barriers = 0;
+    if (team->root) {
+        pool_self.of_root_team = true;
+        pool_open_root = team;
+    }
+    pool_phase("RELEASE");
+    hal_release(team);
+    pool_phase("BODY");
+    pool_self.member = first;
+    local = first;
 }
 
 void ee_team_fork(struct ee_team *t, unsigned n, PS_UNUSED bool outermost)
 {
     struct team *team = team_of(t);
     struct member *first = member_at(team, 0);
-    team->parent_local = local;
-    team->parent = pool_self.member;
     team->n = n;
-    ps_store_relaxed(&team->left, n - 1);
-    ps_store_relaxed(&team->arrivals_left, n);
-    ps_store_relaxed(&team->interrupted, 0);
-    ps_store_relaxed(&team->calls, 0);
-    ps_store_relaxed(&team->phase, 0);
     first->core = team->home;
-    first->phase = 0;
-    first->barriers = 0;
     first->slots = team->slots;
     if (team->root) {
         pool_root_cores = team->cores[board_cluster()];
-        pool_self.of_root_team = true;
-        pool_open_root = last_root = team;
+        last_root = team;
     }
-    team->told = true;
-    pool_phase("RELEASE");
-    hal_release(team);
     team->again = false;
-    pool_phase("BODY");
-    pool_self.member = first;
-    local = first;
+    team->told = true;
+    open_team(team, n);
+}
+
+void ee_team_again(struct ee_team *t, void (*fn)(void *), void *data)
+{
+    struct team *team = team_of(t);
+    if (PS_UNLIKELY(!team->told || (team->root && last_root != team))) {
+        ee_team_fork(t, team->n, false);
+        return;
+    }
+    team->fn = fn;
+    team->data = data;
+    team->again = true;
+    open_team(team, team->n);
 }
 
 void ee_team_join(struct ee_team *t)
