@@ -138,15 +138,16 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
     return id;
 }
 
-/* The mapping that stands is for n members of the same binding on this core, or for as many as there could be. */
-static bool mapping_fits(const struct team *team, unsigned n)
+/* The mapping that stands is for n members of the same binding on this core. A region of one thread around it makes a
+ * team the root's, or not. */
+static bool mapping_fits(const struct team *team, unsigned n, bool root)
 {
-    return team->mapped == n && !team->bound_anew && team->home == pool_core();
+    return team->mapped == n && !team->bound_anew && team->root == root && team->home == pool_core();
 }
 
 static PS_NOINLINE unsigned reserve_slowly(struct team *team, unsigned n, bool root)
 {
-    if (mapping_fits(team, n) && claim(team))
+    if (mapping_fits(team, n, root) && claim(team))
         return n;
     do
         n = map(team, n, root);
@@ -159,7 +160,7 @@ unsigned ee_team_reserve(struct ee_team *t, unsigned n)
     struct team *team = team_of(t);
     bool root = pool_self.member == NULL;
     pool_phase("FETCH");
-    if (PS_UNLIKELY(!mapping_fits(team, n) || (!root && (team->idle == NULL || !claim_near(team)))))
+    if (PS_UNLIKELY(!mapping_fits(team, n, root) || (!root && (team->idle == NULL || !claim_near(team)))))
         n = reserve_slowly(team, n, root);
     pool_phase("INIT");
     return n;
