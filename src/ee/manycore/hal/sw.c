@@ -118,6 +118,7 @@ static inline void hand_on(const struct order *order)
 {
     if (PS_LIKELY(order->what & ORDER_AGAIN)) {
         uint32_t cores = pool_root_cores;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
         const struct team *team = (struct team *)(order->what & ~(uintptr_t)ORDER_BITS);
         root_here.fn = team->fn;
         root_here.data = team->data;
@@ -143,6 +144,7 @@ struct order hal_dock(void)
             if (what & ORDER_HAND_ON)
                 hand_on(&order);
             if (PS_LIKELY(what & ORDER_AGAIN)) {
+                // NOLINTNEXTLINE(performance-no-int-to-ptr)
                 const struct team *team = (struct team *)(what & ~(uintptr_t)ORDER_BITS);
                 order.fn = what & ORDER_ROOT ? root_here.fn : team->fn;
                 order.data = what & ORDER_ROOT ? root_here.data : team->data;
