@@ -112,12 +112,18 @@ struct ee_team_ops {
     /* For entities whose memory is by clusters, which ask when they decide where member id runs next: its storage near
      * there. `members` as given to ee_team_init. NULL: there is no such function; it returns NULL: no memory. */
     struct ee_member *(*near)(void *members, unsigned id, int near);
+    /* Such entities alone. As body, in a region that ee_team_again opened, of a member that ran in the last
+     * one on this carrier: its share is fn(data). */
+    void (*again)(struct ee_member *m, void (*fn)(void *), void *data);
 };
 /* Such entities alone: memory near a group of carriers, zeroed by nobody; NULL: none there. And whether p is such. */
 #define EE_NEAR_HERE (-1) /* near the caller */
 #define EE_NEAR_ANY (-2)
 void *ee_memory_near(int near, size_t bytes);
 bool ee_is_near(const void *p, int near);
+/* Such entities alone. ee_team_fork of as many members as in the team's last region, where nothing but fn and data is
+ * another one: they may be sent with the order to start, so that members have no need to look at the team. */
+void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
 
 /* Once per team block, before its first fork. stride 0: members is a table of pointers to them, which `near` fills.
  * members: n_max objects that each begin with an ee_member, `stride` bytes apart. The block may be forked again and

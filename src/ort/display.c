@@ -114,12 +114,12 @@ static void show_schedule(FILE *f, const struct ort_icv *icv)
     fputs("'\n", f);
 }
 
-static void show_proc_bind(FILE *f, const struct ort_icv *icv)
+static void show_proc_bind(FILE *f)
 {
     static const char *const names[] = {"FALSE", "TRUE", "MASTER", "CLOSE", "SPREAD"};
-    fprintf(f, "  [" HOST "] OMP_PROC_BIND = '%s", names[icv->bind]);
-    for (unsigned i = 0; i < icv->bind_rest; i++)
-        fprintf(f, ",%s", names[icv->bind_list[i]]);
+    fprintf(f, "  [" HOST "] OMP_PROC_BIND = '%s", names[ort_settings.bind]);
+    for (unsigned i = 0; i < ort_settings.bind_rest; i++)
+        fprintf(f, ",%s", names[ort_settings.bind_list[i]]);
     fputs("'\n", f);
 }
 
@@ -203,7 +203,7 @@ static void show_all(FILE *f, bool verbose)
     show_devices(f, "OMP_NUM_THREADS");
     show_schedule(f, icv);
     show_devices(f, "OMP_SCHEDULE");
-    show_proc_bind(f, icv);
+    show_proc_bind(f);
     show_devices(f, "OMP_PROC_BIND");
     show_places(f);
     show_counts(f, icv);

@@ -305,7 +305,7 @@ static void read_levels(struct ort_icv *icv)
     bool nested;
     if (ort_env_bool("OMP_NESTED", ort_env_as_libomp, &nested, "the default"))
         icv->max_active_levels = nested ? ort_settings.supported_levels : 1;
-    else if (icv->nthreads_rest > 0 || icv->bind_rest > 0)
+    else if (icv->nthreads_rest > 0 || ort_settings.bind_rest > 0)
         icv->max_active_levels = ort_settings.supported_levels;
 }
 

@@ -10,6 +10,8 @@ struct ort_icv *ort_icv_write(struct ort_thread *t)
 {
     struct ort_task *task = t->task;
     struct ort_icv *icv = task->icv;
+    if (t->hot != NULL)
+        t->hot->within = 0; /* its next region is not as its last */
     bool mine = icv->owner == task;
     if (mine && !ps_load_relaxed(&icv->shared))
         return icv;

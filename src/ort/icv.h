@@ -47,12 +47,10 @@ struct ort_icv {
     struct ort_task *owner; /* whose copy this is; NULL: the process's, a team's */
     struct ort_icv *older;  /* former copies of the same task, which others may still use */
     bool dynamic;
-    uint8_t bind; /* enum ort_bind */
     unsigned max_active_levels;
     unsigned nthreads;
-    unsigned nthreads_rest, bind_rest; /* lengths of what follows */
-    const unsigned *nthreads_list;     /* for the levels below; constant */
-    const unsigned char *bind_list;
+    unsigned nthreads_rest;        /* length of what follows */
+    const unsigned *nthreads_list; /* for the levels below; constant */
     /* enum ort_sched, perhaps with ORT_SCHED_MONOTONIC; read through ort_icv_sched but where UNSET matters */
     unsigned sched;
     int chunk; /* 0: default */
@@ -100,6 +98,11 @@ enum ort_wait_policy { ORT_POLICY_UNSET, ORT_POLICY_ACTIVE, ORT_POLICY_PASSIVE }
  * only. */
 struct ort_settings {
     struct ort_icv initial; /* of every root */
+    /* bind-var of every root, and of the levels below it. Which a task has is its team's to know (ort_team.bind_var):
+     * only regions change it. */
+    uint8_t bind;       /* enum ort_bind */
+    unsigned bind_rest; /* length of what follows */
+    const unsigned char *bind_list;
     bool cancellation;
     bool unbounded_tasks; /* a member with many tasks in its deque defers the next one too */
     bool static_is_plain; /* OMP_SCHEDULE says static without a modifier, which implies monotonic */

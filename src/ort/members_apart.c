@@ -76,6 +76,14 @@ static struct ee_member *near_core(void *members, unsigned id, int near)
     return &a->thread.member;
 }
 
+static void again(struct ee_member *member, void (*fn)(void *), void *data)
+{
+    struct ort_thread *m = PS_CONTAINER_OF(member, struct ort_thread, member);
+    ort_member_begin_again(m);
+    fn(data);
+    ort_member_ends(m);
+}
+
 bool ort_members_get(struct ort_team *team)
 {
     team->apart = (struct ort_thread **)(void *)(team + 1);
@@ -104,6 +112,7 @@ void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops)
     apart_ops.body = ops->body;
     apart_ops.assist = ops->assist;
     apart_ops.near = near_core;
+    apart_ops.again = again;
     ee_team_init(&team->ee, &apart_ops, team->apart, 0, team->n_max);
 }
 

@@ -76,10 +76,14 @@ struct ort_thread {
     struct ort_task_member tasks;
     struct ort_tool_thread tool;
     struct ort_batch batch;
+#if ORT_MEMBERS_APART
+    unsigned long shape; /* ort_shape_around */
+#endif
 };
 /* A cache has a power of two of sets: with an even number of lines from thread to thread the same field of many threads
  * would share a few of them. */
-_Static_assert(sizeof(struct ort_thread) / PS_CACHE_LINE % 2 == 1, "add a line, or remove the one that was added");
+_Static_assert(ORT_MEMBERS_APART || sizeof(struct ort_thread) / PS_CACHE_LINE % 2 == 1,
+               "add a line, or remove the one that was added");
 
 /* What the members of a combined construct begin in. SLOT: ws_base, prepared by the parent. STATIC: a loop whose
  * schedule is known needs no slot; compilers divide such loops inline and neither ask for a chunk nor leave. */
@@ -101,10 +105,21 @@ struct ort_team {
     bool ee_ready;                 /* ee_team_init has been called */
     PS_LINE_ALIGNED struct ort_group *contention;
     uint32_t level, active_level;
-    bool enclosed;     /* an active region encloses it on this entity */
-    bool counted;      /* its members are counted in contention->busy */
-    int8_t bind;       /* enum ort_bind: how its members have their places (place.h) */
-    struct ort_bound { /* what its members were bound for last (ort_place_bind); n 0: never */
+    bool enclosed;      /* an active region encloses it on this entity */
+    bool outermost;     /* and none encloses it on the parent's */
+    bool plain;         /* apart: the last region had nothing that members begin in, several members, and its end */
+    bool cancellable;   /* cancellation is on */
+    bool counted;       /* its members are counted in contention->busy */
+    int8_t bind;        /* enum ort_bind: how its members have their places (place.h) */
+    uint8_t bind_var;   /* enum ort_bind: of its members' tasks */
+    uint32_t bind_used; /* elements of ort_settings.bind_list that it and those around it have taken */
+    /* Regions that are alike (team.c, "Alike"). */
+    unsigned long shape;  /* another one when something changes that regions inside take from it; never 0 */
+    unsigned long within; /* shape of the region around it when this one got its own; 0: not to be relied on */
+    const struct ort_icv *icv_then; /* then: the ICVs of the task that opened it, */
+    unsigned asked;                 /* and its clauses: num_threads, */
+    int8_t asked_bind;              /* and proc_bind */
+    struct ort_bound {              /* what its members were bound for last (ort_place_bind); n 0: never */
         unsigned n, place, first, places;
         int8_t bind;
     } bound;
@@ -134,6 +149,22 @@ static inline struct ort_thread *ort_member(struct ort_team *team, unsigned i)
     return team->apart[i];
 #else
     return &team->threads[i];
+#endif
+}
+
+/* The shape of the team that t is a member of; apart, the member has it in its own memory from its begin on. */
+static inline unsigned long ort_shape_around(const struct ort_thread *t)
+{
+#if ORT_MEMBERS_APART
+    return t->shape;
+#else
+    return t->team->shape;
+#endif
+}
+static inline void ort_member_reshaped(PS_UNUSED struct ort_thread *t)
+{
+#if ORT_MEMBERS_APART
+    t->shape = t->team->shape;
 #endif
 }
 

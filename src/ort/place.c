@@ -80,13 +80,13 @@ static unsigned read_policies(const char *p, unsigned char *list)
 }
 
 /* true: it was given. */
-static bool read_proc_bind(struct ort_icv *icv)
+static bool read_proc_bind(void)
 {
     const char *name = ORT_ENV_NAME("OMP_PROC_BIND"), *text = os_env(name);
     if (text == NULL)
         return false;
     if (ort_env_as_libomp && (ort_env_says_true(text) || ort_env_says_false(text))) {
-        icv->bind = ort_env_says_true(text) ? ORT_BIND_SPREAD : ORT_BIND_FALSE;
+        ort_settings.bind = ort_env_says_true(text) ? ORT_BIND_SPREAD : ORT_BIND_FALSE;
         return true;
     }
     unsigned char *list = malloc(strlen(text) + 1);
@@ -97,9 +97,9 @@ static bool read_proc_bind(struct ort_icv *icv)
         free(list);
         return false;
     }
-    icv->bind = list[0];
-    icv->bind_list = list + 1;
-    icv->bind_rest = n - 1;
+    ort_settings.bind = list[0];
+    ort_settings.bind_list = list + 1;
+    ort_settings.bind_rest = n - 1;
     return true;
 }
 
@@ -172,13 +172,12 @@ static bool read_places(const char *name, const char *text, bool ignore)
 
 void ort_place_env_read(void)
 {
-    struct ort_icv *icv = &ort_settings.initial;
-    bool ignore = read_proc_bind(icv) && icv->bind == ORT_BIND_FALSE;
+    bool ignore = read_proc_bind() && ort_settings.bind == ORT_BIND_FALSE;
     const char *list = os_env("OMP_PLACES"), *cpus = os_env("GOMP_CPU_AFFINITY");
     if (ort_env_as_libomp && cpus != NULL && read_places("GOMP_CPU_AFFINITY", cpus, false)) { /* the strongest there */
         if (os_env("OMP_PLACES") != NULL || os_env("OMP_PROC_BIND") != NULL)
             ps_warn("OMP_PLACES and OMP_PROC_BIND do not count beside GOMP_CPU_AFFINITY; using \"%s\" instead", cpus);
-        icv->bind = ORT_BIND_CLOSE;
+        ort_settings.bind = ORT_BIND_CLOSE;
         of_abi = round_robin = true;
         return;
     }
@@ -187,15 +186,15 @@ void ort_place_env_read(void)
         given = read_places("GOMP_CPU_AFFINITY", cpus, ignore);
     if (!given)
         asked_kind = ort_env_as_libomp ? PLACE_CORES : PLACE_THREADS;
-    else if (icv->bind == ORT_BIND_FALSE)
-        icv->bind = ort_env_as_libomp ? ORT_BIND_SPREAD : ORT_BIND_TRUE;
+    else if (ort_settings.bind == ORT_BIND_FALSE)
+        ort_settings.bind = ort_env_as_libomp ? ORT_BIND_SPREAD : ORT_BIND_TRUE;
 }
 
 bool ort_places_of_abi(void) { return of_abi; }
 
 const char *ort_places_name(void)
 {
-    if (ort_settings.initial.bind == ORT_BIND_FALSE || asked_make != NULL || asked_kind == PLACE_LIST)
+    if (ort_settings.bind == ORT_BIND_FALSE || asked_make != NULL || asked_kind == PLACE_LIST)
         return NULL;
     return place_names[asked_kind];
 }
@@ -207,7 +206,7 @@ void ort_places_ask(bool (*make)(struct ort_places *out), bool round)
     round_robin = round;
     asked_make = make;
     of_abi = true;
-    ort_settings.initial.bind = ORT_BIND_CLOSE;
+    ort_settings.bind = ORT_BIND_CLOSE;
 }
 
 static void restrict_once(void)
@@ -243,7 +242,7 @@ static void make_places(void)
 
 const struct ort_places *ort_places(void)
 {
-    if (ort_settings.initial.bind == ORT_BIND_FALSE)
+    if (ort_settings.bind == ORT_BIND_FALSE)
         return NULL;
     os_once(&once, make_places);
     return places_exist ? &places : NULL;

@@ -30,7 +30,7 @@ struct ort_places {
     unsigned *cpu;   /* ascending within a place */
 };
 
-/* OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the initial ICVs. Once, in the
+/* OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the settings. Once, in the
  * loader. */
 void ort_place_env_read(void);
 /* In the loader: the places that a variable of an ABI's own asks for, made at the first need; OpenMP's variables, where

@@ -25,6 +25,8 @@ void ort_target(void (*fn)(void *), void *data, unsigned thread_limit)
     if (thread_limit != 0)
         team->icv_store.thread_limit = thread_limit > INT_MAX ? UINT_MAX : thread_limit;
     team->icv = &team->icv_store;
+    team->bind_var = ort_settings.bind;
+    team->shape = 1;
     struct ort_thread *t = ort_member(team, 0);
     ee_set_local(t);
     ort_member_begin(t);

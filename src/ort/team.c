@@ -6,6 +6,12 @@
  *      (ee_team_reserve), the team's own fields, ee_team_fork; the caller is member 0 and begins.
  *   2. body, for each other member: begins, runs the outlined function, ends.
  *   3. ort_parallel_end: member 0 ends, ee_team_join, the team is closed.
+ * Alike. Most regions are opened again and again by the same thread with the same clauses. How many members the region
+ * gets, where they belong, its level and ICVs depend on the clauses, on the opening task's ICVs and on the region
+ * around it. The last of these is one number, its shape, which changes whenever anything of it may have: so a
+ * comparison of four words tells that all is as it was, and nothing is computed again. A shape is relied upon (within)
+ * only where the ICVs' address says all of them: the opening task is implicit, and they are not its own, which may be
+ * gone when another task has its own there; but for an initial thread's, which last. ort_icv_write forgets the shape.
  * A member begins by taking its counters from the team (member_begin) and ends when the explicit tasks below it have
  * (task.h).
  * Cost: the parent writes about three lines of its own team; nothing is done for each member.
@@ -42,10 +48,10 @@ static inline void run_body(struct ort_thread *m)
     if (PS_UNLIKELY(ort_tool_on())) {
         ort_tool_run(m->team->fn, m->team->data);
         ort_tool_member_ends(m);
+        ort_member_drops(m);
     } else {
         m->team->fn(m->team->data);
-        ort_loop_abandon(m);
-        ort_task_member_end(m);
+        ort_member_ends(m);
     }
 }
 
@@ -60,7 +66,6 @@ static void body(struct ee_member *member)
     } else {
         run_body(m);
     }
-    ort_icv_drop(m->task->icv, m->task);
 }
 
 static void assist(struct ee_member *member) { ort_task_assist(PS_CONTAINER_OF(member, struct ort_thread, member)); }
@@ -124,12 +129,13 @@ static PS_NOINLINE void watched_member_begins(struct ort_thread *m)
 void ort_member_begin(struct ort_thread *m)
 {
     struct ort_team *team = m->team;
+    ort_member_reshaped(m);
     m->ws_seq = team->ws_base;
     m->single_seq = team->single_base;
     m->loop.ws = NULL;
     m->loop.has_chunk = false;
     ort_task_member_begin(m, team->icv);
-    if (PS_UNLIKELY(ort_settings.display_affinity | ort_tool_on()))
+    if (PS_UNLIKELY(ORT_TOOLS && (ort_settings.display_affinity | ort_tool_on())))
         watched_member_begins(m);
     if (PS_UNLIKELY(team->begins_in != ORT_BEGINS_PLAIN))
         ort_ws_begin_in(m);
@@ -214,34 +220,31 @@ static struct ort_team *block(struct ort_thread *t, unsigned *n)
 
 /* The ICVs of the implicit tasks: the parent's, but for lists that go on with their next element, and a policy that the
  * construct itself gives (as libgomp has it: the specification leaves bind-var alone). */
-static struct ort_icv *inherit(struct ort_team *team, struct ort_icv *icv)
+static struct ort_icv *inherit(struct ort_team *team, const struct ort_team *outer, struct ort_icv *icv)
 {
-    if (PS_LIKELY((icv->nthreads_rest | icv->bind_rest) == 0 && icv->bind == (uint8_t)team->bind))
+    team->bind_used = outer->bind_used;
+    if (PS_UNLIKELY(team->bind_used < ort_settings.bind_rest))
+        team->bind_var = ort_settings.bind_list[team->bind_used++];
+    else
+        team->bind_var = (uint8_t)team->bind;
+    if (PS_LIKELY(icv->nthreads_rest == 0))
         return icv;
     struct ort_icv *own = &team->icv_store;
     ort_icv_copy(own, icv);
     own->owner = NULL;
     own->older = NULL;
-    if (own->nthreads_rest > 0) {
-        own->nthreads = *own->nthreads_list++;
-        own->nthreads_rest--;
-    }
-    if (own->bind_rest > 0) {
-        own->bind = *own->bind_list++;
-        own->bind_rest--;
-    } else {
-        own->bind = (uint8_t)team->bind;
-    }
+    own->nthreads = *own->nthreads_list++;
+    own->nthreads_rest--;
     return own;
 }
 
 /* How many of n members the entities grant, who know where they are to run. */
 static PS_ALWAYS_INLINE unsigned reserve(struct ort_team *team, int8_t bind, unsigned n)
 {
-    if (PS_UNLIKELY(ort_settings.initial.bind != ORT_BIND_FALSE))
+    if (PS_UNLIKELY(ort_settings.bind != ORT_BIND_FALSE))
         ort_place_bind(team, bind, n);
     unsigned granted = ee_team_reserve(&team->ee, n); /* says itself why there are fewer */
-    if (PS_UNLIKELY(granted < n) && ort_settings.initial.bind != ORT_BIND_FALSE)
+    if (PS_UNLIKELY(granted < n) && ort_settings.bind != ORT_BIND_FALSE)
         ort_place_bind(team, bind, granted);
     return granted;
 }
@@ -285,28 +288,82 @@ static PS_ALWAYS_INLINE struct ort_team *admit(struct ort_thread *t, int8_t bind
     return team;
 }
 
-/* Returns the team, whose member 0 the caller is now. Inlined, as end is: the two ways to open a region are called once
- * a region. */
-static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region)
+static inline void reshape(struct ort_team *team)
 {
-    struct ort_thread *t = ort_self();
+    if (PS_UNLIKELY(++team->shape == 0))
+        team->shape = 1;
+}
+
+void ort_team_reshaped(struct ort_team *team)
+{
+    reshape(team);
+    team->within = 0;
+    ort_member_reshaped(ort_member(team, 0));
+}
+
+/* The team for a region that is not as the last one. granted: the entities have been asked for it already, in t->hot;
+ * 0: they have not. */
+static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct ort_parallel *region, unsigned granted)
+{
     struct ort_team *outer = t->team;
-    struct ort_icv *icv = ort_icv(t);
-    unsigned n = size(t, region->num_threads);
-    bool counted;
-    int8_t bind = (int8_t)(icv->bind == ORT_BIND_FALSE || region->bind == ORT_BIND_UNSET ? icv->bind : region->bind);
-    struct ort_team *team = admit(t, bind, &n, &counted);
-    ps_update(team->fn, region->fn);
-    ps_update(team->data, region->data);
+    struct ort_task *task = t->task;
+    struct ort_icv *icv = task->icv;
+    unsigned wanted = size(t, region->num_threads), n = wanted;
+    bool counted, follow = outer->bind_var == ORT_BIND_FALSE || region->bind == ORT_BIND_UNSET;
+    int8_t bind = (int8_t)(follow ? outer->bind_var : region->bind);
+    struct ort_team *team = granted == 0 ? admit(t, bind, &n, &counted) : t->hot;
+    if (PS_UNLIKELY(granted != 0)) {
+        n = granted;
+        counted = false;
+        if (ort_settings.bind != ORT_BIND_FALSE)
+            ort_place_bind(team, bind, n);
+    }
     ps_update(team->n, n);
     team->contention = outer->contention;
     team->counted = counted;
     team->level = outer->level + 1;
     team->active_level = outer->active_level + (n > 1);
+    team->outermost = !outer->enclosed;
+    team->cancellable = ort_settings.cancellation;
     team->enclosed = outer->enclosed || n > 1;
     team->bind = bind;
-    struct ort_icv *inherited = inherit(team, icv);
+    struct ort_icv *inherited = inherit(team, outer, icv);
     ps_update(team->icv, inherited);
+    reshape(team);
+    team->asked = region->num_threads;
+    team->asked_bind = (int8_t)region->bind;
+    team->icv_then = icv;
+    bool lasting = (task->flags & ORT_TASK_IMPLICIT) && (icv->owner != task || outer->parent == NULL);
+    team->within = lasting && n == wanted && !counted && !icv->dynamic ? outer->shape : 0;
+    return team;
+}
+
+/* The region is as the last one, as far as can be told without the entities. */
+static PS_ALWAYS_INLINE bool same_shape(const struct ort_thread *t, const struct ort_parallel *region)
+{
+    const struct ort_team *team = t->hot;
+    return PS_LIKELY(team != NULL && team->within == ort_shape_around(t) && team->asked == region->num_threads &&
+                     team->asked_bind == (int8_t)region->bind && team->icv_then == t->task->icv);
+}
+
+/* Returns the team, whose member 0 the caller is now. Inlined, as end is: the two ways to open a region are called once
+ * a region. */
+static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region)
+{
+    struct ort_thread *t = ort_self();
+    struct ort_team *team = t->hot;
+    unsigned n = 0, granted = 0;
+    if (same_shape(t, region)) {
+        n = team->n;
+        granted = n > 1 ? ee_team_reserve(&team->ee, n) : 1;
+    }
+    bool alike = granted != 0 && granted == n;
+    if (PS_UNLIKELY(!alike)) {
+        team = new_shape(t, region, granted);
+        n = team->n;
+    }
+    ps_update(team->fn, region->fn);
+    ps_update(team->data, region->data);
     ps_update(team->group, NULL);
     if (PS_UNLIKELY(region->reductions != NULL)) {
         team->group = &team->group_store;
@@ -314,6 +371,12 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
     }
     uint8_t begins_in = region->loop != NULL ? ort_ws_prepare(team, region->loop) : ORT_BEGINS_PLAIN;
     ps_update(team->begins_in, begins_in);
+    bool again = false;
+    if (ORT_MEMBERS_APART) {
+        bool plain = n > 1 && region->loop == NULL && region->reductions == NULL;
+        again = plain && alike && team->plain;
+        team->plain = plain;
+    }
     t->open = team;
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_region_begins(t, team, region);
@@ -321,8 +384,13 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
         ps_store_relaxed(&team->begun, 0);
         ps_race_release(&team->fn);
     }
+    if (PS_LIKELY(again)) {
+        ee_team_again(&team->ee, region->fn, region->data);
+        ort_member_begin_again(ort_member(team, 0));
+        return team;
+    }
     if (n > 1)
-        ee_team_fork(&team->ee, n, !outer->enclosed);
+        ee_team_fork(&team->ee, n, team->outermost);
     else
         ee_set_local(ort_member(team, 0));
     ort_member_begin(ort_member(team, 0));
@@ -335,22 +403,24 @@ static PS_ALWAYS_INLINE void end(struct ort_team *team)
     struct ort_thread *parent = team->parent;
     if (PS_UNLIKELY(ort_tool_on())) {
         ort_tool_member_ends(m);
+        ort_member_drops(m);
     } else {
-        ort_loop_abandon(m);
-        ort_task_member_end(m);
+        ort_member_ends(m);
     }
-    ort_icv_drop(m->task->icv, m->task);
     if (team->n > 1)
         ee_team_join(&team->ee);
     else
         ee_set_local(parent);
     ps_race_acquire(&team->tasks);
-    if (PS_UNLIKELY(ort_cancelled_parallel(team)))
+    if (PS_UNLIKELY(team->cancellable && ort_cancelled_parallel(team))) {
         ort_ws_reset(team, 0);
-    else
+        team->plain = false;
+    } else {
         ps_update(team->ws_base, m->ws_seq);
+    }
     ps_update(team->single_base, ps_load_relaxed(&team->single));
-    ort_task_team_end(team);
+    if (PS_UNLIKELY(ps_load_acquire(&team->tasks.pins) != 0 || ps_load_relaxed(&team->tasks.used) || team->cancellable))
+        ort_task_team_end(team);
     if (PS_UNLIKELY(team->counted))
         ps_sub_relaxed(&team->contention->busy, team->n - 1);
     parent->open = NULL;

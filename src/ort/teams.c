@@ -13,6 +13,7 @@
 #include <limits.h>
 
 #include "ort.h"
+#include "team.h"
 
 /* The thread limit of the caller's data environment; the former one. */
 static unsigned set_limit(struct ort_thread *t, unsigned limit)
@@ -69,6 +70,9 @@ static void one_team(const struct league *l, unsigned num)
     team->contention = &group;
     team->level = l->outer->level;
     team->active_level = l->outer->active_level;
+    team->bind_var = l->outer->bind_var;
+    team->bind_used = l->outer->bind_used;
+    ort_team_reshaped(team);
     t->task->icv = l->icv;
     if (l->thread_limit != 0)
         set_limit(t, l->thread_limit);

@@ -129,6 +129,8 @@ struct ort_thread *ort_thread_make_root(void)
     team->contention = group;
     team->n = 1;
     team->icv = &ort_settings.initial;
+    team->bind_var = ort_settings.bind;
+    team->shape = 1;
     struct ort_thread *t = ort_member(team, 0);
     ee_set_local(t);
     ort_member_begin(t);

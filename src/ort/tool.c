@@ -198,6 +198,7 @@ void ort_tool_team_ends(struct ort_team *team)
     if (n > 1 && ee_team_reserve(&team->ee, n) < n)
         return;
     team->n = n;
+    team->within = 0;
     team->fn = nothing;
     team->tool.farewell = true;
     parent->open = team;

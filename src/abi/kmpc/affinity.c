@@ -468,7 +468,7 @@ void kmpc_affinity_env_read(void)
         snprintf(line, sizeof line, "%s; using OMP_PLACES and OMP_PROC_BIND", fault);
         complain("KMP_AFFINITY", text, line);
     } else if (asked.type == NONE) {
-        ort_settings.initial.bind = ORT_BIND_FALSE;
+        ort_settings.bind = ORT_BIND_FALSE;
         kmpc_settings.no_affinity = asked.disabled;
     } else {
         ort_places_ask(make_places, asked.type != BALANCED);

@@ -95,8 +95,8 @@ static int num_procs(void)
 
 static int policy(void)
 {
-    int bind = ort_icv(ort_self())->bind;
-    return bind == ort_settings.initial.bind && ort_places_of_abi() ? BIND_INTEL : bind;
+    int bind = ort_self()->team->bind_var;
+    return bind == ort_settings.bind && ort_places_of_abi() ? BIND_INTEL : bind;
 }
 
 ANSWER(get_num_procs, num_procs());

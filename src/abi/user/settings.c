@@ -91,7 +91,7 @@ USER_GET(omp_get_thread_limit, thread_limit())
 PS_EXPORT int omp_get_thread_limit_dim(int dim) { return dim == 0 ? thread_limit() : 1; }
 USER_GET(omp_get_cancellation, ort_settings.cancellation)
 USER_GET(omp_get_max_task_priority, ort_settings.max_task_priority)
-USER_GET(omp_get_proc_bind, ort_icv(ort_self())->bind)
+USER_GET(omp_get_proc_bind, ort_self()->team->bind_var)
 USER_SET(omp_set_num_teams, set_num_teams)
 USER_GET(omp_get_max_teams, (int)ort_settings.num_teams)
 USER_SET(omp_set_teams_thread_limit, set_teams_thread_limit)

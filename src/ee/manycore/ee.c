@@ -87,29 +87,48 @@ bool ee_is_near(const void *p, int near)
 
 static void assist(struct team *team, struct member *m) { team->ops->assist((struct ee_member *)(void *)m); }
 
-static void run(struct order order)
+/* Nobody else looks at it now. */
+static inline void reset(_Atomic uint32_t *word, uint32_t value) { *(uint32_t *)word = value; }
+
+static PS_NOINLINE void look_at(struct team *team, uint32_t version)
+{
+    struct self *self = &pool_self;
+    struct member *m = member_at(team, team->id_of[pool_core()]);
+    self->known_team = team;
+    self->known_version = (uint16_t)version;
+    self->known = m;
+    self->known_slots = m->slots = team->slots;
+    self->known_body = team->ops->body;
+    self->known_again = team->ops->again;
+}
+
+static inline void run(struct order order)
 {
     struct self *self = &pool_self;
     struct team *team = (struct team *)(order.what & ~(uintptr_t)ORDER_BITS); // NOLINT(performance-no-int-to-ptr)
     self->of_root_team = order.what & ORDER_ROOT;
-    if (order.what & ORDER_ROOT)
-        pool_root_cores = order.cores & 0xffff;
-    struct member *m = self->known;
-    if (PS_UNLIKELY(self->known_team != team || self->known_version != order.cores >> 16)) {
-        m = member_at(team, team->id_of[pool_core()]);
-        self->known_team = team;
-        self->known_version = (uint16_t)(order.cores >> 16);
-        self->known = m;
-        self->known_slots = m->slots = team->slots;
-        self->known_body = team->ops->body;
+    bool again = order.what & ORDER_AGAIN;
+    if (PS_UNLIKELY(again && self->known_team != team)) { /* another team had the core meanwhile */
+        again = false;
+        look_at(team, team->version);
     }
+    if (PS_UNLIKELY(!(order.what & ORDER_AGAIN))) {
+        if (order.what & ORDER_ROOT)
+            pool_root_cores = order.cores & 0xffff;
+        if (self->known_team != team || self->known_version != order.cores >> 16)
+            look_at(team, order.cores >> 16);
+    }
+    struct member *m = self->known;
     local = m;
     self->member = m;
     self->sees_tasks = false;
     m->phase = 0;
     m->barriers = 0;
-    ps_store_relaxed(&m->done, 0);
-    self->known_body((struct ee_member *)(void *)m);
+    reset(&m->done, 0);
+    if (PS_LIKELY(again))
+        self->known_again((struct ee_member *)(void *)m, order.fn, order.data);
+    else
+        self->known_body((struct ee_member *)(void *)m);
     if (PS_UNLIKELY(hal_sees_tasks(team)))
         assist(team, m);
     ps_store_seq(&m->done, 1);
@@ -174,30 +193,30 @@ void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *member
     *member_at(team, 0) = (struct member){.team = team};
 }
 
+/* The root's team whose cores stand in each cluster's pool_root_cores. */
+static struct team *last_root;
+
 void ee_team_fini(struct ee_team *t)
 {
     hal_unmapped(team_of(t));
+    if (last_root == team_of(t))
+        last_root = NULL;
     board_block_free(team_of(t)->spans);
 }
 
-void ee_team_fork(struct ee_team *t, unsigned n, PS_UNUSED bool outermost)
+static inline void open_team(struct team *team, unsigned n)
 {
-    struct team *team = team_of(t);
     struct member *first = member_at(team, 0);
     team->parent_local = local;
     team->parent = pool_self.member;
-    team->n = n;
-    ps_store_relaxed(&team->left, n - 1);
-    ps_store_relaxed(&team->arrivals_left, n);
-    ps_store_relaxed(&team->interrupted, 0);
-    ps_store_relaxed(&team->calls, 0);
-    ps_store_relaxed(&team->phase, 0);
-    first->core = team->home;
+    reset(&team->left, n - 1);
+    reset(&team->arrivals_left, n);
+    reset(&team->interrupted, 0);
+    reset(&team->calls, 0);
+    reset(&team->phase, 0);
     first->phase = 0;
     first->barriers = 0;
-    first->slots = team->slots;
     if (team->root) {
-        pool_root_cores = team->cores[board_cluster()];
         pool_self.of_root_team = true;
         pool_open_root = team;
     }
@@ -206,6 +225,35 @@ void ee_team_fork(struct ee_team *t, unsigned n, PS_UNUSED bool outermost)
     pool_phase("BODY");
     pool_self.member = first;
     local = first;
+}
+
+void ee_team_fork(struct ee_team *t, unsigned n, PS_UNUSED bool outermost)
+{
+    struct team *team = team_of(t);
+    struct member *first = member_at(team, 0);
+    team->n = n;
+    first->core = team->home;
+    first->slots = team->slots;
+    if (team->root) {
+        pool_root_cores = team->cores[board_cluster()];
+        last_root = team;
+    }
+    team->again = false;
+    team->told = true;
+    open_team(team, n);
+}
+
+void ee_team_again(struct ee_team *t, void (*fn)(void *), void *data)
+{
+    struct team *team = team_of(t);
+    if (PS_UNLIKELY(!team->told || (team->root && last_root != team))) {
+        ee_team_fork(t, team->n, false);
+        return;
+    }
+    team->fn = fn;
+    team->data = data;
+    team->again = true;
+    open_team(team, team->n);
 }
 
 void ee_team_join(struct ee_team *t)

@@ -61,11 +61,9 @@ static PS_NOINLINE bool claim_far(struct team *team)
     return true;
 }
 
-/* All of the team's cores or none. */
-static inline bool claim(struct team *team)
+/* All of the team's cores or none. near: they are in the caller's cluster. */
+static inline bool claim_near(struct team *team)
 {
-    if (PS_UNLIKELY(team->idle == NULL))
-        return claim_far(team);
     uint32_t cores = team->spans[0].cores;
     uint32_t before = atomic_fetch_and_explicit(team->idle, ~cores, memory_order_acq_rel);
     if (PS_LIKELY((before & cores) == cores && (cores & taken_by_root(board_cluster())) == 0))
@@ -73,16 +71,21 @@ static inline bool claim(struct team *team)
     atomic_fetch_or_explicit(team->idle, before & cores, memory_order_acq_rel);
     return false;
 }
+static bool claim(struct team *team) { return team->idle != NULL ? claim_near(team) : claim_far(team); }
 
-void pool_give_back(struct team *team)
+static PS_NOINLINE void give_back_far(struct team *team)
 {
-    if (PS_LIKELY(team->idle != NULL)) {
-        atomic_fetch_or_explicit(team->idle, team->spans[0].cores, memory_order_acq_rel);
-        return;
-    }
     for (unsigned s = 0; s < team->num_spans; s++)
         for (uint64_t rest = team->spans[s].clusters; rest != 0; rest &= rest - 1)
             atomic_fetch_or_explicit(idle_of(first_of(rest)), team->spans[s].cores, memory_order_acq_rel);
+}
+
+void pool_give_back(struct team *team)
+{
+    if (PS_LIKELY(team->idle != NULL))
+        atomic_fetch_or_explicit(team->idle, team->spans[0].cores, memory_order_acq_rel);
+    else
+        give_back_far(team);
 }
 
 /* A new mapping for n members, or as many as there are idle cores for. */
@@ -127,7 +130,7 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
     team->home = (uint16_t)pool_core();
     team->mapped = (uint16_t)id;
     team->version = (uint16_t)ps_add_relaxed(&mappings, 1); /* another team may stand there tomorrow */
-    team->bound_anew = false;
+    team->bound_anew = team->told = false;
     team->n = id;
     team->root = root;
     if (id > 1)
@@ -135,10 +138,21 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
     return id;
 }
 
-/* The mapping that stands is for n members of the same binding on this core, or for as many as there could be. */
-static bool mapping_fits(const struct team *team, unsigned n)
+/* The mapping that stands is for n members of the same binding on this core. A region of one thread around it makes a
+ * team the root's, or not. */
+static bool mapping_fits(const struct team *team, unsigned n, bool root)
 {
-    return team->mapped == n && !team->bound_anew && team->home == pool_core();
+    return team->mapped == n && !team->bound_anew && team->root == root && team->home == pool_core();
+}
+
+static PS_NOINLINE unsigned reserve_slowly(struct team *team, unsigned n, bool root)
+{
+    if (mapping_fits(team, n, root) && claim(team))
+        return n;
+    do
+        n = map(team, n, root);
+    while (!root && n > 1 && !claim(team));
+    return n;
 }
 
 unsigned ee_team_reserve(struct ee_team *t, unsigned n)
@@ -146,10 +160,8 @@ unsigned ee_team_reserve(struct ee_team *t, unsigned n)
     struct team *team = team_of(t);
     bool root = pool_self.member == NULL;
     pool_phase("FETCH");
-    if (PS_UNLIKELY(!mapping_fits(team, n)) || (!root && !claim(team)))
-        do
-            n = map(team, n, root);
-        while (!root && n > 1 && !claim(team));
+    if (PS_UNLIKELY(!mapping_fits(team, n, root) || (!root && (team->idle == NULL || !claim_near(team)))))
+        n = reserve_slowly(team, n, root);
     pool_phase("INIT");
     return n;
 }

@@ -41,6 +41,8 @@ struct team {
     uint16_t version; /* of the mapping: a number of its own among the last 65536 */
     uint16_t home;    /* core of member 0 */
     bool root;        /* the root's: nobody else forked when it did */
+    bool told;        /* its cores have been told of this mapping */
+    bool again;       /* the region is as the last one: fn and data are sent with the order */
     uint8_t num_spans;
     uint8_t slots;                       /* of the synchroniser: the join's, the barrier's is the next one; 0: none */
     _Atomic uint32_t *idle;              /* mapping.c: its cluster's, where it is in the parent's alone; NULL */
@@ -49,6 +51,9 @@ struct team {
     uint16_t *id_of;                     /* [cores] */
     struct paper_descriptor *descriptor; /* hal/paper.h; its block of the open region */
     uint16_t *place_of;                  /* [members] number + 1; 0: anywhere */
+    void (*fn)(void *);
+    void *data;
+    uint32_t arrivals; /* sw: of the root's team, that the parent waits for */
     /* (shared) written by members */
     _Atomic uint32_t left;          /* software join: members but the first that are not done */
     _Atomic uint32_t assistants;    /* who assist after they were done */
@@ -63,12 +68,20 @@ static inline struct team *team_of(struct ee_team *t) { return (struct team *)(v
 static inline struct member *member_at(const struct team *team, unsigned id) { return team->members[id]; }
 
 /* What a docked thread is told: the team with ORDER_ROOT in its lowest bits, and its cluster's cores of the team with
- * the mapping's version above; or the member, with ORDER_ASSIST. */
+ * the mapping's version above, or, with ORDER_AGAIN, fn and data; or the member, with ORDER_ASSIST. */
 struct order {
     uintptr_t what;
     uint32_t cores;
+    void (*fn)(void *);
+    void *data;
 };
-enum { ORDER_ROOT = 1, ORDER_ASSIST = 2, ORDER_BITS = 3 };
+enum {
+    ORDER_ROOT = 1,
+    ORDER_ASSIST = 2,
+    ORDER_AGAIN = 4,
+    ORDER_HAL = 8,
+    ORDER_BITS = 15
+}; /* ORDER_HAL: the HAL's own */
 
 /* What each core keeps in its cluster's memory; its own alone. */
 struct self {
@@ -80,6 +93,7 @@ struct self {
     struct team *known_team;
     struct member *known;
     void (*known_body)(struct ee_member *);
+    void (*known_again)(struct ee_member *, void (*fn)(void *), void *data);
 };
 extern __thread struct self pool_self;
 /* The root's team while it is open, set by the root; and in each cluster its cores there. */

@@ -8,8 +8,21 @@ void hal_unmapped(struct team *team) { synchroniser_give_back(team); }
 
 void hal_release(struct team *team)
 {
-    synchroniser_ready(team);
     uintptr_t what = (uintptr_t)team | (team->root ? ORDER_ROOT : 0);
+    if (PS_LIKELY(team->again)) { /* and nobody else's masks are in its slots */
+        uint32_t again = (uint32_t)what | ORDER_AGAIN, fn = (uint32_t)(uintptr_t)team->fn,
+                 data = (uint32_t)(uintptr_t)team->data;
+        const struct span *span = team->spans;
+        for (const struct span *end = span + team->num_spans; span != end; span++) {
+            mc_hws_clusters(span->clusters);
+            mc_hws_targets(span->cores);
+            mc_hws_send(SLOT_ORDER, again);
+            mc_hws_send(SLOT_ORDER, fn);
+            mc_hws_send(SLOT_ORDER, data);
+        }
+        return;
+    }
+    synchroniser_ready(team);
     for (unsigned s = 0; s < team->num_spans; s++) {
         mc_hws_clusters(team->spans[s].clusters);
         mc_hws_targets(team->spans[s].cores);
@@ -21,7 +34,10 @@ void hal_release(struct team *team)
 struct order hal_dock(void)
 {
     struct order order = {.what = mc_hws_receive(SLOT_ORDER)};
-    if (PS_LIKELY(!(order.what & ORDER_ASSIST)))
+    if (PS_LIKELY(order.what & ORDER_AGAIN)) {
+        order.fn = (void (*)(void *))(uintptr_t)mc_hws_receive(SLOT_ORDER); // NOLINT(performance-no-int-to-ptr)
+        order.data = (void *)(uintptr_t)mc_hws_receive(SLOT_ORDER);         // NOLINT(performance-no-int-to-ptr)
+    } else if (!(order.what & ORDER_ASSIST))
         order.cores = mc_hws_receive(SLOT_CORES);
     return order;
 }

@@ -127,6 +127,7 @@ unsigned ee_team_reserve(struct ee_team *t, unsigned n)
     if (d == NULL)
         return 1;
     team->home = (uint16_t)pool_core();
+    team->told = false;
     select_thread(d, 0, team->home, board_cluster() * BOARD_CORES_MAX + board_core());
     for (unsigned c = 0; c < pool_clusters; c++)
         team->cores[c] = 0;

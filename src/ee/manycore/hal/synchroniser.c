@@ -94,7 +94,7 @@ static bool has_tasks(struct team *team)
 bool hal_sees_tasks(struct team *team) { return has_tasks(team); }
 
 /* Software: or as long as there may be something to assist with. */
-void hal_gather(struct team *team)
+static PS_NOINLINE void gather_slowly(struct team *team)
 {
     unsigned slot = team->slots;
     uint32_t seen = 0;
@@ -108,6 +108,15 @@ void hal_gather(struct team *team)
     }
     if (slot != 0)
         mc_hws_wait(slot);
+}
+
+void hal_gather(struct team *team)
+{
+    unsigned slot = team->slots;
+    if (PS_LIKELY(slot != 0 && !pool_self.sees_tasks && !(mc_hws_pending() & 1u << SLOT_TASKS)))
+        mc_hws_wait(slot);
+    else
+        gather_slowly(team);
 }
 
 enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t phase, bool counted)
