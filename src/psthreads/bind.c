@@ -2,7 +2,15 @@
 #include "bind.h"
 
 #include "check.h"
+#include "current.h"
+#include "idle.h"
+#include "mail.h"
+#include "progress.h"
+#include "runtime.h"
+#include "sources.h"
+#include "team.h"
 #include "vp.h"
+#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -39,6 +39,11 @@
 #include "debug_layout.h"
 #include "dump.h"
 #include "dump_request.h"
+#include "idle.h"
+#include "mail.h"
+#include "progress.h"
+#include "rest.h"
+#include "runtime.h"
 #include "timer.h"
 #include "vp.h"
 

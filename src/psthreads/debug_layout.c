@@ -1,6 +1,10 @@
 /* ps_debug_layout: the state of this room and of those below, as base/debug_layout.h says. Nothing here runs. */
 #include "debug_layout.h"
 
+#include "mail.h"
+#include "runtime.h"
+#include "sched.h"
+#include "team.h"
 #include "vp.h"
 
 /* What a port tells of its saved contexts: {"reg.<gdb's name>", offset from the saved stack pointer}, ... and

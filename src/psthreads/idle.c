@@ -1,8 +1,14 @@
 /* The idle protocol: see idle.h for its steps and why no wake-up is lost. */
 #include "idle.h"
 
+#include "bind.h"
 #include "check.h"
+#include "current.h"
 #include "deadlock.h"
+#include "mail.h"
+#include "os.h"
+#include "runtime.h"
+#include "team.h"
 #include "vp.h"
 
 struct ps_idle ps_idle;

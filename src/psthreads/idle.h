@@ -45,7 +45,7 @@ struct ps_idle {
     PS_LINE_ALIGNED _Atomic uint64_t bits[IDLE_MAX / 64];
     _Atomic uint64_t parks; /* times that a vp was about to set its bit; for deadlock.c */
 };
-extern struct ps_idle ps_idle;
+extern struct ps_idle ps_idle __attribute__((visibility("hidden")));
 
 #define IDLE_SEARCHING(w) ((uint32_t)(w))
 #define IDLE_PARKED(w) ((uint32_t)((w) >> 32))

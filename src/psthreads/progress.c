@@ -1,7 +1,12 @@
 /* The monitor: see progress.h. Runs on its own kernel thread; touches of a vp only what is shared. */
 #include "progress.h"
 
+#include "bind.h"
 #include "check.h"
+#include "idle.h"
+#include "os.h"
+#include "rest.h"
+#include "runtime.h"
 #include "turns.h"
 #include "vp.h"
 

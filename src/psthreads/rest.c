@@ -1,8 +1,15 @@
 /* Vps at rest: see rest.h. */
 #include "rest.h"
 
+#include "bind.h"
 #include "check.h"
+#include "idle.h"
+#include "mail.h"
+#include "os.h"
 #include "progress.h"
+#include "runtime.h"
+#include "sources.h"
+#include "team.h"
 #include "vp.h"
 
 #include <limits.h>
@@ -36,7 +43,7 @@ static void begin(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
-        vp->root.flags = PS_T_SIZED; /* so that a loop looks twice before it calls it (vp.c) */
+        vp->root.flags = PS_T_SIZED; /* so that a loop looks twice before it calls it (loop.c) */
         vp->root.stack_size = UINT32_MAX;
         vp->root.vp = vp;
         ps_store_relaxed(&vp->pinned, NULL);

@@ -2,9 +2,12 @@
  * barrier opens, and each is taken, out of the place's queue, by the other's vp. Neither vp may then wait on its
  * member's stack until the other one is saved. */
 #include "bind.h"
+#include "current.h"
+#include "os.h"
 #include "psthread.h"
 #include "sync_support.h"
-#include "vp.h"
+#include "team.h"
+#include "work.h"
 
 enum { MEMBERS = 3, ROUNDS = 20 };
 
