@@ -37,6 +37,8 @@ void vp_loop(struct vp *vp, struct uth *self)
         struct psthread *t = ps_work_thread(w);
         if (ps_work_team(w)) {
             ps_team_run(ps_work_team(w), (unsigned)w.id);
+        } else if (ps_work_is_rest(w)) {
+            rest_run(vp);
         } else if (!t) { /* the vp ends */
             vp_leave(vp, self, &vp->native, true);
             __builtin_unreachable();
@@ -134,13 +136,9 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
     __builtin_unreachable();
 }
 
-/* True: t was not for this stack, and is done with. */
+/* A thread that wants a stack of its own size. True: this stack was not for it, and it is done with. */
 static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t)
 {
-    if (rest_is(t)) {
-        rest_run(vp);
-        return true;
-    }
     if (self->stack_bytes >= t->stack_size) {
         t->local = NULL; /* where the size stood */
         return false;

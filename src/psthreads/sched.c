@@ -143,14 +143,13 @@ static inline bool yield(void)
         return yield_as_root(vp, self);
     if (PS_UNLIKELY(vp->place != 0)) /* self is bound, or ran after something that was */
         return yield_with_places(vp, self);
-    struct psthread *pinned = vp_take_pinned(vp);
-    struct ps_work w = ps_work_of(pinned);
+    struct ps_work w = vp_take_pinned(vp);
     struct ps_queue *q = &vp->queue;
-    if (!pinned && ps_queue_seems_empty(q))
+    if (PS_LIKELY(!ps_work_some(w)) && ps_queue_seems_empty(q))
         return ps_places_on() && yield_with_places(vp, self);
     ps_spin_lock(&q->lock);
     struct ps_item *front = ps_queue_item(q->items.next);
-    if (PS_LIKELY(!pinned && !ps_list_empty(&q->items) && ps_item_plain(front))) {
+    if (PS_LIKELY(!ps_work_some(w) && !ps_list_empty(&q->items) && ps_item_plain(front))) {
         /* The front leaves, the caller comes to the back: their number stays. */
         ps_list_remove(&front->link);
         ps_list_push_back(&q->items, &self->item.link);
@@ -180,12 +179,12 @@ void psthread_yield(void)
 
 bool vp_give_way_to_root(struct vp *vp, struct psthread *self)
 {
-    struct psthread *root = vp_take_pinned(vp);
-    if (!root)
+    struct ps_work root = vp_take_pinned(vp);
+    if (!ps_work_some(root))
         return false;
     vp_leave_waiters(vp);
     vp_enqueue(vp, &self->item, PS_BACK);
-    vp_switch_away(vp, self, ps_work_of(root), true);
+    vp_switch_away(vp, self, root, true);
     return true;
 }
 

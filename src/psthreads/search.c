@@ -40,7 +40,7 @@ void vp_put_back(struct vp *vp, struct ps_work w)
 {
     if (ps_work_team(w))
         ps_team_enqueue_late(ps_work_team(w), (unsigned)w.id, vp);
-    else if (ps_work_some(w) && rest_is(ps_work_thread(w)))
+    else if (ps_work_is_rest(w))
         rest_refused(vp);
     else if (ps_work_some(w))
         vp_hand_back(vp, ps_work_thread(w), vp);
@@ -51,11 +51,11 @@ static struct ps_work search_once(struct vp *vp, bool peek)
 {
     struct ps_work w = take_mail(vp);
     if (ps_work_some(w)) {
-        struct psthread *root = vp_take_pinned(vp); /* goes first: nobody else can run it, but anybody the member */
-        if (PS_LIKELY(!root))
+        struct ps_work first = vp_take_pinned(vp); /* nobody else can run it, but anybody the member */
+        if (PS_LIKELY(!ps_work_some(first)))
             return w;
         vp_put_back(vp, w);
-        return ps_work_of(root);
+        return first;
     }
     if (!ps_load_relaxed(&vp->pinned) && vp_own_seem_empty(vp) && vp_others_seem_empty(vp, peek))
         return w;

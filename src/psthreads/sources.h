@@ -15,18 +15,21 @@
 struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item);
 struct ps_work vp_take_front(struct ps_queue *q);
 
-static inline struct psthread *vp_take_pinned(struct vp *vp)
+/* What is pinned to vp. */
+static inline struct ps_work vp_take_pinned(struct vp *vp)
 {
     if (PS_LIKELY(!ps_load_relaxed(&vp->pinned)))
-        return NULL;
-    return ps_xchg_acq_rel(&vp->pinned, NULL);
+        return PS_NO_WORK;
+    struct psthread *t = ps_xchg_acq_rel(&vp->pinned, NULL);
+    return (struct ps_work){.what = t, .id = t == PS_PINNED_REST ? PS_WORK_REST : 0};
 }
 
 /* Something ready in the vp's own reach: pinned context, then the front of its queue, then of its places'. */
 static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 {
-    struct psthread *pinned = vp_take_pinned(vp);
-    struct ps_work w = pinned ? ps_work_of(pinned) : vp_take_front(&vp->queue);
+    struct ps_work w = vp_take_pinned(vp);
+    if (PS_LIKELY(!ps_work_some(w)))
+        w = vp_take_front(&vp->queue);
     return PS_LIKELY(ps_work_some(w)) || !ps_places_on() ? w : ps_bind_take(vp);
 }
 

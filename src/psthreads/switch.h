@@ -3,9 +3,9 @@
  * Does: hands the kernel thread over to another stack, with the thread-local block and the current thread that belong
  * to it. Does not: choose what runs (sources.h), or say where the left thread waits (sched.h).
  *
- * Callers: the kernel thread that carries vp, on the stack `from`, which is vp->uth. Every switch goes through vp_leave.
- * What must happen on the other side, because the left stack is in use until then, is done by vp_arrived: the left
- * context may be taken by others from then on (uth.running), and a dying one goes to the cache.
+ * Callers: the kernel thread that carries vp, on the stack `from`, which is vp->uth. Every switch goes through
+ * vp_leave. What must happen on the other side, because the left stack is in use until then, is done by vp_arrived: the
+ * left context may be taken by others from then on (uth.running), and a dying one goes to the cache.
  *
  * Contract of the three ways, from the bottom up:
  *   vp_leave        to any stack that is ready for it: a saved context, a fresh one, the native one

@@ -39,6 +39,9 @@ enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 /* Of a kernel thread that carries one thread alone, in its vp's alone_state. */
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 
+/* In a vp's `pinned`: it is to rest (rest.h). No thread has this address. */
+#define PS_PINNED_REST ((struct psthread *)1)
+
 struct vp {
     /* line 0, 1: the vp's own */
     struct psthread *current; /* NULL while its loop looks for work; first (ee.h) */
@@ -77,10 +80,10 @@ struct vp {
     _Atomic uint64_t made, submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
     void *slot;                              /* ee_carrier_slot */
     struct uth native;                       /* the kernel thread's own stack */
-    struct psthread root;      /* its thread, where the kernel thread is a root's; a worker's request to rest */
-    os_thread kernel_thread;   /* workers */
-    struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
-    uintptr_t detour_from;     /* preempt.c: of a thread on its way to give way */
+    struct psthread root;                    /* its thread, where the kernel thread is a root's */
+    os_thread kernel_thread;                 /* workers */
+    struct os_cpuset own_mask;               /* with place: its kernel thread's mask of before */
+    uintptr_t detour_from;                   /* preempt.c: of a thread on its way to give way */
     /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are
      * promoted on it. One that carries a thread alone: what it begins with. */
     uint64_t outer_mask;
@@ -95,7 +98,7 @@ struct vp {
 
     PS_LINE_ALIGNED _Atomic uint64_t mail;
 
-    /* The one context that only this vp may run and that is ready (its uth is adopted); NULL: none.
+    /* What only this vp may run and that is ready: a context (its uth is adopted), or PS_PINNED_REST; NULL: nothing.
      * Written by who readies it, taken by the vp. */
     _Atomic(struct psthread *) pinned;
     _Atomic uint64_t ticks;   /* scheduling points passed; written by the vp, read by the monitor */
