@@ -2,6 +2,7 @@
 #include "sched.h"
 
 #include "check.h"
+#include "cpu.h"
 #include "current.h"
 #include "idle.h"
 #include "os.h"
@@ -169,12 +170,20 @@ bool ps_root_wanted(void)
     return vp && vp_root_wanted(vp);
 }
 
+/* Yields that find nothing ready on the vp: each so many of them let other kernel threads run. A system call for each
+ * would make a thread that is alone on its vp many times slower than those that share one; who waits in such a loop for
+ * another kernel thread still comes to the call within a microsecond or two. */
+#define YIELDS_IN_VAIN 16
+
 void psthread_yield(void)
 {
     if (PS_LIKELY(yield()))
         return;
-    ps_vp_attach();
-    os_yield();
+    struct vp *vp = ps_vp_attach();
+    if (++vp->yields % YIELDS_IN_VAIN == 0)
+        os_yield();
+    else
+        cpu_pause();
 }
 
 bool vp_give_way_to_root(struct vp *vp, struct psthread *self)

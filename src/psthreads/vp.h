@@ -72,7 +72,7 @@ struct vp {
     struct vp *peeked; /* the vp that kept what it has at its last peek, and that one's kept_regions; owner only */
     uint32_t peeked_region;
     unsigned deal;           /* cyclic distribution of outer threads */
-    unsigned yields;         /* ee_yield: since the last time that it stood back for other kernel threads */
+    unsigned yields;         /* counted to tell when it is to stand back for other kernel threads; owner only */
     unsigned in_vain;        /* threads that it would have gone on with, which still ran */
     uint64_t rechecked_at;   /* cpu_cycles at the last look for loaded objects */
     uint64_t look_at, waits; /* apart.h */
