@@ -7,6 +7,7 @@
 #include "os.h"
 #include "rest.h"
 #include "runtime.h"
+#include "sources.h"
 #include "turns.h"
 #include "vp.h"
 
@@ -251,7 +252,7 @@ static void *progress_main(void *arg)
             rest_look();
         ps_store_seq(&ps_progress.armed, 0);
         if (!ps_load_acquire(&stop_word) &&
-            (idle_anything_ready() || some_root_ready() || (ps_places_on() && ps_bind_anything(NULL))))
+            (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || some_root_ready()))
             ps_store_seq(&ps_progress.armed, WATCH);
     }
     return NULL;

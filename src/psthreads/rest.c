@@ -177,7 +177,7 @@ void rest_allow(unsigned limit)
         set_limit_locked(allowed = limit);
     }
     ps_spin_unlock(&lock);
-    if (grown && idle_anything_ready())
+    if (grown && vp_look_for_all(PS_IN_QUEUE | PS_IN_GLOBAL))
         idle_notify(NULL);
 }
 

@@ -125,7 +125,7 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
 {
     struct ps_work w = vp_take_front(&vp->queue);
     if (ps_places_on() && !ps_work_some(w))
-        w = ps_bind_take(vp);
+        w = ps_bind_visit(vp, PS_TAKE);
     if (!ps_work_some(w))
         return false;
     ps_store_seq(&vp->pinned, self);
@@ -202,5 +202,5 @@ unsigned ps_spin_limit(void) { return ps_rt.block_on_idle ? 0 : ps_rt.spin_limit
 bool ps_spin_useful(void)
 {
     struct vp *vp = ps_vp();
-    return vp && !ps_rt.block_on_idle && vp_own_seem_empty(vp) && !ps_load_relaxed(&vp->pinned);
+    return vp && !ps_rt.block_on_idle && !ps_work_some(vp_visit(vp, PS_OWN, PS_PEEK, false));
 }

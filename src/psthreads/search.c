@@ -19,15 +19,6 @@
 #define SEARCH_PEEK_PERIOD 512 /* rounds between peeks into queues that are kept: some ten microseconds */
 #define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
 
-/* The message in the vp's mailbox, taken; or none. */
-static struct ps_work take_mail(struct vp *vp)
-{
-    uint64_t mail = ps_load_acquire(&vp->mail);
-    if (mail <= MAIL_IDLE || !ps_cas_acquire(&vp->mail, &mail, MAIL_BUSY)) /* none, or taken back */
-        return PS_NO_WORK;
-    return (struct ps_work){.what = ps_mail_team(mail), .id = ps_mail_id(mail)};
-}
-
 void vp_hand_back(struct vp *vp, struct psthread *t, struct vp *to)
 {
     if (PS_UNLIKELY(t->uth && t->uth->vp))
@@ -49,7 +40,7 @@ void vp_put_back(struct vp *vp, struct ps_work w)
 /* One look at everything, from the state IDLE; on success the mailbox is BUSY. */
 static struct ps_work search_once(struct vp *vp, bool peek)
 {
-    struct ps_work w = take_mail(vp);
+    struct ps_work w = vp_visit_mail(vp, PS_TAKE);
     if (ps_work_some(w)) {
         struct ps_work first = vp_take_pinned(vp); /* nobody else can run it, but anybody the member */
         if (PS_LIKELY(!ps_work_some(first)))
@@ -57,11 +48,11 @@ static struct ps_work search_once(struct vp *vp, bool peek)
         vp_put_back(vp, w);
         return first;
     }
-    if (!ps_load_relaxed(&vp->pinned) && vp_own_seem_empty(vp) && vp_others_seem_empty(vp, peek))
+    if (!ps_work_some(vp_visit(vp, PS_OWN | PS_ELSEWHERE, PS_PEEK, peek)))
         return w;
     uint64_t idle = MAIL_IDLE;
     if (!ps_cas_acquire(&vp->mail, &idle, MAIL_BUSY))
-        return take_mail(vp);
+        return vp_visit_mail(vp, PS_TAKE);
     w = vp_take_own(vp);
     if (!ps_work_some(w))
         w = vp_steal_round(vp, peek);
@@ -98,7 +89,7 @@ static struct ps_work search(struct vp *vp)
 
 void vp_offer(struct vp *vp)
 {
-    if (!vp->is_spare && !ps_load_relaxed(&vp->pinned) && ps_queue_seems_empty(&vp->queue))
+    if (!vp->is_spare && !ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_PEEK, false)))
         ps_store_release(&vp->mail, MAIL_IDLE);
 }
 

@@ -64,7 +64,7 @@ static void steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned mos
     ps_spin_unlock(&own->lock);
 }
 
-static struct ps_work steal_from(struct vp *vp, struct ps_queue *q)
+struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
 {
     struct ps_work w = PS_NO_WORK;
     if (ps_queue_seems_empty(q) || !ps_spin_try_lock(&q->lock))
@@ -101,41 +101,51 @@ static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
     return PS_LIKELY(ps_load_relaxed(&victim->keeps) != PS_KEEPS_ALL) || vp->is_spare || (peek && peek_at(vp, victim));
 }
 
-struct ps_work vp_steal_round(struct vp *vp, bool peek)
+static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *other, enum ps_visit visit, bool kept)
+{
+    if (!other || other == vp || (visit == PS_TAKE && !open_to(vp, other, kept)) ||
+        (visit == PS_PEEK && !kept && ps_load_relaxed(&other->keeps) == PS_KEEPS_ALL))
+        return PS_NO_WORK;
+    return visit == PS_TAKE ? vp_steal_from(vp, &other->queue) : vp_visit_queue(other, &other->queue, visit);
+}
+
+static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit visit, bool kept)
 {
     struct ps_work w = PS_NO_WORK;
     unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
     const uint16_t *victims = ps_load_acquire(&vp->victims);
-    for (unsigned i = 0, n = regular - (vp->id < regular); i < n; i++) {
-        unsigned id = victims ? victims[i] : (vp->id + 1 + i) % regular;
-        struct vp *victim = ps_vp_at(id);
-        if (!open_to(vp, victim, peek))
-            continue;
-        w = steal_from(vp, &victim->queue);
-        if (ps_work_some(w))
-            return w;
-    }
-    for (unsigned id = regular; id < slots; id++) {
-        struct vp *guest = ps_vp_at(id);
-        if (!guest || guest == vp || !open_to(vp, guest, peek))
-            continue;
-        w = steal_from(vp, &guest->queue);
-        if (ps_work_some(w))
-            return w;
-    }
-    return ps_rt.has_global ? vp_take_front(&ps_rt.global) : w;
+    for (unsigned i = 0, n = regular - (vp->id < regular); i < n && !ps_work_some(w); i++)
+        w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->id + 1 + i) % regular), visit, kept);
+    for (unsigned id = regular; id < slots && !ps_work_some(w); id++)
+        w = visit_other(vp, ps_vp_at(id), visit, kept);
+    return w;
 }
 
-bool vp_others_seem_empty(struct vp *vp, bool peek)
+struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool kept)
+{
+    if (visit == PS_PEEK)
+        return visit_others(vp, PS_PEEK, kept);
+    if (visit == PS_LOOK)
+        return visit_others(vp, PS_LOOK, kept);
+    return visit_others(vp, PS_TAKE, kept);
+}
+
+struct ps_work vp_steal_round(struct vp *vp, bool kept) { return vp_visit(vp, PS_ELSEWHERE, PS_TAKE, kept); }
+
+bool vp_look(struct vp *vp) { return ps_work_some(vp_visit(vp, PS_EVERYWHERE, PS_LOOK, true)); }
+
+bool vp_look_for_all(unsigned which)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
-        struct vp *other = ps_vp_at(id);
-        if (other && other != vp && (peek || ps_load_relaxed(&other->keeps) != PS_KEEPS_ALL) &&
-            !ps_queue_seems_empty(&other->queue))
-            return false;
+        struct vp *vp = ps_vp_at(id);
+        if (vp && ((which & PS_IN_SLOT && ps_work_some(vp_visit_slot(vp, PS_LOOK))) ||
+                   (which & PS_IN_MAIL && ps_work_some(vp_visit_mail(vp, PS_LOOK))) ||
+                   (which & PS_IN_QUEUE && ps_queue_look(&vp->queue))))
+            return true;
     }
-    return !ps_rt.has_global || ps_queue_seems_empty(&ps_rt.global);
+    return (which & PS_IN_PLACES && ps_places_on() && ps_work_some(ps_bind_visit(NULL, PS_LOOK))) ||
+           (which & PS_IN_GLOBAL && ps_rt.has_global && ps_queue_look(&ps_rt.global));
 }
 
 /* --- inserting --- */

@@ -23,4 +23,11 @@ static inline bool ps_work_is_rest(struct ps_work w) { return w.id == PS_WORK_RE
 static inline struct ps_team *ps_work_team(struct ps_work w) { return w.id && !ps_work_is_rest(w) ? w.what : NULL; }
 static inline struct ps_work ps_work_of(struct psthread *t) { return (struct ps_work){.what = t}; }
 
+/* What is done at a source. PEEK and LOOK answer whether there is something: some work that must not be run. */
+enum ps_visit {
+    PS_PEEK, /* without a lock: what was put there last may be missed */
+    PS_LOOK, /* under the queue's lock, or sequentially consistent: for the parking proof (idle.h) */
+    PS_TAKE,
+};
+
 #endif
