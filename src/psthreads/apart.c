@@ -1,6 +1,8 @@
 /* Roots that share a processor are moved apart: see apart.h. */
 #include "apart.h"
 
+#include "bind.h"
+#include "runtime.h"
 #include "vp.h"
 
 /* Times of ps_rt.recheck_cycles, 4 us each. */

@@ -2,7 +2,15 @@
 #include "bind.h"
 
 #include "check.h"
+#include "current.h"
+#include "idle.h"
+#include "mail.h"
+#include "progress.h"
+#include "runtime.h"
+#include "sources.h"
+#include "team.h"
 #include "vp.h"
+#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -214,52 +222,21 @@ void ps_bind_enqueue(struct ps_item *item, enum ps_end end)
     wake_for(place);
 }
 
-/* The places whose queues vp looks into: calls visit for each until it says true. */
-static bool some_place(struct vp *vp, bool (*visit)(struct ps_place *place, void *arg), void *arg)
+struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit)
 {
     struct ps_places *all = places();
-    bool every = vp == NULL || vp->id >= all->num_vps || ps_load_seq(&all->open);
-    if (every) {
-        for (unsigned p = 0; p < all->n; p++)
-            if (visit(&all->place[p], arg))
-                return true;
-        return false;
-    }
-    for (unsigned i = all->first[vp->id]; i < all->first[vp->id + 1]; i++)
-        if (visit(&all->place[all->at[i]], arg))
-            return true;
-    return false;
-}
-
-static bool take(struct ps_place *place, void *arg)
-{
-    struct ps_work *w = arg;
-    *w = vp_take_front(&place->queue);
-    return ps_work_some(*w);
-}
-struct ps_work ps_bind_take(struct vp *vp)
-{
     struct ps_work w = PS_NO_WORK;
-    some_place(vp, take, &w);
+    bool every = vp == NULL || vp->id >= all->num_vps || ps_load_seq(&all->open);
+    unsigned i = every ? 0 : all->first[vp->id], end = every ? all->n : all->first[vp->id + 1];
+    for (; i < end && !ps_work_some(w); i++) {
+        struct ps_queue *q = &all->place[every ? i : all->at[i]].queue;
+        if (visit == PS_TAKE)
+            w = vp_take_front(q);
+        else if (visit == PS_LOOK ? ps_queue_look(q) : !ps_queue_seems_empty(q))
+            w.what = q;
+    }
     return w;
 }
-
-static bool seems_full(struct ps_place *place, void *arg)
-{
-    (void)arg;
-    return !ps_queue_seems_empty(&place->queue);
-}
-bool ps_bind_seems_empty(struct vp *vp) { return !some_place(vp, seems_full, NULL); }
-
-static bool is_full(struct ps_place *place, void *arg)
-{
-    (void)arg;
-    ps_spin_lock(&place->queue.lock);
-    bool some = !ps_queue_seems_empty(&place->queue);
-    ps_spin_unlock(&place->queue.lock);
-    return some;
-}
-bool ps_bind_anything(struct vp *vp) { return some_place(vp, is_full, NULL); }
 
 unsigned ps_bind_pending(struct vp *vp)
 {

@@ -48,9 +48,9 @@
 #include "os.h"
 #include "queue.h"
 #include "sched.h"
+#include "work.h"
 
 struct ps_member;
-struct ps_work;
 struct vp;
 
 struct ps_place {
@@ -81,11 +81,8 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu);
 void ps_bind_enqueue(struct ps_item *item, enum ps_end end);
 /* The queue that the entry stands in, or NULL: its place has no home, any vp's does. */
 struct ps_queue *ps_bind_queue(const struct ps_item *item);
-/* Takes something for vp out of the queues it looks into. Caller: vp. */
-struct ps_work ps_bind_take(struct vp *vp);
-/* Without and with the queues' locks: is there something for vp? NULL: in any place. */
-bool ps_bind_seems_empty(struct vp *vp);
-bool ps_bind_anything(struct vp *vp);
+/* The queues of places that vp looks into, or NULL: all, as a source of work (sources.h). Takes: only vp itself. */
+struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit);
 /* How many entries stand in the queues of the places in which vp is at home; for the monitor. */
 unsigned ps_bind_pending(struct vp *vp);
 /* The monitor: something starves in a place's queue, or nothing does any more. */

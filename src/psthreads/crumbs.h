@@ -13,10 +13,10 @@
  *            one behind a slow one
  * Kept means: no mail, and the parent's vp asks thieves to leave its queue alone (vp->keeps). They look all the same
  * every ten microseconds or so, and where they find the region of their last look still open, take members and call it
- * off for all (vp.c): bodies that begin to have real work wait for help some twenty microseconds, once. While regions
- * are kept one after the other they neither park nor stand back for other kernel threads, as little as if they had
- * work. An idle vp parks only when all queues are empty, as ever, and who inserts wakes one where nobody searches: so
- * one who looks is always there.
+ * off for all (sources.c): bodies that begin to have real work wait for help some twenty microseconds, once. While
+ * regions are kept one after the other they neither park nor stand back for other kernel threads, as little as if they
+ * had work. An idle vp parks only when all queues are empty, as ever, and who inserts wakes one where nobody searches:
+ * so one who looks is always there.
  *
  * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: about 15 instructions;
  * where a region is timed a reading of the cycle counter more than it has anyway, and 25 more.

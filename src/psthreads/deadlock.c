@@ -34,11 +34,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bind.h"
 #include "check.h"
 #include "debug_layout.h"
 #include "dump.h"
 #include "dump_request.h"
+#include "idle.h"
+#include "progress.h"
+#include "rest.h"
+#include "runtime.h"
+#include "sources.h"
 #include "timer.h"
 #include "vp.h"
 
@@ -63,18 +67,6 @@ static bool all_parked(unsigned *carried)
     return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;
 }
 
-static bool something_ready(void)
-{
-    unsigned n = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < n; id++) {
-        struct vp *vp = ps_vp_at(id);
-        if (vp && (ps_load_seq(&vp->pinned) || ps_load_seq(&vp->mail) > MAIL_IDLE ||
-                   (ps_places_on() && ps_bind_anything(vp))))
-            return true;
-    }
-    return idle_anything_ready();
-}
-
 static void report_line(void *context, const char *line)
 {
     unsigned *lines = context;
@@ -89,8 +81,9 @@ int64_t deadlock_look(struct vp *vp, unsigned looks)
     unsigned carried, again, lines = 0;
     uint64_t parks = ps_load_seq(&ps_idle.parks);
     (void)vp;
-    if (!all_parked(&carried) || ps_load_relaxed(&said) || ps_load_seq(&ps_rt.stopping) || something_ready() ||
-        !all_parked(&again) || again != carried || ps_load_seq(&ps_idle.parks) != parks)
+    if (!all_parked(&carried) || ps_load_relaxed(&said) || ps_load_seq(&ps_rt.stopping) ||
+        vp_look_for_all(PS_EVERYWHERE) || !all_parked(&again) || again != carried ||
+        ps_load_seq(&ps_idle.parks) != parks)
         return -1;
     bool main_ended = ps_main_ended();
     unsigned kernel_threads = os_count_kernel_threads() - (main_ended && os_main_thread_gone()),

@@ -1,6 +1,10 @@
 /* ps_debug_layout: the state of this room and of those below, as base/debug_layout.h says. Nothing here runs. */
 #include "debug_layout.h"
 
+#include "mail.h"
+#include "runtime.h"
+#include "sched.h"
+#include "team.h"
 #include "vp.h"
 
 /* What a port tells of its saved contexts: {"reg.<gdb's name>", offset from the saved stack pointer}, ... and
@@ -31,7 +35,7 @@ const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field 
     {"uth_chunk.slots", UTH_CHUNK_SLOTS}, PS_DEBUG_SIZE(psthread), PS_DEBUG_SIZE(uth),
     {"mail.id_bits", PS_MAIL_ID_BITS}, {"mail.unit", PS_CACHE_LINE}, {"barrier.phase_shift", PS_BARRIER_PHASE_SHIFT},
     {"kind.thread", PS_KIND_THREAD}, {"kind.team", PS_KIND_TEAM},
-    {"flag.root", PS_T_ROOT}, {"flag.member", PS_T_MEMBER}, {"flag.called", PS_T_CALLED},
+    {"pinned.rest", 1}, {"flag.root", PS_T_ROOT}, {"flag.member", PS_T_MEMBER}, {"flag.called", PS_T_CALLED},
     {"wait.join", PS_WAIT_JOIN}, {"wait.children", PS_WAIT_CHILDREN}, {"wait.mutex", PS_WAIT_MUTEX},
     {"wait.cond", PS_WAIT_COND}, {"wait.barrier", PS_WAIT_BARRIER}, {"wait.workqueue", PS_WAIT_WORKQUEUE},
     {"wait.word", PS_WAIT_WORD}, {"wait.team_barrier", PS_WAIT_TEAM_BARRIER}, {"wait.team_end", PS_WAIT_TEAM_END},

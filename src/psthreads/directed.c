@@ -4,8 +4,13 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "current.h"
+#include "os.h"
 #include "progress.h"
 #include "promote.h"
+#include "runtime.h"
+#include "vp.h"
+#include "vp_tls.h"
 
 #define SENDERS 0xffffu
 #define ONE_MORE 0x10000u

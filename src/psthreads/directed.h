@@ -56,7 +56,9 @@
 #ifndef PS_DIRECTED_H
 #define PS_DIRECTED_H
 
-#include "vp.h"
+#include <stdbool.h>
+
+struct vp;
 
 /* P, on its native stack: has a sender not been answered? Answer it, and stay until all senders have gone. */
 bool directed_waits(struct vp *vp);

@@ -22,10 +22,10 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "bind.h"
 #include "check.h"
 #include "debug_layout.h"
 #include "os.h"
-#include "vp.h"
 
 #define STACK_BYTES ((size_t)128 * 1024)
 

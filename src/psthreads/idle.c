@@ -1,8 +1,15 @@
 /* The idle protocol: see idle.h for its steps and why no wake-up is lost. */
 #include "idle.h"
 
+#include "bind.h"
 #include "check.h"
+#include "current.h"
 #include "deadlock.h"
+#include "mail.h"
+#include "os.h"
+#include "runtime.h"
+#include "sources.h"
+#include "team.h"
 #include "vp.h"
 
 struct ps_idle ps_idle;
@@ -49,33 +56,8 @@ void idle_give_unstarted(struct vp *vp)
     bit_set(vp->id);
 }
 
-bool idle_anything_ready(void)
-{
-    unsigned n = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned i = 0; i < n; i++) {
-        struct vp *other = ps_vp_at(i);
-        if (!other)
-            continue;
-        ps_spin_lock(&other->queue.lock);
-        bool some = !ps_queue_seems_empty(&other->queue);
-        ps_spin_unlock(&other->queue.lock);
-        if (some)
-            return true;
-    }
-    if (!ps_rt.has_global)
-        return false;
-    ps_spin_lock(&ps_rt.global.lock);
-    bool some = !ps_queue_seems_empty(&ps_rt.global);
-    ps_spin_unlock(&ps_rt.global.lock);
-    return some;
-}
-
-/* Is there anything for this vp, or anything that some vp could take? Step [L]: each queue under its lock. */
-static bool look_everywhere(struct vp *vp)
-{
-    return ps_load_seq(&vp->pinned) || ps_load_seq(&vp->mail) > MAIL_IDLE || ps_load_seq(&ps_rt.stopping) ||
-           idle_anything_ready() || (ps_places_on() && ps_bind_anything(vp));
-}
+/* Step [L]: is there anything for this vp, or anything that some vp could take? */
+static bool look_everywhere(struct vp *vp) { return ps_load_seq(&ps_rt.stopping) || vp_look(vp); }
 
 void idle_search_begin(struct vp *vp)
 {

@@ -6,7 +6,8 @@
  * Protocol (vp = a vp that found nothing; ins = who makes something ready):
  *   vp  1. searches for a while (it is counted in searching)
  *       2. word: searching - 1, parked + 1 in one read-modify-write; sets its bit                    [P]
- *       3. looks at every queue under its lock, at its mailbox and its pinned slot                   [L]
+ *       3. looks at every source of work (the list in sources.h: PS_LOOK): queues under their locks, its
+ *          mailbox and its pinned slot with sequentially consistent loads                              [L]
  *       4. nothing: sleeps on wake_word. Something: takes its bit back (or finds it taken: a wake is due, the same)
  *   ins 1. inserts under the queue's lock                                                             [I]
  *       2. reads the word: if nobody searches and somebody is parked, takes a parked vp's bit, counts it as searching
@@ -16,8 +17,11 @@
  *     and wakes
  *   one if there is more (wake-one, and the woken wake others).
  *
- * No wake-up is lost: for a queue q, [L] and [I] exclude each other by q's lock. If [I] came first, [L] sees the item.
- * If [L] came first, then [P] happens before [I]'s lock (through q's unlock and lock) and so before [W], which
+ * No wake-up is lost. The argument is for one source at a time, so the order of the list does not matter, and it is of
+ * two kinds: for queues (its own, the others', the places', the global one: bind.h says who is woken for a place's) and
+ * for what one vp alone may take (mailbox, pinned slot).
+ * For a queue q, [L] and [I] exclude each other by q's lock. If [I] came first, [L] sees the item. If [L] came first,
+ * then [P] happens before [I]'s lock (through q's unlock and lock) and so before [W], which
  * therefore sees parked > 0 with the vp counted, or a later value: a vp that searches since (it will do [L] before it
  * sleeps) or that was woken since (it will search). So each insertion is seen by a vp that is not going to sleep
  * without looking.
@@ -45,7 +49,7 @@ struct ps_idle {
     PS_LINE_ALIGNED _Atomic uint64_t bits[IDLE_MAX / 64];
     _Atomic uint64_t parks; /* times that a vp was about to set its bit; for deadlock.c */
 };
-extern struct ps_idle ps_idle;
+extern struct ps_idle ps_idle __attribute__((visibility("hidden")));
 
 #define IDLE_SEARCHING(w) ((uint32_t)(w))
 #define IDLE_PARKED(w) ((uint32_t)((w) >> 32))
@@ -85,8 +89,6 @@ static inline void idle_notify(struct vp *near)
     else
         progress_arm();
 }
-/* Is anything in a queue? Looks at each under its lock. */
-bool idle_anything_ready(void);
 /* Wakes this vp if it is parked (its mailbox or pinned slot was filled, or the library stops); false: it was not, or
  * cannot run. */
 bool idle_wake_this(struct vp *vp);

@@ -2,7 +2,8 @@
 #include "layer.h"
 
 #include "promote.h"
-#include "vp.h"
+#include "sched.h"
+#include "thread.h"
 
 _Atomic(bool (*)(void)) ps_layer_poll;
 

@@ -33,7 +33,7 @@ struct ps_layer {
 };
 extern const struct ps_layer ps_layer;
 
-/* For vp.c. */
+/* For search.c. */
 extern _Atomic(bool (*)(void)) ps_layer_poll;
 bool ps_layer_polls(void);
 

@@ -31,7 +31,11 @@
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dladdr */
 #endif
+#include "current.h"
+#include "progress.h"
 #include "race.h"
+#include "runtime.h"
+#include "sched.h"
 #include "vp.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,13 @@
 /* The monitor: see progress.h. Runs on its own kernel thread; touches of a vp only what is shared. */
 #include "progress.h"
 
+#include "bind.h"
 #include "check.h"
+#include "idle.h"
+#include "os.h"
+#include "rest.h"
+#include "runtime.h"
+#include "sources.h"
 #include "turns.h"
 #include "vp.h"
 
@@ -246,7 +252,7 @@ static void *progress_main(void *arg)
             rest_look();
         ps_store_seq(&ps_progress.armed, 0);
         if (!ps_load_acquire(&stop_word) &&
-            (idle_anything_ready() || some_root_ready() || (ps_places_on() && ps_bind_anything(NULL))))
+            (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || some_root_ready()))
             ps_store_seq(&ps_progress.armed, WATCH);
     }
     return NULL;

@@ -5,8 +5,16 @@
 #include <limits.h>
 
 #include "check.h"
+#include "current.h"
 #include "directed.h"
+#include "idle.h"
+#include "os.h"
+#include "runtime.h"
+#include "sched.h"
+#include "sources.h"
+#include "switch.h"
 #include "vp.h"
+#include "vp_tls.h"
 
 #define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
 
@@ -154,7 +162,7 @@ static struct vp *own(struct uth_tls *block)
     }
     os_thread_detach(thread);
     if (first)
-        idle_wake_all(); /* vp.c: is_nobody */
+        idle_wake_all(); /* search.c: is_nobody */
     return vp;
 }
 

@@ -37,7 +37,12 @@
 #ifndef PS_PROMOTE_H
 #define PS_PROMOTE_H
 
-#include "vp.h"
+#include "atomic.h"
+#include "compiler.h"
+
+struct psthread;
+struct uth_tls;
+struct vp;
 
 /* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
  * by a call that the runtime answers in the C library's place. [switches] */
@@ -74,14 +79,8 @@ void ps_retire_alone(struct uth_tls *block);
 /* Kernel threads of this kind that have not ended yet. */
 unsigned ps_alone_count(void);
 
-/* For vp.c. The thread, which runs on vp alone, waits until it is readied; it has been readied. */
+/* For sched.c. The thread, which runs on vp alone, waits until it is readied; it has been readied. */
 void ps_wait_alone(struct vp *vp, struct psthread *self);
 void ps_wake_alone(struct vp *vp);
-
-static inline void ps_go_home(struct uth_tls *next)
-{
-    if (PS_UNLIKELY(ps_vp()->alone_for != NULL))
-        ps_go_home_slow(next);
-}
 
 #endif

@@ -27,6 +27,15 @@ static inline void ps_queue_init(struct ps_queue *q)
 }
 static inline bool ps_queue_seems_empty(struct ps_queue *q) { return ps_load_relaxed(&q->count) == 0; }
 
+/* Whether something is in it, under its lock. */
+static inline bool ps_queue_look(struct ps_queue *q)
+{
+    ps_spin_lock(&q->lock);
+    bool some = !ps_queue_seems_empty(q);
+    ps_spin_unlock(&q->lock);
+    return some;
+}
+
 static inline struct ps_item *ps_queue_item(struct ps_list *node)
 {
     return PS_CONTAINER_OF(node, struct ps_item, link);

@@ -1,8 +1,15 @@
 /* Vps at rest: see rest.h. */
 #include "rest.h"
 
+#include "bind.h"
 #include "check.h"
+#include "idle.h"
+#include "mail.h"
+#include "os.h"
 #include "progress.h"
+#include "runtime.h"
+#include "sources.h"
+#include "team.h"
 #include "vp.h"
 
 #include <limits.h>
@@ -36,9 +43,6 @@ static void begin(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
-        vp->root.flags = PS_T_SIZED; /* so that a loop looks twice before it calls it (vp.c) */
-        vp->root.stack_size = UINT32_MAX;
-        vp->root.vp = vp;
         ps_store_relaxed(&vp->pinned, NULL);
         bool carried = ps_load_relaxed(&vp->attached); /* by who forked */
         ps_store_relaxed(&vp->rest, id < allowed || carried ? PS_REST_NO : PS_REST_UNSTARTED);
@@ -68,8 +72,6 @@ void rest_restart(void)
     ps_store_relaxed(&resting, 0);
     begin();
 }
-
-bool rest_is(const struct psthread *t) { return t->stack_size == UINT32_MAX && t == &t->vp->root; }
 
 /* --- the vp's side --- */
 
@@ -136,7 +138,7 @@ static void send_to_rest(struct vp *vp)
         return;
     }
     ps_store_release(&vp->rest, PS_REST_ASKED);
-    ps_store_seq(&vp->pinned, &vp->root);
+    ps_store_seq(&vp->pinned, PS_PINNED_REST);
     idle_wake_this(vp);
 }
 
@@ -175,7 +177,7 @@ void rest_allow(unsigned limit)
         set_limit_locked(allowed = limit);
     }
     ps_spin_unlock(&lock);
-    if (grown && idle_anything_ready())
+    if (grown && vp_look_for_all(PS_IN_QUEUE | PS_IN_GLOBAL))
         idle_notify(NULL);
 }
 

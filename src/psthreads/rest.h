@@ -14,10 +14,10 @@
  * that opens an outermost region that long after the last one. A process at rest is not looked at. Without a monitor
  * (PSTHREAD_NO_SPARES) nobody looks.
  *
- * How a vp goes to rest. Each worker has a thread that is never created or ended, `root`, which is a root's on the vps
- * of roots. Being asked to rest is that this thread becomes ready: it is pinned to the vp (vp.pinned), like a root
- * whose wait is over, so each scheduling point of the vp takes it first and no path has a test of its own; a vp that is
- * parked is woken by the rule for pinned threads. Running it is sleeping (rest_run), until the limit is above the vp.
+ * How a vp goes to rest. The request is a kind of work of its own (work.h). It is pinned to the vp (PS_PINNED_REST in
+ * vp.pinned), in the place of a root whose wait is over: each scheduling point of the vp takes it first and has no test
+ * of its own, and a vp that is parked is woken by the rule for what is pinned. The loop carries the request out by
+ * sleeping (rest_run), until the limit is above the vp.
  * vp.rest: NO -> ASKED (rest_allow, before it pins) -> RESTS -> NO (the vp, in rest_run); ASKED -> NO (the vp: the
  * limit has grown meanwhile, or there is no stack on which to rest: the next look asks again).
  *          NO -> UNSTARTED -> NO (rest_allow, which has taken the idle bit of a worker that has no kernel thread:
@@ -48,7 +48,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct psthread;
 struct vp;
 
 enum ps_rest { PS_REST_NO, PS_REST_ASKED, PS_RESTS, PS_REST_UNSTARTED };
@@ -69,9 +68,7 @@ void rest_remind(uint64_t now);
 /* Processors as of the last look, or of now if there was none. */
 unsigned rest_processors(void);
 
-/* t is vp's request to rest. */
-bool rest_is(const struct psthread *t);
-/* Runs it on the vp that it was taken from. */
+/* vp has taken its request to rest, and its loop carries it out. */
 void rest_run(struct vp *vp);
 /* It cannot run: there is no stack for it. */
 void rest_refused(struct vp *vp);

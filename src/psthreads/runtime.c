@@ -5,16 +5,31 @@
  * kernel thread ends (a pthread key's destructor).
  *
  * start_lock guards init, finalize, and the making of slots; a pthread mutex, since any kernel thread may come. */
+#include "runtime.h"
 #include "address_wait.h"
 #include "apart.h"
+#include "bind.h"
 #include "check.h"
+#include "current.h"
 #include "debug_layout.h"
 #include "dump_request.h"
+#include "idle.h"
+#include "loop.h"
+#include "mail.h"
+#include "os.h"
+#include "progress.h"
 #include "promote.h"
 #include "psthread.h"
+#include "rest.h"
+#include "sched.h"
+#include "sources.h"
 #include "steal.h"
+#include "team.h"
 #include "timer.h"
+#include "tls.h"
+#include "uth.h"
 #include "vp.h"
+#include "vp_tls.h"
 
 #include <errno.h>
 #include <limits.h>

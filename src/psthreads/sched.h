@@ -68,6 +68,10 @@ bool ps_yield(void);
 /* Whether the root of the caller's vp is ready, and was stuck behind a thread here before. */
 bool ps_root_wanted(void);
 
+/* self, which runs on vp and is not bound to it, goes back to its queue, and the vp's own root runs; false: that is
+ * not ready. */
+bool vp_give_way_to_root(struct vp *vp, struct psthread *self);
+
 /* Number of spins that take about two context switches (measured once at start; balder-threads-2004 section 2);
  * 0 in a passive configuration. */
 unsigned ps_spin_limit(void);

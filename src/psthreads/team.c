@@ -41,9 +41,19 @@
  * counting the end of each member alone (one more atomic each). */
 #include "team.h"
 
+#include "bind.h"
 #include "check.h"
+#include "current.h"
+#include "idle.h"
+#include "mail.h"
+#include "progress.h"
 #include "promote.h"
 #include "race.h"
+#include "runtime.h"
+#include "sched.h"
+#include "search.h"
+#include "sources.h"
+#include "switch.h"
 #include "vp.h"
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max)

@@ -31,7 +31,7 @@
  *   empty -> uncounted: a member joins, a teammate that has not arrived runs on this vp
  *   uncounted -> counted: the vp's running member has arrived and found no teammate, and spins
  *   uncounted -> published, by leave: the vp goes on with something else (the running teammate blocks, yields ...).
- *     vp.c sees to that
+ *     vp_leave_waiters (team_batch.h) sees to that
  *   counted -> ready (the phase has ended) or published (it blocks)
  *   uncounted or counted -> ready, by call_back from any vp: uncounted ones are counted before the lock is let go
  * So arrivals that are not counted belong to a vp whose running member has not arrived: they cannot hold the barrier
@@ -69,7 +69,16 @@
  * Rejected: a word `blocked` in each member and a count of them (before: five atomic operations a member, and a look at
  * each member by who opens); readied members at the front of the queue (a team that only goes through barriers would
  * keep its vp for ever). nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
+#include "bind.h"
 #include "check.h"
+#include "current.h"
+#include "idle.h"
+#include "progress.h"
+#include "runtime.h"
+#include "sched.h"
+#include "sources.h"
+#include "team.h"
+#include "team_batch.h"
 #include "vp.h"
 
 #define COUNT_BITS 21 /* members: up to 2^20, their number + 1 */

@@ -60,7 +60,11 @@
  * Source: D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988 (dissemination, here with
  * four ways a round). */
 #include "check.h"
-#include "vp.h"
+#include "cpu.h"
+#include "os.h"
+#include "runtime.h"
+#include "sched.h"
+#include "team.h"
 
 #define ROUND_BITS 2
 #define WAYS 4

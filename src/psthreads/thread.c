@@ -26,12 +26,21 @@
  * what is left for it to do. */
 #include "address_wait.h"
 #include "check.h"
+#include "current.h"
 #include "exit.h"
+#include "idle.h"
 #include "key.h"
+#include "loop.h"
+#include "os.h"
 #include "psthread.h"
 #include "race.h"
+#include "runtime.h"
+#include "sched.h"
+#include "sources.h"
+#include "team.h"
 #include "timer.h"
 #include "vp.h"
+#include "vp_tls.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -104,4 +104,21 @@ _Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, room
                    offsetof(struct psthread, item_bound) == offsetof(struct ps_item, bound),
                "flags and state overlay ps_item's room");
 
+/* thread.c */
+/* Runs the destructors of t's keys: while it is still in its thread-local block. May switch; returns the vp. */
+struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
+/* A member's identity ends, in the name of which the caller waits for threads that it has made, and runs its keys'
+ * destructors. May switch. */
+void ps_thread_end_member(struct psthread *t);
+/* Ends thread t, which runs on this vp: called by the loop when its function has returned. May switch (destructors;
+ * children of a descriptor that is the user's); returns the vp. */
+struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
+void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
+/* The root's kernel thread ends: its descriptor is given up. wait: for the threads that it has made. */
+void ps_thread_end_root(struct psthread *t, bool wait);
+/* The thread that runs on vp lets others run until every thread that was submitted has ended. */
+void ps_wait_for_all(struct vp *vp);
+void ps_descriptors_release_all(void);
+void ps_descriptors_after_fork_in_child(void);
+
 #endif

@@ -1,8 +1,12 @@
 /* Roots take turns: see turns.h. Everything but hold_here runs on the monitor's kernel thread. */
 #include "turns.h"
 
+#include "current.h"
+#include "os.h"
 #include "progress.h"
 #include "race.h"
+#include "rest.h"
+#include "runtime.h"
 #include "vp.h"
 
 #define TURN_NS UINT64_C(20000000) /* that a root runs before it is held, and is held at least where another can be */

@@ -1,5 +1,5 @@
-/* Blocking and readying (src/psthreads/vp.c): a thread publishes itself while it still runs, may be readied and
- * dequeued before it has left its stack, and is never run on two vps at once.
+/* Blocking and readying (src/psthreads/sched.c, switch.h): a thread publishes itself while it still runs, may be
+ * readied and dequeued before it has left its stack, and is never run on two vps at once.
  *
  * Each of THREADS threads publishes itself ROUNDS times and blocks; a readier takes it from there and puts it into the
  * queue of the vp that ran it last. A vp whose thread blocks takes from its own queue; one with nothing to do steals,
@@ -8,7 +8,7 @@
  * would be an invalid end state). With SHARED the vps have one queue together, as those of a place have. Then a vp may
  * take a thread that is about to leave its stack on another vp, and that one the first one's: so who has published
  * itself does not wait, but leaves for a fresh stack, whose loop waits. Left out: that there may be no memory for a
- * fresh stack, so that a thread looks for itself in the queues, and a loop hands it back (vp.c).
+ * fresh stack, so that a thread looks for itself in the queues, and a loop hands it back (loop.c).
  *   BROKEN_WAIT    who resumes a thread does not wait for `running` to be cleared
  *   BROKEN_EARLY   `running` is cleared before the context is saved
  *   BROKEN_CROSS   SHARED: a thread that has published itself waits for another's context */

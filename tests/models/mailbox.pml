@@ -1,5 +1,5 @@
-/* A vp's mailbox (src/psthreads/vp.h, team.c, idle.c): a member that is mailed is run once, by the vp or by the parent
- * that takes it back; a mail that nobody takes back is not slept over.
+/* A vp's mailbox (src/psthreads/mail.h, team.c, idle.c): a member that is mailed is run once, by the vp or by the
+ * parent that takes it back; a mail that nobody takes back is not slept over.
  *
  * The parent mails a member for each of REGIONS regions, if the mailbox is open, then joins: it waits, or (IMPATIENT)
  * may take the mail back and run the member itself. Somebody else puts ITEMS things into the vp's queue, which the vp

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "current.h"
 #include "lock_routines.h"
 #include "vp.h"
 

@@ -2,6 +2,9 @@
  * moved. */
 #include "apart.h"
 
+#include "current.h"
+#include "os.h"
+#include "runtime.h"
 #include "vp.h"
 
 #include <pthread.h>

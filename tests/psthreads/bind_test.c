@@ -1,7 +1,10 @@
 /* Which vps are at home in which places: on a machine with more places than this one, with fewer and more vps than
  * processors, with places that overlap; and members that stay in theirs (team.h by itself). */
 #include "bind.h"
-#include "vp.h"
+#include "current.h"
+#include "os.h"
+#include "runtime.h"
+#include "team.h"
 
 #include "psthread.h"
 

@@ -2,9 +2,12 @@
  * barrier opens, and each is taken, out of the place's queue, by the other's vp. Neither vp may then wait on its
  * member's stack until the other one is saved. */
 #include "bind.h"
+#include "current.h"
+#include "os.h"
 #include "psthread.h"
 #include "sync_support.h"
-#include "vp.h"
+#include "team.h"
+#include "work.h"
 
 enum { MEMBERS = 3, ROUNDS = 20 };
 
@@ -29,17 +32,17 @@ static void until(_Atomic bool *event)
         usleep(100);
 }
 
-struct ps_work __real_ps_bind_take(struct vp *vp);
-struct ps_work __wrap_ps_bind_take(struct vp *vp);
-struct ps_work __wrap_ps_bind_take(struct vp *vp)
+struct ps_work __real_ps_bind_visit(struct vp *vp, enum ps_visit visit);
+struct ps_work __wrap_ps_bind_visit(struct vp *vp, enum ps_visit visit);
+struct ps_work __wrap_ps_bind_visit(struct vp *vp, enum ps_visit visit)
 {
     unsigned i = vp == ps_load_acquire(&waits[1].vp);
-    if (vp != ps_load_acquire(&waits[i].vp))
-        return __real_ps_bind_take(vp);
+    if (visit != PS_TAKE || vp != ps_load_acquire(&waits[i].vp))
+        return __real_ps_bind_visit(vp, visit);
     ps_store_relaxed(&waits[i].vp, NULL);
     ps_store_release(&waits[i].looks, true);
     until(i ? &waits[0].taken : &open);
-    struct ps_work w = __real_ps_bind_take(vp);
+    struct ps_work w = __real_ps_bind_visit(vp, visit);
     CHECK(ps_work_thread(w) == &team.member[2 - i].m.thread); /* the other one */
     ps_store_release(&waits[i].taken, true);
     until(&waits[1].taken);

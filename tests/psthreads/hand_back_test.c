@@ -1,9 +1,11 @@
 /* A thread that yields to one without a stack, where there is memory for no other stack, looks for itself in its queue;
  * meanwhile another vp's loop has taken it out of there, and waits for it to leave its stack. The loop hands it
  * back. */
+#include "current.h"
 #include "fault.h"
 #include "psthread.h"
 #include "sync_support.h"
+#include "uth.h"
 #include "vp.h"
 
 #define STACKS_MOST 64

@@ -1,7 +1,10 @@
 /* A region that is kept to its parent (crumbs.h): thieves stay away while it is short, and come where its members need
  * them. No monitor helps. */
+#include "current.h"
 #include "psthread.h"
+#include "sched.h"
 #include "sync_support.h"
+#include "team.h"
 #include "vp.h"
 
 enum { N = 4 };

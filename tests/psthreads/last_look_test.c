@@ -2,9 +2,14 @@
  * of its own. Who has returned from its body is held there (at the next question for its vp, or its vp's offer, after
  * it has offered its identity) until the assistant has come and gone; then it finds a task that blocks. Its context
  * must be kept where it runs, or somebody else carries it: a root's stack on another kernel thread. */
+#include "current.h"
 #include "psthread.h"
+#include "sched.h"
+#include "search.h"
 #include "sync_support.h"
+#include "team.h"
 #include "vp.h"
+#include "vp_tls.h"
 
 #define MOST_MEMBERS 4
 

@@ -1,9 +1,15 @@
 /* Beginnings and ends: long chains of orphans, what a thread and a team's member leave behind, a start that needed no
  * thread, a stack that is not to be had, a child forked on a spare. */
+#include "current.h"
 #include "fault.h"
+#include "progress.h"
 #include "psthread.h"
+#include "runtime.h"
 #include "sync_support.h"
+#include "team.h"
+#include "uth.h"
 #include "vp.h"
+#include "vp_tls.h"
 
 static void with_vps(unsigned n)
 {

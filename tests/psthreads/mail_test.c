@@ -1,8 +1,13 @@
 /* A region's members by mail: what becomes of mail that nobody reads, and of mail that comes together with a root.
  * Kernel threads that are late are made by holding them: where one starts (os_thread_start), or where it wakes up
  * (os_park). */
+#include "current.h"
+#include "os.h"
 #include "psthread.h"
+#include "runtime.h"
+#include "sched.h"
 #include "sync_support.h"
+#include "team.h"
 #include "vp.h"
 
 #include <pthread.h>

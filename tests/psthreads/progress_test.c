@@ -1,8 +1,9 @@
 /* Progress: threads that spin on each other, or block in the kernel, never starve the threads that are ready behind
  * them. */
+#include "cpu.h"
+#include "progress.h"
 #include "psthread.h"
 #include "sync_support.h"
-#include "vp.h"
 
 #include <pthread.h>
 

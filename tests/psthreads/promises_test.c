@@ -1,9 +1,15 @@
 /* What psthread.h says of starting, stopping, making, joining and ending threads, sentence by sentence, where the other
  * tests do not. */
 #include "fault.h"
+#include "idle.h"
+#include "os.h"
 #include "psthread.h"
+#include "runtime.h"
+#include "sched.h"
 #include "sync_support.h"
+#include "uth.h"
 #include "vp.h"
+#include "vp_tls.h"
 
 #include <pthread.h>
 #include <sys/mman.h>

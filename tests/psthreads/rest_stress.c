@@ -1,8 +1,12 @@
 /* Vps above the limit rest, what stood with them is run by others, and they come back; also while the limit changes as
  * fast as it can. */
+#include "os.h"
 #include "psthread.h"
 #include "rest.h"
+#include "runtime.h"
+#include "sched.h"
 #include "sync_support.h"
+#include "team.h"
 #include "vp.h"
 
 #include <pthread.h>

@@ -1,7 +1,10 @@
 /* Who goes on first behind a team's barrier on a vp: the opener, or, where its vp's root was once stuck there, the
  * root. One vp: nobody else takes a member, and the order is that of the queue. */
+#include "current.h"
 #include "psthread.h"
+#include "sched.h"
 #include "sync_support.h"
+#include "team.h"
 #include "vp.h"
 
 #define MEMBERS 3

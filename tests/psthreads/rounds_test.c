@@ -2,7 +2,7 @@
  * whatever makes them change. */
 #include "psthread.h"
 #include "sync_support.h"
-#include "vp.h"
+#include "team.h"
 
 #include "os.h"
 

@@ -1,6 +1,10 @@
 /* Teams: every member runs once, at any size and depth; barriers between members; assistance; roots side by side. */
+#include "os.h"
 #include "psthread.h"
+#include "runtime.h"
+#include "sched.h"
 #include "sync_support.h"
+#include "team.h"
 #include "vp.h"
 
 #include <pthread.h>

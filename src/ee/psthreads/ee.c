@@ -4,8 +4,15 @@
 #include "ee.h"
 
 #include "address_wait.h"
+#include "bind.h"
 #include "check.h"
+#include "current.h"
+#include "os.h"
+#include "runtime.h"
+#include "sched.h"
+#include "team.h"
 #include "tls.h"
+#include "uth.h"
 #include "vp.h"
 
 #include <stdio.h>

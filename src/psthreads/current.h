@@ -1,0 +1,32 @@
+/* The vp that the calling kernel thread carries. The contract of `current` threads is in sched.h. */
+#ifndef PS_CURRENT_H
+#define PS_CURRENT_H
+
+#include "compiler.h"
+
+struct vp;
+
+/* The variable itself: only for the functions below, and for the entity contract (ee.h). */
+extern __thread struct vp *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* NULL: it carries none. Never inlined (see ps_current). */
+struct vp *ps_vp(void);
+/* The same, attaching a root at need. */
+struct vp *ps_vp_attach(void);
+/* Says that the calling kernel thread carries vp (NULL: none). */
+void vp_carry(struct vp *vp);
+
+/* ps_vp without the call, for the yield and ps_local: volatile, so that it is read anew each time and no address is
+ * kept. */
+static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
+{
+#if defined(__x86_64__)
+    struct vp *vp;
+    __asm__ volatile("movq ee_here@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(vp));
+    return vp;
+#else
+    return ps_vp();
+#endif
+}
+
+#endif

@@ -1,0 +1,189 @@
+/* The loop of a vp: the scheduler on one screen.
+ *
+ * The loop runs on a uth of its own and calls a thread that has not begun on that same stack. A thread that never
+ * blocks therefore costs no switch (nthlib-2004 section 2, stack handoff). Where a ready thread has a context of its
+ * own, the loop switches to that context, and the loop's stack goes back to the cache. Nothing is lost with the stack,
+ * because the loop has no state.
+ *
+ * Callers: every function runs on the kernel thread that carries the vp that is its argument. */
+#include "loop.h"
+
+#include "check.h"
+#include "os.h"
+#include "promote.h"
+#include "race.h"
+#include "rest.h"
+#include "search.h"
+#include "switch.h"
+#include "team.h"
+#include "team_batch.h"
+
+static void loop_entry(void *transfer, void *arg);
+static void run_fresh(struct vp *vp, struct psthread *t);
+static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);
+static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t);
+
+void vp_loop(struct vp *vp, struct uth *self)
+{
+    struct ps_work w = vp->handoff;
+    vp->handoff = PS_NO_WORK;
+    for (;;) {
+        if (!ps_work_some(w)) {
+            vp_leave_waiters(vp);
+            w = vp_at_hand(vp);
+            if (!ps_work_some(w))
+                w = vp_find_work(vp);
+        }
+        struct psthread *t = ps_work_thread(w);
+        if (ps_work_team(w)) {
+            ps_team_run(ps_work_team(w), (unsigned)w.id);
+        } else if (ps_work_is_rest(w)) {
+            rest_run(vp);
+        } else if (!t) { /* the vp ends */
+            vp_leave(vp, self, &vp->native, true);
+            __builtin_unreachable();
+        } else if (t->uth) {
+            resume_or_hand_back(vp, self, t);
+        } else if (!(PS_UNLIKELY(t->flags & PS_T_SIZED) && run_elsewhere(vp, self, t))) {
+            run_fresh(vp, t);
+        }
+        vp = ps_vp(); /* what ran may have come back on another vp */
+        w = PS_NO_WORK;
+    }
+}
+
+#define IN_VAIN 16 /* tries to go on with a thread that still ran; then its vp is given time */
+
+/* Goes on with t in the place of a loop's stack. Does t still run after a while, its vp may have no stack to leave it
+ * for: then t goes to that one's queue, where it finds itself, if this vp does not come first: it gives the processor
+ * away, in which they may share one, and steps aside now and then. */
+static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
+{
+    if (PS_LIKELY(uth_saved_soon(t->uth))) {
+        vp_resume(vp, self, t, true);
+        __builtin_unreachable();
+    }
+    vp_hand_back(vp, t, t->vp);
+    if (++vp->in_vain % IN_VAIN)
+        os_yield();
+    else
+        os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
+}
+
+/* The program's thread sanitizer sees a thread, behind its creator, that ends before who waits for it goes on. A fiber
+ * takes a tenth of a millisecond to make: threads without a stack, which cannot leave it in the middle, share one for
+ * each stack; that orders those that run on one. */
+static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t)
+{
+    bool shared = t->flags & PS_T_NOSTACK;
+    struct uth *here = vp->uth;
+    void *own = NULL, **fiber = shared ? &here->piece_fiber : &own, *stack = here, *parent = t->parent;
+    san_fiber_make(fiber);
+    void *outer = san_fiber_enter(*fiber);
+    ps_race_acquire(stack);
+    ps_race_acquire(t);
+    void *result = t->fn(t->arg);
+    ps_thread_end_keys(ps_vp(), t);
+    ps_race_release(t);
+    ps_race_release(parent);
+    ps_race_release(stack);
+    san_fiber_leave(outer);
+    if (!shared)
+        san_fiber_end(fiber);
+    return result;
+}
+
+static void run_fresh(struct vp *vp, struct psthread *t)
+{
+    bool own_tls = ps_tls_on() && !(t->flags & PS_T_MEMBER); /* an assistant enters its member's */
+    if (own_tls)
+        vp_enter_tls(vp, vp_new_tls(vp));
+    bool promoted = own_tls && PS_UNLIKELY(ps_load_relaxed(&ps_promotes_all));
+    t->uth = vp->uth;
+    t->uth->name[0] = '\0';
+    t->vp = vp;
+    ps_store_relaxed(&t->state, PS_RUNNING);
+    vp->current = t;
+    vp_tick(vp);
+    vp_follow(vp, t);
+    if (promoted)
+        ps_promote_again(t, vp->tls);
+    void *result =
+        PS_UNLIKELY(uth_sanitizers != 0) && !(t->flags & PS_T_MEMBER) ? call_with_fiber(vp, t) : t->fn(t->arg);
+    vp = ps_thread_end_keys(ps_vp(), t);
+    if (own_tls)
+        vp = vp_end_tls(vp);
+    vp = ps_thread_end(vp, t, result);
+    vp->current = NULL;
+}
+
+/* A fresh thread that wants a stack of its own size: the loop moves to such a stack and calls it there. */
+static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
+{
+    struct uth *sized = uth_get_sized(t->stack_size);
+    if (!sized || uth_start(sized, loop_entry, sized) != 0) {
+        if (sized)
+            uth_put(&vp->stacks, sized);
+        ps_warn("no memory for a stack of %zu bytes: the thread runs on one of %zu bytes", (size_t)t->stack_size,
+                self->stack_bytes);
+        t->local = NULL;
+        run_fresh(vp, t);
+        return;
+    }
+    vp->handoff = ps_work_of(t);
+    sized->tls = NULL;
+    vp_leave(vp, self, sized, true);
+    __builtin_unreachable();
+}
+
+/* A thread that wants a stack of its own size. True: this stack was not for it, and it is done with. */
+static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t)
+{
+    if (self->stack_bytes >= t->stack_size) {
+        t->local = NULL; /* where the size stood */
+        return false;
+    }
+    move_to_sized(vp, self, t);
+    return true;
+}
+
+static void loop_entry(void *transfer, void *arg)
+{
+    struct vp *vp = transfer;
+    vp_arrived(vp, arg);
+    vp_loop(vp, arg);
+}
+
+bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
+{
+    struct uth *fresh = uth_get(&vp->stacks);
+    if (!fresh || uth_start(fresh, loop_entry, fresh) != 0) {
+        if (fresh)
+            uth_put(&vp->stacks, fresh);
+        return false;
+    }
+    fresh->tls = NULL;
+    vp->current = NULL;
+    vp_leave(vp, from, fresh, dying);
+    return true;
+}
+
+void vp_enter_loop(struct vp *vp)
+{
+    while (!vp_start_loop(vp, &vp->native, false)) {
+        vp_stand_aside(vp);
+        if (vp->is_spare || ps_load_acquire(&ps_rt.stopping))
+            return;
+        os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
+    }
+}
+
+void vp_abandon(struct vp *vp)
+{
+    struct uth *self = vp->uth;
+    self->flags |= UTH_SPOILED;
+    vp->handoff = PS_NO_WORK;
+    while (!vp_start_loop(vp, self, true))
+        os_yield();
+    __builtin_unreachable();
+}

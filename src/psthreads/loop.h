@@ -1,0 +1,26 @@
+/* A vp's loop (loop.c). */
+#ifndef PS_LOOP_H
+#define PS_LOOP_H
+
+#include "compiler.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct uth;
+struct vp;
+
+/* Runs the loop until the library stops; the caller stands on vp->native. */
+void vp_enter_loop(struct vp *vp);
+/* Runs a loop in the place of the caller, whose uth is free to be used: never returns. */
+PS_NORETURN void vp_loop(struct vp *vp, struct uth *self);
+/* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */
+PS_NORETURN void vp_abandon(struct vp *vp);
+
+/* Starts a loop on a fresh stack in the place of `from`; it begins with vp->handoff. False: no memory for a stack. */
+bool vp_start_loop(struct vp *vp, struct uth *from, bool dying);
+
+/* For how long a vp is left alone that cannot go on for now. */
+#define PS_ASIDE_NS INT64_C(1000000)
+
+#endif

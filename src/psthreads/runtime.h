@@ -1,0 +1,94 @@
+/* The library as a whole: what it was started with, its vps, its start and end (runtime.c). */
+#ifndef PS_RUNTIME_H
+#define PS_RUNTIME_H
+
+#include "atomic.h"
+#include "compiler.h"
+#include "idle.h"
+#include "queue.h"
+
+struct ps_debug_layout;
+struct ps_places;
+struct uth;
+struct uth_tls;
+struct vp;
+
+#define PS_MAX_VPS IDLE_MAX
+#define PS_MAX_SPARES 2000 /* unless it is said: a hand-made barrier of as many threads opens */
+
+struct ps_runtime {
+    unsigned num_vps;       /* regular ones; constant after init */
+    _Atomic uint32_t limit; /* of these, 0 .. limit-1 may carry work (rest.h) */
+    size_t stack_size;
+    bool keeps_crumbs;       /* outermost regions may be kept to their parent (crumbs.h); constant after init */
+    unsigned spin_limit;     /* pauses worth about two context switches */
+    uint64_t recheck_cycles; /* PS_RECHECK_NS in cpu_cycles */
+    uint64_t search_ns;      /* how long an idle vp searches before it parks, at most */
+    bool search_learns;      /* patience.h */
+    bool block_on_idle;      /* passive: never spin for another thread */
+    bool has_global;
+    bool verbose;
+    unsigned max_spares;                /* 0: no monitor */
+    _Atomic(struct ps_places *) places; /* NULL: nothing is ever bound (bind.h) */
+    _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */
+    struct ps_queue global;     /* optional queue for coarse threads */
+    _Atomic uint32_t num_slots; /* vps in use or once used: the range worth visiting */
+    _Atomic uint32_t stopping;
+    _Atomic uint32_t quiescing;          /* roots that come now wait until the workers can be started again */
+    _Atomic uint32_t num_kernel_threads; /* workers alive */
+    _Atomic(struct vp *) vp[PS_MAX_VPS];
+};
+extern struct ps_runtime ps_rt __attribute__((visibility("hidden")));
+
+static inline bool ps_places_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.places) != NULL); }
+
+static inline struct vp *ps_vp_at(unsigned id) { return ps_load_acquire(&ps_rt.vp[id]); }
+
+/* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last
+ * looked less than PS_RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads
+ * meanwhile is not ordered with the region anyway. Returns what the cycle counter said. */
+uint64_t ps_recheck_tls(struct vp *vp);
+#define PS_RECHECK_NS 4000
+bool ps_stack_size_sensible(size_t bytes);
+
+/* What the entity layer asks for before the library starts. */
+struct ps_settings {
+    unsigned num_vps;               /* 0: not said */
+    size_t stack_bytes;             /* 0: not said */
+    uint64_t search_ns;             /* UINT64_MAX: not said */
+    bool passive;                   /* idle vps park at once, waiting threads do not spin */
+    void (*root_exit)(void *local); /* a root ends: called with its local pointer */
+    void (*describe)(char *buf, size_t bytes);
+    unsigned max_spares;                        /* 0: none */
+    const struct ps_debug_layout *debug_layout; /* of what the threads are to the entity layer; NULL: nothing */
+    const char *stack_variable;                 /* the one that raises a thread's stack size */
+};
+void ps_configure(const struct ps_settings *wanted);
+
+/* The stack that runs on the calling kernel thread, for overflow reports; async-signal-safe. */
+struct uth *ps_current_uth(void);
+void ps_describe_current(char *buf, size_t bytes);
+
+/* Gives every regular vp its visiting order, once; reads the topology: called by a vp that has nothing else to do. */
+void ps_prepare_victims(void);
+bool ps_victims_prepared(void);
+/* Stops the workers and gives idle stacks back; they start again at need. Where other roots are about, which may be in
+ * regions, the caller's stacks only. Caller: a root outside of every region. */
+void ps_quiesce(void);
+/* Joins and forgets everything but the calling kernel thread: in a forked child. */
+void ps_after_fork_in_child(void);
+/* The process's initial thread has ended, by pthread_exit. */
+bool ps_main_ended(void);
+/* Nobody is left who could do anything: exit(0), from a kernel thread of its own. */
+void ps_end_process(void);
+void ps_start(void); /* with the defaults, if nobody has started the library yet */
+bool ps_started(void);
+int vp_start_worker(struct vp *vp);
+void *vp_worker_main(void *arg);
+/* A guest vp carried by a new kernel thread, for the monitor. */
+int vp_start_spare(void);
+/* A guest vp for a kernel thread that will carry block's thread alone; NULL: there are too many. And back. */
+struct vp *vp_claim_alone(struct uth_tls *block);
+void vp_alone_ended(struct vp *vp);
+
+#endif

@@ -1,0 +1,206 @@
+/* The waiting primitive and the yield: see sched.h. */
+#include "sched.h"
+
+#include "check.h"
+#include "cpu.h"
+#include "current.h"
+#include "idle.h"
+#include "os.h"
+#include "progress.h"
+#include "promote.h"
+#include "psthread.h"
+#include "sources.h"
+#include "switch.h"
+#include "team_batch.h"
+
+void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object)
+{
+    PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
+                                            "work descriptors run as calls and may not wait");
+    struct vp *vp = ps_vp();
+    PS_ASSERT(vp->current == self && self->uth == vp->uth); /* else its context would be kept in another's place */
+    struct uth_wait *wait = &self->uth->wait;
+    wait->thread = self;
+    wait->object = object;
+    wait->kind = kind;
+    if (PS_UNLIKELY(vp->alone_for != NULL)) {
+        ps_wait_alone(vp, self);
+        wait->thread = NULL;
+        return;
+    }
+    vp_leave_waiters(vp);
+    struct ps_work w = vp_take_own(vp);
+    if (PS_LIKELY(ps_work_thread(w) != self)) /* else: readied before it left */
+        vp_switch_away(vp, self, w, true);
+    wait->thread = NULL;
+}
+
+bool ps_may_block(void)
+{
+    struct psthread *self = ps_current();
+    return !self || !(self->flags & PS_T_NOSTACK);
+}
+
+/* The only vp that may run t; NULL: any. */
+static struct vp *pinned_to(const struct psthread *t) { return t->uth ? t->uth->vp : NULL; }
+
+void ps_ready(struct psthread *t, enum ps_end end)
+{
+    struct vp *bound = pinned_to(t);
+    if (!bound) {
+        struct vp *target = t->vp, *here;
+        if (PS_UNLIKELY(!ps_load_relaxed(&target->attached)) && (here = ps_vp()) != NULL)
+            target = here; /* its kernel thread is gone: nobody would look there first */
+        vp_enqueue(target, &t->item, end);
+        return;
+    }
+    ps_store_seq(&bound->pinned, t);
+    if (PS_UNLIKELY(bound->alone_for != NULL)) {
+        ps_wake_alone(bound);
+        return;
+    }
+    idle_wake_this(bound);
+    progress_arm_for_root();
+}
+
+void ps_ready_many(struct psthread *const *t, unsigned n)
+{
+    struct vp *target = NULL;
+    struct ps_list *first = NULL;
+    unsigned num = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct vp *own = t[i]->vp;
+        bool alone = pinned_to(t[i]) || !ps_load_relaxed(&own->attached) || ps_places_on();
+        if (num && (alone || own != target)) {
+            vp_enqueue_ring(target, first, num);
+            num = 0;
+        }
+        if (PS_UNLIKELY(alone)) {
+            ps_ready(t[i], PS_BACK);
+            continue;
+        }
+        struct ps_list *link = &t[i]->item.link;
+        if (num++ == 0) {
+            target = own;
+            first = link->prev = link;
+        } else { /* between the last one and the first */
+            link->prev = first->prev;
+            first->prev->next = link;
+            first->prev = link;
+        }
+    }
+    if (num)
+        vp_enqueue_ring(target, first, num);
+}
+
+/* The same where places have queues of their own; self is on no kernel thread's own stack. */
+static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
+{
+    struct ps_work w = vp_take_own(vp);
+    if (!ps_work_some(w))
+        return false;
+    vp_enqueue(vp, &self->item, PS_BACK);
+    vp_switch_away(vp, self, w, true);
+    return true;
+}
+
+/* The same where w, or whatever the queue's front gives, is to run; the queue's lock is held, and given up. */
+static PS_NOINLINE bool yield_slow_locked(struct vp *vp, struct psthread *self, struct ps_work w)
+{
+    struct ps_queue *q = &vp->queue;
+    while (!ps_work_some(w) && !ps_list_empty(&q->items))
+        w = vp_take_item_locked(q, ps_queue_item(q->items.next));
+    if (ps_work_some(w))
+        ps_queue_push_back_locked(q, &self->item);
+    ps_spin_unlock(&q->lock);
+    if (PS_UNLIKELY(!ps_work_some(w)))
+        return false;
+    idle_notify(NULL);
+    vp_switch_away(vp, self, w, true);
+    return true;
+}
+
+/* The same on vp's kernel thread's own stack: self may not enter the queue. */
+static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
+{
+    struct ps_work w = vp_take_front(&vp->queue);
+    if (ps_places_on() && !ps_work_some(w))
+        w = ps_bind_visit(vp, PS_TAKE);
+    if (!ps_work_some(w))
+        return false;
+    ps_store_seq(&vp->pinned, self);
+    vp_switch_away(vp, self, w, true);
+    return true;
+}
+
+static inline bool yield(void)
+{
+    struct vp *vp = ps_vp_now();
+    if (!vp || !vp->current || (vp->current->flags & PS_T_NOSTACK) || PS_UNLIKELY(vp->alone_for != NULL))
+        return false;
+    struct psthread *self = vp->current;
+    vp_leave_waiters(vp);
+    if (vp->uth == &vp->native)
+        return yield_as_root(vp, self);
+    if (PS_UNLIKELY(vp->place != 0)) /* self is bound, or ran after something that was */
+        return yield_with_places(vp, self);
+    struct ps_work w = vp_take_pinned(vp);
+    struct ps_queue *q = &vp->queue;
+    if (PS_LIKELY(!ps_work_some(w)) && ps_queue_seems_empty(q))
+        return ps_places_on() && yield_with_places(vp, self);
+    ps_spin_lock(&q->lock);
+    struct ps_item *front = ps_queue_item(q->items.next);
+    if (PS_LIKELY(!ps_work_some(w) && !ps_list_empty(&q->items) && ps_item_plain(front))) {
+        /* The front leaves, the caller comes to the back: their number stays. */
+        ps_list_remove(&front->link);
+        ps_list_push_back(&q->items, &self->item.link);
+        ps_spin_unlock(&q->lock);
+        idle_notify(NULL);
+        vp_switch_away(vp, self, ps_work_of(PS_CONTAINER_OF(front, struct psthread, item)), false);
+        return true;
+    }
+    return yield_slow_locked(vp, self, w);
+}
+
+bool ps_yield(void) { return yield(); }
+
+bool ps_root_wanted(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && vp_root_wanted(vp);
+}
+
+/* Yields that find nothing ready on the vp: each so many of them let other kernel threads run. A system call for each
+ * would make a thread that is alone on its vp many times slower than those that share one; who waits in such a loop for
+ * another kernel thread still comes to the call within a microsecond or two. */
+#define YIELDS_IN_VAIN 16
+
+void psthread_yield(void)
+{
+    if (PS_LIKELY(yield()))
+        return;
+    struct vp *vp = ps_vp_attach();
+    if (++vp->yields % YIELDS_IN_VAIN == 0)
+        os_yield();
+    else
+        cpu_pause();
+}
+
+bool vp_give_way_to_root(struct vp *vp, struct psthread *self)
+{
+    struct ps_work root = vp_take_pinned(vp);
+    if (!ps_work_some(root))
+        return false;
+    vp_leave_waiters(vp);
+    vp_enqueue(vp, &self->item, PS_BACK);
+    vp_switch_away(vp, self, root, true);
+    return true;
+}
+
+unsigned ps_spin_limit(void) { return ps_rt.block_on_idle ? 0 : ps_rt.spin_limit; }
+
+bool ps_spin_useful(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && !ps_rt.block_on_idle && !ps_work_some(vp_visit(vp, PS_OWN, PS_PEEK, false));
+}

@@ -1,0 +1,197 @@
+/* Where work can be: see sources.h. */
+#include "sources.h"
+
+#include "idle.h"
+
+struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item)
+{
+    if (PS_LIKELY(item->kind == PS_KIND_THREAD)) {
+        ps_queue_remove_locked(q, item);
+        return ps_work_of(PS_CONTAINER_OF(item, struct psthread, item));
+    }
+    struct ps_team *team = PS_CONTAINER_OF(item, struct ps_team, item);
+    unsigned id = ps_team_claim(team);
+    if (ps_team_exhausted(team))
+        ps_queue_remove_locked(q, item);
+    return id ? (struct ps_work){.what = team, .id = id} : PS_NO_WORK;
+}
+
+struct ps_work vp_take_front(struct ps_queue *q)
+{
+    struct ps_work w = PS_NO_WORK;
+    if (ps_queue_seems_empty(q))
+        return w;
+    ps_spin_lock(&q->lock);
+    while (!ps_work_some(w) && !ps_list_empty(&q->items))
+        w = vp_take_item_locked(q, ps_queue_item(q->items.next));
+    ps_spin_unlock(&q->lock);
+    return w;
+}
+
+/* A thief takes one entry's worth for itself and, where the victim has many threads, up to this many more for its own
+ * queue: one visit each would wear the victim's lock when threads are finer than a line's transfer. */
+#define STEAL_MAX 32
+
+/* Moves up to a half of the threads at the victim's back to the thief's queue. Both may be inserted into meanwhile. */
+static void steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned most)
+{
+    struct ps_list taken;
+    unsigned n = 0;
+    ps_list_init(&taken);
+    while (n < most && !ps_list_empty(&from->items)) {
+        struct ps_item *item = ps_queue_item(from->items.prev);
+        if (item->kind != PS_KIND_THREAD)
+            break;
+        ps_queue_remove_locked(from, item);
+        ps_list_push_front(&taken, &item->link);
+        n++;
+    }
+    if (n == 0)
+        return;
+    /* Thief's lock inside the victim's: no cycle, since it is only tried. */
+    struct ps_queue *own = &vp->queue;
+    if (!ps_spin_try_lock(&own->lock)) {
+        while (!ps_list_empty(&taken)) {
+            struct ps_item *item = ps_queue_item(ps_list_pop_front(&taken));
+            ps_queue_push_back_locked(from, item);
+        }
+        return;
+    }
+    while (!ps_list_empty(&taken)) {
+        struct ps_item *item = ps_queue_item(ps_list_pop_front(&taken));
+        ps_queue_push_back_locked(own, item);
+    }
+    ps_spin_unlock(&own->lock);
+}
+
+struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
+{
+    struct ps_work w = PS_NO_WORK;
+    if (ps_queue_seems_empty(q) || !ps_spin_try_lock(&q->lock))
+        return w;
+    while (!ps_work_some(w) && !ps_list_empty(&q->items))
+        w = vp_take_item_locked(q, ps_queue_item(q->items.prev));
+    if (ps_work_thread(w)) {
+        unsigned more = ps_load_relaxed(&q->count) / 2;
+        if (more)
+            steal_more_locked(vp, q, more < STEAL_MAX ? more : STEAL_MAX);
+    }
+    ps_spin_unlock(&q->lock);
+    return w;
+}
+
+/* Whether vp may take from a queue that its vp's root keeps: not before a second peek finds the same region open. */
+static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
+{
+    uint32_t region = ps_load_relaxed(&victim->kept_regions);
+    if (ps_queue_seems_empty(&victim->queue))
+        return false;
+    if (vp->peeked != victim || vp->peeked_region != region) {
+        vp->peeked = victim;
+        vp->peeked_region = region;
+        return false;
+    }
+    ps_store_relaxed(&victim->keeps, PS_KEEPS_CALLED_OFF);
+    return true;
+}
+
+/* Whether vp looks into victim's queue. */
+static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
+{
+    return PS_LIKELY(ps_load_relaxed(&victim->keeps) != PS_KEEPS_ALL) || vp->is_spare || (peek && peek_at(vp, victim));
+}
+
+static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *other, enum ps_visit visit, bool kept)
+{
+    if (!other || other == vp || (visit == PS_TAKE && !open_to(vp, other, kept)) ||
+        (visit == PS_PEEK && !kept && ps_load_relaxed(&other->keeps) == PS_KEEPS_ALL))
+        return PS_NO_WORK;
+    return visit == PS_TAKE ? vp_steal_from(vp, &other->queue) : vp_visit_queue(other, &other->queue, visit);
+}
+
+static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit visit, bool kept)
+{
+    struct ps_work w = PS_NO_WORK;
+    unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
+    const uint16_t *victims = ps_load_acquire(&vp->victims);
+    for (unsigned i = 0, n = regular - (vp->id < regular); i < n && !ps_work_some(w); i++)
+        w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->id + 1 + i) % regular), visit, kept);
+    for (unsigned id = regular; id < slots && !ps_work_some(w); id++)
+        w = visit_other(vp, ps_vp_at(id), visit, kept);
+    return w;
+}
+
+struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool kept)
+{
+    if (visit == PS_PEEK)
+        return visit_others(vp, PS_PEEK, kept);
+    if (visit == PS_LOOK)
+        return visit_others(vp, PS_LOOK, kept);
+    return visit_others(vp, PS_TAKE, kept);
+}
+
+struct ps_work vp_steal_round(struct vp *vp, bool kept) { return vp_visit(vp, PS_ELSEWHERE, PS_TAKE, kept); }
+
+bool vp_look(struct vp *vp) { return ps_work_some(vp_visit(vp, PS_EVERYWHERE, PS_LOOK, true)); }
+
+bool vp_look_for_all(unsigned which)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && ((which & PS_IN_SLOT && ps_work_some(vp_visit_slot(vp, PS_LOOK))) ||
+                   (which & PS_IN_MAIL && ps_work_some(vp_visit_mail(vp, PS_LOOK))) ||
+                   (which & PS_IN_QUEUE && ps_queue_look(&vp->queue))))
+            return true;
+    }
+    return (which & PS_IN_PLACES && ps_places_on() && ps_work_some(ps_bind_visit(NULL, PS_LOOK))) ||
+           (which & PS_IN_GLOBAL && ps_rt.has_global && ps_queue_look(&ps_rt.global));
+}
+
+/* --- inserting --- */
+
+static PS_ALWAYS_INLINE void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
+{
+    ps_spin_lock(&q->lock);
+    if (end == PS_FRONT)
+        ps_queue_push_front_locked(q, item);
+    else
+        ps_queue_push_back_locked(q, item);
+    ps_spin_unlock(&q->lock);
+}
+
+static PS_NOINLINE void enqueue_with_places(struct vp *target, struct ps_item *item, enum ps_end end)
+{
+    if (item->bound && ps_bind_queue(item) != NULL) {
+        ps_bind_enqueue(item, end);
+        return;
+    }
+    push(&target->queue, item, end);
+    idle_notify(target);
+}
+
+void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
+{
+    if (ps_places_on()) {
+        enqueue_with_places(target, item, end);
+        return;
+    }
+    push(&target->queue, item, end);
+    idle_notify(target);
+}
+
+void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n)
+{
+    struct ps_queue *q = &target->queue;
+    ps_spin_lock(&q->lock);
+    ps_list_push_ring_back(&q->items, first);
+    ps_queue_count_locked(q, (int)n);
+    ps_spin_unlock(&q->lock);
+    idle_notify(target);
+}
+
+void vp_enqueue_global(struct ps_item *item, enum ps_end end)
+{
+    push(&ps_rt.global, item, end);
+    idle_notify(NULL);
+}

@@ -1,0 +1,70 @@
+/* Switches that are not for the fast paths: see switch.h. */
+#include "switch.h"
+
+#include "check.h"
+#include "loop.h"
+#include "os.h"
+#include "search.h"
+#include "sources.h"
+#include "team_batch.h"
+
+void vp_run_alone(struct vp *vp, struct psthread *t)
+{
+    t->uth->tls = vp->alone_for;
+    vp->tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
+    vp_resume(vp, &vp->native, t, false);
+    vp->current = NULL;
+}
+
+/* As vp_leave, but that the thread pointer stays: on its native stack too this kernel thread is the thread's, for
+ * whoever sends it a signal. */
+void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls)
+{
+    struct uth_tls *block = vp->tls;
+    vp->left_uth = context;
+    vp->left_dies = false;
+    vp->uth = &vp->native;
+    context->tls = tls;
+    if (block != vp->alone_for) /* that of a thread that was called on it */
+        vp_enter_tls(vp, vp->alone_for);
+    vp = uth_switch(context, &vp->native, vp, false);
+    vp_arrived(vp, context);
+}
+
+PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w)
+{
+    struct uth *from = self->uth;
+    static _Atomic uint32_t said;
+    for (vp->handoff = w; !vp_start_loop(vp, from, false); vp->handoff = w) {
+        /* No stack to be had: what is at hand waits until a thread that already has one can run. */
+        if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
+            ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
+                    vp->stacks.stack_bytes / 1024, os_memory_limit(vp->stacks.stack_bytes));
+        os_yield();
+        vp_leave_waiters(vp);
+        bool has_stack = ps_work_thread(w) && ps_work_thread(w)->uth;
+        if (has_stack) /* perhaps its vp waits for self to be taken out of a queue, as this one does for it */
+            vp_put_back(vp, w);
+        struct ps_work other = vp_take_own(vp);
+        struct psthread *t = ps_work_thread(other);
+        if (has_stack)
+            w = other;
+        if (!t || !t->uth || (t != self && !uth_saved_soon(t->uth))) {
+            if (!has_stack)
+                vp_put_back(vp, other);
+            continue;
+        }
+        vp->handoff = PS_NO_WORK;
+        if (!has_stack)
+            vp_put_back(vp, w);
+        if (t != self)
+            vp_resume(vp, from, t, false);
+        return;
+    }
+}
+
+void vp_leave_bound(struct vp *vp, struct psthread *self)
+{
+    vp_leave_waiters(vp);
+    vp_switch_away(vp, self, vp_take_own(vp), true);
+}

@@ -1,0 +1,120 @@
+/* The switch: a vp leaves one stack and goes on with another.
+ *
+ * Does: hands the kernel thread over to another stack, with the thread-local block and the current thread that belong
+ * to it. Does not: choose what runs (sources.h), or say where the left thread waits (sched.h).
+ *
+ * Callers: the kernel thread that carries vp, on the stack `from`, which is vp->uth. Every switch goes through
+ * vp_leave. What must happen on the other side, because the left stack is in use until then, is done by vp_arrived: the
+ * left context may be taken by others from then on (uth.running), and a dying one goes to the cache.
+ *
+ * Contract of the three ways, from the bottom up:
+ *   vp_leave        to any stack that is ready for it: a saved context, a fresh one, the native one
+ *   vp_resume       to the context of a thread, which is saved (uth_saved_soon), and not bound to another vp; the vp's
+ *                   kernel thread goes to the thread's place first. vp_resume_here: it is known to be there
+ *   vp_switch_away  the running thread self, which stays with its context on `from`, waits or is in a queue; w is what
+ *                   goes on: anything that a loop may be given, or nothing
+ * With `dying`, nobody comes back to `from`, and the function does not return. Else it returns when somebody has
+ * resumed `from`, perhaps on another vp: the first two return that one; behind the third the vp is to be read anew.
+ *
+ * Ordering: what ran on the left stack happens before uth.running is cleared (release, uth_switched), and that before
+ * whoever reads it clear (acquire, uth_saved_soon) resumes the context. */
+#ifndef PS_SWITCH_H
+#define PS_SWITCH_H
+
+#include "bind.h"
+#include "current.h"
+#include "runtime.h"
+#include "uth.h"
+#include "vp.h"
+#include "vp_tls.h"
+#include "work.h"
+
+/* Whether a switch brings another native thread-local block with it, in which the carried vp must be set anew. */
+#define VP_CARRY_ANEW CPU_CARRIES_TLS
+
+/* First thing on the stack `self` after a switch to it. */
+static inline void vp_arrived(struct vp *vp, struct uth *self)
+{
+    if (VP_CARRY_ANEW)
+        vp_carry(vp);
+    struct uth *left = vp->left_uth;
+    bool dead = vp->left_dies;
+    uth_switched(left, self);
+    if (dead)
+        uth_put(&vp->stacks, left);
+}
+
+/* The thread pointer changes before the stack does: what is addressed by it on the other side then need not wait for it
+ * (3 ns of 17 here). Nobody else is in `to`'s block: its last carrier entered another one before it let go of `to`
+ * (uth.running), as is done here with `from`'s. */
+static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
+{
+    vp->left_uth = from;
+    vp->left_dies = dying;
+    vp->uth = to;
+    from->tls = vp->tls;
+    if (ps_tls_on())
+        vp_enter_tls(vp, to->tls);
+    vp = uth_switch(from, to, vp, dying);
+    vp_arrived(vp, from);
+    return vp;
+}
+
+/* vp is about to run t: its kernel thread goes where t belongs. */
+static inline void vp_follow(struct vp *vp, const struct psthread *t)
+{
+    if (ps_places_on())
+        vp_follow_slow(vp, t);
+}
+
+/* Continues thread t, whose context is saved, in the place of `from`. */
+static inline struct vp *vp_resume_here(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
+{
+    struct uth *to = t->uth;
+    PS_ASSERT(!to->vp || to->vp == vp);
+    t->vp = vp;
+    vp->current = t;
+    vp_tick(vp);
+    return vp_leave(vp, from, to, dying);
+}
+static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
+{
+    vp_follow(vp, t);
+    return vp_resume_here(vp, from, t, dying);
+}
+
+/* The slow way of the next, where w has no stack yet, or not been saved in time. */
+void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w);
+
+/* Goes on with w in the place of self, whose uth keeps its context; self finds its errno again also where it has no
+ * thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w may run.
+ *
+ * Self may be in another vp's hand by now, which waits for its context. So self waits for another one's no longer than
+ * a switch takes; then it leaves for a fresh stack, and that one's loop waits, for whose stack nobody does, and not for
+ * ever either. Else two members that a barrier lets go as they are about to leave their stacks may each be taken by the
+ * other's vp, and wait for ever: out of the queue of a place that both vps share, or of one that a resting vp has
+ * filled. tests/models/block_ready.pml. */
+static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
+{
+    struct psthread *t = ps_work_thread(w);
+    int error = vp_errno(vp);
+    PS_ASSERT(self->uth == vp->uth);
+    if (PS_LIKELY(t && t->uth && uth_saved_soon(t->uth))) {
+        vp = may_be_bound ? vp_resume(vp, self->uth, t, false) : vp_resume_here(vp, self->uth, t, false);
+    } else {
+        vp_switch_to_fresh(vp, self, w);
+        vp = ps_vp();
+    }
+    vp_set_errno(vp, error);
+}
+
+/* Between these two a vp that carries a thread alone runs it: t, whose context is bound to vp, from vp's native stack;
+ * back to that one, where the context gets the block `tls` to go on with, and whose it is from then on is the caller's
+ * to have published. The latter returns on another vp. */
+void vp_run_alone(struct vp *vp, struct psthread *t);
+void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls);
+/* The running thread leaves vp, which goes on with what else is ready; its context is bound to another vp, and
+ * published there. */
+void vp_leave_bound(struct vp *vp, struct psthread *self);
+
+#endif
