@@ -26,6 +26,8 @@ CASES = [
     (INCLUDES, {"src/uth/u.c": "#include <linux/futex.h>\n"}, "<linux/futex.h> is for os alone"),
     (INCLUDES, {"src/abi/gomp/g.h": "", "src/abi/kmpc/k.c": '#include "g.h"\n'}, "abi/kmpc may not see abi/gomp/g.h"),
     (INCLUDES, {"src/uth/u.c": '#include "gone.h"\n'}, 'no header "gone.h"'),
+    (INCLUDES, {"src/psthreads/dump.h": "", "src/psrun/p.c": '#include "dump.h"\n'}, ""),
+    (INCLUDES, {"src/psthreads/vp.h": "", "src/psrun/p.c": '#include "vp.h"\n'}, "psrun may not see psthreads/vp.h"),
     (INCLUDES, {}, "no sources"),
     (FORMATS, {"src/os/o.c": 'void f(void) { ps_warn("%s %zu", (x), y);\n ps_fatal("%p%% %llu" "%lx"); }\n'}, ""),
     (FORMATS, {"src/os/o.c": '\nps_fatal("a %5d", 1);\n'}, "src/os/o.c:2: check.c cannot write: a %5d"),

@@ -138,7 +138,7 @@ static int trace(struct closure *c, const char *interp, const char *program, con
 int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
                   const char *preload, const struct elf *dropin)
 {
-    int status;
+    int status = 0;
     char *real = realpath(program, NULL); /* the program's $ORIGIN is its file's folder, the loader's the name's */
     const char *file = real ? real : program;
     int error = trace(c, interp, file, library_path, preload, dropin, false, &status);
