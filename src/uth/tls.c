@@ -148,14 +148,6 @@ void *uth_tls_robust_list(struct uth_tls *tls)
 
 void uth_tls_pose_as(struct uth_tls *tls, int tid) { *tls->tid = tid != 0 ? tid : tls->number; }
 
-void uth_tls_visit(void (*visit)(struct uth_tls *tls))
-{
-    ps_spin_lock(&lock);
-    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all)
-        visit(tls);
-    ps_spin_unlock(&lock);
-}
-
 /* The descriptor as of a thread that begins, in front of or around what the dynamic linker keeps there. */
 static void write_descriptor(struct uth_tls *tls)
 {

@@ -12,7 +12,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 const char *os_env(const char *name)
 {
@@ -56,26 +55,6 @@ bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, uns
     }
     *out = (unsigned long)value;
     return true;
-}
-
-bool os_env_bool(const char *name, bool *out, const char *instead)
-{
-    static const char *const words[][2] = {{"false", "true"}, {"no", "yes"}, {"off", "on"}, {"0", "1"}};
-    const char *text = os_env(name);
-    if (text == NULL)
-        return false;
-    const char *at = skip_blanks(text);
-    size_t length = strlen(at);
-    while (length > 0 && isspace((unsigned char)at[length - 1]))
-        length--;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        for (int yes = 0; yes < 2; yes++)
-            if (strlen(words[i][yes]) == length && strncasecmp(at, words[i][yes], length) == 0) {
-                *out = yes;
-                return true;
-            }
-    ps_warn("%s=\"%s\" is neither true nor false; using %s instead", name, text, instead);
-    return false;
 }
 
 /* Bytes that a unit letter stands for; 0: no unit. */
