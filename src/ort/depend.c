@@ -35,14 +35,13 @@
  *   successors     the parent and the finisher, under the lock
  *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
  *   held, linked   the parent                                the parent
- *   shared         who has too many nodes, or none, under its lock
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its
  * successor. A finisher that reads 1 (acquire, from the last one's subtraction, or the parent's) is the last: nobody
  * else will write it, nor read it, since a task is not asked whether it is satisfied; so it subtracts nothing.
  * Failures: no memory, nor in the reserve: aborts with one line. Cost: a node from the member's cache, where whoever
- * gives it up last has put it (from cache to cache by batches, under a lock); a lock for each predecessor that has not
- * ended, and one at the task's end; two read-modify-writes for its life, and one for each predecessor but the last to
- * end.
+ * gives it up last has put it (from cache to cache by batches: depend_memory.c); a lock for each predecessor that has
+ * not ended, and one at the task's end; two read-modify-writes for its life, and one for each predecessor but the last
+ * to end.
  * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet
  * there. OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
@@ -54,9 +53,6 @@
 #include "race.h"
 #include "reserve.h"
 
-#define BATCH 32               /* nodes that pass from member to member at once */
-#define NODES_KEPT (2 * BATCH) /* by a member */
-#define NODE_BYTES 128         /* of its memory, which begins a cache line and stays a node's */
 #define LINKING (UINT32_C(1) << 31)
 
 struct node_set {
@@ -78,8 +74,6 @@ struct ort_depend_table {
     struct ort_depend_node *all;
 };
 
-_Static_assert(sizeof(struct ort_depend_node) <= NODE_BYTES, "the memory of a node");
-
 static void *allocate_depend_block(size_t bytes)
 {
     void *p = ort_mem_get(bytes);
@@ -88,93 +82,6 @@ static void *allocate_depend_block(size_t bytes)
 }
 
 /* --- nodes --- */
-
-/* Members that end tasks give nodes to those that make them. A batch is linked by `next`, batches by `successors` of
- * their first node. What comes one by one, from threads without a cache or of caches that end, is gathered until it is
- * a batch. */
-static struct {
-    PS_LINE_ALIGNED struct ps_spin lock;
-    struct ort_depend_node *batches, *gathered;
-    unsigned num_gathered;
-} shared;
-
-static void give_batch_locked(struct ort_depend_node *first)
-{
-    first->successors = (void *)shared.batches;
-    shared.batches = first;
-}
-
-static struct ort_depend_node *take_batch(void)
-{
-    ps_spin_lock(&shared.lock);
-    struct ort_depend_node *first = shared.batches;
-    if (first != NULL)
-        shared.batches = (void *)first->successors;
-    ps_spin_unlock(&shared.lock);
-    return first;
-}
-
-/* As many as a batch, of one block; where there is no memory for that, one. */
-static struct ort_depend_node *new_batch(unsigned *n)
-{
-    char *block = aligned_alloc(PS_CACHE_LINE, BATCH * (size_t)NODE_BYTES);
-    *n = block != NULL ? BATCH : 1;
-    if (PS_UNLIKELY(block == NULL))
-        block = ort_mem_aligned(PS_CACHE_LINE, NODE_BYTES);
-    PS_CHECK(block != NULL, "out of memory for task dependences");
-    struct ort_depend_node *list = NULL;
-    for (unsigned i = *n; i-- > 0;) {
-        struct ort_depend_node *node = (void *)(block + i * (size_t)NODE_BYTES);
-        node->next = list;
-        list = node;
-    }
-    return list;
-}
-
-static PS_NOINLINE struct ort_depend_node *refill_nodes(struct ort_depend_cache *cache)
-{
-    unsigned n = BATCH;
-    struct ort_depend_node *node = take_batch();
-    if (node == NULL)
-        node = new_batch(&n);
-    cache->free = node->next;
-    cache->n = n - 1;
-    return node;
-}
-
-static PS_NOINLINE void spill_nodes(struct ort_depend_cache *cache)
-{
-    struct ort_depend_node *first = cache->free, *last = first;
-    for (unsigned i = 1; i < BATCH; i++)
-        last = last->next;
-    cache->free = last->next;
-    cache->n -= BATCH;
-    last->next = NULL;
-    ps_spin_lock(&shared.lock);
-    give_batch_locked(first);
-    ps_spin_unlock(&shared.lock);
-}
-
-static PS_NOINLINE void gather_successors(struct ort_depend_node *node)
-{
-    ps_spin_lock(&shared.lock);
-    node->next = shared.gathered;
-    shared.gathered = node;
-    if (++shared.num_gathered == BATCH) {
-        give_batch_locked(node);
-        shared.gathered = NULL;
-        shared.num_gathered = 0;
-    }
-    ps_spin_unlock(&shared.lock);
-}
-
-/* The lists may be half changed, their lock held by a kernel thread that is gone: what is in them is forgotten. */
-void ort_depend_after_fork_in_child(void)
-{
-    ps_spin_init(&shared.lock);
-    shared.batches = shared.gathered = NULL;
-    shared.num_gathered = 0;
-}
 
 static struct ort_depend_node *new_node(struct ort_thread *thread, struct ort_task *task)
 {
@@ -185,7 +92,7 @@ static struct ort_depend_node *new_node(struct ort_thread *thread, struct ort_ta
         cache->n--;
         __builtin_prefetch(cache->free, 1); /* it may be another processor's */
     } else {
-        node = refill_nodes(cache);
+        node = ort_depend_refill(cache);
     }
     node->shown = NULL;
     ps_spin_init(&node->lock);
@@ -225,13 +132,13 @@ static void release(struct ort_depend_cache *cache, struct ort_depend_node *node
     if (PS_UNLIKELY(node->successors != node->few) || PS_UNLIKELY(node->shown != NULL))
         free_lists(node);
     if (PS_UNLIKELY(cache == NULL)) {
-        gather_successors(node);
+        ort_depend_gather(node);
         return;
     }
     node->next = cache->free;
     cache->free = node;
-    if (PS_UNLIKELY(++cache->n >= NODES_KEPT))
-        spill_nodes(cache);
+    if (PS_UNLIKELY(++cache->n >= ORT_DEPEND_KEPT))
+        ort_depend_spill(cache);
 }
 
 /* A place in the table that named it (or NULL) is empty. */
@@ -239,16 +146,6 @@ static inline void drop_node(struct ort_depend_cache *cache, struct ort_depend_n
 {
     if (node && --node->held == 0)
         release(cache, node);
-}
-
-void ort_depend_cache_drain(struct ort_depend_cache *cache)
-{
-    while (cache->free) {
-        struct ort_depend_node *node = cache->free;
-        cache->free = node->next;
-        gather_successors(node);
-    }
-    cache->n = 0;
 }
 
 struct ort_depend_successor *ort_depend_successors(struct ort_task *t)
