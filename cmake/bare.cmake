@@ -43,7 +43,7 @@ endforeach()
 set(bare_runtime base/check.c lockfree/deque.c lockfree/spin.c)
 foreach(name thread team members_apart teams target reserve icv env lock own_lock place place_parse allocator_env
     alloc_pages workshare loop batch ordered doacross task task_plain task_queue task_memory task_range task_reduction
-    taskgroup taskloop depend graph cancel without)
+    taskgroup taskloop depend depend_memory graph cancel without)
   list(APPEND bare_runtime ort/${name}.c)
 endforeach()
 foreach(name alloc cancel loop loop_ull parallel sync target task taskloop workshare)

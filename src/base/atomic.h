@@ -59,8 +59,6 @@
     (ps_shake(),                   \
      atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_seq_cst, memory_order_seq_cst))
 #define ps_fence_seq() atomic_thread_fence(memory_order_seq_cst)
-#define ps_fence_acquire() atomic_thread_fence(memory_order_acquire)
-#define ps_fence_release() atomic_thread_fence(memory_order_release)
 /* Of a pair whose other side fences for all kernel threads (os_fence_all). */
 #define ps_fence_compiler() atomic_signal_fence(memory_order_seq_cst)
 

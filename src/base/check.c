@@ -59,7 +59,7 @@ static void put_signed(struct line *l, intmax_t n)
 
 /* %s %d %u %ld %lu %lld %llu %zu %x %p %%: what the lines use (tests/structure/formats.py holds them to it). Not
  * vsnprintf, which may allocate and is not to be called in a signal's handler. */
-static void format(struct line *l, const char *fmt, va_list *ap)
+static void format_line(struct line *l, const char *fmt, va_list *ap)
 {
     for (; *fmt != '\0'; fmt++) {
         if (*fmt != '%') {
@@ -100,13 +100,13 @@ static void format(struct line *l, const char *fmt, va_list *ap)
     }
 }
 
-static void write_line(const char *fmt, va_list *ap, const char *mark)
+static void write_message_line(const char *fmt, va_list *ap, const char *mark)
 {
     struct line l = {.length = 0};
     int saved_errno = errno;
     put_text(&l, mark);
     put_text(&l, "psthreads: ");
-    format(&l, fmt, ap);
+    format_line(&l, fmt, ap);
     size_t used = l.length;
     if (used > LINE_MAX_BYTES - 1) {
         used = LINE_MAX_BYTES - 1;
@@ -126,7 +126,7 @@ void ps_warn(const char *fmt, ...)
     if (ps_warn_quiet)
         return;
     va_start(ap, fmt);
-    write_line(fmt, &ap, ps_warn_mark);
+    write_message_line(fmt, &ap, ps_warn_mark);
     va_end(ap);
 }
 
@@ -134,7 +134,7 @@ void ps_fatal(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    write_line(fmt, &ap, "");
+    write_message_line(fmt, &ap, "");
     va_end(ap);
     abort();
 }

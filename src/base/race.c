@@ -4,5 +4,8 @@
 #if !PS_TSAN
 unsigned char ps_race_told;
 
-__attribute__((constructor)) static void look(void) { ps_race_told = __tsan_acquire != NULL && __tsan_release != NULL; }
+__attribute__((constructor)) static void look_for_tsan(void)
+{
+    ps_race_told = __tsan_acquire != NULL && __tsan_release != NULL;
+}
 #endif

@@ -1,4 +1,4 @@
-/* The work-stealing deque's buffers (the first, growth, reclamation), and how it becomes quiet and watched; see
+/* The work-stealing deque's buffers (the first, growth), and how it becomes quiet and watched; see
  * deque.h. */
 #include "deque.h"
 
@@ -21,28 +21,15 @@ void ps_deque_init(struct ps_deque *d)
     d->calm = 0;
 }
 
-static void free_chain(struct ps_deque_buffer *buffer)
+void ps_deque_fini(struct ps_deque *d)
 {
+    struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
     while (buffer != NULL) {
         struct ps_deque_buffer *older = buffer->older;
         free(buffer);
         buffer = older;
     }
-}
-
-void ps_deque_fini(struct ps_deque *d)
-{
-    free_chain(ps_load_relaxed(&d->buffer));
     ps_store_relaxed(&d->buffer, NULL);
-}
-
-void ps_deque_reclaim(struct ps_deque *d)
-{
-    struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
-    if (buffer == NULL)
-        return;
-    free_chain(buffer->older);
-    buffer->older = NULL;
 }
 
 bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)

@@ -33,7 +33,7 @@
  *   bottom                 owner                              all
  *   buffer, its slots      owner                              all
  *   watch                  all (states above)                 all
- *   retired, top_seen, calm, own_tops, thefts   owner         owner
+ *   top_seen, calm, own_tops, thefts   owner         owner
  *
  * Ordering.
  *   bottom: the owner's release stores pair with the thief's load in steal: who sees an index sees the item in its
@@ -65,9 +65,8 @@
  *     the same guarantee with no fence at all in steal on x86-64, cost acquire loads and release stores on AArch64, and
  *     the thread sanitizer understands them.
  *
- * Retired buffers: a thief may hold an old buffer for as long as it likes, so they stay until ps_deque_fini or
- * ps_deque_reclaim, which the owner calls where no thief can be in steal (its team has ended). All of them together are
- * smaller than the one in use.
+ * Retired buffers: a thief may hold an old buffer for as long as it likes, so they stay until ps_deque_fini. All of
+ * them together are smaller than the one in use.
  * Rejected: epochs or hazard pointers, which make each steal dearer to save that much; embedding the items' links (an
  * item that is stolen and freed is read by the thief that lost).
  *
@@ -126,8 +125,6 @@ struct ps_deque {
 void ps_deque_init(struct ps_deque *d);
 /* Gives all buffers back. Nobody may use the deque any more; items left in it are forgotten. */
 void ps_deque_fini(struct ps_deque *d);
-/* Gives the retired buffers back. Owner only, and no thief may be in ps_deque_steal. */
-void ps_deque_reclaim(struct ps_deque *d);
 
 /* Anybody. When it returns the deque is watched, and what the owner has pushed or taken before is seen. */
 void ps_deque_watch(struct ps_deque *d);
@@ -271,13 +268,6 @@ static inline bool ps_deque_seems_empty(struct ps_deque *d)
 {
     int64_t top = ps_load_seq(&d->top);
     return top >= ps_load_seq(&d->bottom);
-}
-
-/* Items in it, as far as can be told. */
-static inline int64_t ps_deque_count(struct ps_deque *d)
-{
-    int64_t top = ps_load_relaxed(&d->top), bottom = ps_load_relaxed(&d->bottom);
-    return bottom > top ? bottom - top : 0;
 }
 
 #endif

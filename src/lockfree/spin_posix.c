@@ -32,14 +32,14 @@ static struct entry {
     unsigned waiting; /* kernel threads in `released`; guarded by mutex */
 } table[ENTRIES] = {[0 ... ENTRIES - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER, .released = PTHREAD_COND_INITIALIZER}};
 
-static struct entry *entry_of(const struct ps_spin *lock)
+static struct entry *spin_entry(const struct ps_spin *lock)
 {
     return &table[(uintptr_t)lock / sizeof(*lock) * UINT64_C(0x9E3779B97F4A7C15) >> 58];
 }
 
 void ps_spin_lock(struct ps_spin *lock)
 {
-    struct entry *e = entry_of(lock);
+    struct entry *e = spin_entry(lock);
     pthread_mutex_lock(&e->mutex);
     while (ps_load_relaxed(&lock->word)) {
         e->waiting++;
@@ -52,7 +52,7 @@ void ps_spin_lock(struct ps_spin *lock)
 
 bool ps_spin_try_lock(struct ps_spin *lock)
 {
-    struct entry *e = entry_of(lock);
+    struct entry *e = spin_entry(lock);
     pthread_mutex_lock(&e->mutex);
     bool got = !ps_load_relaxed(&lock->word);
     ps_store_relaxed(&lock->word, 1);
@@ -62,7 +62,7 @@ bool ps_spin_try_lock(struct ps_spin *lock)
 
 void ps_spin_unlock(struct ps_spin *lock)
 {
-    struct entry *e = entry_of(lock);
+    struct entry *e = spin_entry(lock);
     pthread_mutex_lock(&e->mutex);
     ps_store_relaxed(&lock->word, 0);
     if (e->waiting)

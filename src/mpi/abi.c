@@ -51,7 +51,7 @@ static void missing(const char *name)
     abort();
 }
 
-static void find(void)
+static void find_mpi(void)
 {
     void *library = NULL;
     for (unsigned i = 0; i < sizeof libraries / sizeof *libraries && !library; i++)
@@ -79,7 +79,7 @@ static const char *level_name(int level)
                                             : "MPI_THREAD_MULTIPLE";
 }
 
-static void tell(enum mpi_mode mode, int level)
+static void tell_mpi_mode(enum mpi_mode mode, int level)
 {
     if (!getenv("PSTHREADS_VERBOSE"))
         return;
@@ -99,7 +99,7 @@ enum mpi_mode mpi_mode_now(void)
     uint32_t mode = ps_load_acquire(&mpi_mode_word), unknown = MPI_UNKNOWN;
     if (mode != MPI_UNKNOWN)
         return (enum mpi_mode)mode;
-    pthread_once(&found, find);
+    pthread_once(&found, find_mpi);
     if (!is_there)
         return MPI_STRAIGHT;
     mpi_own.MPI_Initialized(&yes);
@@ -117,7 +117,7 @@ enum mpi_mode mpi_mode_now(void)
         mpi_tasks_in_order();
         mpi_start_watcher();
     }
-    tell((enum mpi_mode)mode, level);
+    tell_mpi_mode((enum mpi_mode)mode, level);
     return (enum mpi_mode)mode;
 }
 

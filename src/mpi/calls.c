@@ -46,7 +46,7 @@ PS_EXPORT int MPI_Finalize(void)
 /* --- one message --- */
 
 /* The caller is a thread that can wait. */
-static inline bool ours(void)
+static inline bool caller_can_wait(void)
 {
     void *thread;
     return mpi_aware() && mpi_threads(&thread) != NULL;
@@ -141,34 +141,34 @@ static int receive(void *buf, int count, MPI_Datatype type, int source, int tag,
 
 PS_EXPORT int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    return ours() ? receive(buf, count, type, source, tag, comm, status)
-                  : mpi_own.MPI_Recv(buf, count, type, source, tag, comm, status);
+    return caller_can_wait() ? receive(buf, count, type, source, tag, comm, status)
+                             : mpi_own.MPI_Recv(buf, count, type, source, tag, comm, status);
 }
 
 PS_EXPORT int MPI_Send(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
-    if (!ours())
+    if (!caller_can_wait())
         return mpi_own.MPI_Send(buf, count, type, dest, tag, comm);
     FINISH(mpi_own.MPI_Isend(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
 }
 
 PS_EXPORT int MPI_Ssend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
-    if (!ours())
+    if (!caller_can_wait())
         return mpi_own.MPI_Ssend(buf, count, type, dest, tag, comm);
     FINISH(mpi_own.MPI_Issend(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
 }
 
 PS_EXPORT int MPI_Rsend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
-    if (!ours())
+    if (!caller_can_wait())
         return mpi_own.MPI_Rsend(buf, count, type, dest, tag, comm);
     FINISH(mpi_own.MPI_Irsend(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
 }
 
 PS_EXPORT int MPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
 {
-    if (!ours())
+    if (!caller_can_wait())
         return mpi_own.MPI_Mrecv(buf, count, type, message, status);
     FINISH(mpi_own.MPI_Imrecv(buf, count, type, message, &request), status);
 }
@@ -192,7 +192,7 @@ static int receive_and_finish(MPI_Request *send, void *buf, int count, MPI_Datat
 PS_EXPORT int MPI_Sendrecv(const void *out, int outcount, MPI_Datatype outtype, int dest, int outtag, void *in,
                            int incount, MPI_Datatype intype, int source, int intag, MPI_Comm comm, MPI_Status *status)
 {
-    if (!ours())
+    if (!caller_can_wait())
         return mpi_own.MPI_Sendrecv(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm,
                                     status);
     MPI_Request to_come, send;
@@ -212,7 +212,7 @@ PS_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int 
                                    MPI_Comm comm, MPI_Status *status)
 {
     int bytes = 0, used = 0;
-    if (!ours() || mpi_own.MPI_Pack_size(count, type, comm, &bytes))
+    if (!caller_can_wait() || mpi_own.MPI_Pack_size(count, type, comm, &bytes))
         return mpi_own.MPI_Sendrecv_replace(buf, count, type, dest, outtag, source, intag, comm, status);
     void *copy = malloc(bytes > 0 ? (size_t)bytes : 1);
     if (!copy || mpi_own.MPI_Pack(buf, count, type, copy, bytes, &used, comm)) {
@@ -244,7 +244,7 @@ static bool look_mprobe(struct mpi_wait *wait)
     return wait->flag || wait->error;
 }
 
-static int probe(struct mpi_wait *wait, MPI_Status *status)
+static int probe_once(struct mpi_wait *wait, MPI_Status *status)
 {
     if (!wait->look(wait)) /* an error is met here, on the caller's own thread */
         mpi_await(wait);
@@ -259,7 +259,8 @@ static int probe(struct mpi_wait *wait, MPI_Status *status)
 PS_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     struct mpi_wait wait = {.look = look_probe, .source = source, .tag = tag, .comm = comm};
-    return mpi_aware() && mpi_can_wait(&wait) ? probe(&wait, status) : mpi_own.MPI_Probe(source, tag, comm, status);
+    return mpi_aware() && mpi_can_wait(&wait) ? probe_once(&wait, status)
+                                              : mpi_own.MPI_Probe(source, tag, comm, status);
 }
 
 PS_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
@@ -267,7 +268,7 @@ PS_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messag
     struct mpi_wait wait = {.look = look_mprobe, .source = source, .tag = tag, .comm = comm};
     if (!mpi_aware() || !mpi_can_wait(&wait))
         return mpi_own.MPI_Mprobe(source, tag, comm, message, status);
-    int error = probe(&wait, status);
+    int error = probe_once(&wait, status);
     if (!error)
         *message = wait.message;
     return error;
@@ -319,7 +320,7 @@ PS_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info 
 PS_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     int flag = 0, error = MPI_SUCCESS;
-    if (!ours())
+    if (!caller_can_wait())
         return mpi_own.MPI_Wait(request, status);
     if (!by_turns())
         return mpi_finish(request, status);
@@ -331,7 +332,7 @@ PS_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
 PS_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     int flag = 0, error = MPI_SUCCESS;
-    if (!ours() || count <= 0)
+    if (!caller_can_wait() || count <= 0)
         return mpi_own.MPI_Waitall(count, requests, statuses);
     if (!by_turns()) {
         mpi_await_all(count, requests);
@@ -345,7 +346,7 @@ PS_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses
 PS_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
     int flag = 0, error = MPI_SUCCESS;
-    if (!ours() || count <= 0)
+    if (!caller_can_wait() || count <= 0)
         return mpi_own.MPI_Waitany(count, requests, index, status);
     while (by_turns() && !flag && !error)
         error = MPI_Testany(count, requests, index, &flag, status);
@@ -368,7 +369,7 @@ PS_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Sta
 PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
 {
     int error = MPI_SUCCESS;
-    if (!ours() || count <= 0)
+    if (!caller_can_wait() || count <= 0)
         return mpi_own.MPI_Waitsome(count, requests, outcount, indices, statuses);
     *outcount = 0;
     while (by_turns() && !*outcount && !error)

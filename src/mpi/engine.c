@@ -223,7 +223,7 @@ static void *watch(void *arg)
 
 static void stop_at_exit(void) { mpi_stop_polling(); }
 
-static void after_fork_in_child(void)
+static void engine_after_fork_in_child(void)
 {
     ps_store_relaxed(&coming, NULL);
     list = NULL;
@@ -244,7 +244,7 @@ void mpi_start_watcher(void)
     pthread_t thread;
     sigset_t all, before;
     atexit(stop_at_exit);
-    pthread_atfork(NULL, NULL, after_fork_in_child);
+    pthread_atfork(NULL, NULL, engine_after_fork_in_child);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's threads' */
     pthread_attr_init(&attr);

@@ -112,7 +112,7 @@ static MPI_Fint packed(void)
     return ((MPI_Fint(*)(MPI_Datatype))at)(mpi_packed());
 }
 
-static bool ours(void)
+static bool fortran_caller_can_wait(void)
 {
     void *thread;
     return mpi_aware() && mpi_threads(&thread) != NULL;
@@ -143,7 +143,7 @@ static void finish_ignored(MPI_Fint *request, MPI_Fint *error)
     PS_EXPORT void ompi_##lower##_f(P6, MPI_Fint *error)  \
     {                                                     \
         MPI_Fint request;                                 \
-        if (!ours()) {                                    \
+        if (!fortran_caller_can_wait()) {                 \
             OWN(lower, T6)(A6, error);                    \
             return;                                       \
         }                                                 \
@@ -161,7 +161,7 @@ PS_EXPORT void ompi_recv_f(P6, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_recv_f(P6, void *status, MPI_Fint *error)
 {
     MPI_Fint request;
-    if (!ours()) {
+    if (!fortran_caller_can_wait()) {
         OWN(recv, T7)(A6, status, error);
         return;
     }
@@ -175,7 +175,7 @@ PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error)
 {
     MPI_Fint receive, send, received = MPI_SUCCESS;
-    if (!ours()) {
+    if (!fortran_caller_can_wait()) {
         OWN(sendrecv, T11, void *)(A11, status, error);
         return;
     }
@@ -202,7 +202,7 @@ PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error)
 {
     MPI_Fint flag = 0;
-    if (!ours()) {
+    if (!fortran_caller_can_wait()) {
         OWN(probe, T4)(A3, status, error);
         return;
     }
@@ -222,7 +222,7 @@ PS_EXPORT void ompi_mprobe_f(P3, void *message, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_mprobe_f(P3, void *message, void *status, MPI_Fint *error)
 {
     MPI_Fint flag = 0;
-    if (!ours()) {
+    if (!fortran_caller_can_wait()) {
         OWN(mprobe, T5)(A3, message, status, error);
         return;
     }
@@ -238,7 +238,7 @@ PS_EXPORT void ompi_mrecv_f(P4, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_mrecv_f(P4, void *status, MPI_Fint *error)
 {
     MPI_Fint request;
-    if (!ours()) {
+    if (!fortran_caller_can_wait()) {
         OWN(mrecv, T5)(A4, status, error);
         return;
     }
@@ -255,7 +255,7 @@ PS_EXPORT void ompi_sendrecv_replace_f(P8, void *status, MPI_Fint *error)
     MPI_Fint bytes = 0, used = 0, type = 0, receive, send, sent = MPI_SUCCESS;
     void *copy = NULL;
     *error = MPI_SUCCESS;
-    if (ours()) {
+    if (fortran_caller_can_wait()) {
         type = packed();
         OWN(pack_size, T4)(b, c, h, &bytes, error);
         copy = *error ? NULL : malloc(bytes > 0 ? (size_t)bytes : 1);
@@ -295,7 +295,7 @@ static MPI_Request *handles(MPI_Request *few, int enough, const void *count, con
 PS_EXPORT void ompi_wait_f(MPI_Fint *request, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_wait_f(MPI_Fint *request, void *status, MPI_Fint *error)
 {
-    if (ours())
+    if (fortran_caller_can_wait())
         finish(request, status, error);
     else
         OWN(wait, T2)(request, status, error);
@@ -305,7 +305,7 @@ SPELLINGS(wait, WAIT)
 PS_EXPORT void ompi_waitall_f(MPI_Fint *count, MPI_Fint *requests, void *statuses, MPI_Fint *error);
 PS_EXPORT void ompi_waitall_f(MPI_Fint *count, MPI_Fint *requests, void *statuses, MPI_Fint *error)
 {
-    if (ours() && *count > 0) {
+    if (fortran_caller_can_wait() && *count > 0) {
         MPI_Request few[FEW], *all = handles(few, FEW, count, requests);
         if (all)
             mpi_await_all(*count, all);
@@ -356,7 +356,7 @@ PS_EXPORT void ompi_waitany_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *ind
 {
     bool found = false;
     struct some s = {count, requests, index, NULL, error, status};
-    if (ours() && *count > 0)
+    if (fortran_caller_can_wait() && *count > 0)
         await_any(count, requests, test_any, &s, &found);
     if (!found)
         OWN(waitany, T4)(count, requests, index, status, error);
@@ -370,7 +370,7 @@ PS_EXPORT void ompi_waitsome_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *ou
 {
     bool found = false;
     struct some s = {count, requests, out, indices, error, statuses};
-    if (ours() && *count > 0)
+    if (fortran_caller_can_wait() && *count > 0)
         await_any(count, requests, test_some, &s, &found);
     if (!found)
         OWN(waitsome, T5)(count, requests, out, indices, statuses, error);

@@ -23,7 +23,7 @@ struct binding {
 
 static _Atomic(struct binding *) finished;
 
-static const struct ort_layer *openmp(void)
+static const struct ort_layer *openmp_layer(void)
 {
     static const char *const names[] = {"libgomp.so.1", "libomp.so.5", "libiomp5.so"};
     static _Atomic(const struct ort_layer *) known;
@@ -42,13 +42,13 @@ static const struct ort_layer *openmp(void)
 
 void mpi_tasks_in_order(void)
 {
-    const struct ort_layer *layer = openmp();
+    const struct ort_layer *layer = openmp_layer();
     const char *text = getenv("PSTHREADS_MPI_TASK_ORDER");
     if (layer && !(text && strcmp(text, "any") == 0))
         layer->in_order(true);
 }
 
-static bool look(struct mpi_wait *wait)
+static bool look_at_requests(struct mpi_wait *wait)
 {
     struct binding *b = PS_CONTAINER_OF(wait, struct binding, wait);
     int flag = 1;
@@ -85,15 +85,17 @@ void mpi_tasks_complete(void)
 /* Binds the requests to the calling task. False: they have to be waited for. */
 static bool bind(int count, MPI_Request *requests, MPI_Status *statuses)
 {
-    const struct ort_layer *layer = mpi_aware() ? openmp() : NULL;
+    const struct ort_layer *layer = mpi_aware() ? openmp_layer() : NULL;
     struct binding *b = layer ? malloc(sizeof *b + (size_t)count * sizeof *requests) : NULL;
     void *task = b ? layer->hold() : NULL;
     if (!task) {
         free(b);
         return false;
     }
-    *b = (struct binding){
-        .wait = {.look = look, .count = count, .done = done}, .layer = layer, .task = task, .statuses = statuses};
+    *b = (struct binding){.wait = {.look = look_at_requests, .count = count, .done = done},
+                          .layer = layer,
+                          .task = task,
+                          .statuses = statuses};
     memcpy(b->request, requests, (size_t)count * sizeof *requests);
     for (int i = 0; i < count; i++)
         requests[i] = mpi_null();

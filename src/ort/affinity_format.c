@@ -30,8 +30,8 @@
 #define LIBOMP_FORMAT "OMP: pid %P tid %i thread %n bound to OS proc set {%A}"
 
 _Atomic bool ort_display_as_libomp;
-static bool as_libomp(void) { return ps_load_relaxed(&ort_display_as_libomp); }
-static const char *default_format(void) { return as_libomp() ? LIBOMP_FORMAT : DEFAULT_FORMAT; }
+static bool formats_as_libomp(void) { return ps_load_relaxed(&ort_display_as_libomp); }
+static const char *default_format(void) { return formats_as_libomp() ? LIBOMP_FORMAT : DEFAULT_FORMAT; }
 
 ORT_OWN_LOCK(lock)
 
@@ -127,7 +127,7 @@ static void add_host(struct text *to, const struct field *f)
 }
 
 /* Processors as ranges: 0-3,8. libomp has no ranges of two. */
-static void add_ranges(struct text *to, const struct os_cpuset *set)
+static void append_cpu_ranges(struct text *to, const struct os_cpuset *set)
 {
     char range[32];
     bool first = true;
@@ -137,7 +137,7 @@ static void add_ranges(struct text *to, const struct os_cpuset *set)
         unsigned last = cpu;
         while (os_cpuset_has(set, last + 1))
             last++;
-        if (last == cpu + 1 && as_libomp())
+        if (last == cpu + 1 && formats_as_libomp())
             last = cpu;
         int length = snprintf(range, sizeof range, last > cpu ? "%s%u-%u" : "%s%u", first ? "" : ",", cpu, last);
         add(to, range, (size_t)length);
@@ -159,10 +159,10 @@ static void add_affinity(struct text *to, const struct field *f, const struct or
         os_affinity_at_start(&set); /* a member's kernel thread is the runtime's own: where it runs now says nothing */
     }
     struct text measure = {0};
-    add_ranges(&measure, &set);
+    append_cpu_ranges(&measure, &set);
     size_t fill = f->width > measure.length ? f->width - measure.length : 0;
     add_fill(to, ' ', f->right ? fill : 0);
-    add_ranges(to, &set);
+    append_cpu_ranges(to, &set);
     add_fill(to, ' ', f->right ? 0 : fill);
 }
 
@@ -246,14 +246,14 @@ static const char *add_directive(struct text *to, const char *p, const struct or
     }
     for (; *p >= '0' && *p <= '9' && f.width < 4096; p++)
         f.width = f.width * 10 + (size_t)(*p - '0');
-    if (f.zeros && !f.right && as_libomp())
+    if (f.zeros && !f.right && formats_as_libomp())
         f.zeros = false; /* there they count for nothing */
     if ((f.zeros && !f.right) || (f.right && f.width == 0))
         return NULL;
     char letter = read_letter(&p);
     if (add_field(to, &f, letter, t))
         return p;
-    if (!as_libomp())
+    if (!formats_as_libomp())
         return NULL;
     if (letter == 0 && *p == '{')
         p = strchr(p, '}') != NULL ? strchr(p, '}') + 1 : p;
@@ -308,8 +308,8 @@ void ort_affinity_print(const struct ort_thread *t, const char *format)
             return;
     }
     line[length] = '\n';
-    fwrite(line, 1, length + 1, as_libomp() ? stdout : stderr);
-    if (as_libomp())
+    fwrite(line, 1, length + 1, formats_as_libomp() ? stdout : stderr);
+    if (formats_as_libomp())
         fflush(stdout);
     if (line != small)
         free(line);
@@ -336,7 +336,7 @@ static void begins_as_in_libomp(struct ort_thread *m)
 
 void ort_affinity_member_begins(struct ort_thread *m)
 {
-    if (as_libomp()) {
+    if (formats_as_libomp()) {
         if (m->team->parent != NULL && !ort_is_league(m->team->parent->team))
             begins_as_in_libomp(m);
         return;

@@ -28,13 +28,13 @@ struct piece {
 static struct piece *free_pieces[CLASSES];
 ORT_OWN_LOCK(lock)
 
-static size_t size_of(unsigned class) { return (size_t)SMALLEST << class; }
+static size_t block_class_bytes(unsigned class) { return (size_t)SMALLEST << class; }
 
 /* CLASSES: none is large enough. */
 static unsigned class_of(size_t bytes)
 {
     unsigned class = 0;
-    while (class < CLASSES && size_of(class) < bytes)
+    while (class < CLASSES && block_class_bytes(class) < bytes)
         class ++;
     return class;
 }
@@ -56,7 +56,7 @@ static void *take_small(unsigned class)
     if (p == NULL) {
         size_t page = os_page_size();
         char *fresh = take_locked_map(page);
-        for (size_t at = 0; fresh != NULL && at + size_of(class) <= page; at += size_of(class)) {
+        for (size_t at = 0; fresh != NULL && at + block_class_bytes(class) <= page; at += block_class_bytes(class)) {
             struct piece *more = (struct piece *)(void *)(fresh + at);
             more->next = p;
             p = more;

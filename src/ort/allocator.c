@@ -169,7 +169,7 @@ static void *take_base(enum ort_pages pages, size_t bytes, bool zeroed)
 }
 
 /* One try from one allocator; NULL: it cannot. */
-static void *take(size_t alignment, size_t bytes, uintptr_t handle, bool zeroed)
+static void *take_from_allocator(size_t alignment, size_t bytes, uintptr_t handle, bool zeroed)
 {
     struct allocator *a = allocator_of(handle);
     size_t all = sizeof(struct header) + (alignment > sizeof(void *) ? alignment - sizeof(void *) : 0);
@@ -199,7 +199,7 @@ void *ort_alloc(size_t alignment, size_t bytes, uintptr_t allocator, bool zeroed
     for (;;) {
         struct allocator *a = allocator_of(allocator);
         size_t strictest = a != NULL && a->alignment > alignment ? a->alignment : alignment;
-        void *p = take(strictest, bytes, allocator, zeroed);
+        void *p = take_from_allocator(strictest, bytes, allocator, zeroed);
         if (p != NULL || a == NULL)
             return p;
         switch (a->fallback) {

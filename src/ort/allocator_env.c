@@ -80,7 +80,7 @@ const char *ort_allocator_name(uintptr_t allocator)
     return NULL;
 }
 
-static const char *skip_blanks(const char *p)
+static const char *skip_trait_blanks(const char *p)
 {
     while (isspace((unsigned char)*p))
         p++;
@@ -88,15 +88,15 @@ static const char *skip_blanks(const char *p)
 }
 
 /* The word at *p, any case; *p moves behind it and the blanks around it. NULL: none of them. */
-static const struct word *read_word(const char **p, const struct word *words)
+static const struct word *read_trait_word(const char **p, const struct word *words)
 {
-    const char *at = skip_blanks(*p);
+    const char *at = skip_trait_blanks(*p);
     size_t length = 0;
     while (isalnum((unsigned char)at[length]) || at[length] == '_')
         length++;
     for (const struct word *w = words; w->text != NULL; w++)
         if (strlen(w->text) == length && strncasecmp(at, w->text, length) == 0) {
-            *p = skip_blanks(at + length);
+            *p = skip_trait_blanks(at + length);
             return w;
         }
     return NULL;
@@ -106,17 +106,17 @@ static bool read_value(const char **p, struct ort_alloctrait *trait)
 {
     const struct word *words = values[trait->key];
     if (words != NULL) {
-        const struct word *w = read_word(p, words);
+        const struct word *w = read_trait_word(p, words);
         trait->value = w != NULL ? w->value : 0;
         return w != NULL;
     }
     char *end;
-    const char *at = skip_blanks(*p);
+    const char *at = skip_trait_blanks(*p);
     if (!isdigit((unsigned char)*at))
         return false;
     errno = 0;
     trait->value = strtoul(at, &end, 10);
-    *p = skip_blanks(end);
+    *p = skip_trait_blanks(end);
     return errno == 0 && trait->value != ORT_TRAIT_DEFAULT; /* which is a number, too */
 }
 
@@ -124,7 +124,7 @@ static bool read_value(const char **p, struct ort_alloctrait *trait)
 static int read_traits(const char *p, struct ort_alloctrait *traits)
 {
     for (int n = 0; n < TRAITS_MAX; p++) {
-        const struct word *key = read_word(&p, keys);
+        const struct word *key = read_trait_word(&p, keys);
         if (key == NULL || *p++ != '=')
             return -1;
         traits[n].key = (int)key->value;
@@ -142,11 +142,11 @@ static uintptr_t read_allocator(const char *text, const char **wrong)
 {
     struct ort_alloctrait traits[TRAITS_MAX];
     const char *p = text;
-    const struct word *w = read_word(&p, allocators);
+    const struct word *w = read_trait_word(&p, allocators);
     *wrong = "is neither a predefined allocator nor a memory space with traits (NAME=VALUE,...)";
     if (w != NULL)
         return *p == '\0' ? w->value : ORT_ALLOCATOR_NULL;
-    w = read_word(&p, spaces);
+    w = read_trait_word(&p, spaces);
     if (w == NULL)
         return ORT_ALLOCATOR_NULL;
     if (*p == '\0')

@@ -56,7 +56,7 @@ void ort_batch_describe(struct ort_workshare *ws, unsigned threads)
 
 /* --- the caller's word --- */
 
-static uint64_t word_of(uint64_t sequence, uint32_t first, uint32_t end)
+static uint64_t batch_word(uint64_t sequence, uint32_t first, uint32_t end)
 {
     return sequence << 32 | (uint64_t)first << 16 | end;
 }
@@ -69,26 +69,26 @@ static void say_claiming(struct ort_thread *t, struct ort_workshare *ws)
         ps_store_relaxed(&own->construct, t->ws_seq - 1);
         ps_or_acq_rel(&ws->holders, UINT64_C(1) << t->id % 64);
     }
-    ps_store_relaxed(&own->word, word_of((ps_load_relaxed(&own->word) >> 32) + 1, 1, 0));
+    ps_store_relaxed(&own->word, batch_word((ps_load_relaxed(&own->word) >> 32) + 1, 1, 0));
 }
 
 /* Holds the chunks behind the first of `count` from `base` on. */
-static void hold(struct ort_batch *own, uint64_t base, uint32_t count)
+static void hold_chunks(struct ort_batch *own, uint64_t base, uint32_t count)
 {
     ps_store_relaxed(&own->base, base);
-    ps_store_release(&own->word, word_of(ps_load_relaxed(&own->word) >> 32, 1, count));
+    ps_store_release(&own->word, batch_word(ps_load_relaxed(&own->word) >> 32, 1, count));
 }
 
 static void hold_nothing(struct ort_batch *own)
 {
-    ps_store_release(&own->word, word_of(ps_load_relaxed(&own->word) >> 32, 0, 0));
+    ps_store_release(&own->word, batch_word(ps_load_relaxed(&own->word) >> 32, 0, 0));
 }
 
 /* Not by a store, which would not order what thieves read of the base before the owner's next writing of it. */
 void ort_batch_drop_slow(struct ort_batch *own)
 {
     uint64_t sequence = ps_load_relaxed(&own->word) >> 32;
-    (void)ps_xchg_acq_rel(&own->word, word_of(sequence, 0, 0));
+    (void)ps_xchg_acq_rel(&own->word, batch_word(sequence, 0, 0));
 }
 
 void ort_batch_reset(struct ort_team *team)
@@ -139,7 +139,7 @@ static bool claim(struct ort_thread *t, struct ort_workshare *ws, unsigned shift
             return false;
         }
         *lo = d->start + at * d->step;
-        hold(own, *lo, end - at >= chunk << shift ? 1u << shift : (uint32_t)((end - at) / chunk));
+        hold_chunks(own, *lo, end - at >= chunk << shift ? 1u << shift : (uint32_t)((end - at) / chunk));
     }
     own->seen = at;
     own->shift = (uint8_t)shift;
@@ -174,7 +174,7 @@ static enum found rob(struct ort_thread *t, struct ort_workshare *ws, struct ort
         if (ps_cas_acq_rel(&victim->word, &word, word - take)) {
             *lo = base + (end - take) * own->stride;
             if (claiming)
-                hold(own, *lo, take);
+                hold_chunks(own, *lo, take);
             return TOOK;
         }
     }
@@ -184,7 +184,7 @@ static enum found rob(struct ort_thread *t, struct ort_workshare *ws, struct ort
 }
 
 /* One look at every holder, the caller's neighbour first. */
-static enum found look(struct ort_thread *t, struct ort_workshare *ws, uint64_t *lo)
+static enum found look_at_holders(struct ort_thread *t, struct ort_workshare *ws, uint64_t *lo)
 {
     struct ort_team *team = t->team;
     unsigned turn = (t->id + 1) % 64;
@@ -210,7 +210,7 @@ static bool rob_somebody(struct ort_thread *t, struct ort_workshare *ws, uint64_
     unsigned looks = 0;
     for (;;) {
         uint32_t moves = ps_load_acquire(&ws->moves);
-        enum found found = look(t, ws, lo);
+        enum found found = look_at_holders(t, ws, lo);
         if (found == TOOK)
             return true;
         if (found == NOTHING && ps_load_acquire(&ws->moves) == moves)

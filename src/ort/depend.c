@@ -35,14 +35,13 @@
  *   successors     the parent and the finisher, under the lock
  *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
  *   held, linked   the parent                                the parent
- *   shared         who has too many nodes, or none, under its lock
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its
  * successor. A finisher that reads 1 (acquire, from the last one's subtraction, or the parent's) is the last: nobody
  * else will write it, nor read it, since a task is not asked whether it is satisfied; so it subtracts nothing.
  * Failures: no memory, nor in the reserve: aborts with one line. Cost: a node from the member's cache, where whoever
- * gives it up last has put it (from cache to cache by batches, under a lock); a lock for each predecessor that has not
- * ended, and one at the task's end; two read-modify-writes for its life, and one for each predecessor but the last to
- * end.
+ * gives it up last has put it (from cache to cache by batches: depend_memory.c); a lock for each predecessor that has
+ * not ended, and one at the task's end; two read-modify-writes for its life, and one for each predecessor but the last
+ * to end.
  * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet
  * there. OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
@@ -54,9 +53,6 @@
 #include "race.h"
 #include "reserve.h"
 
-#define BATCH 32               /* nodes that pass from member to member at once */
-#define NODES_KEPT (2 * BATCH) /* by a member */
-#define NODE_BYTES 128         /* of its memory, which begins a cache line and stays a node's */
 #define LINKING (UINT32_C(1) << 31)
 
 struct node_set {
@@ -78,9 +74,7 @@ struct ort_depend_table {
     struct ort_depend_node *all;
 };
 
-_Static_assert(sizeof(struct ort_depend_node) <= NODE_BYTES, "the memory of a node");
-
-static void *get(size_t bytes)
+static void *allocate_depend_block(size_t bytes)
 {
     void *p = ort_mem_get(bytes);
     PS_CHECK(p != NULL, "out of memory for task dependences");
@@ -88,93 +82,6 @@ static void *get(size_t bytes)
 }
 
 /* --- nodes --- */
-
-/* Members that end tasks give nodes to those that make them. A batch is linked by `next`, batches by `successors` of
- * their first node. What comes one by one, from threads without a cache or of caches that end, is gathered until it is
- * a batch. */
-static struct {
-    PS_LINE_ALIGNED struct ps_spin lock;
-    struct ort_depend_node *batches, *gathered;
-    unsigned num_gathered;
-} shared;
-
-static void give_batch_locked(struct ort_depend_node *first)
-{
-    first->successors = (void *)shared.batches;
-    shared.batches = first;
-}
-
-static struct ort_depend_node *take_batch(void)
-{
-    ps_spin_lock(&shared.lock);
-    struct ort_depend_node *first = shared.batches;
-    if (first != NULL)
-        shared.batches = (void *)first->successors;
-    ps_spin_unlock(&shared.lock);
-    return first;
-}
-
-/* As many as a batch, of one block; where there is no memory for that, one. */
-static struct ort_depend_node *new_batch(unsigned *n)
-{
-    char *block = aligned_alloc(PS_CACHE_LINE, BATCH * (size_t)NODE_BYTES);
-    *n = block != NULL ? BATCH : 1;
-    if (PS_UNLIKELY(block == NULL))
-        block = ort_mem_aligned(PS_CACHE_LINE, NODE_BYTES);
-    PS_CHECK(block != NULL, "out of memory for task dependences");
-    struct ort_depend_node *list = NULL;
-    for (unsigned i = *n; i-- > 0;) {
-        struct ort_depend_node *node = (void *)(block + i * (size_t)NODE_BYTES);
-        node->next = list;
-        list = node;
-    }
-    return list;
-}
-
-static PS_NOINLINE struct ort_depend_node *refill(struct ort_depend_cache *cache)
-{
-    unsigned n = BATCH;
-    struct ort_depend_node *node = take_batch();
-    if (node == NULL)
-        node = new_batch(&n);
-    cache->free = node->next;
-    cache->n = n - 1;
-    return node;
-}
-
-static PS_NOINLINE void spill(struct ort_depend_cache *cache)
-{
-    struct ort_depend_node *first = cache->free, *last = first;
-    for (unsigned i = 1; i < BATCH; i++)
-        last = last->next;
-    cache->free = last->next;
-    cache->n -= BATCH;
-    last->next = NULL;
-    ps_spin_lock(&shared.lock);
-    give_batch_locked(first);
-    ps_spin_unlock(&shared.lock);
-}
-
-static PS_NOINLINE void gather(struct ort_depend_node *node)
-{
-    ps_spin_lock(&shared.lock);
-    node->next = shared.gathered;
-    shared.gathered = node;
-    if (++shared.num_gathered == BATCH) {
-        give_batch_locked(node);
-        shared.gathered = NULL;
-        shared.num_gathered = 0;
-    }
-    ps_spin_unlock(&shared.lock);
-}
-
-/* The lists may be half changed, their lock held by a kernel thread that is gone: what is in them is forgotten. */
-void ort_depend_after_fork_in_child(void)
-{
-    ps_spin_init(&shared.lock);
-    shared.batches = shared.gathered = NULL;
-    shared.num_gathered = 0;
-}
 
 static struct ort_depend_node *new_node(struct ort_thread *thread, struct ort_task *task)
 {
@@ -185,7 +92,7 @@ static struct ort_depend_node *new_node(struct ort_thread *thread, struct ort_ta
         cache->n--;
         __builtin_prefetch(cache->free, 1); /* it may be another processor's */
     } else {
-        node = refill(cache);
+        node = ort_depend_refill(cache);
     }
     node->shown = NULL;
     ps_spin_init(&node->lock);
@@ -203,7 +110,7 @@ static struct ort_depend_node *new_node(struct ort_thread *thread, struct ort_ta
 }
 
 /* A place in the table names it. The first one does while the node is linking. */
-static struct ort_depend_node *hold(struct ort_depend_node *node)
+static struct ort_depend_node *hold_node(struct ort_depend_node *node)
 {
     if (node->held++ == 0)
         ps_store_relaxed(&node->refs, ps_load_relaxed(&node->refs) + 1);
@@ -225,30 +132,20 @@ static void release(struct ort_depend_cache *cache, struct ort_depend_node *node
     if (PS_UNLIKELY(node->successors != node->few) || PS_UNLIKELY(node->shown != NULL))
         free_lists(node);
     if (PS_UNLIKELY(cache == NULL)) {
-        gather(node);
+        ort_depend_gather(node);
         return;
     }
     node->next = cache->free;
     cache->free = node;
-    if (PS_UNLIKELY(++cache->n >= NODES_KEPT))
-        spill(cache);
+    if (PS_UNLIKELY(++cache->n >= ORT_DEPEND_KEPT))
+        ort_depend_spill(cache);
 }
 
 /* A place in the table that named it (or NULL) is empty. */
-static inline void drop(struct ort_depend_cache *cache, struct ort_depend_node *node)
+static inline void drop_node(struct ort_depend_cache *cache, struct ort_depend_node *node)
 {
     if (node && --node->held == 0)
         release(cache, node);
-}
-
-void ort_depend_cache_drain(struct ort_depend_cache *cache)
-{
-    while (cache->free) {
-        struct ort_depend_node *node = cache->free;
-        cache->free = node->next;
-        gather(node);
-    }
-    cache->n = 0;
 }
 
 struct ort_depend_successor *ort_depend_successors(struct ort_task *t)
@@ -280,7 +177,7 @@ static inline bool is_over(struct ort_depend_node *node)
 static void add_successor_locked(struct ort_depend_node *node, struct ort_depend_node *successor)
 {
     if (node->n == node->capacity) {
-        struct ort_depend_node **more = get(2 * node->capacity * sizeof(struct ort_depend_node *));
+        struct ort_depend_node **more = allocate_depend_block(2 * node->capacity * sizeof(struct ort_depend_node *));
         memcpy(more, node->successors, node->n * sizeof(struct ort_depend_node *));
         if (node->successors != node->few)
             ort_mem_free(node->successors);
@@ -379,7 +276,7 @@ bool ort_depend_node_satisfied(struct ort_depend_node *node) { return ps_load_se
 static void set_clear(struct ort_depend_cache *cache, struct node_set *set)
 {
     for (unsigned i = 0; i < set->n; i++)
-        drop(cache, set->v[i]);
+        drop_node(cache, set->v[i]);
     set->n = 0;
 }
 
@@ -395,7 +292,7 @@ static PS_NOINLINE void set_prune(struct ort_depend_cache *cache, struct node_se
     unsigned kept = 0;
     for (unsigned i = 0; i < set->n; i++) {
         if (is_over(set->v[i]))
-            drop(cache, set->v[i]);
+            drop_node(cache, set->v[i]);
         else
             set->v[kept++] = set->v[i];
     }
@@ -410,7 +307,7 @@ static void set_add(struct ort_depend_cache *cache, struct node_set *set, struct
         set_prune(cache, set);
         if (2 * set->n >= set->capacity) {
             unsigned capacity = set->capacity ? 2 * set->capacity : 4;
-            struct ort_depend_node **v = get(capacity * sizeof *v);
+            struct ort_depend_node **v = allocate_depend_block(capacity * sizeof *v);
             if (set->n)
                 memcpy(v, set->v, set->n * sizeof *v);
             ort_mem_free(set->v);
@@ -418,7 +315,7 @@ static void set_add(struct ort_depend_cache *cache, struct node_set *set, struct
             set->capacity = capacity;
         }
     }
-    set->v[set->n++] = hold(node);
+    set->v[set->n++] = hold_node(node);
 }
 
 static void link_to_set(const struct node_set *set, struct ort_depend_node *node)
@@ -433,7 +330,7 @@ static void entry_clear(struct ort_depend_cache *cache, struct entry *e)
 {
     set_clear(cache, &e->last);
     set_clear(cache, &e->before);
-    drop(cache, e->out);
+    drop_node(cache, e->out);
     e->out = NULL;
 }
 
@@ -441,11 +338,11 @@ static void entry_free(struct ort_depend_cache *cache, struct entry *e)
 {
     set_free(cache, &e->last);
     set_free(cache, &e->before);
-    drop(cache, e->out);
+    drop_node(cache, e->out);
     *e = (struct entry){.address = NULL};
 }
 
-static struct entry *place_of(struct ort_depend_table *table, void *address)
+static struct entry *entry_place(struct ort_depend_table *table, void *address)
 {
     uint64_t hash = (uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
     unsigned i = (unsigned)(hash >> 32) & table->mask;
@@ -484,7 +381,7 @@ static void make_room(struct ort_depend_table *table)
     for (unsigned i = 0; i < old_size; i++) {
         if (!old[i].address)
             continue;
-        *place_of(table, old[i].address) = old[i];
+        *entry_place(table, old[i].address) = old[i];
         table->n++;
     }
     ort_mem_free(old);
@@ -492,7 +389,7 @@ static void make_room(struct ort_depend_table *table)
 
 static struct ort_depend_table *new_table(struct ort_thread *thread)
 {
-    struct ort_depend_table *table = get(sizeof *table);
+    struct ort_depend_table *table = allocate_depend_block(sizeof *table);
     new_entries(table, 16);
     table->all = NULL;
     table->cache = &thread->tasks.nodes;
@@ -509,17 +406,17 @@ static struct ort_depend_table *table_of(struct ort_thread *thread)
     return parent->depends;
 }
 
-static PS_ALWAYS_INLINE struct entry *entry_of(struct ort_depend_table *table, void *address)
+static PS_ALWAYS_INLINE struct entry *address_entry(struct ort_depend_table *table, void *address)
 {
-    struct entry *e = place_of(table, address);
+    struct entry *e = entry_place(table, address);
     if (e->address)
         return e;
     if (2 * (table->n + 1) > table->mask) {
         make_room(table);
-        e = place_of(table, address);
+        e = entry_place(table, address);
     }
     e->address = address;
-    e->out = table->all ? hold(table->all) : NULL;
+    e->out = table->all ? hold_node(table->all) : NULL;
     table->n++;
     return e;
 }
@@ -536,7 +433,7 @@ static void forget_entries(struct ort_depend_table *table)
 void ort_depend_table_free(struct ort_depend_table *table)
 {
     forget_entries(table);
-    drop(table->cache, table->all);
+    drop_node(table->cache, table->all);
     ort_mem_free(table->entries);
     ort_mem_free(table);
 }
@@ -581,15 +478,15 @@ static PS_ALWAYS_INLINE void insert_one(struct ort_depend_table *table, const st
     if (is_all_memory(d)) {
         link_at_all(table, node);
         forget_entries(table);
-        drop(table->cache, table->all);
-        table->all = hold(node);
+        drop_node(table->cache, table->all);
+        table->all = hold_node(node);
         return;
     }
-    struct entry *e = entry_of(table, d->address);
+    struct entry *e = address_entry(table, d->address);
     link_at(e, d->kind, node);
     if (!joins_set(d->kind)) {
         entry_clear(table->cache, e);
-        e->out = hold(node);
+        e->out = hold_node(node);
         return;
     }
     if (e->last.n && e->kind != d->kind) {
@@ -624,7 +521,7 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
     struct ort_depend_node *node = new_node(thread, NULL);
     for (size_t i = 0; i < list->n; i++) {
         struct ort_depend d = depend_at(list, i);
-        struct entry *e = place_of(table, d.address);
+        struct entry *e = entry_place(table, d.address);
         if (is_all_memory(&d))
             link_at_all(table, node);
         else if (e->address)

@@ -44,7 +44,7 @@ static void show_number(FILE *f, const char *whom, const char *name, uint64_t va
 
 /* --- what is given for other devices --- */
 
-static void show_given(FILE *f, const char *whom, const char *name, const char *value)
+static void show_given_value(FILE *f, const char *whom, const char *name, const char *value)
 {
     while (isspace((unsigned char)*value))
         value++;
@@ -64,11 +64,11 @@ static void show_devices(FILE *f, const char *name)
     snprintf(suffixed, sizeof suffixed, "%s_ALL", name);
     const char *all = os_env(suffixed);
     if (all != NULL)
-        show_given(f, ALL, name, all);
+        show_given_value(f, ALL, name, all);
     size_t length = (size_t)snprintf(suffixed, sizeof suffixed, "%s_DEV", name);
     const char *devices = os_env(suffixed);
     if (devices != NULL)
-        show_given(f, "device", name, devices);
+        show_given_value(f, "device", name, devices);
     for (char **variable = environ; *variable != NULL; variable++) {
         const char *number = *variable + length + 1, *end = number;
         if (strncmp(*variable, suffixed, length) != 0 || (*variable)[length] != '_')
@@ -78,7 +78,7 @@ static void show_devices(FILE *f, const char *name)
         char device[16];
         if (end > number && *end == '=' && (size_t)(end - number) < sizeof device) {
             snprintf(device, sizeof device, "%.*s", (int)(end - number), number);
-            show_given(f, device, name, end + 1);
+            show_given_value(f, device, name, end + 1);
         }
     }
 }

@@ -44,8 +44,8 @@ void ort_doacross_free(struct ort_workshare *ws)
 }
 
 /* ws is described; a team of one needs no cells, and a nest without iterations never posts or waits. */
-static struct ort_doacross *make(const struct ort_workshare *ws, unsigned dims, const uint64_t *counts,
-                                 unsigned threads)
+static struct ort_doacross *make_doacross(const struct ort_workshare *ws, unsigned dims, const uint64_t *counts,
+                                          unsigned threads)
 {
     if (threads == 1)
         return NULL;
@@ -80,7 +80,7 @@ bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *cou
         if (runtime)
             ort_loop_apply_runtime(t, &d);
         ort_ws_describe(ws, &d, t->team->n);
-        ws->doacross = make(ws, dims, counts, t->team->n);
+        ws->doacross = make_doacross(ws, dims, counts, t->team->n);
     }
     if (extra != NULL)
         ort_ws_extra(t, extra, first);
@@ -103,7 +103,7 @@ static struct cell *cell_of(const struct ort_thread *t, const struct ort_doacros
     return &d->cell[outer < r * (q + 1) ? outer / (q + 1) : r + (outer - r * (q + 1)) / q];
 }
 
-static uint64_t number_of(const struct ort_doacross *d, const uint64_t *position)
+static uint64_t position_number(const struct ort_doacross *d, const uint64_t *position)
 {
     uint64_t number = position[0];
     for (unsigned i = 1; i < d->dims; i++)
@@ -123,7 +123,7 @@ void ort_doacross_post(struct ort_thread *t, const uint64_t *position)
         return;
     struct cell *cell = cell_of(t, d, position[0]);
     ps_race_release(cell);
-    ps_store_release(&cell->posted, number_of(d, position));           /* [1] */
+    ps_store_release(&cell->posted, position_number(d, position));     /* [1] */
     ps_store_release(&cell->posts, ps_load_relaxed(&cell->posts) + 1); /* [2] */
     ee_wake(&cell->posts, UINT_MAX);
 }
@@ -134,7 +134,7 @@ void ort_doacross_wait(struct ort_thread *t, const uint64_t *position)
     if (d == NULL)
         return;
     struct cell *cell = cell_of(t, d, position[0]);
-    uint64_t wanted = number_of(d, position);
+    uint64_t wanted = position_number(d, position);
     for (;;) {
         uint32_t posts = ps_load_acquire(&cell->posts); /* [3] */
         if (ps_load_acquire(&cell->posted) >= wanted)   /* [4] */

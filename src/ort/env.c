@@ -50,7 +50,7 @@ const char *ort_env_name(const char *name, const char *for_all)
     return os_env(name) != NULL || os_env(for_all) == NULL ? name : for_all;
 }
 
-static const char *skip_blanks(const char *p)
+static const char *skip_setting_blanks(const char *p)
 {
     while (isspace((unsigned char)*p))
         p++;
@@ -58,25 +58,25 @@ static const char *skip_blanks(const char *p)
 }
 
 /* A number in [min, max] at *p, which moves behind it and the blanks that follow. */
-static bool read_number(const char **p, long min, long max, long *out)
+static bool read_number_between(const char **p, long min, long max, long *out)
 {
     char *end;
     errno = 0;
     long v = strtol(*p, &end, 10);
     if (end == *p || errno != 0 || v < min || v > max)
         return false;
-    *p = skip_blanks(end);
+    *p = skip_setting_blanks(end);
     *out = v;
     return true;
 }
 
 /* A word of letters and underscores at *p that is `word`, any case; *p moves behind it and the blanks that follow. */
-static bool read_word(const char **p, const char *word)
+static bool read_given_word(const char **p, const char *word)
 {
     size_t n = strlen(word);
     if (strncasecmp(*p, word, n) != 0 || isalnum((unsigned char)(*p)[n]) || (*p)[n] == '_')
         return false;
-    *p = skip_blanks(*p + n);
+    *p = skip_setting_blanks(*p + n);
     return true;
 }
 
@@ -107,9 +107,11 @@ bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *inste
     const char *text = os_env(name), *p = text;
     if (text == NULL)
         return false;
-    if (as_libomp ? ort_env_says_true(text) : (p = skip_blanks(text), read_word(&p, "true") && *p == '\0'))
+    if (as_libomp ? ort_env_says_true(text)
+                  : (p = skip_setting_blanks(text), read_given_word(&p, "true") && *p == '\0'))
         *out = true;
-    else if (as_libomp ? ort_env_says_false(text) : (p = skip_blanks(text), read_word(&p, "false") && *p == '\0'))
+    else if (as_libomp ? ort_env_says_false(text)
+                       : (p = skip_setting_blanks(text), read_given_word(&p, "false") && *p == '\0'))
         *out = false;
     else {
         ps_warn("%s=\"%s\" is neither true nor false; using %s instead", name, text, instead);
@@ -122,14 +124,14 @@ bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *inste
  * True: as it was given. */
 static bool bring_into_range(const char *text, long min, long max, long *out)
 {
-    const char *p = skip_blanks(text);
+    const char *p = skip_setting_blanks(text);
     char *end = (char *)p;
     long v = *out < min ? min : *out > max ? max : *out;
     bool good = isdigit((unsigned char)*p);
     if (good) {
         errno = 0;
         long given = strtol(p, &end, 10);
-        good = *skip_blanks(end) == '\0';
+        good = *skip_setting_blanks(end) == '\0';
         if (good) {
             v = given < min ? min : given > max ? max : given;
             good = v == given && errno == 0;
@@ -156,7 +158,7 @@ static void read_int(const char *name, long min, long max, long *out, const char
     long v;
     if (ort_env_as_libomp)
         ort_env_number(name, min, max, out);
-    else if (read_number(&p, min, max, &v) && *p == '\0')
+    else if (read_number_between(&p, min, max, &v) && *p == '\0')
         *out = v;
     else
         ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %s instead", name, text, min, max, instead);
@@ -170,18 +172,18 @@ static unsigned read_list_as_libomp(const char *text, unsigned *list)
 {
     unsigned n = 0;
     bool small = false;
-    for (const char *p = skip_blanks(text);;) {
+    for (const char *p = skip_setting_blanks(text);;) {
         long v = n > 0 ? (long)list[n - 1] : 0;
         if (*p == '\0' && n > 0)
             break;
         if (*p != ',') {
-            if (!read_number(&p, 0, ORT_THREADS_MAX, &v) || (*p != ',' && *p != '\0'))
+            if (!read_number_between(&p, 0, ORT_THREADS_MAX, &v) || (*p != ',' && *p != '\0'))
                 return 0;
             small |= v == 0;
             v = v == 0 ? 1 : v;
         }
         list[n++] = (unsigned)v;
-        p = skip_blanks(p + (*p == ','));
+        p = skip_setting_blanks(p + (*p == ','));
     }
     if (small)
         ps_warn("OMP_NUM_THREADS=\"%s\" has a number below 1; using 1 instead", text);
@@ -207,7 +209,7 @@ static void read_num_threads(struct ort_icv *icv)
         icv->nthreads_rest = n - 1;
         return;
     }
-    for (long v; list != NULL && n < elements && read_number(&p, 1, ORT_THREADS_MAX, &v);) {
+    for (long v; list != NULL && n < elements && read_number_between(&p, 1, ORT_THREADS_MAX, &v);) {
         list[n++] = (unsigned)v;
         if (*p != ',')
             break;
@@ -238,17 +240,17 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk, const cha
                  {"trapezoidal", ORT_SCHED_TRAPEZOIDAL}, {"static_steal", ORT_SCHED_DYNAMIC}};
     bool monotonic = false, modified = true;
     unsigned kind = 0;
-    p = skip_blanks(p);
-    if (read_word(&p, "monotonic"))
+    p = skip_setting_blanks(p);
+    if (read_given_word(&p, "monotonic"))
         monotonic = true;
-    else if (!read_word(&p, "nonmonotonic"))
+    else if (!read_given_word(&p, "nonmonotonic"))
         modified = false;
     if (modified && *p++ != ':')
         return false;
-    p = skip_blanks(p);
+    p = skip_setting_blanks(p);
     size_t known = sizeof kinds / sizeof *kinds - (ort_env_as_libomp ? 0 : 2); /* the last two are libomp's own */
     for (size_t i = 0; i < known && kind == 0; i++)
-        if (read_word(&p, kinds[i].word))
+        if (read_given_word(&p, kinds[i].word))
             kind = kinds[i].sched;
     if (kind == 0)
         return false;
@@ -256,7 +258,7 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk, const cha
     if (*p == ',') {
         p++;
         bool apart = isspace((unsigned char)*p);
-        if (!read_number(&p, 0, INT_MAX, &c))
+        if (!read_number_between(&p, 0, INT_MAX, &c))
             return false;
         if (ort_env_as_libomp && (apart || (c == 0 && kind != ORT_SCHED_STATIC) || kind == ORT_SCHED_AUTO)) {
             *fault = "the chunk size is not one";
@@ -314,10 +316,10 @@ static void read_wait_policy(void)
     const char *name = ORT_ENV_NAME("OMP_WAIT_POLICY"), *text = os_env(name);
     if (text == NULL)
         return;
-    const char *p = skip_blanks(text);
-    if (read_word(&p, "active") && *p == '\0')
+    const char *p = skip_setting_blanks(text);
+    if (read_given_word(&p, "active") && *p == '\0')
         ort_settings.wait_policy = ORT_POLICY_ACTIVE;
-    else if (p = skip_blanks(text), read_word(&p, "passive") && *p == '\0')
+    else if (p = skip_setting_blanks(text), read_given_word(&p, "passive") && *p == '\0')
         ort_settings.wait_policy = ORT_POLICY_PASSIVE;
     else
         ps_warn("%s=\"%s\" is neither active nor passive; using a short spin, then blocking, instead", name, text);
@@ -329,20 +331,20 @@ static void read_spin_count(void)
     const char *text = os_env("GOMP_SPINCOUNT");
     if (text == NULL)
         return;
-    const char *p = skip_blanks(text);
-    if ((read_word(&p, "infinite") || read_word(&p, "infinity")) && *p == '\0') {
+    const char *p = skip_setting_blanks(text);
+    if ((read_given_word(&p, "infinite") || read_given_word(&p, "infinity")) && *p == '\0') {
         ort_settings.spin_count = UINT64_MAX - 1;
         return;
     }
     long v;
     uint64_t unit = 1, count;
-    bool good = read_number(&p, 0, LONG_MAX, &v);
+    bool good = read_number_between(&p, 0, LONG_MAX, &v);
     static const char units[] = "kmgt";
     const char *u = good && *p != '\0' ? strchr(units, tolower((unsigned char)*p)) : NULL;
     if (u != NULL) {
         for (const char *q = units; q <= u; q++)
             unit *= 1000;
-        p = skip_blanks(p + 1);
+        p = skip_setting_blanks(p + 1);
     }
     if (good && *p == '\0' && !__builtin_mul_overflow((uint64_t)v, unit, &count) && count < UINT64_MAX - 1)
         ort_settings.spin_count = count;
@@ -358,8 +360,8 @@ static void read_offload(void)
     if (text == NULL)
         return;
     for (unsigned i = 0; i < 3; i++) {
-        const char *p = skip_blanks(text);
-        if (read_word(&p, words[i]) && *p == '\0') {
+        const char *p = skip_setting_blanks(text);
+        if (read_given_word(&p, words[i]) && *p == '\0') {
             ort_settings.offload = (enum ort_offload)i;
             return;
         }
@@ -442,7 +444,7 @@ void ort_env_read_levels(void) { read_levels(&ort_settings.initial); }
 
 /* The only constructor that reads variables: the order of what it calls is the order in which they count. Runs before
  * the program and any library that uses OpenMP, but after the libraries this one needs. */
-__attribute__((constructor)) static void load(void)
+__attribute__((constructor)) static void load_settings(void)
 {
     ort_env_read();
     ort_place_env_read();

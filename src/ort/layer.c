@@ -8,7 +8,7 @@
 #define CANNOT_BE_HELD \
     (ORT_TASK_IMPLICIT | ORT_TASK_UNDEFERRED | ORT_TASK_UNCOUNTED | ORT_TASK_INCLUDES | ORT_TASK_FINAL)
 
-static void *hold(void)
+static void *hold_running_task(void)
 {
     struct ort_thread *thread = ee_local();
     struct ort_task *t = thread ? thread->task : NULL;
@@ -18,6 +18,7 @@ static void *hold(void)
     return t;
 }
 
-static void in_order(bool yes) { ps_store_relaxed(&ort_tasks_in_order, yes); }
+static void set_tasks_in_order(bool yes) { ps_store_relaxed(&ort_tasks_in_order, yes); }
 
-const struct ort_layer ort_layer PS_EXPORT = {sizeof(struct ort_layer), hold, ort_task_release, in_order};
+const struct ort_layer ort_layer PS_EXPORT = {sizeof(struct ort_layer), hold_running_task, ort_task_release,
+                                              set_tasks_in_order};

@@ -202,14 +202,14 @@ static PS_NOINLINE bool next_otherwise(struct ort_thread *t, uint64_t *lo, uint6
     return d->plain == ORT_PLAIN_GUIDED ? next_plain_guided(t->loop.ws, d, t->team->n, lo, hi) : next_chunk(t, lo, hi);
 }
 
-static PS_ALWAYS_INLINE bool next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
+static PS_ALWAYS_INLINE bool next_loop_chunk(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     const struct ort_loop_desc *d = t->loop.desc;
     return PS_LIKELY(d->plain == ORT_PLAIN_DYNAMIC) ? next_plain_dynamic(t->loop.ws, d, lo, hi)
                                                     : next_otherwise(t, lo, hi);
 }
 
-bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi) { return next(t, lo, hi); }
+bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi) { return next_loop_chunk(t, lo, hi); }
 
 /* The schedule that the ICVs give. */
 void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d)
@@ -243,7 +243,7 @@ bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool
     }
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_loop_begins(t, false, loop->desc->n, loop->desc->sched);
-    return lo == NULL || next(t, lo, hi);
+    return lo == NULL || next_loop_chunk(t, lo, hi);
 }
 
 void ort_loop_leave_slot(struct ort_thread *t)

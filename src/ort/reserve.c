@@ -17,19 +17,19 @@ static uint64_t used[UNITS / 64], last[UNITS / 64];
 static size_t lowest, left = UNITS;
 static struct ps_spin lock;
 
-static bool get(const uint64_t *bits, size_t u) { return bits[u / 64] >> (u % 64) & 1; }
+static bool unit_is_set(const uint64_t *bits, size_t u) { return bits[u / 64] >> (u % 64) & 1; }
 static void set(uint64_t *bits, size_t u) { bits[u / 64] |= UINT64_C(1) << (u % 64); }
 static void clear(uint64_t *bits, size_t u) { bits[u / 64] &= ~(UINT64_C(1) << (u % 64)); }
 
 /* The first of n free units side by side; UNITS: there are none. */
-static size_t find_locked(size_t n)
+static size_t find_units_locked(size_t n)
 {
     size_t run = 0;
     for (size_t u = lowest; u < UNITS; u++) {
         if (used[u / 64] == UINT64_MAX) {
             run = 0;
             u |= 63;
-        } else if (get(used, u)) {
+        } else if (unit_is_set(used, u)) {
             run = 0;
         } else if (++run == n) {
             return u + 1 - n;
@@ -38,9 +38,9 @@ static size_t find_locked(size_t n)
     return UNITS;
 }
 
-static void *take_locked(size_t n, size_t keep)
+static void *take_units_locked(size_t n, size_t keep)
 {
-    size_t first = left >= keep && left - keep >= n ? find_locked(n) : UNITS;
+    size_t first = left >= keep && left - keep >= n ? find_units_locked(n) : UNITS;
     if (first == UNITS)
         return NULL;
     for (size_t u = first; u < first + n; u++) {
@@ -60,7 +60,7 @@ void *ort_reserve_take(size_t bytes, size_t keep)
         return NULL;
     size_t n = bytes == 0 ? 1 : (bytes + ORT_RESERVE_UNIT - 1) / ORT_RESERVE_UNIT;
     ps_spin_lock(&lock);
-    void *p = take_locked(n, (keep + ORT_RESERVE_UNIT - 1) / ORT_RESERVE_UNIT);
+    void *p = take_units_locked(n, (keep + ORT_RESERVE_UNIT - 1) / ORT_RESERVE_UNIT);
     ps_spin_unlock(&lock);
     return p;
 }
@@ -73,8 +73,8 @@ bool ort_reserve_give(void *p)
     size_t first = at / ORT_RESERVE_UNIT, u = first;
     ps_spin_lock(&lock);
     for (bool end = false; !end; u++) {
-        PS_ASSERT(u < UNITS && get(used, u));
-        end = get(last, u);
+        PS_ASSERT(u < UNITS && unit_is_set(used, u));
+        end = unit_is_set(last, u);
         clear(used, u);
     }
     left += u - first;

@@ -40,7 +40,7 @@ static void describe(char *buf, size_t bytes)
         snprintf(buf, bytes, "no OpenMP thread");
 }
 
-static void after_fork_in_child(void)
+static void core_after_fork_in_child(void)
 {
     ee_after_fork_in_child();
     ort_own_after_fork_in_child();
@@ -81,10 +81,10 @@ static void configure(void)
 
 /* From the beginning: a fork that is under way when another kernel thread opens the first region runs no handler that
  * comes late. */
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor)) static void core_watch_forks(void)
 {
     ort_batch_init();
-    os_at_fork(ort_own_before_fork, ort_own_after_fork, after_fork_in_child);
+    os_at_fork(ort_own_before_fork, ort_own_after_fork, core_after_fork_in_child);
 }
 
 static void start_tool(void)

@@ -175,7 +175,7 @@ void ort_tool_root_ends(struct ort_thread *t)
     thread_ends(t);
 }
 
-static void nothing(PS_UNUSED void *data) {}
+static void empty_tool_body(PS_UNUSED void *data) {}
 
 /* On the member: the threads below it, then its own. */
 static void says_farewell(struct ort_thread *m)
@@ -199,7 +199,7 @@ void ort_tool_team_ends(struct ort_team *team)
         return;
     team->n = n;
     team->within = 0;
-    team->fn = nothing;
+    team->fn = empty_tool_body;
     team->tool.farewell = true;
     parent->open = team;
     if (n > 1)

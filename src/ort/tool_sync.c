@@ -9,8 +9,8 @@
 #include "ort.h"
 #include "tool.h"
 
-static ort_tool_ptr region(const struct ort_thread *t) { return &t->team->tool.data; }
-static ort_tool_ptr current(const struct ort_thread *t) { return &ort_tool_task(t->task)->data; }
+static ort_tool_ptr sync_region_data(const struct ort_thread *t) { return &t->team->tool.data; }
+static ort_tool_ptr sync_task_data(const struct ort_thread *t) { return &ort_tool_task(t->task)->data; }
 
 /* --- barriers --- */
 
@@ -32,8 +32,8 @@ static const void *barrier_begins(struct ort_thread *t, enum ort_sync_kind kind)
 {
     const void *caller = t->tool.caller;
     ort_tool_loop_ends(t);
-    ORT_RAISE(sync_region, kind, ORT_SCOPE_BEGIN, region(t), current(t), caller);
-    ORT_RAISE(sync_region_wait, kind, ORT_SCOPE_BEGIN, region(t), current(t), caller);
+    ORT_RAISE(sync_region, kind, ORT_SCOPE_BEGIN, sync_region_data(t), sync_task_data(t), caller);
+    ORT_RAISE(sync_region_wait, kind, ORT_SCOPE_BEGIN, sync_region_data(t), sync_task_data(t), caller);
     t->tool.state = barrier_state(kind);
     return caller;
 }
@@ -41,8 +41,8 @@ static const void *barrier_begins(struct ort_thread *t, enum ort_sync_kind kind)
 static void barrier_ends(struct ort_thread *t, enum ort_sync_kind kind, const void *caller)
 {
     t->tool.state = 0;
-    ORT_RAISE(sync_region_wait, kind, ORT_SCOPE_END, region(t), current(t), caller);
-    ORT_RAISE(sync_region, kind, ORT_SCOPE_END, region(t), current(t), caller);
+    ORT_RAISE(sync_region_wait, kind, ORT_SCOPE_END, sync_region_data(t), sync_task_data(t), caller);
+    ORT_RAISE(sync_region, kind, ORT_SCOPE_END, sync_region_data(t), sync_task_data(t), caller);
 }
 
 void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind)
@@ -95,7 +95,7 @@ static struct ort_thread *waits(const void *mutex, enum ort_mutex_kind kind, uns
     return t;
 }
 
-static void has(struct ort_thread *t, const void *mutex, enum ort_mutex_kind kind, const void *caller)
+static void tell_acquired(struct ort_thread *t, const void *mutex, enum ort_mutex_kind kind, const void *caller)
 {
     t->tool.state = 0;
     t->tool.wait_id = 0;
@@ -110,7 +110,7 @@ void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hi
     }
     struct ort_thread *t = waits(word, kind, hint, caller);
     ort_lock(word);
-    has(t, word, kind, caller);
+    tell_acquired(t, word, kind, caller);
 }
 
 bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller)
@@ -121,7 +121,7 @@ bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller)
     bool got = ort_lock_try(word);
     t->tool.state = 0;
     if (got)
-        has(t, word, ORT_MUTEX_TEST_LOCK, caller);
+        tell_acquired(t, word, ORT_MUTEX_TEST_LOCK, caller);
     return got;
 }
 
@@ -142,7 +142,7 @@ void ort_tool_nest_lock(struct ort_nest_lock *lock, const void *owner, const voi
     ort_nest_lock(lock, owner);
     t->tool.state = 0;
     if (lock->count == 1)
-        has(t, lock, ORT_MUTEX_NEST_LOCK, caller);
+        tell_acquired(t, lock, ORT_MUTEX_NEST_LOCK, caller);
     else
         ORT_RAISE(nest_lock, ORT_SCOPE_BEGIN, id_of(lock), caller);
 }
@@ -155,7 +155,7 @@ int ort_tool_nest_lock_try(struct ort_nest_lock *lock, const void *owner, const 
     int count = ort_nest_lock_try(lock, owner);
     t->tool.state = 0;
     if (count == 1)
-        has(t, lock, ORT_MUTEX_TEST_NEST_LOCK, caller);
+        tell_acquired(t, lock, ORT_MUTEX_TEST_NEST_LOCK, caller);
     else if (count > 1)
         ORT_RAISE(nest_lock, ORT_SCOPE_BEGIN, id_of(lock), caller);
     return count;
@@ -195,7 +195,7 @@ void ort_tool_ordered_start(struct ort_thread *t, const void *caller)
     const void *mutex = ordered_of(t);
     waits(mutex, ORT_MUTEX_ORDERED, 0, caller);
     ort_ordered_start(t);
-    has(t, mutex, ORT_MUTEX_ORDERED, caller);
+    tell_acquired(t, mutex, ORT_MUTEX_ORDERED, caller);
 }
 
 void ort_tool_ordered_end(struct ort_thread *t, const void *caller)
@@ -216,7 +216,7 @@ void ort_tool_work(struct ort_thread *t, int kind, int scope, uint64_t count, co
     } else {
         t->tool.work = 0;
     }
-    ORT_RAISE(work, kind, scope, region(t), current(t), count, caller);
+    ORT_RAISE(work, kind, scope, sync_region_data(t), sync_task_data(t), count, caller);
 }
 
 void ort_tool_single(struct ort_thread *t, bool mine, const void *caller)
@@ -272,12 +272,12 @@ void ort_tool_loop_ends(struct ort_thread *t)
 void ort_tool_chunk(struct ort_thread *t, int kind, uint64_t start, uint64_t n)
 {
     struct ort_tool_chunk chunk = {.start = start, .iterations = n};
-    ORT_RAISE(dispatch, region(t), current(t), kind, (union ort_tool_data){.ptr = &chunk});
+    ORT_RAISE(dispatch, sync_region_data(t), sync_task_data(t), kind, (union ort_tool_data){.ptr = &chunk});
 }
 
 void ort_tool_section(struct ort_thread *t)
 {
-    ORT_RAISE(dispatch, region(t), current(t), ORT_CHUNK_SECTION,
+    ORT_RAISE(dispatch, sync_region_data(t), sync_task_data(t), ORT_CHUNK_SECTION,
               (union ort_tool_data){.ptr = (void *)(uintptr_t)t->tool.caller});
 }
 
@@ -289,7 +289,7 @@ void ort_tool_position(struct ort_thread *t, bool source, const uint64_t *positi
         dims = MOST;
     for (unsigned i = 0; i < dims; i++)
         list[i] = (struct ort_tool_dependence){.variable = {.value = position[i]}, .type = source ? SOURCE : SINK};
-    ORT_RAISE(dependences, current(t), list, (int)dims);
+    ORT_RAISE(dependences, sync_task_data(t), list, (int)dims);
 }
 
 /* --- the rest --- */
@@ -303,18 +303,18 @@ void ort_tool_cancel(struct ort_thread *t, unsigned which, int what, const void 
                     : which & ORT_CANCEL_LOOP     ? LOOP
                     : which & ORT_CANCEL_SECTIONS ? SECTIONS
                                                   : TASKGROUP;
-    ORT_RAISE(cancel, current(t), construct | what, caller);
+    ORT_RAISE(cancel, sync_task_data(t), construct | what, caller);
 }
 
 void ort_tool_masked(struct ort_thread *t, int scope, const void *caller)
 {
-    ORT_RAISE(masked, scope, region(t), current(t), caller);
+    ORT_RAISE(masked, scope, sync_region_data(t), sync_task_data(t), caller);
 }
 
 void ort_tool_reduction(struct ort_thread *t, int scope, const void *caller)
 {
     t->tool.state = scope == ORT_SCOPE_BEGIN ? ORT_STATE_WORK_REDUCTION : 0;
-    ORT_RAISE(reduction, ORT_SYNC_REDUCTION, scope, region(t), current(t), caller);
+    ORT_RAISE(reduction, ORT_SYNC_REDUCTION, scope, sync_region_data(t), sync_task_data(t), caller);
 }
 
 int ort_tool_control(uint64_t command, uint64_t modifier, void *argument, const void *caller)

@@ -7,8 +7,8 @@
 #include "task_internal.h"
 #include "tool.h"
 
-static ort_tool_ptr region(const struct ort_thread *t) { return &t->team->tool.data; }
-static ort_tool_ptr current(const struct ort_thread *t) { return &ort_tool_task(t->task)->data; }
+static ort_tool_ptr current_region_data(const struct ort_thread *t) { return &t->team->tool.data; }
+static ort_tool_ptr current_task_data(const struct ort_thread *t) { return &ort_tool_task(t->task)->data; }
 
 static struct ort_tool_dependence dependence(struct ort_depend d)
 {
@@ -74,7 +74,7 @@ void ort_tool_task_begins(struct ort_thread *thread, struct ort_task *t, struct 
     task->flags |= thread->tool.state * ORT_TOOL_TASK_BELOW_UNIT;
     thread->tool.state = 0;
     if (task->chunk.iterations != 0)
-        ORT_RAISE(dispatch, region(thread), &task->data, ORT_CHUNK_TASKLOOP,
+        ORT_RAISE(dispatch, current_region_data(thread), &task->data, ORT_CHUNK_TASKLOOP,
                   (union ort_tool_data){.ptr = &task->chunk});
 }
 
@@ -114,14 +114,14 @@ void ort_tool_taskwait_from(const void *caller, void *frame)
 {
     struct ort_thread *t = ort_self();
     ort_tool_enter(t, caller, frame);
-    ort_tool_ptr task = current(t);
-    ORT_RAISE(sync_region, ORT_SYNC_TASKWAIT, ORT_SCOPE_BEGIN, region(t), task, caller);
-    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKWAIT, ORT_SCOPE_BEGIN, region(t), task, caller);
+    ort_tool_ptr task = current_task_data(t);
+    ORT_RAISE(sync_region, ORT_SYNC_TASKWAIT, ORT_SCOPE_BEGIN, current_region_data(t), task, caller);
+    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKWAIT, ORT_SCOPE_BEGIN, current_region_data(t), task, caller);
     t->tool.state = ORT_STATE_WAIT_TASKWAIT;
     ort_taskwait(t);
     t->tool.state = 0;
-    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKWAIT, ORT_SCOPE_END, region(t), task, caller);
-    ORT_RAISE(sync_region, ORT_SYNC_TASKWAIT, ORT_SCOPE_END, region(t), task, caller);
+    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKWAIT, ORT_SCOPE_END, current_region_data(t), task, caller);
+    ORT_RAISE(sync_region, ORT_SYNC_TASKWAIT, ORT_SCOPE_END, current_region_data(t), task, caller);
     ort_tool_leave(t);
 }
 
@@ -142,17 +142,18 @@ void ort_tool_taskwait_depend(struct ort_thread *t, const struct ort_depend_list
 void ort_tool_taskgroup_start(struct ort_thread *t)
 {
     ort_taskgroup_start(t);
-    ORT_RAISE(sync_region, ORT_SYNC_TASKGROUP, ORT_SCOPE_BEGIN, region(t), current(t), t->tool.caller);
+    ORT_RAISE(sync_region, ORT_SYNC_TASKGROUP, ORT_SCOPE_BEGIN, current_region_data(t), current_task_data(t),
+              t->tool.caller);
 }
 
 void ort_tool_taskgroup_end(struct ort_thread *t, void (*end)(struct ort_thread *))
 {
     const void *caller = t->tool.caller;
-    ort_tool_ptr task = current(t);
-    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKGROUP, ORT_SCOPE_BEGIN, region(t), task, caller);
+    ort_tool_ptr task = current_task_data(t);
+    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKGROUP, ORT_SCOPE_BEGIN, current_region_data(t), task, caller);
     t->tool.state = ORT_STATE_WAIT_TASKGROUP;
     end(t);
     t->tool.state = 0;
-    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKGROUP, ORT_SCOPE_END, region(t), task, caller);
-    ORT_RAISE(sync_region, ORT_SYNC_TASKGROUP, ORT_SCOPE_END, region(t), task, caller);
+    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKGROUP, ORT_SCOPE_END, current_region_data(t), task, caller);
+    ORT_RAISE(sync_region, ORT_SYNC_TASKGROUP, ORT_SCOPE_END, current_region_data(t), task, caller);
 }

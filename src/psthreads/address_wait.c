@@ -45,7 +45,7 @@ static struct bucket {
     struct ps_waitq queue;
 } buckets[1 << BUCKET_BITS];
 
-static struct bucket *bucket_of(const _Atomic uint32_t *word)
+static struct bucket *address_bucket(const _Atomic uint32_t *word)
 {
     return &buckets[(uintptr_t)word / sizeof(*word) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - BUCKET_BITS)];
 }
@@ -56,9 +56,9 @@ static void count_locked(struct bucket *b, int change)
 }
 
 /* False: *word differs. */
-static bool queue_up(_Atomic uint32_t *word, uint32_t expected, struct ps_waiter *me)
+static bool queue_up_for_word(_Atomic uint32_t *word, uint32_t expected, struct ps_waiter *me)
 {
-    struct bucket *b = bucket_of(word);
+    struct bucket *b = address_bucket(word);
     *me = (struct ps_waiter){.thread = ps_self(), .tag = (uintptr_t)word};
     ps_spin_lock(&b->lock);
     count_locked(b, 1);
@@ -83,15 +83,15 @@ static bool changes_soon(_Atomic uint32_t *word, uint32_t expected)
 void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
 {
     struct ps_waiter me;
-    if (!changes_soon(word, expected) && queue_up(word, expected, &me))
+    if (!changes_soon(word, expected) && queue_up_for_word(word, expected, &me))
         ps_block(me.thread, PS_WAIT_WORD, word);
 }
 
 /* The deadline of a waiter has come: takes it out, if nobody else has. */
-static bool take_late(struct ps_timer *timer)
+static bool take_late_word_waiter(struct ps_timer *timer)
 {
     struct ps_waiter *me = timer->arg, *before = NULL;
-    struct bucket *b = bucket_of((_Atomic uint32_t *)me->tag);
+    struct bucket *b = address_bucket((_Atomic uint32_t *)me->tag);
     ps_spin_lock(&b->lock);
     struct ps_waiter **link = &b->queue.head;
     while (*link && *link != me) {
@@ -109,11 +109,14 @@ static bool take_late(struct ps_timer *timer)
     return here;
 }
 
-void ps_wait_publish(_Atomic uint32_t *word, struct ps_waiter *me) { queue_up(word, ps_load_relaxed(word), me); }
+void ps_wait_publish(_Atomic uint32_t *word, struct ps_waiter *me)
+{
+    queue_up_for_word(word, ps_load_relaxed(word), me);
+}
 
 bool ps_wait_published(struct ps_waiter *me, enum ps_wait kind, const volatile void *object, uint64_t deadline_ns)
 {
-    struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_late, .arg = me};
+    struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_late_word_waiter, .arg = me};
     return !ps_block_until(me->thread, kind, object, &timer);
 }
 
@@ -122,13 +125,13 @@ bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait ki
     struct ps_waiter me;
     if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns)
         return ps_load_acquire(word) != expected;
-    if (!queue_up(word, expected, &me))
+    if (!queue_up_for_word(word, expected, &me))
         return true;
     return ps_wait_published(&me, kind, word, deadline_ns);
 }
 
 /* Takes up to n waiters of the word out of the bucket, in their order; *taken counts them. */
-static struct ps_waiter *take_locked(struct bucket *b, uintptr_t tag, unsigned n, unsigned *taken)
+static struct ps_waiter *take_word_waiters_locked(struct bucket *b, uintptr_t tag, unsigned n, unsigned *taken)
 {
     struct ps_waitq found = {NULL, NULL};
     struct ps_waiter **link = &b->queue.head, *before = NULL;
@@ -151,13 +154,13 @@ static struct ps_waiter *take_locked(struct bucket *b, uintptr_t tag, unsigned n
 
 void ps_wake_on(_Atomic uint32_t *word, unsigned n)
 {
-    struct bucket *b = bucket_of(word);
+    struct bucket *b = address_bucket(word);
     ps_fence_seq();
     if (PS_LIKELY(ps_load_relaxed(&b->waiting) == 0))
         return;
     unsigned taken;
     ps_spin_lock(&b->lock);
-    struct ps_waiter *first = take_locked(b, (uintptr_t)word, n, &taken);
+    struct ps_waiter *first = take_word_waiters_locked(b, (uintptr_t)word, n, &taken);
     count_locked(b, -(int)taken);
     ps_spin_unlock(&b->lock);
     ps_waiters_ready(first);

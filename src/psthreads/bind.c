@@ -146,7 +146,7 @@ static void move_to(const struct os_cpuset *mask)
 }
 
 /* Number of the place of something bound, from 1. */
-static unsigned place_of(const struct ps_item *item)
+static unsigned item_place(const struct ps_item *item)
 {
     if (item->kind == PS_KIND_TEAM)
         return PS_CONTAINER_OF(item, struct ps_team, item)->place;
@@ -160,7 +160,7 @@ static const struct os_cpuset *mask_of(const struct vp *vp, unsigned place)
 
 PS_NOINLINE void vp_follow_slow(struct vp *vp, const struct psthread *t)
 {
-    unsigned place = t->item.bound ? place_of(&t->item) : 0;
+    unsigned place = t->item.bound ? item_place(&t->item) : 0;
     if (place == vp->place)
         return;
     if (vp->place == 0 && os_affinity_get(&vp->own_mask) != 0)
@@ -189,7 +189,7 @@ void bind_lower(void)
 
 struct ps_queue *ps_bind_queue(const struct ps_item *item)
 {
-    struct ps_place *place = &places()->place[place_of(item) - 1];
+    struct ps_place *place = &places()->place[item_place(item) - 1];
     return place->num_homes > 0 ? &place->queue : NULL;
 }
 
@@ -212,7 +212,7 @@ static void wake_for(const struct ps_place *place)
 
 void ps_bind_enqueue(struct ps_item *item, enum ps_end end)
 {
-    struct ps_place *place = &places()->place[place_of(item) - 1];
+    struct ps_place *place = &places()->place[item_place(item) - 1];
     ps_spin_lock(&place->queue.lock);
     if (end == PS_FRONT)
         ps_queue_push_front_locked(&place->queue, item);

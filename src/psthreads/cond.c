@@ -40,7 +40,7 @@ struct cond {
 _Static_assert(sizeof(struct cond) <= sizeof(psthread_cond_t), "a condition variable fits");
 _Static_assert(alignof(struct cond) <= alignof(psthread_cond_t), "a condition variable fits");
 
-static struct cond *inside(psthread_cond_t *cond) { return (struct cond *)(void *)cond; }
+static struct cond *cond_inside(psthread_cond_t *cond) { return (struct cond *)(void *)cond; }
 
 int psthread_cond_init(psthread_cond_t *cond)
 {
@@ -48,11 +48,11 @@ int psthread_cond_init(psthread_cond_t *cond)
     return 0;
 }
 
-int psthread_cond_destroy(psthread_cond_t *cond) { return ps_load_acquire(&inside(cond)->waiting) ? EBUSY : 0; }
+int psthread_cond_destroy(psthread_cond_t *cond) { return ps_load_acquire(&cond_inside(cond)->waiting) ? EBUSY : 0; }
 
 int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex)
 {
-    struct cond *c = inside(cond);
+    struct cond *c = cond_inside(cond);
     struct ps_waiter me = {.thread = ps_self()};
     if (!ps_mutex_held(mutex))
         return EPERM;
@@ -67,7 +67,7 @@ int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex)
 
 int psthread_cond_timedwait(psthread_cond_t *cond, psthread_mutex_t *mutex, uint64_t deadline_ns)
 {
-    struct cond *c = inside(cond);
+    struct cond *c = cond_inside(cond);
     struct ps_waiter me;
     if (!ps_mutex_held(mutex))
         return EPERM;
@@ -81,7 +81,7 @@ int psthread_cond_timedwait(psthread_cond_t *cond, psthread_mutex_t *mutex, uint
 
 int psthread_cond_signal(psthread_cond_t *cond)
 {
-    struct cond *c = inside(cond);
+    struct cond *c = cond_inside(cond);
     bool timed = ps_load_relaxed(&c->timed);
     if (ps_load_relaxed(&c->waiting) == 0) {
         if (timed)
@@ -102,7 +102,7 @@ int psthread_cond_signal(psthread_cond_t *cond)
 
 int psthread_cond_broadcast(psthread_cond_t *cond)
 {
-    struct cond *c = inside(cond);
+    struct cond *c = cond_inside(cond);
     if (ps_load_relaxed(&c->timed))
         ps_wake_on(&c->timed, UINT_MAX);
     if (ps_load_relaxed(&c->waiting) == 0)

@@ -29,11 +29,11 @@
 #define UNKNOWN_BYTES ((size_t)64 * 1024) /* of a stack that is not ours, what is surely there below */
 
 static uint32_t state_of(uint32_t word) { return word & STATE; }
-static uint32_t read_word(struct vp *vp) { return ps_load_seq(&vp->directed); }
+static uint32_t read_directed_word(struct vp *vp) { return ps_load_seq(&vp->directed); }
 
-static void answer(struct vp *vp, uint32_t state)
+static void answer_signal_request(struct vp *vp, uint32_t state)
 {
-    uint32_t word = read_word(vp);
+    uint32_t word = read_directed_word(vp);
     while (!ps_cas_seq(&vp->directed, &word, (word & ~STATE) | state))
         ;
     if (word & SENDERS)
@@ -44,7 +44,7 @@ static void answer(struct vp *vp, uint32_t state)
 
 bool directed_waits(struct vp *vp)
 {
-    uint32_t word = read_word(vp);
+    uint32_t word = read_directed_word(vp);
     return (word & SENDERS) && state_of(word) == EMPTY;
 }
 
@@ -52,7 +52,7 @@ bool directed_waits(struct vp *vp)
 static void stay(struct vp *vp)
 {
     for (;;) {
-        uint32_t word = read_word(vp);
+        uint32_t word = read_directed_word(vp);
         if (word & SENDERS) {
             os_park(&vp->directed, word, OS_FOREVER);
             continue;
@@ -64,7 +64,7 @@ static void stay(struct vp *vp)
     }
 }
 
-void directed_runs(struct vp *vp) { answer(vp, RUNS); }
+void directed_runs(struct vp *vp) { answer_signal_request(vp, RUNS); }
 void directed_ran(struct vp *vp) { stay(vp); }
 
 #if defined(CPU_SAVED_SP)
@@ -72,7 +72,7 @@ static void stay_below(void *transfer, void *arg)
 {
     struct vp *vp = transfer;
     uth_switched(&vp->native, arg);
-    answer(vp, THERE);
+    answer_signal_request(vp, THERE);
     stay(vp);
     uth_switch(arg, &vp->native, vp, true);
     __builtin_unreachable();
@@ -118,7 +118,7 @@ void directed_serve(struct vp *vp)
         vp_enter_tls(vp, vp->alone_for);
     }
     if (!u || !visit(vp, u)) {
-        answer(vp, u ? THERE : REFUSED);
+        answer_signal_request(vp, u ? THERE : REFUSED);
         stay(vp);
     }
     if (u)
@@ -179,10 +179,10 @@ static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
 /* Until the state is another one, or the deadline. */
 static uint32_t while_state(struct vp *vp, uint32_t state, uint64_t deadline_ns)
 {
-    uint32_t word = read_word(vp);
+    uint32_t word = read_directed_word(vp);
     while (state_of(word) == state && os_now_ns() < deadline_ns) {
         os_park(&vp->directed, word, PAUSE_NS);
-        word = read_word(vp);
+        word = read_directed_word(vp);
     }
     return state_of(word);
 }
@@ -192,7 +192,7 @@ static uint32_t while_state(struct vp *vp, uint32_t state, uint64_t deadline_ns)
 static uint32_t come(struct vp *vp, uint64_t deadline_ns)
 {
     while_state(vp, REFUSED, deadline_ns);
-    uint32_t word = read_word(vp), next;
+    uint32_t word = read_directed_word(vp), next;
     do
         next = state_of(word) | ((word + ONE_MORE) & COME) | ((word + 1) & SENDERS);
     while (!ps_cas_seq(&vp->directed, &word, next));

@@ -54,24 +54,24 @@ static int copy(uintptr_t address, void *to, size_t bytes)
     return address < 4096 ? EFAULT : os_read_memory(d.process->pid, address, to, bytes);
 }
 
-static uint64_t read_number(uintptr_t address, size_t bytes)
+static uint64_t read_target_number(uintptr_t address, size_t bytes)
 {
     uint64_t value = 0; /* little-endian, as every processor that the runtime knows */
     return copy(address, &value, bytes) == 0 ? value : 0;
 }
-static uintptr_t pointer(uintptr_t address) { return (uintptr_t)read_number(address, sizeof(uintptr_t)); }
-static uint32_t word(uintptr_t address) { return (uint32_t)read_number(address, 4); }
-static uint8_t byte(uintptr_t address) { return (uint8_t)read_number(address, 1); }
+static uintptr_t pointer(uintptr_t address) { return (uintptr_t)read_target_number(address, sizeof(uintptr_t)); }
+static uint32_t read_target_word(uintptr_t address) { return (uint32_t)read_target_number(address, 4); }
+static uint8_t byte(uintptr_t address) { return (uint8_t)read_target_number(address, 1); }
 
-static uintptr_t find(const struct ps_debug_field *field, unsigned n, const char *name)
+static uintptr_t find_field(const struct ps_debug_field *field, unsigned n, const char *name)
 {
     for (unsigned i = 0; i < n; i++)
         if (!strcmp(field[i].name, name))
             return (uintptr_t)field[i].value;
     return 0;
 }
-static uintptr_t at(const char *name) { return find(d.field, d.num_fields, name); }
-static uintptr_t openmp(const char *name) { return find(d.openmp, d.num_openmp, name); }
+static uintptr_t field_offset(const char *name) { return find_field(d.field, d.num_fields, name); }
+static uintptr_t openmp_offset(const char *name) { return find_field(d.openmp, d.num_openmp, name); }
 
 static int load_table(uintptr_t address, struct ps_debug_field *field, unsigned *n)
 {
@@ -146,7 +146,7 @@ static const struct map *map_at(uintptr_t address)
     return NULL;
 }
 
-static bool read_file(int file, uint64_t offset, void *to, size_t bytes)
+static bool read_file_at(int file, uint64_t offset, void *to, size_t bytes)
 {
     return pread(file, to, bytes, (off_t)offset) == (ssize_t)bytes;
 }
@@ -160,7 +160,7 @@ static bool name_in(int file, const ElfW(Shdr) * table, const ElfW(Shdr) * strin
     bool some = false;
     for (uint64_t done = 0; done < table->sh_size; done += sizeof chunk) {
         size_t part = table->sh_size - done < sizeof chunk ? table->sh_size - done : sizeof chunk;
-        if (!read_file(file, table->sh_offset + done, chunk, part))
+        if (!read_file_at(file, table->sh_offset + done, chunk, part))
             break;
         for (size_t i = 0; i < part / sizeof chunk[0]; i++) {
             const ElfW(Sym) *s = &chunk[i];
@@ -186,13 +186,13 @@ static bool function_name(const char *path, uintptr_t address, char *name, size_
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
-    if (read_file(file, 0, &head, sizeof head) && !memcmp(head.e_ident, ELFMAG, SELFMAG))
+    if (read_file_at(file, 0, &head, sizeof head) && !memcmp(head.e_ident, ELFMAG, SELFMAG))
         for (unsigned wanted = SHT_SYMTAB; !some && wanted; wanted = wanted == SHT_SYMTAB ? SHT_DYNSYM : 0)
             for (unsigned i = 0; i < head.e_shnum && !some; i++)
-                some = read_file(file, head.e_shoff + (uint64_t)i * head.e_shentsize, &table, sizeof table) &&
+                some = read_file_at(file, head.e_shoff + (uint64_t)i * head.e_shentsize, &table, sizeof table) &&
                        table.sh_type == wanted &&
-                       read_file(file, head.e_shoff + (uint64_t)table.sh_link * head.e_shentsize, &strings,
-                                 sizeof strings) &&
+                       read_file_at(file, head.e_shoff + (uint64_t)table.sh_link * head.e_shentsize, &strings,
+                                    sizeof strings) &&
                        name_in(file, &table, &strings, address, name, bytes);
     close(file);
     return some;
@@ -207,9 +207,9 @@ static uintptr_t link_address(const struct map *map, uintptr_t address)
     int file = open(map->path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return offset;
-    if (read_file(file, 0, &head, sizeof head))
+    if (read_file_at(file, 0, &head, sizeof head))
         for (unsigned i = 0; i < head.e_phnum; i++)
-            if (read_file(file, head.e_phoff + (uint64_t)i * head.e_phentsize, &segment, sizeof segment) &&
+            if (read_file_at(file, head.e_phoff + (uint64_t)i * head.e_phentsize, &segment, sizeof segment) &&
                 segment.p_type == PT_LOAD && offset >= segment.p_offset &&
                 offset < segment.p_offset + segment.p_filesz) {
                 offset = offset - segment.p_offset + segment.p_vaddr;
@@ -219,7 +219,7 @@ static uintptr_t link_address(const struct map *map, uintptr_t address)
     return offset;
 }
 
-static void place(uintptr_t address, char *text, size_t bytes)
+static void name_code_place(uintptr_t address, char *text, size_t bytes)
 {
     const struct map *map = map_at(address);
     char name[80];
@@ -263,17 +263,17 @@ static bool follows_call(uintptr_t address)
 static void where(uintptr_t uth, char *text, size_t bytes)
 {
     static uintptr_t stack[SCAN_BYTES / sizeof(uintptr_t)];
-    uintptr_t sp = pointer(uth + at("uth.ctx"));
+    uintptr_t sp = pointer(uth + field_offset("uth.ctx"));
     size_t got = sizeof stack;
     snprintf(text, bytes, "an unknown place");
-    if (!sp || !at("reg.cfa"))
+    if (!sp || !field_offset("reg.cfa"))
         return;
     while (got > 256 && copy(sp, stack, got) != 0) /* the stack may end before */
         got /= 2;
     for (size_t i = 0; i < got / sizeof stack[0]; i++) {
         const struct map *map = map_at(stack[i]);
         if (map && !is_library(map) && follows_call(stack[i])) {
-            place(stack[i] - 1, text, bytes);
+            name_code_place(stack[i] - 1, text, bytes);
             return;
         }
     }
@@ -283,18 +283,19 @@ static void where(uintptr_t uth, char *text, size_t bytes)
 
 static void identity(uintptr_t thread, char *text, size_t bytes)
 {
-    uintptr_t local = pointer(thread + at("psthread.local")), team;
-    bool root = byte(thread + at("psthread.flags")) & at("flag.root");
+    uintptr_t local = pointer(thread + field_offset("psthread.local")), team;
+    bool root = byte(thread + field_offset("psthread.flags")) & field_offset("flag.root");
     text[0] = '\0';
-    if (d.num_openmp && local && (team = pointer(local + openmp("ort_thread.team"))) != 0)
-        snprintf(text, bytes, "OpenMP thread %u of %u, level %u%s", word(local + openmp("ort_thread.id")),
-                 word(team + openmp("ort_team.n")), word(team + openmp("ort_team.level")),
-                 root ? ", on a root's stack" : "");
+    if (d.num_openmp && local && (team = pointer(local + openmp_offset("ort_thread.team"))) != 0)
+        snprintf(text, bytes, "OpenMP thread %u of %u, level %u%s",
+                 read_target_word(local + openmp_offset("ort_thread.id")),
+                 read_target_word(team + openmp_offset("ort_team.n")),
+                 read_target_word(team + openmp_offset("ort_team.level")), root ? ", on a root's stack" : "");
     else
-        snprintf(text, bytes, root ? "root" : "level %u", word(thread + at("psthread.level")));
-    uintptr_t uth = pointer(thread + at("psthread.uth"));
+        snprintf(text, bytes, root ? "root" : "level %u", read_target_word(thread + field_offset("psthread.level")));
+    uintptr_t uth = pointer(thread + field_offset("psthread.uth"));
     char name[32] = ""; /* uth.h */
-    if (uth && at("uth.name") && copy(uth + at("uth.name"), name, sizeof name) == 0 && name[0]) {
+    if (uth && field_offset("uth.name") && copy(uth + field_offset("uth.name"), name, sizeof name) == 0 && name[0]) {
         size_t used = strlen(text);
         name[sizeof name - 1] = '\0';
         snprintf(text + used, bytes - used, ", \"%s\"", name);
@@ -320,7 +321,7 @@ static const char *wait_name(uint32_t kind)
                  {"wait.time", "a moment, at"},
                  {"wait.outside", "MPI, request of"}};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (at(names[i].field) == kind)
+        if (field_offset(names[i].field) == kind)
             return names[i].name;
     return "something";
 }
@@ -328,38 +329,46 @@ static const char *wait_name(uint32_t kind)
 /* A member is linked to others while it waits in its team's barrier, too: until the phase is over. */
 static bool is_ready(uintptr_t thread, uintptr_t wait)
 {
-    if (word(wait + at("uth_wait.kind")) == at("wait.team_barrier")) {
-        uint64_t barrier = read_number(pointer(wait + at("uth_wait.object")) + at("ps_team.barrier"), 8);
-        return (uint32_t)(barrier >> at("barrier.phase_shift")) != word(wait + at("uth_wait.turn"));
+    if (read_target_word(wait + field_offset("uth_wait.kind")) == field_offset("wait.team_barrier")) {
+        uint64_t barrier =
+            read_target_number(pointer(wait + field_offset("uth_wait.object")) + field_offset("ps_team.barrier"), 8);
+        return (uint32_t)(barrier >> field_offset("barrier.phase_shift")) !=
+               read_target_word(wait + field_offset("uth_wait.turn"));
     }
-    return pointer(thread + at("ps_item.link") + at("ps_list.next")) != 0;
+    return pointer(thread + field_offset("ps_item.link") + field_offset("ps_list.next")) != 0;
 }
 
 /* The thread whose context is saved on uth, if it waits. */
 static void say_waiting(uintptr_t uth, uintptr_t pinned)
 {
-    uintptr_t wait = uth + at("uth.wait"), thread = pointer(wait + at("uth_wait.thread"));
+    uintptr_t wait = uth + field_offset("uth.wait"), thread = pointer(wait + field_offset("uth_wait.thread"));
     char who[120], place_text[200];
-    if (!thread || word(uth + at("uth.running")) || is_ready(thread, wait) || thread == pinned)
+    if (!thread || read_target_word(uth + field_offset("uth.running")) || is_ready(thread, wait) || thread == pinned)
         return;
     d.waiting++;
     identity(thread, who, sizeof who);
     where(uth, place_text, sizeof place_text);
     say("thread %#lx (%s): waits for %s %#lx at %s", (unsigned long)thread, who,
-        wait_name(word(wait + at("uth_wait.kind"))), (unsigned long)pointer(wait + at("uth_wait.object")), place_text);
+        wait_name(read_target_word(wait + field_offset("uth_wait.kind"))),
+        (unsigned long)pointer(wait + field_offset("uth_wait.object")), place_text);
 }
 
-static uintptr_t vp_at(unsigned i) { return pointer(at("&ps_rt") + at("ps_runtime.vp") + i * sizeof(uintptr_t)); }
+static uintptr_t vp_at(unsigned i)
+{
+    return pointer(field_offset("&ps_rt") + field_offset("ps_runtime.vp") + i * sizeof(uintptr_t));
+}
 
 static unsigned for_each_stack(void (*each)(uintptr_t uth, uintptr_t pinned))
 {
-    unsigned stacks = 0, steps = 0, slots = (unsigned)at("uth_chunk.slots");
-    for (unsigned i = 0, n = word(at("&ps_rt") + at("ps_runtime.num_slots")); i < n && i < MOST; i++)
-        if (vp_at(i) && word(vp_at(i) + at("vp.attached")))
-            each(vp_at(i) + at("vp.native"), pointer(vp_at(i) + at("vp.pinned")));
-    for (uintptr_t chunk = at("&uth_registry"); chunk && steps++ < MOST; chunk = pointer(chunk + at("uth_chunk.next")))
+    unsigned stacks = 0, steps = 0, slots = (unsigned)field_offset("uth_chunk.slots");
+    for (unsigned i = 0, n = read_target_word(field_offset("&ps_rt") + field_offset("ps_runtime.num_slots"));
+         i < n && i < MOST; i++)
+        if (vp_at(i) && read_target_word(vp_at(i) + field_offset("vp.attached")))
+            each(vp_at(i) + field_offset("vp.native"), pointer(vp_at(i) + field_offset("vp.pinned")));
+    for (uintptr_t chunk = field_offset("&uth_registry"); chunk && steps++ < MOST;
+         chunk = pointer(chunk + field_offset("uth_chunk.next")))
         for (unsigned i = 0; i < slots; i++) {
-            uintptr_t uth = pointer(chunk + at("uth_chunk.slot") + i * sizeof(uintptr_t));
+            uintptr_t uth = pointer(chunk + field_offset("uth_chunk.slot") + i * sizeof(uintptr_t));
             if (uth) {
                 stacks++;
                 each(uth, 0);
@@ -370,52 +379,60 @@ static unsigned for_each_stack(void (*each)(uintptr_t uth, uintptr_t pinned))
 
 static void say_queue(const char *whose, uintptr_t queue)
 {
-    uintptr_t head = queue + at("ps_queue.items"), node = pointer(head);
-    for (unsigned steps = 0; node && node != head && steps < MOST; steps++, node = pointer(node + at("ps_list.next"))) {
-        uintptr_t item = node - at("ps_item.link");
+    uintptr_t head = queue + field_offset("ps_queue.items"), node = pointer(head);
+    for (unsigned steps = 0; node && node != head && steps < MOST;
+         steps++, node = pointer(node + field_offset("ps_list.next"))) {
+        uintptr_t item = node - field_offset("ps_item.link");
         char who[120];
-        if (byte(item + at("ps_item.kind")) == at("kind.team")) {
-            uint32_t n = word(item + at("ps_team.n")), next = word(item + at("ps_team.next"));
+        if (byte(item + field_offset("ps_item.kind")) == field_offset("kind.team")) {
+            uint32_t n = read_target_word(item + field_offset("ps_team.n")),
+                     next = read_target_word(item + field_offset("ps_team.next"));
             say("  %s team %#lx: %u of %u members not begun", whose, (unsigned long)item, next < n ? n - next : 0, n);
         } else {
             identity(item, who, sizeof who);
             say("  %s thread %#lx (%s): ready%s", whose, (unsigned long)item, who,
-                pointer(item + at("psthread.uth")) ? "" : ", not begun");
+                pointer(item + field_offset("psthread.uth")) ? "" : ", not begun");
         }
     }
 }
 
 static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
 {
-    uintptr_t current = pointer(vp + at("vp.current"));
-    uint32_t tid = word(vp + at("vp.tid"));
-    bool parked = read_number(at("&ps_idle") + at("ps_idle.bits") + i / 64 * 8, 8) >> i % 64 & 1;
-    uint64_t mail = read_number(vp + at("vp.mail"), 8);
-    const char *kind = byte(vp + at("vp.is_spare")) ? "spare" : byte(vp + at("vp.is_guest")) ? "guest" : "regular";
+    uintptr_t current = pointer(vp + field_offset("vp.current"));
+    uint32_t tid = read_target_word(vp + field_offset("vp.tid"));
+    bool parked =
+        read_target_number(field_offset("&ps_idle") + field_offset("ps_idle.bits") + i / 64 * 8, 8) >> i % 64 & 1;
+    uint64_t mail = read_target_number(vp + field_offset("vp.mail"), 8);
+    const char *kind = byte(vp + field_offset("vp.is_spare"))   ? "spare"
+                       : byte(vp + field_offset("vp.is_guest")) ? "guest"
+                                                                : "regular";
     char who[120] = "";
-    if (!word(vp + at("vp.attached"))) {
-        if (word(vp + at("vp.rest")) == PS_RESTS)
+    if (!read_target_word(vp + field_offset("vp.attached"))) {
+        if (read_target_word(vp + field_offset("vp.rest")) == PS_RESTS)
             say("vp %u (%s, LWP %u): rests, above what the system allows; %u ready", i, kind, tid,
-                word(vp + at("vp.queue") + at("ps_queue.count")));
-        else if (word(vp + at("vp.queue") + at("ps_queue.count")))
-            say("vp %u (%s): no kernel thread; %u ready", i, kind, word(vp + at("vp.queue") + at("ps_queue.count")));
+                read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")));
+        else if (read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")))
+            say("vp %u (%s): no kernel thread; %u ready", i, kind,
+                read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")));
     } else if (current) {
         identity(current, who, sizeof who);
         say("vp %u (%s, LWP %u): runs thread %#lx (%s)%s; %u ready", i, kind, tid, (unsigned long)current, who,
-            read_number(vp + at("vp.ticks"), 8) == ticks ? ", no scheduling point in the last 20 ms" : "",
-            word(vp + at("vp.queue") + at("ps_queue.count")));
+            read_target_number(vp + field_offset("vp.ticks"), 8) == ticks ? ", no scheduling point in the last 20 ms"
+                                                                          : "",
+            read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")));
     } else {
         say("vp %u (%s, LWP %u): %s; %u ready%s", i, kind, tid, parked ? "sleeps" : "looks for work",
-            word(vp + at("vp.queue") + at("ps_queue.count")), mail > 1 ? "; mail waits" : "");
+            read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")),
+            mail > 1 ? "; mail waits" : "");
     }
-    if (pointer(vp + at("vp.pinned")) && word(vp + at("vp.rest")) == PS_REST_NO)
+    if (pointer(vp + field_offset("vp.pinned")) && read_target_word(vp + field_offset("vp.rest")) == PS_REST_NO)
         say("  its root is ready");
-    say_queue("in its queue:", vp + at("vp.queue"));
+    say_queue("in its queue:", vp + field_offset("vp.queue"));
 }
 
 /* --- the whole --- */
 
-static int begin(const struct dump_process *process, dump_line_fn *line, void *context)
+static int begin_dump(const struct dump_process *process, dump_line_fn *line, void *context)
 {
     d.process = process;
     d.line = line;
@@ -439,7 +456,7 @@ static int begin(const struct dump_process *process, dump_line_fn *line, void *c
 
 unsigned dump_waiting(const struct dump_process *process, dump_line_fn *line, void *context)
 {
-    if (begin(process, line, context) == 0)
+    if (begin_dump(process, line, context) == 0)
         for_each_stack(say_waiting);
     return d.waiting;
 }
@@ -447,25 +464,27 @@ unsigned dump_waiting(const struct dump_process *process, dump_line_fn *line, vo
 int dump_state(const struct dump_process *process, dump_line_fn *line, void *context)
 {
     static uint64_t ticks[4096];
-    int err = begin(process, line, context);
+    int err = begin_dump(process, line, context);
     if (err)
         return err;
-    unsigned slots = word(at("&ps_rt") + at("ps_runtime.num_slots"));
+    unsigned slots = read_target_word(field_offset("&ps_rt") + field_offset("ps_runtime.num_slots"));
     slots = slots < 4096 ? slots : 4096;
     for (unsigned i = 0; i < slots; i++)
-        ticks[i] = vp_at(i) ? read_number(vp_at(i) + at("vp.ticks"), 8) : 0;
+        ticks[i] = vp_at(i) ? read_target_number(vp_at(i) + field_offset("vp.ticks"), 8) : 0;
     usleep(20000);
-    uint64_t idle = read_number(at("&ps_idle") + at("ps_idle.word"), 8);
+    uint64_t idle = read_target_number(field_offset("&ps_idle") + field_offset("ps_idle.word"), 8);
     say("psthreads: process %d: %u virtual processors, %u slots in use; %u search for work, %u sleep or were never "
         "needed; %u spares%s",
-        process->pid, word(at("&ps_rt") + at("ps_runtime.num_vps")), slots, (unsigned)(uint32_t)idle,
-        (unsigned)(idle >> 32), word(at("&ps_progress") + at("ps_progress.spares")),
-        word(at("&ps_progress") + at("ps_progress.starving")) ? ", something starves" : "");
+        process->pid, read_target_word(field_offset("&ps_rt") + field_offset("ps_runtime.num_vps")), slots,
+        (unsigned)(uint32_t)idle, (unsigned)(idle >> 32),
+        read_target_word(field_offset("&ps_progress") + field_offset("ps_progress.spares")),
+        read_target_word(field_offset("&ps_progress") + field_offset("ps_progress.starving")) ? ", something starves"
+                                                                                              : "");
     for (unsigned i = 0; i < slots; i++)
         if (vp_at(i))
             say_vp(i, vp_at(i), ticks[i]);
-    if (byte(at("&ps_rt") + at("ps_runtime.has_global")))
-        say_queue("in the global queue:", at("&ps_rt") + at("ps_runtime.global"));
+    if (byte(field_offset("&ps_rt") + field_offset("ps_runtime.has_global")))
+        say_queue("in the global queue:", field_offset("&ps_rt") + field_offset("ps_runtime.global"));
     unsigned stacks = for_each_stack(say_waiting);
     say("%u threads wait; %u stacks", d.waiting, stacks);
     return 0;

@@ -43,7 +43,7 @@ static void real_path(char *to, size_t bytes, const char *suffix)
         snprintf(to, bytes, "%s%s", path, suffix);
 }
 
-static void write_line(void *context, const char *line)
+static void write_dump_line(void *context, const char *line)
 {
     char text[600];
     int n = snprintf(text, sizeof text, "%s\n", line);
@@ -64,7 +64,7 @@ void dump_request_write(void)
         ps_warn("PSTHREADS_DUMP: %s cannot be written (%s): no dump", part, strerror(errno));
     } else {
         const struct dump_process here = dump_this_process();
-        int err = dump_state(&here, write_line, &file);
+        int err = dump_state(&here, write_dump_line, &file);
         if (err)
             ps_warn("PSTHREADS_DUMP: the state cannot be read (%s): no dump", strerror(err));
         close(file);

@@ -43,7 +43,7 @@ static struct bucket {
 } buckets[BUCKETS];
 static _Atomic uint32_t waiting;
 
-static struct bucket *bucket_of(int fd) { return &buckets[(unsigned)fd % BUCKETS]; }
+static struct bucket *descriptor_bucket(int fd) { return &buckets[(unsigned)fd % BUCKETS]; }
 
 unsigned ps_io_waiting(void) { return ps_load_acquire(&waiting); }
 
@@ -79,10 +79,10 @@ static bool take_out_locked(struct bucket *b, struct waits *wanted)
     return false;
 }
 
-static bool take_late(struct ps_timer *timer)
+static bool take_late_io_waiter(struct ps_timer *timer)
 {
     struct waits *w = timer->arg;
-    struct bucket *b = bucket_of(w->fd);
+    struct bucket *b = descriptor_bucket(w->fd);
     ps_spin_lock(&b->lock);
     bool here = take_out_locked(b, w);
     ps_spin_unlock(&b->lock);
@@ -91,7 +91,7 @@ static bool take_late(struct ps_timer *timer)
 
 void ps_io_event(int fd, uint32_t events)
 {
-    struct bucket *b = bucket_of(fd);
+    struct bucket *b = descriptor_bucket(fd);
     struct waits *taken = NULL, **link = &b->first;
     ps_spin_lock(&b->lock);
     while (*link) {
@@ -117,7 +117,7 @@ void ps_io_event(int fd, uint32_t events)
 }
 
 /* What is so now. */
-static int look(int fd, short events, short *got)
+static int look_at_descriptor(int fd, short events, short *got)
 {
     struct pollfd p = {.fd = fd, .events = events};
     if (poll(&p, 1, 0) < 0)
@@ -130,7 +130,7 @@ static int look(int fd, short events, short *got)
 static int poll_by_turns(int fd, short events, short *got, uint64_t deadline_ns)
 {
     for (;;) {
-        int err = look(fd, events, got);
+        int err = look_at_descriptor(fd, events, got);
         if (err || *got)
             return err;
         if (os_now_ns() >= deadline_ns)
@@ -143,7 +143,7 @@ int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns)
 {
     short got = 0, *out = happened ? happened : &got;
     *out = 0;
-    int err = look(fd, events, out);
+    int err = look_at_descriptor(fd, events, out);
     if (err || *out)
         return err;
     if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns)
@@ -152,11 +152,11 @@ int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns)
     if (epoll < 0)
         return poll_by_turns(fd, events, out, deadline_ns);
     struct psthread *self = ps_self();
-    struct bucket *b = bucket_of(fd);
+    struct bucket *b = descriptor_bucket(fd);
     struct waits me = {.thread = self,
                        .fd = fd,
                        .wanted = (uint32_t)(events & (POLLIN | POLLOUT | POLLPRI)) | ALWAYS,
-                       .timer = {.deadline_ns = deadline_ns, .take = take_late, .arg = &me}};
+                       .timer = {.deadline_ns = deadline_ns, .take = take_late_io_waiter, .arg = &me}};
     ps_spin_lock(&b->lock);
     me.next = b->first;
     b->first = &me;
@@ -178,7 +178,7 @@ int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns)
 }
 
 /* Waits until `events`; the calls below then do what they do at once. True: go on. */
-static bool wait_for(int fd, short events)
+static bool wait_for_events(int fd, short events)
 {
     int err = psthread_poll(fd, events, NULL, PS_NEVER);
     if (err)
@@ -191,7 +191,7 @@ ssize_t psthread_read(int fd, void *to, size_t bytes)
 {
     ssize_t got = -1;
     do
-        if (!wait_for(fd, POLLIN))
+        if (!wait_for_events(fd, POLLIN))
             return -1;
     while (again(got = read(fd, to, bytes)));
     return got;
@@ -201,7 +201,7 @@ ssize_t psthread_write(int fd, const void *from, size_t bytes)
 {
     ssize_t got = -1;
     do
-        if (!wait_for(fd, POLLOUT))
+        if (!wait_for_events(fd, POLLOUT))
             return -1;
     while (again(got = write(fd, from, bytes)));
     return got;
@@ -211,7 +211,7 @@ int psthread_accept(int fd, struct sockaddr *address, socklen_t *length)
 {
     int got = -1;
     do
-        if (!wait_for(fd, POLLIN))
+        if (!wait_for_events(fd, POLLIN))
             return -1;
     while (again(got = accept(fd, address, length)));
     return got;
@@ -225,7 +225,7 @@ int psthread_connect(int fd, const struct sockaddr *address, socklen_t length)
         return -1;
     int err = 0;
     socklen_t bytes = sizeof err;
-    if (!wait_for(fd, POLLOUT) || getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &bytes) != 0)
+    if (!wait_for_events(fd, POLLOUT) || getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &bytes) != 0)
         return -1;
     errno = err;
     return err ? -1 : 0;

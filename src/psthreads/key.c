@@ -67,7 +67,7 @@ int psthread_key_delete(psthread_key_t key)
 }
 
 /* Makes room for `key`; NULL: no memory, and the old table stands. */
-static struct table *grow(void **slot, psthread_key_t key)
+static struct table *grow_key_table(void **slot, psthread_key_t key)
 {
     struct table *old = *slot;
     unsigned before = old ? old->num : 0, num = (key / TABLE_STEP + 1) * TABLE_STEP;
@@ -93,7 +93,7 @@ int psthread_setspecific(psthread_key_t key, const void *value)
     if (!t || key >= t->num) {
         if (!value)
             return 0;
-        t = grow(slot, key);
+        t = grow_key_table(slot, key);
         if (!t)
             return ENOMEM;
     }

@@ -7,7 +7,7 @@
 
 _Atomic(bool (*)(void)) ps_layer_poll;
 
-static void *self(void)
+static void *self_for_layer(void)
 {
     struct psthread *t = ps_current();
     return t && !(t->flags & PS_T_NOSTACK) ? t : NULL;
@@ -15,7 +15,7 @@ static void *self(void)
 
 static void wait(void *thread, const volatile void *object) { ps_block(thread, PS_WAIT_OUTSIDE, object); }
 
-static void ready(void *thread) { ps_ready(thread, PS_BACK); }
+static void ready_for_layer(void *thread) { ps_ready(thread, PS_BACK); }
 
 static bool has_others(void) { return !ps_spin_useful(); }
 
@@ -28,4 +28,4 @@ bool ps_layer_polls(void)
 }
 
 const struct ps_layer ps_layer PS_EXPORT = {
-    sizeof(struct ps_layer), self, wait, ready, ps_yield, has_others, poll_by, ps_promote};
+    sizeof(struct ps_layer), self_for_layer, wait, ready_for_layer, ps_yield, has_others, poll_by, ps_promote};

@@ -19,7 +19,7 @@ struct monitor {
 };
 _Static_assert(sizeof(struct monitor) <= sizeof(psthread_monitor_t), "a monitor fits");
 
-static struct monitor *inside(psthread_monitor_t *monitor) { return (struct monitor *)(void *)monitor; }
+static struct monitor *monitor_inside(psthread_monitor_t *monitor) { return (struct monitor *)(void *)monitor; }
 
 int psthread_monitor_init(psthread_monitor_t *monitor)
 {
@@ -29,22 +29,28 @@ int psthread_monitor_init(psthread_monitor_t *monitor)
 
 int psthread_monitor_destroy(psthread_monitor_t *monitor)
 {
-    int error = psthread_cond_destroy(&inside(monitor)->notified);
-    return error ? error : psthread_mutex_destroy(&inside(monitor)->mutex);
+    int error = psthread_cond_destroy(&monitor_inside(monitor)->notified);
+    return error ? error : psthread_mutex_destroy(&monitor_inside(monitor)->mutex);
 }
 
-int psthread_monitor_enter(psthread_monitor_t *monitor) { return psthread_mutex_lock(&inside(monitor)->mutex); }
+int psthread_monitor_enter(psthread_monitor_t *monitor) { return psthread_mutex_lock(&monitor_inside(monitor)->mutex); }
 
-int psthread_monitor_leave(psthread_monitor_t *monitor) { return psthread_mutex_unlock(&inside(monitor)->mutex); }
+int psthread_monitor_leave(psthread_monitor_t *monitor)
+{
+    return psthread_mutex_unlock(&monitor_inside(monitor)->mutex);
+}
 
 int psthread_monitor_wait(psthread_monitor_t *monitor)
 {
-    return psthread_cond_wait(&inside(monitor)->notified, &inside(monitor)->mutex);
+    return psthread_cond_wait(&monitor_inside(monitor)->notified, &monitor_inside(monitor)->mutex);
 }
 
-int psthread_monitor_notify(psthread_monitor_t *monitor) { return psthread_cond_signal(&inside(monitor)->notified); }
+int psthread_monitor_notify(psthread_monitor_t *monitor)
+{
+    return psthread_cond_signal(&monitor_inside(monitor)->notified);
+}
 
 int psthread_monitor_notify_all(psthread_monitor_t *monitor)
 {
-    return psthread_cond_broadcast(&inside(monitor)->notified);
+    return psthread_cond_broadcast(&monitor_inside(monitor)->notified);
 }

@@ -85,12 +85,12 @@ struct mutex {
 _Static_assert(sizeof(struct mutex) <= sizeof(psthread_mutex_t), "a mutex fits");
 _Static_assert(alignof(struct mutex) <= alignof(psthread_mutex_t), "a mutex fits");
 
-static struct mutex *inside(psthread_mutex_t *mutex) { return (struct mutex *)(void *)mutex; }
+static struct mutex *mutex_inside(psthread_mutex_t *mutex) { return (struct mutex *)(void *)mutex; }
 
 /* own and disown also tell the program's thread sanitizer. */
 #if PS_CHECKED
 static bool owned(struct mutex *m) { return ps_load_relaxed(&m->owner) == ps_self(); }
-static void own(struct mutex *m)
+static void set_owner(struct mutex *m)
 {
     ps_race_acquire(m);
     ps_store_relaxed(&m->owner, ps_self());
@@ -102,7 +102,7 @@ static void disown(struct mutex *m)
 }
 #else
 static inline bool owned(struct mutex *m) { return ps_load_relaxed(&m->state) & LOCKED; }
-static inline void own(struct mutex *m) { ps_race_acquire(m); }
+static inline void set_owner(struct mutex *m) { ps_race_acquire(m); }
 static inline void disown(struct mutex *m) { ps_race_release(m); }
 #endif
 
@@ -122,7 +122,7 @@ static bool try_for_a_while(struct mutex *m, uint32_t woken)
 }
 
 /* Puts the caller into the queue; false: the lock was free by now and is the caller's instead. */
-static bool queue_up(struct mutex *m, struct ps_waiter *me, uint32_t woken, bool starved)
+static bool queue_up_for_mutex(struct mutex *m, struct ps_waiter *me, uint32_t woken, bool starved)
 {
     ps_spin_lock(&m->lock);
     uint32_t s = ps_load_relaxed(&m->state), next;
@@ -145,7 +145,7 @@ static PS_NOINLINE void lock_slow(struct mutex *m)
     for (unsigned losses = 0; !try_for_a_while(m, woken); losses++) {
         if (!me.thread)
             me.thread = ps_self();
-        if (!queue_up(m, &me, woken, losses >= LOSSES_MAX))
+        if (!queue_up_for_mutex(m, &me, woken, losses >= LOSSES_MAX))
             return;
         ps_block(me.thread, PS_WAIT_MUTEX, m);
         if (me.given)
@@ -192,7 +192,7 @@ int psthread_mutex_init(psthread_mutex_t *mutex)
     return 0;
 }
 
-int psthread_mutex_destroy(psthread_mutex_t *mutex) { return ps_load_acquire(&inside(mutex)->state) ? EBUSY : 0; }
+int psthread_mutex_destroy(psthread_mutex_t *mutex) { return ps_load_acquire(&mutex_inside(mutex)->state) ? EBUSY : 0; }
 
 static inline void count_turn(void)
 {
@@ -202,11 +202,11 @@ static inline void count_turn(void)
 
 int psthread_mutex_trylock(psthread_mutex_t *mutex)
 {
-    struct mutex *m = inside(mutex);
+    struct mutex *m = mutex_inside(mutex);
     uint32_t s = ps_load_relaxed(&m->state);
     while (!(s & LOCKED))
         if (ps_cas_acquire(&m->state, &s, s | LOCKED)) {
-            own(m);
+            set_owner(m);
             return 0;
         }
     count_turn();
@@ -215,7 +215,7 @@ int psthread_mutex_trylock(psthread_mutex_t *mutex)
 
 int psthread_mutex_lock(psthread_mutex_t *mutex)
 {
-    struct mutex *m = inside(mutex);
+    struct mutex *m = mutex_inside(mutex);
     uint32_t s = 0;
     if (PS_UNLIKELY(!ps_cas_acquire(&m->state, &s, LOCKED))) {
 #if PS_CHECKED
@@ -224,13 +224,13 @@ int psthread_mutex_lock(psthread_mutex_t *mutex)
 #endif
         lock_slow(m);
     }
-    own(m);
+    set_owner(m);
     return 0;
 }
 
 int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns)
 {
-    struct mutex *m = inside(mutex);
+    struct mutex *m = mutex_inside(mutex);
     bool in_time = true;
 #if PS_CHECKED
     if (owned(m))
@@ -244,13 +244,13 @@ int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns)
             continue;
         in_time = ps_wait_on_until(&m->state, s | TIMED, PS_WAIT_MUTEX, deadline_ns);
     }
-    own(m);
+    set_owner(m);
     return 0;
 }
 
 int ps_mutex_unlock(psthread_mutex_t *mutex)
 {
-    struct mutex *m = inside(mutex);
+    struct mutex *m = mutex_inside(mutex);
     uint32_t s = LOCKED;
 #if PS_CHECKED
     if (!owned(m))
@@ -269,4 +269,4 @@ int psthread_mutex_unlock(psthread_mutex_t *mutex)
     return err;
 }
 
-bool ps_mutex_held(psthread_mutex_t *mutex) { return owned(inside(mutex)); }
+bool ps_mutex_held(psthread_mutex_t *mutex) { return owned(mutex_inside(mutex)); }

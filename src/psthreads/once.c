@@ -43,10 +43,10 @@ static void settle(struct running *r)
 
 /* False: psthread_exit was called in fn, with *result. It stops before this frame is unwound (its point lies in it): so
  * `settle` runs once, whichever way fn is left. */
-static PS_NOINLINE bool call(_Atomic uint32_t *word, void (*fn)(void), void **result)
+static PS_NOINLINE bool call_once_settling(_Atomic uint32_t *word, void (*fn)(void), void **result)
 {
     struct running r __attribute__((cleanup(settle))) = {.word = word, .after = NEVER};
-    ps_exit_push(&r.here, word, (uintptr_t)call);
+    ps_exit_push(&r.here, word, (uintptr_t)call_once_settling);
     if (_setjmp(r.here.jump) != 0) {
         *result = r.here.result;
         return false;
@@ -56,10 +56,10 @@ static PS_NOINLINE bool call(_Atomic uint32_t *word, void (*fn)(void), void **re
     return true;
 }
 
-static void run(_Atomic uint32_t *word, void (*fn)(void))
+static void run_once(_Atomic uint32_t *word, void (*fn)(void))
 {
     void *result;
-    if (!call(word, fn, &result))
+    if (!call_once_settling(word, fn, &result))
         psthread_exit(result);
 }
 
@@ -74,7 +74,7 @@ int psthread_once(psthread_once_t *once, void (*fn)(void))
         }
         if (s == NEVER) {
             if (ps_cas_acquire(word, &s, RUNNING)) {
-                run(word, fn);
+                run_once(word, fn);
                 return 0;
             }
         } else if (s == WAITED || ps_cas_acquire(word, &s, WAITED)) {

@@ -39,7 +39,7 @@ static unsigned quota_at_start(void)
 }
 
 /* Workers from the limit on that have no kernel thread do not count as parked: nobody starts them. */
-static void begin(void)
+static void begin_resting(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
@@ -63,14 +63,14 @@ void rest_init(void)
     most_quota = quota_at_start();
     most_in_mask = 0;
     looked_ns = os_now_ns();
-    begin();
+    begin_resting();
 }
 
 void rest_restart(void)
 {
     ps_spin_init(&lock);
     ps_store_relaxed(&resting, 0);
-    begin();
+    begin_resting();
 }
 
 /* --- the vp's side --- */

@@ -203,7 +203,7 @@ bool ps_stack_size_sensible(size_t bytes)
     return bytes >= PSTHREAD_STACK_MIN && bytes <= ((size_t)1 << (sizeof(size_t) > 4 ? 36 : 30));
 }
 
-static int read_groups(const psthread_config_t *config, unsigned num_vps)
+static int read_steal_groups(const psthread_config_t *config, unsigned num_vps)
 {
     unsigned levels = config ? config->num_levels : 0;
     if (levels > OS_MAX_LEVELS || (levels && !config->group_size))
@@ -268,7 +268,7 @@ static int start_locked(const psthread_config_t *config)
         return EINVAL;
     if (config && config->stack_size && !ps_stack_size_sensible(config->stack_size))
         return EINVAL;
-    int err = read_groups(config, (unsigned)n);
+    int err = read_steal_groups(config, (unsigned)n);
     if (err)
         return err;
     size_t stack = stack_wanted(config);
@@ -344,7 +344,7 @@ static void after_fork_in_child(void)
 }
 /* From the beginning: a fork that is under way when another kernel thread starts the library runs no handler that comes
  * late. */
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor)) static void sched_watch_forks(void)
 {
     os_objects_init();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

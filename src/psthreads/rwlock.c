@@ -34,7 +34,7 @@ struct rwlock {
 };
 _Static_assert(sizeof(struct rwlock) <= sizeof(psthread_rwlock_t), "a read-write lock fits");
 
-static struct rwlock *inside(psthread_rwlock_t *lock) { return (struct rwlock *)(void *)lock; }
+static struct rwlock *rwlock_inside(psthread_rwlock_t *lock) { return (struct rwlock *)(void *)lock; }
 
 int psthread_rwlock_init(psthread_rwlock_t *lock)
 {
@@ -44,7 +44,7 @@ int psthread_rwlock_init(psthread_rwlock_t *lock)
 
 int psthread_rwlock_destroy(psthread_rwlock_t *lock)
 {
-    return ps_load_acquire(&inside(lock)->state) || ps_load_relaxed(&inside(lock)->writers) ? EBUSY : 0;
+    return ps_load_acquire(&rwlock_inside(lock)->state) || ps_load_relaxed(&rwlock_inside(lock)->writers) ? EBUSY : 0;
 }
 
 static int try_read(struct rwlock *l)
@@ -91,7 +91,7 @@ static bool wait_for_change(struct rwlock *l, bool reads, uint64_t deadline_ns)
     return ps_wait_on_until(&l->state, s | WAITED, PS_WAIT_RWLOCK, deadline_ns);
 }
 
-static int lock(struct rwlock *l, int (*try)(struct rwlock *l), bool reads, uint64_t deadline_ns)
+static int lock_rwlock(struct rwlock *l, int (*try)(struct rwlock *l), bool reads, uint64_t deadline_ns)
 {
     for (unsigned left = ps_spin_budget();; left = ps_spin_round(left)) {
         int err = try(l);
@@ -117,22 +117,22 @@ static int lock(struct rwlock *l, int (*try)(struct rwlock *l), bool reads, uint
     return err == EBUSY ? ETIMEDOUT : err;
 }
 
-int psthread_rwlock_tryrdlock(psthread_rwlock_t *l) { return try_read(inside(l)); }
-int psthread_rwlock_trywrlock(psthread_rwlock_t *l) { return try_write(inside(l)); }
-int psthread_rwlock_rdlock(psthread_rwlock_t *l) { return lock(inside(l), try_read, true, PS_NEVER); }
-int psthread_rwlock_wrlock(psthread_rwlock_t *l) { return lock(inside(l), try_write, false, PS_NEVER); }
+int psthread_rwlock_tryrdlock(psthread_rwlock_t *l) { return try_read(rwlock_inside(l)); }
+int psthread_rwlock_trywrlock(psthread_rwlock_t *l) { return try_write(rwlock_inside(l)); }
+int psthread_rwlock_rdlock(psthread_rwlock_t *l) { return lock_rwlock(rwlock_inside(l), try_read, true, PS_NEVER); }
+int psthread_rwlock_wrlock(psthread_rwlock_t *l) { return lock_rwlock(rwlock_inside(l), try_write, false, PS_NEVER); }
 int psthread_rwlock_timedrdlock(psthread_rwlock_t *l, uint64_t deadline_ns)
 {
-    return lock(inside(l), try_read, true, deadline_ns);
+    return lock_rwlock(rwlock_inside(l), try_read, true, deadline_ns);
 }
 int psthread_rwlock_timedwrlock(psthread_rwlock_t *l, uint64_t deadline_ns)
 {
-    return lock(inside(l), try_write, false, deadline_ns);
+    return lock_rwlock(rwlock_inside(l), try_write, false, deadline_ns);
 }
 
 int psthread_rwlock_unlock(psthread_rwlock_t *rwlock)
 {
-    struct rwlock *l = inside(rwlock);
+    struct rwlock *l = rwlock_inside(rwlock);
     uint32_t s = ps_load_relaxed(&l->state), next;
     if (!(s & ~WAITED))
         return EPERM;

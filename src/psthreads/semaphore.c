@@ -25,46 +25,49 @@
 _Static_assert(sizeof(_Atomic uint64_t) <= sizeof(psthread_sem_t), "a semaphore fits");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the value is the half at the word's address");
 
-static _Atomic uint64_t *inside(psthread_sem_t *sem) { return (_Atomic uint64_t *)(void *)sem; }
+static _Atomic uint64_t *semaphore_inside(psthread_sem_t *sem) { return (_Atomic uint64_t *)(void *)sem; }
 static _Atomic uint32_t *value_of(psthread_sem_t *sem) { return (_Atomic uint32_t *)(void *)sem; }
 
 int psthread_sem_init(psthread_sem_t *sem, unsigned value)
 {
     if (value > PSTHREAD_SEM_VALUE_MAX)
         return EINVAL;
-    ps_store_relaxed(inside(sem), value);
+    ps_store_relaxed(semaphore_inside(sem), value);
     return 0;
 }
 
-int psthread_sem_destroy(psthread_sem_t *sem) { return ps_load_acquire(inside(sem)) >= ONE_WAITER ? EBUSY : 0; }
+int psthread_sem_destroy(psthread_sem_t *sem)
+{
+    return ps_load_acquire(semaphore_inside(sem)) >= ONE_WAITER ? EBUSY : 0;
+}
 
 /* One off the value, and `waiter` off the waiters in the same step, if there is any. */
-static bool take(psthread_sem_t *sem, uint64_t waiter)
+static bool take_one_permit(psthread_sem_t *sem, uint64_t waiter)
 {
-    uint64_t s = ps_load_relaxed(inside(sem));
+    uint64_t s = ps_load_relaxed(semaphore_inside(sem));
     while (VALUE(s))
-        if (ps_cas_acquire(inside(sem), &s, s - 1 - waiter)) {
+        if (ps_cas_acquire(semaphore_inside(sem), &s, s - 1 - waiter)) {
             ps_race_acquire(sem);
             return true;
         }
     return false;
 }
 
-int psthread_sem_trywait(psthread_sem_t *sem) { return take(sem, 0) ? 0 : EAGAIN; }
+int psthread_sem_trywait(psthread_sem_t *sem) { return take_one_permit(sem, 0) ? 0 : EAGAIN; }
 
 int psthread_sem_timedwait(psthread_sem_t *sem, uint64_t deadline_ns)
 {
     for (unsigned left = ps_spin_budget();; left = ps_spin_round(left)) {
-        if (take(sem, 0))
+        if (take_one_permit(sem, 0))
             return 0;
         if (!left)
             break;
     }
-    ps_add_relaxed(inside(sem), ONE_WAITER);
+    ps_add_relaxed(semaphore_inside(sem), ONE_WAITER);
     bool in_time = true;
-    while (!take(sem, ONE_WAITER)) {
+    while (!take_one_permit(sem, ONE_WAITER)) {
         if (!in_time) {
-            ps_sub_relaxed(inside(sem), ONE_WAITER);
+            ps_sub_relaxed(semaphore_inside(sem), ONE_WAITER);
             return ETIMEDOUT;
         }
         in_time = ps_wait_on_until(value_of(sem), 0, PS_WAIT_SEM, deadline_ns);
@@ -76,12 +79,12 @@ int psthread_sem_wait(psthread_sem_t *sem) { return psthread_sem_timedwait(sem, 
 
 int psthread_sem_post(psthread_sem_t *sem)
 {
-    uint64_t s = ps_load_relaxed(inside(sem));
+    uint64_t s = ps_load_relaxed(semaphore_inside(sem));
     ps_race_release(sem);
     do
         if (VALUE(s) >= PSTHREAD_SEM_VALUE_MAX)
             return EOVERFLOW;
-    while (!ps_cas_release(inside(sem), &s, s + 1));
+    while (!ps_cas_release(semaphore_inside(sem), &s, s + 1));
     if (s >= ONE_WAITER)
         ps_wake_on(value_of(sem), 1);
     return 0;
@@ -89,6 +92,6 @@ int psthread_sem_post(psthread_sem_t *sem)
 
 int psthread_sem_getvalue(psthread_sem_t *sem, unsigned *value)
 {
-    *value = VALUE(ps_load_relaxed(inside(sem)));
+    *value = VALUE(ps_load_relaxed(semaphore_inside(sem)));
     return 0;
 }

@@ -14,7 +14,7 @@
 
 _Static_assert(sizeof(struct ps_spin) <= sizeof(psthread_spin_t), "a spin lock fits");
 
-static struct ps_spin *inside(psthread_spin_t *lock) { return (struct ps_spin *)(void *)lock; }
+static struct ps_spin *spin_inside(psthread_spin_t *lock) { return (struct ps_spin *)(void *)lock; }
 
 int psthread_spin_init(psthread_spin_t *lock)
 {
@@ -24,14 +24,14 @@ int psthread_spin_init(psthread_spin_t *lock)
 
 int psthread_spin_lock(psthread_spin_t *lock)
 {
-    ps_spin_lock(inside(lock));
+    ps_spin_lock(spin_inside(lock));
     ps_race_acquire(lock);
     return 0;
 }
 
 int psthread_spin_trylock(psthread_spin_t *lock)
 {
-    if (!ps_spin_try_lock(inside(lock)))
+    if (!ps_spin_try_lock(spin_inside(lock)))
         return EBUSY;
     ps_race_acquire(lock);
     return 0;
@@ -40,6 +40,6 @@ int psthread_spin_trylock(psthread_spin_t *lock)
 int psthread_spin_unlock(psthread_spin_t *lock)
 {
     ps_race_release(lock);
-    ps_spin_unlock(inside(lock));
+    ps_spin_unlock(spin_inside(lock));
     return 0;
 }

@@ -268,8 +268,8 @@ static void thread_make(struct psthread *t, struct psthread *parent, const psthr
     parent->created++;
 }
 
-static PS_ALWAYS_INLINE int create(struct vp *vp, psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *),
-                                   void *arg)
+static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, const psthread_attr_t *attr,
+                                          void *(*fn)(void *), void *arg)
 {
     int err = check_attr(attr);
     if (PS_UNLIKELY(err || !thread || !fn))
@@ -289,7 +289,7 @@ static PS_ALWAYS_INLINE int create(struct vp *vp, psthread_t *thread, const psth
 
 int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
-    return create(ps_vp_attach(), thread, attr, fn, arg);
+    return create_thread(ps_vp_attach(), thread, attr, fn, arg);
 }
 
 int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
@@ -359,7 +359,7 @@ int psthread_discard(psthread_t t)
 }
 
 /* t, made and known to nobody else or handed over in order, is ready (state) in target's queue. */
-static PS_ALWAYS_INLINE void submit(struct vp *vp, struct psthread *t, struct vp *target, enum ps_state state)
+static PS_ALWAYS_INLINE void submit_thread(struct vp *vp, struct psthread *t, struct vp *target, enum ps_state state)
 {
     ps_race_release(t);
     ps_store_relaxed(&t->state, state);
@@ -384,7 +384,7 @@ int psthread_enqueue_at(psthread_t t, int where, int end)
     } else if (where != PSTHREAD_VP_GLOBAL) {
         return EINVAL;
     }
-    submit(vp, t, target, PS_READY);
+    submit_thread(vp, t, target, PS_READY);
     enum ps_end at = end == PSTHREAD_FRONT ? PS_FRONT : PS_BACK;
     if (where == PSTHREAD_VP_GLOBAL)
         vp_enqueue_global(&t->item, at);
@@ -720,14 +720,14 @@ static void run_at_once(struct vp *vp, struct psthread *self, struct psthread *t
 int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
     struct vp *vp = ps_vp_attach();
-    int err = create(vp, thread, attr, fn, arg);
+    int err = create_thread(vp, thread, attr, fn, arg);
     if (PS_UNLIKELY(err))
         return err;
     struct psthread *t = *thread;
     if (others_have_enough(vp) && may_be_called(vp->current, t, vp)) {
         run_at_once(vp, vp->current, t);
     } else {
-        submit(vp, t, vp, PS_SPAWNED);
+        submit_thread(vp, t, vp, PS_SPAWNED);
         vp_enqueue(vp, &t->item, PS_FRONT);
     }
     return 0;

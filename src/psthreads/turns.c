@@ -102,7 +102,7 @@ static void count(struct vp *vp, uint64_t window, uint64_t now, struct crowd *c)
         c->candidate[c->n++] = vp;
 }
 
-static void look_at(struct vp *vp, uint64_t window, uint64_t now, struct crowd *c)
+static void look_at_root(struct vp *vp, uint64_t window, uint64_t now, struct crowd *c)
 {
     uint32_t turn = ps_load_relaxed(&vp->turn);
     if (turn == HELD) {
@@ -171,7 +171,7 @@ bool turns_look(bool pending)
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         if (vp && ps_load_relaxed(&vp->attached))
-            look_at(vp, window, now, &c);
+            look_at_root(vp, window, now, &c);
     }
     unsigned procs = rest_processors(), wanting = c.wanting;
     if (c.teams && c.roots > 1 && c.wanting < c.roots - 1 + procs)

@@ -67,7 +67,7 @@ int psthread_workqueue_init(psthread_workqueue_t *queue)
     return 0;
 }
 
-static void drop(struct psthread_workqueue *q)
+static void drop_workqueue(struct psthread_workqueue *q)
 {
     if (ps_sub_acq_rel(&q->refs, 1) != 1)
         return;
@@ -82,14 +82,14 @@ int psthread_workqueue_destroy(psthread_workqueue_t q)
 {
     if (ps_load_acquire(&q->pending))
         return EBUSY;
-    drop(q);
+    drop_workqueue(q);
     return 0;
 }
 
-static PS_NOINLINE void call(const struct psthread_workqueue *q, const struct entry *e)
+static PS_NOINLINE void call_entry(const struct psthread_workqueue *q, const struct entry *e)
 {
     struct ps_exit here;
-    ps_exit_push(&here, q, (uintptr_t)call);
+    ps_exit_push(&here, q, (uintptr_t)call_entry);
     if (_setjmp(here.jump) == 0) {
         e->fn(e->arg);
         ps_exit_pop(&here);
@@ -107,7 +107,7 @@ static bool run_one(struct psthread_workqueue *q, unsigned kind)
     if (!e)
         return false;
     ps_race_acquire(e);
-    call(q, e);
+    call_entry(q, e);
     ps_race_release(q);
     ps_spin_lock(&q->lock);
     e->next = q->free;
@@ -125,14 +125,14 @@ static bool run_one(struct psthread_workqueue *q, unsigned kind)
 static void *run_without_stack(void *queue)
 {
     run_one(queue, 0);
-    drop(queue);
+    drop_workqueue(queue);
     return NULL;
 }
 
 static void *run_with_stack(void *queue)
 {
     run_one(queue, 1);
-    drop(queue);
+    drop_workqueue(queue);
     return NULL;
 }
 
@@ -205,6 +205,6 @@ int psthread_workqueue_wait(psthread_workqueue_t q)
         if (!run_one(q, 0))
             block_until_done(q);
     ps_race_acquire(q);
-    drop(q);
+    drop_workqueue(q);
     return 0;
 }

@@ -148,14 +148,6 @@ void *uth_tls_robust_list(struct uth_tls *tls)
 
 void uth_tls_pose_as(struct uth_tls *tls, int tid) { *tls->tid = tid != 0 ? tid : tls->number; }
 
-void uth_tls_visit(void (*visit)(struct uth_tls *tls))
-{
-    ps_spin_lock(&lock);
-    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all)
-        visit(tls);
-    ps_spin_unlock(&lock);
-}
-
 /* The descriptor as of a thread that begins, in front of or around what the dynamic linker keeps there. */
 static void write_descriptor(struct uth_tls *tls)
 {
@@ -190,7 +182,7 @@ static void wait_a_moment(void)
     os_park(&word, 0, MOMENT_NS);
 }
 
-static struct uth_tls *make(void)
+static struct uth_tls *make_block(void)
 {
     struct uth_tls *tls = calloc(1, sizeof *tls);
     if (tls == NULL)
@@ -268,7 +260,7 @@ static bool empty(struct uth_tls *tls)
     return tls->emptied;
 }
 
-static void unmake(struct uth_tls *tls)
+static void unmake_block(struct uth_tls *tls)
 {
     ps_spin_lock(&lock);
     *tls->link_of_all = tls->next_of_all;
@@ -285,7 +277,7 @@ static void unmake(struct uth_tls *tls)
 /* --- the cache --- */
 
 /* One that was given back, or a new one if the system allows that within so many tries. */
-static struct uth_tls *get(int tries)
+static struct uth_tls *get_block(int tries)
 {
     uth_tls_recheck(); /* so that no later look finds a segment new that this block begins with */
     struct uth_tls *tls = NULL;
@@ -298,7 +290,7 @@ static struct uth_tls *get(int tries)
     for (int i = 0; tls == NULL && i < tries; i++) {
         if (i > 0)
             wait_a_moment();
-        tls = make();
+        tls = make_block();
     }
     /* Emptied and not used: given back unentered, with the malloc state of who had it before, and that was lost in a
      * fork. */
@@ -309,13 +301,13 @@ static struct uth_tls *get(int tries)
 
 struct uth_tls *uth_tls_get(void)
 {
-    struct uth_tls *tls = get(TRIES);
+    struct uth_tls *tls = get_block(TRIES);
     if (tls == NULL)
         ps_store_relaxed(&uth_tls_missing, true);
     return tls;
 }
 
-struct uth_tls *uth_tls_try_get(void) { return get(1); }
+struct uth_tls *uth_tls_try_get(void) { return get_block(1); }
 
 /* The one that has been free longest, taken out; NULL: not that long. */
 static struct uth_tls *take_idle_locked(void)
@@ -345,7 +337,7 @@ static PS_NOINLINE void put_tidily(struct uth_tls *tls)
     uint64_t now_ns = clock_ns;
     ps_spin_unlock(&lock);
     if (idle != NULL)
-        unmake(idle);
+        unmake_block(idle);
     else if (now_ns - tls->since_ns > UTH_TLS_CACHE_NS && empty(tls))
         tls->since_ns = now_ns;
     ps_spin_lock(&lock);
@@ -381,7 +373,7 @@ void uth_tls_trim(unsigned keep)
         ps_spin_unlock(&lock);
         if (tls == NULL)
             return;
-        unmake(tls);
+        unmake_block(tls);
     }
 }
 
@@ -548,7 +540,7 @@ PS_NOINLINE static bool probe_is(int value) { return probe == value; }
 static const char *try_block(void)
 {
     char here[64];
-    struct uth_tls *tls = make();
+    struct uth_tls *tls = make_block();
     if (tls == NULL)
         return "no memory for a block";
     void *own = cpu_get_tp();

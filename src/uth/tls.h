@@ -92,9 +92,6 @@ void *uth_tls_robust_list(struct uth_tls *tls);
 /* The C library's calls that follow take the thread for kernel thread tid, 0: for itself again. Inside the block;
  * nothing else of the thread's runs meanwhile. */
 void uth_tls_pose_as(struct uth_tls *tls, int tid);
-/* Visits all blocks. visit must not make or give back any. */
-void uth_tls_visit(void (*visit)(struct uth_tls *tls));
-
 /* A block as of a thread that begins; NULL: no memory. */
 struct uth_tls *uth_tls_get(void);
 /* The same, where nothing has begun that needs it: no second try, and uth_tls_missing stays as it was. */

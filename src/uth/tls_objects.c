@@ -115,30 +115,30 @@ struct dynamic {
 };
 
 /* The dynamic linker adds the object's address to what stands here, but not on every processor. */
-static const char *place(const struct dl_phdr_info *info, ElfW(Addr) value)
+static const char *dynamic_place(const struct dl_phdr_info *info, ElfW(Addr) value)
 {
     return (const char *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
 }
 
-static struct dynamic read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
+static struct dynamic read_loaded_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
 {
     struct dynamic d = {0};
     for (; entry->d_tag != DT_NULL; entry++) {
         switch (entry->d_tag) {
         case DT_STRTAB:
-            d.strings = place(info, entry->d_un.d_ptr);
+            d.strings = dynamic_place(info, entry->d_un.d_ptr);
             break;
         case DT_SYMTAB:
-            d.symbols = (const ElfW(Sym) *)(const void *)place(info, entry->d_un.d_ptr);
+            d.symbols = (const ElfW(Sym) *)(const void *)dynamic_place(info, entry->d_un.d_ptr);
             break;
         case DT_RELA:
-            d.table[0] = place(info, entry->d_un.d_ptr);
+            d.table[0] = dynamic_place(info, entry->d_un.d_ptr);
             break;
         case DT_RELASZ:
             d.bytes[0] = entry->d_un.d_val;
             break;
         case DT_JMPREL:
-            d.table[1] = place(info, entry->d_un.d_ptr);
+            d.table[1] = dynamic_place(info, entry->d_un.d_ptr);
             break;
         case DT_PLTRELSZ:
             d.bytes[1] = entry->d_un.d_val;
@@ -153,7 +153,7 @@ static struct dynamic read_dynamic(const struct dl_phdr_info *info, const ElfW(D
 /* Whether the object's relocations name one of those calls. (Its symbol table's length is written nowhere.) */
 static bool asks_for_thread_state(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
 {
-    struct dynamic d = read_dynamic(info, dynamic);
+    struct dynamic d = read_loaded_dynamic(info, dynamic);
     if (d.strings == NULL || d.symbols == NULL)
         return false;
     unsigned asks = 0;

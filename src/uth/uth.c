@@ -135,7 +135,7 @@ static void delist(struct uth *u)
 
 /* --- stacks from and to the system --- */
 
-static struct uth *make(size_t stack_bytes)
+static struct uth *make_uth(size_t stack_bytes)
 {
     size_t usable, top_bytes;
     unsigned char *stack = os_stack_map(stack_bytes, &usable);
@@ -167,7 +167,7 @@ static void await_readers(void)
         os_yield();
 }
 
-static void unmake(struct uth *u)
+static void unmake_uth(struct uth *u)
 {
     delist(u);
     await_readers();
@@ -242,7 +242,7 @@ static struct uth *pop(struct uth_cache *cache)
 }
 
 /* Moves up to UTH_BATCH stacks to the shared list, or to the system where that is full. */
-static void spill(struct uth_cache *cache, bool idle)
+static void spill_stacks(struct uth_cache *cache, bool idle)
 {
     struct uth *first = NULL;
     unsigned count = 0;
@@ -256,7 +256,7 @@ static void spill(struct uth_cache *cache, bool idle)
     if (first != NULL && !shared_put(first, count))
         for (struct uth *u = first, *next; u != NULL; u = next) {
             next = u->next;
-            unmake(u);
+            unmake_uth(u);
         }
 }
 
@@ -266,7 +266,7 @@ static struct uth *make_smaller(size_t stack_bytes)
 {
     static _Atomic uint32_t said;
     for (size_t bytes = stack_bytes / 4; bytes >= SMALLEST_STACK; bytes /= 4) {
-        struct uth *u = make(bytes);
+        struct uth *u = make_uth(bytes);
         if (u != NULL) {
             if (!ps_xchg_acq_rel(&said, 1))
                 ps_warn("no memory for a stack of %zu KiB (%s): using %zu KiB (said once)", stack_bytes / 1024,
@@ -277,7 +277,7 @@ static struct uth *make_smaller(size_t stack_bytes)
     return NULL;
 }
 
-PS_NOINLINE static bool refill(struct uth_cache *cache)
+PS_NOINLINE static bool refill_stacks(struct uth_cache *cache)
 {
     struct uth *u = shared_take();
     if (u != NULL) {
@@ -290,7 +290,7 @@ PS_NOINLINE static bool refill(struct uth_cache *cache)
         }
         return true;
     }
-    u = make(cache->stack_bytes);
+    u = make_uth(cache->stack_bytes);
     if (u == NULL)
         u = make_smaller(cache->stack_bytes);
     if (u != NULL)
@@ -300,14 +300,14 @@ PS_NOINLINE static bool refill(struct uth_cache *cache)
 
 struct uth *uth_get(struct uth_cache *cache)
 {
-    if (PS_UNLIKELY(cache->free == NULL) && !refill(cache))
+    if (PS_UNLIKELY(cache->free == NULL) && !refill_stacks(cache))
         return NULL;
     return pop(cache);
 }
 
 struct uth *uth_get_sized(size_t stack_bytes)
 {
-    return make(stack_bytes < CPU_STACK_MIN ? CPU_STACK_MIN : stack_bytes);
+    return make_uth(stack_bytes < CPU_STACK_MIN ? CPU_STACK_MIN : stack_bytes);
 }
 
 void uth_put(struct uth_cache *cache, struct uth *u)
@@ -315,12 +315,12 @@ void uth_put(struct uth_cache *cache, struct uth *u)
     PS_ASSERT(ps_load_relaxed(&u->running) == 0 && !(u->flags & UTH_ADOPTED));
     u->vp = NULL;
     if (PS_UNLIKELY(u->stack_bytes != cache->stack_bytes)) {
-        unmake(u);
+        unmake_uth(u);
         return;
     }
     push(cache, u);
     if (PS_UNLIKELY(cache->count > ps_load_relaxed(&cache_max)))
-        spill(cache, false);
+        spill_stacks(cache, false);
 }
 
 void uth_add(size_t n)
@@ -328,7 +328,7 @@ void uth_add(size_t n)
     while (n > 0) {
         struct uth *first = NULL, *u;
         unsigned count = 0;
-        for (; n > 0 && count < ADD_BATCH && (u = make(uth_default_stack_bytes())) != NULL; count++, n--) {
+        for (; n > 0 && count < ADD_BATCH && (u = make_uth(uth_default_stack_bytes())) != NULL; count++, n--) {
             u->next = first;
             first = u;
         }
@@ -338,7 +338,7 @@ void uth_add(size_t n)
             continue;
         for (struct uth *next; first != NULL; first = next) {
             next = first->next;
-            unmake(first);
+            unmake_uth(first);
         }
         return;
     }
@@ -361,7 +361,7 @@ void uth_cache_trim(struct uth_cache *cache, unsigned keep)
         cache->count = keep;
         *last = NULL;
         while (rest.count > 0)
-            spill(&rest, true);
+            spill_stacks(&rest, true);
     }
     for (unsigned i = 0; i < UTH_SLOTS && ps_load_relaxed(&shared_batches) > 0; i++) {
         struct uth *first = take_slot(i);
@@ -384,11 +384,11 @@ void uth_cache_trim(struct uth_cache *cache, unsigned keep)
 void uth_cache_drain(struct uth_cache *cache)
 {
     while (cache->count > 0)
-        unmake(pop(cache));
+        unmake_uth(pop(cache));
     cache->free = NULL;
     for (struct uth *u = shared_take(), *next; u != NULL; u = next != NULL ? next : shared_take()) {
         next = u->next;
-        unmake(u);
+        unmake_uth(u);
     }
 }
 

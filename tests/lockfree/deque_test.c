@@ -22,6 +22,9 @@ static int done(void **state)
 
 static void *item(uintptr_t number) { return (void *)(number + 1); }
 
+/* Items in it: nobody else is here. */
+static int64_t count(struct ps_deque *deque) { return ps_load_relaxed(&deque->bottom) - ps_load_relaxed(&deque->top); }
+
 static void unused_has_no_buffer(void **state)
 {
     (void)state;
@@ -37,7 +40,7 @@ static void pop_is_last_in_first_out(void **state)
     (void)state;
     for (uintptr_t i = 0; i < 1000; i++)
         assert_true(ps_deque_push(&d, item(i)));
-    assert_int_equal(ps_deque_count(&d), 1000);
+    assert_int_equal(count(&d), 1000);
     for (uintptr_t i = 1000; i-- > 0;)
         assert_ptr_equal(ps_deque_pop(&d), item(i));
     assert_null(ps_deque_pop(&d));
@@ -67,7 +70,7 @@ static void wraps_without_growing(void **state)
     assert_null(ps_load_relaxed(&d.buffer)->older);
 }
 
-static void grows_when_wrapped_and_reclaims(void **state)
+static void grows_when_wrapped(void **state)
 {
     (void)state;
     uintptr_t pushed = 0, stolen = 0;
@@ -76,13 +79,9 @@ static void grows_when_wrapped_and_reclaims(void **state)
             assert_true(ps_deque_push(&d, item(pushed++)));
         for (int i = 0; i < PS_DEQUE_INITIAL; i++)
             assert_ptr_equal(ps_deque_steal(&d), item(stolen++));
-        if (round % 7 == 6)
-            ps_deque_reclaim(&d);
     }
-    assert_int_equal(ps_deque_count(&d), pushed - stolen);
+    assert_int_equal(count(&d), pushed - stolen);
     assert_non_null(ps_load_relaxed(&d.buffer));
-    ps_deque_reclaim(&d);
-    assert_null(ps_load_relaxed(&d.buffer)->older);
     while (pushed > stolen)
         assert_ptr_equal(ps_deque_pop(&d), item(--pushed));
     assert_null(ps_deque_pop(&d));
@@ -105,7 +104,7 @@ static void as_an_array(void **state)
         } else {
             assert_ptr_equal(ps_deque_steal(&d), bottom > top ? model[top++] : NULL);
         }
-        assert_int_equal(ps_deque_count(&d), bottom - top);
+        assert_int_equal(count(&d), bottom - top);
         assert_int_equal(ps_deque_seems_empty(&d), bottom == top);
     }
 }
@@ -123,7 +122,7 @@ static void no_memory_changes_nothing(void **state)
     for (int again = 0; again < 3; again++)
         assert_false(ps_deque_push(&d, item(PS_DEQUE_INITIAL)));
     assert_true(fault_failures(FAULT_MALLOC) >= 3);
-    assert_int_equal(ps_deque_count(&d), PS_DEQUE_INITIAL);
+    assert_int_equal(count(&d), PS_DEQUE_INITIAL);
     assert_ptr_equal(ps_deque_steal(&d), item(0));
     assert_true(ps_deque_push(&d, item(PS_DEQUE_INITIAL))); /* room again */
     fault_disarm_all();
@@ -137,8 +136,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, done)
     const struct CMUnitTest tests[] = {
-        TEST(unused_has_no_buffer),      TEST(pop_is_last_in_first_out),        TEST(steal_is_first_in_first_out),
-        TEST(wraps_without_growing),     TEST(grows_when_wrapped_and_reclaims), TEST(as_an_array),
+        TEST(unused_has_no_buffer),      TEST(pop_is_last_in_first_out), TEST(steal_is_first_in_first_out),
+        TEST(wraps_without_growing),     TEST(grows_when_wrapped),       TEST(as_an_array),
         TEST(no_memory_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

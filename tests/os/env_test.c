@@ -49,7 +49,6 @@ static void missing_and_empty_are_silent(void **state)
 {
     (void)state;
     unsigned long number = 9;
-    bool yes = true;
     size_t bytes = 9;
     capture();
     for (int i = 0; i < 2; i++) {
@@ -59,12 +58,10 @@ static void missing_and_empty_are_silent(void **state)
             setenv(NAME, "", 1);
         assert_null(os_env(NAME));
         assert_false(os_env_unsigned(NAME, 0, 10, &number, "42"));
-        assert_false(os_env_bool(NAME, &yes, "42"));
         assert_false(os_env_size(NAME, 1, &bytes, "42"));
     }
     assert_string_equal(captured_text(), "");
     assert_int_equal(number, 9);
-    assert_true(yes);
     assert_int_equal(bytes, 9);
 }
 
@@ -106,34 +103,6 @@ static void numbers(void **state)
             assert_string_equal(said, "");
         else
             assert_complains(said, cases[i].text);
-    }
-}
-
-static void booleans(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        int value; /* -1: unreadable */
-    } cases[] = {
-        {"true", 1},   {"TRUE", 1},   {" Yes ", 1}, {"on", 1},        {"1", 1},  {"false", 0},
-        {"False", 0},  {"no", 0},     {"oFF\n", 0}, {"0", 0},         {"2", -1}, {"t", -1},
-        {"truee", -1}, {"tru e", -1}, {" ", -1},    {"disabled", -1},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (int before = 0; before < 2; before++) {
-            bool value = before;
-            setenv(NAME, cases[i].text, 1);
-            capture();
-            bool good = os_env_bool(NAME, &value, "42");
-            const char *said = captured_text();
-            assert_int_equal(good, cases[i].value >= 0);
-            assert_int_equal(value, good ? cases[i].value : before);
-            if (good)
-                assert_string_equal(said, "");
-            else
-                assert_complains(said, cases[i].text);
-        }
     }
 }
 
@@ -200,7 +169,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_and_empty_are_silent),
         cmocka_unit_test(numbers),
-        cmocka_unit_test(booleans),
         cmocka_unit_test(sizes),
         cmocka_unit_test(monstrous_value),
     };

@@ -12,6 +12,7 @@ FORMATS = os.path.join(ROOT, "tests/structure/formats.py")
 NAMES = os.path.join(ROOT, "tests/structure/names.py")
 VARIABLES = os.path.join(ROOT, "tests/structure/variables.py")
 WHERE = os.path.join(ROOT, "tests/structure/where.py")
+UNIQUE = os.path.join(ROOT, "tests/structure/unique.py")
 TABLE = "## Where is it handled?\n\n| what | begins in |\n|---|---|\n" + "| x | `f`, `src/a.c` |\n" * 11
 
 # (checker, {file: text}, what it must say; '' when it must find nothing)
@@ -26,6 +27,8 @@ CASES = [
     (INCLUDES, {"src/uth/u.c": "#include <linux/futex.h>\n"}, "<linux/futex.h> is for os alone"),
     (INCLUDES, {"src/abi/gomp/g.h": "", "src/abi/kmpc/k.c": '#include "g.h"\n'}, "abi/kmpc may not see abi/gomp/g.h"),
     (INCLUDES, {"src/uth/u.c": '#include "gone.h"\n'}, 'no header "gone.h"'),
+    (INCLUDES, {"src/psthreads/dump.h": "", "src/psrun/p.c": '#include "dump.h"\n'}, ""),
+    (INCLUDES, {"src/psthreads/vp.h": "", "src/psrun/p.c": '#include "vp.h"\n'}, "psrun may not see psthreads/vp.h"),
     (INCLUDES, {}, "no sources"),
     (FORMATS, {"src/os/o.c": 'void f(void) { ps_warn("%s %zu", (x), y);\n ps_fatal("%p%% %llu" "%lx"); }\n'}, ""),
     (FORMATS, {"src/os/o.c": '\nps_fatal("a %5d", 1);\n'}, "src/os/o.c:2: check.c cannot write: a %5d"),
@@ -39,6 +42,12 @@ CASES = [
      "KMP_B is read by the sources"),
     (VARIABLES, {"src/a.c": 'x = os_env("OMP_A");', "docs/environment.md": "`OMP_A` `OMP_B`"},
      "names OMP_B, which no source reads"),
+    (UNIQUE, {"src/os/a.c": "static int f(void)\n{\n}\n", "src/os/b.c": "/* f(x) { */ int g(int x) { f(x); }\n"}, ""),
+    (UNIQUE, {"src/os/a.c": "static int f(void)\n{\n}\n", "src/ort/b.c": "\nint\nf(int x)\n{\n}\n"},
+     "f means several functions: src/ort/b.c:3, src/os/a.c:1"),
+    (UNIQUE, {"src/os/linux/a.c": "int os_f(void)\n{\n}\n", "src/os/bare/a.c": "int os_f(void)\n{\n}\n"}, ""),
+    (UNIQUE, {"src/os/x.h": "static inline int f(void) { return 1; }\n", "src/os/a.c": "int f(void)\n{\n}\n"}, ""),
+    (UNIQUE, {}, "no functions"),
     (WHERE, {"src/a.c": "static int f(int x)\n{\n", "ARCHITECTURE.md": TABLE + "| y | `f`, `src/a.c` |\n"}, ""),
     (WHERE, {"src/a.c": "int f(int x)\n{\n g(1); }\nint h(void);",
              "ARCHITECTURE.md": TABLE + "| y | `g`, `src/a.c` |\n"}, "y: src/a.c does not define g"),

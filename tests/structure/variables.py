@@ -15,7 +15,7 @@ READ = re.compile(r'\b(?:os_env|getenv)\("([A-Z_]+)"\)')
 LAUNCHERS = re.compile(r'"((?:OMPI|MPI|PMI|SLURM)_[A-Z_]*[A-Z])"')
 NAMED = re.compile(r"`([A-Z][A-Z0-9_]*_[A-Z0-9_]*|PATH)`")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
-FOLDERS = ("src", "tools/psrun", "tools/taskqc")
+FOLDERS = ("src", "tools/taskqc")
 NO_VARIABLES = {"OMP_INITIAL_DEVICE"}  # a constant's name, in a message
 PATTERNS = {"OMP_X", "OMP_X_ALL", "OMP_X_DEV"}  # the page's words for a family of names
 

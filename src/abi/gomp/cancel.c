@@ -20,21 +20,24 @@ PS_EXPORT bool GOMP_cancellation_point(int which)
     return cancelled;
 }
 
-static PS_ALWAYS_INLINE bool barrier(struct ort_thread *t, enum ort_sync_kind kind)
+static PS_ALWAYS_INLINE bool meet_cancellable_barrier(struct ort_thread *t, enum ort_sync_kind kind)
 {
     bool cancelled;
     ORT_TOOL_TWIN(t, cancelled = ort_tool_barrier_cancel(t, kind), cancelled = ort_task_barrier_cancel(t));
     return cancelled;
 }
 
-PS_EXPORT bool GOMP_barrier_cancel(void) { return barrier(ort_self(), ORT_SYNC_BARRIER_EXPLICIT); }
-PS_EXPORT bool GOMP_barrier_cancel_ext(PS_UNUSED int kind) { return barrier(ort_self(), ORT_SYNC_BARRIER_EXPLICIT); }
+PS_EXPORT bool GOMP_barrier_cancel(void) { return meet_cancellable_barrier(ort_self(), ORT_SYNC_BARRIER_EXPLICIT); }
+PS_EXPORT bool GOMP_barrier_cancel_ext(PS_UNUSED int kind)
+{
+    return meet_cancellable_barrier(ort_self(), ORT_SYNC_BARRIER_EXPLICIT);
+}
 
 static PS_ALWAYS_INLINE bool end_cancel(void)
 {
     struct ort_thread *t = ort_self();
     ort_loop_leave(t);
-    return barrier(t, ORT_SYNC_BARRIER_WORKSHARE);
+    return meet_cancellable_barrier(t, ORT_SYNC_BARRIER_WORKSHARE);
 }
 
 PS_EXPORT bool GOMP_loop_end_cancel(void) { return end_cancel(); }

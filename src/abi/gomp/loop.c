@@ -1,8 +1,8 @@
 /* GNU entry points: for, over long. */
 #include "gomp.h"
 
-static PS_ALWAYS_INLINE bool start(long from, long to, long incr, unsigned kind, long chunk, bool runtime, bool ordered,
-                                   const struct ort_loop_extra *extra, long *lo, long *hi)
+static PS_ALWAYS_INLINE bool start_loop(long from, long to, long incr, unsigned kind, long chunk, bool runtime,
+                                        bool ordered, const struct ort_loop_extra *extra, long *lo, long *hi)
 {
     struct ort_loop_desc d = gomp_loop(from, to, incr, kind, chunk);
     d.ordered = ordered;
@@ -14,12 +14,12 @@ static PS_ALWAYS_INLINE bool start(long from, long to, long incr, unsigned kind,
 #define START(name, kind, ordered)                                                                         \
     PS_EXPORT bool GOMP_loop_##name##_start(long from, long to, long incr, long chunk, long *lo, long *hi) \
     {                                                                                                      \
-        return start(from, to, incr, kind, chunk, false, ordered, NULL, lo, hi);                           \
+        return start_loop(from, to, incr, kind, chunk, false, ordered, NULL, lo, hi);                      \
     }
-#define START_RUNTIME(name, modifier, ordered)                                                       \
-    PS_EXPORT bool GOMP_loop_##name##_start(long from, long to, long incr, long *lo, long *hi)       \
-    {                                                                                                \
-        return start(from, to, incr, ORT_SCHED_STATIC | (modifier), 0, true, ordered, NULL, lo, hi); \
+#define START_RUNTIME(name, modifier, ordered)                                                            \
+    PS_EXPORT bool GOMP_loop_##name##_start(long from, long to, long incr, long *lo, long *hi)            \
+    {                                                                                                     \
+        return start_loop(from, to, incr, ORT_SCHED_STATIC | (modifier), 0, true, ordered, NULL, lo, hi); \
     }
 #define NEXT(name)                                                             \
     PS_EXPORT bool GOMP_loop_##name##_next(long *lo, long *hi)                 \
@@ -58,7 +58,7 @@ PS_EXPORT bool GOMP_loop_start(long from, long to, long incr, long sched, long c
 {
     struct ort_loop_extra extra = {.reductions = reductions, .mem = mem};
     unsigned kind = (unsigned)sched & ~ORT_SCHED_MONOTONIC;
-    return start(from, to, incr, kind, chunk, kind == 0, false, &extra, lo, hi);
+    return start_loop(from, to, incr, kind, chunk, kind == 0, false, &extra, lo, hi);
 }
 
 PS_EXPORT bool GOMP_loop_ordered_start(long from, long to, long incr, long sched, long chunk, long *lo, long *hi,
@@ -66,7 +66,7 @@ PS_EXPORT bool GOMP_loop_ordered_start(long from, long to, long incr, long sched
 {
     struct ort_loop_extra extra = {.reductions = reductions, .mem = mem};
     unsigned kind = (unsigned)sched & ~ORT_SCHED_MONOTONIC;
-    return start(from, to, incr, kind, chunk, kind == 0, true, &extra, lo, hi);
+    return start_loop(from, to, incr, kind, chunk, kind == 0, true, &extra, lo, hi);
 }
 
 /* --- the end, of unsigned loops as well --- */

@@ -3,8 +3,8 @@
 
 typedef unsigned long long ull;
 
-static PS_ALWAYS_INLINE bool start(bool up, ull from, ull to, ull incr, unsigned kind, ull chunk, bool runtime,
-                                   bool ordered, const struct ort_loop_extra *extra, ull *lo, ull *hi)
+static PS_ALWAYS_INLINE bool start_loop_ull(bool up, ull from, ull to, ull incr, unsigned kind, ull chunk, bool runtime,
+                                            bool ordered, const struct ort_loop_extra *extra, ull *lo, ull *hi)
 {
     struct ort_loop_desc d = gomp_loop_ull(up, from, to, incr, kind, chunk);
     d.ordered = ordered;
@@ -16,12 +16,12 @@ static PS_ALWAYS_INLINE bool start(bool up, ull from, ull to, ull incr, unsigned
 #define START(name, kind, ordered)                                                                                \
     PS_EXPORT bool GOMP_loop_ull_##name##_start(bool up, ull from, ull to, ull incr, ull chunk, ull *lo, ull *hi) \
     {                                                                                                             \
-        return start(up, from, to, incr, kind, chunk, false, ordered, NULL, lo, hi);                              \
+        return start_loop_ull(up, from, to, incr, kind, chunk, false, ordered, NULL, lo, hi);                     \
     }
-#define START_RUNTIME(name, modifier, ordered)                                                           \
-    PS_EXPORT bool GOMP_loop_ull_##name##_start(bool up, ull from, ull to, ull incr, ull *lo, ull *hi)   \
-    {                                                                                                    \
-        return start(up, from, to, incr, ORT_SCHED_STATIC | (modifier), 0, true, ordered, NULL, lo, hi); \
+#define START_RUNTIME(name, modifier, ordered)                                                                    \
+    PS_EXPORT bool GOMP_loop_ull_##name##_start(bool up, ull from, ull to, ull incr, ull *lo, ull *hi)            \
+    {                                                                                                             \
+        return start_loop_ull(up, from, to, incr, ORT_SCHED_STATIC | (modifier), 0, true, ordered, NULL, lo, hi); \
     }
 #define NEXT(name)                                                        \
     PS_EXPORT bool GOMP_loop_ull_##name##_next(ull *lo, ull *hi)          \
@@ -60,7 +60,7 @@ PS_EXPORT bool GOMP_loop_ull_start(bool up, ull from, ull to, ull incr, long sch
 {
     struct ort_loop_extra extra = {.reductions = reductions, .mem = mem};
     unsigned kind = (unsigned)sched & ~ORT_SCHED_MONOTONIC;
-    return start(up, from, to, incr, kind, chunk, kind == 0, false, &extra, lo, hi);
+    return start_loop_ull(up, from, to, incr, kind, chunk, kind == 0, false, &extra, lo, hi);
 }
 
 PS_EXPORT bool GOMP_loop_ull_ordered_start(bool up, ull from, ull to, ull incr, long sched, ull chunk, ull *lo, ull *hi,
@@ -68,7 +68,7 @@ PS_EXPORT bool GOMP_loop_ull_ordered_start(bool up, ull from, ull to, ull incr, 
 {
     struct ort_loop_extra extra = {.reductions = reductions, .mem = mem};
     unsigned kind = (unsigned)sched & ~ORT_SCHED_MONOTONIC;
-    return start(up, from, to, incr, kind, chunk, kind == 0, true, &extra, lo, hi);
+    return start_loop_ull(up, from, to, incr, kind, chunk, kind == 0, true, &extra, lo, hi);
 }
 
 /* --- doacross --- */

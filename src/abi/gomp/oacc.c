@@ -25,16 +25,16 @@ static const char *device_name(int device)
 }
 
 /* Whether the device is the host, for calls that take any device's type. */
-static bool is_host(int device)
+static bool oacc_is_host(int device)
 {
     return device == DEVICE_CURRENT || device == DEVICE_DEFAULT || device == DEVICE_HOST;
 }
 
 static void need_host(int device, int number)
 {
-    if (is_host(device) && number <= 0)
+    if (oacc_is_host(device) && number <= 0)
         return;
-    if (is_host(device))
+    if (oacc_is_host(device))
         fprintf(stderr, "\nlibgomp: device %d out of range\n", number);
     else
         fprintf(stderr, "\nlibgomp: device type %s not supported\n", device_name(device));
@@ -88,7 +88,7 @@ PS_EXPORT int GOACC_get_thread_num(void) { return 0; }
 
 /* --- devices --- */
 
-PS_EXPORT int acc_get_num_devices(int device) { return is_host(device); }
+PS_EXPORT int acc_get_num_devices(int device) { return oacc_is_host(device); }
 PS_EXPORT int acc_get_num_devices_h_(const int *device) { return acc_get_num_devices(*device); }
 
 PS_EXPORT void acc_set_device_type(int device) { need_host(device, 0); }

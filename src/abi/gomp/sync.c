@@ -8,13 +8,13 @@
 #include "own_lock.h"
 
 /* GCC calls it for the barriers at the end of single and static loops as well: a tool is told that all are explicit. */
-static PS_ALWAYS_INLINE void barrier(void)
+static PS_ALWAYS_INLINE void meet_gomp_barrier(void)
 {
     ORT_TOLD(ort_tool_barrier_from(ORT_SYNC_BARRIER_EXPLICIT, ORT_CALLER, ORT_FRAME), ort_barrier(ort_self_inline()));
 }
-PS_EXPORT void GOMP_barrier(void) { barrier(); }
+PS_EXPORT void GOMP_barrier(void) { meet_gomp_barrier(); }
 /* kind: what the barrier belongs to, for tools. */
-PS_EXPORT void GOMP_barrier_ext(PS_UNUSED int kind) { barrier(); }
+PS_EXPORT void GOMP_barrier_ext(PS_UNUSED int kind) { meet_gomp_barrier(); }
 
 static _Atomic uint32_t unnamed, atomic_regions;
 ORT_CHILD_FREES(atomic_regions_of_a_child, &atomic_regions, 1, sizeof atomic_regions)
@@ -50,7 +50,7 @@ PS_EXPORT void GOMP_reduction_end(void)
 }
 
 /* length is SIZE_MAX for a string that ends with a zero. libgomp's own lines, since programs' tests look for them. */
-static void report(const char *kind, const char *message, size_t length)
+static void report_error(const char *kind, const char *message, size_t length)
 {
     if (message == NULL)
         fprintf(stderr, "\nlibgomp: %serror directive encountered\n", kind);
@@ -60,7 +60,7 @@ static void report(const char *kind, const char *message, size_t length)
         fprintf(stderr, "\nlibgomp: %serror directive encountered: %.*s\n", kind, (int)length, message);
 }
 
-static PS_ALWAYS_INLINE void tell(int severity, const char *message, size_t length)
+static PS_ALWAYS_INLINE void tell_message(int severity, const char *message, size_t length)
 {
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_error(severity, message, message != NULL && length == SIZE_MAX ? strlen(message) : length, ORT_CALLER);
@@ -68,13 +68,13 @@ static PS_ALWAYS_INLINE void tell(int severity, const char *message, size_t leng
 
 PS_EXPORT void GOMP_warning(const char *message, size_t length)
 {
-    tell(ORT_TOOL_WARNING, message, length);
-    report("", message, length);
+    tell_message(ORT_TOOL_WARNING, message, length);
+    report_error("", message, length);
 }
 
 PS_EXPORT void GOMP_error(const char *message, size_t length)
 {
-    tell(ORT_TOOL_FATAL, message, length);
-    report("fatal error: ", message, length);
+    tell_message(ORT_TOOL_FATAL, message, length);
+    report_error("fatal error: ", message, length);
     exit(EXIT_FAILURE);
 }

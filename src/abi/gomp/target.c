@@ -43,7 +43,7 @@ static void check_device(int device)
 }
 
 /* The thread limit among a region's arguments (GCC's GOMP_TARGET_ARG_*); 0: none. */
-static unsigned thread_limit(void **args)
+static unsigned target_thread_limit(void **args)
 {
     while (args != NULL && *args != NULL) {
         intptr_t id = (intptr_t)*args++;
@@ -138,7 +138,7 @@ PS_EXPORT void GOMP_target_ext(int device, void (*fn)(void *), size_t n, void **
     if (depend != NULL)
         list = gomp_depend_list(depend);
     if (flags & FLAG_NOWAIT) {
-        struct deferred_source s = {{fn, n, thread_limit(args)}, addresses, sizes, kinds};
+        struct deferred_source s = {{fn, n, target_thread_limit(args)}, addresses, sizes, kinds};
         defer(t, &s, depend != NULL ? &list : NULL);
         return;
     }
@@ -149,7 +149,7 @@ PS_EXPORT void GOMP_target_ext(int device, void (*fn)(void *), size_t n, void **
         make_copies(room, n, addresses, sizes, kinds);
     if (depend != NULL)
         ort_taskwait_depend(t, &list);
-    ort_target(fn, addresses, thread_limit(args));
+    ort_target(fn, addresses, target_thread_limit(args));
     free(room);
 }
 
@@ -163,7 +163,7 @@ PS_EXPORT void GOMP_target(int device, void (*fn)(void *), const void *unused, s
 
 /* --- data: all of it is where it is --- */
 
-static void nothing(void *data) { (void)data; }
+static void empty_target_body(void *data) { (void)data; }
 
 /* A construct that moves no data but takes its place among the tasks. */
 static void order(unsigned flags, void **depend)
@@ -172,7 +172,7 @@ static void order(unsigned flags, void **depend)
         return;
     struct ort_depend_list list = gomp_depend_list(depend);
     if (flags & FLAG_NOWAIT)
-        ort_task_create(ort_self(), &(struct ort_task_args){.fn = nothing, .align = 1, .depend = &list});
+        ort_task_create(ort_self(), &(struct ort_task_args){.fn = empty_target_body, .align = 1, .depend = &list});
     else
         ort_taskwait_depend(ort_self(), &list);
 }

@@ -28,7 +28,7 @@ static struct ort_depend extended(void **words, size_t i)
                                                          : ORT_DEPEND_IN};
 }
 
-static struct ort_depend get(const void *list, size_t i)
+static struct ort_depend gomp_depend_at(const void *list, size_t i)
 {
     void **words = (void **)(uintptr_t)list;
     return words[0] ? plain(words, i) : extended(words, i);
@@ -47,9 +47,12 @@ struct ort_depend_list gomp_depend_objects(const void *objects, size_t n)
 struct ort_depend_list gomp_depend_list(void **words)
 {
     if (words[0] == NULL)
-        return (struct ort_depend_list){.n = (uintptr_t)words[1], .get = get, .list = words};
-    return (struct ort_depend_list){
-        .n = (uintptr_t)words[0], .n_out = (uintptr_t)words[1], .addresses = words + 2, .get = get, .list = words};
+        return (struct ort_depend_list){.n = (uintptr_t)words[1], .get = gomp_depend_at, .list = words};
+    return (struct ort_depend_list){.n = (uintptr_t)words[0],
+                                    .n_out = (uintptr_t)words[1],
+                                    .addresses = words + 2,
+                                    .get = gomp_depend_at,
+                                    .list = words};
 }
 
 /* Apart, for the sake of the list on its stack. */
@@ -121,12 +124,13 @@ PS_EXPORT void GOMP_taskwait_depend(void **depend)
     ORT_TOOL_TWIN(t, ort_tool_taskwait_depend(t, &list), ort_taskwait_depend(t, &list));
 }
 
-static void nothing(void *data) { (void)data; }
+static void empty_gomp_task(void *data) { (void)data; }
 
 PS_EXPORT void GOMP_taskwait_depend_nowait(void **depend)
 {
     struct ort_depend_list list = gomp_depend_list(depend);
-    struct ort_task_args args = {.fn = nothing, .align = 1, .depend = &list, .caller = ORT_CALLER, .frame = ORT_FRAME};
+    struct ort_task_args args = {
+        .fn = empty_gomp_task, .align = 1, .depend = &list, .caller = ORT_CALLER, .frame = ORT_FRAME};
     ort_task_create(ort_self(), &args);
 }
 

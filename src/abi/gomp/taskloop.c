@@ -52,7 +52,7 @@ static void submit_narrow(struct ort_thread *thread, const struct ort_taskloop *
 }
 
 /* n, start, step: as in ort_taskloop. */
-static PS_ALWAYS_INLINE void run(const struct call *c, bool narrow, uint64_t n, uint64_t start, uint64_t step)
+static PS_ALWAYS_INLINE void run_taskloop(const struct call *c, bool narrow, uint64_t n, uint64_t start, uint64_t step)
 {
     bool nogroup = c->flags & GOMP_TASK_FLAG_NOGROUP;
     uintptr_t *reductions = NULL;
@@ -88,7 +88,7 @@ PS_EXPORT void GOMP_taskloop(void (*fn)(void *), void *data, void (*cpyfn)(void 
         n = start < end ? steps(to - from, (uint64_t)step) : 0;
     else
         n = start > end ? steps(from - to, -(uint64_t)step) : 0;
-    run(&c, sizeof(long) != sizeof(uint64_t), n, from, (uint64_t)step);
+    run_taskloop(&c, sizeof(long) != sizeof(uint64_t), n, from, (uint64_t)step);
 }
 
 PS_EXPORT void GOMP_taskloop_ull(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size,
@@ -101,5 +101,5 @@ PS_EXPORT void GOMP_taskloop_ull(void (*fn)(void *), void *data, void (*cpyfn)(v
         n = start < end ? steps(end - start, step) : 0;
     else
         n = start > end ? steps(start - end, -step) : 0;
-    run(&c, false, n, start, step);
+    run_taskloop(&c, false, n, start, step);
 }

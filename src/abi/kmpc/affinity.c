@@ -99,7 +99,7 @@ static enum layer read_layer(const char **p)
     return found;
 }
 
-static bool read_number(const char **p, unsigned *out)
+static bool read_affinity_number(const char **p, unsigned *out)
 {
     char *end;
     if (!isdigit((unsigned char)**p))
@@ -112,7 +112,7 @@ static bool read_number(const char **p, unsigned *out)
     return true;
 }
 
-static void complain(const char *name, const char *text, const char *what)
+static void complain_of_affinity(const char *name, const char *text, const char *what)
 {
     ps_warn("%s=\"%s\" %s instead", name, text, what);
 }
@@ -136,14 +136,14 @@ static bool read_subset(const char *p, struct subset *out)
         struct item item = {.given = true};
         if (*p == '*')
             p++;
-        else if (read_number(&p, &item.count) && item.count == 0)
+        else if (read_affinity_number(&p, &item.count) && item.count == 0)
             return false;
         enum layer layer = read_layer(&p);
         if (layer == LAYERS || out->item[layer].given)
             return false;
         if (*p == '@') {
             p++;
-            if (!read_number(&p, &item.offset))
+            if (!read_affinity_number(&p, &item.offset))
                 return false;
         }
         out->item[layer] = item;
@@ -157,8 +157,8 @@ static bool read_subset(const char *p, struct subset *out)
 
 /* Keeps of each enclosing group (`within`, numbered by their first processors) the layer's groups that the item says;
  * false: there are fewer. within becomes the layer's groups. */
-static bool keep(const struct os_topology *machine, enum layer layer, const struct item *item, unsigned *within,
-                 bool *kept)
+static bool keep_items(const struct os_topology *machine, enum layer layer, const struct item *item, unsigned *within,
+                       bool *kept)
 {
     for (unsigned i = 0; i < machine->n; i++) {
         if (within[i] != i)
@@ -200,7 +200,7 @@ static bool apply_subset(const struct os_topology *machine, const struct subset 
     for (enum layer layer = SOCKET; good && layer < LAYERS; layer++) {
         bool implied = !subset->absolute && (layer == SOCKET || layer == CORE);
         if (subset->item[layer].given || implied)
-            good = keep(machine, layer, &subset->item[layer], within, kept);
+            good = keep_items(machine, layer, &subset->item[layer], within, kept);
     }
     struct os_cpuset set;
     os_cpuset_zero(&set);
@@ -221,10 +221,12 @@ static void restrict_processors(void)
     if (text == NULL)
         return;
     if (!read_subset(text, &subset)) {
-        complain("KMP_HW_SUBSET", text, "is not [:][number]layer[@offset],..; using all processors of the process");
+        complain_of_affinity("KMP_HW_SUBSET", text,
+                             "is not [:][number]layer[@offset],..; using all processors of the process");
     } else if (os_topology_read(&machine) != ENOMEM) {
         if (!apply_subset(&machine, &subset))
-            complain("KMP_HW_SUBSET", text, "asks for more than there is; using all processors of the process");
+            complain_of_affinity("KMP_HW_SUBSET", text,
+                                 "asks for more than there is; using all processors of the process");
         os_topology_free(&machine);
     }
 }
@@ -358,13 +360,13 @@ static bool read_list(const char **p, struct ort_places *out)
         do {
             if (braces && **p == ',')
                 ++*p;
-            if (!read_number(p, &from))
+            if (!read_affinity_number(p, &from))
                 goto wrong;
             to = from;
             step = 1;
-            if (**p == '-' && (++*p, !read_number(p, &to)))
+            if (**p == '-' && (++*p, !read_affinity_number(p, &to)))
                 goto wrong;
-            if (**p == ':' && (++*p, !read_number(p, &step) || step == 0))
+            if (**p == ':' && (++*p, !read_affinity_number(p, &step) || step == 0))
                 goto wrong;
             for (unsigned cpu = from; cpu <= to && cpu < OS_MAX_CPUS; cpu += step) {
                 if (!os_cpuset_has(&mask, cpu))
@@ -395,7 +397,7 @@ wrong:
     return false;
 }
 
-static bool word(const char **p, const char *what)
+static bool read_affinity_word(const char **p, const char *what)
 {
     size_t length = strlen(what);
     char after = strncasecmp(*p, what, length) == 0 ? (*p)[length] : 'x';
@@ -420,25 +422,27 @@ static const char *read_affinity(const char *p)
         unsigned number;
         bool known = false;
         for (size_t i = 0; i < sizeof types / sizeof *types && !known; i++)
-            if ((known = word(&p, types[i].word))) {
+            if ((known = read_affinity_word(&p, types[i].word))) {
                 asked.type = types[i].type;
                 asked.disabled = strcmp(types[i].word, "disabled") == 0;
             }
         if (known) {
-        } else if (word(&p, "granularity=")) {
+        } else if (read_affinity_word(&p, "granularity=")) {
             if ((asked.granularity = read_layer(&p)) == LAYERS)
                 return "has a granularity that is not supported";
-        } else if (word(&p, "proclist=")) {
+        } else if (read_affinity_word(&p, "proclist=")) {
             if (!read_list(&p, &asked.list))
                 return "has a list without processors of this process, or that cannot be read";
-        } else if (word(&p, "verbose")) {
+        } else if (read_affinity_word(&p, "verbose")) {
             asked.verbose = true;
-        } else if (word(&p, "norespect")) {
+        } else if (read_affinity_word(&p, "norespect")) {
             return "asks for processors beyond those of the process";
-        } else if (read_number(&p, &number) && numbers < 2) {
+        } else if (read_affinity_number(&p, &number) && numbers < 2) {
             *(numbers++ == 0 ? &asked.permute : &asked.offset) = number;
-        } else if (!word(&p, "noverbose") && !word(&p, "respect") && !word(&p, "warnings") && !word(&p, "nowarnings") &&
-                   !word(&p, "reset") && !word(&p, "noreset") && !word(&p, "duplicates") && !word(&p, "noduplicates")) {
+        } else if (!read_affinity_word(&p, "noverbose") && !read_affinity_word(&p, "respect") &&
+                   !read_affinity_word(&p, "warnings") && !read_affinity_word(&p, "nowarnings") &&
+                   !read_affinity_word(&p, "reset") && !read_affinity_word(&p, "noreset") &&
+                   !read_affinity_word(&p, "duplicates") && !read_affinity_word(&p, "noduplicates")) {
             return "has a word that is not known";
         }
         if (*p == '\0')
@@ -466,7 +470,7 @@ void kmpc_affinity_env_read(void)
     if (fault != NULL) {
         char line[128];
         snprintf(line, sizeof line, "%s; using OMP_PLACES and OMP_PROC_BIND", fault);
-        complain("KMP_AFFINITY", text, line);
+        complain_of_affinity("KMP_AFFINITY", text, line);
     } else if (asked.type == NONE) {
         ort_settings.bind = ORT_BIND_FALSE;
         kmpc_settings.no_affinity = asked.disabled;

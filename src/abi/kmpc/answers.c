@@ -37,13 +37,13 @@
 
 #define BIND_INTEL 5
 
-static int num_places(void)
+static int kmpc_num_places(void)
 {
     const struct ort_places *list = ort_places();
     return list != NULL ? (int)list->n : !kmpc_settings.no_affinity;
 }
 
-static struct ort_place own(void)
+static struct ort_place kmpc_own_place(void)
 {
     struct ort_place place = {.n = !kmpc_settings.no_affinity};
     if (kmpc_settings.no_affinity)
@@ -53,11 +53,11 @@ static struct ort_place own(void)
 }
 
 /* The processors of a place into ids, where that is not NULL; how many there are. */
-static int processors(int place, int *ids)
+static int kmpc_place_processors(int place, int *ids)
 {
     const struct ort_places *list = ort_places();
     int n = 0;
-    if (place < 0 || place >= num_places())
+    if (place < 0 || place >= kmpc_num_places())
         return 0;
     if (list == NULL) {
         struct os_cpuset all;
@@ -75,7 +75,7 @@ static int processors(int place, int *ids)
 
 static void partition(int *nums)
 {
-    struct ort_place place = own();
+    struct ort_place place = kmpc_own_place();
     for (unsigned i = 0; i < place.n; i++)
         nums[i] = (int)(place.first + i);
 }
@@ -100,18 +100,18 @@ static int policy(void)
 }
 
 ANSWER(get_num_procs, num_procs());
-ANSWER(get_num_places, num_places());
-ANSWER(get_place_num, (int)own().place);
-ANSWER(get_partition_num_places, (int)own().n);
+ANSWER(get_num_places, kmpc_num_places());
+ANSWER(get_place_num, (int)kmpc_own_place().place);
+ANSWER(get_partition_num_places, (int)kmpc_own_place().n);
 ANSWER(get_proc_bind, policy());
 
-PS_EXPORT int kmpc_get_place_num_procs(int place) { return processors(place, NULL); }
+PS_EXPORT int kmpc_get_place_num_procs(int place) { return kmpc_place_processors(place, NULL); }
 AS(get_place_num_procs);
-PS_EXPORT int32_t kmpc_get_place_num_procs_(const int32_t *place) { return processors(*place, NULL); }
+PS_EXPORT int32_t kmpc_get_place_num_procs_(const int32_t *place) { return kmpc_place_processors(*place, NULL); }
 AS(get_place_num_procs_);
-PS_EXPORT void kmpc_get_place_proc_ids(int place, int *ids) { processors(place, ids); }
+PS_EXPORT void kmpc_get_place_proc_ids(int place, int *ids) { kmpc_place_processors(place, ids); }
 AS(get_place_proc_ids);
-PS_EXPORT void kmpc_get_place_proc_ids_(const int32_t *place, int32_t *ids) { processors(*place, ids); }
+PS_EXPORT void kmpc_get_place_proc_ids_(const int32_t *place, int32_t *ids) { kmpc_place_processors(*place, ids); }
 AS(get_place_proc_ids_);
 PS_EXPORT void kmpc_get_partition_place_nums(int *nums) { partition(nums); }
 AS(get_partition_place_nums);
@@ -120,19 +120,19 @@ AS(get_partition_place_nums_);
 
 /* --- nesting, teams --- */
 
-static void set_nested(int on)
+static void change_nested_as_libomp(int on)
 {
     struct ort_icv *icv = ort_icv_write(ort_self());
     if (icv != NULL && (!on || icv->max_active_levels == 1))
         icv->max_active_levels = on ? ort_settings.supported_levels : 1;
 }
-static void set_num_teams(int n) { ort_settings.num_teams = n < 1 ? 1 : (unsigned)n; }
-static void set_teams_thread_limit(int n) { ort_settings.teams_thread_limit = n < 1 ? 1 : (unsigned)n; }
+static void change_num_teams_as_libomp(int n) { ort_settings.num_teams = n < 1 ? 1 : (unsigned)n; }
+static void change_teams_thread_limit_as_libomp(int n) { ort_settings.teams_thread_limit = n < 1 ? 1 : (unsigned)n; }
 
 ANSWER(get_nested, ort_icv(ort_self())->max_active_levels > 1);
-SET(set_nested, set_nested);
-SET(set_num_teams, set_num_teams);
-SET(set_teams_thread_limit, set_teams_thread_limit);
+SET(set_nested, change_nested_as_libomp);
+SET(set_num_teams, change_num_teams_as_libomp);
+SET(set_teams_thread_limit, change_teams_thread_limit_as_libomp);
 
 /* --- pausing --- */
 
@@ -150,13 +150,13 @@ int kmpc_pause(int kind)
 }
 
 /* The host is the only device. */
-static int pause_device(int kind, int device) { return device == 0 || device == -1 ? kmpc_pause(kind) : 1; }
+static int kmpc_pause_device(int kind, int device) { return device == 0 || device == -1 ? kmpc_pause(kind) : 1; }
 
-PS_EXPORT int kmpc_pause_resource(int kind, int device) { return pause_device(kind, device); }
+PS_EXPORT int kmpc_pause_resource(int kind, int device) { return kmpc_pause_device(kind, device); }
 AS(pause_resource);
 PS_EXPORT int32_t kmpc_pause_resource_(const int32_t *kind, const int32_t *device)
 {
-    return pause_device(*kind, *device);
+    return kmpc_pause_device(*kind, *device);
 }
 AS(pause_resource_);
 PS_EXPORT int kmpc_pause_resource_all(int kind) { return kmpc_pause(kind); }

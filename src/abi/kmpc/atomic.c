@@ -22,7 +22,7 @@ static struct {
 
 ORT_CHILD_FREES(locks_of_a_child, locks, LOCKS, sizeof locks[0])
 
-static _Atomic uint32_t *lock_of(const void *p) { return &locks[((uintptr_t)p >> 4) % LOCKS].word; }
+static _Atomic uint32_t *atomic_lock(const void *p) { return &locks[((uintptr_t)p >> 4) % LOCKS].word; }
 
 /* Declare `old` and `new`, and replace the one by the other at p at once. I: the integer of the type's size. */
 #define CAS(T, I, p, expression)                \
@@ -35,7 +35,7 @@ static _Atomic uint32_t *lock_of(const void *p) { return &locks[((uintptr_t)p >>
         memcpy(&wanted, &new, sizeof wanted);   \
     } while (!ps_cas_acq_rel(word, &seen, wanted))
 #define LOCK(T, I, p, expression)                  \
-    _Atomic uint32_t *lock = lock_of(p);           \
+    _Atomic uint32_t *lock = atomic_lock(p);       \
     ort_lock(lock);                                \
     PS_UNUSED T old = *(p), new = (T)(expression); \
     *(p) = new;                                    \
@@ -239,7 +239,7 @@ ANY(8, uint64_t)
 #define ANY_LOCKED(bytes)                                                       \
     PS_EXPORT void __kmpc_atomic_##bytes(HEAD, void *p, void *rhs, operation f) \
     {                                                                           \
-        _Atomic uint32_t *lock = lock_of(p);                                    \
+        _Atomic uint32_t *lock = atomic_lock(p);                                \
         ort_lock(lock);                                                         \
         f(p, p, rhs);                                                           \
         ort_unlock(lock);                                                       \

@@ -35,7 +35,7 @@ static uint64_t cut(int32_t type, uint64_t v)
 
 static bool below(int32_t type, uint64_t a, uint64_t b) { return type & 1 ? (int64_t)a < (int64_t)b : a < b; }
 
-static uint64_t lower(const struct bounds *b, const uint64_t *ivs)
+static uint64_t lower_bound(const struct bounds *b, const uint64_t *ivs)
 {
     return cut(b->type, b->lb0 + b->lb1 * ivs[b->outer]);
 }
@@ -43,7 +43,7 @@ static uint64_t lower(const struct bounds *b, const uint64_t *ivs)
 /* Iterations of the level, its outer loops at ivs. */
 static uint64_t trips(const struct bounds *b, const uint64_t *ivs)
 {
-    uint64_t from = lower(b, ivs), to = cut(b->type, b->ub0 + b->ub1 * ivs[b->outer]);
+    uint64_t from = lower_bound(b, ivs), to = cut(b->type, b->ub0 + b->ub1 * ivs[b->outer]);
     if (b->comparison == LESS_OR_EQUAL)
         return below(b->type, to, from) ? 0 : (to - from) / (uint64_t)b->step + 1;
     return below(b->type, from, to) ? 0 : (from - to) / (0 - (uint64_t)b->step) + 1;
@@ -96,7 +96,7 @@ PS_EXPORT void __kmpc_calc_original_ivs_rectang(PS_UNUSED struct kmpc_location *
  * passes; true: found. */
 static bool walk(const struct bounds *nest, uint32_t level, uint32_t n, uint64_t *ivs, uint64_t *number, uint64_t *all)
 {
-    uint64_t trip = trips(&nest[level], ivs), from = lower(&nest[level], ivs);
+    uint64_t trip = trips(&nest[level], ivs), from = lower_bound(&nest[level], ivs);
     if (level + 1 == n) {
         *all += trip;
         if (*number >= trip) {
@@ -114,7 +114,7 @@ static bool walk(const struct bounds *nest, uint32_t level, uint32_t n, uint64_t
     return false;
 }
 
-static void find(const struct bounds *nest, uint32_t n, uint64_t number, uint64_t *ivs)
+static void find_iteration(const struct bounds *nest, uint32_t n, uint64_t number, uint64_t *ivs)
 {
     uint64_t all = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -142,10 +142,10 @@ PS_EXPORT int32_t __kmpc_for_collapsed_init(struct kmpc_location *at, PS_UNUSED 
         chunk[i] = nest[i];
         chunk[i].lb1 = chunk[i].ub1 = 0;
     }
-    find(nest, (uint32_t)n, from, ivs);
+    find_iteration(nest, (uint32_t)n, from, ivs);
     for (uint64_t i = 0; i < levels; i++)
         chunk[i].lb0 = ivs[i];
-    find(nest, (uint32_t)n, from + count - 1, ivs);
+    find_iteration(nest, (uint32_t)n, from + count - 1, ivs);
     for (uint64_t i = 0; i < levels; i++)
         chunk[i].ub0 = ivs[i];
     return 1;

@@ -87,8 +87,8 @@ static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_sche
     return unit;
 }
 
-static PS_ALWAYS_INLINE void start(const struct kmpc_location *at, const char *entry, int32_t number, uint64_t first,
-                                   uint64_t step, uint64_t trip, int64_t chunk)
+static PS_ALWAYS_INLINE void start_dispatch(const struct kmpc_location *at, const char *entry, int32_t number,
+                                            uint64_t first, uint64_t step, uint64_t trip, int64_t chunk)
 {
     struct kmpc_schedule s;
     if (!kmpc_schedule_of(number, &s) || s.distribute)
@@ -122,7 +122,7 @@ static PS_ALWAYS_INLINE void start(const struct kmpc_location *at, const char *e
 }
 
 /* The next chunk's values, *hi beyond the last; false: the loop has been left. */
-static bool next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
+static bool next_dispatch_chunk(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     if (ort_loop_next(t, lo, hi))
         return true;
@@ -141,8 +141,8 @@ static bool next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
     {                                                                                                                \
         if (step == 0)                                                                                               \
             kmpc_fatal(at, "__kmpc_dispatch_init_" #suffix, "the increment is 0");                                   \
-        start(at, "__kmpc_dispatch_init_" #suffix, schedule, (uint64_t)lower, (uint64_t)(int64_t)step,               \
-              TRIP(U, lower, upper, step), chunk);                                                                   \
+        start_dispatch(at, "__kmpc_dispatch_init_" #suffix, schedule, (uint64_t)lower, (uint64_t)(int64_t)step,      \
+                       TRIP(U, lower, upper, step), chunk);                                                          \
     }                                                                                                                \
     /* distribute parallel for: the team's part of the range, of which its threads take chunks. */                   \
     PS_EXPORT void __kmpc_dist_dispatch_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid,              \
@@ -156,8 +156,8 @@ static bool next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
         uint64_t q = trip / n, r = trip % n, from = q * id + (id < r ? id : r), count = q + (id < r);                \
         if (last != NULL)                                                                                            \
             *last = count != 0 && from + count == trip;                                                              \
-        start(at, "__kmpc_dist_dispatch_init_" #suffix, schedule, (uint64_t)lower + from * (uint64_t)(int64_t)step,  \
-              (uint64_t)(int64_t)step, count, chunk);                                                                \
+        start_dispatch(at, "__kmpc_dist_dispatch_init_" #suffix, schedule,                                           \
+                       (uint64_t)lower + from * (uint64_t)(int64_t)step, (uint64_t)(int64_t)step, count, chunk);     \
     }                                                                                                                \
     PS_EXPORT int32_t __kmpc_dispatch_next_##suffix(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid,      \
                                                     int32_t *last, T *lower, T *upper, S *stride)                    \
@@ -171,7 +171,7 @@ static bool next(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
         uint64_t step = d->step, end = d->end, lo, hi;                                                               \
         if (PS_UNLIKELY(t->loop.unit != 1))                                                                          \
             step = (uint64_t)((int64_t)step / (int64_t)t->loop.unit);                                                \
-        if (!next(t, &lo, &hi))                                                                                      \
+        if (!next_dispatch_chunk(t, &lo, &hi))                                                                       \
             return 0;                                                                                                \
         *lower = (T)lo;                                                                                              \
         *upper = (T)(hi - step);                                                                                     \

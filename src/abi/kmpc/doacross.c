@@ -96,7 +96,7 @@ PS_EXPORT void __kmpc_doacross_init(PS_UNUSED struct kmpc_location *at, PS_UNUSE
 }
 
 /* The bit of a position; false: it is outside of the nest. */
-static bool number_of(const struct kmpc_doacross *d, const int64_t *position, uint64_t *number)
+static bool kmpc_position_number(const struct kmpc_doacross *d, const int64_t *position, uint64_t *number)
 {
     *number = 0;
     for (unsigned i = 0; i < d->dims; i++) {
@@ -119,7 +119,7 @@ PS_EXPORT void __kmpc_doacross_wait(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     KMPC_NOT_NULL(at, position, "the position");
     const struct kmpc_doacross *d = kmpc_thread(ort_self())->doacross;
     uint64_t number;
-    if (d == NULL || d->nest == NULL || !number_of(d, position, &number))
+    if (d == NULL || d->nest == NULL || !kmpc_position_number(d, position, &number))
         return;
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_position(ort_self(), false, (const uint64_t *)position, d->dims);
@@ -135,7 +135,7 @@ PS_EXPORT void __kmpc_doacross_post(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     KMPC_NOT_NULL(at, position, "the position");
     const struct kmpc_doacross *d = kmpc_thread(ort_self())->doacross;
     uint64_t number;
-    if (d == NULL || d->nest == NULL || !number_of(d, position, &number))
+    if (d == NULL || d->nest == NULL || !kmpc_position_number(d, position, &number))
         return;
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_position(ort_self(), true, (const uint64_t *)position, d->dims);

@@ -38,7 +38,7 @@ _Static_assert(ORT_WS_RING == 8, "the lines below say so");
 
 struct kmpc_settings kmpc_settings = {.library = KMPC_THROUGHPUT, .blocktime = {.amount = 200}};
 
-static void complain(const char *name, const char *value, const char *what)
+static void complain_of_variable(const char *name, const char *value, const char *what)
 {
     ps_warn("%s=\"%s\" %s instead", name, value, what);
 }
@@ -79,8 +79,8 @@ static void read_blocktime(void)
         return;
     bool good = parse_blocktime(text, &kmpc_settings.blocktime);
     if (!good)
-        complain("KMP_BLOCKTIME", text,
-                 "is not a time in us or ms, nor infinite; using what can be read of it, or the default");
+        complain_of_variable("KMP_BLOCKTIME", text,
+                             "is not a time in us or ms, nor infinite; using what can be read of it, or the default");
     else
         apply_blocktime(kmpc_settings.blocktime);
 }
@@ -131,7 +131,7 @@ static void read_library(void)
         if (policy != NULL)
             ort_settings.wait_policy = ORT_POLICY_UNSET;
     } else {
-        complain("KMP_LIBRARY", text, "is not serial, turnaround or throughput; using throughput");
+        complain_of_variable("KMP_LIBRARY", text, "is not serial, turnaround or throughput; using throughput");
         return;
     }
     if (policy != NULL)
@@ -151,10 +151,10 @@ static void read_reduction(void)
                              : strcasecmp(text, "atomic") == 0 ? KMPC_REDUCE_ATOMIC
                                                                : KMPC_REDUCE_ANY;
     if (asked == KMPC_REDUCE_ANY)
-        complain("KMP_FORCE_REDUCTION", text, "is not critical, atomic or tree; using atomic");
+        complain_of_variable("KMP_FORCE_REDUCTION", text, "is not critical, atomic or tree; using atomic");
     else if (kmpc_settings.deterministic && asked != KMPC_REDUCE_IN_ORDER)
-        complain("KMP_FORCE_REDUCTION", text,
-                 "has no fixed order, which KMP_DETERMINISTIC_REDUCTION asks for; using tree");
+        complain_of_variable("KMP_FORCE_REDUCTION", text,
+                             "has no fixed order, which KMP_DETERMINISTIC_REDUCTION asks for; using tree");
     else
         kmpc_settings.reduce = asked;
 }
@@ -169,11 +169,11 @@ static void read_buffers(void)
     char *end;
     long n = strtol(text, &end, 10);
     if (end == text || *end != '\0')
-        complain("KMP_DISP_NUM_BUFFERS", text, "is not a number; using 8");
+        complain_of_variable("KMP_DISP_NUM_BUFFERS", text, "is not a number; using 8");
     else if (n < 1)
-        complain("KMP_DISP_NUM_BUFFERS", text, "is too small; using 8");
+        complain_of_variable("KMP_DISP_NUM_BUFFERS", text, "is too small; using 8");
     else if (n > MOST_BUFFERS)
-        complain("KMP_DISP_NUM_BUFFERS", text, "is too large; using 8");
+        complain_of_variable("KMP_DISP_NUM_BUFFERS", text, "is too large; using 8");
 }
 
 static void read_limits(void)
@@ -262,7 +262,7 @@ struct owners {
     bool some_libomps;
 };
 
-static void look_at(const char *file, void *arg)
+static void look_at_loaded_object(const char *file, void *arg)
 {
     struct owners *found = arg;
     enum owner of = is_libomps(file) ? LIBOMP : strncmp(file, "libgomp", 7) == 0 ? LIBGOMP : NOBODY;
@@ -276,7 +276,7 @@ __attribute__((constructor(101))) static void see_first(void)
 {
     Dl_info of;
     struct owners found = {.first = NOBODY};
-    os_needed_visit(look_at, &found);
+    os_needed_visit(look_at_loaded_object, &found);
     if (found.first == NOBODY && dladdr(&kmpc_settings, &of) && of.dli_fname != NULL) {
         const char *slash = strrchr(of.dli_fname, '/');
         found.some_libomps = is_libomps(slash != NULL ? slash + 1 : of.dli_fname);

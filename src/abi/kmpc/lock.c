@@ -12,7 +12,7 @@
 typedef _Atomic uint32_t word;
 typedef struct ort_nest_lock nest;
 
-static const void *task(void) { return ort_self()->task; }
+static const void *kmpc_lock_owner(void) { return ort_self()->task; }
 
 #define GIVEN(lock) KMPC_NOT_NULL(at, lock, "the lock")
 
@@ -64,7 +64,7 @@ PS_EXPORT void __kmpc_destroy_nest_lock(HEAD nest **lock)
 PS_EXPORT void __kmpc_set_nest_lock(HEAD nest **lock)
 {
     GIVEN(lock);
-    ort_routine_set_nest(*lock, task());
+    ort_routine_set_nest(*lock, kmpc_lock_owner());
 }
 PS_EXPORT void __kmpc_unset_nest_lock(HEAD nest **lock)
 {
@@ -74,7 +74,7 @@ PS_EXPORT void __kmpc_unset_nest_lock(HEAD nest **lock)
 PS_LEAVABLE PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock)
 {
     GIVEN(lock);
-    return ort_routine_test_nest(*lock, task());
+    return ort_routine_test_nest(*lock, kmpc_lock_owner());
 }
 
 /* --- omp_..._lock@VERSION; Fortran's with an underscore --- */
@@ -92,9 +92,9 @@ BOTH(void, unset_lock, word *lock, { ort_routine_unset(lock); });
 BOTH(int, test_lock, word *lock, { return ort_routine_test(lock); });
 BOTH(void, init_nest_lock, nest **lock, { ort_routine_init_nest(lock, 0); });
 BOTH(void, destroy_nest_lock, nest **lock, { ort_routine_destroy_nest(lock); });
-BOTH(void, set_nest_lock, nest **lock, { ort_routine_set_nest(*lock, task()); });
+BOTH(void, set_nest_lock, nest **lock, { ort_routine_set_nest(*lock, kmpc_lock_owner()); });
 BOTH(void, unset_nest_lock, nest **lock, { ort_routine_unset_nest(*lock); });
-BOTH(int, test_nest_lock, nest **lock, { return ort_routine_test_nest(*lock, task()); });
+BOTH(int, test_nest_lock, nest **lock, { return ort_routine_test_nest(*lock, kmpc_lock_owner()); });
 
 /* libgomp has no such routines, so these are the default. */
 PS_EXPORT void omp_init_lock_with_hint(word *lock, uintptr_t hint) { ort_routine_init(lock, hint); }

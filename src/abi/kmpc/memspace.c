@@ -22,17 +22,17 @@ static bool hosts(int n, const int *devices)
     return true;
 }
 
-static bool known(uintptr_t space)
+static bool is_known_space(uintptr_t space)
 {
     return (space >= ORT_MEMSPACE_LARGE_CAP && space <= ORT_MEMSPACE_CGROUP) || space == ORT_MEMSPACE_LLVM_DEFAULT;
 }
 
-static uintptr_t space_if(bool had, uintptr_t space) { return had && known(space) ? space : NULL_SPACE; }
+static uintptr_t space_if(bool had, uintptr_t space) { return had && is_known_space(space) ? space : NULL_SPACE; }
 
 /* The predefined allocator of a space. */
 static uintptr_t allocator_if(bool had, uintptr_t space)
 {
-    if (!had || !known(space))
+    if (!had || !is_known_space(space))
         return ORT_ALLOCATOR_NULL;
     return space == ORT_MEMSPACE_LLVM_DEFAULT ? ORT_ALLOCATOR_DEFAULT : space + ORT_ALLOCATOR_DEFAULT;
 }
@@ -75,8 +75,8 @@ static uintptr_t allocator_if(bool had, uintptr_t space)
     PS_EXPORT uintptr_t omp_get_devices_all_##what##_(const uintptr_t *space) { return answer(true, *space); }
 BOTH_KINDS(ROUTINES)
 
-PS_EXPORT int omp_get_memspace_num_resources(uintptr_t space) { return known(space); }
-PS_EXPORT int omp_get_memspace_num_resources_(const uintptr_t *space) { return known(*space); }
+PS_EXPORT int omp_get_memspace_num_resources(uintptr_t space) { return is_known_space(space); }
+PS_EXPORT int omp_get_memspace_num_resources_(const uintptr_t *space) { return is_known_space(*space); }
 
 /* Of the one resource: the space itself. */
 PS_EXPORT uintptr_t omp_get_submemspace(uintptr_t space, int n, const int *resources)

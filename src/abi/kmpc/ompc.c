@@ -18,7 +18,7 @@ size_t omp_get_affinity_format(char *buffer, size_t size);
 void omp_display_affinity(const char *format);
 size_t omp_capture_affinity(char *buffer, size_t size, const char *format);
 
-static void as_libomp(void) { kmpc_asked_as_libomp(); }
+static void answer_as_libomp(void) { kmpc_asked_as_libomp(); }
 
 PS_EXPORT void ompc_set_num_threads(int n) { omp_set_num_threads(n); }
 PS_EXPORT void ompc_set_dynamic(int on) { omp_set_dynamic(on); }
@@ -30,17 +30,17 @@ PS_EXPORT int ompc_get_team_size(int level) { return omp_get_team_size(level); }
 PS_EXPORT void ompc_set_affinity_format(const char *format) { omp_set_affinity_format(format); }
 PS_EXPORT size_t ompc_get_affinity_format(char *buffer, size_t size)
 {
-    as_libomp();
+    answer_as_libomp();
     return omp_get_affinity_format(buffer, size);
 }
 PS_EXPORT void ompc_display_affinity(const char *format)
 {
-    as_libomp();
+    answer_as_libomp();
     omp_display_affinity(format);
 }
 PS_EXPORT size_t ompc_capture_affinity(char *buffer, size_t size, const char *format)
 {
-    as_libomp();
+    answer_as_libomp();
     return omp_capture_affinity(buffer, size, format);
 }
 
@@ -74,13 +74,13 @@ void omp_display_affinity_(const char *format, size_t length);
 PS_EXPORT size_t kmpc_get_affinity_format(char *buffer, size_t size) { return ompc_get_affinity_format(buffer, size); }
 PS_EXPORT int32_t kmpc_get_affinity_format_(char *buffer, size_t size)
 {
-    as_libomp();
+    answer_as_libomp();
     return omp_get_affinity_format_(buffer, size);
 }
 PS_EXPORT void kmpc_display_affinity(const char *format) { ompc_display_affinity(format); }
 PS_EXPORT void kmpc_display_affinity_(const char *format, size_t length)
 {
-    as_libomp();
+    answer_as_libomp();
     omp_display_affinity_(format, length);
 }
 PS_EXPORT size_t kmpc_capture_affinity(char *buffer, size_t size, const char *format)
@@ -89,7 +89,7 @@ PS_EXPORT size_t kmpc_capture_affinity(char *buffer, size_t size, const char *fo
 }
 PS_EXPORT int32_t kmpc_capture_affinity_(char *buffer, const char *format, size_t size, size_t format_length)
 {
-    as_libomp();
+    answer_as_libomp();
     return omp_capture_affinity_(buffer, format, size, format_length);
 }
 AS(get_affinity_format);

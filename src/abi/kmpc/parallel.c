@@ -19,7 +19,7 @@ struct region {
     void *frame;
 };
 
-static void run(void *data)
+static void run_microtask(void *data)
 {
     const struct region *r = data;
     struct ort_thread *t = ort_self();
@@ -67,7 +67,7 @@ static void open_region(struct region *r)
     if (PS_UNLIKELY(ps_load_relaxed(&kmpc_paused)))
         ps_store_relaxed(&kmpc_paused, false);
     struct kmpc_thread *k = kmpc_thread(ort_self());
-    struct ort_parallel p = {.fn = run,
+    struct ort_parallel p = {.fn = run_microtask,
                              .data = r,
                              .num_threads = k->num_threads,
                              .bind = (enum ort_bind)k->bind,
@@ -94,8 +94,12 @@ static void teams(struct region *r)
         limit = limit == 0 ? ort_settings.teams_thread_limit : limit;
         limit = limit == 0 || limit > each ? each : limit;
     }
-    struct ort_parallel p = {
-        .fn = run, .data = r, .num_threads = n, .bind = ORT_BIND_UNSET, .caller = r->caller, .frame = r->frame};
+    struct ort_parallel p = {.fn = run_microtask,
+                             .data = r,
+                             .num_threads = n,
+                             .bind = ORT_BIND_UNSET,
+                             .caller = r->caller,
+                             .frame = r->frame};
     ort_league(&p, limit);
 }
 

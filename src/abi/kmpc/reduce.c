@@ -30,7 +30,7 @@ typedef void (*combine_function)(void *into, void *from);
 
 static bool alone(const struct ort_thread *t) { return t->team->n == 1 && !ort_beside_teams(t); }
 
-static bool in_order(const struct ort_thread *t)
+static bool reduces_in_order(const struct ort_thread *t)
 {
     return PS_UNLIKELY(kmpc_settings.reduce == KMPC_REDUCE_IN_ORDER) && t->team->n > 1;
 }
@@ -42,7 +42,7 @@ static bool atomic(const struct kmpc_location *at)
            kmpc_settings.reduce < KMPC_REDUCE_LOCK;
 }
 
-static void barrier(struct ort_thread *t)
+static void meet_reduce_barrier(struct ort_thread *t)
 {
     ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
 }
@@ -51,19 +51,19 @@ static PS_COLD PS_NOINLINE int32_t combine_in_order(struct ort_thread *t, void *
                                                     bool nowait)
 {
     t->offered = data;
-    barrier(t);
+    meet_reduce_barrier(t);
     bool first = t->id == 0;
     for (uint32_t i = 1; first && i < t->team->n; i++)
         combine(data, t->team->threads[i].offered);
     if (!first || nowait)
-        barrier(t);
+        meet_reduce_barrier(t);
     if (!first && PS_UNLIKELY(ort_tool_on()))
         ort_tool_reduction(t, ORT_SCOPE_END, ORT_CALLER);
     return first ? ONE_BY_ONE : NOTHING;
 }
 
-static PS_ALWAYS_INLINE int32_t begin(const struct kmpc_location *at, kmpc_critical *lock, void *data,
-                                      combine_function combine, bool nowait)
+static PS_ALWAYS_INLINE int32_t begin_reduce(const struct kmpc_location *at, kmpc_critical *lock, void *data,
+                                             combine_function combine, bool nowait)
 {
     struct ort_thread *t = ort_self();
     if (PS_UNLIKELY(ort_tool_on()))
@@ -72,7 +72,7 @@ static PS_ALWAYS_INLINE int32_t begin(const struct kmpc_location *at, kmpc_criti
         return ONE_BY_ONE;
     if (atomic(at))
         return ATOMIC;
-    if (in_order(t))
+    if (reduces_in_order(t))
         return combine_in_order(t, data, combine, nowait);
     ort_lock(lock);
     return ONE_BY_ONE;
@@ -81,7 +81,7 @@ static PS_ALWAYS_INLINE int32_t begin(const struct kmpc_location *at, kmpc_criti
 static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *lock)
 {
     struct ort_thread *t = ort_self();
-    if (!alone(t) && !atomic(at) && !in_order(t))
+    if (!alone(t) && !atomic(at) && !reduces_in_order(t))
         ort_unlock(lock);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_reduction(t, ORT_SCOPE_END, ORT_CALLER);
@@ -92,7 +92,7 @@ static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *
                                     PS_UNUSED size_t bytes, void *data, combine_function combine, kmpc_critical *lock) \
     {                                                                                                                  \
         KMPC_NOT_NULL(at, lock, "the construct's lock");                                                               \
-        return begin(at, lock, data, combine, nowait);                                                                 \
+        return begin_reduce(at, lock, data, combine, nowait);                                                          \
     }
 REDUCE(reduce, false)
 REDUCE(reduce_nowait, true)
@@ -102,7 +102,7 @@ PS_EXPORT void __kmpc_end_reduce(struct kmpc_location *at, PS_UNUSED int32_t gti
 {
     KMPC_NOT_NULL(at, lock, "the construct's lock");
     end(at, lock);
-    barrier(ort_self());
+    meet_reduce_barrier(ort_self());
 }
 
 PS_EXPORT void __kmpc_end_reduce_nowait(struct kmpc_location *at, PS_UNUSED int32_t gtid, kmpc_critical *lock)

@@ -25,7 +25,7 @@
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* The variables of the environment that are OpenMP's or libomp's, by name. */
-static void show_given(FILE *f)
+static void show_given_variables(FILE *f)
 {
     size_t n = 0, at = 0;
     while (environ[n] != NULL)
@@ -146,7 +146,7 @@ static void add_otherwise(struct rows *rows)
     add_given(rows, "OMP_TOOL_VERBOSE_INIT", NULL);
 }
 
-static bool has(const struct rows *rows, const char *name)
+static bool has_row(const struct rows *rows, const char *name)
 {
     for (unsigned i = 0; i < rows->n; i++)
         if (strcmp(rows->row[i].name, name) == 0)
@@ -154,14 +154,14 @@ static bool has(const struct rows *rows, const char *name)
     return false;
 }
 
-static void lower(char *text)
+static void lower_case(char *text)
 {
     for (; *text != '\0'; text++)
         *text = (char)tolower((unsigned char)*text);
 }
 
 /* A line of the core's: "  [host] NAME = 'VALUE'"; it must stay where it is. */
-static void add_line(struct rows *rows, char *line)
+static void add_core_row(struct rows *rows, char *line)
 {
     char *behind = strstr(line, "] "), *name = behind != NULL ? behind + 2 : line + strspn(line, " "),
          *value = strstr(name, " = '");
@@ -171,11 +171,11 @@ static void add_line(struct rows *rows, char *line)
     *value = '\0';
     value += 4;
     line[length - 1] = '\0';
-    if (name[0] == '_' || strncmp(name, "GOMP", 4) == 0 || has(rows, name))
+    if (name[0] == '_' || strncmp(name, "GOMP", 4) == 0 || has_row(rows, name))
         return;
     bool words = strcmp(name, "OMP_PROC_BIND") == 0 || strcmp(name, "OMP_SCHEDULE") == 0;
     if (words)
-        lower(value);
+        lower_case(value);
     if (strcmp(name, "OMP_PROC_BIND") == 0 && strcmp(value, "true") == 0)
         value = "spread"; /* so libomp takes it */
     if (*value == '\0')
@@ -203,7 +203,7 @@ static void show_rows(FILE *f, bool own, bool display)
     add_otherwise(&rows);
     char *text = ort_display_env_text(false), *rest = text;
     for (char *line; (line = strsep(&rest, "\n")) != NULL;)
-        add_line(&rows, line);
+        add_core_row(&rows, line);
     qsort(rows.row, rows.n, sizeof *rows.row, by_row);
     const char *before = display ? "  [host] " : "   ";
     for (unsigned i = 0; i < rows.n; i++) {
@@ -213,7 +213,7 @@ static void show_rows(FILE *f, bool own, bool display)
         if (r->form == SWITCH && value != NULL)
             value = *value == '1' ? (display ? "TRUE" : "true") : (display ? "FALSE" : "false");
         else if (!display && r->form == PLAIN && value != NULL && strcmp(r->name, "OMP_DISPLAY_ENV") == 0)
-            lower(r->value);
+            lower_case(r->value);
         if (value == NULL)
             fprintf(f, "%s%s: value is not defined\n", before, r->name);
         else if (r->form == AFTER_NAME)
@@ -242,7 +242,7 @@ static void write_whole(void (*write_to)(FILE *f, bool verbose), bool verbose)
 
 static void settings(FILE *f, PS_UNUSED bool verbose)
 {
-    show_given(f);
+    show_given_variables(f);
     fputs("\nEffective settings:\n\n", f);
     show_rows(f, true, false);
     fputc('\n', f);

@@ -16,7 +16,7 @@ typedef struct kmpc_location *where;
 /* --- barrier --- */
 
 /* What the compiler says of the barrier. */
-static enum ort_sync_kind kind_of(const struct kmpc_location *at)
+static enum ort_sync_kind barrier_kind(const struct kmpc_location *at)
 {
     enum { EXPLICIT = 0x20, IMPLICIT = 0x40 };
     if (at == NULL)
@@ -30,7 +30,7 @@ PS_EXPORT void __kmpc_barrier(where at, G)
 {
     struct ort_thread *t = ort_self_inline();
     kmpc_leave_cancelled_loop(t);
-    ORT_TOLD(ort_tool_barrier_from(kind_of(at), ORT_CALLER, ORT_FRAME), ort_barrier(t));
+    ORT_TOLD(ort_tool_barrier_from(barrier_kind(at), ORT_CALLER, ORT_FRAME), ort_barrier(t));
 }
 
 PS_EXPORT int32_t __kmpc_cancel_barrier(where at, G)
@@ -38,7 +38,7 @@ PS_EXPORT int32_t __kmpc_cancel_barrier(where at, G)
     struct ort_thread *t = ort_self();
     bool cancelled;
     kmpc_leave_cancelled_loop(t);
-    ORT_TOOL_TWIN(t, cancelled = ort_tool_barrier_cancel(t, kind_of(at)), cancelled = ort_task_barrier_cancel(t));
+    ORT_TOOL_TWIN(t, cancelled = ort_tool_barrier_cancel(t, barrier_kind(at)), cancelled = ort_task_barrier_cancel(t));
     return cancelled;
 }
 

@@ -198,7 +198,7 @@ static PS_NOINLINE void submit_as(struct kmpc_task *task, const struct ort_depen
     }
     submit_long(t, head, depend, flags, caller, frame);
 }
-static PS_ALWAYS_INLINE void submit(struct kmpc_task *task, const struct ort_depend_list *depend)
+static PS_ALWAYS_INLINE void submit_task(struct kmpc_task *task, const struct ort_depend_list *depend)
 {
     submit_as(task, depend, 0, ORT_CALLER, ORT_FRAME);
 }
@@ -212,13 +212,13 @@ PS_EXPORT int32_t __kmpc_omp_task(HEAD, struct kmpc_task *task)
     if (PS_LIKELY((head->flags & (NOT_PLAIN | KMPC_TASK_TIED)) == KMPC_TASK_TIED) && PS_LIKELY(t != NULL) &&
         PS_LIKELY(ort_task_submit_plain(t, head->core, body_in_one, 0)))
         return 0;
-    submit(task, NULL);
+    submit_task(task, NULL);
     return 0;
 }
 PS_EXPORT int32_t __kmpc_omp_task_parts(HEAD, struct kmpc_task *task)
 {
     KMPC_NOT_NULL(at, task, "the task");
-    submit(task, NULL);
+    submit_task(task, NULL);
     return 0;
 }
 
@@ -272,7 +272,7 @@ PS_EXPORT void __kmpc_omp_task_complete_if0(PS_UNUSED struct kmpc_location *at, 
 PS_EXPORT void __kmpc_invoke_task_func(PS_UNUSED int32_t gtid, struct kmpc_task *task)
 {
     KMPC_NOT_NULL(NULL, task, "the task");
-    submit(task, NULL);
+    submit_task(task, NULL);
 }
 
 /* --- proxy tasks: whoever does the work says when it is done --- */
@@ -304,9 +304,12 @@ struct dependences {
     size_t n_first;
 };
 
-static struct ort_depend get(const void *list, size_t i) { return ((const struct dependences *)list)->all[i]; }
+static struct ort_depend kmpc_depend_at(const void *list, size_t i)
+{
+    return ((const struct dependences *)list)->all[i];
+}
 
-static enum ort_depend_kind kind_of(const struct kmpc_depend *d)
+static enum ort_depend_kind depend_kind(const struct kmpc_depend *d)
 {
     if (d->flags & (KMPC_DEPEND_OUT | KMPC_DEPEND_ALL))
         return ORT_DEPEND_OUT;
@@ -316,20 +319,20 @@ static enum ort_depend_kind kind_of(const struct kmpc_depend *d)
 }
 
 /* omp_all_memory is a flag, or the last address where another compiler writes it. */
-static bool is_all_memory(const struct kmpc_depend *d)
+static bool kmpc_is_all_memory(const struct kmpc_depend *d)
 {
     return (d->flags & KMPC_DEPEND_ALL) || (d->address == -1 && (d->flags & KMPC_DEPEND_OUT));
 }
 
 static struct ort_depend dependence_of(const struct kmpc_depend *d)
 {
-    return (struct ort_depend){is_all_memory(d) ? NULL : (void *)d->address, kind_of(d)};
+    return (struct ort_depend){kmpc_is_all_memory(d) ? NULL : (void *)d->address, depend_kind(d)};
 }
 
-static size_t take(struct ort_depend *to, size_t at, const struct kmpc_depend *from, int32_t n, bool writers)
+static size_t take_depends(struct ort_depend *to, size_t at, const struct kmpc_depend *from, int32_t n, bool writers)
 {
     for (int32_t i = 0; i < n; i++) {
-        enum ort_depend_kind kind = kind_of(&from[i]);
+        enum ort_depend_kind kind = depend_kind(&from[i]);
         if ((kind == ORT_DEPEND_OUT || kind == ORT_DEPEND_MUTEXINOUTSET) == writers)
             to[at++] = dependence_of(&from[i]);
     }
@@ -343,8 +346,9 @@ static struct ort_depend as_written(const void *list, size_t i)
 }
 
 /* NULL: no dependences. */
-static const struct ort_depend_list *gather(struct dependences *d, int32_t n, const struct kmpc_depend *list, int32_t m,
-                                            const struct kmpc_depend *noalias)
+static const struct ort_depend_list *gather_dependences(struct dependences *d, int32_t n,
+                                                        const struct kmpc_depend *list, int32_t m,
+                                                        const struct kmpc_depend *noalias)
 {
     size_t all = (size_t)(n > 0 ? n : 0) + (size_t)(m > 0 ? m : 0);
     if (all == 0)
@@ -356,17 +360,17 @@ static const struct ort_depend_list *gather(struct dependences *d, int32_t n, co
     }
     size_t at = 0;
     for (int writers = 1; writers >= 0; writers--) {
-        at = take(d->all, at, list, n, writers);
-        at = take(d->all, at, noalias, m, writers);
+        at = take_depends(d->all, at, list, n, writers);
+        at = take_depends(d->all, at, noalias, m, writers);
     }
-    d->list = (struct ort_depend_list){.n = at, .get = get, .as_written = as_written, .list = d};
+    d->list = (struct ort_depend_list){.n = at, .get = kmpc_depend_at, .as_written = as_written, .list = d};
     d->first = list;
     d->second = noalias;
     d->n_first = (size_t)(n > 0 ? n : 0);
     return &d->list;
 }
 
-static void drop(struct dependences *d)
+static void free_dependences(struct dependences *d)
 {
     if (d->all != d->few)
         ort_mem_free(d->all);
@@ -423,39 +427,40 @@ PS_EXPORT int32_t __kmpc_omp_task_with_deps(HEAD, struct kmpc_task *task, LISTS)
         return 0;
     }
     d.all = d.few;
-    submit(task, gather(&d, n, list, m, noalias));
-    drop(&d);
+    submit_task(task, gather_dependences(&d, n, list, m, noalias));
+    free_dependences(&d);
     return 0;
 }
 
-static void nothing(PS_UNUSED void *data) {}
+static void empty_kmpc_task(PS_UNUSED void *data) {}
 
-static PS_ALWAYS_INLINE void wait_for(bool nowait, LISTS)
+static PS_ALWAYS_INLINE void wait_for_depends(bool nowait, LISTS)
 {
     struct dependences d = {.all = d.few};
-    const struct ort_depend_list *all = gather(&d, n, list, m, noalias);
+    const struct ort_depend_list *all = gather_dependences(&d, n, list, m, noalias);
     struct ort_thread *t = ort_self();
-    struct ort_task_args args = {.fn = nothing, .align = 1, .depend = all, .caller = ORT_CALLER, .frame = ORT_FRAME};
+    struct ort_task_args args = {
+        .fn = empty_kmpc_task, .align = 1, .depend = all, .caller = ORT_CALLER, .frame = ORT_FRAME};
     if (all != NULL && !nowait && kmpc_records(t))
         kmpc_record_step(t, KMPC_STEP_WAIT, NULL);
     if (all != NULL && nowait)
         ort_task_create(t, &args);
     else if (all != NULL)
         ORT_TOOL_TWIN(t, ort_tool_taskwait_depend(t, all), ort_taskwait_depend(t, all));
-    drop(&d);
+    free_dependences(&d);
 }
 
 PS_EXPORT void __kmpc_omp_wait_deps(HEAD, LISTS)
 {
     if (PS_UNLIKELY((n > 0 && list == NULL) || (m > 0 && noalias == NULL)))
         kmpc_fatal(at, __func__, "a list of dependences is a null pointer");
-    wait_for(false, n, list, m, noalias);
+    wait_for_depends(false, n, list, m, noalias);
 }
 PS_EXPORT void __kmpc_omp_taskwait_deps_51(HEAD, LISTS, int32_t nowait)
 {
     if (PS_UNLIKELY((n > 0 && list == NULL) || (m > 0 && noalias == NULL)))
         kmpc_fatal(at, __func__, "a list of dependences is a null pointer");
-    wait_for(nowait != 0, n, list, m, noalias);
+    wait_for_depends(nowait != 0, n, list, m, noalias);
 }
 
 /* --- waiting --- */

@@ -73,7 +73,7 @@ static _Atomic(struct graph *) table[LISTS];
 /* --- the table --- */
 
 /* *mine: the caller has put it there, to record it. NULL: no memory. */
-static struct graph *find(int32_t id, const void *at, bool *mine)
+static struct graph *find_graph(int32_t id, const void *at, bool *mine)
 {
     _Atomic(struct graph *) *list = &table[((uint32_t)id + ((uintptr_t)at >> 4)) % LISTS];
     struct graph *added = NULL, *first = ps_load_acquire(list);
@@ -104,7 +104,7 @@ static struct graph *recorded(struct ort_thread *t)
 }
 
 /* Room for one more, in an array that doubles. */
-static bool grow(void **array, size_t n, size_t *capacity, size_t bytes)
+static bool grow_array(void **array, size_t n, size_t *capacity, size_t bytes)
 {
     if (n < *capacity)
         return true;
@@ -122,7 +122,7 @@ static struct step *add_step(struct ort_thread *t, struct graph *g, enum kmpc_st
 {
     size_t capacity = g->capacity;
     void *steps = g->steps;
-    bool room = grow(&steps, g->n, &capacity, sizeof *g->steps);
+    bool room = grow_array(&steps, g->n, &capacity, sizeof *g->steps);
     g->steps = steps;
     g->capacity = (unsigned)capacity;
     if (!room) {
@@ -142,7 +142,7 @@ void kmpc_record_step(struct ort_thread *t, enum kmpc_step step, const struct km
 }
 
 /* As in a task (kmpc_task_new): the shared variables' block behind what compiled code has written. */
-static struct kmpc_task_head *keep(struct step *s, const struct kmpc_task_head *head)
+static struct kmpc_task_head *keep_task_data(struct step *s, const struct kmpc_task_head *head)
 {
     const void *shareds = head->task.shareds;
     size_t before = offsetof(struct kmpc_task_head, task), at = (head->bytes + 15) & ~(size_t)15;
@@ -164,7 +164,7 @@ static bool keep_depends(struct graph *g, struct step *s, const struct ort_depen
     s->first = g->n_all;
     for (size_t i = 0; depend != NULL && i < depend->n; i++) {
         void *all = g->all;
-        bool room = grow(&all, g->n_all, &g->capacity_all, sizeof *g->all);
+        bool room = grow_array(&all, g->n_all, &g->capacity_all, sizeof *g->all);
         g->all = all;
         if (!room)
             return false;
@@ -181,7 +181,7 @@ void kmpc_record_task(struct ort_thread *t, const struct kmpc_task_head *head, c
     struct graph *g = recorded(t);
     struct step *s =
         (head->flags & KMPC_TASK_HAS_EVENT) || (head->flags & once) ? NULL : add_step(t, g, KMPC_STEP_TASK);
-    if (s == NULL || (s->model = keep(s, head)) == NULL || !keep_depends(g, s, depend)) {
+    if (s == NULL || (s->model = keep_task_data(s, head)) == NULL || !keep_depends(g, s, depend)) {
         ort_graph_spoil(t);
         return;
     }
@@ -191,7 +191,7 @@ void kmpc_record_task(struct ort_thread *t, const struct kmpc_task_head *head, c
     g->tasks++;
 }
 
-static struct ort_depend get(const void *list, size_t i) { return ((const struct ort_depend *)list)[i]; }
+static struct ort_depend recorded_depend_at(const void *list, size_t i) { return ((const struct ort_depend *)list)[i]; }
 
 /* The order of the graph's tasks; false: no memory. */
 static bool find_order(struct ort_thread *t, struct graph *g)
@@ -203,7 +203,8 @@ static bool find_order(struct ort_thread *t, struct graph *g)
     for (unsigned i = 0; i < g->n; i++) {
         const struct step *s = &g->steps[i];
         if (s->kind == KMPC_STEP_TASK)
-            lists[n++] = (struct ort_depend_list){.n = s->depends, .get = get, .list = g->all + s->first};
+            lists[n++] =
+                (struct ort_depend_list){.n = s->depends, .get = recorded_depend_at, .list = g->all + s->first};
     }
     g->order = ort_graph_new(t, n, lists);
     free(lists);
@@ -239,7 +240,7 @@ static void end_recording(struct ort_thread *t, struct graph *g, bool whole)
 /* Tasks from before the graph that its tasks depend on. */
 static void wait_outside(struct ort_thread *t, const struct graph *g)
 {
-    struct ort_depend_list list = {.n = g->n_all, .get = get, .list = g->all};
+    struct ort_depend_list list = {.n = g->n_all, .get = recorded_depend_at, .list = g->all};
     if (g->n_all > 0 && t->task->count.own + ps_load_acquire(&t->task->count.others) != 0)
         ort_taskwait_depend(t, &list);
 }
@@ -312,7 +313,7 @@ PS_EXPORT int32_t __kmpc_start_record_task(struct kmpc_location *at, int32_t gti
         return 1;
     struct kmpc_graph_run *run = open_run(t);
     bool mine;
-    if (kmpc_records(t) || (run->graph = find(id, at, &mine)) == NULL)
+    if (kmpc_records(t) || (run->graph = find_graph(id, at, &mine)) == NULL)
         return 1;
     if (mine) {
         run->records = true;

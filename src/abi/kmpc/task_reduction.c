@@ -70,7 +70,7 @@ struct kmpc_reduction {
 
 /* --- making --- */
 
-static struct kmpc_reduction *make(int32_t n, const struct input *in, bool old)
+static struct kmpc_reduction *make_reduction(int32_t n, const struct input *in, bool old)
 {
     size_t words = ITEM + (size_t)n * ITEM_WORDS;
     struct kmpc_reduction *r = ort_mem_zeroed(sizeof *r + words * sizeof(uintptr_t) + (size_t)n * sizeof(struct item));
@@ -156,14 +156,14 @@ void kmpc_reduction_again(const struct kmpc_reduction *model)
                                .fini = (void *)item->fini,
                                .combine = (void *)item->combine};
     }
-    init_group(make((int32_t)model->n, in, model->old));
+    init_group(make_reduction((int32_t)model->n, in, model->old));
     ort_mem_free(in);
 }
 
 static void *init_old(int32_t n, const struct old_input *in, void *(*go)(struct kmpc_reduction *))
 {
     struct input *present = renewed(n, in);
-    void *block = go(make(n, present, true));
+    void *block = go(make_reduction(n, present, true));
     ort_mem_free(present);
     return block;
 }
@@ -171,7 +171,7 @@ static void *init_old(int32_t n, const struct old_input *in, void *(*go)(struct 
 PS_EXPORT void *__kmpc_taskred_init(PS_UNUSED int32_t gtid, int32_t n, const struct input *in)
 {
     KMPC_NOT_NULL(NULL, in, "the list of reductions");
-    return init_group(make(n, in, false));
+    return init_group(make_reduction(n, in, false));
 }
 PS_EXPORT void *__kmpc_task_reduction_init(PS_UNUSED int32_t gtid, int32_t n, const struct old_input *in)
 {
@@ -182,7 +182,7 @@ PS_EXPORT void *__kmpc_taskred_modifier_init(PS_UNUSED struct kmpc_location *at,
                                              PS_UNUSED int32_t workshare, int32_t n, const struct input *in)
 {
     KMPC_NOT_NULL(at, in, "the list of reductions");
-    return init_shared(make(n, in, false));
+    return init_shared(make_reduction(n, in, false));
 }
 PS_EXPORT void *__kmpc_task_reduction_modifier_init(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid,
                                                     PS_UNUSED int32_t workshare, int32_t n, const struct old_input *in)
@@ -197,17 +197,17 @@ static void *copy_of(const uintptr_t *block, const struct item *item, unsigned i
 {
     return (char *)block[MEMORY] + id * block[BYTES] + item->offset;
 }
-static uintptr_t *ready(void *copy) { return (uintptr_t *)(void *)((char *)copy - ALIGN); }
+static uintptr_t *ready_mark(void *copy) { return (uintptr_t *)(void *)((char *)copy - ALIGN); }
 
 static void *copy_ready(const uintptr_t *block, const struct item *item, unsigned id)
 {
     void *copy = copy_of(block, item, id);
-    if (*ready(copy) == 0) {
+    if (*ready_mark(copy) == 0) {
         if (item->init_old != NULL)
             item->init_old(copy);
         else if (item->init != NULL)
             item->init(copy, item->original);
-        *ready(copy) = 1;
+        *ready_mark(copy) = 1;
     }
     return copy;
 }
@@ -250,7 +250,7 @@ static void combine(const struct kmpc_reduction *r, unsigned threads)
         const struct item *item = &r->items[i];
         for (unsigned id = 0; id < threads; id++) {
             void *copy = copy_of(r->block, item, id);
-            if (*ready(copy) == 0)
+            if (*ready_mark(copy) == 0)
                 continue;
             item->combine(item->shared, copy);
             if (item->fini != NULL)

@@ -19,7 +19,8 @@ struct pattern {
     void *frame;
 };
 
-static void submit(struct ort_thread *t, const struct ort_taskloop *loop, uint64_t from, uint64_t count, bool last)
+static void submit_taskloop(struct ort_thread *t, const struct ort_taskloop *loop, uint64_t from, uint64_t count,
+                            bool last)
 {
     const struct pattern *p = loop->context;
     struct kmpc_task_head *model = p->head, *head = kmpc_task_copy(t, model);
@@ -73,7 +74,7 @@ static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, const char
             .n = distance / stride + 1,
             .start = *lower,
             .step = (uint64_t)step,
-            .submit = submit,
+            .submit = submit_taskloop,
             .context = &p,
         };
         if (kmpc_records(t) && !nogroup)

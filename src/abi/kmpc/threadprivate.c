@@ -37,19 +37,19 @@ struct kmpc_threadprivate {
 ORT_OWN_LOCK(lock)
 static struct variable *variables;
 
-static void *get(size_t bytes)
+static void *allocate_copy(size_t bytes)
 {
     void *p = ort_mem_zeroed(bytes);
     PS_CHECK(p != NULL, "no memory for a threadprivate variable of %zu bytes", bytes);
     return p;
 }
 
-static struct variable *find_locked(void *address)
+static struct variable *find_variable_locked(void *address)
 {
     for (struct variable *v = variables; v != NULL; v = v->next)
         if (v->address == address)
             return v;
-    struct variable *v = get(sizeof *v);
+    struct variable *v = allocate_copy(sizeof *v);
     v->address = address;
     v->next = variables;
     variables = v;
@@ -62,7 +62,7 @@ PS_EXPORT void __kmpc_threadprivate_register(PS_UNUSED struct kmpc_location *at,
 {
     KMPC_NOT_NULL(at, address, "the variable");
     ort_own_lock(&lock);
-    struct variable *v = find_locked(address);
+    struct variable *v = find_variable_locked(address);
     v->construct = construct;
     v->construct_copy = copy;
     v->destroy = destroy;
@@ -76,7 +76,7 @@ PS_EXPORT void __kmpc_threadprivate_register_vec(PS_UNUSED struct kmpc_location 
 {
     KMPC_NOT_NULL(at, address, "the variable");
     ort_own_lock(&lock);
-    struct variable *v = find_locked(address);
+    struct variable *v = find_variable_locked(address);
     v->elements = elements;
     v->construct_array = construct;
     v->construct_copy_array = copy;
@@ -84,7 +84,7 @@ PS_EXPORT void __kmpc_threadprivate_register_vec(PS_UNUSED struct kmpc_location 
     ort_own_unlock(&lock);
 }
 
-static void begin(const struct variable *v, void *copy, size_t bytes)
+static void initialise_copy(const struct variable *v, void *copy, size_t bytes)
 {
     if (v->elements != 0 && v->construct_array != NULL)
         v->construct_array(copy, v->elements);
@@ -98,12 +98,12 @@ static void begin(const struct variable *v, void *copy, size_t bytes)
         memcpy(copy, v->bytes, bytes);
 }
 
-static struct variable *known(void *address, size_t bytes)
+static struct variable *find_or_add_variable(void *address, size_t bytes)
 {
     ort_own_lock(&lock);
-    struct variable *v = find_locked(address);
+    struct variable *v = find_variable_locked(address);
     if (v->bytes == NULL) {
-        v->bytes = get(bytes != 0 ? bytes : 1);
+        v->bytes = allocate_copy(bytes != 0 ? bytes : 1);
         memcpy(v->bytes, address, bytes);
     }
     ort_own_unlock(&lock);
@@ -111,22 +111,22 @@ static struct variable *known(void *address, size_t bytes)
 }
 
 /* The calling thread's own. */
-static void *own(void *address, size_t bytes)
+static void *own_copy(void *address, size_t bytes)
 {
     struct ort_thread *t = kmpc_carrier(ort_self());
     struct kmpc_thread *k = kmpc_thread(t);
     for (struct kmpc_threadprivate *c = k->copies; c != NULL; c = c->next)
         if (c->of->address == address)
             return c->copy;
-    const struct variable *v = known(address, bytes);
+    const struct variable *v = find_or_add_variable(address, bytes);
     if (k->number == 0)
         return address;
-    struct kmpc_threadprivate *c = get(sizeof *c);
+    struct kmpc_threadprivate *c = allocate_copy(sizeof *c);
     c->of = v;
     void *memory = ort_mem_aligned(PS_CACHE_LINE, bytes + 1);
     PS_CHECK(memory != NULL, "no memory for a threadprivate variable of %zu bytes", bytes);
     c->copy = memory;
-    begin(v, c->copy, bytes);
+    initialise_copy(v, c->copy, bytes);
     c->next = k->copies;
     k->copies = c;
     return c->copy;
@@ -136,13 +136,13 @@ PS_EXPORT void *__kmpc_threadprivate_cached(PS_UNUSED struct kmpc_location *at, 
                                             size_t bytes, PS_UNUSED void ***cache)
 {
     KMPC_NOT_NULL(at, address, "the variable");
-    return own(address, bytes);
+    return own_copy(address, bytes);
 }
 PS_EXPORT void *__kmpc_threadprivate(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, void *address,
                                      size_t bytes)
 {
     KMPC_NOT_NULL(at, address, "the variable");
-    return own(address, bytes);
+    return own_copy(address, bytes);
 }
 
 void kmpc_threadprivate_free(struct kmpc_threadprivate *copies)

@@ -180,7 +180,7 @@ static int get_mask(void **mask)
     }
     return 0;
 }
-static int set_mask(void **mask)
+static int set_kmpc_mask(void **mask)
 {
     if (kmpc_settings.no_affinity || mask == NULL || *mask == NULL || ort_self()->team->parent != NULL)
         return -1;
@@ -193,8 +193,8 @@ PS_EXPORT void kmp_destroy_affinity_mask(void **mask) { destroy_mask(mask); }
 PS_EXPORT void kmp_destroy_affinity_mask_(void **mask) { destroy_mask(mask); }
 PS_EXPORT int kmp_get_affinity(void **mask) { return get_mask(mask); }
 PS_EXPORT int kmp_get_affinity_(void **mask) { return get_mask(mask); }
-PS_EXPORT int kmp_set_affinity(void **mask) { return set_mask(mask); }
-PS_EXPORT int kmp_set_affinity_(void **mask) { return set_mask(mask); }
+PS_EXPORT int kmp_set_affinity(void **mask) { return set_kmpc_mask(mask); }
+PS_EXPORT int kmp_set_affinity_(void **mask) { return set_kmpc_mask(mask); }
 PS_EXPORT void kmp_set_thread_affinity_mask_initial(void)
 {
     struct os_cpuset all;

@@ -21,7 +21,7 @@ _Static_assert(sizeof(ompt_data_t) == sizeof(union ort_tool_data), "tool data is
 static ompt_data_t *data_of(union ort_tool_data *data) { return (ompt_data_t *)(void *)data; }
 
 /* The calling OpenMP thread; NULL: none, or no tool any more. */
-static struct ort_thread *self(void) { return ort_tool_attached() ? ee_local() : NULL; }
+static struct ort_thread *tool_self(void) { return ort_tool_attached() ? ee_local() : NULL; }
 
 /* --- callbacks --- */
 
@@ -110,13 +110,13 @@ static int enumerate_mutex_impls(int current, int *next, const char **name)
 
 static ompt_data_t *get_thread_data(void)
 {
-    struct ort_thread *t = self();
+    struct ort_thread *t = tool_self();
     return t != NULL ? data_of(ort_tool_thread_data(t)) : NULL;
 }
 
 static int get_state(uint64_t *wait_id)
 {
-    struct ort_thread *t = self();
+    struct ort_thread *t = tool_self();
     if (t == NULL)
         return ORT_STATE_WORK_SERIAL;
     if (wait_id != NULL)
@@ -126,7 +126,7 @@ static int get_state(uint64_t *wait_id)
 
 static int get_parallel_info(int level, ompt_data_t **data, int *size)
 {
-    struct ort_thread *t = self();
+    struct ort_thread *t = tool_self();
     for (; level > 0 && t != NULL; level--)
         t = t->team->parent;
     if (t == NULL || level < 0)
@@ -141,7 +141,7 @@ static int get_parallel_info(int level, ompt_data_t **data, int *size)
 static int get_task_info(int level, int *flags, ompt_data_t **data, ompt_frame_t **frame, ompt_data_t **region,
                          int *number)
 {
-    struct ort_thread *t = self();
+    struct ort_thread *t = tool_self();
     struct ort_task *task = t != NULL ? ort_tool_ancestor(t, level, &t) : NULL;
     if (task == NULL)
         return 0;
@@ -162,7 +162,7 @@ static int get_task_info(int level, int *flags, ompt_data_t **data, ompt_frame_t
 /* Block 0: what compiled code keeps for the task. */
 static int get_task_memory(void **address, size_t *size, int block)
 {
-    struct ort_thread *t = self();
+    struct ort_thread *t = tool_self();
     *address = NULL;
     *size = 0;
     if (t == NULL || block != 0 || (t->task->flags & ORT_TASK_IMPLICIT))
@@ -176,7 +176,7 @@ static int get_task_memory(void **address, size_t *size, int block)
 
 static int get_num_procs(void)
 {
-    struct ort_thread *t = self();
+    struct ort_thread *t = tool_self();
     return t != NULL ? (int)ort_num_procs(t) : 0;
 }
 
@@ -200,14 +200,14 @@ static int get_place_proc_ids(int place, int size, int *ids)
 static int get_place_num(void)
 {
     struct ort_place place;
-    struct ort_thread *t = self();
+    struct ort_thread *t = tool_self();
     return t != NULL && ort_place_of(t, &place) ? (int)place.place : -1;
 }
 
 static int get_partition_place_nums(int size, int *numbers)
 {
     struct ort_place place;
-    struct ort_thread *t = self();
+    struct ort_thread *t = tool_self();
     if (t == NULL || !ort_place_of(t, &place))
         return 0;
     for (unsigned i = 0; i < place.n && (int)place.n <= size; i++)
@@ -215,7 +215,7 @@ static int get_partition_place_nums(int size, int *numbers)
     return (int)place.n;
 }
 
-static int get_proc_id(void) { return self() != NULL ? os_current_cpu() : -1; }
+static int get_proc_id(void) { return tool_self() != NULL ? os_current_cpu() : -1; }
 
 /* --- the rest --- */
 

@@ -108,7 +108,7 @@ static ompt_start_tool_result_t *in_libraries(void)
     return found;
 }
 
-static ompt_start_tool_result_t *find(void)
+static ompt_start_tool_result_t *find_tool(void)
 {
     SAY("----- START LOGGING OF TOOL REGISTRATION -----\n");
     ompt_start_tool_result_t *found = in_process();
@@ -153,11 +153,11 @@ static bool enabled(void)
     return false;
 }
 
-static void start(void)
+static void start_ompt_tool(void)
 {
     open_log();
     if (enabled())
-        tool = find();
+        tool = find_tool();
     if (log_file != NULL && log_file != stdout && log_file != stderr)
         fclose(log_file);
     log_file = NULL;
@@ -167,4 +167,4 @@ static void start(void)
     atexit(ompt_finalize);
 }
 
-__attribute__((constructor)) static void load(void) { ort_tool_start = start; }
+__attribute__((constructor)) static void register_tool_start(void) { ort_tool_start = start_ompt_tool; }

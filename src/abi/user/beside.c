@@ -36,7 +36,7 @@ static bool has_name_of_runtime(const char *path)
 /* Names of runtimes that loaded objects ask for, each once, with the file that they get: this one. */
 static char replaced[400];
 
-static void note(const char *file, PS_UNUSED void *arg)
+static void note_runtime_beside(const char *file, PS_UNUSED void *arg)
 {
     size_t used = strlen(replaced), length = strlen(file);
     if (!has_name_of_runtime(file) || used + length + 3 > sizeof replaced)
@@ -65,7 +65,7 @@ __attribute__((constructor)) static void listen(void)
 {
     if (!getenv("PSTHREADS_VERBOSE"))
         return;
-    os_needed_visit(note, NULL);
+    os_needed_visit(note_runtime_beside, NULL);
     ort_started = started;
 }
 

@@ -27,7 +27,7 @@ bool user_preloaded;
 #define CELLS 64
 
 /* An address of the dynamic section: the C library has made one of the offset, but where it may not write. */
-static const void *at(const struct link_map *map, ElfW(Addr) value)
+static const void *dynamic_address(const struct link_map *map, ElfW(Addr) value)
 {
     return (const void *)(value < map->l_addr ? map->l_addr + value : value); // NOLINT(performance-no-int-to-ptr)
 }
@@ -47,18 +47,18 @@ static bool has_weak(const ElfW(Sym) * symbols, const char *strings, unsigned en
     return false;
 }
 
-static bool look_at(const struct link_map *map, const char *name)
+static bool look_up_name(const struct link_map *map, const char *name)
 {
     const char *strings = NULL;
     const ElfW(Sym) *symbols = NULL;
     const uint32_t *hash = NULL;
     for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
         if (d->d_tag == DT_STRTAB)
-            strings = at(map, d->d_un.d_ptr);
+            strings = dynamic_address(map, d->d_un.d_ptr);
         else if (d->d_tag == DT_SYMTAB)
-            symbols = at(map, d->d_un.d_ptr);
+            symbols = dynamic_address(map, d->d_un.d_ptr);
         else if (d->d_tag == DT_GNU_HASH)
-            hash = at(map, d->d_un.d_ptr);
+            hash = dynamic_address(map, d->d_un.d_ptr);
     if (strings == NULL || symbols == NULL || hash == NULL)
         return false;
     for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
@@ -77,13 +77,13 @@ PS_COLD PS_NOINLINE bool user_by_chance_slow(const void *caller, const char *nam
     _Atomic uintptr_t *cell = &cells[(start >> 12) % CELLS];
     uintptr_t known = ps_load_relaxed(cell);
     if ((known & ~(uintptr_t)1) != start) {
-        known = start | look_at(found.dlfo_link_map, name);
+        known = start | look_up_name(found.dlfo_link_map, name);
         ps_store_relaxed(cell, known);
     }
     return known & 1;
 }
 
-static void note(const char *list, const char *file)
+static void note_by_chance(const char *list, const char *file)
 {
     const char *slash = strrchr(file, '/');
     user_preloaded = list != NULL && strstr(list, slash != NULL ? file : "/libgomp.so.1") != NULL;
@@ -93,7 +93,7 @@ __attribute__((constructor)) static void see_whether_preloaded(void)
 {
     Dl_info self;
     if (dladdr(&user_preloaded, &self) && self.dli_fname != NULL)
-        note(getenv("LD_PRELOAD"), self.dli_fname);
+        note_by_chance(getenv("LD_PRELOAD"), self.dli_fname);
 }
 
 #else

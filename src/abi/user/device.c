@@ -28,7 +28,7 @@ USER_GET(omp_get_initial_device, HOST)
 USER_GET(omp_is_initial_device, 1)
 
 /* Whether the number means the host, wherever a device is asked for. */
-static bool is_host(int device)
+static bool user_is_host(int device)
 {
     if (device == DEFAULT)
         device = ort_icv(ort_self())->default_device;
@@ -36,32 +36,32 @@ static bool is_host(int device)
 }
 
 static int pause_host(int kind) { return ort_pause(kind == 2) == 0 ? 0 : -1; }
-static int pause_device(int kind, int device) { return is_host(device) ? pause_host(kind) : -1; }
+static int user_pause_device(int kind, int device) { return user_is_host(device) ? pause_host(kind) : -1; }
 
-PS_EXPORT int omp_pause_resource(int kind, int device) { return pause_device(kind, device); }
+PS_EXPORT int omp_pause_resource(int kind, int device) { return user_pause_device(kind, device); }
 PS_EXPORT int32_t omp_pause_resource_(const int32_t *kind, const int32_t *device)
 {
-    return pause_device(*kind, *device);
+    return user_pause_device(*kind, *device);
 }
 PS_EXPORT int omp_pause_resource_all(int kind) { return pause_host(kind); }
 PS_EXPORT int32_t omp_pause_resource_all_(const int32_t *kind) { return pause_host(*kind); }
 
 /* --- memory of devices --- */
 
-PS_EXPORT void *omp_target_alloc(size_t bytes, int device) { return is_host(device) ? malloc(bytes) : NULL; }
+PS_EXPORT void *omp_target_alloc(size_t bytes, int device) { return user_is_host(device) ? malloc(bytes) : NULL; }
 
 PS_EXPORT void omp_target_free(void *p, int device)
 {
-    if (is_host(device))
+    if (user_is_host(device))
         free(p);
 }
 
-PS_EXPORT int omp_target_is_present(const void *p, int device) { return p != NULL && is_host(device); }
+PS_EXPORT int omp_target_is_present(const void *p, int device) { return p != NULL && user_is_host(device); }
 
 PS_EXPORT int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset,
                                 int to_device, int from_device)
 {
-    if (!is_host(to_device) || !is_host(from_device))
+    if (!user_is_host(to_device) || !user_is_host(from_device))
         return EINVAL;
     memcpy((char *)to + to_offset, (const char *)from + from_offset, bytes);
     return 0;
@@ -109,7 +109,7 @@ PS_EXPORT int omp_target_memcpy_rect(void *to, const void *from, size_t element,
 {
     if (to == NULL && from == NULL)
         return INT_MAX; /* asks for how many dimensions are supported */
-    if (!is_host(to_device) || !is_host(from_device) || dims < 1)
+    if (!user_is_host(to_device) || !user_is_host(from_device) || dims < 1)
         return EINVAL;
     return copy_box(to, from, element, dims, volume, (struct side){to_offsets, to_dimensions},
                     (struct side){from_offsets, from_dimensions});
@@ -123,15 +123,18 @@ PS_EXPORT int omp_target_associate_ptr(PS_UNUSED const void *host, PS_UNUSED con
 }
 PS_EXPORT int omp_target_disassociate_ptr(PS_UNUSED const void *p, PS_UNUSED int device) { return EINVAL; }
 
-PS_EXPORT void *omp_get_mapped_ptr(const void *p, int device) { return is_host(device) ? (void *)(uintptr_t)p : NULL; }
+PS_EXPORT void *omp_get_mapped_ptr(const void *p, int device)
+{
+    return user_is_host(device) ? (void *)(uintptr_t)p : NULL;
+}
 PS_EXPORT int omp_target_is_accessible(const void *p, size_t bytes, int device)
 {
-    return p != NULL && bytes > 0 && is_host(device);
+    return p != NULL && bytes > 0 && user_is_host(device);
 }
 
 PS_EXPORT void *omp_target_memset(void *p, int value, size_t bytes, int device)
 {
-    return is_host(device) ? memset(p, value, bytes) : p;
+    return user_is_host(device) ? memset(p, value, bytes) : p;
 }
 
 /* --- the same as tasks, after those that the omp_depend_t objects name --- */
@@ -162,7 +165,7 @@ static void copy_task(void *data)
 PS_EXPORT int omp_target_memcpy_async(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset,
                                       int to_device, int from_device, int num_objects, void *objects)
 {
-    if (!is_host(to_device) || !is_host(from_device))
+    if (!user_is_host(to_device) || !user_is_host(from_device))
         return EINVAL;
     struct copy c = {to, from, bytes, to_offset, from_offset};
     as_task(copy_task, &c, sizeof c, num_objects, objects);
@@ -191,7 +194,7 @@ PS_EXPORT int omp_target_memcpy_rect_async(void *to, const void *from, size_t el
 {
     if (to == NULL && from == NULL)
         return INT_MAX;
-    if (!is_host(to_device) || !is_host(from_device) || dims < 1)
+    if (!user_is_host(to_device) || !user_is_host(from_device) || dims < 1)
         return EINVAL;
     struct rect r = {to, from, element, dims, volume, {to_offsets, to_dimensions}, {from_offsets, from_dimensions}};
     as_task(rect_task, &r, sizeof r, num_objects, objects);
@@ -212,7 +215,7 @@ static void fill_task(void *data)
 
 PS_EXPORT void *omp_target_memset_async(void *p, int value, size_t bytes, int device, int num_objects, void *objects)
 {
-    if (is_host(device)) {
+    if (user_is_host(device)) {
         struct fill f = {p, value, bytes};
         as_task(fill_task, &f, sizeof f, num_objects, objects);
     }
@@ -223,7 +226,7 @@ PS_EXPORT void *omp_target_memset_async(void *p, int value, size_t bytes, int de
 
 static const char host_uid[] = "OMP_INITIAL_DEVICE"; /* libgomp's choice */
 
-PS_EXPORT const char *omp_get_uid_from_device(int device) { return is_host(device) ? host_uid : NULL; }
+PS_EXPORT const char *omp_get_uid_from_device(int device) { return user_is_host(device) ? host_uid : NULL; }
 PS_EXPORT void omp_get_uid_from_device_(const char **text, size_t *length, int32_t device)
 {
     *text = omp_get_uid_from_device(device);
@@ -245,12 +248,12 @@ PS_EXPORT int omp_get_device_from_uid_(const char *uid, size_t length) { return 
 PS_EXPORT void omp_get_device_distances(int n, const int *devices, int *distances)
 {
     for (int i = 0; i < n; i++)
-        distances[i] = is_host(devices[i]) ? 0 : -1;
+        distances[i] = user_is_host(devices[i]) ? 0 : -1;
 }
 
 /* One dimension, counted from 0, is all that teams and leagues have. */
-static int dims_of(int device) { return is_host(device); }
-static int supported(int device, int dim, int most) { return !is_host(device) ? 0 : dim <= 1 ? most : 1; }
+static int dims_of(int device) { return user_is_host(device); }
+static int supported(int device, int dim, int most) { return !user_is_host(device) ? 0 : dim <= 1 ? most : 1; }
 
 PS_EXPORT int omp_get_supported_active_team_dims(int device, PS_UNUSED int natively) { return dims_of(device); }
 PS_EXPORT int omp_get_supported_active_team_dims_(const int *device, PS_UNUSED const int *natively)

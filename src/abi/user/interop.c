@@ -24,7 +24,7 @@ static const char *const properties[PROPERTIES] = {"fr_id",    "fr_name", "vendo
 
 static bool is_property(int which) { return which < 0 && which >= -PROPERTIES; }
 
-static void answer(int which, int *code)
+static void set_interop_code(int which, int *code)
 {
     if (code != NULL)
         *code = is_property(which) ? EMPTY : OUT_OF_RANGE;
@@ -52,14 +52,14 @@ PS_EXPORT int omp_get_num_interop_properties(PS_UNUSED const void *object) { ret
 #define VALUE(type, name, nothing)                                          \
     PS_EXPORT type name(PS_UNUSED const void *object, int which, int *code) \
     {                                                                       \
-        answer(which, code);                                                \
+        set_interop_code(which, code);                                      \
         return nothing;                                                     \
     }
 VALUE(intptr_t, omp_get_interop_int, 0)
 VALUE(void *, omp_get_interop_ptr, NULL)
 VALUE(const char *, omp_get_interop_str, NULL)
 
-static void give(const char **text, size_t *length, const char *what)
+static void give_interop_property(const char **text, size_t *length, const char *what)
 {
     *text = what;
     *length = what != NULL ? strlen(what) : 0;
@@ -68,15 +68,15 @@ static void give(const char **text, size_t *length, const char *what)
 PS_EXPORT void omp_get_interop_str_(const char **text, size_t *length, PS_UNUSED const void *object, int which,
                                     int *code)
 {
-    answer(which, code);
-    give(text, length, NULL);
+    set_interop_code(which, code);
+    give_interop_property(text, length, NULL);
 }
 
 #define TEXT(name, function)                                                                           \
     PS_EXPORT const char *name(PS_UNUSED const void *object, int which) { return function(which); }    \
     PS_EXPORT void name##_(const char **text, size_t *length, PS_UNUSED const void *object, int which) \
     {                                                                                                  \
-        give(text, length, function(which));                                                           \
+        give_interop_property(text, length, function(which));                                          \
     }
 TEXT(omp_get_interop_name, name_of)
 TEXT(omp_get_interop_type_desc, type_of)

@@ -39,7 +39,7 @@ BOTH(int32_t, test_lock_, word *lock, { return ort_routine_test(lock); });
 
 typedef struct ort_nest_lock nest;
 
-static const void *task(void) { return ort_self()->task; }
+static const void *user_lock_owner(void) { return ort_self()->task; }
 static const void *thread(void) { return ort_self(); }
 
 PS_EXPORT void user_init_nest_lock_3(nest *lock)
@@ -48,9 +48,9 @@ PS_EXPORT void user_init_nest_lock_3(nest *lock)
     ort_routine_nest_made(lock, 0);
 }
 PS_EXPORT void user_destroy_nest_lock_3(nest *lock) { ort_routine_nest_gone(lock); }
-PS_EXPORT void user_set_nest_lock_3(nest *lock) { ort_routine_set_nest(lock, task()); }
+PS_EXPORT void user_set_nest_lock_3(nest *lock) { ort_routine_set_nest(lock, user_lock_owner()); }
 PS_EXPORT void user_unset_nest_lock_3(nest *lock) { ort_routine_unset_nest(lock); }
-PS_LEAVABLE PS_EXPORT int user_test_nest_lock_3(nest *lock) { return ort_routine_test_nest(lock, task()); }
+PS_LEAVABLE PS_EXPORT int user_test_nest_lock_3(nest *lock) { return ort_routine_test_nest(lock, user_lock_owner()); }
 OF_3_0(init_nest_lock);
 OF_3_0(destroy_nest_lock);
 OF_3_0(set_nest_lock);
@@ -72,4 +72,4 @@ OF_3_0(test_nest_lock);
 
 NEST_POINTER(, 1, thread);
 NEST_POINTER(_, 1, thread);
-NEST_POINTER(_, 3, task);
+NEST_POINTER(_, 3, user_lock_owner);

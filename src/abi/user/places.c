@@ -3,7 +3,7 @@
 #include "user.h"
 
 /* NULL: no such place. */
-static const unsigned *processors(int place, unsigned *n)
+static const unsigned *user_place_processors(int place, unsigned *n)
 {
     const struct ort_places *list = ort_places();
     *n = 0;
@@ -13,7 +13,7 @@ static const unsigned *processors(int place, unsigned *n)
     return list->cpu + list->first[place];
 }
 
-static int num_places(void)
+static int user_num_places(void)
 {
     const struct ort_places *list = ort_places();
     return list == NULL ? 0 : (int)list->n;
@@ -22,26 +22,26 @@ static int num_places(void)
 static int place_num_procs(int place)
 {
     unsigned n;
-    processors(place, &n);
+    user_place_processors(place, &n);
     return (int)n;
 }
 
-static struct ort_place own(void)
+static struct ort_place user_own_place(void)
 {
     struct ort_place place = {.place = UINT_MAX};
     ort_place_of(ort_self(), &place);
     return place;
 }
 
-USER_GET(omp_get_num_places, num_places())
+USER_GET(omp_get_num_places, user_num_places())
 USER_GET_OF(omp_get_place_num_procs, place_num_procs)
-USER_GET(omp_get_place_num, (int)own().place)
-USER_GET(omp_get_partition_num_places, (int)own().n)
+USER_GET(omp_get_place_num, (int)user_own_place().place)
+USER_GET(omp_get_partition_num_places, (int)user_own_place().n)
 
 static void proc_ids(int place, int *ids)
 {
     unsigned n;
-    const unsigned *cpu = processors(place, &n);
+    const unsigned *cpu = user_place_processors(place, &n);
     for (unsigned i = 0; i < n; i++)
         ids[i] = (int)cpu[i];
 }
@@ -51,14 +51,14 @@ PS_EXPORT void omp_get_place_proc_ids_(const int32_t *place, int32_t *ids) { pro
 PS_EXPORT void omp_get_place_proc_ids_8_(const int64_t *place, int64_t *ids)
 {
     unsigned n;
-    const unsigned *cpu = processors(user_int(*place), &n);
+    const unsigned *cpu = user_place_processors(user_int(*place), &n);
     for (unsigned i = 0; i < n; i++)
         ids[i] = cpu[i];
 }
 
 static void partition_place_nums(int *nums)
 {
-    struct ort_place place = own();
+    struct ort_place place = user_own_place();
     for (unsigned i = 0; i < place.n; i++)
         nums[i] = (int)(place.first + i);
 }
@@ -67,7 +67,7 @@ PS_EXPORT void omp_get_partition_place_nums(int *nums) { partition_place_nums((i
 PS_EXPORT void omp_get_partition_place_nums_(int32_t *nums) { partition_place_nums((int *)nums); }
 PS_EXPORT void omp_get_partition_place_nums_8_(int64_t *nums)
 {
-    struct ort_place place = own();
+    struct ort_place place = user_own_place();
     for (unsigned i = 0; i < place.n; i++)
         nums[i] = (int64_t)place.first + i;
 }

@@ -30,7 +30,7 @@ static void set_max_active_levels(int levels)
         icv->max_active_levels = (unsigned)levels < most ? (unsigned)levels : most;
 }
 
-static void set_nested(int on)
+static void user_set_nested(int on)
 {
     if (on)
         set_max_active_levels(INT_MAX);
@@ -58,7 +58,7 @@ static void set_schedule(unsigned kind, int chunk)
         icv->chunk = chunk > 0 ? chunk : plain != ORT_SCHED_STATIC;
 }
 
-static int thread_limit(void)
+static int user_thread_limit(void)
 {
     unsigned limit = ort_icv(ort_self())->thread_limit;
     if (ort_settings.limit_told != 0 && limit == ort_settings.initial.thread_limit)
@@ -66,13 +66,13 @@ static int thread_limit(void)
     return limit > INT_MAX ? INT_MAX : (int)limit;
 }
 
-static void set_num_teams(int n)
+static void user_set_num_teams(int n)
 {
     if (n >= 0)
         ort_settings.num_teams = (unsigned)n;
 }
 
-static void set_teams_thread_limit(int n)
+static void user_set_teams_thread_limit(int n)
 {
     if (n >= 0)
         ort_settings.teams_thread_limit = (unsigned)n;
@@ -82,19 +82,19 @@ USER_SET(omp_set_num_threads, set_num_threads)
 USER_GET_BY_CHANCE(omp_get_max_threads, (int)ort_icv(ort_self())->nthreads, 1)
 USER_SET(omp_set_dynamic, set_dynamic)
 USER_GET(omp_get_dynamic, ort_icv(ort_self())->dynamic)
-USER_SET(omp_set_nested, set_nested)
+USER_SET(omp_set_nested, user_set_nested)
 USER_GET(omp_get_nested, nested())
 USER_SET(omp_set_max_active_levels, set_max_active_levels)
 USER_GET(omp_get_max_active_levels, (int)ort_icv(ort_self())->max_active_levels)
 USER_GET(omp_get_supported_active_levels, (int)ort_settings.supported_levels)
-USER_GET(omp_get_thread_limit, thread_limit())
-PS_EXPORT int omp_get_thread_limit_dim(int dim) { return dim == 0 ? thread_limit() : 1; }
+USER_GET(omp_get_thread_limit, user_thread_limit())
+PS_EXPORT int omp_get_thread_limit_dim(int dim) { return dim == 0 ? user_thread_limit() : 1; }
 USER_GET(omp_get_cancellation, ort_settings.cancellation)
 USER_GET(omp_get_max_task_priority, ort_settings.max_task_priority)
 USER_GET(omp_get_proc_bind, ort_self()->team->bind_var)
-USER_SET(omp_set_num_teams, set_num_teams)
+USER_SET(omp_set_num_teams, user_set_num_teams)
 USER_GET(omp_get_max_teams, (int)ort_settings.num_teams)
-USER_SET(omp_set_teams_thread_limit, set_teams_thread_limit)
+USER_SET(omp_set_teams_thread_limit, user_set_teams_thread_limit)
 USER_GET(omp_get_teams_thread_limit, (int)ort_settings.teams_thread_limit)
 
 PS_EXPORT void omp_set_schedule(unsigned kind, int chunk) { set_schedule(kind, chunk); }

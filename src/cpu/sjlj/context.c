@@ -14,7 +14,7 @@
 /* makecontext passes ints only: the context's address comes in two halves. */
 _Static_assert(sizeof(femode_t) <= sizeof((struct cpu_context){0}.mode), "room for femode_t");
 
-static void first(unsigned high, unsigned low)
+static void sjlj_first(unsigned high, unsigned low)
 {
     CPU_UNWINDING_ENDS();
     struct cpu_context *ctx = (struct cpu_context *)((uintptr_t)high << 32 | low);
@@ -32,7 +32,7 @@ static int make_first_frame(struct cpu_context *ctx, void *stack, size_t bytes)
         return errno;
     there.uc_stack = (stack_t){.ss_sp = stack, .ss_size = bytes};
     there.uc_link = NULL;
-    makecontext(&there, (void (*)(void))first, 2, (unsigned)((uintptr_t)ctx >> 32), (unsigned)(uintptr_t)ctx);
+    makecontext(&there, (void (*)(void))sjlj_first, 2, (unsigned)((uintptr_t)ctx >> 32), (unsigned)(uintptr_t)ctx);
     ctx->creator = &here;
     if (swapcontext(&here, &there) != 0)
         return errno;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* makecontext passes ints only: the context's address comes in two halves. */
-static void first(unsigned high, unsigned low)
+static void ucontext_first(unsigned high, unsigned low)
 {
     CPU_UNWINDING_ENDS();
     struct cpu_context *ctx = (struct cpu_context *)((uintptr_t)high << 32 | low);
@@ -23,7 +23,8 @@ int cpu_context_init(struct cpu_context *ctx, void *stack, size_t bytes, cpu_ent
     ctx->machine.uc_link = NULL;
     ctx->entry = entry;
     ctx->arg = arg;
-    makecontext(&ctx->machine, (void (*)(void))first, 2, (unsigned)((uintptr_t)ctx >> 32), (unsigned)(uintptr_t)ctx);
+    makecontext(&ctx->machine, (void (*)(void))ucontext_first, 2, (unsigned)((uintptr_t)ctx >> 32),
+                (unsigned)(uintptr_t)ctx);
     return 0;
 }
 

@@ -12,7 +12,7 @@
 #define LOCKS 16
 static BOARD_LOCAL _Atomic uint32_t locks[LOCKS];
 
-static _Atomic uint32_t *lock_of(const volatile void *p)
+static _Atomic uint32_t *bare_atomic_lock(const volatile void *p)
 {
     unsigned cluster = board_cluster_of((const void *)(uintptr_t)p);
     _Atomic uint32_t *lock = board_global(&locks[((uintptr_t)p >> 3) % LOCKS], cluster);
@@ -21,7 +21,7 @@ static _Atomic uint32_t *lock_of(const volatile void *p)
             __asm__ volatile("nop\n\tnop\n\tnop\n\tnop");
     return lock;
 }
-static void unlock(_Atomic uint32_t *lock) { ps_store_release(lock, 0); }
+static void unlock_bare_atomic(_Atomic uint32_t *lock) { ps_store_release(lock, 0); }
 
 #define OUT(type, name, ...)                                    \
     type atomic_##name(__VA_ARGS__) __asm__("__atomic_" #name); \
@@ -31,26 +31,26 @@ static void unlock(_Atomic uint32_t *lock) { ps_store_release(lock, 0); }
 
 OUT(uint64_t, load_8, const volatile void *p, PS_UNUSED int order)
 {
-    _Atomic uint32_t *lock = lock_of(p);
+    _Atomic uint32_t *lock = bare_atomic_lock(p);
     uint64_t value = *(const volatile uint64_t *)p;
-    unlock(lock);
+    unlock_bare_atomic(lock);
     return value;
 }
 OUT(void, store_8, volatile void *p, uint64_t value, PS_UNUSED int order)
 {
-    _Atomic uint32_t *lock = lock_of(p);
+    _Atomic uint32_t *lock = bare_atomic_lock(p);
     *(volatile uint64_t *)p = value;
-    unlock(lock);
+    unlock_bare_atomic(lock);
 }
 OUT(bool, compare_exchange_8, volatile void *p, void *expected, uint64_t desired, PS_UNUSED bool weak,
     PS_UNUSED int success, PS_UNUSED int failure)
 {
-    _Atomic uint32_t *lock = lock_of(p);
+    _Atomic uint32_t *lock = bare_atomic_lock(p);
     uint64_t seen = *(volatile uint64_t *)p;
     bool same = seen == *(uint64_t *)expected;
     if (same)
         *(volatile uint64_t *)p = desired;
-    unlock(lock);
+    unlock_bare_atomic(lock);
     if (!same)
         *(uint64_t *)expected = seen;
     return same;
@@ -58,10 +58,10 @@ OUT(bool, compare_exchange_8, volatile void *p, void *expected, uint64_t desired
 #define CHANGE_8(name, after)                                                  \
     OUT(uint64_t, name##_8, volatile void *p, uint64_t v, PS_UNUSED int order) \
     {                                                                          \
-        _Atomic uint32_t *lock = lock_of(p);                                   \
+        _Atomic uint32_t *lock = bare_atomic_lock(p);                          \
         uint64_t before = *(volatile uint64_t *)p;                             \
         *(volatile uint64_t *)p = (after);                                     \
-        unlock(lock);                                                          \
+        unlock_bare_atomic(lock);                                              \
         return before;                                                         \
     }
 CHANGE_8(exchange, v)
@@ -73,7 +73,7 @@ CHANGE_8(fetch_xor, before ^ v)
 
 /* --- 1 and 2 bytes --- */
 
-static inline _Atomic uint32_t *word_of(volatile void *p, unsigned *shift)
+static inline _Atomic uint32_t *bare_atomic_word(volatile void *p, unsigned *shift)
 {
     *shift = ((uintptr_t)p & 3) * 8;
     return (_Atomic uint32_t *)((uintptr_t)p & ~(uintptr_t)3); // NOLINT(performance-no-int-to-ptr)
@@ -83,7 +83,7 @@ static inline _Atomic uint32_t *word_of(volatile void *p, unsigned *shift)
     OUT(type, name##_##bytes, volatile void *p, type v, PS_UNUSED int order)                 \
     {                                                                                        \
         unsigned shift;                                                                      \
-        _Atomic uint32_t *word = word_of(p, &shift);                                         \
+        _Atomic uint32_t *word = bare_atomic_word(p, &shift);                                \
         uint32_t mask = (uint32_t)(type)~0u << shift, seen = ps_load_relaxed(word);          \
         type before;                                                                         \
         do                                                                                   \
@@ -102,7 +102,7 @@ static inline _Atomic uint32_t *word_of(volatile void *p, unsigned *shift)
         PS_UNUSED int success, PS_UNUSED int failure)                                                        \
     {                                                                                                        \
         unsigned shift;                                                                                      \
-        _Atomic uint32_t *word = word_of(p, &shift);                                                         \
+        _Atomic uint32_t *word = bare_atomic_word(p, &shift);                                                \
         uint32_t mask = (uint32_t)(type)~0u << shift, seen = ps_load_relaxed(word);                          \
         do                                                                                                   \
             if ((type)(seen >> shift) != *(type *)expected) {                                                \

@@ -39,18 +39,18 @@ struct arena {
 static struct arena *main_arena;
 static BOARD_LOCAL struct arena *own_arena;
 
-static void lock(struct arena *a)
+static void lock_arena(struct arena *a)
 {
     while (ps_xchg_acquire(&a->lock, 1) != 0)
         while (ps_load_relaxed(&a->lock) != 0)
             for (unsigned i = 0; i < 8; i++)
                 __asm__ volatile("nop");
 }
-static void unlock(struct arena *a) { ps_store_release(&a->lock, 0); }
+static void unlock_arena(struct arena *a) { ps_store_release(&a->lock, 0); }
 
 static unsigned bin_of(uint32_t bytes) { return 31u - (unsigned)__builtin_clz(bytes); }
-static uint32_t size_of(const struct block *b) { return b->bytes & ~USED; }
-static struct block *after(struct block *b) { return (struct block *)(void *)((char *)b + size_of(b)); }
+static uint32_t block_bytes(const struct block *b) { return b->bytes & ~USED; }
+static struct block *after(struct block *b) { return (struct block *)(void *)((char *)b + block_bytes(b)); }
 
 static void put_locked(struct arena *a, struct block *b)
 {
@@ -63,7 +63,7 @@ static void put_locked(struct arena *a, struct block *b)
     a->filled |= 1u << bin;
 }
 
-static void take_locked(struct arena *a, struct block *b)
+static void take_block_locked(struct arena *a, struct block *b)
 {
     unsigned bin = bin_of(b->bytes);
     if (b->next != NULL)
@@ -77,7 +77,7 @@ static void take_locked(struct arena *a, struct block *b)
 /* Cuts b, which is in no list, so that it has `bytes`; the rest is free. */
 static void cut_locked(struct arena *a, struct block *b, uint32_t bytes)
 {
-    uint32_t rest = size_of(b) - bytes;
+    uint32_t rest = block_bytes(b) - bytes;
     if (rest < 2 * UNIT)
         return;
     b->bytes = bytes | (b->bytes & USED);
@@ -88,7 +88,7 @@ static void cut_locked(struct arena *a, struct block *b, uint32_t bytes)
     put_locked(a, r);
 }
 
-static struct block *find_locked(struct arena *a, uint32_t bytes)
+static struct block *find_block_locked(struct arena *a, uint32_t bytes)
 {
     unsigned bin = bin_of(bytes);
     for (struct block *b = a->bins[bin]; b != NULL; b = b->next)
@@ -98,19 +98,19 @@ static struct block *find_locked(struct arena *a, uint32_t bytes)
     return larger == 0 ? NULL : a->bins[__builtin_ctz(larger)];
 }
 
-static void *get(struct arena *a, size_t align, size_t wanted)
+static void *allocate_block(struct arena *a, size_t align, size_t wanted)
 {
     if (a == NULL || wanted > 0x7fff0000u || align > 0x10000000u)
         return NULL;
     uint32_t bytes = ((uint32_t)wanted + HEAD + UNIT - 1) & ~(UNIT - 1);
     bytes = bytes < 2 * UNIT ? 2 * UNIT : bytes;
-    lock(a);
-    struct block *b = find_locked(a, align > UNIT ? bytes + (uint32_t)align + 2 * UNIT : bytes);
+    lock_arena(a);
+    struct block *b = find_block_locked(a, align > UNIT ? bytes + (uint32_t)align + 2 * UNIT : bytes);
     if (b == NULL) {
-        unlock(a);
+        unlock_arena(a);
         return NULL;
     }
-    take_locked(a, b);
+    take_block_locked(a, b);
     uintptr_t at = (uintptr_t)b + HEAD;
     if (align > UNIT && (at & (align - 1)) != 0) { /* the part before it stays free */
         uintptr_t start = (at + 2 * UNIT + align - 1) & ~(uintptr_t)(align - 1);
@@ -125,33 +125,33 @@ static void *get(struct arena *a, size_t align, size_t wanted)
     }
     b->bytes |= USED;
     cut_locked(a, b, bytes);
-    a->used += size_of(b);
+    a->used += block_bytes(b);
     a->most = a->used > a->most ? a->used : a->most;
-    unlock(a);
+    unlock_arena(a);
     return (char *)b + HEAD;
 }
 
-static void give(struct arena *a, void *p)
+static void give_block(struct arena *a, void *p)
 {
     struct block *b = (struct block *)(void *)((char *)p - HEAD);
-    lock(a);
-    PS_CHECK((b->bytes & USED) != 0 && after(b)->before == size_of(b), "free of %p: it is no block, or was overwritten",
-             p);
-    a->used -= size_of(b);
+    lock_arena(a);
+    PS_CHECK((b->bytes & USED) != 0 && after(b)->before == block_bytes(b),
+             "free of %p: it is no block, or was overwritten", p);
+    a->used -= block_bytes(b);
     b->bytes &= ~USED;
     struct block *next = after(b), *previous = (struct block *)(void *)((char *)b - b->before);
     if ((next->bytes & USED) == 0) {
-        take_locked(a, next);
+        take_block_locked(a, next);
         b->bytes += next->bytes;
     }
     if (b->before != 0 && (previous->bytes & USED) == 0) {
-        take_locked(a, previous);
+        take_block_locked(a, previous);
         previous->bytes += b->bytes;
         b = previous;
     }
     after(b)->before = b->bytes;
     put_locked(a, b);
-    unlock(a);
+    unlock_arena(a);
 }
 
 /* An arena of [first, first + bytes); NULL: that is too little. */
@@ -201,21 +201,21 @@ static struct arena *arena_of(const void *p)
     return main_arena;
 }
 
-void *board_block_only(unsigned cluster, size_t bytes) { return get(arena_in(cluster), UNIT, bytes); }
+void *board_block_only(unsigned cluster, size_t bytes) { return allocate_block(arena_in(cluster), UNIT, bytes); }
 void *board_block(size_t bytes)
 {
-    void *p = get(own_arena, UNIT, bytes);
-    return p != NULL ? p : get(main_arena, UNIT, bytes);
+    void *p = allocate_block(own_arena, UNIT, bytes);
+    return p != NULL ? p : allocate_block(main_arena, UNIT, bytes);
 }
 void *board_block_aligned(size_t align, size_t bytes)
 {
-    void *p = get(own_arena, align, bytes);
-    return p != NULL ? p : get(main_arena, align, bytes);
+    void *p = allocate_block(own_arena, align, bytes);
+    return p != NULL ? p : allocate_block(main_arena, align, bytes);
 }
 void board_block_free(void *p)
 {
     if (p != NULL)
-        give(arena_of(p), p);
+        give_block(arena_of(p), p);
 }
 size_t board_block_bytes(unsigned cluster, size_t *most)
 {
@@ -228,7 +228,7 @@ size_t board_block_bytes(unsigned cluster, size_t *most)
 
 void *malloc(size_t bytes)
 {
-    void *p = get(main_arena, UNIT, bytes);
+    void *p = allocate_block(main_arena, UNIT, bytes);
     if (p == NULL)
         errno = ENOMEM;
     return p;
@@ -236,7 +236,7 @@ void *malloc(size_t bytes)
 void free(void *p) { board_block_free(p); }
 void *aligned_alloc(size_t align, size_t bytes)
 {
-    void *p = get(main_arena, align, bytes);
+    void *p = allocate_block(main_arena, align, bytes);
     if (p == NULL)
         errno = ENOMEM;
     return p;
@@ -245,7 +245,7 @@ void *memalign(size_t align, size_t bytes);
 void *memalign(size_t align, size_t bytes) { return aligned_alloc(align, bytes); }
 int posix_memalign(void **out, size_t align, size_t bytes)
 {
-    void *p = get(main_arena, align, bytes);
+    void *p = allocate_block(main_arena, align, bytes);
     if (p == NULL)
         return ENOMEM;
     *out = p;
@@ -262,7 +262,7 @@ static void *resize(void *p, size_t bytes, void *(*more)(size_t))
     if (p == NULL)
         return more(bytes);
     const struct block *b = (const struct block *)(const void *)((const char *)p - HEAD);
-    size_t has = size_of(b) - HEAD;
+    size_t has = block_bytes(b) - HEAD;
     if (bytes <= has)
         return p;
     void *larger = more(bytes);

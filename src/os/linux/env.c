@@ -12,7 +12,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 const char *os_env(const char *name)
 {
@@ -20,7 +19,7 @@ const char *os_env(const char *name)
     return value == NULL || *value == '\0' ? NULL : value;
 }
 
-static const char *skip_blanks(const char *s)
+static const char *skip_number_blanks(const char *s)
 {
     while (isspace((unsigned char)*s))
         s++;
@@ -49,33 +48,13 @@ bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, uns
     if (text == NULL)
         return false;
     unsigned long long value;
-    const char *at = skip_blanks(text);
-    if (!parse_digits(&at, &value) || *skip_blanks(at) != '\0' || value < min || value > max) {
+    const char *at = skip_number_blanks(text);
+    if (!parse_digits(&at, &value) || *skip_number_blanks(at) != '\0' || value < min || value > max) {
         ps_warn("%s=\"%s\" is not a whole number from %lu to %lu; using %s instead", name, text, min, max, instead);
         return false;
     }
     *out = (unsigned long)value;
     return true;
-}
-
-bool os_env_bool(const char *name, bool *out, const char *instead)
-{
-    static const char *const words[][2] = {{"false", "true"}, {"no", "yes"}, {"off", "on"}, {"0", "1"}};
-    const char *text = os_env(name);
-    if (text == NULL)
-        return false;
-    const char *at = skip_blanks(text);
-    size_t length = strlen(at);
-    while (length > 0 && isspace((unsigned char)at[length - 1]))
-        length--;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        for (int yes = 0; yes < 2; yes++)
-            if (strlen(words[i][yes]) == length && strncasecmp(at, words[i][yes], length) == 0) {
-                *out = yes;
-                return true;
-            }
-    ps_warn("%s=\"%s\" is neither true nor false; using %s instead", name, text, instead);
-    return false;
 }
 
 /* Bytes that a unit letter stands for; 0: no unit. */
@@ -104,13 +83,13 @@ bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const
         return false;
     unsigned long long count;
     size_t unit = default_unit, bytes;
-    const char *at = skip_blanks(text);
+    const char *at = skip_number_blanks(text);
     bool good = parse_digits(&at, &count);
     if (good) {
-        at = skip_blanks(at);
+        at = skip_number_blanks(at);
         if (*at != '\0') {
             unit = unit_bytes(*at);
-            good = unit != 0 && *skip_blanks(at + 1) == '\0';
+            good = unit != 0 && *skip_number_blanks(at + 1) == '\0';
         }
     }
     if (!good || __builtin_mul_overflow(count, unit, &bytes)) {

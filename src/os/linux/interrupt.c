@@ -112,7 +112,7 @@ static enum code code_at(uintptr_t address)
     return owner(at.dlfo_link_map->l_name, ours);
 }
 #else
-static int add_ranges(struct dl_phdr_info *info, size_t bytes, void *arg)
+static int add_code_ranges(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     struct ranges *list = arg;
     uintptr_t here = (uintptr_t)&add_ranges;

@@ -38,17 +38,17 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* The lock's owner may be another kernel thread in the child only by its number: an ordinary mutex does not look at
  * that. */
-static void before_fork(void) { pthread_mutex_lock(&asking); }
+static void asking_before_fork(void) { pthread_mutex_lock(&asking); }
 static void after_fork(void) { pthread_mutex_unlock(&asking); }
-static void after_fork_in_child(void)
+static void asking_after_fork_in_child(void)
 {
     if (asked == SAFE)
         asked = UNSURE;
     pthread_mutex_unlock(&asking);
 }
-static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork_in_child); }
+static void asking_watch_forks(void) { pthread_atfork(asking_before_fork, after_fork, asking_after_fork_in_child); }
 
-void os_objects_init(void) { pthread_once(&once, watch_forks); }
+void os_objects_init(void) { pthread_once(&once, asking_watch_forks); }
 
 static pthread_rwlock_t loading = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t loading_once = PTHREAD_ONCE_INIT;
@@ -62,7 +62,7 @@ static void watch_forks_for_loaders(void) { pthread_atfork(wait_for_loaders, let
 void os_loading_init(void) { pthread_once(&loading_once, watch_forks_for_loaders); }
 void os_loading_end(void) { pthread_rwlock_unlock(&loading); }
 
-static int nothing(struct dl_phdr_info *info, size_t bytes, void *arg)
+static int visit_no_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     (void)info;
     (void)bytes;
@@ -70,9 +70,9 @@ static int nothing(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 1;
 }
 
-static void *probe(void *arg)
+static void *probe_loader_lock(void *arg)
 {
-    dl_iterate_phdr(nothing, arg);
+    dl_iterate_phdr(visit_no_object, arg);
     ps_store_release(&probe_came_back, 1);
     os_wake(&probe_came_back, 1);
     return NULL;
@@ -83,7 +83,7 @@ static int send_probe(void)
     os_thread thread;
     uint64_t end = os_now_ns() + PROBE_NS, now;
     ps_store_relaxed(&probe_came_back, 0);
-    if (os_thread_start(&thread, probe, NULL, PROBE_STACK_BYTES, true) != 0)
+    if (os_thread_start(&thread, probe_loader_lock, NULL, PROBE_STACK_BYTES, true) != 0)
         return SAFE; /* no kernel thread to be had: as the C library's own callers do */
     os_thread_detach(thread);
     while (!ps_load_acquire(&probe_came_back) && (now = os_now_ns()) < end)
@@ -145,7 +145,7 @@ void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg)
 bool os_loading_begin(void)
 {
     pthread_rwlock_rdlock(&loading);
-    if (os_objects_visit(nothing, NULL))
+    if (os_objects_visit(visit_no_object, NULL))
         return true;
     pthread_rwlock_unlock(&loading);
     return false;

@@ -117,7 +117,7 @@ static void unescape(char *text)
 }
 
 /* Fills the process's group in both hierarchies. */
-static void read_groups(const char *root, struct hierarchy *v2, struct hierarchy *v1)
+static void read_control_groups(const char *root, struct hierarchy *v2, struct hierarchy *v1)
 {
     struct lines f;
     if (!open_below(&f, root, "/proc/self/cgroup"))
@@ -237,7 +237,7 @@ static bool parse_mount(char *line, char **mount_root, char **mount_point, bool 
 static unsigned quota_below(const char *root)
 {
     struct hierarchy v2 = {.version2 = true}, v1 = {.version2 = false};
-    read_groups(root, &v2, &v1);
+    read_control_groups(root, &v2, &v1);
     if (v2.group[0] == '\0' && v1.group[0] == '\0')
         return 0;
     struct lines f;

@@ -110,7 +110,7 @@ static unsigned launchers_processors(unsigned own)
 static struct os_ranks here; /* written once */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void look(void)
+static void look_for_ranks(void)
 {
     unsigned long size, rank;
     struct os_cpuset mask;
@@ -126,13 +126,13 @@ static void look(void)
 
 void os_ranks(struct os_ranks *out)
 {
-    pthread_once(&once, look);
+    pthread_once(&once, look_for_ranks);
     *out = here;
 }
 
 unsigned os_rank_share(unsigned usable, unsigned quota)
 {
-    pthread_once(&once, look);
+    pthread_once(&once, look_for_ranks);
     if (here.size < 2 || here.bound)
         return usable;
     uint64_t all = quota && quota < here.processors ? quota : here.processors, r = here.rank, size = here.size;

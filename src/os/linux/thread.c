@@ -42,7 +42,7 @@ static void ask_stack(pthread_attr_t *attr, size_t bytes)
         pthread_attr_setstacksize(attr, (bytes + page - 1) / page * page);
 }
 
-static int create(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
+static int create_kernel_thread(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
 {
     pthread_t t;
     int rc;
@@ -65,7 +65,7 @@ static int create(os_thread *out, void *(*start)(void *), void *arg, size_t stac
 
 #define KERNEL_MASK_BYTES 8
 /* Of the kernel thread, whatever thread of the program's it carries. */
-static void set_mask(const sigset_t *set, sigset_t *before)
+static void set_signal_mask(const sigset_t *set, sigset_t *before)
 {
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)set, (long)before, KERNEL_MASK_BYTES);
 }
@@ -73,20 +73,20 @@ static void set_mask(const sigset_t *set, sigset_t *before)
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals)
 {
     if (!block_signals)
-        return create(out, start, arg, stack_bytes);
+        return create_kernel_thread(out, start, arg, stack_bytes);
     /* Blocked around the creation, since the new thread inherits the mask: none can arrive there before start()
      * runs. */
     sigset_t all, before;
     sigfillset(&all);
-    set_mask(&all, &before);
-    int rc = create(out, start, arg, stack_bytes);
-    set_mask(&before, NULL);
+    set_signal_mask(&all, &before);
+    int rc = create_kernel_thread(out, start, arg, stack_bytes);
+    set_signal_mask(&before, NULL);
     return rc;
 }
 
 static sigset_t kept; /* see os.h */
-void os_signals_keep(void) { set_mask(NULL, &kept); }
-void os_signals_take(void) { set_mask(&kept, NULL); }
+void os_signals_keep(void) { set_signal_mask(NULL, &kept); }
+void os_signals_take(void) { set_signal_mask(&kept, NULL); }
 
 uint64_t os_signal_mask(void)
 {

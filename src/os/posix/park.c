@@ -46,7 +46,7 @@ static void make_conditions(void)
     pthread_condattr_destroy(&monotonic);
 }
 /* The parent's sleepers are not in the child. */
-static void after_fork_in_child(void)
+static void park_after_fork_in_child(void)
 {
     make_conditions();
     unlock_all();
@@ -59,7 +59,7 @@ static void make_table(void)
     pthread_atfork(lock_all, unlock_all, after_fork_in_child);
 }
 
-static struct entry *entry_of(_Atomic uint32_t *word)
+static struct entry *park_entry(_Atomic uint32_t *word)
 {
     pthread_once(&once, make_table);
     return &table[(uintptr_t)word / sizeof *word * UINT64_C(0x9E3779B97F4A7C15) >> 58];
@@ -67,7 +67,7 @@ static struct entry *entry_of(_Atomic uint32_t *word)
 
 int os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
 {
-    struct entry *e = entry_of(word);
+    struct entry *e = park_entry(word);
     int result = EAGAIN;
     pthread_mutex_lock(&e->mutex);
     if (ps_load_relaxed(word) == expected) {
@@ -87,7 +87,7 @@ int os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
 
 int os_wake(_Atomic uint32_t *word, int n)
 {
-    struct entry *e = entry_of(word);
+    struct entry *e = park_entry(word);
     pthread_mutex_lock(&e->mutex);
     int woken = e->sleepers;
     if (woken != 0)

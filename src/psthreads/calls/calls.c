@@ -263,7 +263,7 @@ VERSIONS(syscall, "GLIBC_2.2.5");
 
 /* The number of the kernel thread that is `thread`'s own; 0: that is a kernel thread for the C library to ask about.
  * *error: it can have none. */
-static int number_of(pthread_t thread, int *error)
+static int kernel_thread_number(pthread_t thread, int *error)
 {
     struct uth_tls *block = uth_tls_of(thread);
     *error = 0;
@@ -280,19 +280,19 @@ static int error_of(long result) { return result < 0 ? errno : 0; }
 
 /* A function of a thread: by the C library where it is a kernel thread's, else `by_number`, an expression in
  * `number`. errno stays. */
-#define ANSWER_HANDLE(node, name, parameters, arguments, by_number)    \
-    NEXT(name, int parameters)                                         \
-    PS_EXPORT int answer_##name parameters;                            \
-    PS_EXPORT int answer_##name parameters                             \
-    {                                                                  \
-        int error, number = number_of(thread, &error), before = errno; \
-        if (PS_LIKELY(number == 0 && error == 0))                      \
-            return CALL_NEXT(name) arguments;                          \
-        if (error == 0)                                                \
-            error = (by_number);                                       \
-        errno = before;                                                \
-        return error;                                                  \
-    }                                                                  \
+#define ANSWER_HANDLE(node, name, parameters, arguments, by_number)               \
+    NEXT(name, int parameters)                                                    \
+    PS_EXPORT int answer_##name parameters;                                       \
+    PS_EXPORT int answer_##name parameters                                        \
+    {                                                                             \
+        int error, number = kernel_thread_number(thread, &error), before = errno; \
+        if (PS_LIKELY(number == 0 && error == 0))                                 \
+            return CALL_NEXT(name) arguments;                                     \
+        if (error == 0)                                                           \
+            error = (by_number);                                                  \
+        errno = before;                                                           \
+        return error;                                                             \
+    }                                                                             \
     VERSIONS(name, node)
 
 /* /proc's file with the name of kernel thread `number`. */

@@ -27,7 +27,7 @@ void virt_fault(unsigned cause, uintptr_t pc, uintptr_t address);
 
 enum { TREE_MAGIC = 0xd00dfeed, TREE_NODE = 1, TREE_END_NODE = 2, TREE_PROPERTY = 3, TREE_NOTHING = 4 };
 
-static uint32_t word(const unsigned char *p)
+static uint32_t big_endian_word(const unsigned char *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
@@ -35,13 +35,13 @@ static uint32_t word(const unsigned char *p)
 /* Counts the nodes cpu@*, and takes the end of memory@*: addresses and sizes have two words there. */
 static void read_tree(const unsigned char *tree)
 {
-    if (tree == NULL || word(tree) != TREE_MAGIC)
+    if (tree == NULL || big_endian_word(tree) != TREE_MAGIC)
         return;
-    const unsigned char *p = tree + word(tree + 8), *names = tree + word(tree + 12);
+    const unsigned char *p = tree + big_endian_word(tree + 8), *names = tree + big_endian_word(tree + 12);
     unsigned harts = 0;
     bool in_memory = false;
     for (;;) {
-        uint32_t token = word(p);
+        uint32_t token = big_endian_word(p);
         p += 4;
         if (token == TREE_NODE) {
             const char *name = (const char *)p;
@@ -49,9 +49,9 @@ static void read_tree(const unsigned char *tree)
             in_memory = strncmp(name, "memory@", 7) == 0;
             p += (strlen(name) + 4) & ~(size_t)3;
         } else if (token == TREE_PROPERTY) {
-            uint32_t bytes = word(p);
-            if (in_memory && bytes >= 16 && strcmp((const char *)names + word(p + 4), "reg") == 0)
-                virt_memory_end = word(p + 12) + word(p + 20);
+            uint32_t bytes = big_endian_word(p);
+            if (in_memory && bytes >= 16 && strcmp((const char *)names + big_endian_word(p + 4), "reg") == 0)
+                virt_memory_end = big_endian_word(p + 12) + big_endian_word(p + 20);
             p += 8 + ((bytes + 3) & ~3u);
         } else if (token != TREE_END_NODE && token != TREE_NOTHING)
             break;

@@ -53,7 +53,7 @@ static int add_object(struct closure *c, const char *name, const char *path, con
 }
 
 /* "	libm.so.6 => /lib/libm.so.6 (0x7f..)", "	/lib/ld.so (0x7f..)", "	./libx.so (0x7f..)", "	libx.so => not found". */
-static int add_line(struct closure *c, char *line, const struct elf *dropin)
+static int add_loader_line(struct closure *c, char *line, const struct elf *dropin)
 {
     line += strspn(line, " \t");
     line[strcspn(line, "\n")] = '\0';
@@ -121,7 +121,7 @@ static int trace(struct closure *c, const char *interp, const char *program, con
     char *line = NULL;
     size_t capacity = 0;
     while (!error && lines && getline(&line, &capacity, lines) >= 0)
-        error = add_line(c, line, dropin);
+        error = add_loader_line(c, line, dropin);
     free(line);
     if (lines)
         fclose(lines);
@@ -138,7 +138,7 @@ static int trace(struct closure *c, const char *interp, const char *program, con
 int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
                   const char *preload, const struct elf *dropin)
 {
-    int status;
+    int status = 0;
     char *real = realpath(program, NULL); /* the program's $ORIGIN is its file's folder, the loader's the name's */
     const char *file = real ? real : program;
     int error = trace(c, interp, file, library_path, preload, dropin, false, &status);

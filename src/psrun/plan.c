@@ -300,29 +300,10 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     }
     bool any = closure_has_runtime(&p->after);
     p->preload = p->script || !any || closure_foreign(&p->after, 0) < p->after.num;
-    /* Of those that the runtime answers (src/abi/exports.map, GLIBC_ nodes) what programs call; the others are hardly
-     * called without one of these. */
-    static const char *const answered[] = {"sched_yield",
-                                           "gettid",
-                                           "syscall",
-                                           "prctl",
-                                           "sigaltstack",
-                                           "pthread_sigmask",
-                                           "sigprocmask",
-                                           "pthread_kill",
-                                           "pthread_getattr_np",
-                                           "pthread_setname_np",
-                                           "pthread_getname_np",
-                                           "pthread_setaffinity_np",
-                                           "pthread_getaffinity_np",
-                                           "sched_setaffinity",
-                                           "sched_getaffinity",
-                                           "setpriority",
-                                           "pthread_getcpuclockid",
-                                           "getrusage",
-                                           "pthread_mutexattr_setrobust",
-                                           "pthread_mutexattr_setprotocol",
-                                           NULL};
+    /* What programs call where they need the runtime's answers (marked in src/abi/symbols.txt). */
+    static const char *const answered[] = {
+#include "answered.inc"
+        NULL};
     p->yields = !p->preload && closure_misses(&p->after, answered);
     p->preload = p->preload || p->yields;
     if (!p->script && !p->library && !any && !closure_wants_any(&p->after, loads_later) &&

@@ -54,7 +54,7 @@ static bool is_thread_list(const char *text)
 
 static bool is_entities(const char *text) { return strcmp(text, "psthreads") == 0 || strcmp(text, "pthreads") == 0; }
 
-static void report(const struct plan *p)
+static void report_plan(const struct plan *p)
 {
     fprintf(stderr, "psrun: runtime %s/libgomp.so.1, entities: %s\n", p->dropin_dir, p->entities);
     if (p->alone)
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
                 "are used (--ee psthreads: not)\n",
                 argv[optind]);
     if (verbose)
-        report(&plan);
+        report_plan(&plan);
     set_environment(&plan, threads, verbose);
     execv(plan.file, argv + optind);
     int error = errno;

@@ -192,7 +192,7 @@ static void read_versions(struct elf *e, const struct tables *t)
     }
 }
 
-static enum elf_status read_dynamic(struct elf *e, const ElfW(Phdr) * p)
+static enum elf_status read_elf_dynamic(struct elf *e, const ElfW(Phdr) * p)
 {
     struct tables t = {0};
     const ElfW(Dyn) *d = at_offset(e, p->p_offset, p->p_filesz, alignof(ElfW(Dyn)));
@@ -221,7 +221,7 @@ static enum elf_status read_dynamic(struct elf *e, const ElfW(Phdr) * p)
     return ELF_OK;
 }
 
-static enum elf_status read_file(struct elf *e)
+static enum elf_status read_elf_file(struct elf *e)
 {
     const unsigned char *ident = at_offset(e, 0, EI_NIDENT, 1);
     if (!ident || memcmp(ident, ELFMAG, SELFMAG) != 0)
@@ -248,7 +248,7 @@ static enum elf_status read_file(struct elf *e)
                 return ELF_BROKEN;
         }
     }
-    return dynamic ? read_dynamic(e, dynamic) : ELF_OK;
+    return dynamic ? read_elf_dynamic(e, dynamic) : ELF_OK;
 }
 
 enum elf_status elf_open(struct elf *e, const char *path)
@@ -271,7 +271,7 @@ enum elf_status elf_open(struct elf *e, const char *path)
         return ELF_NOT;
     e->map = map;
     e->path = strdup(path);
-    enum elf_status status = e->path ? read_file(e) : ELF_UNREADABLE;
+    enum elf_status status = e->path ? read_elf_file(e) : ELF_UNREADABLE;
     if (status != ELF_OK) {
         unsigned machine = e->machine;
         elf_close(e);
