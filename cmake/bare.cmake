@@ -24,7 +24,7 @@ set(bare_flags --specs=picolibc.specs -march=rv32imafc -mabi=ilp32f -O2 -g -std=
     -fdata-sections
     -D_GNU_SOURCE -DPS_VERSION="${PROJECT_VERSION}"
     -DPS_CACHE_LINE=16 # no data caches: what begins a line is aligned for every type
-    -DPS_RACE=0 -DORT_TOOLS=0 -DORT_MEMBERS_APART=1 -DORT_RESERVE_BYTES=8192 -DORT_TASK_SLAB_BYTES=4096
+    -DPS_RACE=0 -DORT_TOOLS=0 -DORT_MEMBERS_APART=1 -DORT_EMERGENCY_BYTES=8192 -DORT_TASK_SLAB_BYTES=4096
     -DEE_MEMBER_BYTES=32 -DEE_TEAM_BYTES=256)
 if(PS_WERROR)
   list(APPEND bare_flags -Werror)
@@ -41,8 +41,8 @@ foreach(name malloc free calloc realloc aligned_alloc posix_memalign)
 endforeach()
 
 set(bare_runtime base/check.c lockfree/deque.c lockfree/spin.c)
-foreach(name thread team members_apart teams target reserve icv env lock own_lock place place_parse allocator_env
-    alloc_pages workshare loop batch ordered doacross task task_plain task_queue task_memory task_range task_reduction
+foreach(name thread team members_apart teams target emergency_pool icv env lock own_lock place place_parse allocator_env
+    alloc_pages workshare loop batch ordered doacross task task_fast task_queue task_memory task_range task_reduction
     taskgroup taskloop depend depend_memory graph cancel without)
   list(APPEND bare_runtime ort/${name}.c)
 endforeach()

@@ -31,7 +31,7 @@
  * that is its kernel thread's, in hand. A thread that spins in such calls is interrupted there as in the program's own
  * code (src/os/linux/interrupt.c); in what they call it is not, so that may be anything, but must not be inlined where
  * it is otherwise. */
-#define PS_LEAVABLE __attribute__((section("ps_leavable")))
+#define PS_PREEMPTIBLE __attribute__((section("ps_preemptible")))
 
 /* The object of which `ptr` is the member `member`. */
 #define PS_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))

@@ -2,10 +2,10 @@
 #include "race.h"
 
 #if !PS_TSAN
-unsigned char ps_race_told;
+unsigned char ps_race_traced;
 
 __attribute__((constructor)) static void look_for_tsan(void)
 {
-    ps_race_told = __tsan_acquire != NULL && __tsan_release != NULL;
+    ps_race_traced = __tsan_acquire != NULL && __tsan_release != NULL;
 }
 #endif

@@ -21,23 +21,23 @@
 #define PS_RACE !PS_TSAN
 #endif
 #if !PS_RACE
-static inline bool ps_race_watched(void) { return false; }
+static inline bool ps_race_enabled(void) { return false; }
 static inline void ps_race_acquire(const volatile void *at) { (void)at; }
 static inline void ps_race_release(const volatile void *at) { (void)at; }
 #else
 extern void __tsan_acquire(void *) __attribute__((weak));
 extern void __tsan_release(void *) __attribute__((weak));
-extern __attribute__((
-    visibility("hidden"))) unsigned char ps_race_told; /* the sanitizer is there; constant once the runtime is loaded */
-static PS_ALWAYS_INLINE bool ps_race_watched(void) { return PS_UNLIKELY(ps_race_told != 0); }
+extern __attribute__((visibility(
+    "hidden"))) unsigned char ps_race_traced; /* the sanitizer is there; constant once the runtime is loaded */
+static PS_ALWAYS_INLINE bool ps_race_enabled(void) { return PS_UNLIKELY(ps_race_traced != 0); }
 static PS_ALWAYS_INLINE void ps_race_acquire(const volatile void *at)
 {
-    if (ps_race_watched())
+    if (ps_race_enabled())
         __tsan_acquire((void *)(uintptr_t)at);
 }
 static PS_ALWAYS_INLINE void ps_race_release(const volatile void *at)
 {
-    if (ps_race_watched())
+    if (ps_race_enabled())
         __tsan_release((void *)(uintptr_t)at);
 }
 #endif
@@ -49,7 +49,7 @@ extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((w
  * the caller's. */
 static inline void ps_race_free(void *p)
 {
-    bool told = ps_race_watched() && AnnotateIgnoreWritesBegin && AnnotateIgnoreWritesEnd;
+    bool told = ps_race_enabled() && AnnotateIgnoreWritesBegin && AnnotateIgnoreWritesEnd;
     if (told)
         AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
     free(p);

@@ -59,8 +59,8 @@ void *ee_local(void);
 /* Sets it. Makes the calling kernel thread a root where it is no entity yet. */
 void ee_set_local(void *local);
 
-/* ee_local without the call. For functions that are not PS_LEAVABLE: in those an entity may change its carrier between
- * two of the loads.
+/* ee_local without the call. For functions that are not PS_PREEMPTIBLE: in those an entity may change its carrier
+ * between two of the loads.
  * What it reads, both implementations lay out so: ee_here is the calling kernel thread's carrier (NULL: it is none),
  * which begins with the address of the entity that it runs (NULL: none). */
 struct ee_running {

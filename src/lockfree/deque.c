@@ -1,4 +1,4 @@
-/* The work-stealing deque's buffers (the first, growth), and how it becomes quiet and watched; see
+/* The work-stealing deque's buffers (the first, growth), and how it becomes unfenced and fenced; see
  * deque.h. */
 #include "deque.h"
 
@@ -15,7 +15,7 @@ void ps_deque_init(struct ps_deque *d)
     ps_store_relaxed(&d->bottom, 0);
     ps_store_relaxed(&d->buffer, NULL);
     d->top_seen = 0;
-    ps_store_relaxed(&d->watch, PS_DEQUE_WATCHED);
+    ps_store_relaxed(&d->watch, PS_DEQUE_FENCED);
     d->own_tops = 0;
     d->thefts = 0;
     d->calm = 0;
@@ -48,7 +48,7 @@ bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)
     return true;
 }
 
-/* --- quiet and watched --- */
+/* --- unfenced and fenced --- */
 
 /* An owner whose tasks are short answers within these; else a system call is the lesser evil. */
 #define ANSWER_PAUSES 32
@@ -63,10 +63,10 @@ bool ps_deque_calm_owner(struct ps_deque *d)
     return d->thefts == before && os_fence_all_ready();
 }
 
-void ps_deque_quieten_owner(struct ps_deque *d)
+void ps_deque_unfence_owner(struct ps_deque *d)
 {
-    /* From WATCHED nobody else leads anywhere. */
-    ps_store_relaxed(&d->watch, ps_load_relaxed(&d->watch) + PS_DEQUE_TURN + PS_DEQUE_QUIET);
+    /* From FENCED nobody else leads anywhere. */
+    ps_store_relaxed(&d->watch, ps_load_relaxed(&d->watch) + PS_DEQUE_TURN + PS_DEQUE_UNFENCED);
     ps_fence_seq();
 }
 
@@ -75,17 +75,17 @@ static bool become(struct ps_deque *d, uint64_t from, uint64_t state)
     return ps_cas_seq(&d->watch, &from, (from & ~(uint64_t)PS_DEQUE_STATE) | state);
 }
 
-PS_NOINLINE void ps_deque_watch_owner(struct ps_deque *d)
+PS_NOINLINE void ps_deque_fence_owner(struct ps_deque *d)
 {
     ps_fence_seq();
-    for (uint64_t w; ((w = ps_load_acquire(&d->watch)) & PS_DEQUE_STATE) != PS_DEQUE_WATCHED;)
-        become(d, w, PS_DEQUE_WATCHED);
+    for (uint64_t w; ((w = ps_load_acquire(&d->watch)) & PS_DEQUE_STATE) != PS_DEQUE_FENCED;)
+        become(d, w, PS_DEQUE_FENCED);
 }
 
-PS_NOINLINE void ps_deque_watch(struct ps_deque *d)
+PS_NOINLINE void ps_deque_fence(struct ps_deque *d)
 {
-    for (uint64_t w; ((w = ps_load_acquire(&d->watch)) & PS_DEQUE_STATE) != PS_DEQUE_WATCHED;) {
-        if ((w & PS_DEQUE_STATE) == PS_DEQUE_QUIET) {
+    for (uint64_t w; ((w = ps_load_acquire(&d->watch)) & PS_DEQUE_STATE) != PS_DEQUE_FENCED;) {
+        if ((w & PS_DEQUE_STATE) == PS_DEQUE_UNFENCED) {
             become(d, w, PS_DEQUE_ANNOUNCED);
             continue;
         }
@@ -95,7 +95,7 @@ PS_NOINLINE void ps_deque_watch(struct ps_deque *d)
         if (ps_load_acquire(&d->watch) != w)
             continue;
         if (os_fence_all())
-            become(d, w, PS_DEQUE_WATCHED);
+            become(d, w, PS_DEQUE_FENCED);
         else
             os_yield();
     }

@@ -16,17 +16,17 @@
  *   steal  claims index top by moving top over it
  * Both indices are 64 bits and never wrap; top only grows.
  *
- * Watched and quiet. A pop needs a fence between its store to bottom and its load of top, and so does a push whose
+ * Fenced and unfenced. A pop needs a fence between its store to bottom and its load of top, and so does a push whose
  * owner looks for sleepers behind it; and nearly always nobody is there. An owner that was not robbed for a while says
- * so (quiet), and from then on has a compiler barrier in place of the fence; a thief, or who is about to sleep, first
- * sees to it that the deque is watched again. The word `watch` is a state and a number of turns:
- *   WATCHED    pops fence. Also the state of zeroed memory. -- ps_deque_quieten_owner: turn + 1, then a fence -->
- *   QUIET      they do not; nobody may steal                        -- ps_deque_watch, a thief: compare-and-swap -->
+ * so (unfenced), and from then on has a compiler barrier in place of the fence; a thief, or who is about to sleep,
+ * first sees to it that the deque is fenced again. The word `watch` is a state and a number of turns:
+ *   FENCED    pops fence. Also the state of zeroed memory. -- ps_deque_unfence_owner: turn + 1, then a fence -->
+ *   UNFENCED      they do not; nobody may steal                        -- ps_deque_fence, a thief: compare-and-swap -->
  *   ANNOUNCED  they do again, but one may be on its way that has not -- the owner at its next operation, behind a
  *              fence; or a thief, after it has made every kernel thread of the process pass one (os_fence_all):
- *              compare-and-swap --> WATCHED of the same turn
- * A thief reads the word before top and after bottom, and steals only where both say WATCHED of the same turn.
- * tests/models/deque_quiet.pml has this part, with the store to bottom that is late.
+ *              compare-and-swap --> FENCED of the same turn
+ * A thief reads the word before top and after bottom, and steals only where both say FENCED of the same turn.
+ * tests/models/deque_unfenced.pml has this part, with the store to bottom that is late.
  *
  * Shared fields            who writes                        who reads
  *   top                    thieves, and the owner's last pop  all            compare-and-swap only
@@ -43,24 +43,25 @@
  *     reads the same items: what was copied is never written there again.
  *   top: the thieves' compare-and-swap pairs with the owner's acquire load in push, before a slot is written anew: a
  *     thief that read that slot has either moved top first, or will fail.
- *   pop's store to bottom and load of top have a fence between them (watched), steal's load of top and load of bottom
+ *   pop's store to bottom and load of top have a fence between them (fenced), steal's load of top and load of bottom
  *     and the compare-and-swaps are sequentially consistent. What it forbids: one item left; pop lowers bottom but
  *     reads the old top, so takes the item unchallenged, while a thief reads the new top (of the item before it, just
  *     stolen) but the old bottom, and takes it as well. In the one order of these accesses the owner's load of top
  *     comes before the other theft's compare-and-swap, that before the thief's load of top, so pop's store comes before
  *     the thief's load of bottom, which sees it.
- *   watch, against a quiet owner. Its push and pop store bottom, then read the word (compiler barrier between), then, a
+ *   watch, against an unfenced owner. Its push and pop store bottom, then read the word (compiler barrier between),
+ *   then, a
  *     pop, top. os_fence_all is a fence in the middle of whatever the owner does: if it comes before the word is read,
  *     the owner sees ANNOUNCED and fences; if after, the store to bottom came before it, and the thief, who reads
- *     bottom behind os_fence_all, sees it. So does one who reads WATCHED where the owner or another thief wrote it
+ *     bottom behind os_fence_all, sees it. So does one who reads FENCED where the owner or another thief wrote it
  *     (release, acquire).
- *   watch, against an owner that becomes quiet. A thief has read top, bottom and WATCHED, and is late with its
- *     compare-and-swap. The owner's pops without a fence come behind the fence of ps_deque_quieten_owner, that behind
+ *   watch, against an owner that becomes unfenced. A thief has read top, bottom and FENCED, and is late with its
+ *     compare-and-swap. The owner's pops without a fence come behind the fence of ps_deque_unfence_owner, that behind
  *     the thief's second look: so they read a top no older than the thief's, and take that item by compare-and-swap
- *     only. Without the second look the owner could have turned quiet before the thief read top: a pop could read the
- *     top of before another theft, its store to bottom still be on its way, and both have the item. The number of turns
- *     tells an owner that was quiet in between; it makes the compare-and-swap of a thief that was late with its
- *     os_fence_all fail.
+ *     only. Without the second look the owner could have turned unfenced before the thief read top: a pop could read
+ *     the top of before another theft, its store to bottom still be on its way, and both have the item. The number of
+ *     turns tells an owner that was unfenced in between; it makes the compare-and-swap of a thief that was late with
+ *     its os_fence_all fail.
  *   Where we deviate from the 2013 paper: it has relaxed accesses and two fences. Sequentially consistent accesses give
  *     the same guarantee with no fence at all in steal on x86-64, cost acquire loads and release stores on AArch64, and
  *     the thread sanitizer understands them.
@@ -75,19 +76,19 @@
  *
  * Failures: os_fence_all refused: the thief waits for the owner's next operation, yielding. push answers false where it
  * has to grow and no memory is to be had; nothing has changed then. pop and steal cannot fail.
- * Cost: push: no read-modify-write, no fence; pop: one fence, none when quiet or empty, and a compare-and-swap for the
- * last item; steal: one compare-and-swap, none when empty; the first of a quiet deque two more, and, where the owner is
- * in a long body, a system call (2 us). */
+ * Cost: push: no read-modify-write, no fence; pop: one fence, none when unfenced or empty, and a compare-and-swap for
+ * the last item; steal: one compare-and-swap, none when empty; the first of an unfenced deque two more, and, where the
+ * owner is in a long body, a system call (2 us). */
 #ifndef PS_DEQUE_H
 #define PS_DEQUE_H
 
 #include "atomic.h"
 #include "compiler.h"
 
-enum { PS_DEQUE_WATCHED = 0, PS_DEQUE_QUIET = 1, PS_DEQUE_ANNOUNCED = 2, PS_DEQUE_STATE = 3, PS_DEQUE_TURN = 4 };
+enum { PS_DEQUE_FENCED = 0, PS_DEQUE_UNFENCED = 1, PS_DEQUE_ANNOUNCED = 2, PS_DEQUE_STATE = 3, PS_DEQUE_TURN = 4 };
 
 /* After so many calls of ps_deque_calm_owner without a theft it says yes. A fence costs about 20 cycles and becoming
- * watched about a hundred where the owner answers: what is lost by a wrong guess is a part of what was lost by waiting.
+ * fenced about a hundred where the owner answers: what is lost by a wrong guess is a part of what was lost by waiting.
  * Tests make it 1. */
 #ifndef PS_DEQUE_CALM
 #define PS_DEQUE_CALM 64
@@ -126,26 +127,26 @@ void ps_deque_init(struct ps_deque *d);
 /* Gives all buffers back. Nobody may use the deque any more; items left in it are forgotten. */
 void ps_deque_fini(struct ps_deque *d);
 
-/* Anybody. When it returns the deque is watched, and what the owner has pushed or taken before is seen. */
-void ps_deque_watch(struct ps_deque *d);
-static inline bool ps_deque_is_watched(struct ps_deque *d)
+/* Anybody. When it returns the deque is fenced, and what the owner has pushed or taken before is seen. */
+void ps_deque_fence(struct ps_deque *d);
+static inline bool ps_deque_is_fenced(struct ps_deque *d)
 {
-    return (ps_load_acquire(&d->watch) & PS_DEQUE_STATE) == PS_DEQUE_WATCHED;
+    return (ps_load_acquire(&d->watch) & PS_DEQUE_STATE) == PS_DEQUE_FENCED;
 }
 /* Owner only: the same, without help. */
-void ps_deque_watch_owner(struct ps_deque *d);
-/* Owner only, after a push: nobody looks for the item, nor sleeps for lack of it, without calling ps_deque_watch
+void ps_deque_fence_owner(struct ps_deque *d);
+/* Owner only, after a push: nobody looks for the item, nor sleeps for lack of it, without calling ps_deque_fence
  * first. */
-static inline bool ps_deque_is_quiet_owner(struct ps_deque *d)
+static inline bool ps_deque_is_unfenced_owner(struct ps_deque *d)
 {
     atomic_signal_fence(memory_order_seq_cst);
-    return (ps_load_relaxed(&d->watch) & PS_DEQUE_QUIET) != 0;
+    return (ps_load_relaxed(&d->watch) & PS_DEQUE_UNFENCED) != 0;
 }
 /* Owner only, to be called now and then: nothing was stolen lately, and os_fence_all is to be had. */
 bool ps_deque_calm_owner(struct ps_deque *d);
-/* Owner only, the deque not quiet; a fence. If somebody counts on finding what is pushed from here on, whom only a look
- * behind this call shows, it has to be taken back by ps_deque_watch_owner. */
-void ps_deque_quieten_owner(struct ps_deque *d);
+/* Owner only, the deque not unfenced; a fence. If somebody counts on finding what is pushed from here on, whom only a
+ * look behind this call shows, it has to be taken back by ps_deque_fence_owner. */
+void ps_deque_unfence_owner(struct ps_deque *d);
 
 /* Makes room for one more item: the first buffer, or twice the last. Part of push. */
 PS_COLD bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom);
@@ -190,10 +191,10 @@ static inline void *ps_deque_pop(struct ps_deque *d)
         return NULL;
     ps_store_release(&d->bottom, bottom);
     PS_DEQUE_WINDOW();
-    if (PS_UNLIKELY(!ps_deque_is_quiet_owner(d))) {
+    if (PS_UNLIKELY(!ps_deque_is_unfenced_owner(d))) {
         ps_fence_seq();
-        if (PS_UNLIKELY(!ps_deque_is_watched(d)))
-            ps_deque_watch_owner(d);
+        if (PS_UNLIKELY(!ps_deque_is_fenced(d)))
+            ps_deque_fence_owner(d);
     }
     PS_DEQUE_WINDOW();
     int64_t top = ps_load_seq(&d->top);
@@ -226,17 +227,17 @@ static inline void *ps_deque_peek(struct ps_deque *d)
 }
 
 /* Anybody. The item pushed first, unless `accept` (NULL: anything will do) refuses it; NULL where there is none, or
- * where another took it meanwhile, or the owner became quiet (a thief passes on to the next victim; who must know which
- * it was asks ps_deque_seems_empty). accept may be shown an item that another has taken meanwhile, whose answer then
- * counts for nothing (top has moved): so it must not follow pointers into memory that may be unmapped, and reads
+ * where another took it meanwhile, or the owner became unfenced (a thief passes on to the next victim; who must know
+ * which it was asks ps_deque_seems_empty). accept may be shown an item that another has taken meanwhile, whose answer
+ * then counts for nothing (top has moved): so it must not follow pointers into memory that may be unmapped, and reads
  * relaxed atomics. */
 static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *item, void *arg), void *arg)
 {
-    if (PS_UNLIKELY(!ps_deque_is_watched(d))) {
+    if (PS_UNLIKELY(!ps_deque_is_fenced(d))) {
         void *item = ps_deque_peek(d);
         if (item == NULL || (accept && !accept(item, arg)))
             return NULL;
-        ps_deque_watch(d);
+        ps_deque_fence(d);
     }
     uint64_t watch = ps_load_acquire(&d->watch);
     PS_DEQUE_WINDOW();
@@ -251,7 +252,7 @@ static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *i
     void *item = ps_load_relaxed(&buffer->slot[top & buffer->mask]);
     if (accept && !accept(item, arg))
         return NULL;
-    if ((watch & PS_DEQUE_STATE) != PS_DEQUE_WATCHED || ps_load_seq(&d->watch) != watch)
+    if ((watch & PS_DEQUE_STATE) != PS_DEQUE_FENCED || ps_load_seq(&d->watch) != watch)
         return NULL;
     PS_DEQUE_WINDOW();
     return ps_cas_seq(&d->top, &top, top + 1) ? item : NULL;
@@ -262,7 +263,7 @@ static inline void *ps_deque_steal(struct ps_deque *d) { return ps_deque_steal_i
 /* Nobody else writes it: no atomic, which is a call where 64 bits are two words. */
 static inline int64_t ps_deque_bottom_owner(struct ps_deque *d) { return *(const int64_t *)&d->bottom; }
 
-/* Anybody; exact for an instant between call and return where the deque is watched, and then sequentially consistent
+/* Anybody; exact for an instant between call and return where the deque is fenced, and then sequentially consistent
  * with pop and steal. */
 static inline bool ps_deque_seems_empty(struct ps_deque *d)
 {

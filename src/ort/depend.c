@@ -38,10 +38,10 @@
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its
  * successor. A finisher that reads 1 (acquire, from the last one's subtraction, or the parent's) is the last: nobody
  * else will write it, nor read it, since a task is not asked whether it is satisfied; so it subtracts nothing.
- * Failures: no memory, nor in the reserve: aborts with one line. Cost: a node from the member's cache, where whoever
- * gives it up last has put it (from cache to cache by batches: depend_memory.c); a lock for each predecessor that has
- * not ended, and one at the task's end; two read-modify-writes for its life, and one for each predecessor but the last
- * to end.
+ * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's cache, where
+ * whoever gives it up last has put it (from cache to cache by batches: depend_memory.c); a lock for each predecessor
+ * that has not ended, and one at the task's end; two read-modify-writes for its life, and one for each predecessor but
+ * the last to end.
  * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet
  * there. OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
@@ -50,8 +50,8 @@
 #include <string.h>
 
 #include "depend_node.h"
+#include "emergency_pool.h"
 #include "race.h"
-#include "reserve.h"
 
 #define LINKING (UINT32_C(1) << 31)
 

@@ -6,11 +6,11 @@
  *
  * Shared fields    who writes                               who reads
  *   shared         whoever has too many nodes, or none, under its lock
- * Failures: no memory, nor in the reserve: aborts with one line. Cost: a lock for each batch. */
+ * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a lock for each batch. */
 #include <stdlib.h>
 
 #include "depend_node.h"
-#include "reserve.h"
+#include "emergency_pool.h"
 
 #define NODE_BYTES 128 /* of its memory, which begins a cache line and stays a node's */
 

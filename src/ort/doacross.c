@@ -20,9 +20,9 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "emergency_pool.h"
 #include "ort.h"
 #include "race.h"
-#include "reserve.h"
 
 struct cell {
     _Atomic uint64_t posted; /* 1 + the last position; 0: none */

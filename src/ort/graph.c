@@ -114,7 +114,7 @@ void ort_graph_submit(struct ort_thread *thread, struct ort_graph_play *play, un
     if (node->n != 0 || play->graph->missing[i] != 0)
         ort_task_submit_linked(thread, t, args, node);
     else if ((args->flags & ~(unsigned)ORT_TASK_UNTIED) || args->priority != 0 ||
-             !ort_task_submit_plain(thread, t, args->fn, args->flags))
+             !ort_task_submit_fast(thread, t, args->fn, args->flags))
         ort_task_submit(thread, t, args);
 }
 

@@ -2,9 +2,9 @@
 #include "icv.h"
 
 #include "check.h"
+#include "emergency_pool.h"
 #include "ort.h"
 #include "race.h"
-#include "reserve.h"
 
 struct ort_icv *ort_icv_write(struct ort_thread *t)
 {

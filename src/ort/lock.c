@@ -6,7 +6,7 @@
  * for some instructions), then sets 2 and waits in ee_wait, so that its carrier runs other entities; who comes out of a
  * wait sets 2 again, since others may wait still. Releasing: exchange with 0, and a wake where 2 stood.
  * Entities are not preempted: who polls, taking a lock and freeing it in a loop, would keep from its carrier the one
- * that it polls for, and whoever was woken for the lock, until the monitor comes (20 ms). So each TURNS-th time that a
+ * that it polls for, and whoever was woken for the lock, until the watchdog comes (20 ms). So each TURNS-th time that a
  * lock is freed on a kernel thread the others of the carrier run first. Counted by kernel thread, not by lock: the
  * lock's word changes where it is free or taken only. Who frees gives way where the one that was woken can run on this
  * carrier alone and has been kept waiting here before; a try that fails lets others of this carrier run, since the
@@ -15,8 +15,8 @@
  *
  * Callers: any OpenMP thread; on any stack. Ordering: the exchange or compare-and-swap that takes is an acquire, the
  * exchange that frees a release. Cost: uncontended one read-modify-write each.
- * Two forms (lock.h): ort_lock tells the program's thread sanitizer (race.h); ort_lock_untold does not, is inlined, and
- * is for entry points that have found nobody who listens (ort_told).
+ * Two forms (lock.h): ort_lock tells the program's thread sanitizer (race.h); ort_lock_untraced does not, is inlined,
+ * and is for entry points that have found nobody who listens (ort_traced).
  * Rejected: to count, in the word, those that were faster than who was woken, and to give way after some of them: most
  * of those that a poller keeps from running do not wait for the lock. A queue lock: fair, but an omp_lock_t has four
  * bytes here, and hand-over to an entity whose carrier is busy stalls all others. OpenMP 5.2 sections 15.2 (critical)
@@ -66,13 +66,13 @@ PS_NOINLINE void ort_lock_missed(void) { ee_offer(); }
 
 void ort_lock(_Atomic uint32_t *word)
 {
-    ort_lock_untold(word);
+    ort_lock_untraced(word);
     ps_race_acquire(word);
 }
 
 bool ort_lock_try(_Atomic uint32_t *word)
 {
-    if (!ort_lock_try_untold(word))
+    if (!ort_lock_try_untraced(word))
         return false;
     ps_race_acquire(word);
     return true;
@@ -99,13 +99,13 @@ void ort_unlock(_Atomic uint32_t *word) { ort_unlocked(ort_unlock_first(word)); 
 
 void ort_nest_lock(struct ort_nest_lock *lock, const void *owner)
 {
-    ort_nest_lock_untold(lock, owner);
+    ort_nest_lock_untraced(lock, owner);
     ps_race_acquire(&lock->word);
 }
 
 int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner)
 {
-    int count = ort_nest_lock_try_untold(lock, owner);
+    int count = ort_nest_lock_try_untraced(lock, owner);
     if (count != 0)
         ps_race_acquire(&lock->word);
     return count;

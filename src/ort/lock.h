@@ -26,17 +26,17 @@ void ort_lock_turn(void);
 void ort_lock_missed(void);
 
 /* The same where nobody listens. */
-static PS_ALWAYS_INLINE bool ort_lock_try_untold(_Atomic uint32_t *word)
+static PS_ALWAYS_INLINE bool ort_lock_try_untraced(_Atomic uint32_t *word)
 {
     uint32_t seen = ORT_LOCK_FREE;
     return ps_cas_acquire(word, &seen, ORT_LOCK_TAKEN);
 }
-static PS_ALWAYS_INLINE void ort_lock_untold(_Atomic uint32_t *word)
+static PS_ALWAYS_INLINE void ort_lock_untraced(_Atomic uint32_t *word)
 {
-    if (PS_UNLIKELY(!ort_lock_try_untold(word)))
+    if (PS_UNLIKELY(!ort_lock_try_untraced(word)))
         ort_lock_contended(word);
 }
-static PS_ALWAYS_INLINE void ort_unlock_untold(_Atomic uint32_t *word)
+static PS_ALWAYS_INLINE void ort_unlock_untraced(_Atomic uint32_t *word)
 {
     if (PS_UNLIKELY(ps_xchg_release(word, ORT_LOCK_FREE) == ORT_LOCK_WAITED))
         ort_lock_wake(word);
@@ -58,30 +58,30 @@ void ort_nest_unlock(struct ort_nest_lock *lock);
 bool ort_nest_unlock_first(struct ort_nest_lock *lock); /* of the last of its locks */
 
 /* The same where nobody listens. */
-static PS_ALWAYS_INLINE void ort_nest_lock_untold(struct ort_nest_lock *lock, const void *owner)
+static PS_ALWAYS_INLINE void ort_nest_lock_untraced(struct ort_nest_lock *lock, const void *owner)
 {
     if (ps_load_relaxed(&lock->owner) != owner) {
-        ort_lock_untold(&lock->word);
+        ort_lock_untraced(&lock->word);
         ps_store_relaxed(&lock->owner, owner);
         lock->count = 0;
     }
     lock->count++;
 }
-static PS_ALWAYS_INLINE int ort_nest_lock_try_untold(struct ort_nest_lock *lock, const void *owner)
+static PS_ALWAYS_INLINE int ort_nest_lock_try_untraced(struct ort_nest_lock *lock, const void *owner)
 {
     if (ps_load_relaxed(&lock->owner) != owner) {
-        if (!ort_lock_try_untold(&lock->word))
+        if (!ort_lock_try_untraced(&lock->word))
             return 0;
         ps_store_relaxed(&lock->owner, owner);
         lock->count = 0;
     }
     return ++lock->count;
 }
-static PS_ALWAYS_INLINE void ort_nest_unlock_untold(struct ort_nest_lock *lock)
+static PS_ALWAYS_INLINE void ort_nest_unlock_untraced(struct ort_nest_lock *lock)
 {
     if (--lock->count == 0) {
         ps_store_relaxed(&lock->owner, NULL);
-        ort_unlock_untold(&lock->word);
+        ort_unlock_untraced(&lock->word);
     }
 }
 

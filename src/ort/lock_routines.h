@@ -1,7 +1,7 @@
 /* What a lock routine or a critical region's entry point of either ABI does: the lock itself (lock.h), and what a tool
  * is told of it.
  *
- * One flag says whether a tool or the program's thread sanitizer listens (ort_told); where nobody does, a lock is its
+ * One flag says whether a tool or the program's thread sanitizer listens (ort_traced); where nobody does, a lock is its
  * atomic operation and no call. Inlined into the entry points, so that ORT_CALLER is the program's address. Callers:
  * the entry points alone, on a thread of the program's.
  * Failures: no memory for a nestable lock: aborts with one line (the routines have no way to say so). */
@@ -11,30 +11,30 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "emergency_pool.h"
 #include "lock.h"
 #include "ort.h"
-#include "reserve.h"
 
 #define ORT_ROUTINE static PS_ALWAYS_INLINE
 
-/* `twin` where somebody listens, `untold` where nobody does. */
-#define ORT_LOCK_TOLD(twin, untold)  \
-    do {                             \
-        if (PS_UNLIKELY(ort_told())) \
-            twin;                    \
-        else                         \
-            untold;                  \
+/* `twin` where somebody listens, `untraced` where nobody does. */
+#define ORT_LOCK_TOLD(twin, untraced)  \
+    do {                               \
+        if (PS_UNLIKELY(ort_traced())) \
+            twin;                      \
+        else                           \
+            untraced;                  \
     } while (0)
 
 /* --- locks of any kind --- */
 
 ORT_ROUTINE void ort_routine_enter(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint)
 {
-    ORT_LOCK_TOLD(ort_tool_lock(word, kind, hint, ORT_CALLER), ort_lock_untold(word));
+    ORT_LOCK_TOLD(ort_tool_lock(word, kind, hint, ORT_CALLER), ort_lock_untraced(word));
 }
 ORT_ROUTINE void ort_routine_leave(_Atomic uint32_t *word, enum ort_mutex_kind kind)
 {
-    ORT_LOCK_TOLD(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock_untold(word));
+    ORT_LOCK_TOLD(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock_untraced(word));
 }
 
 /* --- simple locks --- */
@@ -54,7 +54,7 @@ ORT_ROUTINE void ort_routine_set(_Atomic uint32_t *lock) { ort_routine_enter(loc
 ORT_ROUTINE void ort_routine_unset(_Atomic uint32_t *lock) { ort_routine_leave(lock, ORT_MUTEX_LOCK); }
 ORT_ROUTINE int ort_routine_test(_Atomic uint32_t *lock)
 {
-    bool got = PS_UNLIKELY(ort_told()) ? ort_tool_lock_try(lock, ORT_CALLER) : ort_lock_try_untold(lock);
+    bool got = PS_UNLIKELY(ort_traced()) ? ort_tool_lock_try(lock, ORT_CALLER) : ort_lock_try_untraced(lock);
     if (!got)
         ort_lock_missed();
     return got;
@@ -92,16 +92,16 @@ ORT_ROUTINE void ort_routine_destroy_nest(struct ort_nest_lock **lock)
 /* owner: lock.h */
 ORT_ROUTINE void ort_routine_set_nest(struct ort_nest_lock *lock, const void *owner)
 {
-    ORT_LOCK_TOLD(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock_untold(lock, owner));
+    ORT_LOCK_TOLD(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock_untraced(lock, owner));
 }
 ORT_ROUTINE void ort_routine_unset_nest(struct ort_nest_lock *lock)
 {
-    ORT_LOCK_TOLD(ort_tool_nest_unlock(lock, ORT_CALLER), ort_nest_unlock_untold(lock));
+    ORT_LOCK_TOLD(ort_tool_nest_unlock(lock, ORT_CALLER), ort_nest_unlock_untraced(lock));
 }
 ORT_ROUTINE int ort_routine_test_nest(struct ort_nest_lock *lock, const void *owner)
 {
-    int count = PS_UNLIKELY(ort_told()) ? ort_tool_nest_lock_try(lock, owner, ORT_CALLER)
-                                        : ort_nest_lock_try_untold(lock, owner);
+    int count = PS_UNLIKELY(ort_traced()) ? ort_tool_nest_lock_try(lock, owner, ORT_CALLER)
+                                          : ort_nest_lock_try_untraced(lock, owner);
     if (!count)
         ort_lock_missed();
     return count;

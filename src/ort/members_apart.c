@@ -9,7 +9,7 @@
  * Callers: the parent, no region of the team open. Shared: the list, under a lock. */
 #include <string.h>
 
-#include "reserve.h"
+#include "emergency_pool.h"
 #include "spin.h"
 #include "task_internal.h"
 #include "team.h"

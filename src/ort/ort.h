@@ -179,7 +179,7 @@ static inline struct ort_thread *ort_self(void)
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
 }
 
-/* The same without a call. Not in a PS_LEAVABLE function (ee_local_inline). */
+/* The same without a call. Not in a PS_PREEMPTIBLE function (ee_local_inline). */
 static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
 {
     struct ort_thread *t = ee_local_inline();
@@ -190,7 +190,7 @@ static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
 static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 {
     struct ort_count *c = &t->task->count;
-    return !ort_tasks_watched() && (uint32_t)(c->own + ps_load_seq(&c->others)) == 0;
+    return !ort_tasks_traced() && (uint32_t)(c->own + ps_load_seq(&c->others)) == 0;
 }
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }

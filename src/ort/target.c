@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include "check.h"
-#include "reserve.h"
+#include "emergency_pool.h"
 #include "team.h"
 
 void ort_target(void (*fn)(void *), void *data, unsigned thread_limit)

@@ -1,5 +1,5 @@
-/* Explicit tasks, the long way: creation, running, completion, detach, and the hooks of regions and barriers. Tasks
- * that have nothing special go the short way (task_plain.c), which comes here for all that it does not do itself.
+/* Explicit tasks, the slow path: creation, running, completion, detach, and the hooks of regions and barriers. Tasks
+ * that have nothing special take the fast path (task_fast.c), which comes here for all that it does not do itself.
  *
  * Does and states: task.h. Where ready tasks stand and who may run them: task_queue.c.
  * Callers: the member concerned, on its own stack, with no lock held; ort_task_complete(NULL, ..) any thread that has
@@ -23,8 +23,8 @@
  * whoever completes the subtree. After the parent has been told, nothing of t is touched: it may be gone.
  *
  * Ordering: see task.h. event: fetch-or, acq_rel: who completes has seen all that the body and the fulfiller did.
- * Failures: no memory for a descriptor: the reserve's (reserve.h); none there: ready tasks are run until one comes
- * free; where none is ready either: aborts with one line (there is nothing left to go on with).
+ * Failures: no memory for a descriptor: the emergency pool's (emergency_pool.h); none there: ready tasks are run until
+ * one comes free; where none is ready either: aborts with one line (there is nothing left to go on with).
  * Cost, child made and run by the same member: no read-modify-write and no fence while nobody steals from the member
  * (deque.h); else the fence behind the push, and the pop's.
  * Rejected: deferred arrival at barriers (the last task of a member's subtree arrives for it): the member is awake to
@@ -105,7 +105,7 @@ static const void *barrier_at(const struct ort_team *team, uint32_t phase)
  * behind its fulfilment. A descriptor is used again behind the end of the task before. */
 static void tell_end(struct ort_task *t)
 {
-    if (!ps_race_watched())
+    if (!ps_race_enabled())
         return;
     ps_race_release(t);
     ps_race_release(ps_load_relaxed(&t->parent));
@@ -119,7 +119,7 @@ static void tell_end(struct ort_task *t)
 }
 static void tell_begin(struct ort_task *t)
 {
-    if (!ps_race_watched())
+    if (!ps_race_enabled())
         return;
     ps_race_acquire(t);
     if (t->node != NULL)
@@ -239,7 +239,7 @@ PS_NOINLINE void ort_task_leave_run(struct ort_thread *thread, struct ort_task *
     leave(thread, t, below, base, t->flags & ORT_TASK_DETACH, false);
 }
 
-static PS_NOINLINE void run_told(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base)
+static PS_NOINLINE void run_traced(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base)
 {
     unsigned detach;
     ort_tool_task_begins(thread, t, below);
@@ -254,14 +254,14 @@ static PS_NOINLINE void run_told(struct ort_thread *thread, struct ort_task *t, 
     leave(thread, t, below, base, detach, true);
 }
 
-void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t)
+void ort_task_run_traced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;
     int64_t base = enter(thread, t);
     tell_begin(t);
     unsigned detach;
     if (PS_UNLIKELY(ort_tool_on())) {
-        run_told(thread, t, below, base);
+        run_traced(thread, t, below, base);
         return;
     }
     if (PS_UNLIKELY(ort_settings.cancellation) && !(t->flags & ORT_TASK_COPIED) &&
@@ -290,8 +290,8 @@ static inline void copy_data(void *to, const void *from, size_t bytes)
 
 #define PATIENCE 1000 /* tries, of a thread that has no block for a task */
 
-/* The system has no memory, and the reserve none for tasks: those that are ready run first, here, and their blocks come
- * free. [switches] */
+/* The system has no memory, and the emergency pool none for tasks: those that are ready run first, here, and their
+ * blocks come free. [switches] */
 static PS_COLD PS_NOINLINE struct ort_task *new_in_time(struct ort_thread *thread, size_t size, size_t align)
 {
     struct ort_task *t = NULL;
@@ -418,7 +418,7 @@ static void run_call(void *data)
 
 PS_NOINLINE void ort_task_call_long(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
 {
-    if (ort_task_call_plain(thread, fn, data, flags))
+    if (ort_task_call_fast(thread, fn, data, flags))
         return;
     struct call call = {fn, data};
     ort_task_create(thread, &(struct ort_task_args){.fn = run_call,
@@ -431,7 +431,7 @@ PS_NOINLINE void ort_task_call_long(struct ort_thread *thread, void (*fn)(void *
 PS_NOINLINE void ort_task_spawn_long(struct ort_thread *thread, void (*fn)(void *), void *data, size_t size,
                                      size_t align, unsigned flags)
 {
-    if (ort_task_is_undeferred(thread, flags) && ort_task_call_plain(thread, fn, data, flags))
+    if (ort_task_is_undeferred(thread, flags) && ort_task_call_fast(thread, fn, data, flags))
         return;
     ort_task_create(thread,
                     &(struct ort_task_args){.fn = fn, .data = data, .size = size, .align = align, .flags = flags});
@@ -493,7 +493,7 @@ void ort_task_leave_counted(struct ort_thread *thread, struct ort_task *t)
     leave(thread, t, ps_load_relaxed(&t->parent), t->base, t->flags & ORT_TASK_DETACH, ort_tool_on());
 }
 
-void ort_taskwait_watched(struct ort_thread *thread)
+void ort_taskwait_traced(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
     if ((uint32_t)ort_count_total(&self->count) != 0)
@@ -532,13 +532,13 @@ bool ort_task_team_init(struct ort_team *team)
         return false;
     ps_spin_init(&team->tasks.lock);
     ps_list_init(&team->tasks.sleeping);
-    ps_list_init(&team->tasks.side);
+    ps_list_init(&team->tasks.priority);
     return true;
 }
 
 void ort_task_team_fini(struct ort_team *team)
 {
-    PS_ASSERT(ps_list_empty(&team->tasks.sleeping) && ps_list_empty(&team->tasks.side));
+    PS_ASSERT(ps_list_empty(&team->tasks.sleeping) && ps_list_empty(&team->tasks.priority));
     ort_members_give(team);
 }
 
@@ -592,10 +592,10 @@ void ort_task_team_end(struct ort_team *team)
         ee_yield();
     if (PS_LIKELY(!ps_load_relaxed(&q->used) && !ort_settings.cancellation))
         return;
-    if (ps_load_relaxed(&q->quiet)) /* in the next region nobody will have said that it makes tasks */
+    if (ps_load_relaxed(&q->unfenced)) /* in the next region nobody will have said that it makes tasks */
         for (unsigned i = 0; i < team->n; i++)
-            ps_deque_watch_owner(&ort_member(team, i)->tasks.deque);
-    ps_store_relaxed(&q->quiet, 0);
+            ps_deque_fence_owner(&ort_member(team, i)->tasks.deque);
+    ps_store_relaxed(&q->unfenced, 0);
     ps_store_relaxed(&q->used, 0);
     ps_store_relaxed(&q->cancelled, 0);
     ps_store_relaxed(&q->loop_cancelled, 0);
@@ -608,9 +608,9 @@ void ort_task_after_fork_in_child(struct ort_thread *t)
     ort_depend_after_fork_in_child();
     for (; t != NULL; t = t->team->parent) {
         struct ort_task_team *q = &t->team->tasks;
-        if (ps_spin_is_held(&q->lock)) { /* the side queue may be half changed */
-            ps_list_init(&q->side);
-            ps_store_relaxed(&q->side_count, 0);
+        if (ps_spin_is_held(&q->lock)) { /* the priority queue may be half changed */
+            ps_list_init(&q->priority);
+            ps_store_relaxed(&q->priority_count, 0);
         }
         ps_spin_init(&q->lock);
         ps_list_init(&q->sleeping);
@@ -663,7 +663,7 @@ void ort_task_barrier(struct ort_thread *thread)
         return;
     }
     uint32_t phase = ee_barrier_phase(&team->ee);
-    bool told = ps_race_watched();
+    bool told = ps_race_enabled();
     ps_race_release(barrier_at(team, phase));
     /* Counted where the last one has to do something, or the phase has to differ from the next one's. */
     enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase, ort_settings.cancellation | told);

@@ -2,8 +2,8 @@
  *
  * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take
  * part.
- * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_plain.c (the same the
- * short way), task_queue.c (find work, sleep, wake), task_range.c (many tasks of a taskloop), task_memory.c
+ * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_fast.c (the same on the
+ * fast path), task_queue.c (find work, sleep, wake), task_range.c (many tasks of a taskloop), task_memory.c
  * (descriptors), depend.c, graph.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
@@ -31,7 +31,7 @@
  *   flags                  the creator; then the owner                  who runs or finishes it
  *
  * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. Who gives it something of the kind sets the
- * flag; without it the task ends the short way (task_plain.c), which asks for nothing else. A free descriptor's node,
+ * flag; without it the task ends on the fast path (task_fast.c), which asks for nothing else. A free descriptor's node,
  * depends, event and priority are zero, and data points behind it: whoever changed one of them has put it back.
  *
  * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen
@@ -109,7 +109,7 @@ struct ort_task {
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
     union {
         struct ort_task *next; /* in a free list */
-        struct ps_list link;   /* in the team's side queue */
+        struct ps_list link;   /* in the team's priority queue */
         struct {               /* of a frame: ort_task_member.base of the task around it; the frame below, NULL: none */
             int64_t base;
             struct ort_task *under;
@@ -148,7 +148,7 @@ struct ort_task_member {
     int64_t base;          /* items of the deque from here on are descendants of the task that runs */
     uint32_t seed;         /* where the next search for a victim begins */
     struct ort_task_cache cache;
-    /* Descriptors of tasks that run at once (task_plain.c, "Frames"): the first, the last, and the next to be used,
+    /* Descriptors of tasks that run at once (task_fast.c, "Frames"): the first, the last, and the next to be used,
      * NULL: none is made yet. */
     struct ort_task *frames, *last_frame, *frame;
     struct ort_depend_cache nodes;
@@ -161,14 +161,14 @@ struct ort_task_member {
 /* In each ort_team. Zeroed memory is its initial state. */
 struct ort_task_team {
     PS_LINE_ALIGNED _Atomic uint32_t sleepers; /* members in `sleeping`; read after every push */
-    _Atomic uint32_t side_count;               /* tasks in `side` */
+    _Atomic uint32_t priority_count;           /* tasks in `priority` */
     _Atomic uint32_t used;                     /* a deferred task has been made in this region */
-    _Atomic uint32_t quiet;                    /* some member's deque was quiet in this region (deque.h) */
+    _Atomic uint32_t unfenced;                 /* some member's deque was unfenced in this region (deque.h) */
     _Atomic uint32_t cancelled;                /* bits: cancel parallel; cancel taskgroup, of any group */
     _Atomic uint32_t loop_cancelled;           /* cancel for or sections */
     PS_LINE_ALIGNED struct ps_spin lock;       /* of the two lists: both are empty but in rare cases */
     struct ps_list sleeping;                   /* members that found no task while they wait for some */
-    struct ps_list side;                       /* ready tasks with a priority, or readied from outside; by priority */
+    struct ps_list priority;                   /* ready tasks with a priority, or readied from outside; by priority */
     _Atomic uint32_t pins;                     /* threads outside of the team that finish one of its tasks just now */
     _Atomic uint32_t barrier_arrived;          /* cancellable barrier */
     _Atomic uint32_t barrier_phase;
@@ -272,17 +272,17 @@ bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
 static inline struct ort_task *ort_task_new_small(struct ort_task_cache *cache)
 {
     struct ort_task *t = cache->free[ORT_TASK_SMALL_CLASS];
-    if (PS_UNLIKELY(ort_tasks_watched()) || PS_UNLIKELY(t == NULL))
+    if (PS_UNLIKELY(ort_tasks_traced()) || PS_UNLIKELY(t == NULL))
         return NULL;
     cache->free[ORT_TASK_SMALL_CLASS] = t->next;
     cache->count[ORT_TASK_SMALL_CLASS]--;
     t->flags = 0;
     return t;
 }
-/* ort_task_enter likewise. False: nothing is done, by want of a short way. */
-bool ort_task_enter_plain(struct ort_thread *thread, struct ort_task *t, unsigned flags);
-/* ort_task_submit likewise. depend: or NULL. False: nothing is done, by want of a short way. [switches] */
-bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
+/* ort_task_enter likewise. False: nothing is done, by want of a fast path. */
+bool ort_task_enter_fast(struct ort_thread *thread, struct ort_task *t, unsigned flags);
+/* ort_task_submit likewise. depend: or NULL. False: nothing is done, by want of a fast path. [switches] */
+bool ort_task_submit_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
                              const struct ort_depend_list *depend);
 

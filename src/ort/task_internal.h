@@ -33,7 +33,7 @@ void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n);
 /* By a thread that has no cache. */
 void ort_task_free_shared(struct ort_task *t);
 void ort_task_cache_drain(struct ort_task_cache *cache);
-/* Gives a member's frames (task_plain.c) back; no task of its own runs. */
+/* Gives a member's frames (task_fast.c) back; no task of its own runs. */
 void ort_task_frames_drain(struct ort_task_member *m);
 void ort_task_memory_after_fork_in_child(void);
 
@@ -70,11 +70,11 @@ struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *withi
 /* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: anybody. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
 /* The same for one that the caller has put into its deque: the part that comes after. */
-void ort_task_pushed_watched(struct ort_thread *thread, struct ort_task *t);
+void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_task *t);
 static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t)
 {
-    if (PS_UNLIKELY(!ps_deque_is_quiet_owner(&thread->tasks.deque)))
-        ort_task_pushed_watched(thread, t);
+    if (PS_UNLIKELY(!ps_deque_is_unfenced_owner(&thread->tasks.deque)))
+        ort_task_pushed_fenced(thread, t);
 }
 /* Something about `object` has changed: wakes those of the team who wait for it. The change was sequentially
  * consistent. */
@@ -88,18 +88,18 @@ void ort_task_wake_barrier(struct ort_team *team);
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args);
 /* Runs t as a call and finishes it. [switches] */
 void ort_task_run(struct ort_thread *thread, struct ort_task *t);
-/* The same where tasks are watched; the caller has looked. [switches] */
-void ort_task_run_watched(struct ort_thread *thread, struct ort_task *t);
+/* The same where tasks are traced; the caller has looked. [switches] */
+void ort_task_run_traced(struct ort_thread *thread, struct ort_task *t);
 /* The body of t, which ran in `below`, is done; base: of before. [switches] */
 void ort_task_leave_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
 /* ort_task_leave of one that is counted. [switches] */
 void ort_task_leave_counted(struct ort_thread *thread, struct ort_task *t);
 /* A child of `parent` is complete, and gone with all below it. */
 void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
-void ort_taskwait_watched(struct ort_thread *thread);
-/* A task without clauses for which there is no short way now; one that is called runs on the caller's data.
+void ort_taskwait_traced(struct ort_thread *thread);
+/* A task without clauses for which there is no fast path now; one that is called runs on the caller's data.
  * [switches] */
-bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
+bool ort_task_call_fast(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
 void ort_task_spawn_long(struct ort_thread *thread, void (*fn)(void *), void *data, size_t size, size_t align,
                          unsigned flags);
 void ort_task_call_long(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);

@@ -13,8 +13,8 @@
  * of a task that is gone (task_queue.c). A thief that is kept from running in the middle of its walk may find that the
  * task is another team's by now, and walk on there; so implicit tasks are blocks of their own too, and outlive the
  * team's, in lists by their number (a power of two). Data that does not fit into the largest size lives in a block of
- * its own. Where the C library has no memory a block comes from the reserve (reserve.h), and stays a descriptor as
- * well.
+ * its own. Where the C library has no memory a block comes from the emergency pool (emergency_pool.h), and stays a
+ * descriptor as well.
  *
  * Shared: `shared[class]` (lock): a stack of batches; a batch is linked by `next`, batches by `link.prev` of their
  * first block.
@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reserve.h"
+#include "emergency_pool.h"
 
 #define BATCH ORT_TASK_BATCH
 #ifndef ORT_TASK_SLAB_BYTES
@@ -80,7 +80,7 @@ static struct ort_task *carve_slab(unsigned class, unsigned *count)
         slab = aligned_alloc(PS_CACHE_LINE, bytes);
         *count = 1;
         if (!slab)
-            slab = ort_reserve_take(bytes, ORT_RESERVE_KEEP_TASK);
+            slab = ort_emergency_pool_take(bytes, ORT_EMERGENCY_KEEP_TASK);
     }
     if (!slab)
         return NULL;
@@ -216,7 +216,7 @@ struct ort_task_implicit *ort_task_implicits_get(unsigned n)
     }
     first = aligned_alloc(PS_CACHE_LINE, bytes);
     if (PS_UNLIKELY(first == NULL) && n == 1)
-        first = ort_reserve_take(bytes, 0);
+        first = ort_emergency_pool_take(bytes, 0);
     if (first != NULL)
         memset(first, 0, bytes);
     return first;

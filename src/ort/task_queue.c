@@ -6,9 +6,9 @@
  * the team.
  *
  * Where ready tasks stand. Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. One
- * list a team, under a lock, the *side queue*, holds those that must not go into a deque: tasks with a priority (in its
- * order, taken before anything else), tasks readied by a thread outside of the team, and tasks for which there was no
- * memory in the deque.
+ * list a team, under a lock, the *priority queue*, holds those that must not go into a deque: tasks with a priority (in
+ * its order, taken before anything else), tasks readied by a thread outside of the team, and tasks for which there was
+ * no memory in the deque.
  *
  * Rejected: a deque for each carrier: it would mix the tasks of all teams that pass there, and a member that moves to
  * another carrier between a push and a pop would lose its own; a member is run by one carrier at a time, so its deque
@@ -34,16 +34,16 @@
  * waits on a word of its own. Who makes a task ready pushes it, fences, then reads `sleepers`; who completes what
  * somebody may wait for changes the count, then reads `sleepers`. All four accesses are sequentially consistent (the
  * push by the fence behind it): either the reader sees the sleeper, or the sleeper's second look sees the change. Where
- * a deque is quiet (deque.h) its owner does not read `sleepers`, nor whether somebody wants to assist: whoever takes a
- * second look, or a last one before it leaves, makes every deque watched first (find_last), and an owner that becomes
- * quiet looks for both behind a fence, and is watched again where there is anybody (become_quiet). A sleeper is woken
- * for a task only where it may run it, and for a change only where it then finds its wish fulfilled; a waker takes it
- * off the list, so that it is woken once.
+ * a deque is unfenced (deque.h) its owner does not read `sleepers`, nor whether somebody wants to assist: whoever takes
+ * a second look, or a last one before it leaves, makes every deque fenced first (find_last), and an owner that becomes
+ * unfenced looks for both behind a fence, and is fenced again where there is anybody (become_unfenced). A sleeper is
+ * woken for a task only where it may run it, and for a change only where it then finds its wish fulfilled; a waker
+ * takes it off the list, so that it is woken once.
  *
- * Shared: tasks.lock guards sleeping, side and the list fields of ort_wait; sleepers and side_count are written under
- * it and read without. ort_wait.word: the waker, under the lock; the sleeper reads it.
+ * Shared: tasks.lock guards sleeping, priority and the list fields of ort_wait; sleepers and priority_count are written
+ * under it and read without. ort_wait.word: the waker, under the lock; the sleeper reads it.
  * A sleeping member's count.own is read by wakers under the lock, which the member took after its last change.
- * Failures: none. Cost: push: a store; watched, also a fence and some loads; own pop: watched, a fence; a failed
+ * Failures: none. Cost: push: a store; fenced, also a fence and some loads; own pop: fenced, a fence; a failed
  * search: three loads a member. */
 #include "cpu.h"
 #include "task_internal.h"
@@ -67,33 +67,33 @@ static bool is_descendant(struct ort_task *t, const struct ort_task *ancestor)
 
 static bool accept_descendant(void *item, void *within) { return is_descendant(item, within); }
 
-/* --- the side queue --- */
+/* --- the priority queue --- */
 
-static void side_insert(struct ort_team *team, struct ort_task *t)
+static void priority_insert(struct ort_team *team, struct ort_task *t)
 {
     struct ort_task_team *q = &team->tasks;
     ps_spin_lock(&q->lock);
-    struct ps_list *at = q->side.prev;
-    while (at != &q->side && PS_CONTAINER_OF(at, struct ort_task, link)->priority < t->priority)
+    struct ps_list *at = q->priority.prev;
+    while (at != &q->priority && PS_CONTAINER_OF(at, struct ort_task, link)->priority < t->priority)
         at = at->prev;
     ps_list_insert_between(&t->link, at, at->next);
-    ps_add_seq(&q->side_count, 1);
+    ps_add_seq(&q->priority_count, 1);
     ps_spin_unlock(&q->lock);
 }
 
-PS_NOINLINE static struct ort_task *side_take(struct ort_team *team, struct ort_task *within)
+PS_NOINLINE static struct ort_task *priority_take(struct ort_team *team, struct ort_task *within)
 {
     struct ort_task_team *q = &team->tasks;
     struct ort_task *found = NULL;
     ps_spin_lock(&q->lock);
-    for (struct ps_list *at = q->side.next; at != &q->side && !found; at = at->next) {
+    for (struct ps_list *at = q->priority.next; at != &q->priority && !found; at = at->next) {
         struct ort_task *t = PS_CONTAINER_OF(at, struct ort_task, link);
         if (!within || is_descendant(t, within))
             found = t;
     }
     if (found) {
         ps_list_remove(&found->link);
-        ps_sub_seq(&q->side_count, 1);
+        ps_sub_seq(&q->priority_count, 1);
     }
     ps_spin_unlock(&q->lock);
     return found;
@@ -125,8 +125,8 @@ _Atomic bool ort_tasks_in_order;
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_team *team = thread->team;
-    if (PS_UNLIKELY(ps_load_seq(&team->tasks.side_count) != 0)) {
-        struct ort_task *t = side_take(team, within);
+    if (PS_UNLIKELY(ps_load_seq(&team->tasks.priority_count) != 0)) {
+        struct ort_task *t = priority_take(team, within);
         if (t)
             return t;
     }
@@ -147,8 +147,8 @@ static struct ort_task *find_last(struct ort_thread *thread, struct ort_task *wi
     ps_fence_seq();
     for (unsigned i = 0; team->n > 1 && i < team->n; i++) {
         struct ps_deque *d = &ort_member(team, i)->tasks.deque;
-        if (PS_UNLIKELY(!ps_deque_is_watched(d)) && ort_member(team, i) != thread)
-            ps_deque_watch(d);
+        if (PS_UNLIKELY(!ps_deque_is_fenced(d)) && ort_member(team, i) != thread)
+            ps_deque_fence(d);
     }
     return ort_task_find(thread, within);
 }
@@ -157,7 +157,7 @@ bool ort_task_any(struct ort_team *team)
 {
     if (!ps_load_relaxed(&team->tasks.used))
         return false;
-    bool any = ps_load_seq(&team->tasks.side_count) != 0;
+    bool any = ps_load_seq(&team->tasks.priority_count) != 0;
     for (unsigned i = 0; i < team->n && !any; i++)
         any = !ps_deque_seems_empty(&ort_member(team, i)->tasks.deque);
     return any;
@@ -308,17 +308,17 @@ PS_NOINLINE static void first_task(struct ort_team *team)
 
 /* Nobody has robbed thread's deque lately: then nobody needs to be told, unless somebody sleeps, or is about to
  * leave. */
-static void become_quiet(struct ort_thread *thread, struct ort_team *team)
+static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
 {
     struct ps_deque *d = &thread->tasks.deque;
     bool alone = team->n == 1;
     if (!alone && ps_load_relaxed(&team->tasks.sleepers) != 0)
         return;
-    ps_store_relaxed(&team->tasks.quiet, 1);
+    ps_store_relaxed(&team->tasks.unfenced, 1);
     ps_store_relaxed(&team->tasks.used, 1);
-    ps_deque_quieten_owner(d);
+    ps_deque_unfence_owner(d);
     if (!alone && (ps_load_seq(&team->tasks.sleepers) != 0 || !ee_team_nobody_to_ask(&team->ee)))
-        ps_deque_watch_owner(d);
+        ps_deque_fence_owner(d);
 }
 
 /* t may be taken by anybody by now, and gone: its memory is a task's still. */
@@ -334,23 +334,23 @@ static void tell(struct ort_thread *thread, struct ort_team *team, struct ort_ta
         ee_team_assist(&team->ee);
 }
 
-PS_NOINLINE void ort_task_pushed_watched(struct ort_thread *thread, struct ort_task *t)
+PS_NOINLINE void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_team *team = thread->team;
     struct ps_deque *d = &thread->tasks.deque;
-    if (PS_UNLIKELY(!ps_deque_is_watched(d)))
-        ps_deque_watch_owner(d);
+    if (PS_UNLIKELY(!ps_deque_is_fenced(d)))
+        ps_deque_fence_owner(d);
     if (team->n > 1)
         tell(thread, team, t);
     if (PS_UNLIKELY(ps_deque_calm_owner(d)))
-        become_quiet(thread, team);
+        become_unfenced(thread, team);
 }
 
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_team *team = t->team;
     if (PS_UNLIKELY(!thread || t->priority > 0) || PS_UNLIKELY(!ps_deque_push(&thread->tasks.deque, t))) {
-        side_insert(team, t);
+        priority_insert(team, t);
         if (team->n > 1 || !thread)
             tell(thread, team, t);
         return;

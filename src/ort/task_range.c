@@ -1,12 +1,12 @@
 /* Ranges: one descriptor for many tasks of a taskloop.
  *
  * Does: the tasks of a taskloop of which there are more than the team needs, where nothing but their bounds differs.
- * Does not: decide how many tasks there are (taskloop.c), nor what is watched, cancelled, or has a copy constructed:
+ * Does not: decide how many tasks there are (taskloop.c), nor what is traced, cancelled, or has a copy constructed:
  * those are made one by one.
  * Callers: the member that meets the construct; then members that run a range, as the body of a task.
  *
  * A range stands in a deque as one task. Who runs it runs the loop's tasks one by one, each as a call on a descriptor
- * of its own (task_plain.c, "Frames"). Meanwhile those that have not begun stand in the member's deque, but for a few:
+ * of its own (task_fast.c, "Frames"). Meanwhile those that have not begun stand in the member's deque, but for a few:
  *   half   half of what there was, pushed first, anew whenever nothing is left of the deque
  *   rest   what the member goes on with, pushed last; popped again when it is through with its own
  *   own    at most SOME, less towards the end, that the member has to itself; they go back into the rest as soon as
@@ -180,7 +180,7 @@ static void run(void *data)
 bool ort_task_range(struct ort_thread *thread, const struct ort_task_args *args, const struct ort_chunks *chunks,
                     bool nogroup)
 {
-    if (PS_UNLIKELY(ort_tasks_watched()) || args->copy != NULL || args->priority != 0 ||
+    if (PS_UNLIKELY(ort_tasks_traced()) || args->copy != NULL || args->priority != 0 ||
         args->align > alignof(struct range) || chunks->n <= 2 * (uint64_t)thread->team->n)
         return false;
     unsigned flags = args->flags & ~(unsigned)ORT_TASK_UNDEFERRED;

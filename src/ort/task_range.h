@@ -27,7 +27,7 @@ static inline void ort_chunk_next(struct ort_chunks *c, void *data)
     bounds[1] = c->from += count * c->step;
 }
 
-/* task_plain.c: calls fn(data) as a task for one chunk after the other, until there is none left, somebody has stolen
+/* task_fast.c: calls fn(data) as a task for one chunk after the other, until there is none left, somebody has stolen
  * from the caller's deque, or one has
  * left something behind; for one at least. Nobody watches tasks. [switches] */
 void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags,

@@ -17,14 +17,14 @@
  * have a block each, with the memory of the first one's.
  * Lookups walk the blocks from the innermost outwards: constructs have few items, so a hash table (libgomp's way) costs
  * more to build than it saves.
- * Failures: no memory, nor in the reserve: aborts with one line; an unknown address: likewise. OpenMP 5.2 section
- * 5.5.8. */
+ * Failures: no memory, nor in the emergency pool: aborts with one line; an unknown address: likewise. OpenMP 5.2
+ * section 5.5.8. */
 #include "task_internal.h"
 
 #include <string.h>
 
+#include "emergency_pool.h"
 #include "race.h"
-#include "reserve.h"
 
 enum { ITEMS, BYTES, MEMORY, ALLOCATOR, NEXT, FIRST, END, ITEM };
 #define ITEM_WORDS 3

@@ -5,11 +5,12 @@
  * cancellation. Only children of the task that opened the group are counted, each until the subtree below it is
  * complete: deeper tasks of the group do not touch it, so a recursion inside of a group has no shared counter.
  * Shared fields: count as in task.h (own: the member of the opening task); cancelled: anybody; the rest: that member.
- * Failures: no memory, nor in the reserve: aborts with one line. Cost: a malloc and a free. OpenMP 5.2 section 15.4. */
+ * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a malloc and a free. OpenMP 5.2 section
+ * 15.4. */
 #include "task_internal.h"
 
+#include "emergency_pool.h"
 #include "race.h"
-#include "reserve.h"
 
 void ort_taskgroup_start(struct ort_thread *thread)
 {

@@ -102,7 +102,7 @@ static void make_tasks(struct ort_thread *thread, const struct ort_taskloop *loo
     }
 }
 
-static void make_told(struct ort_thread *thread, const struct ort_taskloop *loop)
+static void make_traced(struct ort_thread *thread, const struct ort_taskloop *loop)
 {
     const void *caller = thread->tool.caller;
     ort_tool_work(thread, ORT_WORK_TASKLOOP, ORT_SCOPE_BEGIN, loop->n, caller);
@@ -131,7 +131,7 @@ void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop)
             ort_task_reduction_register(thread, loop->reductions);
     }
     if (PS_UNLIKELY(ort_tool_on())) {
-        make_told(thread, loop);
+        make_traced(thread, loop);
     } else {
         make_tasks(thread, loop);
         if (!loop->nogroup)

@@ -25,9 +25,9 @@
 
 #include "check.h"
 #include "display.h"
+#include "emergency_pool.h"
 #include "place.h"
 #include "race.h"
-#include "reserve.h"
 
 /* Under a thread sanitizer no member begins before all others have: members that run one after the other on one stack
  * would be ordered by its reuse, and their races hidden. */
@@ -59,7 +59,7 @@ static void body(struct ee_member *member)
 {
     struct ort_thread *m = PS_CONTAINER_OF(member, struct ort_thread, member);
     ort_member_begin(m);
-    if (ps_race_watched()) {
+    if (ps_race_enabled()) {
         begin_together(m->team);
         run_body(m);
         ps_race_release(&m->team->tasks);
@@ -76,14 +76,14 @@ struct ort_team *ort_team_alloc(unsigned n_max)
 {
     size_t bytes = ort_members_bytes(n_max);
     void *p;
-    if (posix_memalign(&p, PS_CACHE_LINE, bytes) != 0 && (n_max > 1 || (p = ort_reserve_take(bytes, 0)) == NULL))
+    if (posix_memalign(&p, PS_CACHE_LINE, bytes) != 0 && (n_max > 1 || (p = ort_emergency_pool_take(bytes, 0)) == NULL))
         return NULL;
     memset(p, 0, bytes);
     struct ort_team *team = p;
     team->n_max = n_max;
     ort_ws_reset(team, 0);
     if (PS_UNLIKELY(!ort_task_team_init(team))) {
-        if (!ort_reserve_give(team))
+        if (!ort_emergency_pool_give(team))
             free(team);
         return NULL;
     }
@@ -110,7 +110,7 @@ void ort_team_free(struct ort_team *team)
         ee_team_fini(&team->ee);
     ort_task_team_fini(team);
     ort_ws_fini(team);
-    if (PS_LIKELY(!ort_reserve_give(team)))
+    if (PS_LIKELY(!ort_emergency_pool_give(team)))
         free(team);
 }
 
@@ -380,7 +380,7 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
     t->open = team;
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_region_begins(t, team, region);
-    if (ps_race_watched()) {
+    if (ps_race_enabled()) {
         ps_store_relaxed(&team->begun, 0);
         ps_race_release(&team->fn);
     }

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emergency_pool.h"
 #include "env.h"
 #include "os.h"
 #include "own_lock.h"
 #include "race.h"
-#include "reserve.h"
 #include "team.h"
 
 extern const struct ps_debug_layout ort_debug_layout; /* debug_layout.c */
@@ -44,7 +44,7 @@ static void core_after_fork_in_child(void)
 {
     ee_after_fork_in_child();
     ort_own_after_fork_in_child();
-    ort_reserve_after_fork_in_child();
+    ort_emergency_pool_after_fork_in_child();
     ort_task_after_fork_in_child(ee_local());
     for (struct ort_thread *t = ee_local(); t != NULL; t = t->team->parent)
         if (t->open == NULL)
@@ -93,7 +93,7 @@ static void start_tool(void)
         ort_tool_start();
     bool tool = ort_tool_attached();
     __atomic_store_n(&ort_tool_wanted, tool, __ATOMIC_RELAXED);
-    unsigned char tasks = (unsigned char)((tool || ps_race_watched() ? ORT_TASKS_TOLD : 0) |
+    unsigned char tasks = (unsigned char)((tool || ps_race_enabled() ? ORT_TASKS_TRACED : 0) |
                                           (ort_settings.cancellation ? ORT_TASKS_CANCEL : 0));
     __atomic_store_n(&ort_tasks_wanted, tasks, __ATOMIC_RELAXED);
 }

@@ -14,7 +14,7 @@
 
 struct ort_tool_events ort_tool_events;
 bool ort_tool_wanted = true;
-unsigned char ort_tasks_wanted = ORT_TASKS_TOLD;
+unsigned char ort_tasks_wanted = ORT_TASKS_TRACED;
 size_t ort_tool_task_bytes;
 void (*ort_tool_start)(void);
 static _Atomic bool attached, detached;

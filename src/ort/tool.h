@@ -28,10 +28,10 @@
  * them.
  *
  * Fields                       who writes                          who reads
- *   ort_tool_wanted            who makes the first root everybody, relaxed: a late reader takes the long way to nothing
- *   ort_tool_events            the tool, at any time everybody, relaxed: an event may still come once after its removal
- *   ort_tool_thread            the thread itself                   the thread (its tool); `begun`: who frees the block
- *   ort_tool_team              the parent, before the fork         members
+ *   ort_tool_wanted            who makes the first root everybody, relaxed: a late reader takes the slow path to
+ *   nothing ort_tool_events            the tool, at any time everybody, relaxed: an event may still come once after its
+ *   removal ort_tool_thread            the thread itself                   the thread (its tool); `begun`: who frees
+ *   the block ort_tool_team              the parent, before the fork         members
  *   ort_tool_task.data         the tool
  *   ort_tool_task.frame, below the member that runs the task       members of regions inside of it, which it waits for
  * Ordering: what a creator's tool writes into a task's data is published with the task, a region's with the fork.
@@ -241,7 +241,7 @@ extern ORT_HIDDEN struct ort_tool_events ort_tool_events;
 void ort_tool_native_begins(void);
 
 /* Not an atomic object, since compilers do not compare those in place: two instructions in every entry point would be
- * four. It is a byte that changes once; a reader that is early or late takes the long way, and finds nothing there. */
+ * four. It is a byte that changes once; a reader that is early or late takes the slow path, and finds nothing there. */
 extern ORT_HIDDEN bool ort_tool_wanted;
 /* A tool is there, or nobody has looked for one yet. ORT_TOOLS=0: the target has no tools; what stands behind the
  * branch is not even linked. */
@@ -258,11 +258,11 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
-/* The same for whatever wants to hear of every task: ORT_TASKS_TOLD, a tool or the program's thread sanitizer (of every
- * lock, too); ORT_TASKS_CANCEL, cancellation. Likewise written once. */
-enum { ORT_TASKS_TOLD = 1, ORT_TASKS_CANCEL = 2 };
+/* The same for whatever wants to hear of every task: ORT_TASKS_TRACED, a tool or the program's thread sanitizer (of
+ * every lock, too); ORT_TASKS_CANCEL, cancellation. Likewise written once. */
+enum { ORT_TASKS_TRACED = 1, ORT_TASKS_CANCEL = 2 };
 extern ORT_HIDDEN unsigned char ort_tasks_wanted;
-static inline unsigned ort_tasks_watched(void)
+static inline unsigned ort_tasks_traced(void)
 {
 #if PS_TSAN
     return __atomic_load_n(&ort_tasks_wanted, __ATOMIC_RELAXED);
@@ -271,7 +271,7 @@ static inline unsigned ort_tasks_watched(void)
 #endif
 }
 /* Somebody wants to hear of every task and every lock: both ways lead to the twins then, which ask who. */
-static inline bool ort_told(void) { return ORT_TOOLS && (ort_tasks_watched() & ORT_TASKS_TOLD) != 0; }
+static inline bool ort_traced(void) { return ORT_TOOLS && (ort_tasks_traced() & ORT_TASKS_TRACED) != 0; }
 /* 0, or what a task's descriptor has behind it. */
 extern ORT_HIDDEN size_t ort_tool_task_bytes;
 /* Looks for a tool and starts it; set when this library is loaded, called once, before the first root is made. NULL:
@@ -390,7 +390,7 @@ void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind);
  * it. */
 void ort_tool_barrier_from(enum ort_sync_kind kind, const void *caller, void *frame);
 bool ort_tool_barrier_cancel(struct ort_thread *t, enum ort_sync_kind kind);
-/* Locks: without a tool (ort_told() says that somebody listens, perhaps the sanitizer) they are ort_lock and its
+/* Locks: without a tool (ort_traced() says that somebody listens, perhaps the sanitizer) they are ort_lock and its
  * like. */
 void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint, const void *caller);
 bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller);

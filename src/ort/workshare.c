@@ -8,9 +8,9 @@
 #include "batch.h"
 #include "check.h"
 #include "doacross.h"
+#include "emergency_pool.h"
 #include "ort.h"
 #include "race.h"
-#include "reserve.h"
 
 enum { FREE, SETUP, READY };
 

@@ -5,11 +5,11 @@
 #include "current.h"
 #include "idle.h"
 #include "mail.h"
-#include "progress.h"
 #include "runtime.h"
 #include "sources.h"
 #include "team.h"
 #include "vp.h"
+#include "watchdog.h"
 #include "work.h"
 
 #include <stdlib.h>
@@ -207,7 +207,7 @@ static void wake_for(const struct ps_place *place)
     }
     if (ps_load_seq(&places()->open)) /* a home that was refused cannot be waited for */
         idle_wake_one(NULL);
-    progress_arm();
+    watchdog_arm();
 }
 
 void ps_bind_enqueue(struct ps_item *item, enum ps_end end)

@@ -11,8 +11,8 @@
  * the places (in the order: the first of each place, then the second of each, ...; going round where there are more
  * vps), and is at home in all places that hold it. A place without a home (fewer vps than places) has no queue: its
  * threads stand in ordinary queues, and who takes one follows it. Guests (foreign roots while they wait, spares) look
- * into every place's queue. So does everybody while `open` is set: the monitor sets it where what stands in a place's
- * queue starves behind a home vp that is held by a thread (progress.c); the processor is shared for a while then, as it
+ * into every place's queue. So does everybody while `open` is set: the watchdog sets it where what stands in a place's
+ * queue starves behind a home vp that is held by a thread (watchdog.c); the processor is shared for a while then, as it
  * is among kernel threads.
  *
  * A root's kernel thread is bound while it is a member, from fork to join; before it is moved its own mask is read, and
@@ -21,22 +21,22 @@
  *
  * Shared fields: the table is written once, before any team is bound, and published with release. A place's queue:
  * under its lock. vp->place, own_mask: the vp's own. A member's place: the parent, while no region is open; ordered by
- * the fork. Protocol (vp = a vp that found nothing; ins = who makes something of place p ready; mon = the monitor):
+ * the fork. Protocol (vp = a vp that found nothing; ins = who makes something of place p ready; mon = the watchdog):
  *   vp   1. sets its bit [P] 2. reads `open`; looks at the queues of the places it looks into (all, if open), each
  *        under its lock [L] 3. nothing: sleeps. Something: takes its bit back, searches
  *   ins  1. inserts under p's lock [I] 2. takes the bit of a parked home of p, else of a guest, and wakes it; else, if
- *        `open`, of any parked vp [W] 3. found nobody: arms the monitor [A]
+ *        `open`, of any parked vp [W] 3. found nobody: arms the watchdog [A]
  *   mon  sees p's queue not empty behind a home that holds its processor, or was refused one: sets `open`, then wakes
  *        any parked vp; where nobody is idle a spare is started, which looks everywhere. Clears `open` (but for a
  *        refused home) when nothing starves.
  * No wake-up is lost: for a home, [L] and [I] exclude each other by p's lock. If [I] came first, [L] sees the entry. If
  * [L] came first, [P] is before [I] through the lock, and [W] finds the bit, unless somebody took it since: then the
  * home is awake and looks again before it sleeps. A home that runs something looks when that ends or passes a
- * scheduling point; if it does neither, [A] has armed the monitor, which comes again as long as something is ready. For
- * the vps of other places, the monitor's setting of `open` and its reading of the bits, and the vp's setting of its bit
- * and its reading of `open`, are sequentially consistent: one of the two sees the other (Dekker). A home whose kernel
- * thread the system refuses is found out by who wakes it: `open` is set for good, before that waker goes on to [W]'s
- * last part. tests/models/bind.pml checks this, and that each step is needed.
+ * scheduling point; if it does neither, [A] has armed the watchdog, which comes again as long as something is ready.
+ * For the vps of other places, the watchdog's setting of `open` and its reading of the bits, and the vp's setting of
+ * its bit and its reading of `open`, are sequentially consistent: one of the two sees the other (Dekker). A home whose
+ * kernel thread the system refuses is found out by who wakes it: `open` is set for good, before that waker goes on to
+ * [W]'s last part. tests/models/bind.pml checks this, and that each step is needed.
  * Cost: not bound: a comparison where a thread is put into a queue, and where one begins to run. Bound: what the queue
  * costs, and two or three system calls in each outermost region for the root's kernel thread.
  * Rejected: leaving bound entries in the vps' queues and passing them over there: a vp of another place could not park
@@ -65,8 +65,8 @@ struct ps_places {
     struct ps_place *place; /* [n] */
     unsigned *first;        /* [num_vps + 1]: vp v is at home in the places at[first[v]] .. at[first[v + 1] - 1] */
     unsigned *at;
-    /* not 0: every vp looks into every place's queue. STARVING: the monitor's. FOR_GOOD: a home's kernel thread was
-     * refused. RESTING: some vps rest, which may be all homes of a place (rest.h). */
+    /* not 0: every vp looks into every place's queue. STARVING: the watchdog's. FOR_GOOD: a home's kernel thread was
+     * refused. RESTING: some vps rest, which may be all homes of a place (quota_park.h). */
     PS_LINE_ALIGNED _Atomic uint32_t open;
 };
 enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_RESTING = 4 };
@@ -83,9 +83,9 @@ void ps_bind_enqueue(struct ps_item *item, enum ps_end end);
 struct ps_queue *ps_bind_queue(const struct ps_item *item);
 /* The queues of places that vp looks into, or NULL: all, as a source of work (sources.h). Takes: only vp itself. */
 struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit);
-/* How many entries stand in the queues of the places in which vp is at home; for the monitor. */
+/* How many entries stand in the queues of the places in which vp is at home; for the watchdog. */
 unsigned ps_bind_pending(struct vp *vp);
-/* The monitor: something starves in a place's queue, or nothing does any more. */
+/* The watchdog: something starves in a place's queue, or nothing does any more. */
 void ps_bind_starving(bool starving);
 /* A worker cannot run: whoever looks for work does its places' as well. */
 void ps_bind_home_lost(void);

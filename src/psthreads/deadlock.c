@@ -11,7 +11,7 @@
  * A bit is cleared by who wakes its vp and set only by a vp that parks, which counts in parks before. So between 1 and
  * 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among them: a root's bit is set while it
  * waits in the runtime and its vp found nothing.
- *   4. The process has no kernel thread but those that carry attached vps, those that rest, and the monitor, which
+ *   4. The process has no kernel thread but those that carry attached vps, those that rest, and the watchdog, which
  *     readies nothing.
  * So nobody is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a
  * signal that comes later, which may call next to nothing of OpenMP; a debugger. Hence the report is a report: the vps
@@ -25,7 +25,7 @@
  * report; psrun dump shows what it waits for.
  *
  * Shared: said, by compare-and-swap. Failure: without /proc nothing is said.
- * Rejected: the monitor looks (it sleeps when nothing is ready, as it should); counting waiting threads (every wait
+ * Rejected: the watchdog looks (it sleeps when nothing is ready, as it should); counting waiting threads (every wait
  * would pay). */
 #include "deadlock.h"
 
@@ -39,12 +39,12 @@
 #include "dump.h"
 #include "dump_request.h"
 #include "idle.h"
-#include "progress.h"
-#include "rest.h"
+#include "quota_park.h"
 #include "runtime.h"
 #include "sources.h"
 #include "timer.h"
 #include "vp.h"
+#include "watchdog.h"
 
 #define RETRIES 4
 #define FIRST_RETRY_NS INT64_C(100000000) /* each ten times the one before */
@@ -87,7 +87,7 @@ int64_t deadlock_look(struct vp *vp, unsigned looks)
         return -1;
     bool main_ended = ps_main_ended();
     unsigned kernel_threads = os_count_kernel_threads() - (main_ended && os_main_thread_gone()),
-             ours = carried + rest_count() + progress_runs() + dump_request_runs() + timer_poller_idles();
+             ours = carried + quota_park_count() + watchdog_runs() + dump_request_runs() + timer_poller_idles();
     if (kernel_threads != ours) {
         int64_t wait_ns = FIRST_RETRY_NS;
         for (unsigned i = 0; i < looks; i++)

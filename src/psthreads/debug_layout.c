@@ -19,10 +19,10 @@
 
 extern const struct ps_debug_layout ps_debug_layout;
 const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field = {
-    PS_DEBUG_ADDRESS(ps_rt), PS_DEBUG_ADDRESS(ps_idle), PS_DEBUG_ADDRESS(ps_progress), PS_DEBUG_ADDRESS(uth_registry),
+    PS_DEBUG_ADDRESS(ps_rt), PS_DEBUG_ADDRESS(ps_idle), PS_DEBUG_ADDRESS(ps_watchdog), PS_DEBUG_ADDRESS(uth_registry),
     M(ps_runtime, num_vps), M(ps_runtime, num_slots), M(ps_runtime, vp), M(ps_runtime, has_global),
     M(ps_runtime, global),
-    M(ps_runtime, tls), M(ps_idle, word), M(ps_idle, bits), M(ps_progress, spares), M(ps_progress, starving),
+    M(ps_runtime, tls), M(ps_idle, word), M(ps_idle, bits), M(ps_watchdog, spares), M(ps_watchdog, starving),
     M(vp, current), M(vp, uth), M(vp, is_guest), M(vp, is_spare), M(vp, id), M(vp, queue), M(vp, mail), M(vp, pinned),
     M(vp, ticks), M(vp, tid), M(vp, attached), M(vp, rest), M(vp, started), M(vp, native), M(vp, root),
     M(ps_queue, count), M(ps_queue, items), M(ps_list, next), M(ps_item, link), M(ps_item, kind),

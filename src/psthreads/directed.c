@@ -6,11 +6,11 @@
 
 #include "current.h"
 #include "os.h"
-#include "progress.h"
 #include "promote.h"
 #include "runtime.h"
 #include "vp.h"
 #include "vp_tls.h"
+#include "watchdog.h"
 
 #define SENDERS 0xffffu
 #define ONE_MORE 0x10000u
@@ -136,7 +136,7 @@ static struct {
 
 static bool move_over(void *frame)
 {
-    struct vp *vp = progress_in_own_block() ? ps_vp() : NULL;
+    struct vp *vp = watchdog_in_own_block() ? ps_vp() : NULL;
     struct psthread *self = vp ? vp->current : NULL;
     struct uth *stack = vp ? vp->uth : NULL;
     bool moves = ps_load_acquire(&wish.answer) == ASKED && self && vp->tls == wish.block && !vp->held &&

@@ -12,7 +12,7 @@
  * That is a search, not an unwinding; gdb shows the whole stack (tools/gdb). Rejected: the unwinder of libgcc_s (takes
  * the dynamic linker's lock, and only sees this process). */
 #include "dump.h"
-#include "rest.h"
+#include "quota_park.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -477,8 +477,8 @@ int dump_state(const struct dump_process *process, dump_line_fn *line, void *con
         "needed; %u spares%s",
         process->pid, read_target_word(field_offset("&ps_rt") + field_offset("ps_runtime.num_vps")), slots,
         (unsigned)(uint32_t)idle, (unsigned)(idle >> 32),
-        read_target_word(field_offset("&ps_progress") + field_offset("ps_progress.spares")),
-        read_target_word(field_offset("&ps_progress") + field_offset("ps_progress.starving")) ? ", something starves"
+        read_target_word(field_offset("&ps_watchdog") + field_offset("ps_watchdog.spares")),
+        read_target_word(field_offset("&ps_watchdog") + field_offset("ps_watchdog.starving")) ? ", something starves"
                                                                                               : "");
     for (unsigned i = 0; i < slots; i++)
         if (vp_at(i))

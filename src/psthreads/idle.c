@@ -75,7 +75,7 @@ void idle_search_end(struct vp *vp)
         if (look_everywhere(vp))
             idle_wake_one(vp);
     } else {
-        progress_arm(); /* nobody is idle any more: if something is left, somebody must see that it does not starve */
+        watchdog_arm(); /* nobody is idle any more: if something is left, somebody must see that it does not starve */
     }
 }
 
@@ -126,7 +126,7 @@ void idle_wake_one(struct vp *near)
         }
     }
     if (!idle_any()) /* those that were counted as parked cannot run */
-        progress_arm();
+        watchdog_arm();
 }
 
 void idle_wake_all(void)

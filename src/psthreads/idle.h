@@ -38,7 +38,7 @@
 
 #include "atomic.h"
 #include "compiler.h"
-#include "progress.h"
+#include "watchdog.h"
 
 struct vp;
 
@@ -81,13 +81,13 @@ static inline void idle_notify(struct vp *near)
 {
     uint64_t w = idle_word();
     if (PS_INTERRUPTS)
-        progress_arm();
+        watchdog_arm();
     if (PS_LIKELY(IDLE_SEARCHING(w) != 0))
         return;
     if (IDLE_PARKED(w) != 0)
         idle_wake_one(near);
     else
-        progress_arm();
+        watchdog_arm();
 }
 /* Wakes this vp if it is parked (its mailbox or pinned slot was filled, or the library stops); false: it was not, or
  * cannot run. */

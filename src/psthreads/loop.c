@@ -11,8 +11,8 @@
 #include "check.h"
 #include "os.h"
 #include "promote.h"
+#include "quota_park.h"
 #include "race.h"
-#include "rest.h"
 #include "search.h"
 #include "switch.h"
 #include "team.h"
@@ -38,7 +38,7 @@ void vp_loop(struct vp *vp, struct uth *self)
         if (ps_work_team(w)) {
             ps_team_run(ps_work_team(w), (unsigned)w.id);
         } else if (ps_work_is_rest(w)) {
-            rest_run(vp);
+            quota_park_run(vp);
         } else if (!t) { /* the vp ends */
             vp_leave(vp, self, &vp->native, true);
             __builtin_unreachable();

@@ -3,7 +3,7 @@
  * User-level threads are not preempted, with one exception. A root (a thread on a kernel thread's own stack) can run on
  * that kernel thread alone. While it waits, its vp runs other threads there; one of them may spin, or block in the
  * kernel, until the root has done something - and then no number of further kernel threads helps. So when a root is
- * ready and the monitor finds its vp stuck, it interrupts that kernel thread; the handler runs on the stack of the
+ * ready and the watchdog finds its vp stuck, it interrupts that kernel thread; the handler runs on the stack of the
  * thread that holds it, puts that thread into the vp's queue as if it had yielded, and switches to the root. The thread
  * goes on inside its handler, on whatever vp takes it, and returns from there to what it did.
  *
@@ -11,7 +11,7 @@
  * program that the program called (os_interrupted_program). Then no spin lock of the runtime's is held, nothing is half
  * switched, no function of the runtime will go on with what was this kernel thread's vp, and none of the C library has
  * an address of the kernel thread's storage in hand. Anywhere else the interrupt does nothing, and comes again some
- * times, then at the monitor's next tick. A signal that is late finds another state: everything is looked at anew in
+ * times, then at the watchdog's next tick. A signal that is late finds another state: everything is looked at anew in
  * the handler.
  *
  * Limits: a root's kernel thread on which the program has blocked every signal cannot be interrupted. System calls that
@@ -32,11 +32,11 @@
 #define _GNU_SOURCE /* dladdr */
 #endif
 #include "current.h"
-#include "progress.h"
 #include "race.h"
 #include "runtime.h"
 #include "sched.h"
 #include "vp.h"
+#include "watchdog.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@
 #define GIVE_WAY_TRIES 16 /* at a tick: who spins in calls of the C library or the runtime is outside of them at some */
 #define ANSWER_NS INT64_C(500000)
 
-/* What the interrupted thread was doing. Written in the handler, then `taken` (release); read by the monitor. */
+/* What the interrupted thread was doing. Written in the handler, then `taken` (release); read by the watchdog. */
 static struct {
     void *at[DEPTH];
     int n;
@@ -65,7 +65,7 @@ static bool take_sample(void *frame)
     return false;
 }
 
-bool progress_where(struct vp *vp, char *buf, size_t bytes)
+bool watchdog_where(struct vp *vp, char *buf, size_t bytes)
 {
 #if !defined(__SANITIZE_THREAD__)
     ps_store_relaxed(&sample.taken, 0);
@@ -91,7 +91,7 @@ bool progress_where(struct vp *vp, char *buf, size_t bytes)
     return false;
 }
 
-/* What the handler did; the monitor waits for it. One that is late answers for an earlier try, and costs one try
+/* What the handler did; the watchdog waits for it. One that is late answers for an earlier try, and costs one try
  * more. */
 enum { ASKED, REFUSED, GIVES_WAY };
 static _Atomic uint32_t answer;
@@ -103,7 +103,7 @@ static void answers(uint32_t what)
 }
 
 /* Not in that of a member that has been lent (team.c, run_body): what is there is another vp's. */
-bool progress_in_own_block(void)
+bool watchdog_in_own_block(void)
 {
     struct vp *vp = ps_vp();
     return vp && ps_load_relaxed(&vp->tid) == os_thread_id();
@@ -112,7 +112,7 @@ bool progress_in_own_block(void)
 /* The thread that was interrupted; NULL: it cannot be left here. */
 static struct psthread *interrupted(void *frame)
 {
-    struct uth *stack = progress_in_own_block() ? ps_current_uth() : NULL;
+    struct uth *stack = watchdog_in_own_block() ? ps_current_uth() : NULL;
     if (!stack || !stack->stack || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
         return NULL;
     struct vp *vp = ps_vp();
@@ -126,7 +126,7 @@ static bool give_way_now(struct psthread *self)
 {
     if (!vp_give_way_to_root(ps_vp(), self))
         return false;
-    ps_add_relaxed(&ps_progress.preempted, 1);
+    ps_add_relaxed(&ps_watchdog.preempted, 1);
     return true;
 }
 
@@ -163,16 +163,16 @@ static bool yield_here(void *frame)
     answers(self ? GIVES_WAY : REFUSED);
     if (!self || !ps_yield())
         return false;
-    ps_add_relaxed(&ps_progress.preempted, 1);
+    ps_add_relaxed(&ps_watchdog.preempted, 1);
     return true;
 }
 
-void progress_interrupt_all(uint64_t until_ns)
+void watchdog_interrupt_all(uint64_t until_ns)
 {
     _Atomic uint32_t nobody_wakes = 0;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     do {
-        for (unsigned id = 0; id < slots && !PS_TSAN && !ps_race_watched() && !san_valgrind(); id++) {
+        for (unsigned id = 0; id < slots && !PS_TSAN && !ps_race_enabled() && !san_valgrind(); id++) {
             struct vp *vp = ps_vp_at(id);
             if (!vp || !ps_load_acquire(&vp->attached) || vp->alone_for)
                 continue;
@@ -184,9 +184,9 @@ void progress_interrupt_all(uint64_t until_ns)
     } while (os_now_ns() < until_ns);
 }
 
-void progress_preempt(struct vp *vp)
+void watchdog_preempt(struct vp *vp)
 {
-    if (PS_TSAN || ps_race_watched())
+    if (PS_TSAN || ps_race_enabled())
         return;
     os_interrupt_fn *handler = san_valgrind() ? give_way_by_detour : give_way;
     for (int i = 0; i < GIVE_WAY_TRIES; i++) {

@@ -7,7 +7,6 @@
  * start_lock guards init, finalize, and the making of slots; a pthread mutex, since any kernel thread may come. */
 #include "runtime.h"
 #include "address_wait.h"
-#include "apart.h"
 #include "bind.h"
 #include "check.h"
 #include "current.h"
@@ -17,10 +16,10 @@
 #include "loop.h"
 #include "mail.h"
 #include "os.h"
-#include "progress.h"
 #include "promote.h"
 #include "psthread.h"
-#include "rest.h"
+#include "quota_park.h"
+#include "root_spread.h"
 #include "sched.h"
 #include "sources.h"
 #include "steal.h"
@@ -30,6 +29,7 @@
 #include "uth.h"
 #include "vp.h"
 #include "vp_tls.h"
+#include "watchdog.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -68,7 +68,7 @@ static void spare_ended(struct vp *vp)
     if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: anybody's now */
         idle_notify(NULL);
     forget_worker();
-    ps_sub_seq(&ps_progress.spares, 1); /* last: who stops the library waits for it */
+    ps_sub_seq(&ps_watchdog.spares, 1); /* last: who stops the library waits for it */
 }
 
 void *vp_worker_main(void *arg)
@@ -87,10 +87,10 @@ void *vp_worker_main(void *arg)
     vp->tls = NULL;
     ps_store_release(&vp->attached, 1);
     vp->place = 0; /* of the kernel thread that carried it before */
-    if (vp->is_spare || vp->by_monitor)
+    if (vp->is_spare || vp->by_watchdog)
         os_signals_take();
     if (vp->is_spare) {
-        ps_sub_release(&ps_progress.coming, 1);
+        ps_sub_release(&ps_watchdog.coming, 1);
     }
     vp_enter_loop(vp);
     uth_cache_drain(&vp->stacks);
@@ -108,7 +108,7 @@ int vp_start_worker(struct vp *vp)
 {
     static _Atomic uint32_t said;
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
-    vp->by_monitor = ps_vp() == NULL;
+    vp->by_watchdog = ps_vp() == NULL;
     bind_lift();
     int err = os_thread_start(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
     bind_lower();
@@ -138,7 +138,7 @@ static struct vp *vp_new(unsigned id, bool is_guest)
     uth_cache_init(&vp->stacks);
     ps_store_relaxed(&vp->mail, is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
     vp->deal = id;
-    vp->patience_ns = ps_rt.search_ns;
+    vp->spin_ns = ps_rt.search_ns;
     ps_store_release(&ps_rt.vp[id], vp);
     return vp;
 }
@@ -178,10 +178,10 @@ static PS_NOINLINE void recheck_tls(struct vp *vp, uint64_t now)
 {
     vp->rechecked_at = now;
     dump_request_look();
-    rest_remind(now);
+    quota_park_remind(now);
     if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps)) {
-        ps_apart_look(vp, now);
-        progress_arm(); /* turns.h */
+        ps_root_spread_look(vp, now);
+        watchdog_arm(); /* root_fairness.h */
     }
     if (uth_tls_recheck() && !ps_tls_on())
         ps_store_relaxed(&ps_rt.tls, true);
@@ -285,11 +285,11 @@ static int start_locked(const psthread_config_t *config)
     ps_rt.search_ns = settings.search_ns == UINT64_MAX ? DEFAULT_SEARCH_NS : settings.search_ns;
     ps_rt.search_learns = settings.search_ns == UINT64_MAX;
     ps_rt.block_on_idle = settings.passive;
-    ps_rt.keeps_crumbs = n > 1 && !settings.passive;
+    ps_rt.predicts_serial = n > 1 && !settings.passive;
     ps_rt.max_spares = !config || !config->max_spares             ? settings.max_spares
                        : config->max_spares == PSTHREAD_NO_SPARES ? 0
                                                                   : config->max_spares;
-    progress_reset();
+    watchdog_reset();
     ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;
     if (ps_rt.verbose)
         tell_share(ps_rt.num_vps);
@@ -306,7 +306,7 @@ static int start_locked(const psthread_config_t *config)
         return err;
     }
     ps_store_release(&ps_rt.num_slots, (uint32_t)n);
-    rest_init();
+    quota_park_init();
     if (num_levels) /* the user's own order holds from the first steal; hwloc's is read by who has nothing else to do */
         ps_prepare_victims();
     uth_overflow_install(ps_current_uth, settings.describe ? settings.describe : ps_describe_current,
@@ -440,19 +440,19 @@ int vp_start_spare(void)
     vp->is_spare = true;
     ps_store_relaxed(&vp->mail, MAIL_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
-    uint32_t alive = ps_add_seq(&ps_progress.spares, 1) + 1;
-    ps_add_relaxed(&ps_progress.coming, 1);
+    uint32_t alive = ps_add_seq(&ps_watchdog.spares, 1) + 1;
+    ps_add_relaxed(&ps_watchdog.coming, 1);
     os_thread thread;
     int err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
     if (err) {
-        ps_sub_relaxed(&ps_progress.coming, 1);
+        ps_sub_relaxed(&ps_watchdog.coming, 1);
         spare_ended(vp);
         return err;
     }
     os_thread_detach(thread);
-    ps_add_relaxed(&ps_progress.spares_ever, 1);
-    if (alive > ps_load_relaxed(&ps_progress.spares_most))
-        ps_store_relaxed(&ps_progress.spares_most, alive);
+    ps_add_relaxed(&ps_watchdog.spares_ever, 1);
+    if (alive > ps_load_relaxed(&ps_watchdog.spares_most))
+        ps_store_relaxed(&ps_watchdog.spares_most, alive);
     return 0;
 }
 
@@ -582,7 +582,7 @@ int psthread_detach_self(void)
 static void stop_workers(void)
 {
     ps_store_seq(&ps_rt.stopping, 1);
-    rest_end();
+    quota_park_end();
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
         idle_wake_this(vp); /* one that was never started is refused from now on */
@@ -594,9 +594,9 @@ static void stop_workers(void)
         os_thread_join(vp->kernel_thread);
         forget_worker();
     }
-    progress_stop();
+    watchdog_stop();
     timer_stop();
-    while (ps_load_acquire(&ps_progress.spares)) /* they find nothing and leave */
+    while (ps_load_acquire(&ps_watchdog.spares)) /* they find nothing and leave */
         os_yield();
 }
 
@@ -619,7 +619,7 @@ static void restart_workers(void)
         ps_store_relaxed(&vp->started, PS_WORKER_NONE);
         vp->searching = false;
     }
-    rest_restart();
+    quota_park_restart();
     ps_store_seq(&ps_rt.stopping, 0);
 }
 
@@ -683,7 +683,7 @@ int psthread_finalize(void)
     if ((starter ? vp != starter : vp->id != 0) || vp->current != &vp->root)
         return EPERM;
     ps_wait_for_all(vp);
-    while (ps_load_acquire(&ps_progress.spares) || ps_alone_count() > 0) /* nothing is left for them */
+    while (ps_load_acquire(&ps_watchdog.spares) || ps_alone_count() > 0) /* nothing is left for them */
         os_yield();
     if (other_roots(vp))
         return EBUSY;
@@ -851,7 +851,7 @@ void ps_after_fork_in_child(void)
     ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
     ps_store_relaxed(&ps_rt.quiescing, 0);
     ps_store_relaxed(&ps_rt.stopping, 0);
-    progress_reset();
+    watchdog_reset();
     dump_request_after_fork_in_child();
     if (ps_tls_on())
         uth_tls_after_fork_in_child(self ? self->own_tp : NULL);
@@ -859,7 +859,7 @@ void ps_after_fork_in_child(void)
         ps_store_relaxed(&self->tid, os_thread_id());
     ps_queue_init(&ps_rt.global);
     ps_bind_after_fork_in_child();
-    rest_restart();
+    quota_park_restart();
     if (self)
         ps_team_after_fork_in_child(self);
     if (self && self->alone_for) { /* its context is as bound to it as that of a root, or free */
@@ -867,7 +867,7 @@ void ps_after_fork_in_child(void)
         self->uth->vp = self->uth->stack ? NULL : self;
     }
     if (self)
-        self->is_spare = false; /* nothing starves here, and the monitor knows nothing of it: a carrier as any other */
+        self->is_spare = false; /* nothing starves here, and the watchdog knows nothing of it: a carrier as any other */
     if (self && !self->is_guest &&
         self->id != 0) /* a member forked on a worker: this kernel thread carries it already */
         idle_never_start(self);

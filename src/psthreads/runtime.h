@@ -18,17 +18,17 @@ struct vp;
 
 struct ps_runtime {
     unsigned num_vps;       /* regular ones; constant after init */
-    _Atomic uint32_t limit; /* of these, 0 .. limit-1 may carry work (rest.h) */
+    _Atomic uint32_t limit; /* of these, 0 .. limit-1 may carry work (quota_park.h) */
     size_t stack_size;
-    bool keeps_crumbs;       /* outermost regions may be kept to their parent (crumbs.h); constant after init */
-    unsigned spin_limit;     /* pauses worth about two context switches */
+    bool predicts_serial; /* outermost regions may be kept to their parent (serial_predictor.h); constant after init */
+    unsigned spin_limit;  /* pauses worth about two context switches */
     uint64_t recheck_cycles; /* PS_RECHECK_NS in cpu_cycles */
     uint64_t search_ns;      /* how long an idle vp searches before it parks, at most */
-    bool search_learns;      /* patience.h */
+    bool search_learns;      /* adaptive_spin.h */
     bool block_on_idle;      /* passive: never spin for another thread */
     bool has_global;
     bool verbose;
-    unsigned max_spares;                /* 0: no monitor */
+    unsigned max_spares;                /* 0: no watchdog */
     _Atomic(struct ps_places *) places; /* NULL: nothing is ever bound (bind.h) */
     _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */
     struct ps_queue global;     /* optional queue for coarse threads */
@@ -85,7 +85,7 @@ void ps_start(void); /* with the defaults, if nobody has started the library yet
 bool ps_started(void);
 int vp_start_worker(struct vp *vp);
 void *vp_worker_main(void *arg);
-/* A guest vp carried by a new kernel thread, for the monitor. */
+/* A guest vp carried by a new kernel thread, for the watchdog. */
 int vp_start_spare(void);
 /* A guest vp for a kernel thread that will carry block's thread alone; NULL: there are too many. And back. */
 struct vp *vp_claim_alone(struct uth_tls *block);

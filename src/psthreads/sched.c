@@ -6,12 +6,12 @@
 #include "current.h"
 #include "idle.h"
 #include "os.h"
-#include "progress.h"
 #include "promote.h"
 #include "psthread.h"
 #include "sources.h"
 #include "switch.h"
 #include "team_batch.h"
+#include "watchdog.h"
 
 void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object)
 {
@@ -60,7 +60,7 @@ void ps_ready(struct psthread *t, enum ps_end end)
         return;
     }
     idle_wake_this(bound);
-    progress_arm_for_root();
+    watchdog_arm_for_root();
 }
 
 void ps_ready_many(struct psthread *const *t, unsigned n)

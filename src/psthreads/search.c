@@ -3,17 +3,17 @@
  * Callers: the kernel thread that carries vp. */
 #include "search.h"
 
+#include "adaptive_spin.h"
 #include "cpu.h"
 #include "idle.h"
 #include "layer.h"
 #include "mail.h"
 #include "os.h"
-#include "patience.h"
-#include "progress.h"
 #include "promote.h"
-#include "rest.h"
+#include "quota_park.h"
 #include "runtime.h"
 #include "sources.h"
+#include "watchdog.h"
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
 #define SEARCH_PEEK_PERIOD 512 /* rounds between peeks into queues that are kept: some ten microseconds */
@@ -32,7 +32,7 @@ void vp_put_back(struct vp *vp, struct ps_work w)
     if (ps_work_team(w))
         ps_team_enqueue_late(ps_work_team(w), (unsigned)w.id, vp);
     else if (ps_work_is_rest(w))
-        rest_refused(vp);
+        quota_park_refused(vp);
     else if (ps_work_some(w))
         vp_hand_back(vp, ps_work_thread(w), vp);
 }
@@ -80,7 +80,7 @@ static struct ps_work search(struct vp *vp)
             start = now;
             region = vp->peeked_region;
         }
-        if (now - start > vp->patience_ns)
+        if (now - start > vp->spin_ns)
             return w;
         if (now - start > SEARCH_POLITE_NS)
             os_yield();
@@ -96,7 +96,7 @@ void vp_offer(struct vp *vp)
 /* What a spare takes: nothing once nobody starves, or when nothing is at hand. Then it retires. */
 static struct ps_work find_work_spare(struct vp *vp)
 {
-    if (!ps_load_relaxed(&ps_progress.starving))
+    if (!ps_load_relaxed(&ps_watchdog.starving))
         return PS_NO_WORK;
     struct ps_work w = vp_take_own(vp);
     return ps_work_some(w) ? w : vp_steal_round(vp, false);
@@ -107,7 +107,7 @@ static void sleep_and_learn(struct vp *vp)
     uint64_t before = os_now_ns();
     idle_park(vp);
     if (ps_rt.search_learns)
-        vp->patience_ns = ps_patience_after(vp->patience_ns, os_now_ns() - before, ps_rt.search_ns);
+        vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
 /* A signal for the process goes to any kernel thread that does not block it. Where threads have kernel threads of their

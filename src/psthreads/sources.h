@@ -72,7 +72,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_queue(struct vp *vp, struct ps_q
     return vp_found(vp, visit == PS_LOOK ? ps_queue_look(q) : !ps_queue_seems_empty(q));
 }
 
-/* PS_IN_OTHERS. kept: also queues that are kept (crumbs.h), a peek before the taking. */
+/* PS_IN_OTHERS. kept: also queues that are kept (serial_predictor.h), a peek before the taking. */
 struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool kept);
 
 /* Visits the sources `which` until one has something. Caller: the kernel thread that carries vp, for PS_TAKE; any, for

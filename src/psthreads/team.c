@@ -46,7 +46,6 @@
 #include "current.h"
 #include "idle.h"
 #include "mail.h"
-#include "progress.h"
 #include "promote.h"
 #include "race.h"
 #include "runtime.h"
@@ -55,6 +54,7 @@
 #include "sources.h"
 #include "switch.h"
 #include "vp.h"
+#include "watchdog.h"
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
@@ -110,7 +110,7 @@ unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
 
 /* --- fork --- */
 
-#define CRUMBS_A_RECHECK 4 /* members that take a microsecond each and more are no crumbs */
+#define SERIAL_A_RECHECK 4 /* members that take a microsecond each and more take too long for that */
 
 /* Offers members to idle vps, in the order of their numbers; returns the first number that was not taken. */
 static unsigned post_mail(struct vp *self, struct ps_team *team, unsigned n)
@@ -136,10 +136,10 @@ static PS_NOINLINE bool keep(struct vp *vp, struct ps_team *team, unsigned n, ui
 {
     uint32_t keeps = ps_load_relaxed(&vp->keeps);
     bool kept = false;
-    if (n <= PS_CRUMBS_MOST_MEMBERS) {
-        kept = ps_crumbs_begin(&team->crumbs, n, keeps == PS_KEEPS_CALLED_OFF);
-        if (ps_crumbs_timed(&team->crumbs))
-            team->crumbs.began = now | 1;
+    if (n <= PS_SERIAL_MOST_MEMBERS) {
+        kept = ps_serial_begin(&team->serial, n, keeps == PS_KEEPS_CALLED_OFF);
+        if (ps_serial_timed(&team->serial))
+            team->serial.began = now | 1;
     }
     if (kept)
         ps_store_relaxed(&vp->kept_regions, ps_load_relaxed(&vp->kept_regions) + 1);
@@ -150,9 +150,9 @@ static PS_NOINLINE bool keep(struct vp *vp, struct ps_team *team, unsigned n, ui
 
 static PS_NOINLINE void kept_or_not(struct ps_team *team)
 {
-    uint64_t cycles = cpu_cycles() - team->crumbs.began;
-    team->crumbs.began = 0;
-    ps_crumbs_end(&team->crumbs, cycles, team->n * (ps_rt.recheck_cycles / CRUMBS_A_RECHECK));
+    uint64_t cycles = cpu_cycles() - team->serial.began;
+    team->serial.began = 0;
+    ps_serial_end(&team->serial, cycles, team->n * (ps_rt.recheck_cycles / SERIAL_A_RECHECK));
 }
 
 static void be_member(struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
@@ -246,7 +246,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
         become_member(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
         return;
     }
-    bool offered = outermost && !(ps_rt.keeps_crumbs && keep(vp, team, n, now));
+    bool offered = outermost && !(ps_rt.predicts_serial && keep(vp, team, n, now));
     if (offered && PS_UNLIKELY(team->unmailed > 0)) {
         team->unmailed--;
         offered = false;
@@ -309,7 +309,7 @@ static inline void enter_member_tls(struct vp *vp, struct ps_member *m, struct u
 
 /* The program's thread sanitizer sees a thread of m's own, and in the memory of a stack that several run on one after
  * the other no race. */
-static PS_NOINLINE void call_told(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m))
+static PS_NOINLINE void call_traced(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m))
 {
     struct uth *stack = vp->uth;
     void *outer = san_fiber_enter(m->fiber);
@@ -323,7 +323,7 @@ static PS_NOINLINE void call_told(struct ps_member *m, struct vp *vp, void (*fn)
 static inline void call_as(struct ps_member *m, void (*fn)(struct ps_member *m))
 {
     if (san_any())
-        call_told(m, ps_vp(), fn);
+        call_traced(m, ps_vp(), fn);
     else
         fn(m);
 }
@@ -741,7 +741,7 @@ void ps_team_join(struct ps_team *team)
     struct vp *vp = ps_vp();
     int error = vp_errno(vp); /* members that are run as calls may share it */
     join(vp, team);
-    if (PS_UNLIKELY(team->crumbs.began != 0))
+    if (PS_UNLIKELY(team->serial.began != 0))
         kept_or_not(team);
     vp_set_errno(ps_vp(), error);
 }

@@ -13,7 +13,7 @@
 #ifndef PS_TEAM_H
 #define PS_TEAM_H
 
-#include "crumbs.h"
+#include "serial_predictor.h"
 #include "spin.h"
 #include "thread.h"
 
@@ -97,7 +97,7 @@ struct ps_team {
     bool mailed; /* some member was offered by mail */
     /* stacks that its open region may need; the entity layer's, parent only: that reads `left` last as well */
     uint32_t promised;
-    struct ps_crumbs crumbs; /* parent only: written in each outermost region, hence here */
+    struct ps_serial_predictor serial; /* parent only: written in each outermost region, hence here */
     /* line 3: the barrier (team_barrier.c) */
     PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
     _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */

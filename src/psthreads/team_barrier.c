@@ -55,8 +55,9 @@
  * (sched.h).
  *
  * Who opens the barrier goes on at once, and a root that waited on its vp stands behind it. A program whose members
- * spin for what the first of them does behind the barrier would stall there each time until the monitor comes; so where
- * that has happened (vp.root_first) the opener lets the root go first. Elsewhere it would be a switch more a barrier.
+ * spin for what the first of them does behind the barrier would stall there each time until the watchdog comes; so
+ * where that has happened (vp.root_first) the opener lets the root go first. Elsewhere it would be a switch more a
+ * barrier.
  *
  * Who stands on a kernel thread's own stack (a root) is in no queue: it waits in waiters.root and is readied by itself.
  * Teams whose members have a vp each, and members bound to places, do not use the lists: they spin, then block as
@@ -73,13 +74,13 @@
 #include "check.h"
 #include "current.h"
 #include "idle.h"
-#include "progress.h"
 #include "runtime.h"
 #include "sched.h"
 #include "sources.h"
 #include "team.h"
 #include "team_batch.h"
 #include "vp.h"
+#include "watchdog.h"
 
 #define COUNT_BITS 21 /* members: up to 2^20, their number + 1 */
 #define HEAD_SHIFT COUNT_BITS
@@ -208,7 +209,7 @@ static inline void ready_and_unlock(struct vp *vp, bool own)
         return;
     }
     ps_store_seq(&vp->pinned, root);
-    progress_arm_for_root();
+    watchdog_arm_for_root();
 }
 
 /* The caller runs on vp, and its waiters have been counted. */

@@ -30,7 +30,7 @@ struct ps_waiters {
     struct psthread *root; /* the one on the kernel thread's own stack; NULL: it is not among them */
 };
 
-/* Whether thieves are to leave a vp's queue alone, but for a peek now and then (crumbs.h). */
+/* Whether thieves are to leave a vp's queue alone, but for a peek now and then (serial_predictor.h). */
 enum { PS_KEEPS_NOTHING, PS_KEEPS_ALL, PS_KEEPS_CALLED_OFF };
 
 /* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. */
@@ -39,7 +39,7 @@ enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 /* Of a kernel thread that carries one thread alone, in its vp's alone_state. */
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 
-/* In a vp's `pinned`: it is to rest (rest.h). No thread has this address. */
+/* In a vp's `pinned`: it is to rest (quota_park.h). No thread has this address. */
 #define PS_PINNED_REST ((struct psthread *)1)
 
 struct vp {
@@ -52,9 +52,9 @@ struct vp {
     struct uth *left_uth;     /* the stack of the switch under way */
     bool left_dies;
     bool is_guest;
-    bool is_spare;        /* carried by a kernel thread of the monitor's */
-    bool by_monitor;      /* the monitor has started its kernel thread; written before that begins */
-    uint64_t patience_ns; /* how long it searches before it parks (patience.h); owner only */
+    bool is_spare;    /* carried by a kernel thread of the watchdog's */
+    bool by_watchdog; /* the watchdog has started its kernel thread; written before that begins */
+    uint64_t spin_ns; /* how long it searches before it parks (adaptive_spin.h); owner only */
     struct uth_tls
         *alone_for; /* it carries this thread and nothing else (promote.h); NULL: any. Constant while attached */
     bool held;      /* the runtime goes on with this vp after calling what the program may have replaced (malloc) */
@@ -75,8 +75,8 @@ struct vp {
     unsigned yields;         /* counted to tell when it is to stand back for other kernel threads; owner only */
     unsigned in_vain;        /* threads that it would have gone on with, which still ran */
     uint64_t rechecked_at;   /* cpu_cycles at the last look for loaded objects */
-    uint64_t look_at, waits; /* apart.h */
-    unsigned meetings;       /* apart.h */
+    uint64_t look_at, waits; /* root_spread.h */
+    unsigned meetings;       /* root_spread.h */
     _Atomic uint64_t made, submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
     void *slot;                              /* ee_carrier_slot */
     struct uth native;                       /* the kernel thread's own stack */
@@ -101,19 +101,20 @@ struct vp {
     /* What only this vp may run and that is ready: a context (its uth is adopted), or PS_PINNED_REST; NULL: nothing.
      * Written by who readies it, taken by the vp. */
     _Atomic(struct psthread *) pinned;
-    _Atomic uint64_t ticks;   /* scheduling points passed; written by the vp, read by the monitor */
-    _Atomic uint64_t seen_at; /* its root opened an outermost region, in cpu_cycles, on processor cpu: apart.h */
+    _Atomic uint64_t ticks;   /* scheduling points passed; written by the vp, read by the watchdog */
+    _Atomic uint64_t seen_at; /* its root opened an outermost region, in cpu_cycles, on processor cpu: root_spread.h */
     _Atomic uint32_t cpu;
-    _Atomic int tid;            /* the system's number of its kernel thread; for the monitor */
+    _Atomic int tid;            /* the system's number of its kernel thread; for the watchdog */
     _Atomic uint32_t wake_word; /* 1: a wake is due; taken by the vp */
-    _Atomic uint32_t turn;      /* turns.h */
-    _Atomic uint32_t rest;      /* rest.h */
-    /* 1: its root was stuck behind a thread here; the monitor sets it for good, who wakes others here reads it */
+    _Atomic uint32_t turn;      /* root_fairness.h */
+    _Atomic uint32_t rest;      /* quota_park.h */
+    /* 1: its root was stuck behind a thread here; the watchdog sets it for good, who wakes others here reads it */
     _Atomic uint32_t root_first;
     _Atomic uint32_t attached; /* 1: a kernel thread carries it */
     /* Workers: PS_WORKER_...; written by who has taken the bit of one that is NONE (idle.c), and by quiesce. */
     _Atomic uint32_t started;
-    _Atomic uint32_t kept_regions; /* that its root has kept (crumbs.h): written by the vp, read by those who peek */
+    _Atomic uint32_t
+        kept_regions; /* that its root has kept (serial_predictor.h): written by the vp, read by those who peek */
 
     /* Read in every search of others, hence on a line that seldom changes: PS_KEEPS_... Set by its root, at an
      * outermost region's start; to CALLED_OFF by a thief. Relaxed: it says where to look less often, not what is

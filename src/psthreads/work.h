@@ -9,8 +9,8 @@
 struct psthread;
 struct ps_team;
 
-/* A thread (id 0), a claimed member of a team (its number, never 0), the vp's request to rest (rest.h), or nothing. Two
- * words, so that it travels in registers. */
+/* A thread (id 0), a claimed member of a team (its number, never 0), the vp's request to rest (quota_park.h), or
+ * nothing. Two words, so that it travels in registers. */
 struct ps_work {
     void *what;
     uintptr_t id;

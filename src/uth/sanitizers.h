@@ -170,7 +170,7 @@ static inline void san_context_starts(struct uth *u)
     }
 }
 
-static inline void san_leave_told(struct uth *from, struct uth *to, bool dying)
+static inline void san_leave_traced(struct uth *from, struct uth *to, bool dying)
 {
     from->shares_exceptions = uth_sanitizers & SAN_EXCEPTIONS && !from->tls && !to->tls;
     if (from->shares_exceptions)
@@ -186,10 +186,10 @@ static inline void san_leave_told(struct uth *from, struct uth *to, bool dying)
 static PS_ALWAYS_INLINE void san_leave(struct uth *from, struct uth *to, bool dying)
 {
     if (san_any())
-        san_leave_told(from, to, dying);
+        san_leave_traced(from, to, dying);
 }
 
-static inline void san_arrived_told(struct uth *from, struct uth *self)
+static inline void san_arrived_traced(struct uth *from, struct uth *self)
 {
     const void *bottom;
     size_t bytes;
@@ -208,7 +208,7 @@ static inline void san_arrived_told(struct uth *from, struct uth *self)
 static PS_ALWAYS_INLINE void san_arrived(struct uth *from, struct uth *self)
 {
     if (san_any())
-        san_arrived_told(from, self);
+        san_arrived_traced(from, self);
 }
 
 /* Fibers for what runs on a stack on which others run before and after it. */

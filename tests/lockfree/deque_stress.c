@@ -26,7 +26,7 @@ static _Atomic uint32_t all_pushed;
 static _Atomic unsigned num_taken;
 
 static bool open_windows;
-static bool gets_quiet; /* the owner says so whenever it may */
+static bool gets_unfenced; /* the owner says so whenever it may */
 static unsigned num_items = ITEMS;
 static _Atomic bool fences_refused;
 static _Atomic unsigned fences;
@@ -93,11 +93,11 @@ static void run(unsigned burst, unsigned pops_of_8, bool windows)
         for (unsigned n = 1 + next_random(&random) % burst; n > 0 && pushed < num_items; n--, pushed++) {
             items[pushed].check = pushed + 7;
             assert_true(ps_deque_push(&d, &items[pushed]));
-            if (PS_UNLIKELY(!ps_deque_is_quiet_owner(&d)))
-                ps_deque_watch_owner(&d);
+            if (PS_UNLIKELY(!ps_deque_is_unfenced_owner(&d)))
+                ps_deque_fence_owner(&d);
         }
-        if (gets_quiet && ps_deque_is_watched(&d))
-            ps_deque_quieten_owner(&d);
+        if (gets_unfenced && ps_deque_is_fenced(&d))
+            ps_deque_unfence_owner(&d);
         for (unsigned n = 1 + next_random(&random) % burst; n > 0; n--) {
             if (next_random(&random) % 8 >= pops_of_8)
                 continue;
@@ -110,7 +110,7 @@ static void run(unsigned burst, unsigned pops_of_8, bool windows)
     struct item *rest;
     while ((rest = ps_deque_pop(&d)) != NULL)
         take(rest);
-    ps_deque_watch_owner(&d);
+    ps_deque_fence_owner(&d);
     assert_true(ps_deque_seems_empty(&d)); /* nobody pushes any more: for good */
     ps_store_release(&all_pushed, 1);
     for (int i = 0; i < THIEVES; i++)
@@ -154,8 +154,8 @@ static void thieves_take_nearly_all(void **state)
 }
 
 /* An owner that is not at work with the deque answers nobody: the first thief makes the fence, those after it find the
- * deque watched. */
-static void quiet_owner_away(void **state)
+ * deque fenced. */
+static void unfenced_owner_away(void **state)
 {
     (void)state;
     static struct item some[3];
@@ -165,28 +165,28 @@ static void quiet_owner_away(void **state)
     ps_deque_init(&d);
     for (int i = 0; i < 3; i++)
         assert_true(ps_deque_push(&d, &some[i]));
-    ps_deque_quieten_owner(&d);
-    assert_true(ps_deque_is_quiet_owner(&d));
+    ps_deque_unfence_owner(&d);
+    assert_true(ps_deque_is_unfenced_owner(&d));
     unsigned before = ps_load_relaxed(&fences);
     assert_ptr_equal(ps_deque_steal(&d), &some[0]);
     assert_int_equal(ps_load_relaxed(&fences), before + 1);
-    assert_false(ps_deque_is_quiet_owner(&d));
+    assert_false(ps_deque_is_unfenced_owner(&d));
     assert_ptr_equal(ps_deque_steal(&d), &some[1]);
     assert_int_equal(ps_load_relaxed(&fences), before + 1);
-    ps_deque_quieten_owner(&d);
+    ps_deque_unfence_owner(&d);
     assert_ptr_equal(ps_deque_pop(&d), &some[2]);
     assert_null(ps_deque_steal(&d)); /* nothing there: nobody is troubled */
-    assert_true(ps_deque_is_quiet_owner(&d));
+    assert_true(ps_deque_is_unfenced_owner(&d));
     ps_deque_fini(&d);
 }
 
 /* The tests above with an owner that has no fence of its own but when it must; then with thieves that have only its
  * answer to wait for. */
-static void quiet(void **state)
+static void unfenced(void **state)
 {
     if (!os_fence_all_ready())
         skip();
-    gets_quiet = true;
+    gets_unfenced = true;
     for (int refused = 0; refused < 2; refused++) {
         num_items = refused ? ITEMS / 100 : ITEMS; /* then everybody yields a lot */
         ps_store_relaxed(&fences_refused, refused);
@@ -197,15 +197,19 @@ static void quiet(void **state)
     }
     num_items = ITEMS;
     ps_store_relaxed(&fences_refused, false);
-    gets_quiet = false;
+    gets_unfenced = false;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_the_last_item), cmocka_unit_test(at_the_last_but_one),     cmocka_unit_test(short_bursts),
-        cmocka_unit_test(long_bursts),      cmocka_unit_test(thieves_take_nearly_all), cmocka_unit_test(quiet),
-        cmocka_unit_test(quiet_owner_away),
+        cmocka_unit_test(at_the_last_item),
+        cmocka_unit_test(at_the_last_but_one),
+        cmocka_unit_test(short_bursts),
+        cmocka_unit_test(long_bursts),
+        cmocka_unit_test(thieves_take_nearly_all),
+        cmocka_unit_test(unfenced),
+        cmocka_unit_test(unfenced_owner_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

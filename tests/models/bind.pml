@@ -1,22 +1,22 @@
-/* Members bound to places (src/psthreads/bind.h, bind.c, with idle.c and progress.c): what is ready in a place's queue
+/* Members bound to places (src/psthreads/bind.h, bind.c, with idle.c and watchdog.c): what is ready in a place's queue
  * comes to run, on a kernel thread that stands in that place.
  *
  * Vp v is at home in place v; with GUEST one more vp, a guest's, looks into every place's queue. ITEMS inserters make
  * one member ready each, in any place. What runs a member keeps its kernel thread until all have run, as members do
  * that wait for one another without a scheduling point: so a second member of a place whose home is held needs somebody
- * else, whom only the monitor can send there: it opens the places' queues to every vp, and where nobody is idle starts
+ * else, whom only the watchdog can send there: it opens the places' queues to every vp, and where nobody is idle starts
  * a spare. Checked: each member runs in its place, and when nothing can move any more all have run.
  *
  * Sections under a queue's lock are one step, since they touch that queue alone; bits, `open` and wake words are
- * sequentially consistent in the source too. The monitor's clock is left out: a home that holds its processor is seen
+ * sequentially consistent in the source too. The watchdog's clock is left out: a home that holds its processor is seen
  * at any moment. Its rounds are counted: two for a member must do (in the source it comes again and again).
  *   REFUSED        the system refuses the kernel thread of vp 1, which is only known when somebody wakes it
  *   BROKEN_LOOK    a vp that parks does not look into its places' queues again
  *   BROKEN_ORDER   it looks, and then says that it parks
  *   BROKEN_EARLY   the inserter looks for somebody to wake before it inserts
- *   BROKEN_ARM     who finds nobody to wake does not arm the monitor
- *   BROKEN_OPEN    the monitor starts a spare or wakes a vp, but does not open the queues
- *   BROKEN_LOST    a refused home leaves the queues closed, and the monitor does not take it for stuck
+ *   BROKEN_ARM     who finds nobody to wake does not arm the watchdog
+ *   BROKEN_OPEN    the watchdog starts a spare or wakes a vp, but does not open the queues
+ *   BROKEN_LOST    a refused home leaves the queues closed, and the watchdog does not take it for stuck
  *   BROKEN_FOLLOW  who takes a member of another place does not move there */
 #ifndef PLACES
 #define PLACES 2
@@ -212,7 +212,7 @@ proctype inserter()
 /* A place with something ready and a home that cannot come. */
 #define starves(p) (queue[p] > 0 && (held[p] || refused[p]))
 
-proctype monitor()
+proctype watchdog()
 {
     byte v, rounds;
     bool got;
@@ -255,7 +255,7 @@ init {
 #endif
         run spare(SPARE);
         for (k : 1 .. ITEMS) { run inserter() }
-        run monitor();
+        run watchdog();
         run judge()
     }
 }

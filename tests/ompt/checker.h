@@ -122,11 +122,11 @@ static void *current_task(void)
 
 static void check_current(ompt_data_t *region, ompt_data_t *task)
 {
-    ompt_data_t *told_task = NULL, *told_region = NULL;
+    ompt_data_t *traced_task = NULL, *traced_region = NULL;
     EXPECT(task->ptr == current_task());
-    EXPECT(get_task_info(0, NULL, &told_task, NULL, &told_region, NULL) == 2);
-    EXPECT(told_task == task);
-    EXPECT(region == NULL || told_region == region);
+    EXPECT(get_task_info(0, NULL, &traced_task, NULL, &traced_region, NULL) == 2);
+    EXPECT(traced_task == task);
+    EXPECT(region == NULL || traced_region == region);
 }
 
 /* --- threads, regions, implicit tasks --- */
@@ -183,16 +183,16 @@ static void on_implicit_task(int end, ompt_data_t *region, ompt_data_t *task, un
 {
     if (end == BEGIN) {
         struct region *r = region->ptr;
-        int flags_told = 0, number = -1;
+        int flags_traced = 0, number = -1;
         EXPECT(task->ptr == NULL);
         struct task *t = calloc(1, sizeof *t);
         task->ptr = t;
         *t = (struct task){.flags = flags, .state = RUNNING, .region = r};
         push(S_TASK, flags, t);
         check_current(region, task);
-        EXPECT(get_task_info(0, &flags_told, NULL, NULL, NULL, &number) == 2);
+        EXPECT(get_task_info(0, &flags_traced, NULL, NULL, NULL, &number) == 2);
         EXPECT(number == (int)(flags == INITIAL ? 0 : id));
-        EXPECT(flags_told & flags);
+        EXPECT(flags_traced & flags);
         if (flags == IMPLICIT) {
             int size = 0;
             EXPECT(get_parallel_info(0, NULL, &size) == 2 && size == (int)n);

@@ -31,25 +31,25 @@ static PS_NOINLINE void runtime_waits(struct place *at)
 }
 
 /* One that may be left, by itself and in what it calls. */
-static PS_LEAVABLE PS_NOINLINE void leavable_spins(struct place *at)
+static PS_PREEMPTIBLE PS_NOINLINE void preemptible_spins(struct place *at)
 {
     at->there = 1;
     while (!at->go)
         continue;
 }
-static PS_LEAVABLE PS_NOINLINE void leavable_calls_runtime(struct place *at)
+static PS_PREEMPTIBLE PS_NOINLINE void preemptible_calls_runtime(struct place *at)
 {
     runtime_spins(at);
     at->go = 1;
 }
-static PS_LEAVABLE PS_NOINLINE void leavable_calls_program(struct place *at)
+static PS_PREEMPTIBLE PS_NOINLINE void preemptible_calls_program(struct place *at)
 {
     program_spins(at);
     at->go = 1;
 }
 static PS_NOINLINE void runtime_calls_leavable(struct place *at)
 {
-    leavable_calls_program(at);
+    preemptible_calls_program(at);
     at->go = 1;
 }
 
@@ -159,9 +159,9 @@ static void the_runtimes_is_not(void **state)
 static void but_for_functions_that_may_be_left(void **state)
 {
     (void)state;
-    assert_true(meets_program(leavable_spins, false));
-    assert_true(meets_program(leavable_calls_program, false));
-    assert_false(meets_program(leavable_calls_runtime, false));
+    assert_true(meets_program(preemptible_spins, false));
+    assert_true(meets_program(preemptible_calls_program, false));
+    assert_false(meets_program(preemptible_calls_runtime, false));
 #if defined(__x86_64__)
     assert_false(meets_program(runtime_calls_leavable, false));
 #else

@@ -1,5 +1,5 @@
-/* A region that is kept to its parent (crumbs.h): thieves stay away while it is short, and come where its members need
- * them. No monitor helps. */
+/* A region that is kept to its parent (serial_predictor.h): thieves stay away while it is short, and come where its
+ * members need them. No monitor helps. */
 #include "current.h"
 #include "psthread.h"
 #include "sched.h"
@@ -47,7 +47,8 @@ static void learnt(unsigned n)
 {
     ps_store_relaxed(&ps_vp()->keeps, PS_KEEPS_NOTHING);
     team.t.unmailed = 0;
-    team.t.crumbs = (struct ps_crumbs){.n = n, .sum = UINT32_MAX, .left = PS_CRUMBS_CALM, .state = PS_CRUMBS_KEPT};
+    team.t.serial =
+        (struct ps_serial_predictor){.n = n, .sum = UINT32_MAX, .left = PS_SERIAL_CALM, .state = PS_SERIAL_KEPT};
 }
 
 static uint32_t keeps(void) { return ps_load_relaxed(&ps_vp()->keeps); }
@@ -108,13 +109,13 @@ static void also_where_mail_is_not_read(void **state)
     assert_int_equal(team.t.unmailed, 5);
     assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
     learnt(2);
-    ps_crumbs_watch(&team.t.crumbs);
+    ps_serial_watch(&team.t.serial);
     team.t.unmailed = 5;
-    uint16_t left = team.t.crumbs.left;
+    uint16_t left = team.t.serial.left;
     region(2);
     assert_int_equal(team.t.unmailed, 4);
     assert_false(team.t.mailed);
-    assert_int_not_equal(team.t.crumbs.left, left);
+    assert_int_not_equal(team.t.serial.left, left);
 }
 
 static void thieves_come_to_a_long_one(void **state)
@@ -131,7 +132,7 @@ static void thieves_come_to_a_long_one(void **state)
         assert_int_equal(keeps(), PS_KEEPS_CALLED_OFF);
         region(N);
         assert_int_not_equal(keeps(), PS_KEEPS_ALL);
-        assert_int_equal(team.t.crumbs.state, PS_CRUMBS_WATCHED);
+        assert_int_equal(team.t.serial.state, PS_SERIAL_WATCHED);
     }
 }
 

@@ -2,7 +2,6 @@
  * thread, a stack that is not to be had, a child forked on a spare. */
 #include "current.h"
 #include "fault.h"
-#include "progress.h"
 #include "psthread.h"
 #include "runtime.h"
 #include "sync_support.h"
@@ -10,6 +9,7 @@
 #include "uth.h"
 #include "vp.h"
 #include "vp_tls.h"
+#include "watchdog.h"
 
 static void with_vps(unsigned n)
 {
@@ -278,7 +278,7 @@ static void *spins(void *arg)
 static void *ends_the_child(void *arg)
 {
     (void)arg;
-    bool right = ps_load_relaxed(&ps_progress.spares) == 0 && !ps_vp()->is_spare &&
+    bool right = ps_load_relaxed(&ps_watchdog.spares) == 0 && !ps_vp()->is_spare &&
                  ps_load_relaxed(&ps_rt.num_kernel_threads) == 0;
     _exit(right ? 42 : 1);
 }

@@ -111,7 +111,7 @@ static void unread_mail_is_not_sent_again_at_once(void **state)
     static struct team t;
     psthread_config_t config = {.num_vps = 2, .max_spares = PSTHREAD_NO_SPARES};
     CHECK(psthread_init(&config) == 0);
-    ps_rt.keeps_crumbs = false; /* which these are */
+    ps_rt.predicts_serial = false; /* which these are */
     team_init(&t, sees_where);
     ps_store_release(&held.hold_starts, true);
     unsigned regions = 0;

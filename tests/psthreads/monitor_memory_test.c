@@ -1,9 +1,9 @@
 /* The monitor asks for memory nowhere, also not within the C library: one small block would cost its kernel thread an
  * arena, 64 MiB of address space. */
 #define _GNU_SOURCE
-#include "progress.h"
 #include "psthread.h"
 #include "sync_support.h"
+#include "watchdog.h"
 
 #include <string.h>
 #include <sys/prctl.h>
@@ -57,9 +57,9 @@ static void no_block(void **state)
     CHECK(psthread_init(&config) == 0);
     for (unsigned i = 0; ps_load_seq(&looks) < 3; i++) {
         if (i % 8 == 0)
-            progress_arm_slow(); /* it watches for some ticks */
+            watchdog_arm_slow(); /* it watches for some ticks */
         else
-            progress_glance();
+            watchdog_glance();
         usleep(5000);
     }
     CHECK(psthread_finalize() == 0);

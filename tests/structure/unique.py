@@ -17,8 +17,9 @@ COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 HEAD = re.compile(r"^(?!#)([A-Za-z_][\w\s*]*?)\b(\w+)\(([^;{}]*)\)\s*\{", re.M)
 NO_NAMES = {"if", "for", "while", "switch", "return", "defined", "sizeof"}
 EXCEPTIONS = ("src/ee/", "src/ort/icv.", "src/ort/members", "src/ort/place", "src/ort/task", "src/ort/team",
-              "src/psthreads/idle.", "src/psthreads/progress.", "src/psthreads/promote.", "src/psthreads/steal.",
-              "src/psthreads/team", "src/psthreads/vp.")
+              "src/psthreads/idle.", "src/psthreads/watchdog.", "src/psthreads/promote.", "src/psthreads/steal.",
+              "src/psthreads/team", "src/psthreads/vp", "src/psthreads/loop.", "src/psthreads/search.",
+              "src/psthreads/sched.", "src/psthreads/sources.", "src/psthreads/switch.")
 
 
 def definitions(path):

@@ -25,7 +25,7 @@ struct told {
     struct told *next;
     const void *p;
 };
-ORT_OWN_LOCK(told_lock)
+ORT_OWN_LOCK(traced_lock)
 static struct {
     size_t used, buckets; /* a power of two, or 0 */
     struct told **chain;
@@ -60,20 +60,20 @@ PS_EXPORT void GOMP_add_alloc(void *p)
     struct told *t = malloc(sizeof *t);
     PS_CHECK(t != NULL, "no memory to keep the address of an allocatable variable");
     t->p = p;
-    ort_own_lock(&told_lock);
+    ort_own_lock(&traced_lock);
     if (told.used == told.buckets)
         grow_locked();
     struct told **to = chain_of(p);
     t->next = *to;
     *to = t;
     told.used++;
-    ort_own_unlock(&told_lock);
+    ort_own_unlock(&traced_lock);
 }
 
 PS_EXPORT bool GOMP_is_alloc(void *p)
 {
     struct told *found = NULL;
-    ort_own_lock(&told_lock);
+    ort_own_lock(&traced_lock);
     if (told.used != 0)
         for (struct told **at = chain_of(p); *at != NULL; at = &(*at)->next)
             if ((*at)->p == p) {
@@ -82,7 +82,7 @@ PS_EXPORT bool GOMP_is_alloc(void *p)
                 told.used--;
                 break;
             }
-    ort_own_unlock(&told_lock);
+    ort_own_unlock(&traced_lock);
     free(found);
     return found != NULL;
 }

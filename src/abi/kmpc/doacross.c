@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emergency_pool.h"
 #include "kmpc.h"
 #include "race.h"
-#include "reserve.h"
 
 struct nest {
     _Atomic uint32_t left;

@@ -151,7 +151,7 @@ static inline void kmpc_leave_cancelled_loop(struct ort_thread *t)
 /* Calls fn(gtid, tid, args[0], .., args[argc - 1]). A file for each processor. */
 int kmpc_invoke(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args);
 /* The same, and *frame gets the frame pointer that the caller of fn has. */
-int kmpc_invoke_told(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args, void **frame);
+int kmpc_invoke_traced(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args, void **frame);
 /* The task of a group ends: its reductions are combined. task_reduction.c */
 void kmpc_taskgroup_end(struct ort_thread *t);
 

@@ -41,7 +41,7 @@ PS_EXPORT void __kmpc_unset_lock(HEAD word *lock)
     GIVEN(lock);
     ort_routine_unset(lock);
 }
-PS_LEAVABLE PS_EXPORT int32_t __kmpc_test_lock(HEAD word *lock)
+PS_PREEMPTIBLE PS_EXPORT int32_t __kmpc_test_lock(HEAD word *lock)
 {
     GIVEN(lock);
     return ort_routine_test(lock);
@@ -71,7 +71,7 @@ PS_EXPORT void __kmpc_unset_nest_lock(HEAD nest **lock)
     GIVEN(lock);
     ort_routine_unset_nest(*lock);
 }
-PS_LEAVABLE PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock)
+PS_PREEMPTIBLE PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock)
 {
     GIVEN(lock);
     return ort_routine_test_nest(*lock, kmpc_lock_owner());
@@ -80,9 +80,9 @@ PS_LEAVABLE PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock)
 /* --- omp_..._lock@VERSION; Fortran's with an underscore --- */
 
 #define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
-#define BOTH(type, name, parameter, body)                                                                       \
-    PS_LEAVABLE PS_EXPORT type kmpc_##name(parameter) body PS_LEAVABLE PS_EXPORT type kmpc_##name##_(parameter) \
-        body AS(name);                                                                                          \
+#define BOTH(type, name, parameter, body)                                                                             \
+    PS_PREEMPTIBLE PS_EXPORT type kmpc_##name(parameter) body PS_PREEMPTIBLE PS_EXPORT type kmpc_##name##_(parameter) \
+        body AS(name);                                                                                                \
     AS(name##_)
 
 BOTH(void, init_lock, word *lock, { ort_routine_init(lock, 0); });

@@ -4,9 +4,9 @@
  * lives on the caller's stack until the region ends, and each member calls the function with them (kmpc_invoke). */
 #include <stdlib.h>
 
+#include "emergency_pool.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
-#include "reserve.h"
 
 /* More than compilers pass as a rule; above, the array is got from malloc. */
 #define ARGS_ON_STACK 64
@@ -25,7 +25,7 @@ static void run_microtask(void *data)
     struct ort_thread *t = ort_self();
     int32_t gtid = kmpc_number(t), tid = (int32_t)t->id;
     if (PS_UNLIKELY(ort_tool_on())) /* the frame that calls the program's code is the assembly's */
-        kmpc_invoke_told(r->fn, &gtid, &tid, r->argc, r->args, &ort_tool_task(t->task)->frame.exit.ptr);
+        kmpc_invoke_traced(r->fn, &gtid, &tid, r->argc, r->args, &ort_tool_task(t->task)->frame.exit.ptr);
     else
         kmpc_invoke(r->fn, &gtid, &tid, r->argc, r->args);
 }

@@ -162,7 +162,7 @@ PS_EXPORT void __kmpc_end_ordered(W, G)
 }
 
 /* Both directions, with everybody else's flushes: a seq_cst fence. Some compilers pass a list behind the location. */
-PS_LEAVABLE PS_EXPORT void __kmpc_flush(W, ...)
+PS_PREEMPTIBLE PS_EXPORT void __kmpc_flush(W, ...)
 {
     ps_fence_seq();
     if (PS_UNLIKELY(ort_tool_on()))

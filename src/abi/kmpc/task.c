@@ -10,8 +10,8 @@
  * running: the copies exist already, so it runs (ORT_TASK_COPIED).
  * Proxy tasks (their work is done elsewhere, and somebody completes them) are tasks without a body whose event that is.
  * Failures: no memory: aborts with one line. */
+#include "emergency_pool.h"
 #include "kmpc_task.h"
-#include "reserve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static void body_in_one(void *data)
 void kmpc_task_body(void *data) { kmpc_run(data); }
 
 /* The frame that calls the program's code is the one that the task remembers. */
-static PS_NOINLINE void body_told(void *data)
+static PS_NOINLINE void body_traced(void *data)
 {
     struct ort_tool_frame *frame = &ort_tool_task(ort_self()->task)->frame;
     frame->exit.ptr = __builtin_frame_address(0);
@@ -138,10 +138,10 @@ static PS_NOINLINE void body_told(void *data)
 
 /* Tools for this ABI expect a serialized region's tasks inside of the task that makes them: libomp runs them at
  * once. */
-static PS_NOINLINE void args_told(const struct ort_thread *t, const struct kmpc_task_head *head,
-                                  struct ort_task_args *args)
+static PS_NOINLINE void args_traced(const struct ort_thread *t, const struct kmpc_task_head *head,
+                                    struct ort_task_args *args)
 {
-    args->fn = body_told;
+    args->fn = body_traced;
     args->size = head->bytes;
     if (t->team->n == 1 && !(args->flags & ORT_TASK_DETACH))
         args->flags |= ORT_TASK_UNDEFERRED;
@@ -155,7 +155,7 @@ struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmp
                  (flags & KMPC_TASK_DESTRUCTORS ? ORT_TASK_COPIED : 0) |
                  (flags & (KMPC_TASK_HAS_EVENT | KMPC_TASK_PROXY) ? ORT_TASK_DETACH : 0);
     if (PS_UNLIKELY(ort_tool_on()))
-        args_told(t, head, &args);
+        args_traced(t, head, &args);
     if (PS_UNLIKELY(flags & KMPC_TASK_PRIORITY))
         args.priority = head->task.data2.priority;
     return args;
@@ -175,7 +175,7 @@ static PS_NOINLINE void submit_long(struct ort_thread *t, const struct kmpc_task
     ort_task_submit(t, head->core, &args);
 }
 
-/* Flags of what goes the long way, or is no new task but the next part of one. */
+/* Flags of what takes the slow path, or is no new task but the next part of one. */
 #define NOT_PLAIN                                                                                           \
     (KMPC_TASK_FINAL | KMPC_TASK_DESTRUCTORS | KMPC_TASK_PROXY | KMPC_TASK_PRIORITY | KMPC_TASK_HAS_EVENT | \
      KMPC_TASK_RUNNING)
@@ -189,7 +189,7 @@ static PS_NOINLINE void submit_as(struct kmpc_task *task, const struct ort_depen
         bool tied = head->flags & KMPC_TASK_TIED;
         unsigned untied = tied ? 0 : ORT_TASK_UNTIED;
         void (*body)(void *) = tied ? body_in_one : kmpc_task_body;
-        if (PS_LIKELY(depend == NULL ? ort_task_submit_plain(t, head->core, body, untied)
+        if (PS_LIKELY(depend == NULL ? ort_task_submit_fast(t, head->core, body, untied)
                                      : ort_task_submit_ordered(t, head->core, body, untied, depend)))
             return;
     } else if (PS_UNLIKELY(head->flags & KMPC_TASK_RUNNING)) {
@@ -210,7 +210,7 @@ PS_EXPORT int32_t __kmpc_omp_task(HEAD, struct kmpc_task *task)
     struct kmpc_task_head *head = kmpc_head(task);
     struct ort_thread *t = ee_local_inline();
     if (PS_LIKELY((head->flags & (NOT_PLAIN | KMPC_TASK_TIED)) == KMPC_TASK_TIED) && PS_LIKELY(t != NULL) &&
-        PS_LIKELY(ort_task_submit_plain(t, head->core, body_in_one, 0)))
+        PS_LIKELY(ort_task_submit_fast(t, head->core, body_in_one, 0)))
         return 0;
     submit_task(task, NULL);
     return 0;
@@ -238,7 +238,7 @@ PS_EXPORT void __kmpc_omp_task_begin_if0(HEAD, struct kmpc_task *task)
     struct kmpc_task_head *head = kmpc_head(task);
     struct ort_thread *t = ort_self_inline();
     if (PS_LIKELY(!(head->flags & NOT_PLAIN)) &&
-        PS_LIKELY(ort_task_enter_plain(t, head->core, head->flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED))) {
+        PS_LIKELY(ort_task_enter_fast(t, head->core, head->flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED))) {
         head->flags |= KMPC_TASK_RUNNING;
         return;
     }

@@ -29,8 +29,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emergency_pool.h"
 #include "kmpc_task.h"
-#include "reserve.h"
 
 enum { RE_RECORD = 2 }; /* kmp_taskgraph_flags_t; 1, nowait, is not looked at by libomp either: the end waits */
 enum state { RECORDING, READY, ANEW };

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emergency_pool.h"
 #include "kmpc_task.h"
 #include "race.h"
-#include "reserve.h"
 
 /* kmp_taskred_input_t, and kmp_task_red_input_t of clang 8 and older, which lacks `original`. */
 struct input {

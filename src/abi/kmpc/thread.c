@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "display.h"
+#include "emergency_pool.h"
 #include "env.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "own_lock.h"
-#include "reserve.h"
 
 ORT_OWN_LOCK(numbers_lock)
 static uint64_t *taken;
@@ -90,7 +90,7 @@ void kmpc_fatal(const struct kmpc_location *where, const char *entry, const char
 /* --- where am I --- */
 
 static PS_NOINLINE int32_t number_of_new(void) { return kmpc_number(ort_self()); }
-/* Not PS_LEAVABLE: compiled code asks once in a function, not while it waits. */
+/* Not PS_PREEMPTIBLE: compiled code asks once in a function, not while it waits. */
 PS_EXPORT int32_t __kmpc_global_thread_num(PS_UNUSED struct kmpc_location *where)
 {
     struct ort_thread *t = ee_local_inline();
@@ -98,7 +98,7 @@ PS_EXPORT int32_t __kmpc_global_thread_num(PS_UNUSED struct kmpc_location *where
         return number_of_new();
     return (int32_t)t->number - 1;
 }
-PS_LEAVABLE PS_EXPORT int32_t __kmpc_bound_thread_num(PS_UNUSED struct kmpc_location *where)
+PS_PREEMPTIBLE PS_EXPORT int32_t __kmpc_bound_thread_num(PS_UNUSED struct kmpc_location *where)
 {
     return (int32_t)ort_self()->id;
 }

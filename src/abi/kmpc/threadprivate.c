@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emergency_pool.h"
 #include "kmpc.h"
 #include "own_lock.h"
-#include "reserve.h"
 
 struct variable {
     struct variable *next;

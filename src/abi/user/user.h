@@ -19,9 +19,9 @@ static inline int user_int(int64_t v) { return v > INT_MAX ? INT_MAX : v < INT_M
 
 /* int name(void), for both languages. A value is read from what is the OpenMP thread's or everybody's, never from the
  * kernel thread's, and under no lock: a program may ask it at each look at a flag. */
-#define USER_GET(name, value)                                \
-    PS_LEAVABLE PS_EXPORT int name(void) { return (value); } \
-    PS_LEAVABLE PS_EXPORT int32_t name##_(void) { return (value); }
+#define USER_GET(name, value)                                   \
+    PS_PREEMPTIBLE PS_EXPORT int name(void) { return (value); } \
+    PS_PREEMPTIBLE PS_EXPORT int32_t name##_(void) { return (value); }
 
 /* int name(int level). */
 #define USER_GET_OF(name, function)                                        \

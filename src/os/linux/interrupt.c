@@ -3,7 +3,7 @@
  *
  * Does: choose a signal, install its handler at the first need, tell what was interrupted. Does not: know stacks or
  * schedulers.
- * Callers: any kernel thread may call os_interrupt (the progress monitor, senders of signals); one waits for another.
+ * Callers: any kernel thread may call os_interrupt (the progress watchdog, senders of signals); one waits for another.
  * The function runs in a signal handler.
  * The signal is SIGURG. Its default is to be ignored, so a stray one cannot end the process. Where the program handles
  * SIGURG itself, the signal is a real-time signal without a handler. os_interrupt checks that before each use, since a
@@ -26,7 +26,8 @@
  *                                 object's calls). If the runtime called it, the runtime is in the middle of something.
  *                                 The runtime calls the program's functions by pointer and libraries by name. The
  *                                 instruction in front of the innermost return address into the runtime tells which.
- *   a PS_LEAVABLE function        These functions of the runtime count as the program's code. A program that waits for
+ *   a PS_PREEMPTIBLE function        These functions of the runtime count as the program's code. A program that waits
+ *   for
  *                                 a flag may ask for the time, or for its number, at each look, and would otherwise
  *                                 never be found in its own code.
  *
@@ -162,15 +163,16 @@ static enum code code_at(uintptr_t address)
 
 #endif
 
-/* Begin and end of PS_LEAVABLE's functions, by the linker; not in objects that have none. */
-extern const char __start_ps_leavable[] __attribute__((weak, visibility("hidden")));
-extern const char __stop_ps_leavable[] __attribute__((weak, visibility("hidden")));
+/* Begin and end of PS_PREEMPTIBLE's functions, by the linker; not in objects that have none. */
+extern const char __start_ps_preemptible[] __attribute__((weak, visibility("hidden")));
+extern const char __stop_ps_preemptible[] __attribute__((weak, visibility("hidden")));
 
 /* The same, for one that asks what may be left. */
-static enum code leavable_at(uintptr_t address)
+static enum code preemptible_at(uintptr_t address)
 {
-    return address >= (uintptr_t)__start_ps_leavable && address < (uintptr_t)__stop_ps_leavable ? CODE_PROGRAM
-                                                                                                : code_at(address);
+    return address >= (uintptr_t)__start_ps_preemptible && address < (uintptr_t)__stop_ps_preemptible
+               ? CODE_PROGRAM
+               : code_at(address);
 }
 
 bool os_program_code(uintptr_t address) { return code_at(address) == CODE_PROGRAM; }
@@ -252,13 +254,13 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
         if (at[k] == at[i - 1]) /* another such frame */
             return false;
     enum code of;
-    for (; i < n && ((of = leavable_at((uintptr_t)at[i])) == CODE_C_LIBRARY || of == CODE_LOADER); i++)
+    for (; i < n && ((of = preemptible_at((uintptr_t)at[i])) == CODE_C_LIBRARY || of == CODE_LOADER); i++)
         if (of == CODE_LOADER && !in_futex(uc))
             /* it may hold what is needed to start a kernel thread; while it waits for a lock of its own it does not */
             return false;
-    if (in_library && !(i < n && leavable_at((uintptr_t)at[i]) == CODE_PROGRAM))
+    if (in_library && !(i < n && preemptible_at((uintptr_t)at[i]) == CODE_PROGRAM))
         return false;
-    while (i < n && leavable_at((uintptr_t)at[i]) != CODE_RUNTIME)
+    while (i < n && preemptible_at((uintptr_t)at[i]) != CODE_RUNTIME)
         i++;
     return i == n || !called_by_name((uintptr_t)at[i]);
 }
@@ -269,7 +271,7 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
     uintptr_t pc = PC(uc), start = (uintptr_t)stack, end = start + stack_bytes;
     if (SP(uc) < start || SP(uc) >= end)
         return false;
-    enum code of = leavable_at(pc);
+    enum code of = preemptible_at(pc);
     if (of == CODE_C_LIBRARY || of == CODE_LOADER)
         return in_system_call(pc) && for_the_program(uc, true);
     return of == CODE_PROGRAM && for_the_program(uc, false);

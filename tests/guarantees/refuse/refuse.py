@@ -44,7 +44,7 @@ FIRST_WORDS = re.compile(r"psthreads: (no memory for the first OpenMP thread|can
 RESERVED = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")
 # Stacks for members that wait for each other, kernel threads for members that spin for each other: the program waits
 # until there are some.
-WAITS = re.compile(r"psthreads: (no memory for another stack|.*refuses the monitor|.*refuses them another kernel "
+WAITS = re.compile(r"psthreads: (no memory for another stack|.*refuses the watchdog|.*refuses them another kernel "
                    r"thread)", re.M)
 # In the region in which the memory for thread-local variables runs out, those are the kernel thread's.
 SHARES = "it uses its kernel thread's"

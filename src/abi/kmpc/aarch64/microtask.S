@@ -2,19 +2,19 @@
  *
  * fn gets gtid and tid in x0 and x1, args[0..5] in x2 .. x7, and the others on the stack, args[6] lowest. x29 holds the
  * frame, so that unwinding passes through whatever argc is. Loads beyond args[argc - 1] are avoided: the array may end
- * at a page. kmpc_invoke_told(.., void **frame) stores that x29, the stack pointer less two words here, in *frame and
+ * at a page. kmpc_invoke_traced(.., void **frame) stores that x29, the stack pointer less two words here, in *frame and
  * goes on as kmpc_invoke. */
     .text
-    .globl  kmpc_invoke_told
-    .hidden kmpc_invoke_told
-    .type   kmpc_invoke_told, %function
-kmpc_invoke_told:
+    .globl  kmpc_invoke_traced
+    .hidden kmpc_invoke_traced
+    .type   kmpc_invoke_traced, %function
+kmpc_invoke_traced:
     .cfi_startproc
     sub     x9, sp, #16
     str     x9, [x5]
     b       kmpc_invoke
     .cfi_endproc
-    .size   kmpc_invoke_told, . - kmpc_invoke_told
+    .size   kmpc_invoke_traced, . - kmpc_invoke_traced
     .globl  kmpc_invoke
     .hidden kmpc_invoke
     .type   kmpc_invoke, %function

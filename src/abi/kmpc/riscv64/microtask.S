@@ -2,18 +2,18 @@
  *
  * fn gets gtid and tid in a0 and a1, args[0..5] in a2 .. a7, and the others on the stack, args[6] lowest. s0 holds the
  * frame, so that unwinding passes through whatever argc is. Loads beyond args[argc - 1] are avoided: the array may end
- * at a page. kmpc_invoke_told(.., void **frame) stores that s0, the stack pointer here, in *frame and goes on as
+ * at a page. kmpc_invoke_traced(.., void **frame) stores that s0, the stack pointer here, in *frame and goes on as
  * kmpc_invoke. */
     .text
-    .globl  kmpc_invoke_told
-    .hidden kmpc_invoke_told
-    .type   kmpc_invoke_told, @function
-kmpc_invoke_told:
+    .globl  kmpc_invoke_traced
+    .hidden kmpc_invoke_traced
+    .type   kmpc_invoke_traced, @function
+kmpc_invoke_traced:
     .cfi_startproc
     sd      sp, 0(a5)
     j       kmpc_invoke
     .cfi_endproc
-    .size   kmpc_invoke_told, . - kmpc_invoke_told
+    .size   kmpc_invoke_traced, . - kmpc_invoke_traced
     .globl  kmpc_invoke
     .hidden kmpc_invoke
     .type   kmpc_invoke, @function

@@ -1,20 +1,20 @@
 /* int kmpc_invoke(microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args): x86-64, System V ABI.
  *
  * fn gets gtid and tid in rdi and rsi, args[0..3] in rdx, rcx, r8, r9, and the others on the stack, args[4] lowest. rbp
- * holds the frame, so that unwinding passes through whatever argc is. kmpc_invoke_told(.., void **frame) stores that
+ * holds the frame, so that unwinding passes through whatever argc is. kmpc_invoke_traced(.., void **frame) stores that
  * rbp, the stack pointer less one word here, in *frame and goes on as kmpc_invoke. */
     .text
-    .globl  kmpc_invoke_told
-    .hidden kmpc_invoke_told
-    .type   kmpc_invoke_told, @function
-kmpc_invoke_told:
+    .globl  kmpc_invoke_traced
+    .hidden kmpc_invoke_traced
+    .type   kmpc_invoke_traced, @function
+kmpc_invoke_traced:
     .cfi_startproc
     endbr64
     leaq    -8(%rsp), %rax
     movq    %rax, (%r9)
     jmp     kmpc_invoke
     .cfi_endproc
-    .size   kmpc_invoke_told, . - kmpc_invoke_told
+    .size   kmpc_invoke_traced, . - kmpc_invoke_traced
     .globl  kmpc_invoke
     .hidden kmpc_invoke
     .type   kmpc_invoke, @function

@@ -1,21 +1,21 @@
-/* The work-stealing deque while its owner is quiet (src/lockfree/deque.h): no item is taken twice, none is lost, and
+/* The work-stealing deque while its owner is unfenced (src/lockfree/deque.h): no item is taken twice, none is lost, and
  * nobody sleeps through a push.
  *
- * ITEMS items are in it. The owner takes them all, and becomes quiet whenever it may, TURNS times at most; two thieves
- * try STEALS times each. With SLEEPER there is one item less, the owner pushes it and goes on with a long body; one
- * thief that finds nothing says that it sleeps, looks a last time, and sleeps until it is woken. Then an end state in
- * which it sleeps is an error.
+ * ITEMS items are in it. The owner takes them all, and becomes unfenced whenever it may, TURNS times at most; two
+ * thieves try STEALS times each. With SLEEPER there is one item less, the owner pushes it and goes on with a long body;
+ * one thief that finds nothing says that it sleeps, looks a last time, and sleeps until it is woken. Then an end state
+ * in which it sleeps is an error.
  *
  * Sequentially consistent, but for what it is about: the owner's stores to bottom (and to the word, as it becomes
- * quiet) go through a buffer that is emptied at any time, by a fence, by an atomic operation of its own, or by a
+ * unfenced) go through a buffer that is emptied at any time, by a fence, by an atomic operation of its own, or by a
  * thief's os_fence_all. The owner's answer is an atomic operation.
- *   BROKEN_FENCE   a thief makes the deque watched without os_fence_all
+ *   BROKEN_FENCE   a thief makes the deque fenced without os_fence_all
  *   BROKEN_LATE    it does not look at the word again behind bottom
  *   BROKEN_TURN    the word has no number of turns
- *   BROKEN_QUIET   no fence where the owner becomes quiet
+ *   BROKEN_UNFENCED   no fence where the owner becomes unfenced
  *   BROKEN_WORD    a pop reads the word before it lowers bottom
- *   BROKEN_LOOK    (SLEEPER) the last look does not make the deque watched
- *   BROKEN_SLEEPS  (SLEEPER) an owner that becomes quiet does not look for sleepers */
+ *   BROKEN_LOOK    (SLEEPER) the last look does not make the deque fenced
+ *   BROKEN_SLEEPS  (SLEEPER) an owner that becomes unfenced does not look for sleepers */
 #ifndef ITEMS
 #define ITEMS 3
 #endif
@@ -34,8 +34,8 @@
 #endif
 
 /* the word: 4 * turn + state */
-#define WATCHED 0
-#define QUIET 1
+#define FENCED 0
+#define UNFENCED 1
 #define ANNOUNCED 2
 #define STATE(w) ((w) % 4)
 #define AS(w, state) ((w) - (w) % 4 + (state))
@@ -75,16 +75,16 @@ end:
 
 inline owner_watched()
 {
-    atomic { empty_buffer(); if :: STATE(word) != WATCHED -> word = AS(word, WATCHED) :: else fi }
+    atomic { empty_buffer(); if :: STATE(word) != FENCED -> word = AS(word, FENCED) :: else fi }
 }
 
-inline become_quiet()
+inline become_unfenced()
 {
     turns++;
-#ifdef BROKEN_QUIET
-    atomic { buffer!WORD, word + NEXT_TURN + QUIET; word_pending = true; word_next = word + NEXT_TURN + QUIET }
+#ifdef BROKEN_UNFENCED
+    atomic { buffer!WORD, word + NEXT_TURN + UNFENCED; word_pending = true; word_next = word + NEXT_TURN + UNFENCED }
 #else
-    atomic { word = word + NEXT_TURN + QUIET; empty_buffer() }
+    atomic { word = word + NEXT_TURN + UNFENCED; empty_buffer() }
 #endif
 #if defined(SLEEPER) && !defined(BROKEN_SLEEPS)
     if :: sleeps -> owner_watched() :: else fi
@@ -98,7 +98,7 @@ active proctype owner()
     byte b = AT_FIRST, w, t, what, value, word_next;
 #ifdef SLEEPER
     do
-    :: turns < TURNS && STATE(word) == WATCHED -> become_quiet()
+    :: turns < TURNS && STATE(word) == FENCED -> become_unfenced()
     :: STATE(word) == ANNOUNCED -> owner_watched()
     :: break
     od;
@@ -106,14 +106,14 @@ active proctype owner()
     buffer!BOTTOM, b;
     read_word();
     if
-    :: STATE(w) == QUIET
+    :: STATE(w) == UNFENCED
     :: else ->
         owner_watched();
         if :: sleeps -> woken = true :: else fi
     fi
 #else
     do
-    :: turns < TURNS && STATE(word) == WATCHED && !word_pending -> become_quiet()
+    :: turns < TURNS && STATE(word) == FENCED && !word_pending -> become_unfenced()
     :: atomic { STATE(word) == ANNOUNCED -> owner_watched() }
     :: b == 0 || top >= b -> break
     :: b > 0 && top < b ->
@@ -126,7 +126,7 @@ active proctype owner()
         read_word();
 #endif
         if
-        :: STATE(w) == QUIET
+        :: STATE(w) == UNFENCED
         :: else -> owner_watched()
         fi;
         t = top;
@@ -156,15 +156,15 @@ active proctype owner()
 inline make_watched()
 {
     do
-    :: atomic { STATE(word) == WATCHED -> break }
-    :: atomic { STATE(word) == QUIET -> word = AS(word, ANNOUNCED) }
+    :: atomic { STATE(word) == FENCED -> break }
+    :: atomic { STATE(word) == UNFENCED -> word = AS(word, ANNOUNCED) }
     :: atomic { STATE(word) == ANNOUNCED -> w = word };
 #ifndef BROKEN_FENCE
         atomic { empty_buffer() };
 #endif
         atomic {
             if
-            :: word == w -> word = AS(word, WATCHED)
+            :: word == w -> word = AS(word, FENCED)
             :: else
             fi
         }
@@ -182,9 +182,9 @@ inline steal()
     :: else ->
         if
 #ifdef BROKEN_LATE
-        :: STATE(w) == WATCHED ->
+        :: STATE(w) == FENCED ->
 #else
-        :: STATE(w) == WATCHED && word == w ->
+        :: STATE(w) == FENCED && word == w ->
 #endif
             atomic {
                 if
@@ -220,7 +220,7 @@ active [THIEVES] proctype thief()
     :: n < STEALS ->
         n++;
         if
-        :: top < bottom && STATE(word) != WATCHED -> make_watched()
+        :: top < bottom && STATE(word) != FENCED -> make_watched()
         :: else
         fi;
         steal()

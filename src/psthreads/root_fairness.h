@@ -13,11 +13,11 @@
  * leave a processor unused: once fewer threads want one than there are, or nobody runs members (who is held may have
  * what the others spin for), those held go on, one at each look.
  *
- * Caller: the monitor. A root that opens an outermost region arms it where there is more than one root.
- * States (vp.turn): FREE -> ASKED (monitor, before the signal) -> HELD (the handler) -> FREE (monitor, with a wake-up,
- * or the handler when its time is over); ASKED -> INSIDE (the handler: the root is in a region or waits in its vp's
- * loop) -> FREE (monitor, once the vp has passed a scheduling point); ASKED -> FREE (monitor: the signal is late, or
- * the code was not the program's). ASKED is stored by the monitor, which alone leaves FREE; all else is by
+ * Caller: the watchdog. A root that opens an outermost region arms it where there is more than one root.
+ * States (vp.turn): FREE -> ASKED (watchdog, before the signal) -> HELD (the handler) -> FREE (watchdog, with a
+ * wake-up, or the handler when its time is over); ASKED -> INSIDE (the handler: the root is in a region or waits in its
+ * vp's loop) -> FREE (watchdog, once the vp has passed a scheduling point); ASKED -> FREE (watchdog: the signal is
+ * late, or the code was not the program's). ASKED is stored by the watchdog, which alone leaves FREE; all else is by
  * compare-and-swap, so each change has one author, and a handler that is late for its ASKED does nothing.
  * Limit: INSIDE is as old as the vp's last scheduling point. A root that has left its region since is not held, and
  * counts as a team, until it opens another one. No wake-up is needed for progress: who is held has a deadline of its
@@ -34,16 +34,16 @@
  * without yielding (they keep their own slice, but those of the spinners are as long as before); only roots without a
  * scheduling point in the last look's time (callers of a library that lets one in at a time all have some); holding
  * from the region's start on (two system calls for each root in each region of a few microseconds). */
-#ifndef PS_TURNS_H
-#define PS_TURNS_H
+#ifndef PS_ROOT_FAIRNESS_H
+#define PS_ROOT_FAIRNESS_H
 
 #include <stdbool.h>
 
-/* pending: entries wait in queues. True: the monitor is to look again in a millisecond. */
-bool turns_look(bool pending);
+/* pending: entries wait in queues. True: the watchdog is to look again in a millisecond. */
+bool root_fairness_look(bool pending);
 /* Nobody is held any more. */
-void turns_end(void);
+void root_fairness_end(void);
 /* As in a process without history: in a forked child, whose other threads are gone. */
-void turns_reset(void);
+void root_fairness_reset(void);
 
 #endif

@@ -3,13 +3,14 @@
  * A member that another vp takes costs the lines that move there and back, some hundred nanoseconds; called by its
  * parent it costs 20. So where the members of an outermost region take less than that each, help makes the region
  * slower, be it a vp for each. A team learns it:
- *   WATCHED  regions are offered as ever, and timed. After so many crumbs (`left`), the last PS_CRUMBS_TRIES of them in
+ *   WATCHED  regions are offered as ever, and timed. After so many short ones (`left`), the last PS_SERIAL_TRIES of
+ *   them in
  *            a row and added up:
  *   TRIED    as many are kept to the parent. Is what help gains less than an eighth of that: KEPT, else WATCHED for
  *            twice as long as before; also where one of them is no crumb any more, since its members may wait for each
  *            other
  *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it
- *            off; and after a few thousand regions in any case: WATCHED. Only one in PS_CRUMBS_SAMPLE is timed, and the
+ *            off; and after a few thousand regions in any case: WATCHED. Only one in PS_SERIAL_SAMPLE is timed, and the
  *            one behind a slow one
  * Kept means: no mail, and the parent's vp asks thieves to leave its queue alone (vp->keeps). They look all the same
  * every ten microseconds or so, and where they find the region of their last look still open, take members and call it
@@ -23,22 +24,22 @@
  * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are); an end of KEPT
  * at the first slow region (an interrupt every millisecond); claims from both ends, so that members stay where they ran
  * last (no gain, bench/NOTES.md). */
-#ifndef PS_CRUMBS_H
-#define PS_CRUMBS_H
+#ifndef PS_SERIAL_PREDICTOR_H
+#define PS_SERIAL_PREDICTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PS_CRUMBS_TRIES 16
-#define PS_CRUMBS_DOUBLINGS 8
-#define PS_CRUMBS_PAID 256                /* kept regions that are worth a failure afterwards */
-#define PS_CRUMBS_CALM 4096               /* kept regions after which offering is looked at again */
-#define PS_CRUMBS_SAMPLE 8                /* divides PS_CRUMBS_CALM */
-#define PS_CRUMBS_MOST_MEMBERS (1u << 16) /* their cycles fit into `sum` */
+#define PS_SERIAL_TRIES 16
+#define PS_SERIAL_DOUBLINGS 8
+#define PS_SERIAL_PAID 256                /* kept regions that are worth a failure afterwards */
+#define PS_SERIAL_CALM 4096               /* kept regions after which offering is looked at again */
+#define PS_SERIAL_SAMPLE 8                /* divides PS_SERIAL_CALM */
+#define PS_SERIAL_MOST_MEMBERS (1u << 16) /* their cycles fit into `sum` */
 
-enum { PS_CRUMBS_WATCHED, PS_CRUMBS_TRIED, PS_CRUMBS_KEPT };
+enum { PS_SERIAL_WATCHED, PS_SERIAL_TRIED, PS_SERIAL_KEPT };
 
-struct ps_crumbs {
+struct ps_serial_predictor {
     uint64_t began;   /* cpu_cycles at the fork of the open region; 0: it is not timed */
     uint32_t n;       /* members of the regions that were seen last */
     uint32_t sum;     /* cycles: of the last regions before the state changes; KEPT: of those that were tried */
@@ -49,99 +50,99 @@ struct ps_crumbs {
     uint8_t doublings : 5;
 };
 
-static inline void ps_crumbs_watch(struct ps_crumbs *c)
+static inline void ps_serial_watch(struct ps_serial_predictor *c)
 {
-    c->state = PS_CRUMBS_WATCHED;
-    c->left = (uint16_t)(2 * PS_CRUMBS_TRIES << c->doublings);
+    c->state = PS_SERIAL_WATCHED;
+    c->left = (uint16_t)(2 * PS_SERIAL_TRIES << c->doublings);
     c->sum = 0;
     c->slow = 0;
 }
 
 /* KEPT has ended early, or was not begun: the next try comes later than this one did, unless it has paid meanwhile. */
-static inline void ps_crumbs_failed(struct ps_crumbs *c)
+static inline void ps_serial_failed(struct ps_serial_predictor *c)
 {
-    if (c->state == PS_CRUMBS_KEPT && c->left < PS_CRUMBS_CALM - PS_CRUMBS_PAID)
+    if (c->state == PS_SERIAL_KEPT && c->left < PS_SERIAL_CALM - PS_SERIAL_PAID)
         c->doublings = 0;
-    else if (c->doublings < PS_CRUMBS_DOUBLINGS)
+    else if (c->doublings < PS_SERIAL_DOUBLINGS)
         c->doublings++;
-    ps_crumbs_watch(c);
+    ps_serial_watch(c);
 }
 
 /* WATCHED: a region that is no crumb, or was interrupted, while they are counted: those whose times are added up must
  * come in a row. */
-static inline void ps_crumbs_long(struct ps_crumbs *c)
+static inline void ps_serial_long(struct ps_serial_predictor *c)
 {
-    if (c->left > PS_CRUMBS_TRIES) {
-        c->left += c->left <= 2 * PS_CRUMBS_TRIES << c->doublings ? 4 : 0;
+    if (c->left > PS_SERIAL_TRIES) {
+        c->left += c->left <= 2 * PS_SERIAL_TRIES << c->doublings ? 4 : 0;
     } else {
-        c->left = PS_CRUMBS_TRIES + 4;
+        c->left = PS_SERIAL_TRIES + 4;
         c->sum = 0;
     }
 }
 
 /* A region of n begins; true: it is to be kept. called_off: thieves found that the last one should not have been. */
-static inline bool ps_crumbs_begin(struct ps_crumbs *c, uint32_t n, bool called_off)
+static inline bool ps_serial_begin(struct ps_serial_predictor *c, uint32_t n, bool called_off)
 {
     if (c->n != n) {
         c->n = n;
         c->doublings = 0;
-        ps_crumbs_watch(c);
-    } else if (called_off && c->state != PS_CRUMBS_WATCHED) {
-        ps_crumbs_failed(c);
+        ps_serial_watch(c);
+    } else if (called_off && c->state != PS_SERIAL_WATCHED) {
+        ps_serial_failed(c);
     }
-    return c->state != PS_CRUMBS_WATCHED;
+    return c->state != PS_SERIAL_WATCHED;
 }
 
-/* Behind ps_crumbs_begin: whether the region is to be timed. If not it counts as one that was not slow. */
-static inline bool ps_crumbs_timed(struct ps_crumbs *c)
+/* Behind ps_serial_begin: whether the region is to be timed. If not it counts as one that was not slow. */
+static inline bool ps_serial_timed(struct ps_serial_predictor *c)
 {
-    if (c->state != PS_CRUMBS_KEPT || c->slow || c->left % PS_CRUMBS_SAMPLE == 1)
+    if (c->state != PS_SERIAL_KEPT || c->slow || c->left % PS_SERIAL_SAMPLE == 1)
         return true;
     c->left--;
     return false;
 }
 
 /* The open region was slow: KEPT ends with the second in a row, since one may have been interrupted. */
-static inline void ps_crumbs_slow(struct ps_crumbs *c)
+static inline void ps_serial_slow(struct ps_serial_predictor *c)
 {
     if (c->slow)
-        ps_crumbs_failed(c);
+        ps_serial_failed(c);
     else
         c->slow = 1;
 }
 
-/* It has taken so many cycles; with more than `most` its members are no crumbs. */
-static inline void ps_crumbs_end(struct ps_crumbs *c, uint64_t cycles, uint64_t most)
+/* It has taken so many cycles; with more than `most` its members take too long for that. */
+static inline void ps_serial_end(struct ps_serial_predictor *c, uint64_t cycles, uint64_t most)
 {
-    if (c->state == PS_CRUMBS_KEPT && cycles > c->sum / (PS_CRUMBS_TRIES / 2)) {
-        ps_crumbs_slow(c);
+    if (c->state == PS_SERIAL_KEPT && cycles > c->sum / (PS_SERIAL_TRIES / 2)) {
+        ps_serial_slow(c);
         return;
     }
-    if (c->state != PS_CRUMBS_KEPT && cycles > most) {
-        if (c->state == PS_CRUMBS_TRIED)
-            ps_crumbs_failed(c);
+    if (c->state != PS_SERIAL_KEPT && cycles > most) {
+        if (c->state == PS_SERIAL_TRIED)
+            ps_serial_failed(c);
         else
-            ps_crumbs_long(c);
+            ps_serial_long(c);
         return;
     }
     c->slow = 0;
-    if (c->state != PS_CRUMBS_KEPT && c->left <= PS_CRUMBS_TRIES)
+    if (c->state != PS_SERIAL_KEPT && c->left <= PS_SERIAL_TRIES)
         c->sum += (uint32_t)cycles;
     if (--c->left > 0)
         return;
-    if (c->state == PS_CRUMBS_WATCHED) {
-        c->state = PS_CRUMBS_TRIED;
-        c->left = PS_CRUMBS_TRIES;
+    if (c->state == PS_SERIAL_WATCHED) {
+        c->state = PS_SERIAL_TRIED;
+        c->left = PS_SERIAL_TRIES;
         c->offered = c->sum;
         c->sum = 0;
-    } else if (c->state == PS_CRUMBS_KEPT) {
+    } else if (c->state == PS_SERIAL_KEPT) {
         c->doublings = 0;
-        ps_crumbs_watch(c);
+        ps_serial_watch(c);
     } else if (c->sum < c->offered + c->offered / 8) {
-        c->state = PS_CRUMBS_KEPT;
-        c->left = PS_CRUMBS_CALM;
+        c->state = PS_SERIAL_KEPT;
+        c->left = PS_SERIAL_CALM;
     } else {
-        ps_crumbs_failed(c);
+        ps_serial_failed(c);
     }
 }
 

@@ -1,5 +1,5 @@
-/* The reserve: blocks do not overlap, come back whole, side by side become one place again; what is kept is kept; and
- * it stands behind malloc. */
+/* The emergency pool: blocks do not overlap, come back whole, side by side become one place again; what is kept is
+ * kept; and it stands behind malloc. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,45 +10,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emergency_pool.h"
 #include "fault.h"
-#include "reserve.h"
 
-#define U ((size_t)ORT_RESERVE_UNIT)
+#define U ((size_t)ORT_EMERGENCY_UNIT)
 
 static void blocks_are_whole_lines(void **state)
 {
     (void)state;
-    char *a = ort_reserve_take(0, 0), *b = ort_reserve_take(U + 1, 0), *c = ort_reserve_take(U, 0);
+    char *a = ort_emergency_pool_take(0, 0), *b = ort_emergency_pool_take(U + 1, 0), *c = ort_emergency_pool_take(U, 0);
     assert_int_equal((uintptr_t)a % U, 0);
     assert_ptr_equal(b, a + U);
     assert_ptr_equal(c, b + 2 * U);
-    assert_int_equal(ort_reserve_left(), ORT_RESERVE_BYTES - 4 * U);
-    assert_true(ort_reserve_give(b));
-    assert_ptr_equal(ort_reserve_take(3 * U, 0), c + U); /* does not fit between */
-    assert_ptr_equal(ort_reserve_take(2 * U, 0), b);
-    assert_true(ort_reserve_give(a) && ort_reserve_give(b) && ort_reserve_give(c) && ort_reserve_give(c + U));
-    assert_int_equal(ort_reserve_left(), ORT_RESERVE_BYTES);
+    assert_int_equal(ort_emergency_pool_left(), ORT_EMERGENCY_BYTES - 4 * U);
+    assert_true(ort_emergency_pool_give(b));
+    assert_ptr_equal(ort_emergency_pool_take(3 * U, 0), c + U); /* does not fit between */
+    assert_ptr_equal(ort_emergency_pool_take(2 * U, 0), b);
+    assert_true(ort_emergency_pool_give(a) && ort_emergency_pool_give(b) && ort_emergency_pool_give(c) &&
+                ort_emergency_pool_give(c + U));
+    assert_int_equal(ort_emergency_pool_left(), ORT_EMERGENCY_BYTES);
     char other[1];
-    assert_false(ort_reserve_give(other));
-    assert_false(ort_reserve_give(NULL));
+    assert_false(ort_emergency_pool_give(other));
+    assert_false(ort_emergency_pool_give(NULL));
 }
 
 static void what_is_kept_is_kept(void **state)
 {
     (void)state;
-    assert_null(ort_reserve_take(ORT_RESERVE_BYTES + 1, 0));
-    assert_null(ort_reserve_take(SIZE_MAX, 0));
-    assert_null(ort_reserve_take(2 * U, ORT_RESERVE_BYTES - U));
-    void *one = ort_reserve_take(U, ORT_RESERVE_BYTES - U);
+    assert_null(ort_emergency_pool_take(ORT_EMERGENCY_BYTES + 1, 0));
+    assert_null(ort_emergency_pool_take(SIZE_MAX, 0));
+    assert_null(ort_emergency_pool_take(2 * U, ORT_EMERGENCY_BYTES - U));
+    void *one = ort_emergency_pool_take(U, ORT_EMERGENCY_BYTES - U);
     assert_non_null(one);
-    assert_null(ort_reserve_take(U, ORT_RESERVE_BYTES - U));
-    void *rest = ort_reserve_take(ORT_RESERVE_BYTES - U, 0);
+    assert_null(ort_emergency_pool_take(U, ORT_EMERGENCY_BYTES - U));
+    void *rest = ort_emergency_pool_take(ORT_EMERGENCY_BYTES - U, 0);
     assert_non_null(rest);
-    assert_null(ort_reserve_take(1, 0));
-    assert_true(ort_reserve_give(one) && ort_reserve_give(rest));
-    void *all = ort_reserve_take(ORT_RESERVE_BYTES, 0); /* one place again */
+    assert_null(ort_emergency_pool_take(1, 0));
+    assert_true(ort_emergency_pool_give(one) && ort_emergency_pool_give(rest));
+    void *all = ort_emergency_pool_take(ORT_EMERGENCY_BYTES, 0); /* one place again */
     assert_non_null(all);
-    assert_true(ort_reserve_give(all));
+    assert_true(ort_emergency_pool_give(all));
 }
 
 static void stands_behind_malloc(void **state)
@@ -59,19 +60,19 @@ static void stands_behind_malloc(void **state)
     memset(a, 1, 10);
     ort_mem_free(a);
     char *c = ort_mem_zeroed(10);
-    size_t left = ort_reserve_left();
-    void *too_much = ort_mem_get(ORT_RESERVE_BYTES - ORT_RESERVE_KEEP);
+    size_t left = ort_emergency_pool_left();
+    void *too_much = ort_mem_get(ORT_EMERGENCY_BYTES - ORT_EMERGENCY_KEEP);
     fault_disarm_all();
     assert_ptr_equal(a, c);
     assert_int_equal(c[0] + c[9], 0);
     assert_null(none);
     assert_null(too_much);
-    assert_int_equal(left, ORT_RESERVE_BYTES - 3 * U);
+    assert_int_equal(left, ORT_EMERGENCY_BYTES - 3 * U);
     ort_mem_free(b);
     ort_mem_free(c);
     ort_mem_free(ort_mem_get(10)); /* the C library's */
     ort_mem_free(NULL);
-    assert_int_equal(ort_reserve_left(), ORT_RESERVE_BYTES);
+    assert_int_equal(ort_emergency_pool_left(), ORT_EMERGENCY_BYTES);
 }
 
 #define THREADS 4
@@ -91,11 +92,11 @@ static void *takes_and_gives(void *arg)
         if (held[at] != NULL) {
             for (size_t b = 0; b < bytes[at]; b++)
                 wrong += held[at][b] != (unsigned char)(at + (uintptr_t)arg * HELD);
-            wrong += !ort_reserve_give(held[at]);
+            wrong += !ort_emergency_pool_give(held[at]);
             held[at] = NULL;
         } else if (i < ROUNDS) {
             bytes[at] = seed >> 8 & 8191;
-            held[at] = ort_reserve_take(bytes[at], 0);
+            held[at] = ort_emergency_pool_take(bytes[at], 0);
             if (held[at] != NULL)
                 memset(held[at], (int)(at + (uintptr_t)arg * HELD), bytes[at]);
         }
@@ -114,7 +115,7 @@ static void from_several_threads(void **state)
         assert_int_equal(pthread_join(t[i], &wrong), 0);
         assert_null(wrong);
     }
-    assert_int_equal(ort_reserve_left(), ORT_RESERVE_BYTES);
+    assert_int_equal(ort_emergency_pool_left(), ORT_EMERGENCY_BYTES);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* See reserve.h. */
-#include "reserve.h"
+/* See emergency_pool.h. */
+#include "emergency_pool.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "race.h"
 #include "spin.h"
 
-#define UNITS (ORT_RESERVE_BYTES / ORT_RESERVE_UNIT)
-_Static_assert(ORT_RESERVE_UNIT % PS_CACHE_LINE == 0 && UNITS % 64 == 0, "whole lines, whole words of bits");
+#define UNITS (ORT_EMERGENCY_BYTES / ORT_EMERGENCY_UNIT)
+_Static_assert(ORT_EMERGENCY_UNIT % PS_CACHE_LINE == 0 && UNITS % 64 == 0, "whole lines, whole words of bits");
 
-static alignas(ORT_RESERVE_UNIT) unsigned char units[UNITS][ORT_RESERVE_UNIT];
+static alignas(ORT_EMERGENCY_UNIT) unsigned char units[UNITS][ORT_EMERGENCY_UNIT];
 static uint64_t used[UNITS / 64], last[UNITS / 64];
 static size_t lowest, left = UNITS;
 static struct ps_spin lock;
@@ -54,23 +54,23 @@ static void *take_units_locked(size_t n, size_t keep)
     return units[first];
 }
 
-void *ort_reserve_take(size_t bytes, size_t keep)
+void *ort_emergency_pool_take(size_t bytes, size_t keep)
 {
-    if (bytes > ORT_RESERVE_BYTES)
+    if (bytes > ORT_EMERGENCY_BYTES)
         return NULL;
-    size_t n = bytes == 0 ? 1 : (bytes + ORT_RESERVE_UNIT - 1) / ORT_RESERVE_UNIT;
+    size_t n = bytes == 0 ? 1 : (bytes + ORT_EMERGENCY_UNIT - 1) / ORT_EMERGENCY_UNIT;
     ps_spin_lock(&lock);
-    void *p = take_units_locked(n, (keep + ORT_RESERVE_UNIT - 1) / ORT_RESERVE_UNIT);
+    void *p = take_units_locked(n, (keep + ORT_EMERGENCY_UNIT - 1) / ORT_EMERGENCY_UNIT);
     ps_spin_unlock(&lock);
     return p;
 }
 
-bool ort_reserve_give(void *p)
+bool ort_emergency_pool_give(void *p)
 {
     uintptr_t at = (uintptr_t)p - (uintptr_t)units;
     if (PS_LIKELY(at >= sizeof units))
         return false;
-    size_t first = at / ORT_RESERVE_UNIT, u = first;
+    size_t first = at / ORT_EMERGENCY_UNIT, u = first;
     ps_spin_lock(&lock);
     for (bool end = false; !end; u++) {
         PS_ASSERT(u < UNITS && unit_is_set(used, u));
@@ -84,26 +84,26 @@ bool ort_reserve_give(void *p)
     return true;
 }
 
-size_t ort_reserve_left(void)
+size_t ort_emergency_pool_left(void)
 {
     ps_spin_lock(&lock);
-    size_t bytes = left * ORT_RESERVE_UNIT;
+    size_t bytes = left * ORT_EMERGENCY_UNIT;
     ps_spin_unlock(&lock);
     return bytes;
 }
 
-void ort_reserve_after_fork_in_child(void) { ps_spin_init(&lock); }
+void ort_emergency_pool_after_fork_in_child(void) { ps_spin_init(&lock); }
 
 void *ort_mem_get(size_t bytes)
 {
     void *p = malloc(bytes);
-    return PS_LIKELY(p != NULL) ? p : ort_reserve_take(bytes, ORT_RESERVE_KEEP);
+    return PS_LIKELY(p != NULL) ? p : ort_emergency_pool_take(bytes, ORT_EMERGENCY_KEEP);
 }
 
 void *ort_mem_zeroed(size_t bytes)
 {
     void *p = calloc(1, bytes);
-    if (PS_UNLIKELY(p == NULL) && (p = ort_reserve_take(bytes, ORT_RESERVE_KEEP)) != NULL)
+    if (PS_UNLIKELY(p == NULL) && (p = ort_emergency_pool_take(bytes, ORT_EMERGENCY_KEEP)) != NULL)
         memset(p, 0, bytes);
     return p;
 }
@@ -111,13 +111,13 @@ void *ort_mem_zeroed(size_t bytes)
 void *ort_mem_aligned(size_t align, size_t bytes)
 {
     void *p = aligned_alloc(align, (bytes + align - 1) & ~(align - 1));
-    if (PS_UNLIKELY(p == NULL) && align <= ORT_RESERVE_UNIT)
-        p = ort_reserve_take(bytes, ORT_RESERVE_KEEP);
+    if (PS_UNLIKELY(p == NULL) && align <= ORT_EMERGENCY_UNIT)
+        p = ort_emergency_pool_take(bytes, ORT_EMERGENCY_KEEP);
     return p;
 }
 
 void ort_mem_free(void *p)
 {
-    if (PS_LIKELY(!ort_reserve_give(p)))
+    if (PS_LIKELY(!ort_emergency_pool_give(p)))
         ps_race_free(p);
 }

@@ -1,6 +1,6 @@
 /* Roots that share a processor: which processor one moves to, and that its mask is what it was, whatever has been
  * moved. */
-#include "apart.h"
+#include "root_spread.h"
 
 #include "current.h"
 #include "os.h"
@@ -28,11 +28,11 @@ static void the_next_free_one_is_picked(void **state)
 {
     (void)state;
     struct os_cpuset mask = SET(1, 3, 64, OS_MAX_CPUS - 1), here = SET(3), most = SET(3, 64, OS_MAX_CPUS - 1);
-    assert_int_equal(ps_apart_pick(&mask, &here, 3), 64);
-    assert_int_equal(ps_apart_pick(&mask, &most, 3), 1);
-    assert_int_equal(ps_apart_pick(&mask, &here, OS_MAX_CPUS - 1), 1);
-    assert_int_equal(ps_apart_pick(&mask, &most, 1), -1); /* its own is none to go to */
-    assert_int_equal(ps_apart_pick(&mask, &mask, 3), -1);
+    assert_int_equal(ps_root_spread_pick(&mask, &here, 3), 64);
+    assert_int_equal(ps_root_spread_pick(&mask, &most, 3), 1);
+    assert_int_equal(ps_root_spread_pick(&mask, &here, OS_MAX_CPUS - 1), 1);
+    assert_int_equal(ps_root_spread_pick(&mask, &most, 1), -1); /* its own is none to go to */
+    assert_int_equal(ps_root_spread_pick(&mask, &mask, 3), -1);
 }
 
 static pthread_barrier_t meeting;
@@ -53,7 +53,7 @@ static bool met_here(struct vp *self, struct vp *other, uint64_t now)
     ps_store_relaxed(&other->seen_at, now);
     self->waits = UINT64_MAX;
     self->meetings = 2;
-    ps_apart_look(self, now);
+    ps_root_spread_look(self, now);
     bool decided = self->look_at - now > 1000 * ps_rt.recheck_cycles; /* else the system has moved it before the look */
     return decided && ps_load_relaxed(&self->cpu) != cpu;
 }

@@ -2,7 +2,7 @@
  * fast as it can. */
 #include "os.h"
 #include "psthread.h"
-#include "rest.h"
+#include "quota_park.h"
 #include "runtime.h"
 #include "sched.h"
 #include "sync_support.h"
@@ -64,7 +64,7 @@ static unsigned rests(unsigned limit)
 static void narrow(unsigned limit)
 {
     do {
-        rest_allow(limit);
+        quota_park_allow(limit);
         if (!ps_yield())
             os_yield();
     } while (rests(limit) < VPS - limit);
@@ -93,7 +93,7 @@ static void others_take_what_stands_with_them(void **state)
             all_vps_run();
         for (limit_now = VPS - 1; limit_now >= 1; limit_now--) {
             narrow(limit_now);
-            while (first == 0 && rest_count() != VPS - limit_now)
+            while (first == 0 && quota_park_count() != VPS - limit_now)
                 os_yield(); /* a vp at rest gives away what stands with it, and then sleeps */
             ps_store_relaxed(&ran, 0);
             ps_store_relaxed(&wrong, 0);
@@ -103,9 +103,9 @@ static void others_take_what_stands_with_them(void **state)
             assert_int_equal(ps_load_relaxed(&ran), 40);
             assert_int_equal(ps_load_relaxed(&wrong), 0);
         }
-        rest_allow(VPS);
+        quota_park_allow(VPS);
         all_vps_run();
-        assert_int_equal(rest_count(), 0);
+        assert_int_equal(quota_park_count(), 0);
         CHECK(psthread_finalize() == 0);
     }
 }
@@ -167,7 +167,7 @@ static void *changes_it(void *arg)
     unsigned seed = 1;
     while (!ps_load_acquire(&over)) {
         seed = seed * 1103515245 + 12345;
-        rest_allow(1 + (seed >> 16) % VPS);
+        quota_park_allow(1 + (seed >> 16) % VPS);
         os_park(&(_Atomic uint32_t){0}, 0, (int64_t)(seed >> 8) % 200000);
     }
     return arg;
@@ -184,7 +184,7 @@ static void teams_while_it_changes(void **state)
         region(2 + (unsigned)i % 5, 2, true);
     ps_store_seq(&over, true);
     pthread_join(changer, NULL);
-    rest_allow(VPS);
+    quota_park_allow(VPS);
     all_vps_run();
     CHECK(psthread_finalize() == 0);
 }
@@ -197,21 +197,21 @@ static void stops_while_they_rest(void **state)
     all_vps_run();
     narrow(1);
     ps_quiesce();
-    assert_int_equal(rest_count(), 0);
+    assert_int_equal(quota_park_count(), 0);
     region(4, 1, true);
     narrow(1);
     pid_t child = PS_TSAN ? 0 : fork();
     if (!child && !PS_TSAN) {
         ps_after_fork_in_child();
         region(4, 1, true);
-        rest_allow(VPS);
+        quota_park_allow(VPS);
         all_vps_run();
         _exit(0);
     }
     int status = 0;
     CHECK(!child || waitpid(child, &status, 0) == child);
     assert_int_equal(status, 0);
-    rest_allow(VPS);
+    quota_park_allow(VPS);
     all_vps_run();
     narrow(2);
     CHECK(psthread_finalize() == 0);

@@ -10,20 +10,20 @@
  * user says how long to search (GOMP_SPINCOUNT, OMP_WAIT_POLICY), nothing is learnt. Cost: two readings of the clock a
  * sleep.
  * Rejected: a mean of the gaps (one long rest after a burst makes the whole next burst sleep). */
-#ifndef PS_PATIENCE_H
-#define PS_PATIENCE_H
+#ifndef PS_ADAPTIVE_SPIN_H
+#define PS_ADAPTIVE_SPIN_H
 
 #include <stdint.h>
 
-#define PS_PATIENCE_LEAST_NS UINT64_C(20000)
+#define PS_ADAPTIVE_SPIN_LEAST_NS UINT64_C(20000)
 
 /* The patience after a search of patience_ns that found nothing and a sleep of slept_ns. most_ns: where it began. */
-static inline uint64_t ps_patience_after(uint64_t patience_ns, uint64_t slept_ns, uint64_t most_ns)
+static inline uint64_t ps_adaptive_spin_after(uint64_t patience_ns, uint64_t slept_ns, uint64_t most_ns)
 {
     uint64_t gap = patience_ns + slept_ns, half = patience_ns / 2;
     if (gap <= most_ns)
         return gap > most_ns / 2 ? most_ns : gap * 2;
-    return half > PS_PATIENCE_LEAST_NS ? half : PS_PATIENCE_LEAST_NS;
+    return half > PS_ADAPTIVE_SPIN_LEAST_NS ? half : PS_ADAPTIVE_SPIN_LEAST_NS;
 }
 
 #endif

@@ -21,17 +21,17 @@
  * system call where one is met.
  * Rejected: sched_yield at the region's end (the next one to wait spins for a slice all the same); shorter slices (they
  * end with the system's clock ticks, every 4 ms). */
-#ifndef PS_APART_H
-#define PS_APART_H
+#ifndef PS_ROOT_SPREAD_H
+#define PS_ROOT_SPREAD_H
 
 #include "os.h"
 
 struct vp;
 
 /* now: cpu_cycles. */
-void ps_apart_look(struct vp *vp, uint64_t now);
+void ps_root_spread_look(struct vp *vp, uint64_t now);
 
 /* The first processor of mask after `cpu`, going round, that is neither that nor taken; -1: none. */
-int ps_apart_pick(const struct os_cpuset *mask, const struct os_cpuset *taken, unsigned cpu);
+int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *taken, unsigned cpu);
 
 #endif

@@ -1,29 +1,29 @@
-/* Vps at rest: see rest.h. */
-#include "rest.h"
+/* Vps at rest: see quota_park.h. */
+#include "quota_park.h"
 
 #include "bind.h"
 #include "check.h"
 #include "idle.h"
 #include "mail.h"
 #include "os.h"
-#include "progress.h"
 #include "runtime.h"
 #include "sources.h"
 #include "team.h"
 #include "vp.h"
+#include "watchdog.h"
 
 #include <limits.h>
 
 #define LOOK_NS UINT64_C(100000000)
 
-static struct ps_spin lock; /* around rest_allow: the monitor's looks, and who stops the library */
+static struct ps_spin lock; /* around quota_park_allow: the watchdog's looks, and who stops the library */
 static PS_LINE_ALIGNED _Atomic uint32_t changes;
-static _Atomic uint32_t resting;    /* kernel threads that sleep in rest_run; each adds and takes off itself */
+static _Atomic uint32_t resting;    /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
 static _Atomic uint32_t processors; /* of the last look; 0: none yet */
 static _Atomic uint64_t due;        /* cpu_cycles: the next reminder */
-/* The monitor's own: the most seen so far, and when it looked last. */
+/* The watchdog's own: the most seen so far, and when it looked last. */
 static unsigned most_quota, most_in_mask;
-static unsigned allowed; /* under the lock: the last limit that is not rest_end's */
+static unsigned allowed; /* under the lock: the last limit that is not quota_park_end's */
 static uint64_t looked_ns;
 
 static unsigned quota(void)
@@ -53,7 +53,7 @@ static void begin_resting(void)
     idle_init(1, allowed);
 }
 
-void rest_init(void)
+void quota_park_init(void)
 {
     ps_spin_init(&lock);
     allowed = ps_rt.num_vps;
@@ -66,7 +66,7 @@ void rest_init(void)
     begin_resting();
 }
 
-void rest_restart(void)
+void quota_park_restart(void)
 {
     ps_spin_init(&lock);
     ps_store_relaxed(&resting, 0);
@@ -101,7 +101,7 @@ static bool must_rest(const struct vp *vp)
     return vp->id >= ps_load_seq(&ps_rt.limit) && !ps_load_seq(&ps_rt.stopping);
 }
 
-void rest_run(struct vp *vp)
+void quota_park_run(struct vp *vp)
 {
     uint32_t seen = ps_load_seq(&changes);
     if (must_rest(vp)) {
@@ -120,9 +120,9 @@ void rest_run(struct vp *vp)
     ps_store_release(&vp->rest, PS_REST_NO);
 }
 
-void rest_refused(struct vp *vp) { ps_store_release(&vp->rest, PS_REST_NO); }
+void quota_park_refused(struct vp *vp) { ps_store_release(&vp->rest, PS_REST_NO); }
 
-unsigned rest_count(void) { return ps_load_seq(&resting); }
+unsigned quota_park_count(void) { return ps_load_seq(&resting); }
 
 /* --- the other side --- */
 
@@ -168,7 +168,7 @@ static void set_limit_locked(unsigned limit)
         os_wake(&changes, -1);
 }
 
-void rest_allow(unsigned limit)
+void quota_park_allow(unsigned limit)
 {
     bool grown = false;
     ps_spin_lock(&lock);
@@ -181,7 +181,7 @@ void rest_allow(unsigned limit)
         idle_notify(NULL);
 }
 
-void rest_end(void)
+void quota_park_end(void)
 {
     ps_spin_lock(&lock);
     set_limit_locked(ps_rt.num_vps);
@@ -199,7 +199,7 @@ static unsigned if_fewer(unsigned n, unsigned *most)
     return UINT_MAX;
 }
 
-void rest_look(void)
+void quota_park_look(void)
 {
     static _Atomic uint32_t said;
     uint64_t now = os_now_ns();
@@ -217,22 +217,22 @@ void rest_look(void)
     if (limit == 0)
         limit = 1;
     if (limit < ps_rt.num_vps || ps_load_relaxed(&ps_rt.limit) < ps_rt.num_vps)
-        rest_allow(limit); /* the same limit too: who was refused, or has started since, is asked again */
+        quota_park_allow(limit); /* the same limit too: who was refused, or has started since, is asked again */
     if (limit < ps_rt.num_vps && ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
         ps_warn("the system allows %u processors now: %u of %u virtual processors rest (said once)", limit,
                 ps_rt.num_vps - limit, ps_rt.num_vps);
 }
 
-void rest_remind(uint64_t now)
+void quota_park_remind(uint64_t now)
 {
     if (PS_LIKELY((int64_t)(now - ps_load_relaxed(&due)) < 0))
         return;
     ps_store_relaxed(&due, now + ps_rt.recheck_cycles * (LOOK_NS / PS_RECHECK_NS));
     if (ps_rt.num_vps > 1)
-        progress_glance();
+        watchdog_glance();
 }
 
-unsigned rest_processors(void)
+unsigned quota_park_processors(void)
 {
     unsigned n = ps_load_relaxed(&processors);
     return n ? n : os_num_procs();

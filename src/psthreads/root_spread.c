@@ -1,5 +1,5 @@
-/* Roots that share a processor are moved apart: see apart.h. */
-#include "apart.h"
+/* Roots that share a processor are moved apart: see root_spread.h. */
+#include "root_spread.h"
 
 #include "bind.h"
 #include "runtime.h"
@@ -12,7 +12,7 @@
 #define MEETINGS 3
 #define ROOTS_MAX 64 /* more of them are never walked over: there is hardly a processor without one */
 
-int ps_apart_pick(const struct os_cpuset *mask, const struct os_cpuset *taken, unsigned cpu)
+int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *taken, unsigned cpu)
 {
     for (unsigned i = 1; i < OS_MAX_CPUS; i++) {
         unsigned other = (cpu + i) % OS_MAX_CPUS;
@@ -47,7 +47,7 @@ static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *taken
     struct os_cpuset mask, target;
     if (os_affinity_get(&mask) != 0)
         return;
-    int to = ps_apart_pick(&mask, taken, cpu);
+    int to = ps_root_spread_pick(&mask, taken, cpu);
     if (to < 0)
         return;
     os_cpuset_zero(&target);
@@ -59,7 +59,7 @@ static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *taken
     }
 }
 
-void ps_apart_look(struct vp *vp, uint64_t now)
+void ps_root_spread_look(struct vp *vp, uint64_t now)
 {
     if (!(vp->current->flags & PS_T_ROOT) || ps_places_on())
         return;

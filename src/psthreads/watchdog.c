@@ -1,14 +1,14 @@
-/* The monitor: see progress.h. Runs on its own kernel thread; touches of a vp only what is shared. */
-#include "progress.h"
+/* The watchdog: see watchdog.h. Runs on its own kernel thread; touches of a vp only what is shared. */
+#include "watchdog.h"
 
 #include "bind.h"
 #include "check.h"
 #include "idle.h"
 #include "os.h"
-#include "rest.h"
+#include "quota_park.h"
+#include "root_fairness.h"
 #include "runtime.h"
 #include "sources.h"
-#include "turns.h"
 #include "vp.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@
 #define PROGRESS_TICK_NS INT64_C(5000000)
 #define PROGRESS_STALL_NS INT64_C(20000000)
 #define STALL_TICKS (PROGRESS_STALL_NS / PROGRESS_TICK_NS)
-/* Where stalls repeat, the next one is noticed sooner: the monitor's ticks are shorter until there has been none for
+/* Where stalls repeat, the next one is noticed sooner: the watchdog's ticks are shorter until there has been none for
  * QUICK_FOR_NS. */
 #define QUICK_TICK_NS INT64_C(1000000)
 #define QUICK_AFTER 3 /* stalls; a single one may be a machine's that is busy with something else */
 #define QUICK_STALL_TICKS 5
 #define QUICK_CALM_TICKS 10 /* the system counts used time by its own clock's ticks, which may be 4 ms and more */
 #define QUICK_FOR_NS INT64_C(1000000000)
-#define QUIET_TICKS 20 /* ticks with nothing pending before the monitor sleeps */
+#define QUIET_TICKS 20 /* ticks with nothing pending before the watchdog sleeps */
 /* A kernel thread that had so many slices of the processor, and so short ones, ends them itself; the kernel leaves one
  * for longer. */
 #define GIVEN_AWAY 8
@@ -33,23 +33,23 @@
 #define STACK_BYTES ((size_t)256 * 1024) /* paths, for the quota; an address sanitizer doubles them */
 #define WHERE_TRIES 3                    /* stalls whose place could not be told, before one is reported without */
 
-struct ps_progress ps_progress;
+struct ps_watchdog ps_watchdog;
 
 static os_thread thread;
-/* The monitor's kernel thread. `thread` is valid while RUNNING. */
+/* The watchdog's kernel thread. `thread` is valid while RUNNING. */
 enum { NONE, STARTING, RUNNING, REFUSED };
 static _Atomic uint32_t alive;
 static _Atomic uint32_t stop_word;
-/* Of ps_progress.armed. Who finds it set does nothing: the monitor looks what is ready after each. */
+/* Of ps_watchdog.armed. Who finds it set does nothing: the watchdog looks what is ready after each. */
 enum { WATCH = 1, GLANCE };
-/* What was seen of each vp at the last change; the monitor's own. */
+/* What was seen of each vp at the last change; the watchdog's own. */
 static struct {
     uint64_t ticks, cpu_ns, slices;
-    unsigned still;  /* ticks of the monitor without one of the vp's */
+    unsigned still;  /* ticks of the watchdog without one of the vp's */
     bool root_stuck; /* its root has been found waiting since */
 } seen[PS_MAX_VPS];
 
-/* The monitor's own: its pace, and until when it stays quick. */
+/* The watchdog's own: its pace, and until when it stays quick. */
 static struct {
     bool quick;
     uint64_t quick_until_ns;
@@ -83,7 +83,7 @@ static bool really_stuck(struct vp *vp, unsigned id)
     return used || u.sleeping || given_away;
 }
 
-/* What is pinned to a worker's vp is its request to rest (rest.h). */
+/* What is pinned to a worker's vp is its request to rest (quota_park.h). */
 static bool root_ready(struct vp *vp) { return ps_load_seq(&vp->pinned) && vp_is_roots(vp); }
 
 static void look_at(struct vp *vp, unsigned id, struct survey *s)
@@ -120,7 +120,7 @@ static void look_at(struct vp *vp, unsigned id, struct survey *s)
             s->new_roots_stuck++;
         seen[id].root_stuck = true;
         ps_store_relaxed(&vp->root_first, 1); /* the next such stall is avoided */
-        progress_preempt(vp);                 /* again at each tick: what it interrupts may not be ready to go */
+        watchdog_preempt(vp);                 /* again at each tick: what it interrupts may not be ready to go */
     }
 }
 
@@ -147,7 +147,7 @@ static void start_spares(unsigned n, struct vp *holder)
 {
     static _Atomic uint32_t said, refusal_said;
     static unsigned unknown; /* times that it could not be told where */
-    while (n-- > 0 && ps_load_relaxed(&ps_progress.spares) < ps_rt.max_spares)
+    while (n-- > 0 && ps_load_relaxed(&ps_watchdog.spares) < ps_rt.max_spares)
         if (vp_start_spare() != 0) {
             if (!ps_xchg_acq_rel(&refusal_said, 1))
                 ps_warn("a thread holds its processor while others are ready, and the system refuses them another "
@@ -157,7 +157,7 @@ static void start_spares(unsigned n, struct vp *holder)
         }
     if (ps_rt.verbose && !ps_load_relaxed(&said)) {
         char where[256] = "unknown code";
-        if (!(holder && progress_where(holder, where, sizeof where)) && unknown++ < WHERE_TRIES)
+        if (!(holder && watchdog_where(holder, where, sizeof where)) && unknown++ < WHERE_TRIES)
             return;
         ps_store_relaxed(&said, 1);
         ps_warn("a thread has held its processor for %d ms, in %s, while others were ready: spare kernel threads carry "
@@ -180,7 +180,7 @@ static void calm_down(void)
         pace.quick = false;
         pace.stalls = 0;
     }
-    ps_store_relaxed(&ps_progress.starving, 0);
+    ps_store_relaxed(&ps_watchdog.starving, 0);
     if (ps_places_on())
         ps_bind_starving(false);
 }
@@ -193,17 +193,17 @@ static void watch(void)
     uint64_t next_ns = 0;
     while (quiet < QUIET_TICKS && !ps_load_acquire(&stop_word)) {
         if (PS_INTERRUPTS)
-            progress_interrupt_all(os_now_ns() + (uint64_t)tick_ns());
+            watchdog_interrupt_all(os_now_ns() + (uint64_t)tick_ns());
         else
             os_park(&stop_word, 0, turns ? QUICK_TICK_NS : tick_ns());
-        rest_look();
-        turns = turns_look(pending);
+        quota_park_look();
+        turns = root_fairness_look(pending);
         if (turns && os_now_ns() < next_ns)
             continue;
         next_ns = os_now_ns() + (uint64_t)tick_ns();
         struct survey s = look();
         pending = s.pending != 0;
-        quiet = s.pending || s.roots || turns || ps_load_relaxed(&ps_progress.spares) ? 0 : quiet + 1;
+        quiet = s.pending || s.roots || turns || ps_load_relaxed(&ps_watchdog.spares) ? 0 : quiet + 1;
         calm = s.stuck || s.roots_stuck ? 0 : calm + 1;
         if (calm > calm_ticks()) { /* longer than it takes to see the next stall */
             burst = 1;
@@ -215,15 +215,15 @@ static void watch(void)
         if (s.new_roots_stuck)
             count_stall();
         /* Where those started last have not run yet the system is late, and more of them would only be late too. */
-        if (s.stuck && !idle_any() && !ps_load_acquire(&ps_progress.coming)) {
-            ps_store_relaxed(&ps_progress.starving, 1);
+        if (s.stuck && !idle_any() && !ps_load_acquire(&ps_watchdog.coming)) {
+            ps_store_relaxed(&ps_watchdog.starving, 1);
             count_stall();
             start_spares(burst, s.holder); /* an entry may be a whole team; who finds nothing retires at once */
             burst = burst < BURST_MAX ? burst * 2 : BURST_MAX;
             forget_stalls();
         }
     }
-    turns_end();
+    root_fairness_end();
 }
 
 static bool some_root_ready(void)
@@ -237,85 +237,85 @@ static bool some_root_ready(void)
     return false;
 }
 
-static void *progress_main(void *arg)
+static void *watchdog_main(void *arg)
 {
     (void)arg;
     os_thread_name("psthreads-mon");
     while (!ps_load_acquire(&stop_word)) {
-        if (!ps_load_acquire(&ps_progress.armed)) {
-            os_park(&ps_progress.armed, 0, OS_FOREVER);
+        if (!ps_load_acquire(&ps_watchdog.armed)) {
+            os_park(&ps_watchdog.armed, 0, OS_FOREVER);
             continue;
         }
-        if (ps_load_acquire(&ps_progress.armed) == WATCH)
+        if (ps_load_acquire(&ps_watchdog.armed) == WATCH)
             watch();
         else
-            rest_look();
-        ps_store_seq(&ps_progress.armed, 0);
+            quota_park_look();
+        ps_store_seq(&ps_watchdog.armed, 0);
         if (!ps_load_acquire(&stop_word) &&
             (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || some_root_ready()))
-            ps_store_seq(&ps_progress.armed, WATCH);
+            ps_store_seq(&ps_watchdog.armed, WATCH);
     }
     return NULL;
 }
 
 /* `armed` has been set: its kernel thread sees that. */
-static void wake_monitor(void)
+static void wake_watchdog(void)
 {
     uint32_t none = NONE;
     if (PS_UNLIKELY(ps_cas_acq_rel(&alive, &none, STARTING))) {
-        /* No signal is ever handled on it. Refused, some times: no monitor; what never starves runs all the same. */
+        /* No signal is ever handled on it. Refused, some times: no watchdog; what never starves runs all the same. */
         int err = EAGAIN;
         bind_lift();
         for (int i = 0; err && i < MONITOR_TRIES; i++) {
             if (i)
                 os_park(&alive, STARTING, PROGRESS_TICK_NS);
-            /* for spares, which run the program's code and begin with the monitor's mask, all blocked */
+            /* for spares, which run the program's code and begin with the watchdog's mask, all blocked */
             os_signals_keep();
-            err = os_thread_start(&thread, progress_main, NULL, STACK_BYTES, true);
+            err = os_thread_start(&thread, watchdog_main, NULL, STACK_BYTES, true);
         }
         bind_lower();
         if (err)
-            ps_warn("the system refuses the monitor a kernel thread: threads that spin or block for one another may "
+            ps_warn("the system refuses the watchdog a kernel thread: threads that spin or block for one another may "
                     "wait for ever");
         ps_store_release(&alive, err ? REFUSED : RUNNING);
         return;
     }
-    os_wake(&ps_progress.armed, 1);
+    os_wake(&ps_watchdog.armed, 1);
 }
 
-void progress_arm_slow(void)
+void watchdog_arm_slow(void)
 {
-    if (!ps_xchg_seq(&ps_progress.armed, WATCH))
-        wake_monitor();
+    if (!ps_xchg_seq(&ps_watchdog.armed, WATCH))
+        wake_watchdog();
 }
 
-void progress_glance(void)
+void watchdog_glance(void)
 {
     uint32_t no = 0;
-    if (ps_cas_seq(&ps_progress.armed, &no, GLANCE))
-        wake_monitor();
+    if (ps_cas_seq(&ps_watchdog.armed, &no, GLANCE))
+        wake_watchdog();
 }
 
-unsigned progress_runs(void) { return ps_load_acquire(&alive) == RUNNING; }
+unsigned watchdog_runs(void) { return ps_load_acquire(&alive) == RUNNING; }
 
-void progress_stop(void)
+void watchdog_stop(void)
 {
     if (ps_load_acquire(&alive) == RUNNING) {
         ps_store_seq(&stop_word, 1);
-        ps_store_seq(&ps_progress.armed, 1);
+        ps_store_seq(&ps_watchdog.armed, 1);
         os_wake(&stop_word, 1);
-        os_wake(&ps_progress.armed, 1);
+        os_wake(&ps_watchdog.armed, 1);
         os_thread_join(thread);
     }
-    progress_reset();
+    watchdog_reset();
 }
 
-void progress_reset(void)
+void watchdog_reset(void)
 {
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);
-    ps_store_relaxed(&ps_progress.armed, ps_rt.max_spares == 0); /* armed for good: nobody starts it */
-    ps_store_relaxed(&ps_progress.starving, 0);
-    ps_store_relaxed(&ps_progress.spares, 0);
-    turns_reset();
+    ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: nobody starts it */
+    ps_store_relaxed(&ps_watchdog.starving, 0);
+    ps_store_relaxed(&ps_watchdog.spares, 0);
+    root_fairness_reset();
 }

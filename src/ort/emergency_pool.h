@@ -16,32 +16,33 @@
  * malloc has failed; free: a comparison.
  * Rejected: cells of one size (regions took them all; a task is a twentieth of one), the C library's own other arenas
  * (no interface). */
-#ifndef ORT_RESERVE_H
-#define ORT_RESERVE_H
+#ifndef ORT_EMERGENCY_POOL_H
+#define ORT_EMERGENCY_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifndef ORT_RESERVE_BYTES /* a target with little memory says when it is built how much of it this may be */
-#define ORT_RESERVE_BYTES (1024 * 1024)
+#ifndef ORT_EMERGENCY_BYTES /* a target with little memory says when it is built how much of it this may be */
+#define ORT_EMERGENCY_BYTES (1024 * 1024)
 #endif
-#define ORT_RESERVE_UNIT 64 /* bytes */
+#define ORT_EMERGENCY_UNIT 64 /* bytes */
 
 /* What tasks leave to others, and all others to regions: these are fewest, and nothing can run in their place. */
-#define ORT_RESERVE_KEEP_TASK (ORT_RESERVE_BYTES / 2)
-#define ORT_RESERVE_KEEP (ORT_RESERVE_BYTES / 4)
+#define ORT_EMERGENCY_KEEP_TASK (ORT_EMERGENCY_BYTES / 2)
+#define ORT_EMERGENCY_KEEP (ORT_EMERGENCY_BYTES / 4)
 
 /* A block, if `keep` bytes are left after it; its contents are anything. */
-void *ort_reserve_take(size_t bytes, size_t keep);
+void *ort_emergency_pool_take(size_t bytes, size_t keep);
 /* True: p was a block, and is free again. False: it is not ours. */
-bool ort_reserve_give(void *p);
-size_t ort_reserve_left(void);
-void ort_reserve_after_fork_in_child(void);
+bool ort_emergency_pool_give(void *p);
+size_t ort_emergency_pool_left(void);
+void ort_emergency_pool_after_fork_in_child(void);
 
-/* The C library's memory, or of the reserve where that has none (down to ORT_RESERVE_KEEP); NULL: nor has this. */
+/* The C library's memory, or of the emergency pool where that has none (down to ORT_EMERGENCY_KEEP); NULL: nor has
+ * this. */
 void *ort_mem_get(size_t bytes);
 void *ort_mem_zeroed(size_t bytes);
-void *ort_mem_aligned(size_t align, size_t bytes); /* of the reserve up to ORT_RESERVE_UNIT */
+void *ort_mem_aligned(size_t align, size_t bytes); /* of the emergency pool up to ORT_EMERGENCY_UNIT */
 void ort_mem_free(void *p);                        /* what one of these gave, or malloc */
 
 #endif

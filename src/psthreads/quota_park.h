@@ -4,46 +4,46 @@
  * mask of all its kernel threads, and processors go offline. More running kernel threads than are allowed are then
  * throttled, or take turns, in the middle of whatever they hold. So workers with a number from `limit` on rest: they
  * sleep in their kernel thread and take nothing, and what stands in their queues is everybody's. Roots never rest (vp
- * 0, guests): their kernel threads are the program's. Does: watch and decide (rest_look), and send to rest
- * (rest_allow). Does not: grow beyond the number of vps that the process began with, or interrupt a thread in the
+ * 0, guests): their kernel threads are the program's. Does: watch and decide (quota_park_look), and send to rest
+ * (quota_park_allow). Does not: grow beyond the number of vps that the process began with, or interrupt a thread in the
  * middle of its body: its vp rests from its next scheduling point on.
  *
  * What is allowed. The quota counts where it is smaller than the largest seen so far, and so does the mask of the
- * monitor, which no place binds: a number of vps that the user chose to be larger than the machine stays.
- * Who looks: the monitor, each LOOK_NS while it watches; and where nothing makes it watch, woken for one look by a root
- * that opens an outermost region that long after the last one. A process at rest is not looked at. Without a monitor
- * (PSTHREAD_NO_SPARES) nobody looks.
+ * watchdog, which no place binds: a number of vps that the user chose to be larger than the machine stays.
+ * Who looks: the watchdog, each LOOK_NS while it watches; and where nothing makes it watch, woken for one look by a
+ * root that opens an outermost region that long after the last one. A process at rest is not looked at. Without a
+ * watchdog (PSTHREAD_NO_SPARES) nobody looks.
  *
  * How a vp goes to rest. The request is a kind of work of its own (work.h). It is pinned to the vp (PS_PINNED_REST in
  * vp.pinned), in the place of a root whose wait is over: each scheduling point of the vp takes it first and has no test
  * of its own, and a vp that is parked is woken by the rule for what is pinned. The loop carries the request out by
- * sleeping (rest_run), until the limit is above the vp.
- * vp.rest: NO -> ASKED (rest_allow, before it pins) -> RESTS -> NO (the vp, in rest_run); ASKED -> NO (the vp: the
- * limit has grown meanwhile, or there is no stack on which to rest: the next look asks again).
- *          NO -> UNSTARTED -> NO (rest_allow, which has taken the idle bit of a worker that has no kernel thread:
+ * sleeping (quota_park_run), until the limit is above the vp.
+ * vp.rest: NO -> ASKED (quota_park_allow, before it pins) -> RESTS -> NO (the vp, in quota_park_run); ASKED -> NO (the
+ * vp: the limit has grown meanwhile, or there is no stack on which to rest: the next look asks again).
+ *          NO -> UNSTARTED -> NO (quota_park_allow, which has taken the idle bit of a worker that has no kernel thread:
  *            nobody can start it).
- * rest_allow runs under a lock; NO is left only there.
+ * quota_park_allow runs under a lock; NO is left only there.
  *
  * Nothing is left behind. A vp that rests has no mail (it is taken while its mailbox is busy, and stays so; of one
  * without a kernel thread the mailbox is shut by the exchange that may find a message: that is queued), no batch of
  * waiters (each path to a switch gives those up first) and, being about to run something, has left the searchers with
  * the last searcher's duty done (idle.h): a wake-up that it was given goes on to another. Threads in its queue move to
  * vps that are awake; a team stays where its parent put it, stealable as ever. It counts as not attached, so what last
- * ran there is readied elsewhere, the monitor sees as an orphan what still came too late, and starts a spare for it if
+ * ran there is readied elsewhere, the watchdog sees as an orphan what still came too late, and starts a spare for it if
  * nobody takes it. Places all of whose homes might rest are everybody's (PS_BIND_RESTING).
- * No wake-up is lost: the vp reads `changes`, then limit and stopping, and sleeps on changes; rest_allow stores limit
- * (and who stops the library stopping), then adds to changes and wakes, all seq_cst. The request itself: pinned is
- * stored before the idle bit is read, and the vp sets its bit before it reads pinned (idle.h, mailbox and pinned slot).
- * Who opens the mailbox of one without a kernel thread again sets its bit behind that, then looks into the mailbox.
- * tests/models/rest.pml checks this, and that each step is needed.
+ * No wake-up is lost: the vp reads `changes`, then limit and stopping, and sleeps on changes; quota_park_allow stores
+ * limit (and who stops the library stopping), then adds to changes and wakes, all seq_cst. The request itself: pinned
+ * is stored before the idle bit is read, and the vp sets its bit before it reads pinned (idle.h, mailbox and pinned
+ * slot). Who opens the mailbox of one without a kernel thread again sets its bit behind that, then looks into the
+ * mailbox. tests/models/quota_park.pml checks this, and that each step is needed.
  *
- * Cost: none on any path; a look reads the control group's files each LOOK_NS, some 60 us on the monitor's kernel
+ * Cost: none on any path; a look reads the control group's files each LOOK_NS, some 60 us on the watchdog's kernel
  * thread.
  * Rejected: a test of the limit in each search and each switch; a signal (it would end the program's system calls
  * early); vps made and ended with the quota (the visiting orders, places and dealt threads all have their number in
  * them). */
-#ifndef PS_REST_H
-#define PS_REST_H
+#ifndef PS_QUOTA_PARK_H
+#define PS_QUOTA_PARK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,25 +54,25 @@ enum ps_rest { PS_REST_NO, PS_REST_ASKED, PS_RESTS, PS_REST_UNSTARTED };
 
 /* Sets up what the library starts with, no vp resting (the idle set too): at the start, when workers are to start anew,
  * and in a forked child, where the limit stays. */
-void rest_init(void);
-void rest_restart(void);
+void quota_park_init(void);
+void quota_park_restart(void);
 /* The library stops: all get up. Caller: has set stopping. */
-void rest_end(void);
+void quota_park_end(void);
 
 /* Regular vps 0 .. limit-1 may carry work from now on. */
-void rest_allow(unsigned limit);
-/* Asks the system, if LOOK_NS have passed. Caller: the monitor. */
-void rest_look(void);
+void quota_park_allow(unsigned limit);
+/* Asks the system, if LOOK_NS have passed. Caller: the watchdog. */
+void quota_park_look(void);
 /* A root that opens a region, at `now` in cpu_cycles: is a look due? */
-void rest_remind(uint64_t now);
+void quota_park_remind(uint64_t now);
 /* Processors as of the last look, or of now if there was none. */
-unsigned rest_processors(void);
+unsigned quota_park_processors(void);
 
 /* vp has taken its request to rest, and its loop carries it out. */
-void rest_run(struct vp *vp);
+void quota_park_run(struct vp *vp);
 /* It cannot run: there is no stack for it. */
-void rest_refused(struct vp *vp);
+void quota_park_refused(struct vp *vp);
 /* Kernel threads that rest; for deadlock.c. */
-unsigned rest_count(void);
+unsigned quota_park_count(void);
 
 #endif

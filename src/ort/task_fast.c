@@ -1,12 +1,13 @@
-/* The short way of tasks that have nothing special: made, taken by the member that waits for them, run, gone.
+/* The fast path of tasks that have nothing special: made, taken by the member that waits for them, run, gone.
  *
  * Does: ort_task_create and ort_task_submit for a task without clauses, also where it runs at once (ort_task_spawn,
  * ort_task_call), and for one that has dependences alone (..._ordered); ort_task_run, taskwait. Does not: anything that
- * most tasks have no need of; what it meets of that kind it hands to the long way (task.c), before it has changed
- * anything. Where a tool, a thread sanitizer or cancellation wants to hear of tasks (ort_tasks_watched) every task goes
- * the long way, so that nothing here asks for them one by one (but for one that runs at once: where nothing of the
- * team's is cancelled it goes the short way under cancellation too).
- * Callers: a member on its own behalf. States and fields: task.h; ORT_TASK_SPECIAL says which tasks end the long way.
+ * most tasks have no need of; what it meets of that kind it hands to the slow path (task.c), before it has changed
+ * anything. Where a tool, a thread sanitizer or cancellation wants to hear of tasks (ort_tasks_traced) every task takes
+ * the slow path, so that nothing here asks for them one by one (but for one that runs at once: where nothing of the
+ * team's is cancelled it takes the fast path under cancellation too).
+ * Callers: a member on its own behalf. States and fields: task.h; ORT_TASK_SPECIAL says which tasks end on the slow
+ * path.
  *
  * Frames. A task that runs at once is gone when its body is, unless it leaves something behind (children that are not
  * complete, ICVs, a table of dependences). Each member keeps a chain of descriptors for such tasks, one for each depth
@@ -17,10 +18,10 @@
  * member.
  *
  * Ordering: none of its own: the push publishes what create wrote (deque.h), the counts' is in task.h.
- * Failures: none; without memory the long way is taken, which says so.
+ * Failures: none; without memory the slow path is taken, which says so.
  * Cost: about 60 instructions to make a task, 70 to take, run and end it, 55 with the entry point for one that runs at
  * once; read-modify-writes: those of the deque.
- * Rejected: the same as special cases within the long way: each test costs every task an instruction or two and a
+ * Rejected: the same as special cases within the slow path: each test costs every task an instruction or two and a
  * branch; together they were half of a task's 440 instructions. */
 #include "task_range.h"
 
@@ -28,7 +29,7 @@
 
 #include "race.h"
 
-/* Longer data, or data that wants more alignment than the descriptor has, goes the long way. */
+/* Longer data, or data that wants more alignment than the descriptor has, takes the slow path. */
 #define PLAIN_DATA_BYTES 64
 
 /* In place, since a call would have every register of its caller's saved. */
@@ -53,10 +54,10 @@ static PS_ALWAYS_INLINE unsigned flags_of(const struct ort_task *t)
     return flags;
 }
 
-/* A task made here and now may go the short way. */
+/* A task made here and now may take the fast path. */
 static inline bool short_way(struct ort_thread *thread)
 {
-    return !PS_UNLIKELY(ort_tasks_watched()) && PS_LIKELY(ps_deque_has_room_owner(&thread->tasks.deque)) &&
+    return !PS_UNLIKELY(ort_tasks_traced()) && PS_LIKELY(ps_deque_has_room_owner(&thread->tasks.deque)) &&
            !PS_UNLIKELY(flags_of(thread->task) &
                         (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV | ORT_TASK_RECORDS));
 }
@@ -208,15 +209,15 @@ static PS_ALWAYS_INLINE void call(struct ort_thread *thread, void (*fn)(void *),
 /* Nobody wants to hear of the call; discarded: but it is cancelled. */
 static PS_ALWAYS_INLINE bool may_call(struct ort_thread *thread, bool *discarded)
 {
-    unsigned watched = ort_tasks_watched();
+    unsigned traced = ort_tasks_traced();
     *discarded = false;
-    if (!short_call(thread) || (watched & ORT_TASKS_TOLD))
+    if (!short_call(thread) || (traced & ORT_TASKS_TRACED))
         return false;
-    *discarded = PS_UNLIKELY(watched) && ort_task_is_cancelled(thread->team, thread->task->group);
+    *discarded = PS_UNLIKELY(traced) && ort_task_is_cancelled(thread->team, thread->task->group);
     return true;
 }
 
-PS_NOINLINE bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
+PS_NOINLINE bool ort_task_call_fast(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
 {
     bool discarded;
     if (!may_call(thread, &discarded))
@@ -226,14 +227,14 @@ PS_NOINLINE bool ort_task_call_plain(struct ort_thread *thread, void (*fn)(void 
     return true;
 }
 
-/* The short way for what most tasks below a cut-off are: neither watched nor cancelled. */
+/* The fast path for what most tasks below a cut-off are: neither traced nor cancelled. */
 static PS_ALWAYS_INLINE void call_inline(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
 {
-    unsigned watched = ort_tasks_watched();
+    unsigned traced = ort_tasks_traced();
     if (PS_UNLIKELY(flags_of(thread->task) & (ORT_TASK_OWN_ICV | ORT_TASK_RECORDS)) ||
         PS_UNLIKELY(thread->tasks.frame == NULL) ||
-        (PS_UNLIKELY(watched) &&
-         ((watched & ORT_TASKS_TOLD) || ps_load_acquire(&thread->team->tasks.cancelled) != 0))) {
+        (PS_UNLIKELY(traced) &&
+         ((traced & ORT_TASKS_TRACED) || ps_load_acquire(&thread->team->tasks.cancelled) != 0))) {
         ort_task_call_long(thread, fn, data, flags);
         return;
     }
@@ -298,9 +299,9 @@ static PS_ALWAYS_INLINE void leave_uncounted(struct ort_thread *thread, struct o
 
 void ort_task_leave(struct ort_thread *thread, struct ort_task *t) { leave_uncounted(thread, t); }
 
-bool ort_task_enter_plain(struct ort_thread *thread, struct ort_task *t, unsigned flags)
+bool ort_task_enter_fast(struct ort_thread *thread, struct ort_task *t, unsigned flags)
 {
-    if (PS_UNLIKELY(ort_tasks_watched()) || (flags_of(thread->task) & (ORT_TASK_OWN_ICV | ORT_TASK_RECORDS)))
+    if (PS_UNLIKELY(ort_tasks_traced()) || (flags_of(thread->task) & (ORT_TASK_OWN_ICV | ORT_TASK_RECORDS)))
         return false;
     enter_uncounted(thread, t, flags);
     return true;
@@ -309,7 +310,7 @@ bool ort_task_enter_plain(struct ort_thread *thread, struct ort_task *t, unsigne
 /* ort_task_submit likewise of a task that would have to be run at once: runs it. [switches] */
 static inline bool run_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
 {
-    if (!ort_task_enter_plain(thread, t, flags))
+    if (!ort_task_enter_fast(thread, t, flags))
         return false;
     fn(t->data);
     leave_uncounted(thread, t);
@@ -436,14 +437,14 @@ void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, u
     publish(thread, t, fn, flags);
 }
 
-/* No short way to the queue; perhaps one for what has to run at once. */
+/* No fast path to the queue; perhaps one for what has to run at once. */
 static PS_NOINLINE bool submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *),
                                        unsigned flags)
 {
     return ort_task_is_undeferred(thread, flags) && run_plain(thread, t, fn, flags);
 }
 
-bool ort_task_submit_plain(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
+bool ort_task_submit_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
 {
     if (!short_way(thread))
         return submit_at_once(thread, t, fn, flags);
@@ -545,8 +546,8 @@ static inline void run(struct ort_thread *thread, struct ort_task *t)
 
 void ort_task_run(struct ort_thread *thread, struct ort_task *t)
 {
-    if (PS_UNLIKELY(ort_tasks_watched()))
-        ort_task_run_watched(thread, t);
+    if (PS_UNLIKELY(ort_tasks_traced()))
+        ort_task_run_traced(thread, t);
     else
         run(thread, t);
 }
@@ -557,7 +558,7 @@ PS_NOINLINE static void wait_children(struct ort_thread *thread, struct ort_task
     struct ps_deque *d = &thread->tasks.deque;
     do {
         struct ort_task *t = NULL;
-        if (PS_LIKELY(ps_load_seq(&thread->team->tasks.side_count) == 0) &&
+        if (PS_LIKELY(ps_load_seq(&thread->team->tasks.priority_count) == 0) &&
             !PS_UNLIKELY(ps_load_relaxed(&ort_tasks_in_order)) &&
             PS_LIKELY(ps_deque_bottom_owner(d) > thread->tasks.base))
             t = ps_deque_pop(d);
@@ -573,8 +574,8 @@ void ort_taskwait(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
     bool any = (uint32_t)ort_count_total(&self->count) != 0;
-    if (PS_UNLIKELY(ort_tasks_watched()) && (any || ps_race_watched()))
-        ort_taskwait_watched(thread);
+    if (PS_UNLIKELY(ort_tasks_traced()) && (any || ps_race_enabled()))
+        ort_taskwait_traced(thread);
     else if (any)
         wait_children(thread, self);
 }

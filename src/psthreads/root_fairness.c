@@ -1,13 +1,13 @@
-/* Roots take turns: see turns.h. Everything but hold_here runs on the monitor's kernel thread. */
-#include "turns.h"
+/* Roots take turns: see root_fairness.h. Everything but hold_here runs on the watchdog's kernel thread. */
+#include "root_fairness.h"
 
 #include "current.h"
 #include "os.h"
-#include "progress.h"
+#include "quota_park.h"
 #include "race.h"
-#include "rest.h"
 #include "runtime.h"
 #include "vp.h"
+#include "watchdog.h"
 
 #define TURN_NS UINT64_C(20000000) /* that a root runs before it is held, and is held at least where another can be */
 #define HELD_NS UINT64_C(64000000) /* and is held at most */
@@ -17,7 +17,7 @@
 #define VAIN_LOOKS 2  /* one may fall between two regions */
 #define ROOTS_MAX 64  /* more of them are not held: nobody would see each often enough */
 
-/* Of vp.turn: see turns.h. */
+/* Of vp.turn: see root_fairness.h. */
 enum { FREE, ASKED, HELD, INSIDE };
 
 /* Of each vp, at the last look. */
@@ -46,7 +46,7 @@ static bool hold_here(void *frame)
 {
     struct vp *vp = ps_vp();
     uint32_t asked = ASKED;
-    if (!progress_in_own_block() || ps_load_acquire(&vp->turn) != ASKED)
+    if (!watchdog_in_own_block() || ps_load_acquire(&vp->turn) != ASKED)
         return false;
     if (vp->current != &vp->root) {
         ps_cas_acq_rel(&vp->turn, &asked, INSIDE);
@@ -133,7 +133,7 @@ static bool ask(struct vp *vp, uint64_t now)
     ps_store_release(&vp->turn, ASKED);
     if (os_interrupt(ps_load_relaxed(&vp->tid), hold_here) != 0)
         return false;
-    if (ps_add_relaxed(&ps_progress.turns, 1) == 0 && ps_rt.verbose)
+    if (ps_add_relaxed(&ps_watchdog.turns, 1) == 0 && ps_rt.verbose)
         ps_warn(
             "more threads want a processor than there are, and some run regions: those outside of regions take "
             "turns (said once). Nothing need be done; where a library has threads of its own that spin, fewer of them "
@@ -158,11 +158,11 @@ static void give_turns(struct crowd *c, unsigned procs, uint64_t now, unsigned s
     }
 }
 
-bool turns_look(bool pending)
+bool root_fairness_look(bool pending)
 {
     uint64_t now = os_now_ns(), window = now - looked_ns;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    if (slots <= ps_rt.num_vps || PS_TSAN || ps_race_watched())
+    if (slots <= ps_rt.num_vps || PS_TSAN || ps_race_enabled())
         return false;
     if (window < (quick ? LOOK_QUICK_NS : LOOK_NS) / 2)
         return quick;
@@ -173,7 +173,7 @@ bool turns_look(bool pending)
         if (vp && ps_load_relaxed(&vp->attached))
             look_at_root(vp, window, now, &c);
     }
-    unsigned procs = rest_processors(), wanting = c.wanting;
+    unsigned procs = quota_park_processors(), wanting = c.wanting;
     if (c.teams && c.roots > 1 && c.wanting < c.roots - 1 + procs)
         c.wanting = c.roots - 1 + procs; /* the team of one could use them all */
     bool crowded = c.teams && c.n && c.wanting + c.waiting > procs;
@@ -186,7 +186,7 @@ bool turns_look(bool pending)
     return quick = c.held || crowded;
 }
 
-void turns_end(void)
+void root_fairness_end(void)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; num_held && id < slots; id++) {
@@ -198,7 +198,7 @@ void turns_end(void)
     num_held = 0;
 }
 
-void turns_reset(void)
+void root_fairness_reset(void)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {

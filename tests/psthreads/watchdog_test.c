@@ -1,9 +1,9 @@
 /* Progress: threads that spin on each other, or block in the kernel, never starve the threads that are ready behind
  * them. */
 #include "cpu.h"
-#include "progress.h"
 #include "psthread.h"
 #include "sync_support.h"
+#include "watchdog.h"
 
 #include <pthread.h>
 
@@ -30,7 +30,7 @@ static void hand_made_barriers_open(void **state)
     for (unsigned vps = 1; vps <= 2; vps++) {
         with_vps(vps);
         enum { N = 9 };
-        ps_store_relaxed(&ps_progress.spares_most, 0);
+        ps_store_relaxed(&ps_watchdog.spares_most, 0);
         for (int round = 0; round < 2; round++) {
             ps_store_relaxed(&arrived, 0);
             for (unsigned i = 0; i < N; i++) {
@@ -42,8 +42,8 @@ static void hand_made_barriers_open(void **state)
             assert_int_equal(ps_load_relaxed(&arrived), N);
         }
         CHECK(psthread_finalize() == 0);
-        assert_true(ps_load_relaxed(&ps_progress.spares_most) >= N - vps); /* counted once they have started */
-        assert_int_equal(ps_load_relaxed(&ps_progress.spares), 0);
+        assert_true(ps_load_relaxed(&ps_watchdog.spares_most) >= N - vps); /* counted once they have started */
+        assert_int_equal(ps_load_relaxed(&ps_watchdog.spares), 0);
     }
 }
 
@@ -91,9 +91,9 @@ static void spares_retire(void **state)
         CHECK(psthread_enqueue(t, 0) == 0);
     }
     psthread_waitall();
-    while (ps_load_relaxed(&ps_progress.spares))
+    while (ps_load_relaxed(&ps_watchdog.spares))
         usleep(1000);
-    while (ps_load_relaxed(&ps_progress.armed)) /* a process at rest is not woken */
+    while (ps_load_relaxed(&ps_watchdog.armed)) /* a process at rest is not woken */
         usleep(1000);
     CHECK(psthread_finalize() == 0);
 }
@@ -113,7 +113,7 @@ static void spares_are_bounded_and_shrink(void **state)
     enum { MOST = 3, THREADS = 20 };
     psthread_config_t config = {.num_vps = 1, .max_spares = MOST};
     CHECK(psthread_init(&config) == 0);
-    for (int round = 0; round < 3; round++) { /* the later ones find a monitor that is quick */
+    for (int round = 0; round < 3; round++) { /* the later ones find a watchdog that is quick */
         ps_store_relaxed(&go, false);
         for (unsigned i = 0; i < THREADS; i++) {
             psthread_t t;
@@ -122,14 +122,14 @@ static void spares_are_bounded_and_shrink(void **state)
         }
         unsigned most = 0;
         for (int i = 0; i < 20 || most < MOST; i++) {
-            unsigned now = ps_load_relaxed(&ps_progress.spares);
+            unsigned now = ps_load_relaxed(&ps_watchdog.spares);
             most = now > most ? now : most;
             usleep(2000);
         }
         assert_int_equal(most, MOST);
         ps_store_release(&go, true);
         psthread_waitall();
-        while (ps_load_relaxed(&ps_progress.spares))
+        while (ps_load_relaxed(&ps_watchdog.spares))
             usleep(1000);
     }
     CHECK(psthread_finalize() == 0);

@@ -1,4 +1,5 @@
-/* A worker's vp that is sent to rest and called back (src/psthreads/rest.h, rest.c), while a parent sends it mail.
+/* A worker's vp that is sent to rest and called back (src/psthreads/quota_park.h, quota_park.c), while a parent sends
+ * it mail.
  *
  * The limit changes CHANGES times, each time to any of two values: the vp may carry work (1) or not (0). One parent
  * posts a member by mail. Checked, when nothing can move any more: the member was run by the vp or queued for others;
@@ -105,7 +106,7 @@ end_unstarted:
     od
 }
 
-active proctype monitor()
+active proctype watchdog()
 {
     byte n;
     bool got;

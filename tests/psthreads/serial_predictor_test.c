@@ -1,5 +1,5 @@
 /* Which regions are kept to their parent: empty ones soon, where that is faster; and for no longer than it is. */
-#include "crumbs.h"
+#include "serial_predictor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,28 +10,28 @@
 enum { N = 8, MOST = 5000, EMPTY_KEPT = 400, EMPTY_OFFERED = 1500, SOON = 200 };
 
 /* A region of `members` that takes `offered` cycles, or `kept` where it is kept; true: it was. */
-static bool region(struct ps_crumbs *c, uint32_t members, uint64_t offered, uint64_t kept, bool called_off)
+static bool region(struct ps_serial_predictor *c, uint32_t members, uint64_t offered, uint64_t kept, bool called_off)
 {
-    bool keep = ps_crumbs_begin(c, members, called_off);
-    if (ps_crumbs_timed(c))
-        ps_crumbs_end(c, keep ? kept : offered, MOST);
+    bool keep = ps_serial_begin(c, members, called_off);
+    if (ps_serial_timed(c))
+        ps_serial_end(c, keep ? kept : offered, MOST);
     return keep;
 }
 
-static bool empty(struct ps_crumbs *c) { return region(c, N, EMPTY_OFFERED, EMPTY_KEPT, false); }
+static bool empty(struct ps_serial_predictor *c) { return region(c, N, EMPTY_OFFERED, EMPTY_KEPT, false); }
 
-static void learn(struct ps_crumbs *c)
+static void learn(struct ps_serial_predictor *c)
 {
     for (int i = 0; i < SOON; i++)
         empty(c);
-    assert_int_equal(c->state, PS_CRUMBS_KEPT);
+    assert_int_equal(c->state, PS_SERIAL_KEPT);
     assert_true(empty(c));
 }
 
 static void empty_regions_are_kept(void **state)
 {
     (void)state;
-    struct ps_crumbs c = {0};
+    struct ps_serial_predictor c = {0};
     learn(&c);
     int offered = 0;
     for (int i = 0; i < 100000; i++)
@@ -43,18 +43,18 @@ static void empty_regions_are_kept(void **state)
 static void shared_ones_are_not(void **state)
 {
     (void)state;
-    struct ps_crumbs c = {0};
+    struct ps_serial_predictor c = {0};
     int kept = 0;
     for (int i = 0; i < 100000; i++)
         kept += region(&c, N, 2000, 3500, false);
-    assert_in_range(kept, PS_CRUMBS_TRIES, 1000);
-    assert_int_not_equal(c.state, PS_CRUMBS_KEPT);
+    assert_in_range(kept, PS_SERIAL_TRIES, 1000);
+    assert_int_not_equal(c.state, PS_SERIAL_KEPT);
 }
 
 static void long_ones_are_never_tried(void **state)
 {
     (void)state;
-    struct ps_crumbs c = {0};
+    struct ps_serial_predictor c = {0};
     for (int i = 0; i < 100000; i++)
         assert_false(region(&c, N, MOST + 1, 2 * MOST, false));
     for (int i = 0; i < 100000; i++) /* nor where every second one is */
@@ -64,9 +64,9 @@ static void long_ones_are_never_tried(void **state)
 static void real_work_ends_it_soon(void **state)
 {
     (void)state;
-    struct ps_crumbs c = {0};
+    struct ps_serial_predictor c = {0};
     learn(&c);
-    while (c.left % PS_CRUMBS_SAMPLE != 1)
+    while (c.left % PS_SERIAL_SAMPLE != 1)
         empty(&c);
     region(&c, N, MOST * 2, MOST * 4, false);
     assert_true(region(&c, N, MOST * 2, MOST * 4, false)); /* the first may have been interrupted */
@@ -76,40 +76,40 @@ static void real_work_ends_it_soon(void **state)
     int kept = 0;
     while (region(&c, N, MOST * 2, MOST * 4, false))
         kept++;
-    assert_in_range(kept, 2, PS_CRUMBS_SAMPLE + 1);
+    assert_in_range(kept, 2, PS_SERIAL_SAMPLE + 1);
 }
 
 static void few_are_timed(void **state)
 {
     (void)state;
-    struct ps_crumbs c = {0};
+    struct ps_serial_predictor c = {0};
     learn(&c);
     int kept = 0, timed = 0;
-    for (; ps_crumbs_begin(&c, N, false); kept++)
-        if (ps_crumbs_timed(&c)) {
+    for (; ps_serial_begin(&c, N, false); kept++)
+        if (ps_serial_timed(&c)) {
             timed++;
-            ps_crumbs_end(&c, EMPTY_KEPT, MOST);
+            ps_serial_end(&c, EMPTY_KEPT, MOST);
         }
-    assert_in_range(kept, PS_CRUMBS_CALM - SOON, PS_CRUMBS_CALM);
-    assert_in_range(timed, 1, PS_CRUMBS_CALM / PS_CRUMBS_SAMPLE);
+    assert_in_range(kept, PS_SERIAL_CALM - SOON, PS_SERIAL_CALM);
+    assert_in_range(timed, 1, PS_SERIAL_CALM / PS_SERIAL_SAMPLE);
     while (!empty(&c))
         continue;
-    assert_true(ps_crumbs_timed(&c)); /* those that are tried, all */
+    assert_true(ps_serial_timed(&c)); /* those that are tried, all */
 }
 
 static void one_interruption_does_not(void **state)
 {
     (void)state;
-    struct ps_crumbs c = {0};
+    struct ps_serial_predictor c = {0};
     learn(&c);
-    for (int i = 0; i < PS_CRUMBS_CALM / 2; i++)
+    for (int i = 0; i < PS_SERIAL_CALM / 2; i++)
         assert_true(region(&c, N, EMPTY_OFFERED, i % 2 ? EMPTY_KEPT : 1000 * MOST, false));
 }
 
 static void thieves_end_it_at_once(void **state)
 {
     (void)state;
-    struct ps_crumbs c = {0};
+    struct ps_serial_predictor c = {0};
     learn(&c);
     assert_false(region(&c, N, MOST * 2, 0, true));
 }
@@ -117,7 +117,7 @@ static void thieves_end_it_at_once(void **state)
 static void another_size_is_learnt_anew(void **state)
 {
     (void)state;
-    struct ps_crumbs c = {0};
+    struct ps_serial_predictor c = {0};
     learn(&c);
     assert_false(region(&c, N + 1, EMPTY_OFFERED, EMPTY_KEPT, false));
     assert_false(region(&c, N, EMPTY_OFFERED, EMPTY_KEPT, false));
@@ -127,17 +127,17 @@ static void another_size_is_learnt_anew(void **state)
 static void failures_make_it_rare(void **state)
 {
     (void)state;
-    struct ps_crumbs c = {0};
+    struct ps_serial_predictor c = {0};
     int kept = 0;
     for (int i = 0; i < 200000; i++) {
-        bool was_kept = c.state == PS_CRUMBS_KEPT;
+        bool was_kept = c.state == PS_SERIAL_KEPT;
         kept += region(&c, N, EMPTY_OFFERED, EMPTY_KEPT, was_kept);
     }
     assert_true(kept < 200000 / 50);
-    c = (struct ps_crumbs){0};
+    c = (struct ps_serial_predictor){0};
     for (int round = 0; round < 20; round++) {
         learn(&c);
-        for (int i = 0; i <= PS_CRUMBS_PAID; i++)
+        for (int i = 0; i <= PS_SERIAL_PAID; i++)
             empty(&c);
         region(&c, N, MOST, 0, true);
     }
@@ -147,7 +147,7 @@ static void failures_make_it_rare(void **state)
 static void those_that_need_each_other_are_seldom_tried(void **state)
 {
     (void)state;
-    struct ps_crumbs c = {0};
+    struct ps_serial_predictor c = {0};
     int kept = 0;
     for (int i = 0; i < 200000; i++)
         kept += region(&c, N, EMPTY_OFFERED, MOST + 1, false);
