@@ -129,6 +129,7 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
     if (!ps_work_some(w))
         return false;
     ps_store_seq(&vp->pinned, self);
+    watchdog_arm_for_root(); /* what runs here now may spin for the root */
     vp_switch_away(vp, self, w, true);
     return true;
 }

@@ -32,8 +32,9 @@ struct ps_work vp_take_front(struct ps_queue *q)
  * queue: one visit each would wear the victim's lock when threads are finer than a line's transfer. */
 #define STEAL_MAX 32
 
-/* Moves up to a half of the threads at the victim's back to the thief's queue. Both may be inserted into meanwhile. */
-static void steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned most)
+/* Moves up to a half of the threads at the victim's back to the thief's queue. Both may be inserted into meanwhile.
+ * True: some have moved. */
+static bool steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned most)
 {
     struct ps_list taken;
     unsigned n = 0;
@@ -47,7 +48,7 @@ static void steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned mos
         n++;
     }
     if (n == 0)
-        return;
+        return false;
     /* Thief's lock inside the victim's: no cycle, since it is only tried. */
     struct ps_queue *own = &vp->queue;
     if (!ps_spin_try_lock(&own->lock)) {
@@ -55,18 +56,20 @@ static void steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned mos
             struct ps_item *item = ps_queue_item(ps_list_pop_front(&taken));
             ps_queue_push_back_locked(from, item);
         }
-        return;
+        return false;
     }
     while (!ps_list_empty(&taken)) {
         struct ps_item *item = ps_queue_item(ps_list_pop_front(&taken));
         ps_queue_push_back_locked(own, item);
     }
     ps_spin_unlock(&own->lock);
+    return true;
 }
 
 struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
 {
     struct ps_work w = PS_NO_WORK;
+    bool moved = false;
     if (ps_queue_seems_empty(q) || !ps_spin_try_lock(&q->lock))
         return w;
     while (!ps_work_some(w) && !ps_list_empty(&q->items))
@@ -74,9 +77,13 @@ struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
     if (ps_work_thread(w)) {
         unsigned more = ps_load_relaxed(&q->count) / 2;
         if (more)
-            steal_more_locked(vp, q, more < STEAL_MAX ? more : STEAL_MAX);
+            moved = steal_more_locked(vp, q, more < STEAL_MAX ? more : STEAL_MAX);
     }
     ps_spin_unlock(&q->lock);
+    /* An insertion as any other: a vp on its way to sleep may have looked at the thief's queue before, and at the
+     * victim's after the move. */
+    if (moved)
+        idle_notify(NULL);
     return w;
 }
 
