@@ -778,9 +778,9 @@ class Program:
         if self.chance(0.5):
             back = self.pick(1, 1, 2)
             while True:  # a sink in front of the first iteration is a value of the type, too
-                # GCC 12 makes wild numbers of unsigned iterations
-                unsigned = ("unsigned", "u64") if self.compiler == "clang" else ()
-                space = self.space(most=30, kinds=("int", "long", *unsigned))
+                # Of unsigned iterations GCC 12 makes wild numbers. clang 19 divides the distance without a sign: the
+                # sink in front of the first iteration is a later one then, which waits for ever (also under libomp).
+                space = self.space(most=30, kinds=("int", "long"))
                 low, high = self.limits(space.kind)
                 if all(low <= v - back * space.step <= high for v in space.values):
                     break
