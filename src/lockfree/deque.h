@@ -20,8 +20,8 @@
  * owner looks for sleepers behind it; and nearly always nobody is there. An owner that was not robbed for a while says
  * so (unfenced), and from then on has a compiler barrier in place of the fence; a thief, or who is about to sleep,
  * first sees to it that the deque is fenced again. The word `watch` is a state and a number of turns:
- *   FENCED    pops fence. Also the state of zeroed memory. -- ps_deque_unfence_owner: turn + 1, then a fence -->
- *   UNFENCED      they do not; nobody may steal                        -- ps_deque_fence, a thief: compare-and-swap -->
+ *   FENCED     pops fence. Also the state of zeroed memory. -- ps_deque_unfence_owner: turn + 1, then a fence -->
+ *   UNFENCED   they do not; nobody may steal                     -- ps_deque_fence, a thief: compare-and-swap -->
  *   ANNOUNCED  they do again, but one may be on its way that has not -- the owner at its next operation, behind a
  *              fence; or a thief, after it has made every kernel thread of the process pass one (os_fence_all):
  *              compare-and-swap --> FENCED of the same turn
@@ -50,10 +50,9 @@
  *     comes before the other theft's compare-and-swap, that before the thief's load of top, so pop's store comes before
  *     the thief's load of bottom, which sees it.
  *   watch, against an unfenced owner. Its push and pop store bottom, then read the word (compiler barrier between),
- *   then, a
- *     pop, top. os_fence_all is a fence in the middle of whatever the owner does: if it comes before the word is read,
- *     the owner sees ANNOUNCED and fences; if after, the store to bottom came before it, and the thief, who reads
- *     bottom behind os_fence_all, sees it. So does one who reads FENCED where the owner or another thief wrote it
+ *     then, a pop, top. os_fence_all is a fence in the middle of whatever the owner does: if it comes before the word
+ *     is read, the owner sees ANNOUNCED and fences; if after, the store to bottom came before it, and the thief, who
+ *     reads bottom behind os_fence_all, sees it. So does one who reads FENCED where the owner or another thief wrote it
  *     (release, acquire).
  *   watch, against an owner that becomes unfenced. A thief has read top, bottom and FENCED, and is late with its
  *     compare-and-swap. The owner's pops without a fence come behind the fence of ps_deque_unfence_owner, that behind

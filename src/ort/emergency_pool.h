@@ -38,11 +38,11 @@ bool ort_emergency_pool_give(void *p);
 size_t ort_emergency_pool_left(void);
 void ort_emergency_pool_after_fork_in_child(void);
 
-/* The C library's memory, or of the emergency pool where that has none (down to ORT_EMERGENCY_KEEP); NULL: nor has
+/* The C library's memory, or the emergency pool's where that has none (down to ORT_EMERGENCY_KEEP); NULL: nor has
  * this. */
 void *ort_mem_get(size_t bytes);
 void *ort_mem_zeroed(size_t bytes);
-void *ort_mem_aligned(size_t align, size_t bytes); /* of the emergency pool up to ORT_EMERGENCY_UNIT */
+void *ort_mem_aligned(size_t align, size_t bytes); /* from the emergency pool with align up to ORT_EMERGENCY_UNIT */
 void ort_mem_free(void *p);                        /* what one of these gave, or malloc */
 
 #endif

@@ -318,6 +318,7 @@ static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct
         if (ort_settings.bind != ORT_BIND_FALSE)
             ort_place_bind(team, bind, n);
     }
+    team->within = 0; /* a child forked in the middle of this computes it again */
     ps_update(team->n, n);
     team->contention = outer->contention;
     team->counted = counted;

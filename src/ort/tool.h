@@ -28,10 +28,10 @@
  * them.
  *
  * Fields                       who writes                          who reads
- *   ort_tool_wanted            who makes the first root everybody, relaxed: a late reader takes the slow path to
- *   nothing ort_tool_events            the tool, at any time everybody, relaxed: an event may still come once after its
- *   removal ort_tool_thread            the thread itself                   the thread (its tool); `begun`: who frees
- *   the block ort_tool_team              the parent, before the fork         members
+ *   ort_tool_wanted            who makes the first root            everybody, relaxed: a late reader finds nothing
+ *   ort_tool_events            the tool, at any time               everybody, relaxed: one may come after its removal
+ *   ort_tool_thread            the thread itself                   the thread (its tool); `begun`: who frees the block
+ *   ort_tool_team              the parent, before the fork         members
  *   ort_tool_task.data         the tool
  *   ort_tool_task.frame, below the member that runs the task       members of regions inside of it, which it waits for
  * Ordering: what a creator's tool writes into a task's data is published with the task, a region's with the fork.

@@ -2,9 +2,9 @@
  *
  * A search that ends too early costs a sleep and a wake (a microsecond here, fifty in a guest whose other processor
  * sleeps); one that goes on for nothing burns the processor. So a vp that was woken while the longest search would
- * still have been on, searches twice that gap from then on; one that slept longer halves its patience, for the search
- * had been in vain. Regions that are close together are met searching, and a program that rests between regions burns
- * some tens of microseconds a rest and not a millisecond.
+ * still have been on, searches twice that gap from then on; one that slept longer halves its search time, for the
+ * search had been in vain. Regions that are close together are met searching, and a program that rests between regions
+ * burns some tens of microseconds a rest and not a millisecond.
  *
  * Does: the arithmetic. Callers: the vp's loop, after each sleep; the state is the vp's own. Where the program or the
  * user says how long to search (GOMP_SPINCOUNT, OMP_WAIT_POLICY), nothing is learnt. Cost: two readings of the clock a
@@ -17,7 +17,7 @@
 
 #define PS_ADAPTIVE_SPIN_LEAST_NS UINT64_C(20000)
 
-/* The patience after a search of patience_ns that found nothing and a sleep of slept_ns. most_ns: where it began. */
+/* The search time after a search of patience_ns that found nothing and a sleep of slept_ns. most_ns: where it began. */
 static inline uint64_t ps_adaptive_spin_after(uint64_t patience_ns, uint64_t slept_ns, uint64_t most_ns)
 {
     uint64_t gap = patience_ns + slept_ns, half = patience_ns / 2;

@@ -11,11 +11,9 @@
  *       4. nothing: sleeps on wake_word. Something: takes its bit back (or finds it taken: a wake is due, the same)
  *   ins 1. inserts under the queue's lock                                                             [I]
  *       2. reads the word: if nobody searches and somebody is parked, takes a parked vp's bit, counts it as searching
- *         and
- *          wakes it                                                                                  [W]
+ *          and wakes it                                                                              [W]
  *   A vp that found something leaves searching; if it was the last searcher while others are parked, it does [L] once
- *     and wakes
- *   one if there is more (wake-one, and the woken wake others).
+ *   and wakes one if there is more (wake-one, and the woken wake others).
  *
  * No wake-up is lost. The argument is for one source at a time, so the order of the list does not matter, and it is of
  * two kinds: for queues (its own, the others', the places', the global one: bind.h says who is woken for a place's) and

@@ -61,7 +61,7 @@ static struct ps_work search_once(struct vp *vp, bool peek)
     return w;
 }
 
-/* Searches as long as its patience; none found: no work. */
+/* Searches for vp->spin_ns; none found: no work. */
 static struct ps_work search(struct vp *vp)
 {
     uint64_t start = 0;

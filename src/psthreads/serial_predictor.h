@@ -1,13 +1,13 @@
-/* Crumbs: members so short that the parent runs them all sooner by itself than together with others.
+/* The serial-region predictor: members so short that the parent runs them all sooner by itself than together with
+ * others.
  *
  * A member that another vp takes costs the lines that move there and back, some hundred nanoseconds; called by its
  * parent it costs 20. So where the members of an outermost region take less than that each, help makes the region
  * slower, be it a vp for each. A team learns it:
  *   WATCHED  regions are offered as ever, and timed. After so many short ones (`left`), the last PS_SERIAL_TRIES of
- *   them in
- *            a row and added up:
+ *            them in a row and added up:
  *   TRIED    as many are kept to the parent. Is what help gains less than an eighth of that: KEPT, else WATCHED for
- *            twice as long as before; also where one of them is no crumb any more, since its members may wait for each
+ *            twice as long as before; also where one of them has become long, since its members may wait for each
  *            other
  *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it
  *            off; and after a few thousand regions in any case: WATCHED. Only one in PS_SERIAL_SAMPLE is timed, and the
@@ -68,8 +68,8 @@ static inline void ps_serial_failed(struct ps_serial_predictor *c)
     ps_serial_watch(c);
 }
 
-/* WATCHED: a region that is no crumb, or was interrupted, while they are counted: those whose times are added up must
- * come in a row. */
+/* WATCHED: a region whose members take too long, or was interrupted, while they are counted: those whose times are
+ * added up must come in a row. */
 static inline void ps_serial_long(struct ps_serial_predictor *c)
 {
     if (c->left > PS_SERIAL_TRIES) {

@@ -3,9 +3,9 @@
  * Does: lists the sources of work once (enum ps_source); vp_visit goes through that list for whoever peeks, looks or
  * takes. Does not: decide how long a vp searches (search.h), or when it parks and who is woken (idle.h).
  *
- * Whoever adds a source adds it to the list and to vp_visit, and an operation to put work there: that must notify
- * (idle_notify, or idle_wake_this for what one vp alone may run) behind its insertion. Then the parking proof holds
- * for it. */
+ * Whoever adds a source adds it to the list, to vp_visit and vp_look_for_all, to what the watchdog looks at, to dump.c
+ * and to the gdb script. An operation that puts work there, or moves it, must notify behind its insertion (idle_notify,
+ * or idle_wake_this for what one vp alone may run). Then the parking proof holds for it. */
 #ifndef PS_SOURCES_H
 #define PS_SOURCES_H
 
@@ -26,7 +26,7 @@ struct ps_work vp_take_front(struct ps_queue *q);
 /* A thief's visit to another vp's queue: from the back, and the lock is only tried. */
 struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q);
 
-/* Every source of work for a vp, in the order in which it looks there. This is the only list of them. */
+/* Every source of work for a vp, in the order in which it looks there. */
 enum ps_source {
     PS_IN_SLOT = 1,    /* what is pinned to it: only it may run that */
     PS_IN_MAIL = 2,    /* its mailbox */
@@ -76,7 +76,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_queue(struct vp *vp, struct ps_q
 struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool kept);
 
 /* Visits the sources `which` until one has something. Caller: the kernel thread that carries vp, for PS_TAKE; any, for
- * PS_PEEK and PS_LOOK, where vp may be NULL if nothing of its own is in `which`. `which` and `visit` are constants. */
+ * PS_PEEK and PS_LOOK. `which` and `visit` are constants. */
 static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, enum ps_visit visit, bool kept)
 {
     struct ps_work w = PS_NO_WORK;

@@ -13,9 +13,9 @@
 
 #include <errno.h>
 
-#define PROGRESS_TICK_NS INT64_C(5000000)
-#define PROGRESS_STALL_NS INT64_C(20000000)
-#define STALL_TICKS (PROGRESS_STALL_NS / PROGRESS_TICK_NS)
+#define WATCHDOG_TICK_NS INT64_C(5000000)
+#define WATCHDOG_STALL_NS INT64_C(20000000)
+#define STALL_TICKS (WATCHDOG_STALL_NS / WATCHDOG_TICK_NS)
 /* Where stalls repeat, the next one is noticed sooner: the watchdog's ticks are shorter until there has been none for
  * QUICK_FOR_NS. */
 #define QUICK_TICK_NS INT64_C(1000000)
@@ -29,7 +29,7 @@
 #define GIVEN_AWAY 8
 #define GIVEN_AWAY_NS UINT64_C(50000)
 #define BURST_MAX 64
-#define MONITOR_TRIES 3
+#define WATCHDOG_TRIES 3
 #define STACK_BYTES ((size_t)256 * 1024) /* paths, for the quota; an address sanitizer doubles them */
 #define WHERE_TRIES 3                    /* stalls whose place could not be told, before one is reported without */
 
@@ -56,7 +56,7 @@ static struct {
     unsigned stalls; /* one soon after the other */
 } pace;
 
-static int64_t tick_ns(void) { return pace.quick ? QUICK_TICK_NS : PROGRESS_TICK_NS; }
+static int64_t tick_ns(void) { return pace.quick ? QUICK_TICK_NS : WATCHDOG_TICK_NS; }
 static unsigned stall_ticks(void) { return pace.quick ? QUICK_STALL_TICKS : STALL_TICKS; }
 static unsigned calm_ticks(void) { return pace.quick ? QUICK_CALM_TICKS : STALL_TICKS + 1; }
 
@@ -78,7 +78,7 @@ static bool really_stuck(struct vp *vp, unsigned id)
     if (os_thread_usage(ps_load_relaxed(&vp->tid), &u) != 0)
         return false;
     uint64_t used_ns = u.cpu_ns - seen[id].cpu_ns, slices = u.slices - seen[id].slices;
-    bool used = used_ns > (uint64_t)PROGRESS_TICK_NS; /* more than the system's clock may be late */
+    bool used = used_ns > (uint64_t)WATCHDOG_TICK_NS; /* more than the system's clock may be late */
     bool given_away = slices >= GIVEN_AWAY && used_ns < slices * GIVEN_AWAY_NS;
     return used || u.sleeping || given_away;
 }
@@ -163,7 +163,7 @@ static void start_spares(unsigned n, struct vp *holder)
         ps_warn("a thread has held its processor for %d ms, in %s, while others were ready: spare kernel threads carry "
                 "those "
                 "(said once)",
-                (int)(PROGRESS_STALL_NS / 1000000), where);
+                (int)(WATCHDOG_STALL_NS / 1000000), where);
     }
 }
 
@@ -266,9 +266,9 @@ static void wake_watchdog(void)
         /* No signal is ever handled on it. Refused, some times: no watchdog; what never starves runs all the same. */
         int err = EAGAIN;
         bind_lift();
-        for (int i = 0; err && i < MONITOR_TRIES; i++) {
+        for (int i = 0; err && i < WATCHDOG_TRIES; i++) {
             if (i)
-                os_park(&alive, STARTING, PROGRESS_TICK_NS);
+                os_park(&alive, STARTING, WATCHDOG_TICK_NS);
             /* for spares, which run the program's code and begin with the watchdog's mask, all blocked */
             os_signals_keep();
             err = os_thread_start(&thread, watchdog_main, NULL, STACK_BYTES, true);

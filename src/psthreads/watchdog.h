@@ -7,13 +7,13 @@
  * or nothing is left.
  *
  * States: disarmed (it sleeps, without time-out: a process at rest is not woken) -> armed by an insertion that finds no
- * idle vp -> looks every PROGRESS_TICK_NS until nothing has been pending for a while -> disarmed.
+ * idle vp -> looks every WATCHDOG_TICK_NS until nothing has been pending for a while -> disarmed.
  * No starvation is overlooked: it disarms (exchange, seq_cst), then looks at every queue under its lock, and arms
  * itself again if something is there; an insertion that comes after that look reads `armed` after the lock that the
  * look released (the same argument as in idle.h). The same after a single look at what the system allows
  * (quota_park.h), during which insertions find it armed.
  *
- * Starving: some vp has passed no scheduling point for PROGRESS_STALL_NS although its kernel thread has used the
+ * Starving: some vp has passed no scheduling point for WATCHDOG_STALL_NS although its kernel thread has used the
  * processor or sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind
  * it, and no vp is idle. Then 1, 2, 4 ... spares are started with each further stall, up to 64 at once, until the stall
  * ends; none while some have not run yet: on a loaded machine they would pile up by the hundred.

@@ -1,8 +1,8 @@
 /* LLVM entry points: the calling thread's number, and the clauses that come in calls of their own.
  *
  * Numbers: a bit for each, under a lock, taken when a thread first needs its storage and given back with it; so that
- * numbers stay small however many threads come and go. Failures: no memory, nor in the core's reserve: aborts with one
- * line. */
+ * numbers stay small however many threads come and go. Failures: no memory, nor in the core's emergency pool: aborts
+ * with one line. */
 #include <limits.h>
 #include <string.h>
 

@@ -26,8 +26,7 @@
  *                                 object's calls). If the runtime called it, the runtime is in the middle of something.
  *                                 The runtime calls the program's functions by pointer and libraries by name. The
  *                                 instruction in front of the innermost return address into the runtime tells which.
- *   a PS_PREEMPTIBLE function        These functions of the runtime count as the program's code. A program that waits
- *   for
+ *   a PS_PREEMPTIBLE function     These functions of the runtime count as the program's code. A program that waits for
  *                                 a flag may ask for the time, or for its number, at each look, and would otherwise
  *                                 never be found in its own code.
  *
