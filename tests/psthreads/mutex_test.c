@@ -244,8 +244,7 @@ static void test_polls(void **state)
     for (unsigned i = 0; i < 2; i++) {
         struct polled p = {.mutex = PSTHREAD_MUTEX_INITIALIZER};
         CHECK(psthread_join(start(ways[i], &p), NULL) == 0);
-        assert_true(p.looks > 0);
-        if (one_at_a_time())
+        if (one_at_a_time()) /* elsewhere the other may have spoken before the first look */
             assert_true(p.looks <= 65);
     }
 }
