@@ -298,6 +298,16 @@ void watchdog_glance(void)
 
 unsigned watchdog_runs(void) { return ps_load_acquire(&alive) == RUNNING; }
 
+/* There is no watchdog. Spares may be: its last look may have started some, which count themselves off. */
+static void forget_watchdog(void)
+{
+    ps_store_relaxed(&alive, 0);
+    ps_store_relaxed(&stop_word, 0);
+    ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: nobody starts it */
+    ps_store_relaxed(&ps_watchdog.starving, 0);
+    root_fairness_reset();
+}
+
 void watchdog_stop(void)
 {
     if (ps_load_acquire(&alive) == RUNNING) {
@@ -307,15 +317,12 @@ void watchdog_stop(void)
         os_wake(&ps_watchdog.armed, 1);
         os_thread_join(thread);
     }
-    watchdog_reset();
+    forget_watchdog();
 }
 
 void watchdog_reset(void)
 {
-    ps_store_relaxed(&alive, 0);
-    ps_store_relaxed(&stop_word, 0);
-    ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: nobody starts it */
-    ps_store_relaxed(&ps_watchdog.starving, 0);
+    forget_watchdog();
     ps_store_relaxed(&ps_watchdog.spares, 0);
-    root_fairness_reset();
+    ps_store_relaxed(&ps_watchdog.coming, 0);
 }
