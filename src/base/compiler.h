@@ -12,6 +12,9 @@
 #ifndef PS_CACHE_LINE    /* a target without data caches says so when it is built */
 #define PS_CACHE_LINE 64 /* bytes; the unit of false sharing on every processor with an operating system */
 #endif
+#ifndef PS_LINE_ALIGN /* such a target may pack fields more closely */
+#define PS_LINE_ALIGN PS_CACHE_LINE
+#endif
 
 #define PS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PS_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -24,14 +27,27 @@
 #define PS_CODE_ALIGNED __attribute__((aligned(64)))
 #define PS_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define PS_EXPORT __attribute__((visibility("default")))
-#define PS_LINE_ALIGNED alignas(PS_CACHE_LINE)
+#define PS_LINE_ALIGNED alignas(PS_LINE_ALIGN)
 #define PS_UNUSED __attribute__((unused))
 
+/* From here on the function is the outermost one of its stack to whoever unwinds that: an exception that no function
+ * within it catches ends the program, as at a thread's first function. Nothing where the processor is not known. */
+#if defined(__x86_64__)
+#define PS_BE_OUTERMOST() __asm__ volatile(".cfi_undefined rip" ::: "memory")
+#elif defined(__aarch64__)
+#define PS_BE_OUTERMOST() __asm__ volatile(".cfi_undefined x30" ::: "memory")
+#elif defined(__riscv)
+#define PS_BE_OUTERMOST() __asm__ volatile(".cfi_undefined ra" ::: "memory")
+#else
+#define PS_BE_OUTERMOST() ((void)0)
+#endif
 /* Of a function that may be left in the middle and gone on with on another kernel thread: it has no lock, and nothing
  * that is its kernel thread's, in hand. A thread that spins in such calls is interrupted there as in the program's own
  * code (src/os/linux/interrupt.c); in what they call it is not, so that may be anything, but must not be inlined where
  * it is otherwise. */
+#ifndef PS_PREEMPTIBLE /* a target without interrupts has its functions where they are linked best */
 #define PS_PREEMPTIBLE __attribute__((section("ps_preemptible")))
+#endif
 
 /* The object of which `ptr` is the member `member`. */
 #define PS_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))

@@ -9,18 +9,6 @@
 
 _Static_assert(PS_DEQUE_INITIAL > 0 && (PS_DEQUE_INITIAL & (PS_DEQUE_INITIAL - 1)) == 0, "indices are masked");
 
-void ps_deque_init(struct ps_deque *d)
-{
-    ps_store_relaxed(&d->top, 0);
-    ps_store_relaxed(&d->bottom, 0);
-    ps_store_relaxed(&d->buffer, NULL);
-    d->top_seen = 0;
-    ps_store_relaxed(&d->watch, PS_DEQUE_FENCED);
-    d->own_tops = 0;
-    d->thefts = 0;
-    d->calm = 0;
-}
-
 void ps_deque_fini(struct ps_deque *d)
 {
     struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);

@@ -110,6 +110,7 @@ struct ps_deque_buffer {
     _Atomic(void *) slot[];
 };
 
+/* Zeroed memory is its initial state. */
 struct ps_deque {
     PS_LINE_ALIGNED _Atomic int64_t top; /* thieves' line */
     /* The owner's line: thieves read bottom and buffer only when they come to steal. */
@@ -122,7 +123,6 @@ struct ps_deque {
     uint32_t calm;    /* owner: calls since that */
 };
 
-void ps_deque_init(struct ps_deque *d);
 /* Gives all buffers back. Nobody may use the deque any more; items left in it are forgotten. */
 void ps_deque_fini(struct ps_deque *d);
 
@@ -223,6 +223,20 @@ static inline void *ps_deque_peek(struct ps_deque *d)
         return NULL;
     struct ps_deque_buffer *buffer = ps_load_acquire(&d->buffer);
     return ps_load_relaxed(&buffer->slot[top & buffer->mask]);
+}
+
+/* Anybody who knows that item was pushed. False: it has been taken. True: it may stand there; longer deques are not
+ * looked through. */
+#define PS_DEQUE_LOOK_MOST 32
+static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
+{
+    int64_t top = ps_load_seq(&d->top), bottom = ps_load_seq(&d->bottom);
+    if (bottom - top > PS_DEQUE_LOOK_MOST)
+        return true;
+    struct ps_deque_buffer *buffer = ps_load_acquire(&d->buffer);
+    while (top < bottom && ps_load_relaxed(&buffer->slot[top & buffer->mask]) != item)
+        top++;
+    return top < bottom;
 }
 
 /* Anybody. The item pushed first, unless `accept` (NULL: anything will do) refuses it; NULL where there is none, or

@@ -10,6 +10,7 @@ static void window(void);
 #include "os.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define THIEVES 3
 #define ITEMS 60000
@@ -83,7 +84,7 @@ static void run(unsigned burst, unsigned pops_of_8, bool windows)
     uint64_t until_ns = os_now_ns() + RUN_NS;
     items = calloc(ITEMS, sizeof *items);
     assert_non_null(items);
-    ps_deque_init(&d);
+    memset(&d, 0, sizeof d);
     ps_store_relaxed(&all_pushed, 0);
     ps_store_relaxed(&num_taken, 0);
     open_windows = windows;
@@ -162,7 +163,7 @@ static void unfenced_owner_away(void **state)
     if (!os_fence_all_ready())
         skip();
     ps_store_relaxed(&fences_refused, false);
-    ps_deque_init(&d);
+    memset(&d, 0, sizeof d);
     for (int i = 0; i < 3; i++)
         assert_true(ps_deque_push(&d, &some[i]));
     ps_deque_unfence_owner(&d);

@@ -4,12 +4,14 @@
 #include "deque.h"
 #include "fault.h"
 
+#include <string.h>
+
 static struct ps_deque d;
 
 static int fresh(void **state)
 {
     (void)state;
-    ps_deque_init(&d);
+    memset(&d, 0, sizeof d);
     return 0;
 }
 static int done(void **state)
@@ -109,6 +111,23 @@ static void as_an_array(void **state)
     }
 }
 
+static void says_what_it_may_hold(void **state)
+{
+    (void)state;
+    assert_false(ps_deque_may_hold(&d, item(0)));
+    for (uintptr_t i = 0; i < PS_DEQUE_LOOK_MOST; i++)
+        assert_true(ps_deque_push(&d, item(i)));
+    for (uintptr_t i = 0; i < PS_DEQUE_LOOK_MOST; i++)
+        assert_true(ps_deque_may_hold(&d, item(i)));
+    assert_false(ps_deque_may_hold(&d, item(PS_DEQUE_LOOK_MOST)));
+    assert_true(ps_deque_push(&d, item(PS_DEQUE_LOOK_MOST)));
+    assert_ptr_equal(ps_deque_steal(&d), item(0));
+    assert_false(ps_deque_may_hold(&d, item(0)));
+    assert_true(ps_deque_may_hold(&d, item(PS_DEQUE_LOOK_MOST)));
+    assert_ptr_equal(ps_deque_pop(&d), item(PS_DEQUE_LOOK_MOST));
+    assert_false(ps_deque_may_hold(&d, item(PS_DEQUE_LOOK_MOST)));
+}
+
 static void no_memory_changes_nothing(void **state)
 {
     (void)state;
@@ -136,9 +155,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, done)
     const struct CMUnitTest tests[] = {
-        TEST(unused_has_no_buffer),      TEST(pop_is_last_in_first_out), TEST(steal_is_first_in_first_out),
-        TEST(wraps_without_growing),     TEST(grows_when_wrapped),       TEST(as_an_array),
-        TEST(no_memory_changes_nothing),
+        TEST(unused_has_no_buffer),  TEST(pop_is_last_in_first_out),  TEST(steal_is_first_in_first_out),
+        TEST(wraps_without_growing), TEST(grows_when_wrapped),        TEST(as_an_array),
+        TEST(says_what_it_may_hold), TEST(no_memory_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
