@@ -25,6 +25,11 @@ void os_memory_place(void *p, size_t bytes, bool interleaved);
  * *usable gets the usable size. Returns the lowest usable byte, or NULL. Not touched: no page is resident yet. */
 void *os_stack_map(size_t bytes, size_t *usable);
 void os_stack_unmap(void *stack, size_t usable);
+/* A stack may hold code where an object of the process asks for that (PT_GNU_STACK). Looks for one that was loaded
+ * since; true: there is, stacks that are mapped from now on may, and os_stack_protect gives it to those that exist. */
+bool os_stacks_look(void);
+bool os_stacks_hold_code(void);
+void os_stack_protect(void *stack, size_t usable);
 /* Tells the system that the stack's content is not needed below its top `keep` bytes; the mapping stays. */
 void os_stack_idle(void *stack, size_t usable, size_t keep);
 
@@ -49,6 +54,7 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
  * the taker is started. */
 void os_signals_keep(void);
 void os_signals_take(void);
+uint64_t os_signals_kept(void);
 void os_thread_join(os_thread t);
 void os_thread_detach(os_thread t);
 /* Number that the system knows the calling kernel thread by. Never cached across fork. */
@@ -74,6 +80,10 @@ unsigned os_count_kernel_threads(void);
 /* The signal mask of the calling kernel thread, as the kernel keeps it. */
 uint64_t os_signal_mask(void);
 void os_set_signal_mask(uint64_t mask);
+/* All that a program may block: not those that the C library sends its kernel threads (32 to 34), and waits for. */
+#define OS_ALL_SIGNALS (~(UINT64_C(7) << 31))
+/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: of an instruction of the thread's. */
+#define OS_FAULT_SIGNALS UINT64_C(0x4d8)
 /* sigaltstack(2) for the calling kernel thread; 0 or a positive errno value. Both are stack_t; either may be NULL. */
 int os_alternate_stack(const void *stack, void *before);
 /* Whether the process's initial kernel thread has ended while others go on: it is counted there still. Reads a file. */
@@ -86,6 +96,11 @@ void os_thread_name_of_process(void);
  * told. And sets it. */
 void *os_robust_list(void);
 void os_set_robust_list(void *head);
+
+/* The C library's handler of its own signal (setuid and its like for all kernel threads) is called between these two
+ * from now on; what enter returned is leave's. After the first pthread_create; nothing where there is no such
+ * signal. */
+void os_library_signal_between(void *(*enter)(void), void (*leave)(void *));
 
 /* Calls fn on kernel thread `tid` of this process, from a signal handler, on the stack that runs there; fn may switch
  * to other stacks and come back on another kernel thread (then it returns true). One interrupt may replace another that
@@ -149,6 +164,8 @@ int os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 int os_wake(_Atomic uint32_t *word, int n);
 /* Lets another kernel thread run on this processor. */
 void os_yield(void);
+/* Linux: whether this operation of the futex call concerns a word that the kernel keeps by its owner's number. */
+bool os_futex_is_owned(int operation);
 
 /* --- a fence for everybody --- */
 
@@ -248,6 +265,9 @@ void os_topology_free(struct os_topology *t);
 
 /* getenv, but NULL for an empty or missing value. */
 const char *os_env(const char *name);
+/* The same, but NULL in a process that has more rights than who started it (set-user-id, file capabilities): for what
+ * loads code or names files. */
+const char *os_env_trusted(const char *name);
 /* In the lines that follow, `instead` completes "...; using <instead> instead".
  * Parses a whole unsigned number in [min, max]; leading and trailing blanks allowed. Missing: false, *out untouched.
  * Unreadable or out of range: false, *out untouched, and one line that names variable, value and `instead`. */

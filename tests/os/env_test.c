@@ -4,10 +4,13 @@
 
 #include "os.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NAME "PS_ENV_TEST"
@@ -164,13 +167,56 @@ static void monstrous_value(void **state)
     assert_int_equal(value, 1);
 }
 
-int main(void)
+/* What a process sees whose user is not the one who started it. */
+static int sees_what_is_trusted(void) { return os_env(NAME) != NULL && os_env_trusted(NAME) == NULL ? 0 : 1; }
+
+static void copy_of_this_program(int to)
 {
+    char buf[65536];
+    ssize_t n;
+    int from = open("/proc/self/exe", O_RDONLY);
+    assert_true(from >= 0);
+    while ((n = read(from, buf, sizeof buf)) > 0)
+        assert_int_equal(write(to, buf, (size_t)n), n);
+    assert_int_equal(n, 0);
+    close(from);
+}
+
+static void more_rights_less_trust(void **state)
+{
+    (void)state;
+    char path[] = "env_test.XXXXXX";
+    setenv(NAME, "x", 1);
+    assert_string_equal(os_env_trusted(NAME), "x");
+    if (geteuid() != 0)
+        skip(); /* nobody else can make a program another user's */
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    copy_of_this_program(fd);
+    assert_int_equal(fchown(fd, 65534, (gid_t)-1), 0);
+    assert_int_equal(fchmod(fd, 04755), 0);
+    close(fd);
+    pid_t child = fork();
+    if (child == 0) {
+        execl(path, path, "trusted", NULL);
+        _exit(2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    unlink(path);
+    assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "trusted") == 0)
+        _exit(sees_what_is_trusted()); /* a sanitizer cannot look at such a process at its end */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_and_empty_are_silent),
         cmocka_unit_test(numbers),
         cmocka_unit_test(sizes),
         cmocka_unit_test(monstrous_value),
+        cmocka_unit_test(more_rights_less_trust),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@
 #include "atomic.h"
 #include "check.h"
 
-#define UNIT 16u
+#define UNIT BOARD_BLOCK_UNIT
 #define BINS 28u
 #define USED 1u
 

@@ -51,6 +51,7 @@
 #include <unistd.h>
 
 #include "raw.h"
+#include "restart.h"
 
 #define MAX_RANGES 1024
 #define KERNEL_MASK_BYTES 8
@@ -312,12 +313,20 @@ bool os_interrupted_own_code(const void *frame)
 
 static void on_signal(int number, siginfo_t *info, void *frame)
 {
-    (void)number;
     (void)info;
     ucontext_t *uc = frame;
     os_interrupt_fn *fn = ps_load_acquire(&function);
-    if (!fn || !fn(frame))
+    int tid = os_thread_id();
+    if (!fn)
         return;
+    restart_in(frame, number);
+    restart_was(tid, false);
+    /* In a call that has a mask of its own while it waits (ppoll) it is this mask still. */
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&uc->uc_sigmask, 0, KERNEL_MASK_BYTES);
+    if (!fn(frame)) {
+        restart_was(tid, true);
+        return;
+    }
     raw_call(SYS_sigaltstack, 0, (long)&uc->uc_stack, 0, 0);
     uc->uc_stack.ss_flags &= ~SS_ONSTACK;
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
@@ -338,7 +347,7 @@ static bool install(int number)
 {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
     bool ours;
-    sigemptyset(&action.sa_mask);
+    sigfillset(&action.sa_mask); /* until on_signal has decided; it sets the interrupted mask itself */
     if (!is_ours_or_free(number, &ours) || (!ours && sigaction(number, &action, NULL) != 0))
         return false;
     signal_number = number;
@@ -354,6 +363,8 @@ static int interrupt(int tid, os_interrupt_fn *fn)
         ready = install(number);
     if (!ready)
         return EBUSY;
+    if (!restart_look(tid))
+        return EAGAIN;
     return (int)-raw_call(SYS_tgkill, getpid(), tid, signal_number, 0);
 }
 

@@ -28,6 +28,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -102,6 +103,49 @@ void os_memory_place(void *p, size_t bytes, bool interleaved)
 #define MADV_GUARD_INSTALL 102 /* Linux 6.13 */
 #endif
 
+/* Stacks hold code as well where the C library's do: an object of the process says so. Such objects have nested
+ * functions (GCC's C, gfortran's internal procedures) whose address is a piece of code in their frame. The C library
+ * changes the stacks that it knows when such an object is loaded later. */
+static _Atomic int stack_protection = PROT_READ | PROT_WRITE; /* seq_cst: os_stacks_look and who maps a stack */
+
+static int look_for_code_on_stacks(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    bool *found = arg;
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++)
+        *found |= info->dlpi_phdr[i].p_type == PT_GNU_STACK && info->dlpi_phdr[i].p_flags & PF_X;
+    return *found;
+}
+
+/* Before any stack is made. */
+__attribute__((constructor(101))) static void choose_stack_protection(void)
+{
+    bool found = false;
+    dl_iterate_phdr(look_for_code_on_stacks, &found);
+    if (found)
+        ps_store_seq(&stack_protection, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
+bool os_stacks_look(void)
+{
+    bool found = false;
+    if (ps_load_relaxed(&stack_protection) & PROT_EXEC)
+        return false;
+    os_objects_visit(look_for_code_on_stacks, &found);
+    if (found)
+        ps_store_seq(&stack_protection, PROT_READ | PROT_WRITE | PROT_EXEC);
+    return found;
+}
+
+void os_stack_protect(void *stack, size_t usable)
+{
+    int saved_errno = errno;
+    mprotect(stack, usable, ps_load_seq(&stack_protection));
+    errno = saved_errno;
+}
+
+bool os_stacks_hold_code(void) { return ps_load_seq(&stack_protection) & PROT_EXEC; }
+
 #define PLAIN_STACKS 4096u
 static _Atomic uint32_t stacks; /* that exist; relaxed: a number */
 
@@ -126,7 +170,7 @@ static bool mark_guard(char *base)
 static void *map_with_mark(size_t whole, size_t *usable)
 {
     size_t page = os_page_size();
-    char *base = map_anonymous(whole + page, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_STACK);
+    char *base = map_anonymous(whole + page, ps_load_seq(&stack_protection), MAP_NORESERVE | MAP_STACK);
     if (base == NULL)
         return NULL;
     if (!mark_guard(base)) {
@@ -164,7 +208,7 @@ void *os_stack_map(size_t bytes, size_t *usable)
     /* All inaccessible first, then the usable part opened: were the guard made second, its failure (too many maps)
      * would leave a stack that overflows into its neighbour. */
     char *base = map_anonymous(whole + page, PROT_NONE, MAP_NORESERVE | MAP_STACK);
-    if (base == NULL || mprotect(base + page, whole, PROT_READ | PROT_WRITE) != 0) {
+    if (base == NULL || mprotect(base + page, whole, ps_load_seq(&stack_protection)) != 0) {
         if (base != NULL)
             munmap(base, whole + page);
         ps_sub_relaxed(&stacks, 1);

@@ -14,9 +14,10 @@
  *
  * A program's own dlopen may be in the middle as well, and holds the dynamic linker's lock in the child for ever. What
  * asks in a child for the first time therefore sends a kernel thread ahead (PROBE_NS); where that does not come back,
- * nobody asks any more: regions go on with what was known. A probe that is merely late costs no more than that.
- * States of `asked`: SAFE (a process that nobody forked) -> in a child UNSURE -> SAFE or HOPELESS; changed under
- * `asking`.
+ * nobody asks any more: regions go on with what was known. A probe that is merely late comes back by and by, and then
+ * everybody asks again.
+ * States of `asked`: SAFE (a process that nobody forked) -> in a child UNSURE -> SAFE or HOPELESS; HOPELESS -> SAFE
+ * when a late probe has come back. Changed under `asking`.
  *
  * Rejected: asking no more in any child (multiprocessing's import libraries there); looking at the lock itself (private
  * to the C library). */
@@ -97,6 +98,8 @@ bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void 
     pthread_mutex_lock(&asking);
     if (asked == UNSURE)
         asked = send_probe();
+    else if (PS_UNLIKELY(asked == HOPELESS) && ps_load_acquire(&probe_came_back))
+        asked = SAFE;
     bool safe = asked == SAFE;
     if (safe)
         dl_iterate_phdr(visit, arg);

@@ -3,7 +3,7 @@
  * Does: finds the process's group in version 2 and in version 1's cpu hierarchy, and takes the tightest quota of the
  * group and of all its ancestors that can be seen. Does not: cache (a quota may change while the process runs), watch,
  * or read weights, which limit nothing while processors are idle.
- * Callers: anybody, on any stack of some 40 KiB. No shared state. errno is kept. No malloc: the kernel thread that asks
+ * Callers: anybody, on any stack. No shared state. errno is kept. No malloc: the kernel thread that asks
  * again and again would get an arena of 64 MiB for it.
  * Failures: what cannot be read sets no limit. Cost: some tens of microseconds, a handful of files.
  *
@@ -38,6 +38,13 @@ struct hierarchy {
     char group[PATH_MAX]; /* the process's group in it; "" where there is none */
 };
 
+/* Where all of this is read to: mapped, since whoever asks first may have a small stack. */
+struct scratch {
+    struct hierarchy v2, v1;
+    struct lines table, file; /* control groups, then mounts; a file of a group's */
+    char folder[PATH_MAX], path[PATH_MAX + 32], whole[2 * PATH_MAX];
+};
+
 /* Is `word` one of the comma-separated words of `list`? */
 static bool list_has(const char *list, const char *word)
 {
@@ -48,12 +55,11 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-static bool open_below(struct lines *f, const char *root, const char *path)
+static bool open_below(struct scratch *s, struct lines *f, const char *root, const char *path)
 {
-    char whole[2 * PATH_MAX];
-    int length = snprintf(whole, sizeof whole, "%s%s", root, path);
+    int length = snprintf(s->whole, sizeof s->whole, "%s%s", root, path);
     f->at = f->end = 0;
-    f->fd = length < 0 || (size_t)length >= sizeof whole ? -1 : open(whole, O_RDONLY | O_CLOEXEC);
+    f->fd = length < 0 || (size_t)length >= sizeof s->whole ? -1 : open(s->whole, O_RDONLY | O_CLOEXEC);
     return f->fd >= 0;
 }
 
@@ -90,9 +96,10 @@ static bool next_line(struct lines *f)
 }
 
 /* The file's only line; false: there is none. */
-static bool only_line(struct lines *f, const char *root, const char *path)
+static bool only_line(struct scratch *s, const char *root, const char *path)
 {
-    if (!open_below(f, root, path))
+    struct lines *f = &s->file;
+    if (!open_below(s, f, root, path))
         return false;
     bool has = next_line(f);
     if (has)
@@ -117,13 +124,12 @@ static void unescape(char *text)
 }
 
 /* Fills the process's group in both hierarchies. */
-static void read_control_groups(const char *root, struct hierarchy *v2, struct hierarchy *v1)
+static void read_control_groups(const char *root, struct scratch *s)
 {
-    struct lines f;
-    if (!open_below(&f, root, "/proc/self/cgroup"))
+    if (!open_below(s, &s->table, root, "/proc/self/cgroup"))
         return;
-    while (next_line(&f)) {
-        char *line = f.line;
+    while (next_line(&s->table)) {
+        char *line = s->table.line;
         char *controllers = strchr(line, ':');
         char *path = controllers == NULL ? NULL : strchr(controllers + 1, ':');
         if (path == NULL)
@@ -132,9 +138,9 @@ static void read_control_groups(const char *root, struct hierarchy *v2, struct h
         *path++ = '\0';
         struct hierarchy *h = NULL;
         if (strcmp(line, "0") == 0 && *controllers == '\0')
-            h = v2;
+            h = &s->v2;
         else if (list_has(controllers, "cpu"))
-            h = v1;
+            h = &s->v1;
         if (h != NULL && strlen(path) < sizeof h->group)
             strcpy(h->group, path);
     }
@@ -152,20 +158,18 @@ static long long number_at(const char **text)
 }
 
 /* Processors that one folder's files allow, rounded up; UINT_MAX: no limit. */
-static unsigned quota_of_folder(const char *root, const char *folder, bool version2)
+static unsigned quota_of_folder(const char *root, struct scratch *s, bool version2)
 {
     static const char *const files[2][2] = {{"cpu.cfs_quota_us", "cpu.cfs_period_us"}, {"cpu.max", NULL}};
-    struct lines f;
-    char path[PATH_MAX + 32];
     long long number[2] = {-1, -1}; /* quota, period */
     const char *text = "";
     for (int i = 0; i < 2; i++) {
         const char *file = files[version2][i];
         if (file != NULL) {
-            snprintf(path, sizeof path, "%s/%s", folder, file);
-            if (!only_line(&f, root, path))
+            snprintf(s->path, sizeof s->path, "%s/%s", s->folder, file);
+            if (!only_line(s, root, s->path))
                 return UINT_MAX;
-            text = f.line;
+            text = s->file.line;
         }
         number[i] = number_at(&text);
     }
@@ -177,7 +181,8 @@ static unsigned quota_of_folder(const char *root, const char *folder, bool versi
 }
 
 /* The tightest quota from `group` (as it shows below the mount point) up to the mount point. */
-static unsigned tightest(const char *root, const char *mount_root, const char *mount_point, const struct hierarchy *h)
+static unsigned tightest(const char *root, struct scratch *s, const char *mount_root, const char *mount_point,
+                         const struct hierarchy *h)
 {
     const char *below = h->group;
     size_t hidden = strcmp(mount_root, "/") == 0 ? 0 : strlen(mount_root);
@@ -185,17 +190,17 @@ static unsigned tightest(const char *root, const char *mount_root, const char *m
         bool inside = strncmp(below, mount_root, hidden) == 0 && (below[hidden] == '/' || below[hidden] == '\0');
         below = inside ? below + hidden : "";
     }
-    char folder[PATH_MAX];
+    char *folder = s->folder;
     size_t base = strlen(mount_point);
-    if (base + strlen(below) >= sizeof folder || strstr(below, "/..") != NULL)
+    if (base + strlen(below) >= sizeof s->folder || strstr(below, "/..") != NULL)
         below = "";
-    if (base >= sizeof folder)
+    if (base >= sizeof s->folder)
         return UINT_MAX;
     strcpy(folder, mount_point);
     strcpy(folder + base, below);
     unsigned least = UINT_MAX;
     for (;;) {
-        unsigned here = quota_of_folder(root, folder, h->version2);
+        unsigned here = quota_of_folder(root, s, h->version2);
         if (here < least)
             least = here;
         char *slash = strrchr(folder, '/');
@@ -234,25 +239,24 @@ static bool parse_mount(char *line, char **mount_root, char **mount_point, bool 
     return true;
 }
 
-static unsigned quota_below(const char *root)
+static unsigned quota_below(const char *root, struct scratch *s)
 {
-    struct hierarchy v2 = {.version2 = true}, v1 = {.version2 = false};
-    read_control_groups(root, &v2, &v1);
-    if (v2.group[0] == '\0' && v1.group[0] == '\0')
+    s->v2.version2 = true;
+    read_control_groups(root, s);
+    if (s->v2.group[0] == '\0' && s->v1.group[0] == '\0')
         return 0;
-    struct lines f;
-    if (!open_below(&f, root, "/proc/self/mountinfo"))
+    if (!open_below(s, &s->table, root, "/proc/self/mountinfo"))
         return 0;
     unsigned least = UINT_MAX;
-    while (next_line(&f)) {
+    while (next_line(&s->table)) {
         char *mount_root, *mount_point;
         bool version2;
-        if (!parse_mount(f.line, &mount_root, &mount_point, &version2))
+        if (!parse_mount(s->table.line, &mount_root, &mount_point, &version2))
             continue;
-        const struct hierarchy *h = version2 ? &v2 : &v1;
+        const struct hierarchy *h = version2 ? &s->v2 : &s->v1;
         if (h->group[0] == '\0')
             continue;
-        unsigned here = tightest(root, mount_root, mount_point, h);
+        unsigned here = tightest(root, s, mount_root, mount_point, h);
         if (here < least)
             least = here;
     }
@@ -262,7 +266,10 @@ static unsigned quota_below(const char *root)
 unsigned os_cpu_quota_below(const char *root)
 {
     int saved_errno = errno;
-    unsigned quota = quota_below(root);
+    struct scratch *s = os_map(sizeof *s);
+    unsigned quota = s ? quota_below(root, s) : 0;
+    if (s)
+        os_unmap(s, sizeof *s);
     errno = saved_errno;
     return quota;
 }

@@ -56,7 +56,7 @@ static void make_table(void)
     for (int i = 0; i < ENTRIES; i++)
         pthread_mutex_init(&table[i].mutex, NULL);
     make_conditions();
-    pthread_atfork(lock_all, unlock_all, after_fork_in_child);
+    pthread_atfork(lock_all, unlock_all, park_after_fork_in_child);
 }
 
 static struct entry *park_entry(_Atomic uint32_t *word)

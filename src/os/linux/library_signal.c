@@ -1,0 +1,50 @@
+/* The C library's own signal, by which it has every kernel thread of the process do something: setuid and its like.
+ *
+ * glibc's handler tells in the descriptor behind the thread pointer that this thread has done so, and whoever sent the
+ * signal repeats it until each descriptor that it lists says so. A kernel thread whose thread pointer is another's
+ * (uth/tls.h) would never say so. So the handler is called between two functions of the upper room's, which put the
+ * kernel thread's own thread pointer in place and take it away again.
+ *
+ * The handler is glibc's from the first pthread_create on; it is installed once. sigaction refuses this number. */
+#include "os.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "raw.h"
+
+#if defined(__GLIBC__)
+#define LIBRARY_SIGNAL 33 /* __SIGRTMIN + 1, which SIGRTMIN hides */
+#define KERNEL_MASK_BYTES 8
+#define ACTION_WORDS 8 /* more than the kernel's struct sigaction has, whose first word is the handler */
+
+typedef void handler_fn(int number, siginfo_t *info, void *frame);
+static handler_fn *library_handler;
+static void *(*enter_own)(void);
+static void (*leave_own)(void *);
+
+static void on_library_signal(int number, siginfo_t *info, void *frame)
+{
+    void *before = enter_own();
+    library_handler(number, info, frame);
+    leave_own(before);
+}
+
+void os_library_signal_between(void *(*enter)(void), void (*leave)(void *))
+{
+    void *action[ACTION_WORDS] = {NULL};
+    if (raw_call(SYS_rt_sigaction, LIBRARY_SIGNAL, 0, (long)action, KERNEL_MASK_BYTES) != 0)
+        return;
+    handler_fn *now, *ours = on_library_signal;
+    memcpy(&now, &action[0], sizeof now);
+    if (action[0] == (void *)SIG_DFL || action[0] == (void *)SIG_IGN || now == ours)
+        return;
+    library_handler = now;
+    enter_own = enter;
+    leave_own = leave;
+    memcpy(&action[0], &ours, sizeof ours);
+    raw_call(SYS_rt_sigaction, LIBRARY_SIGNAL, (long)action, 0, KERNEL_MASK_BYTES);
+}
+#else
+void os_library_signal_between(void *(*enter)(void), void (*leave)(void *)) { (void)enter, (void)leave; }
+#endif

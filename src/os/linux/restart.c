@@ -1,0 +1,214 @@
+/* System calls that an interrupt of the runtime's ends are made anew.
+ *
+ * The kernel restarts most system calls after a handler with SA_RESTART. Others return EINTR whatever the flags say:
+ * poll, select, epoll_wait, nanosleep, msgrcv, semop, sockets with a time limit (signal(7)). A program without handlers
+ * never sees that, so it must not see it because of the runtime's interrupts.
+ *
+ * Such a call is made again by the handler's frame: the instruction is repeated with the number and the first argument
+ * that the kernel has overwritten with the result. Where these are to be had:
+ *   - /proc/self/task/TID/syscall, which the sender reads before it sends (restart_look). The handler takes what the
+ *     sender has read only if instruction, stack pointer and the arguments that are still in registers are the same.
+ *   - x86-64: the instruction in front of the system call, where that loads the number.
+ * A call with a relative time limit begins to count anew, but a sleep that tells the rest goes on with the rest: it may
+ * take longer than asked for, as it may on a busy machine, never shorter. Where the interrupt changes nothing (the
+ * thread cannot be left there) and comes again and again, such a limit would never be met. So each next interrupt of a
+ * call waits twice as long as all before it took: a limit T is met after some 3T.
+ *
+ * A call is not made again where a signal for the program is pending that the interrupted mask lets in: the call ends
+ * with EINTR, as it would without the runtime. Until that is decided no other handler runs (sa_mask in interrupt.c).
+ * Nor are calls that wait for signals, and close: its descriptor may be free already.
+ *
+ * The look is written by one sender at a time (os_interrupt's lock), and read by handlers: `tid` is 0 while the rest is
+ * written; a handler reads it before and after. */
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#include "restart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "atomic.h"
+#include "os.h"
+#include "raw.h"
+
+#define ARGUMENTS 6
+#define LINE_BYTES 256
+#define KERNEL_MASK_BYTES 8
+#define FIRST_PAUSE_NS 1000000
+
+#if defined(__x86_64__)
+#define REGISTERS(uc) ((uc)->uc_mcontext.gregs)
+static const int argument[ARGUMENTS] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+#define PC(uc) REGISTERS(uc)[REG_RIP]
+#define SP(uc) REGISTERS(uc)[REG_RSP]
+#define RESULT(uc) REGISTERS(uc)[REG_RAX]
+#define FIRST_KEPT 0 /* the result takes the number's register */
+#define INSTRUCTION "\x0f\x05"
+#define INSTRUCTION_BYTES 2
+#elif defined(__aarch64__)
+#define REGISTERS(uc) ((uc)->uc_mcontext.regs)
+static const int argument[ARGUMENTS] = {0, 1, 2, 3, 4, 5};
+#define PC(uc) (uc)->uc_mcontext.pc
+#define SP(uc) (uc)->uc_mcontext.sp
+#define RESULT(uc) REGISTERS(uc)[0]
+#define FIRST_KEPT 1 /* the result takes the first argument's register */
+#define INSTRUCTION "\x01\0\0\xd4"
+#define INSTRUCTION_BYTES 4
+#elif defined(__riscv)
+#define REGISTERS(uc) ((uc)->uc_mcontext.__gregs)
+static const int argument[ARGUMENTS] = {REG_A0, REG_A0 + 1, REG_A0 + 2, REG_A0 + 3, REG_A0 + 4, REG_A0 + 5};
+#define PC(uc) REGISTERS(uc)[REG_PC]
+#define SP(uc) REGISTERS(uc)[REG_SP]
+#define RESULT(uc) REGISTERS(uc)[REG_A0]
+#define FIRST_KEPT 1
+#define INSTRUCTION "\x73\0\0\0"
+#define INSTRUCTION_BYTES 4
+#endif
+
+#if defined(PC)
+struct call {
+    long number;
+    unsigned long argument[ARGUMENTS], sp, pc;
+};
+static struct {
+    _Atomic int tid;
+    struct call call;
+} look;
+static _Atomic bool blind; /* there is no /proc */
+
+/* By kernel thread's number: whether its last interrupt was in vain (handlers), and what the senders know. Where two
+ * share one, they wait less, or once more. */
+static struct tried {
+    _Atomic int in_vain; /* of this number; 0: of none */
+    struct call call;
+    uint64_t first_ns, next_ns;
+} tried[64];
+
+static struct tried *tried_by(int tid) { return &tried[(unsigned)tid % (sizeof tried / sizeof *tried)]; }
+
+void restart_was(int tid, bool in_vain) { ps_store_release(&tried_by(tid)->in_vain, in_vain ? tid : 0); }
+
+/* Sender's side: the call that has just been looked at. */
+static bool is_in_vain(int tid)
+{
+    struct tried *t = tried_by(tid);
+    uint64_t now = os_now_ns();
+    if (ps_load_acquire(&t->in_vain) != tid || memcmp(&t->call, &look.call, sizeof look.call) != 0) {
+        t->call = look.call;
+        t->first_ns = t->next_ns = now;
+        return false;
+    }
+    if (now < t->next_ns)
+        return true;
+    t->next_ns = now + 2 * (now - t->first_ns) + FIRST_PAUSE_NS;
+    return false;
+}
+
+/* The line of /proc: the number, the arguments, stack pointer and instruction; or that it runs. */
+static bool parse(const char *line)
+{
+    char *end;
+    struct call *call = &look.call;
+    call->number = strtol(line, &end, 10);
+    if (end == line || call->number < 0)
+        return false;
+    for (int i = 0; i < ARGUMENTS; i++)
+        call->argument[i] = strtoul(end, &end, 16);
+    call->sp = strtoul(end, &end, 16);
+    call->pc = strtoul(end, &end, 16);
+    return call->pc != 0;
+}
+
+bool restart_look(int tid)
+{
+    char text[LINE_BYTES];
+    ps_store_seq(&look.tid, 0);
+    snprintf(text, sizeof text, "/proc/self/task/%d/syscall", tid);
+    int file = (int)raw_call(SYS_openat, AT_FDCWD, (long)text, O_RDONLY | O_CLOEXEC, 0);
+    ps_store_relaxed(&blind, file < 0);
+    if (file < 0)
+        return true;
+    long bytes = raw_call(SYS_read, file, (long)text, sizeof text - 1, 0);
+    raw_call(SYS_close, file, 0, 0, 0);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    if (!parse(text))
+        return true;
+    ps_store_seq(&look.tid, tid);
+    return !is_in_vain(tid);
+}
+
+/* *number and *first are what was looked at, if it is this call. */
+static bool was_seen(const ucontext_t *uc, long *number, unsigned long *first)
+{
+    int tid = os_thread_id();
+    if (ps_load_seq(&look.tid) != tid)
+        return false;
+    const struct call *call = &look.call;
+    *number = call->number;
+    *first = call->argument[0];
+    bool same = call->sp == (unsigned long)SP(uc) && call->pc == (unsigned long)PC(uc);
+    for (int i = FIRST_KEPT; i < ARGUMENTS; i++)
+        same &= call->argument[i] == (unsigned long)REGISTERS(uc)[argument[i]];
+    return ps_load_seq(&look.tid) == tid && same;
+}
+
+/* The same by the instruction in front: a load of the number. */
+static bool is_told_by_code(const ucontext_t *uc, long *number)
+{
+#if defined(__x86_64__)
+    const unsigned char *load = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES - 5;
+    uint32_t value;
+    memcpy(&value, load + 1, sizeof value);
+    *number = (long)value;
+    return load[0] == 0xb8 && (load[-1] & 0xf0) != 0x40 && !ps_load_relaxed(&blind); /* not of another register */
+#else
+    (void)uc, (void)number;
+    return false;
+#endif
+}
+
+/* A handler of the program's is next. */
+static bool other_pending(const ucontext_t *uc, int number)
+{
+    uint64_t pending = 0, blocked, own = UINT64_C(1) << (number - 1);
+    memcpy(&blocked, &uc->uc_sigmask, sizeof blocked);
+    raw_call(SYS_rt_sigpending, (long)&pending, KERNEL_MASK_BYTES, 0, 0);
+    return (pending & ~blocked & ~own) != 0;
+}
+
+static bool waits_for_signals(long number) { return number == SYS_rt_sigsuspend || number == SYS_rt_sigtimedwait; }
+
+void restart_in(void *frame, int by)
+{
+    ucontext_t *uc = frame;
+    const unsigned char *call = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES;
+    long number;
+    unsigned long first = (unsigned long)REGISTERS(uc)[argument[0]];
+    if ((long)RESULT(uc) != -EINTR || memcmp(call, INSTRUCTION, INSTRUCTION_BYTES) != 0 ||
+        !(was_seen(uc, &number, &first) || is_told_by_code(uc, &number)))
+        return;
+    if (waits_for_signals(number) || number == SYS_close || other_pending(uc, by))
+        return;
+    PC(uc) -= INSTRUCTION_BYTES;
+    REGISTERS(uc)[argument[0]] = (__typeof__(REGISTERS(uc)[0]))first;
+#if defined(__x86_64__)
+    RESULT(uc) = number;
+#endif
+    bool relative = number == SYS_clock_nanosleep && REGISTERS(uc)[argument[1]] == 0;
+    if (relative && REGISTERS(uc)[argument[3]] != 0) /* the kernel has written the rest there */
+        REGISTERS(uc)[argument[2]] = REGISTERS(uc)[argument[3]];
+}
+#else
+bool restart_look(int tid)
+{
+    (void)tid;
+    return true;
+}
+void restart_in(void *frame, int number) { (void)frame, (void)number; }
+void restart_was(int tid, bool in_vain) { (void)tid, (void)in_vain; }
+#endif

@@ -1,0 +1,125 @@
+/* A system call that the runtime's interrupt has ended is made anew, but not where the program would see the
+ * difference: a handler of its own came at the same moment, or the call is close. What the interrupt came upon is laid
+ * out here, so that nothing depends on the moment. */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include "atomic.h"
+#include "linux/restart.h"
+#include "os.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define INTERRUPT SIGURG
+#define PROGRAMS SIGUSR1
+
+/* The interrupt and a signal of the program's are both there when ppoll lets them in. The kernel takes the one to the
+ * thread first, so that its handler is entered first. */
+static volatile sig_atomic_t arrived;
+static void arrives(int signal)
+{
+    (void)signal;
+    arrived = 1;
+}
+static bool in_vain(void *frame)
+{
+    (void)frame;
+    return false;
+}
+
+static void a_signal_beside_the_interrupt_ends_the_call(void **state)
+{
+    (void)state;
+    struct sigaction action = {.sa_handler = arrives};
+    sigset_t both, none;
+    sigemptyset(&none);
+    sigemptyset(&both);
+    sigaddset(&both, PROGRAMS);
+    assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
+    int e = os_interrupt(os_thread_id(), in_vain); /* installs its handler */
+    if (e == ENOTSUP)
+        skip();
+    assert_int_equal(e, 0);
+    struct sigaction found;
+    for (int n = 1; n < NSIG; n++) /* whichever signal it takes */
+        if (n != PROGRAMS && sigaction(n, NULL, &found) == 0 && found.sa_handler != SIG_DFL &&
+            found.sa_handler != SIG_IGN)
+            sigaddset(&both, n);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &both, NULL), 0);
+    for (int i = 0; i < 20; i++) {
+        struct timespec limit = {.tv_sec = 20};
+        arrived = 0;
+        assert_int_equal(kill(getpid(), PROGRAMS), 0);
+        restart_was(os_thread_id(), false); /* or this one would be left in peace */
+        assert_int_equal(os_interrupt(os_thread_id(), in_vain), 0);
+        errno = 0;
+        assert_int_equal(ppoll(NULL, 0, &limit, &none), -1);
+        assert_int_equal(errno, EINTR);
+        assert_int_equal(arrived, 1);
+    }
+}
+
+#if defined(__x86_64__)
+/* The end of a call as the handler sees it: `number` loaded, the instruction behind it, -EINTR. True: made anew. */
+static bool is_made_anew(uint32_t number)
+{
+    static unsigned char code[] = {0x90, 0x90, 0xb8, 0, 0, 0, 0, 0x0f, 0x05, 0xc3};
+    memcpy(code + 3, &number, sizeof number);
+    ucontext_t uc = {0};
+    greg_t after = (greg_t)(intptr_t)(code + 9);
+    uc.uc_mcontext.gregs[REG_RIP] = after;
+    uc.uc_mcontext.gregs[REG_RAX] = -EINTR;
+    restart_in(&uc, INTERRUPT);
+    bool anew = uc.uc_mcontext.gregs[REG_RIP] == after - 2;
+    assert_true(anew || uc.uc_mcontext.gregs[REG_RIP] == after);
+    assert_int_equal(uc.uc_mcontext.gregs[REG_RAX], anew ? (greg_t)number : -EINTR);
+    return anew;
+}
+
+/* Its descriptor may be free already, and be somebody else's the second time. */
+static void close_is_not_made_anew(void **state)
+{
+    (void)state;
+    assert_true(is_made_anew(SYS_read));
+    assert_true(is_made_anew(SYS_poll));
+    assert_false(is_made_anew(SYS_close));
+    assert_false(is_made_anew(SYS_rt_sigsuspend));
+    assert_false(is_made_anew(SYS_rt_sigtimedwait));
+}
+
+/* Its handler is entered when the interrupt's returns: the call has ended for the program. */
+static void nor_a_call_that_a_signal_of_the_programs_ends(void **state)
+{
+    (void)state;
+    sigset_t programs, before;
+    sigemptyset(&programs);
+    sigaddset(&programs, PROGRAMS);
+    signal(PROGRAMS, arrives);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &programs, &before), 0);
+    assert_int_equal(raise(PROGRAMS), 0);
+    assert_false(is_made_anew(SYS_read));
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+    assert_true(is_made_anew(SYS_read));
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#if defined(__x86_64__)
+        cmocka_unit_test(close_is_not_made_anew),
+        cmocka_unit_test(nor_a_call_that_a_signal_of_the_programs_ends),
+#endif
+        cmocka_unit_test(a_signal_beside_the_interrupt_ends_the_call),
+    };
+    return PS_TSAN ? 77 : cmocka_run_group_tests(tests, NULL, NULL); /* it delivers signals when it likes */
+}
