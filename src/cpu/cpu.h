@@ -46,6 +46,16 @@ void cpu_context_fini(struct cpu_context *ctx);
 /* Leaves *save, continues in *to. See above. */
 void *cpu_switch(struct cpu_context *save, struct cpu_context *to, void *transfer);
 
+/* A call that may be left from further down on the same stack, for less than setjmp and longjmp cost. Only where the
+ * port has it (CPU_HAS_GUARDED_CALL); stacks are not a sanitizer's there.
+ * cpu_guarded_call returns what fn(arg) returns, or what it is left with. It keeps in *guard what cpu_guarded_leave
+ * takes; that is valid while fn runs. Unwinding ends in its frame, whose function it is: an exception that leaves fn
+ * finds no handler. cpu_guarded_leave runs nothing of the frames that it leaves. */
+#if defined(CPU_HAS_GUARDED_CALL) && !defined(__cplusplus)
+void *cpu_guarded_call(void *(*fn)(void *arg), void *arg, void **guard) __attribute__((visibility("hidden")));
+void cpu_guarded_leave(void *guard, void *result) __attribute__((noreturn, visibility("hidden")));
+#endif
+
 /* The thread pointer that native ELF thread-local storage is addressed by.
  * cpu_tp_settable(): whether cpu_set_tp works here at all (asked once; x86-64: fsgsbase by the auxiliary vector's
  * HWCAP2 bit 1, else arch_prctl; never for ports whose contexts carry their own). */

@@ -426,13 +426,83 @@ static void test_cycles(void **state)
     assert_true(after > before);
 }
 
+/* --- a call that may be left --- */
+
+#if defined(CPU_HAS_GUARDED_CALL) && !PS_ASAN && !PS_TSAN /* who leaves frames leaves them on TSan's shadow stack */
+static void *guards[2];
+static volatile unsigned inner;
+
+static void *comes_back(void *arg)
+{
+    EXPECT((uintptr_t)__builtin_frame_address(0) % 16 == 0);
+    return arg;
+}
+static void (*volatile leave)(void *guard, void *result) = cpu_guarded_leave;
+static PS_NOINLINE void deeper(unsigned levels, void *result)
+{
+    volatile unsigned frame[80];
+    frame[levels] = levels;
+    if (levels)
+        deeper(levels - 1, result);
+    else
+        leave(guards[inner], result);
+    EXPECT(frame[levels] != levels); /* comes back to a frame that was left */
+}
+/* Has other values in all registers. */
+static PS_NOINLINE bool keeps_values_to_leave(volatile uint64_t *seed_at)
+{
+    const long times = 3;
+    volatile uint64_t *seed = seed_at;
+    TWELVE(DECLARE)
+    deeper(20, (void *)(uintptr_t)*seed);
+    return true TWELVE(SAME);
+}
+static void *is_left(void *arg)
+{
+    volatile uint64_t seed = (uintptr_t)arg;
+    return keeps_values_to_leave(&seed) ? arg : NULL;
+}
+static void *leaves_inner_then_outer(void *arg)
+{
+    inner = 1;
+    EXPECT(cpu_guarded_call(is_left, (void *)11, &guards[1]) == (void *)11);
+    EXPECT(cpu_guarded_call(comes_back, (void *)12, &guards[1]) == (void *)12);
+    inner = 0;
+    return is_left(arg);
+}
+static bool keeps_values_over(void *(*fn)(void *), volatile uint64_t *seed, long times)
+{
+    TWELVE(DECLARE)
+    bool same = cpu_guarded_call(fn, (void *)(uintptr_t)(*seed + 1), &guards[0]) == (void *)(uintptr_t)(*seed + 1);
+    return same TWELVE(SAME);
+}
+
+static void test_guarded_call(void **state)
+{
+    (void)state;
+    volatile uint64_t seed = 42;
+    for (long n = 0; n < 1000 && broken == 0; n++, seed += 7) {
+        EXPECT(keeps_values_over(comes_back, &seed, n));
+        inner = 0;
+        EXPECT(keeps_values_over(is_left, &seed, n));
+        EXPECT(keeps_values_over(leaves_inner_then_outer, &seed, n));
+    }
+}
+#else
+static void test_guarded_call(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
         TEST(test_transfer),       TEST(test_registers),      TEST(test_float_control), TEST(test_float_flags),
         TEST(test_signal_mask),    TEST(test_many_switches),  TEST(test_deep_stack),    TEST(test_afresh),
-        TEST(test_kernel_threads), TEST(test_thread_pointer), TEST(test_cycles),
+        TEST(test_kernel_threads), TEST(test_thread_pointer), TEST(test_cycles),        TEST(test_guarded_call),
     };
     return cmocka_run_group_tests_name(CPU_PORT_NAME, tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* AArch64 (AAPCS64): what cpu.h asks of a port.
  *
  * A saved context is its stack pointer; everything else is in the frame that it points to. The frame, lowest address
- * first (switch.S writes and reads it, context.c makes the first one); 176 bytes, the stack stays 16-byte aligned:
+ * first (switch.S writes and reads it, frame_port.h makes the first one); 176 bytes, the stack stays 16-byte aligned:
  *
  *   sp +   0   x29, x30       frame pointer and return address, as a frame record
  *                             first frame: 0 (ends frame-record chains), cpu_first

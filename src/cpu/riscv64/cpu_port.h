@@ -1,7 +1,7 @@
 /* RISC-V, 64 bits, double-precision float (LP64D; also LP64 without float registers): what cpu.h asks of a port.
  *
  * A saved context is its stack pointer; everything else is in the frame that it points to. The frame, lowest address
- * first (switch.S writes and reads it, context.c makes the first one); 224 bytes, the stack stays 16-byte aligned:
+ * first (switch.S writes and reads it, frame_port.h makes the first one); 224 bytes, the stack stays 16-byte aligned:
  *
  *   sp +   0   s0 ... s11 (12 x 8)     first frame: s0 = 0 (ends frame-pointer chains), s1 = entry, s2 = arg
  *   sp +  96   ra                      first frame: cpu_first

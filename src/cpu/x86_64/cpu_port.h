@@ -1,7 +1,7 @@
 /* x86-64 (System V ABI): what cpu.h asks of a port.
  *
  * A saved context is its stack pointer; everything else is in the frame that it points to. The frame, lowest address
- * first (switch.S writes and reads it, context.c makes the first one):
+ * first (switch.S writes and reads it, frame_port.h makes the first one):
  *
  *   sp +  0   MXCSR (4 bytes), x87 control word (2), unused (2)
  *   sp +  8   r15
@@ -29,6 +29,7 @@
 #define CPU_CARRIES_TLS 0
 #define CPU_STACK_MIN 16384
 #define CPU_HAS_DETOUR 1
+#define CPU_HAS_GUARDED_CALL 1
 
 /* The frame above, for debuggers (psthreads/debug_layout.c). */
 /* clang-format off */
@@ -45,7 +46,7 @@ struct cpu_context {
 
 #ifndef __cplusplus
 /* 1: the kernel allows wrfsbase. Relaxed: a constant, once cpu_tp_settable was called. */
-extern _Atomic int cpu_x86_user_tp;
+extern _Atomic int cpu_x86_user_tp __attribute__((visibility("hidden")));
 void cpu_set_tp(void *tp);
 #define CPU_HAS_SET_TP_SOON 1
 static inline void cpu_set_tp_soon(void *tp)

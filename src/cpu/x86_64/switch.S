@@ -116,6 +116,85 @@ cpu_first:
     .cfi_endproc
     .size   cpu_first, . - cpu_first
 
+/* void *cpu_guarded_call(void *(*fn)(void *) rdi, void *arg rsi, void **guard rdx). While fn runs *guard is the address
+ * of what was pushed; cpu_guarded_leave comes back to it. The return address is undefined from then on, so that
+ * unwinders end here; the nop is for those that look a return address up one byte lower. */
+    .globl  cpu_guarded_call
+    .hidden cpu_guarded_call
+    .type   cpu_guarded_call, @function
+    .balign 16
+cpu_guarded_call:
+    .cfi_startproc
+    endbr64
+    pushq   %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset rbp, 0
+    pushq   %rbx
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset rbx, 0
+    pushq   %r12
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset r12, 0
+    pushq   %r13
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset r13, 0
+    pushq   %r14
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset r14, 0
+    pushq   %r15
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset r15, 0
+    subq    $8, %rsp
+    .cfi_adjust_cfa_offset 8
+    movq    %rsp, (%rdx)
+    movq    %rdi, %rax
+    movq    %rsi, %rdi
+    .cfi_remember_state
+    .cfi_undefined rip
+    nop
+    call    *%rax
+.Lguarded_back:
+    nop
+    .cfi_restore_state
+    addq    $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    popq    %r15
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore r15
+    popq    %r14
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore r14
+    popq    %r13
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore r13
+    popq    %r12
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore r12
+    popq    %rbx
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore rbx
+    popq    %rbp
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore rbp
+    ret
+    .cfi_endproc
+    .size   cpu_guarded_call, . - cpu_guarded_call
+
+/* void cpu_guarded_leave(void *guard rdi, void *result rsi) */
+    .globl  cpu_guarded_leave
+    .hidden cpu_guarded_leave
+    .type   cpu_guarded_leave, @function
+    .balign 16
+cpu_guarded_leave:
+    .cfi_startproc
+    .cfi_undefined rip
+    endbr64
+    movq    %rdi, %rsp
+    movq    %rsi, %rax
+    jmp     .Lguarded_back
+    .cfi_endproc
+    .size   cpu_guarded_leave, . - cpu_guarded_leave
+
 #if defined(__CET__) && (__CET__ & 1)
     /* Indirect-branch tracking only; see cpu_port.h. */
     .section .note.gnu.property, "a"

@@ -1,4 +1,4 @@
-/* x86-64: the first frame of a context, and the thread pointer. Layout: cpu_port.h. */
+/* x86-64: the thread pointer, by an instruction where the kernel allows it, else by the kernel. */
 #include "atomic.h"
 #include "cpu.h"
 
@@ -7,41 +7,6 @@
 #include <sys/syscall.h>
 
 #define HWCAP2_FSGSBASE 2u /* the kernel lets user mode write fs's base */
-
-struct frame {
-    uint32_t mxcsr;
-    uint16_t x87cw;
-    uint16_t unused;
-    uint64_t r15, r14;
-    void *r13, *r12;
-    uint64_t rbx, rbp;
-    void *return_address;
-    uint64_t above[4]; /* zeros: what a reader past the outermost frame finds; keeps the alignment */
-};
-
-void cpu_first(void);
-
-int cpu_context_init(struct cpu_context *ctx, void *stack, size_t bytes, cpu_entry_fn *entry, void *arg)
-{
-    uintptr_t top = ((uintptr_t)stack + bytes) & ~(uintptr_t)15;
-    /* `above` begins where the caller's frame of cpu_first would: on a multiple of 16, so that its call aligns
-     * rightly. */
-    struct frame *f = (struct frame *)(top - sizeof *f);
-    _Static_assert(sizeof(struct frame) % 16 == 0 && offsetof(struct frame, above) == 64, "frame");
-    *f = (struct frame){.r13 = arg, .r12 = (void *)entry, .return_address = (void *)cpu_first};
-    f->mxcsr = __builtin_ia32_stmxcsr();
-    __asm__ volatile("fnstcw %0" : "=m"(f->x87cw));
-    ctx->sp = f;
-    return 0;
-}
-
-int cpu_context_adopt(struct cpu_context *ctx)
-{
-    ctx->sp = NULL; /* filled by the first switch away */
-    return 0;
-}
-
-void cpu_context_fini(struct cpu_context *ctx) { (void)ctx; }
 
 enum { UNKNOWN, USER_MODE, BY_KERNEL };
 _Atomic int cpu_x86_user_tp;
