@@ -2,8 +2,8 @@
  *
  * A SIGSEGV handler, installed only where the program has none (a program's or a sanitizer's handler stays), runs on an
  * alternate stack, because the stack that overflowed has no room for it. It looks whether the address lies in the guard
- * page of the uth that runs; whatever it finds, it puts the default action back and returns: the instruction faults
- * again, so that a core dump shows the place and the exit status is the usual one. A SIGSEGV that somebody sent has no
+ * page of the uth that runs. Whatever it finds, it puts the default action back and returns. The instruction faults
+ * again, so a core dump shows the place and the exit status is the usual one. A SIGSEGV that somebody sent has no
  * instruction to fault again; it is raised anew and comes when the handler returns.
  *
  * What it cannot see: a frame so large that it steps over the guard page (gcc -fstack-clash-protection prevents that),
@@ -21,7 +21,10 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-#define HANDLER_BYTES 16384 /* beyond the signal frame itself: formatting one line */
+/* Beyond the signal frame itself. Formatting one line takes some kilobytes. Handlers of the program's with SA_ONSTACK
+ * run here too, in threads that have set no such stack; they would have a thread's stack. Pages that nobody touches
+ * cost nothing. */
+#define HANDLER_BYTES ((size_t)256 * 1024)
 
 struct report {
     uth_current_fn *current;

@@ -9,14 +9,12 @@
  * Thread sanitizer: a fiber for each context, and one for each member of a team (psthreads/team.c), since members that
  * run on one stack one after the other are threads all the same. So the fiber to come back to is the one that was
  * current when the context was left.
- *   In a build of ours with it, a switch synchronises the one left with the one entered: the kernel thread that runs
- *     both orders them (what a
- *   vp owns passes through its uths without atomics); between kernel threads it is `running` that orders, and it sees
- *     for itself. There
- *   members have no fibers of their own.
+ *   In a build of ours with thread sanitizer a switch synchronises the context that is left with the one that is
+ *   entered. The kernel thread that runs both orders them: what a vp owns passes through its uths without atomics.
+ *   Between kernel threads `running` orders them, which the sanitizer sees for itself. Members have no fibers of their
+ *   own in such a build.
  *   Else a switch orders nothing: what orders the program's threads is said where OpenMP says so (base/race.h).
- *   A fiber's shadow call stack must be empty where a context begins anew: a build of ours with it makes a new one each
- *     time.
+ *   A fiber's shadow call stack must be empty where a context begins anew: a build of ours makes a new fiber each time.
  * C++'s exceptions that are being handled stand in thread-local storage. With a sanitizer, and on a port that cannot
  * set the thread pointer, threads share their kernel thread's: there they are kept with the context over a switch.
  * The port whose contexts are kernel threads tells none of this: both know kernel threads by themselves.

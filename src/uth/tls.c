@@ -5,16 +5,31 @@
  * Does not: decide which thread has a block, nor when.
  *
  * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE.
- * Fields of a block are its owner's; the free list and the list of all blocks are under `lock`. The latter is there for
- * objects that dlopen brings into the static part of every block (uth_tls_recheck). A fork takes both locks (init_lock
- * first, as everybody): a child may be born on a thread that has nothing to do with user-level threads while another
- * one is in the middle of these lists.
+ * Fields of a block are its owner's; so are the few blocks that a vp keeps for its next threads (uth_tls_near).
+ * The free list and the list of all blocks are under `lock`. The latter is there for objects that dlopen brings
+ * into the static part of every block (uth_tls_recheck). A fork takes both locks (init_lock first, as everybody):
+ * a child may be born on a thread that has nothing to do with user-level threads while another one is in the
+ * middle of these lists.
  *
  * Used again: C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment
- * gets its initial values from the dynamic linker - but the C library's own, which stays: it holds the thread's malloc
+ * gets its initial values again - but the C library's own, which stays: it holds the thread's malloc
  * cache and arena, which a thread would have to give back and fetch again, and nothing else that a thread could have
  * left there survives uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel
  * thread's stack is used again.
+ *
+ * Renewed quickly: the dynamic linker initialises a block in some 300 instructions, behind locks. So what it has done
+ * is noted, and done again here as long as it would do the same:
+ * - nothing has been loaded since: `epoch` (below) is the one that was noted;
+ * - nothing has been unloaded of which the thread has noticed: the vector is in the same place, of the same generation;
+ * - every module that had a static place in the vector is one whose image is kept (tls_images.h), in the same place.
+ * Of the thread descriptor, values of keys are not written where none was set.
+ *
+ * epoch: even; odd while who has found that something was loaded looks at it (under init_lock). A block is right when
+ * its thread begins, because get_block reads epoch (acquire) before, and again behind, what it writes into the block:
+ *   get_block  1. read epoch: even   2. write the block         3. read epoch: the same, else begin again
+ *   recheck    a. make epoch odd     b. write all blocks        c. make epoch even (release)
+ * A fence stands between 2 and 3, and one between a and b; with os_fence_all in b the first one is the compiler's. So
+ * if 3 misses a, all that 2 has written is older than what b writes.
  *
  * Given back: the malloc cache of a block can only be freed by the C library at a kernel thread's end. So a kernel
  * thread is started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
@@ -37,12 +52,16 @@
 #include "cpu.h"
 #include "os.h"
 #include "spin.h"
+#include "tls_images.h"
 #include "tls_layout.h"
 #include "tls_objects.h"
+#include "uth.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +88,7 @@ struct dtv_entry {
 
 #define TRIES 3 /* of what the system may refuse for the moment */
 #define MOMENT_NS 1000000
+#define START_TRIES 8   /* the same, of what all that follows rests on: an eighth of a second in all */
 #define KEYS_A_BLOCK 32 /* values of POSIX keys are kept in blocks of so many */
 struct key_data {       /* struct pthread_key_data */
     uintptr_t sequence; /* of the key that the value is of; another one: the key was deleted meanwhile */
@@ -87,8 +107,10 @@ static _Atomic int status; /* written under init_lock; ON is a release: the layo
 static struct ps_spin init_lock, lock;
 static struct uth_tls_layout layout;
 static _Atomic unsigned long long objects_seen; /* at the last look; written under init_lock */
+static _Atomic uint32_t epoch;                  /* likewise; counts looks that have found something */
 static struct uth_tls_segment segments[UTH_TLS_MAX_SEGMENTS];
 static unsigned num_segments;
+static char images_now[32 * 1024]; /* under init_lock */
 /* Under `lock`. */
 static struct uth_tls *all;
 static struct ps_list free_list = {&free_list, &free_list}; /* put last, taken first */
@@ -114,10 +136,17 @@ static struct dtv_entry **dtv_of(const struct uth_tls *tls)
 
 void uth_tls_number_blocks(void) { numbered = true; }
 
-static int next_number(void)
+#define NUMBERS 64 /* that a block takes at once: each of its threads has the next one */
+
+static int next_number(struct uth_tls *tls)
 {
-    uint32_t most = 0x3fffffff - UTH_TLS_FIRST_NUMBER; /* FUTEX_TID_MASK */
-    return (int)(UTH_TLS_FIRST_NUMBER + ps_add_relaxed(&last_number, 1) % most);
+    const uint32_t most = (0x3fffffff - UTH_TLS_FIRST_NUMBER) / NUMBERS * NUMBERS; /* FUTEX_TID_MASK */
+    if (PS_LIKELY(tls->numbers != 0)) {
+        tls->numbers--;
+        return tls->number + 1;
+    }
+    tls->numbers = NUMBERS - 1;
+    return (int)(UTH_TLS_FIRST_NUMBER + ps_add_relaxed(&last_number, NUMBERS) % most);
 }
 
 PS_NOINLINE struct uth_tls *uth_tls_current(void)
@@ -148,22 +177,34 @@ void *uth_tls_robust_list(struct uth_tls *tls)
 
 void uth_tls_pose_as(struct uth_tls *tls, int tid) { *tls->tid = tid != 0 ? tid : tls->number; }
 
+/* Whether the thread may have given any key a value since the descriptor was written. */
+static bool any_key_used(const struct uth_tls *tls)
+{
+    return layout.keys_used == 0 || descriptor_of(tls)[layout.keys_used] != 0;
+}
+
 /* The descriptor as of a thread that begins, in front of or around what the dynamic linker keeps there. */
 static void write_descriptor(struct uth_tls *tls)
 {
     char *descriptor = descriptor_of(tls);
     struct dtv_entry *dtv = *dtv_of(tls);
-    memcpy(descriptor, layout.image, layout.descriptor_bytes);
+    if (tls->used && !any_key_used(tls)) {
+        memcpy(descriptor, layout.image, layout.keys_from);
+        memcpy(descriptor + layout.keys_to, layout.image + layout.keys_to, layout.descriptor_bytes - layout.keys_to);
+    } else {
+        memcpy(descriptor, layout.image, layout.descriptor_bytes);
+    }
     for (unsigned i = 0; i < layout.own_pointers; i++)
-        *(uintptr_t *)(void *)(descriptor + layout.own_pointer[i]) += (uintptr_t)descriptor;
+        *(void **)(void *)(descriptor + layout.own_pointer[i].at) = descriptor + layout.own_pointer[i].to;
     *dtv_of(tls) = dtv;
     tls->tid = (int *)(void *)(descriptor + layout.tid);
     if (layout.resolver != 0)
         *(void **)(void *)((char *)tls->tp + layout.resolver_pointer_from_tp) = descriptor + layout.resolver;
-    tls->number = numbered ? next_number() : 0;
+    tls->number = numbered ? next_number(tls) : 0;
     *tls->tid = tls->number;
     *current_in(tls->tp) = tls;
     ps_store_relaxed(&tls->alone, NULL);
+    ps_store_relaxed(&tls->at_hand, NULL);
     tls->stack = tls; /* none so far */
 #ifdef RSEQ_SIG
     if (__rseq_size != 0) {
@@ -176,11 +217,13 @@ static void write_descriptor(struct uth_tls *tls)
 #endif
 }
 
-static void wait_a_moment(void)
+static void wait_ns(int64_t ns)
 {
     _Atomic uint32_t word = 0;
-    os_park(&word, 0, MOMENT_NS);
+    os_park(&word, 0, ns);
 }
+
+static void wait_a_moment(void) { wait_ns(MOMENT_NS); }
 
 static struct uth_tls *make_block(void)
 {
@@ -219,23 +262,74 @@ static void free_key_arrays(struct uth_tls *tls)
         }
 }
 
-static void renew(struct uth_tls *tls)
+#define NOT_ALLOCATED ((void *)-1) /* in the vector: of a module whose block is made at the first use */
+
+/* Frees what the vector has of dlopened objects, whose blocks were made at the first use. */
+static void free_dynamic(struct dtv_entry *dtv, size_t modules)
+{
+    for (size_t i = 1; i <= modules; i++)
+        if (PS_UNLIKELY(dtv[i].to_free != NULL)) { /* a call for each of some dozens is felt */
+            free(dtv[i].to_free);
+            dtv[i] = (struct dtv_entry){NOT_ALLOCATED, NULL};
+        }
+}
+
+/* The dynamic linker has just initialised the block, in epoch `now`, and nothing was loaded meanwhile. */
+static void note_initialised(struct uth_tls *tls, uint32_t now)
+{
+    struct dtv_entry *dtv = *dtv_of(tls);
+    size_t entries = (size_t)dtv[-1].address;
+    tls->vector = NULL;
+    if (!uth_tls_images_usable())
+        return;
+    tls->modules = 0;
+    for (size_t i = 1; i <= entries; i++) {
+        if (dtv[i].address == NULL && dtv[i].to_free == NULL) /* no such module */
+            continue;
+        ptrdiff_t from_tp = (char *)dtv[i].address - (char *)tls->tp;
+        if (dtv[i].to_free != NULL || (dtv[i].address != NOT_ALLOCATED && !uth_tls_images_have(i, from_tp)))
+            return;
+        tls->modules = i;
+    }
+    tls->vector = dtv;
+    tls->generation = dtv[0].address;
+    tls->epoch = now;
+}
+
+static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
 {
     unsigned char libc_state[UTH_TLS_MAX_LIBC_BYTES];
     char *libc_tls = (char *)tls->tp + layout.libc_from_tp;
     struct dtv_entry *dtv = *dtv_of(tls);
     size_t entries = (size_t)dtv[-1].address;
-    for (size_t i = 1; i <= entries; i++)
-        if (PS_UNLIKELY(dtv[i].to_free != NULL)) /* a call for each of some dozens is felt */
-            free(dtv[i].to_free);
+    free_dynamic(dtv, entries);
     memset(dtv, 0, (entries + 1) * sizeof *dtv);
-    free_key_arrays(tls);
     memcpy(libc_state, libc_tls, layout.libc_bytes);
     layout.initialise(tls->tp, true);
     if (!tls->emptied)
         memcpy(libc_tls, libc_state, layout.libc_bytes);
-    tls->emptied = false;
+    note_initialised(tls, now);
+}
+
+/* False: the dynamic linker might do something else now. */
+static bool initialise_quickly(struct uth_tls *tls, uint32_t now)
+{
+    struct dtv_entry *dtv = *dtv_of(tls);
+    if (tls->vector != dtv || tls->epoch != now || dtv[0].address != tls->generation || tls->emptied)
+        return false;
+    free_dynamic(dtv, tls->modules);
+    uth_tls_images_write(tls->tp, layout.libc_from_tp);
+    return true;
+}
+
+static void renew(struct uth_tls *tls, uint32_t now)
+{
+    if (any_key_used(tls))
+        free_key_arrays(tls);
+    if (!initialise_quickly(tls, now))
+        initialise_by_linker(tls, now);
     write_descriptor(tls);
+    tls->emptied = false;
     tls->carrier = NULL;
     tls->fresh = true;
     tls->used = false;
@@ -260,14 +354,19 @@ static bool empty(struct uth_tls *tls)
     return tls->emptied;
 }
 
-static void unmake_block(struct uth_tls *tls)
+static void unlist_locked(struct uth_tls *tls)
 {
-    ps_spin_lock(&lock);
     *tls->link_of_all = tls->next_of_all;
     if (tls->next_of_all != NULL)
         tls->next_of_all->link_of_all = tls->link_of_all;
-    ps_spin_unlock(&lock);
     ps_sub_relaxed(&made, 1);
+}
+
+static void unmake_block(struct uth_tls *tls)
+{
+    ps_spin_lock(&lock);
+    unlist_locked(tls);
+    ps_spin_unlock(&lock);
     free_key_arrays(tls);
     empty(tls); /* or its malloc cache, some KiB, is lost */
     layout.deallocate(tls->tp, true);
@@ -276,10 +375,32 @@ static void unmake_block(struct uth_tls *tls)
 
 /* --- the cache --- */
 
-/* One that was given back, or a new one if the system allows that within so many tries. */
-static struct uth_tls *get_block(int tries)
+/* The present epoch, in which everything that has been loaded has been looked at. */
+static uint32_t look(void)
 {
-    uth_tls_recheck(); /* so that no later look finds a segment new that this block begins with */
+    for (;;) {
+        uint32_t now = ps_load_acquire(&epoch);
+        if (PS_LIKELY(now % 2 == 0 && uth_tls_objects_same(ps_load_relaxed(&objects_seen))))
+            return now;
+        uth_tls_recheck();
+        now = ps_load_acquire(&epoch);
+        if (now % 2 == 0) /* else another one is about to look at what has come behind this look */
+            return now;
+    }
+}
+
+/* Whether something has been loaded since look() gave `then`. */
+static bool looked_at_more(uint32_t then)
+{
+    if (PS_LIKELY(os_fence_all_ready()))
+        __asm__ volatile("" ::: "memory");
+    else
+        ps_fence_seq();
+    return PS_UNLIKELY(ps_load_relaxed(&epoch) != then);
+}
+
+static struct uth_tls *pop_free(void)
+{
     struct uth_tls *tls = NULL;
     ps_spin_lock(&lock);
     if (!ps_list_empty(&free_list)) {
@@ -287,27 +408,41 @@ static struct uth_tls *get_block(int tries)
         free_count--;
     }
     ps_spin_unlock(&lock);
+    return tls;
+}
+
+/* One that was given back, or a new one if the system allows that within so many tries. */
+static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int tries)
+{
+    uint32_t now = look(); /* so that no later look finds a segment new that this block begins with */
+    struct uth_tls *tls = near != NULL && near->num != 0 ? near->block[--near->num] : pop_free();
     for (int i = 0; tls == NULL && i < tries; i++) {
         if (i > 0)
             wait_a_moment();
         tls = make_block();
     }
+    if (tls == NULL)
+        return NULL;
     /* Emptied and not used: given back unentered, with the malloc state of who had it before, and that was lost in a
      * fork. */
-    if (tls != NULL && (tls->used || tls->emptied))
-        renew(tls);
+    if (tls->used || tls->emptied)
+        renew(tls, now);
+    while (looked_at_more(now)) {
+        now = look();
+        renew(tls, now);
+    }
     return tls;
 }
 
-struct uth_tls *uth_tls_get(void)
+struct uth_tls *uth_tls_get(struct uth_tls_near *near)
 {
-    struct uth_tls *tls = get_block(TRIES);
-    if (tls == NULL)
+    struct uth_tls *tls = get_block(near, TRIES);
+    if (PS_UNLIKELY(tls == NULL))
         ps_store_relaxed(&uth_tls_missing, true);
     return tls;
 }
 
-struct uth_tls *uth_tls_try_get(void) { return get_block(1); }
+struct uth_tls *uth_tls_try_get(void) { return get_block(NULL, 1); }
 
 /* The one that has been free longest, taken out; NULL: not that long. */
 static struct uth_tls *take_idle_locked(void)
@@ -359,6 +494,20 @@ void uth_tls_put(struct uth_tls *tls)
         put_tidily(tls);
 }
 
+bool uth_tls_keep(struct uth_tls_near *near, struct uth_tls *tls)
+{
+    if (PS_UNLIKELY(near->num == UTH_TLS_NEAR || ++near->puts % UTH_TLS_ONE_IN == 0))
+        return false;
+    near->block[near->num++] = tls;
+    return true;
+}
+
+void uth_tls_drain(struct uth_tls_near *near)
+{
+    while (near->num != 0)
+        uth_tls_put(near->block[--near->num]);
+}
+
 unsigned uth_tls_made(void) { return ps_load_relaxed(&made); }
 
 void uth_tls_trim(unsigned keep)
@@ -396,6 +545,7 @@ void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
 {
     if (!numbered)
         *tls->tid = tid;
+    ps_store_relaxed(&tls->at_hand, NULL);
     tls->carrier = carrier;
     tls->carrier_tid = tid;
     cpu_set_tp(tls->tp);
@@ -404,6 +554,22 @@ void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
         tls->used = true;
         layout.ctype_init();
     }
+}
+
+void uth_tls_keep_at_hand(struct uth_tls *tls)
+{
+    if (numbered)
+        ps_store_seq(&tls->at_hand, tls->carrier);
+}
+
+void uth_tls_not_at_hand(struct uth_tls *tls) { ps_store_seq(&tls->at_hand, NULL); }
+
+void uth_tls_none_at_hand(void)
+{
+    ps_spin_lock(&lock);
+    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all)
+        uth_tls_not_at_hand(tls);
+    ps_spin_unlock(&lock);
 }
 
 /* Whether any value of this block of keys is set. */
@@ -454,47 +620,111 @@ static void destroy_keys(struct uth_tls *tls)
 void uth_tls_end(struct uth_tls *tls)
 {
     layout.call_destructors();
-    destroy_keys(tls);
+    if (any_key_used(tls))
+        destroy_keys(tls);
     uselocale(LC_GLOBAL_LOCALE);
+    dlerror();
+    h_errno = 0;
     errno = 0;
 }
 
 /* --- whether --- */
 
+#define FOR_EVER (~0ULL)
+
+static const struct uth_tls_segment *seen_before(const struct uth_tls_segment *segment)
+{
+    for (unsigned i = 0; i < num_segments; i++)
+        if (segments[i].object == segment->object && segments[i].module == segment->module)
+            return &segments[i];
+    return NULL;
+}
+
+static void write_segment(const struct uth_tls_segment *segment, void *tp)
+{
+    char *to = (char *)tp + segment->from_tp;
+    memcpy(to, segment->image, segment->image_bytes);
+    memset(to + segment->image_bytes, 0, segment->bytes - segment->image_bytes);
+}
+
+static void initialise_segment(const struct uth_tls_segment *segment)
+{
+    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all)
+        write_segment(segment, tls->tp);
+}
+
 /* Blocks that exist get the initial values of segments that dlopen has put in the static part of every thread's block
- * since the last look; the dynamic linker does that for the threads it knows. */
-static void initialise_new_segments(void)
+ * since the last look; the dynamic linker does that for the threads it knows. Where it could not be asked before
+ * (os_objects_visit), nothing is known to be new. `beginning`: code of an object of which nothing else has run yet, or
+ * NULL. Its segment may have been seen before the dynamic linker was through with it, or have been another object's
+ * that lay there. So it is initialised, unless that was done when another object began that was loaded with it. */
+static void initialise_new_segments(bool any_known, const void *beginning, unsigned long long loaded)
 {
     static struct uth_tls_segment now[UTH_TLS_MAX_SEGMENTS]; /* under init_lock; too big for a small stack */
-    unsigned n = uth_tls_objects_static(now);
+    unsigned n = uth_tls_objects_static(now, images_now, sizeof images_now);
+    uth_tls_images_check(now, n);
     for (unsigned i = 0; i < n; i++) {
-        bool seen = false;
-        for (unsigned j = 0; j < num_segments && !seen; j++)
-            seen = segments[j].object == now[i].object && segments[j].module == now[i].module;
-        for (struct uth_tls *tls = seen ? NULL : all; tls != NULL; tls = tls->next_of_all) {
-            char *to = (char *)tls->tp + now[i].from_tp;
-            memcpy(to, now[i].image, now[i].image_bytes);
-            memset(to + now[i].image_bytes, 0, now[i].bytes - now[i].image_bytes);
-        }
+        const struct uth_tls_segment *before = seen_before(&now[i]);
+        bool begins = (uintptr_t)beginning >= now[i].low && (uintptr_t)beginning < now[i].high;
+        now[i].right_when = before != NULL ? before->right_when : 0;
+        bool right = now[i].right_when == loaded || now[i].right_when == FOR_EVER;
+        if (begins ? right : before != NULL || !any_known)
+            continue;
+        initialise_segment(&now[i]);
+        if (beginning != NULL)
+            now[i].right_when = loaded;
     }
     memcpy(segments, now, n * sizeof now[0]);
     num_segments = n;
 }
 
+/* Under init_lock. */
+static void look_at_objects(unsigned long long loaded, const void *beginning)
+{
+    ps_store_seq(&epoch, ps_load_relaxed(&epoch) + 1);
+    os_fence_all();
+    ps_fence_seq();
+    if (ps_load_relaxed(&status) == ON) {
+        ps_spin_lock(&lock);
+        initialise_new_segments(ps_load_relaxed(&objects_seen) != 0, beginning, loaded);
+        ps_spin_unlock(&lock);
+    }
+    uth_stacks_recheck();
+    ps_store_relaxed(&objects_seen, loaded);
+    ps_store_release(&epoch, ps_load_relaxed(&epoch) + 1);
+}
+
 bool uth_tls_recheck(void)
 {
-    if (ps_load_acquire(&status) != ON)
-        return false;
-    unsigned long long loaded = uth_tls_objects_loaded();
-    if (PS_LIKELY(loaded == ps_load_relaxed(&objects_seen)) || loaded == 0)
-        return true;
+    bool on = ps_load_acquire(&status) == ON; /* else it is the stacks alone */
+    if (PS_LIKELY(ps_load_acquire(&epoch) % 2 == 0)) {
+        if (PS_LIKELY(uth_tls_objects_same(ps_load_relaxed(&objects_seen))))
+            return on;
+        unsigned long long loaded = uth_tls_objects_loaded();
+        if (loaded == 0 || (loaded == ps_load_relaxed(&objects_seen) && !uth_tls_objects_watched()))
+            return on;
+    }
     ps_spin_lock(&init_lock);
-    ps_store_relaxed(&objects_seen, loaded);
-    ps_spin_lock(&lock);
-    initialise_new_segments();
-    ps_spin_unlock(&lock);
+    unsigned long long loaded = uth_tls_objects_loaded();
+    if (loaded != ps_load_relaxed(&objects_seen) && loaded != 0)
+        look_at_objects(loaded, NULL);
+    if (loaded != 0)
+        uth_tls_objects_watch(loaded);
     ps_spin_unlock(&init_lock);
-    return true;
+    return on;
+}
+
+void uth_tls_object_begins(const void *code)
+{
+    if (ps_load_acquire(&status) == UNKNOWN)
+        return;
+    int saved_errno = errno;
+    ps_spin_lock(&init_lock);
+    unsigned long long loaded = uth_tls_objects_loaded();
+    if (loaded != 0)
+        look_at_objects(loaded, code);
+    ps_spin_unlock(&init_lock);
+    errno = saved_errno;
 }
 
 /* --- a block is tried before anybody relies on it --- */
@@ -515,8 +745,10 @@ PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void 
     probe = 1;
     errno = ERANGE;
     memory = malloc(100);
-    if (memory == NULL)
+    if (memory == NULL) {
+        layout.refused_now = true;
         return "malloc does not work";
+    }
     free(memory);
     int error = pthread_mutex_lock(&mutex);
     error |= pthread_mutex_lock(&mutex);
@@ -541,6 +773,7 @@ static const char *try_block(void)
 {
     char here[64];
     struct uth_tls *tls = make_block();
+    layout.refused_now = tls == NULL;
     if (tls == NULL)
         return "no memory for a block";
     void *own = cpu_get_tp();
@@ -580,8 +813,8 @@ _Atomic bool uth_tls_missing;
 static const char *find_out_patiently(bool *refused, bool *sanitized)
 {
     const char *why = find_out(refused, sanitized);
-    for (int i = 1; why != NULL && *refused && i < TRIES; i++) {
-        wait_a_moment();
+    for (int i = 1; why != NULL && *refused && i < (layout.refused_now ? START_TRIES : TRIES); i++) {
+        wait_ns((int64_t)MOMENT_NS << (i - 1));
         why = find_out(refused, sanitized);
     }
     return why;
@@ -594,15 +827,20 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
     ps_spin_lock(&init_lock);
     if (ps_load_relaxed(&status) == UNKNOWN) {
         int next = OFF;
+        ps_store_relaxed(&objects_seen, uth_tls_objects_loaded());
+        uth_tls_objects_watch(ps_load_relaxed(&objects_seen));
         if (mode != UTH_TLS_NEVER) {
-            ps_store_relaxed(&objects_seen, uth_tls_objects_loaded());
-            num_segments = uth_tls_objects_static(segments);
+            num_segments = uth_tls_objects_static(segments, images_now, sizeof images_now);
+            uth_tls_images_check(segments, num_segments);
+            for (unsigned i = 0; i < num_segments;
+                 i++) /* no block is older, and malloc's may be in use before it begins */
+                segments[i].right_when = FOR_EVER;
             bool refused, sanitized;
             const char *why = find_out_patiently(&refused, &sanitized);
             bool needed = mode == UTH_TLS_ALWAYS || uth_tls_objects_wanted();
             if (why == NULL)
                 next = ON;
-            else if (verbose || mode == UTH_TLS_ALWAYS || sanitized || (needed && refused))
+            else if (verbose || mode == UTH_TLS_ALWAYS || sanitized || (refused && (needed || layout.refused_now)))
                 ps_warn("user-level threads share their kernel thread's thread-local storage: %s", why);
             ps_store_relaxed(&uth_tls_missing, why != NULL && needed && refused);
         }
@@ -624,8 +862,9 @@ void uth_tls_after_fork(void)
     ps_spin_unlock(&init_lock);
 }
 
-void uth_tls_after_fork_in_child(void *carrier)
+struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
 {
+    struct uth_tls *own = NULL;
     /* The C library counts the arenas of threads that are gone as nobody's: who went on with such a cache, or gave one
      * back, would count one too few. They are lost to the child, as with kernel threads. */
     for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all) {
@@ -633,7 +872,13 @@ void uth_tls_after_fork_in_child(void *carrier)
         if (tls->tp != cpu_get_tp())
             tls->emptied = true;
         else
-            tls->number = *tls->tid; /* fork has written the child's there */
+            own = tls;
+    }
+    if (own != NULL) { /* fork has made the C library's only thread of it: its number, its list of robust mutexes */
+        own->number = *own->tid;
+        own->numbers = 0; /* those behind it are kernel threads' */
+        current_block = NULL;
+        unlist_locked(own);
     }
 #ifdef RSEQ_SIG
     /* The kernel goes on writing the processor's number to where the carrier registered it: memory of a stack that the
@@ -643,4 +888,5 @@ void uth_tls_after_fork_in_child(void *carrier)
 #else
     (void)carrier;
 #endif
+    return own;
 }

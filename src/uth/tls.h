@@ -22,12 +22,12 @@
  *   kernel is not: whoever numbers
  *   blocks answers those calls in the C library's place. Where nobody does, the number is the carrier's.
  * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64
- *   any):
- *   blocks that exist get its initial values at the next uth_tls_recheck, so one belongs at the start of every region.
+ *   any). Blocks that exist get its initial values before its first constructor runs, where somebody says when that is
+ *   (uth_tls_object_begins), else at the next uth_tls_recheck. So one belongs at the start of every region.
  * - The C library does not list blocks: gdb's "info threads" and setxid see kernel threads alone, as they should.
  *
  * Cost: enter again and leave, the thread pointer's write; enter, two stores more; get from the cache, the copy of the
- * initial values. */
+ * initial values and of 1.5 KiB of the C library's descriptor. */
 #ifndef PS_UTH_TLS_H
 #define PS_UTH_TLS_H
 
@@ -41,23 +41,30 @@
 #include "cpu.h"
 #include "list.h"
 
-/* tls.c's, but for the first line, which uth_tls_enter_again reads. */
+/* tls.c's, but for the first line, which the inline functions below read. */
 struct uth_tls {
     void *tp;
     /* of the last uth_tls_enter; NULL: it may have been entered, but not since it has its initial values */
     const void *carrier;
+    UTH_ATOMIC(const void *) at_hand; /* see uth_tls_at_hand; cleared by whoever sets `alone` */
+    void *stack;                      /* that uth_tls_set_stack told last */
+    UTH_ATOMIC(void *) alone; /* the upper room's: what carries this thread and nothing else; NULL: it has no such */
     int *tid;
     int carrier_tid;
-    int number;               /* 0: blocks are not numbered */
-    void *stack;              /* that uth_tls_set_stack told last */
-    UTH_ATOMIC(void *) alone; /* the upper room's: what carries this thread and nothing else; NULL: it has no such */
-    bool fresh;               /* character tables are still to be set, which takes the block's thread pointer */
+    int number;       /* 0: blocks are not numbered */
+    unsigned numbers; /* that it may still take, one behind the other */
+    bool fresh;       /* character tables are still to be set, which takes the block's thread pointer */
     bool used;
     bool emptied;           /* its malloc state is gone: the next thread gets one of its own */
     uint64_t since_ns;      /* since when the malloc cache has been filled */
     uint64_t put_ns;        /* when it became free */
     struct ps_list in_free; /* free: in the list of those */
     struct uth_tls *next_of_all, **link_of_all;
+    /* As the dynamic linker has initialised it last: its vector, that one's generation and last module; and in which
+     * epoch of loaded objects. NULL: only the dynamic linker can do so again. */
+    void *vector, *generation;
+    size_t modules;
+    uint32_t epoch;
 };
 
 /* auto: wherever blocks can be made. It says why where they cannot, and a loaded object other than the C library and
@@ -71,8 +78,14 @@ enum uth_tls_mode { UTH_TLS_AUTO, UTH_TLS_ALWAYS, UTH_TLS_NEVER };
 bool uth_tls_init(enum uth_tls_mode mode, bool verbose);
 bool uth_tls_enabled(void);
 /* Looks again where objects were loaded since the last look: existing blocks get the initial values of segments in the
- * static part. Nothing loaded: some tens of ns. Returns uth_tls_enabled(). */
+ * static part, and stacks hold code where an object asks for that (also without blocks). Nothing loaded: some tens of
+ * ns. Returns uth_tls_enabled(). */
 bool uth_tls_recheck(void);
+
+/* `code` is an address in an object that the calling kernel thread is loading: relocated, none of its code has run. As
+ * uth_tls_recheck, and its segment gets initial values whatever was seen of it before. The dynamic linker's lock is the
+ * caller's; nothing where uth_tls_init has not been called. */
+void uth_tls_object_begins(const void *code);
 
 /* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, in the place of its
  * carrier's thread id. Before the first block. */
@@ -92,12 +105,23 @@ void *uth_tls_robust_list(struct uth_tls *tls);
 /* The C library's calls that follow take the thread for kernel thread tid, 0: for itself again. Inside the block;
  * nothing else of the thread's runs meanwhile. */
 void uth_tls_pose_as(struct uth_tls *tls, int tid);
-/* A block as of a thread that begins; NULL: no memory. */
-struct uth_tls *uth_tls_get(void);
+/* A few blocks that one caller at a time takes from and gives back to; all zero: none. */
+#define UTH_TLS_NEAR 4
+struct uth_tls_near {
+    unsigned num, puts;
+    struct uth_tls *block[UTH_TLS_NEAR];
+};
+/* A block as of a thread that begins, out of `near` if there is one; NULL: no memory. near NULL: there is none. */
+struct uth_tls *uth_tls_get(struct uth_tls_near *near);
 /* The same, where nothing has begun that needs it: no second try, and uth_tls_missing stays as it was. */
 struct uth_tls *uth_tls_try_get(void);
 /* On a kernel thread's own thread pointer. Now and then it gives memory back: see tls.c. */
 void uth_tls_put(struct uth_tls *tls);
+/* Gives it back to near, on any thread pointer; false: it is to be put, for near is full, or it is the time to give
+ * memory back. */
+bool uth_tls_keep(struct uth_tls_near *near, struct uth_tls *tls);
+/* What is in near is put, as above. */
+void uth_tls_drain(struct uth_tls_near *near);
 /* The stack that pthread_getattr_np tells: of the uth that the thread runs on. Any time; cheap. */
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
 static inline bool uth_tls_stack_differs(const struct uth_tls *tls, const void *stack) { return tls->stack != stack; }
@@ -115,11 +139,26 @@ static inline bool uth_tls_enter_again(struct uth_tls *tls, const void *carrier,
     cpu_set_tp_soon(tls->tp);
     return true;
 }
+/* Whether this carrier, on this stack, may enter the block by the thread pointer's write alone. So it is where the
+ * carrier was the last to enter the block, on this stack, has said so since (uth_tls_keep_at_hand), and nobody has
+ * taken that back. Then nothing else about the block need be looked at. */
+static inline bool uth_tls_at_hand(const struct uth_tls *tls, const void *carrier, const void *stack)
+{
+    return ps_load_relaxed(&tls->at_hand) == carrier && tls->stack == stack;
+}
 /* Back to the kernel thread's own thread pointer (cpu_get_tp before the first enter). */
 static inline void uth_tls_leave(void *own) { cpu_set_tp_soon(own); }
 #else
 inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 #endif
+/* Inside the block: its carrier may enter it from now on by the thread pointer's write alone, until another one enters
+ * it, or somebody takes that back. Whoever has a reason against it sets that (seq_cst), then takes it back; the carrier
+ * says so, then looks for such a reason (seq_cst): one of the two sees the other. Nothing is said where the block's
+ * number is its carrier's. */
+void uth_tls_keep_at_hand(struct uth_tls *tls);
+/* Takes it back, of one block or of all. Any kernel thread. */
+void uth_tls_not_at_hand(struct uth_tls *tls);
+void uth_tls_none_at_hand(void);
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the
  * program's code] */
 void uth_tls_end(struct uth_tls *tls);
@@ -138,7 +177,9 @@ extern _Atomic bool uth_tls_missing;
 void uth_tls_before_fork(void);
 void uth_tls_after_fork(void);
 /* In a forked child, after that, on the only thread, whichever thread pointer it has; `carrier`: the own one of the
- * kernel thread that forked; NULL: it carries no user-level threads. */
-void uth_tls_after_fork_in_child(void *carrier);
+ * kernel thread that forked; NULL: it carries no user-level threads. If a thread in a block has forked, that block is
+ * the C library's own from here on, as the storage of the child's only kernel thread: it has that one's number, and is
+ * neither listed nor given back. It is returned; NULL: none has. */
+struct uth_tls *uth_tls_after_fork_in_child(void *carrier);
 
 #endif

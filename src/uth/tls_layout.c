@@ -1,17 +1,21 @@
 /* The layout of the C library's thread descriptor, found out at run time.
  *
- * glibc's struct pthread is private and changes between versions. What is needed of it comes from three places: the
- * constants that glibc publishes for debuggers (nptl_db: _thread_db_*), public facts (pthread_self, __rseq_offset, the
- * system call get_robust_list), and a specimen: a kernel thread is started on a stack that we give, and copies its own
- * descriptor before anything has happened in it. A word of the copy that points into the descriptor will point into the
- * new one; a word that points into the specimen's stack is either the stack's base, which tells where the bounds are
- * kept, or of no use to anybody else and cleared. Everything else a new thread has (guards, flags, "more than one
- * thread") is right as copied. The specimen is one whose stack the user gave: fork in a child of a block relies on it
- * (the descriptor is put in the list of user stacks and nowhere else).
+ * glibc's struct pthread is private and changes between versions. What is needed of it comes from three places. The
+ * first are the constants that glibc publishes for debuggers (nptl_db: _thread_db_*). The second are public facts
+ * (pthread_self, __rseq_offset, the system call get_robust_list). The third is a specimen: a kernel thread is started
+ * on a stack of ours, and copies its own descriptor before anything has happened in it. A word of the copy that points
+ * into the descriptor will point into the new one. A word that points into the specimen's stack may be the stack's
+ * base, which tells where the bounds are kept. Any other such word is of no use to other threads and is cleared.
+ * Everything else a new thread has (guards, flags, "more than one thread") is right as copied. The specimen is one
+ * whose stack the user gave: fork in a child of a block relies on it (the descriptor is put in the list of user stacks
+ * and nowhere else).
+ *
+ * Which byte tells that a thread has used keys is seen when the specimen does so. That is worth a look only because it
+ * makes a short thread's life shorter: where the byte does not show, all keys are looked through.
  *
  * Whatever does not come out as expected: no layout, and a reason. Nothing is guessed.
- * Rejected: offsets by version (wrong at the first distribution patch); a descriptor of zeros with the known fields
- * filled in (every new field of glibc would begin wrong); real kernel threads as donors of blocks (a parked thread
+ * Rejected: offsets by version (wrong at the first distribution patch). A descriptor of zeros with the known fields
+ * filled in (every new field of glibc would begin wrong). Real kernel threads as donors of blocks (a parked thread
  * each). */
 #define _GNU_SOURCE
 #include "tls_layout.h"
@@ -24,6 +28,12 @@
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
+
+#if defined(__has_include)
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
+#endif
 
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
 
@@ -53,6 +63,54 @@ static void note_resolver(struct specimen *s)
         }
 }
 
+/* Whether the kernel may write that byte of the descriptor any time. */
+static bool is_of_kernel(const struct specimen *s, size_t at)
+{
+#ifdef RSEQ_SIG
+    size_t area = (uintptr_t)__builtin_thread_pointer() + (uintptr_t)__rseq_offset - s->descriptor;
+    return at >= area && at - area < sizeof(struct rseq);
+#else
+    (void)s;
+    (void)at;
+    return false;
+#endif
+}
+
+#define ARRAYS_OF_KEYS 32 /* PTHREAD_KEYS_MAX / KEYS_AN_ARRAY; the first array is in the descriptor */
+#define KEYS_AN_ARRAY 32
+#define BYTES_OF_KEY (2 * sizeof(uintptr_t))
+
+/* A thread's first value of a key changes one byte beside it from 0 to 1. The place is known if that is so, and if the
+ * first array of values and the pointers to all arrays lie one behind the other. */
+static void note_keys_used(struct specimen *s)
+{
+    struct uth_tls_layout *l = s->layout;
+    const unsigned char *now = (const unsigned char *)s->descriptor; // NOLINT(performance-no-int-to-ptr)
+    uintptr_t first;
+    pthread_key_t key;
+    memcpy(&first, now + l->specific, sizeof first);
+    size_t from = first - s->descriptor, to = l->specific + ARRAYS_OF_KEYS * sizeof(void *), changed = 0;
+    l->keys_used = 0;
+    if (from + KEYS_AN_ARRAY * BYTES_OF_KEY != l->specific || to > l->descriptor_bytes)
+        return;
+    if (pthread_key_create(&key, NULL) != 0)
+        return;
+    if (pthread_setspecific(key, s) == 0) {
+        for (size_t i = 0; i < l->descriptor_bytes; i++) {
+            if ((i >= from && i < to) || now[i] == l->image[i] || is_of_kernel(s, i))
+                continue;
+            l->keys_used = now[i] == 1 && l->image[i] == 0 ? i : 0;
+            changed++;
+        }
+        pthread_setspecific(key, NULL);
+    }
+    pthread_key_delete(key);
+    if (changed != 1)
+        l->keys_used = 0;
+    l->keys_from = from;
+    l->keys_to = to;
+}
+
 static void *be_specimen(void *arg)
 {
     struct specimen *s = arg;
@@ -62,6 +120,7 @@ static void *be_specimen(void *arg)
     note_resolver(s);
     s->layout->descriptor_from_tp = (ptrdiff_t)(s->descriptor - (uintptr_t)__builtin_thread_pointer());
     memcpy(s->layout->image, (void *)s->descriptor, s->layout->descriptor_bytes);
+    note_keys_used(s);
     return NULL;
 }
 
@@ -101,8 +160,8 @@ static const char *detach_image(struct uth_tls_layout *l, const struct specimen 
         if (word >= s->descriptor && word < s->descriptor + l->descriptor_bytes) {
             if (l->own_pointers == UTH_TLS_MAX_FIXES)
                 return "the C library's thread descriptor has too many pointers to itself";
-            l->own_pointer[l->own_pointers++] = (uint32_t)at;
-            set_word(l, at, word - s->descriptor);
+            l->own_pointer[l->own_pointers].at = (uint32_t)at;
+            l->own_pointer[l->own_pointers++].to = (uint32_t)(word - s->descriptor);
         } else if (word == stack && at + 2 * sizeof word <= l->descriptor_bytes &&
                    word_at(l, at + sizeof word) == SPECIMEN_STACK_BYTES) {
             if (l->stack_base != 0)
@@ -142,6 +201,7 @@ static const char *take_specimen(struct uth_tls_layout *l)
     pthread_attr_t attr;
     pthread_t thread;
     const char *why = "no memory";
+    l->refused_now = true;
     l->image = os_map(l->descriptor_bytes);
     if (s.stack == NULL || l->image == NULL || pthread_attr_init(&attr) != 0)
         goto out;
@@ -153,6 +213,7 @@ static const char *take_specimen(struct uth_tls_layout *l)
     if (error != 0)
         goto out;
     pthread_join(thread, NULL);
+    l->refused_now = false;
     why = check_image(l, &s);
     if (why == NULL)
         why = detach_image(l, &s);
@@ -163,6 +224,34 @@ out:
         os_unmap(l->image, l->descriptor_bytes);
     return why;
 }
+
+#if __GLIBC_PREREQ(2, 35)
+/* Without the dynamic linker's lock: in a forked child it may be nobody's, and then os_objects_visit does not ask. */
+static void find_libc_by_address(struct uth_tls_layout *l)
+{
+    const uint32_t *offset_at = uth_tls_symbol("_thread_db_link_map_l_tls_offset");
+    struct dl_find_object libc;
+    if (offset_at == NULL || _dl_find_object((void *)l->ctype_init, &libc) != 0)
+        return;
+    const ElfW(Ehdr) *header = libc.dlfo_map_start;
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return;
+    ptrdiff_t offset;
+    memcpy(&offset, (char *)libc.dlfo_link_map + offset_at[2], sizeof offset);
+#if defined(__x86_64__)
+    offset = -offset;
+#endif
+    const ElfW(Phdr) *segment = (const void *)((const char *)header + header->e_phoff);
+    uintptr_t start = (uintptr_t)__builtin_thread_pointer() + (uintptr_t)offset, e = (uintptr_t)&errno;
+    for (unsigned i = 0; i < header->e_phnum; i++)
+        if (segment[i].p_type == PT_TLS && e >= start && e < start + segment[i].p_memsz) {
+            l->libc_from_tp = offset;
+            l->libc_bytes = segment[i].p_memsz;
+        }
+}
+#else
+static void find_libc_by_address(struct uth_tls_layout *l) { (void)l; }
+#endif
 
 /* The C library is the object that has errno in its TLS segment. */
 static int find_libc(struct dl_phdr_info *info, size_t bytes, void *layout)
@@ -200,7 +289,8 @@ const char *uth_tls_find_layout(struct uth_tls_layout *l)
         return "the C library does not publish its thread descriptor's layout";
     l->descriptor_bytes = *size;
     l->libc_bytes = 0;
-    if (!os_objects_visit(find_libc, l) || l->libc_bytes == 0)
+    find_libc_by_address(l);
+    if (l->libc_bytes == 0 && (!os_objects_visit(find_libc, l) || l->libc_bytes == 0))
         return "the C library's own thread-local storage is not found";
     if (l->libc_bytes > UTH_TLS_MAX_LIBC_BYTES)
         return "the C library's own thread-local storage is too big";

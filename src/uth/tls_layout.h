@@ -21,16 +21,23 @@ struct uth_tls_layout {
     } * keys;
     size_t descriptor_bytes;
     ptrdiff_t descriptor_from_tp; /* descriptor = thread pointer + this; 0 or negative */
-    unsigned char *image;         /* [descriptor_bytes], pointers into itself as offsets */
-    unsigned own_pointers;        /* words of the image that point into the descriptor */
-    uint32_t own_pointer[UTH_TLS_MAX_FIXES];
+    unsigned char *image;         /* [descriptor_bytes] */
+    unsigned own_pointers;        /* words of it that point into the descriptor: where they are, and to what place */
+    struct {
+        uint32_t at, to;
+    } own_pointer[UTH_TLS_MAX_FIXES];
     size_t tid, list, specific, stack_base, stack_size;
     size_t robust; /* 0: not known */
+    /* A byte that is 1 once any key has been given a value, and where values and the pointers to their arrays are:
+     * [keys_from, keys_to), which is as in the image while the byte is 0, but for numbers of keys that have no value.
+     * 0: not known. */
+    size_t keys_used, keys_from, keys_to;
     /* The resolver's state is in the descriptor, and a pointer to it in the C library's TLS segment; 0: not known. */
     size_t resolver;
     ptrdiff_t resolver_pointer_from_tp;
     ptrdiff_t libc_from_tp; /* the C library's own TLS segment */
     size_t libc_bytes;
+    bool refused_now; /* none, because the system has refused memory or a kernel thread, maybe for now */
 };
 
 /* NULL, or why there is none (a sentence without a full stop). */

@@ -1,13 +1,20 @@
 /* Which loaded objects have thread-local storage or ask the C library for what it keeps for each thread, and where.
  *
  * Does: ask the dynamic linker (os_objects_visit; it counts what it loads). Does not: keep anything, but where some
- * symbols are. Symbols are looked up when the library is loaded and not when they are needed: dlsym waits for the
- * dynamic linker's lock, which a thread holds while constructors of what it opens run; one that runs a region there
- * would wait for our locks, held by who waits for it. Where a segment lies is a private field of the dynamic linker's,
- * published for debuggers (nptl_db). */
+ * symbols are. Symbols are looked up when the library is loaded and not when they are needed. The reason is a deadlock:
+ * dlsym waits for the dynamic linker's lock. A thread holds this lock while constructors of what it opens run. A
+ * constructor that runs a region would wait for a lock of ours, whose owner waits in dlsym. Where a segment lies is a
+ * private field of the dynamic linker's, published for debuggers (nptl_db).
+ *
+ * Asking what is loaded takes two locks, and each thread that begins asks. The dynamic linker's count of what it has
+ * loaded (dlpi_adds) is a word of its variable _rtld_global; which one is private. So every word of that variable is
+ * watched that has the count's value: the count is among them, and as long as all of them keep that value, nothing has
+ * been loaded. When one has changed, the dynamic linker is asked. Words whose value differs from the count then are no
+ * longer watched. Where no word is left, or too many have the value at first, every look asks. */
 #define _GNU_SOURCE
 #include "tls_objects.h"
 
+#include "atomic.h"
 #include "os.h"
 
 #include <dlfcn.h>
@@ -24,6 +31,7 @@ static struct {
                {"__call_tls_dtors", NULL},
                {"__pthread_keys", NULL},
                {"__res_state", NULL},
+               {"_rtld_global", NULL},
                {"_thread_db_sizeof_pthread", NULL},
                {"_thread_db_pthread_tid", NULL},
                {"_thread_db_pthread_list", NULL},
@@ -34,6 +42,22 @@ static struct {
                {"__tsan_init", NULL}};
 #define NUM_SYMBOLS (sizeof symbols / sizeof symbols[0])
 static bool looked_up;
+static size_t global_bytes; /* of _rtld_global; 0: not known */
+
+/* The size that the dynamic linker's symbol table tells. */
+static size_t bytes_of_symbol(const void *address)
+{
+#if defined(__GLIBC__)
+    Dl_info info;
+    const ElfW(Sym) *symbol = NULL;
+    if (address != NULL && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL &&
+        info.dli_saddr == address)
+        return symbol->st_size;
+#else
+    (void)address;
+#endif
+    return 0;
+}
 
 /* Before any region, but where the library is part of a program whose own constructors run regions: those come to it on
  * one thread. */
@@ -41,6 +65,8 @@ __attribute__((constructor)) static void look_up(void)
 {
     for (unsigned i = 0; i < NUM_SYMBOLS && !looked_up; i++)
         symbols[i].address = dlsym(RTLD_DEFAULT, symbols[i].name);
+    if (!looked_up)
+        global_bytes = bytes_of_symbol(dlsym(RTLD_DEFAULT, "_rtld_global"));
     looked_up = true;
 }
 
@@ -65,6 +91,74 @@ unsigned long long uth_tls_objects_loaded(void)
     unsigned long long loaded = 0;
     os_objects_visit(count_objects, &loaded);
     return loaded;
+}
+
+#define MAX_WATCHED 8
+typedef _Atomic unsigned long long counter; /* as the dynamic linker's */
+static struct {
+    _Atomic(const counter *) word[MAX_WATCHED]; /* one may stand there several times */
+    _Atomic unsigned num;                       /* 0: none is known */
+    _Atomic bool begun;
+} watched;
+
+bool uth_tls_objects_watched(void) { return ps_load_relaxed(&watched.num) != 0 || !ps_load_relaxed(&watched.begun); }
+
+bool uth_tls_objects_same(unsigned long long loaded)
+{
+    unsigned num = ps_load_acquire(&watched.num);
+    bool same = num != 0;
+    for (unsigned i = 0; i < num; i++)
+        same &= ps_load_relaxed(ps_load_relaxed(&watched.word[i])) == loaded;
+    return same;
+}
+
+/* The count may grow meanwhile, and would be missed then: so it is asked for again before anything is believed. */
+static void watch_first(unsigned long long loaded)
+{
+    const counter *words = uth_tls_symbol("_rtld_global");
+    unsigned num = 0;
+    for (size_t i = 0; words != NULL && (uintptr_t)words % sizeof *words == 0 && i < global_bytes / sizeof *words;
+         i++) {
+        if (ps_load_relaxed(&words[i]) != loaded)
+            continue;
+        if (num == MAX_WATCHED) {
+            ps_store_relaxed(&watched.begun, true);
+            return;
+        }
+        ps_store_relaxed(&watched.word[num++], &words[i]);
+    }
+    bool still = uth_tls_objects_loaded() == loaded;
+    ps_store_relaxed(&watched.begun, still);
+    ps_store_release(&watched.num, still ? num : 0);
+}
+
+/* A word keeps its place in the list, since others read the list meanwhile: what is no longer watched is replaced by
+ * one that is. */
+static void watch_fewer(unsigned long long loaded)
+{
+    unsigned num = ps_load_relaxed(&watched.num);
+    bool stays[MAX_WATCHED];
+    const counter *kept = NULL;
+    for (unsigned i = 0; i < num; i++) {
+        const counter *word = ps_load_relaxed(&watched.word[i]);
+        stays[i] = ps_load_relaxed(word) == loaded;
+        kept = stays[i] ? word : kept;
+    }
+    if (uth_tls_objects_loaded() != loaded)
+        return;
+    if (kept == NULL)
+        ps_store_release(&watched.num, 0);
+    for (unsigned i = 0; kept != NULL && i < num; i++)
+        if (!stays[i])
+            ps_store_relaxed(&watched.word[i], kept);
+}
+
+void uth_tls_objects_watch(unsigned long long loaded)
+{
+    if (ps_load_relaxed(&watched.begun))
+        watch_fewer(loaded);
+    else if (loaded != 0)
+        watch_first(loaded);
 }
 
 /* The C library's own, and what the topology library brings along: it keeps nothing there from one call to the next
@@ -227,17 +321,56 @@ bool uth_tls_objects_wanted(void)
 struct collection {
     struct uth_tls_segment *out;
     unsigned n;
+    char *room;
+    size_t bytes;                /* of room, left */
     size_t module_at, offset_at; /* in the dynamic linker's struct link_map */
 };
+
+/* The dynamic linker unmaps nothing that a visit still finds. */
+static const void *copy_image(struct collection *c, const struct dl_phdr_info *info, const ElfW(Phdr) * tls)
+{
+    const void *image = (char *)info->dlpi_addr + tls->p_vaddr;
+    if (tls->p_filesz == 0)
+        return image;
+    if (tls->p_filesz > c->bytes) {
+        c->bytes = 0;
+        return image;
+    }
+    void *copy = memcpy(c->room, image, tls->p_filesz);
+    c->room += tls->p_filesz;
+    c->bytes -= tls->p_filesz;
+    return copy;
+}
+
+/* Where an object's segment is in every thread, by what the dynamic linker keeps about it; false: not in the static
+ * part. */
+static bool is_static(ptrdiff_t offset, ptrdiff_t *from_tp)
+{
+#if defined(__x86_64__)
+    *from_tp = -offset;
+    return offset > 0; /* 0: none so far; -1: never */
+#else
+    *from_tp = offset;
+    return offset >= 0; /* -1 and -2, likewise */
+#endif
+}
 
 static int collect(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     struct collection *c = arg;
     const ElfW(Phdr) *tls = NULL;
+    uintptr_t low = UINTPTR_MAX, high = 0;
     (void)bytes;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_TLS)
-            tls = &info->dlpi_phdr[i];
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_TLS)
+            tls = segment;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        low = start < low ? start : low;
+        high = start + segment->p_memsz > high ? start + segment->p_memsz : high;
+    }
     if (tls == NULL || tls->p_memsz == 0 || info->dlpi_tls_modid == 0 || c->n == UTH_TLS_MAX_SEGMENTS)
         return 0;
     for (struct link_map *map = _r_debug.r_map; map != NULL; map = map->l_next) {
@@ -247,37 +380,39 @@ static int collect(struct dl_phdr_info *info, size_t bytes, void *arg)
         memcpy(&offset, (char *)map + c->offset_at, sizeof offset);
         if (map->l_addr != info->dlpi_addr || module != info->dlpi_tls_modid)
             continue;
-#if defined(__x86_64__)
-        if (offset <= 0)
-            return 0; /* 0: none so far; -1: never in the static part */
-        offset = -offset;
-#else
-        if (offset < 0)
-            return 0; /* -1 and -2, likewise */
-#endif
-        c->out[c->n++] = (struct uth_tls_segment){
-            info->dlpi_addr, module, offset, (char *)info->dlpi_addr + tls->p_vaddr, tls->p_filesz, tls->p_memsz};
+        if (!is_static(offset, &offset))
+            return 0;
+        c->out[c->n++] = (struct uth_tls_segment){.object = info->dlpi_addr,
+                                                  .module = module,
+                                                  .from_tp = offset,
+                                                  .image = copy_image(c, info, tls),
+                                                  .image_bytes = tls->p_filesz,
+                                                  .bytes = tls->p_memsz,
+                                                  .low = low,
+                                                  .high = high};
         return 0;
     }
     return 0;
 }
 
-unsigned uth_tls_objects_static(struct uth_tls_segment *out)
+unsigned uth_tls_objects_static(struct uth_tls_segment *out, char *room, size_t bytes)
 {
     const uint32_t *module = uth_tls_symbol("_thread_db_link_map_l_tls_modid");
     const uint32_t *offset = uth_tls_symbol("_thread_db_link_map_l_tls_offset");
     if (module == NULL || offset == NULL)
         return 0;
-    struct collection c = {.out = out, .module_at = module[2], .offset_at = offset[2]};
+    struct collection c = {.out = out, .room = room, .bytes = bytes, .module_at = module[2], .offset_at = offset[2]};
     os_objects_visit(collect, &c);
     return c.n;
 }
 
 #else
 
-unsigned uth_tls_objects_static(struct uth_tls_segment *out)
+unsigned uth_tls_objects_static(struct uth_tls_segment *out, char *room, size_t bytes)
 {
     (void)out;
+    (void)room;
+    (void)bytes;
     return 0;
 }
 

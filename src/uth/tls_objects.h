@@ -9,6 +9,13 @@
 void *uth_tls_symbol(const char *name);
 /* Grows with each object that is loaded, some tens of ns; 0: cannot be asked (os_objects_visit). */
 unsigned long long uth_tls_objects_loaded(void);
+/* The same number is still `loaded`, as far as can be seen in some ns; false: uth_tls_objects_loaded is to be asked.
+ * Never true where something has been loaded since uth_tls_objects_watch(loaded). Any kernel thread, without a lock. */
+bool uth_tls_objects_same(unsigned long long loaded);
+/* Whether the former can ever say true. */
+bool uth_tls_objects_watched(void);
+/* That number was just given by uth_tls_objects_loaded. One caller at a time. */
+void uth_tls_objects_watch(unsigned long long loaded);
 /* Whether an object other than the C library and the runtime itself has thread-local storage, or calls what the C
  * library keeps for each thread: pthread_self, keys, uselocale, and errno where it has OpenMP constructs. */
 bool uth_tls_objects_wanted(void);
@@ -23,9 +30,12 @@ struct uth_tls_segment {
     ptrdiff_t from_tp;
     const void *image;
     size_t image_bytes, bytes;
+    uintptr_t low, high;           /* the object's memory: [low, high) */
+    unsigned long long right_when; /* tls.c's: how much had been loaded when blocks last got its initial values */
 };
 #define UTH_TLS_MAX_SEGMENTS 256
-/* Fills out with at most UTH_TLS_MAX_SEGMENTS of them. */
-unsigned uth_tls_objects_static(struct uth_tls_segment *out);
+/* Fills out with at most UTH_TLS_MAX_SEGMENTS of them. The images are copied to room[bytes], as long as they fit there
+ * with all before them: an object may be unloaded any time. Others stay where the objects have them. */
+unsigned uth_tls_objects_static(struct uth_tls_segment *out, char *room, size_t bytes);
 
 #endif

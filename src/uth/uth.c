@@ -138,6 +138,7 @@ static void delist(struct uth *u)
 static struct uth *make_uth(size_t stack_bytes)
 {
     size_t usable, top_bytes;
+    bool code = os_stacks_hold_code();
     unsigned char *stack = os_stack_map(stack_bytes, &usable);
     if (stack == NULL)
         return NULL;
@@ -153,6 +154,9 @@ static struct uth *make_uth(size_t stack_bytes)
     if (usable == uth_default_stack_bytes())
         ps_add_relaxed(&mapped, 1);
     enlist(u);
+    ps_fence_seq();
+    if (PS_UNLIKELY(os_stacks_hold_code() != code)) /* else uth_stacks_recheck sees it in the registry */
+        os_stack_protect(u->stack, u->stack_bytes);
     return u;
 }
 
@@ -176,6 +180,22 @@ static void unmake_uth(struct uth *u)
     cpu_context_fini(&u->ctx);
     san_stack_gone(u);
     os_stack_unmap(u->stack, u->stack_bytes);
+}
+
+/* os_stacks_look stores first; a stack is in the registry before its maker looks whether that has happened. */
+void uth_stacks_recheck(void)
+{
+    if (PS_LIKELY(!os_stacks_look()))
+        return;
+    ps_add_seq(&readers, 1);
+    ps_fence_seq();
+    for (struct uth_chunk *c = &uth_registry; c != NULL; c = ps_load_acquire(&c->next))
+        for (unsigned i = 0; i < UTH_CHUNK_SLOTS; i++) {
+            struct uth *u = ps_load_acquire(&c->slot[i]);
+            if (u != NULL && !(u->flags & UTH_ADOPTED))
+                os_stack_protect(u->stack, u->stack_bytes);
+        }
+    ps_sub_seq(&readers, 1);
 }
 
 /* Bytes of the stack that a context may use: those below the descriptor. */

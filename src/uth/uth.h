@@ -39,7 +39,7 @@ struct uth {
         };
         _Atomic uint64_t running_or_visited; /* both in one look */
     };
-    uint32_t flags;     /* UTH_ADOPTED, UTH_SPOILED */
+    uint32_t flags;     /* UTH_ADOPTED, UTH_SPOILED, UTH_ENDS */
     void *stack;        /* lowest usable byte; NULL when adopted */
     size_t stack_bytes; /* usable */
     /* A call of another thread fits where the stack pointer is in [call_floor, call_floor + call_span): see
@@ -67,6 +67,7 @@ struct uth {
 };
 #define UTH_ADOPTED 1u
 #define UTH_SPOILED 2u   /* a thread ended in the middle of its functions: their frames never returned */
+#define UTH_ENDS 4u      /* the upper room's: its thread's code has ended */
 #define UTH_CALL_SHARE 8 /* of a stack, what may be in use already when another thread is called on it: 1/8 */
 
 /* Whether there is room for a call of another thread where `here` is, an address in the caller's frame. Not where the
@@ -105,6 +106,8 @@ bool uth_visit(struct uth *u, const struct uth_tls *tls);
 void uth_visited(struct uth *u);
 /* The same for whichever registered one it is; NULL: none. [no stack is unmapped meanwhile] */
 struct uth *uth_visit_any(const struct uth_tls *tls);
+/* Objects have been loaded: stacks hold code from now on where one of them asks for it. One caller at a time. */
+void uth_stacks_recheck(void);
 
 void uth_cache_init(struct uth_cache *cache);
 /* Gives everything back to the system. */

@@ -90,7 +90,7 @@ static void test_two_sides(void **)
     for (int i = 1; i <= 2; i++) {
         side *s = i == 1 ? &first_side : &second_side;
         s->number = i;
-        s->tls = uth_tls_get();
+        s->tls = uth_tls_get(NULL);
         s->stack = std::malloc(stack_bytes);
         assert_non_null(s->tls);
         assert_int_equal(cpu_context_init(&s->context, s->stack, stack_bytes, run, s), 0);

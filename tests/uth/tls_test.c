@@ -100,7 +100,7 @@ static void expect_all(void *arg)
 static void test_variables(void **state)
 {
     (void)state;
-    struct uth_tls *a = uth_tls_get(), *b = uth_tls_get();
+    struct uth_tls *a = uth_tls_get(NULL), *b = uth_tls_get(NULL);
     number = 7;
     run_in(a, expect_initial, NULL);
     run_in(a, set_all, (void *)1000);
@@ -113,7 +113,7 @@ static void test_variables(void **state)
     /* Ended and used again: as new. */
     run_in(a, end, a);
     uth_tls_put(a);
-    struct uth_tls *again = uth_tls_get();
+    struct uth_tls *again = uth_tls_get(NULL);
     assert_ptr_equal(again, a);
     run_in(a, expect_initial, NULL);
     run_in(b, expect_all, (void *)2000);
@@ -144,7 +144,7 @@ static void *visit(void *arg)
 static void test_migration(void **state)
 {
     (void)state;
-    struct uth_tls *a = uth_tls_get();
+    struct uth_tls *a = uth_tls_get(NULL);
     run_in(a, set_all, (void *)5);
     for (int i = 0; i < 20; i++) {
         struct visit v = {a, expect_all, (void *)5};
@@ -217,7 +217,7 @@ static void test_c_library(void **state)
 {
     (void)state;
     char *stack = malloc(65536);
-    struct uth_tls *a = uth_tls_get();
+    struct uth_tls *a = uth_tls_get(NULL);
     uth_tls_set_stack(a, stack, 65536);
     errno = 3;
     run_in(a, use_libc, stack);
@@ -274,7 +274,7 @@ static void test_end(void **state)
     for (unsigned i = 0; i < 40; i++)
         pthread_key_create(&many_keys[i], NULL);
     pthread_setspecific(key, (void *)77);
-    struct uth_tls *a = uth_tls_get();
+    struct uth_tls *a = uth_tls_get(NULL);
     for (int again = 0; again < 3; again++) {
         order[0] = '\0';
         run_in(a, set_keys, NULL);
@@ -282,7 +282,7 @@ static void test_end(void **state)
         run_in(a, end, a);
         assert_string_equal(order, "bakk");
         uth_tls_put(a);
-        a = uth_tls_get();
+        a = uth_tls_get(NULL);
     }
     uth_tls_put(a);
     assert_ptr_equal(pthread_getspecific(key), (void *)77);
@@ -306,7 +306,7 @@ static void expect_late(void *arg) { EXPECT(*late_variable() == (int)(uintptr_t)
 
 static void with_library(const char *path)
 {
-    struct uth_tls *a = uth_tls_get(), *b = uth_tls_get();
+    struct uth_tls *a = uth_tls_get(NULL), *b = uth_tls_get(NULL);
     run_in(a, set_all, (void *)1); /* in use before the library is there */
     void *library = dlopen(path, RTLD_NOW);
     assert_non_null(library);
@@ -323,8 +323,8 @@ static void with_library(const char *path)
         run_in(b, end, b);
         uth_tls_put(b);
         uth_tls_put(a);
-        a = uth_tls_get();
-        b = uth_tls_get();
+        a = uth_tls_get(NULL);
+        b = uth_tls_get(NULL);
     }
     uth_tls_put(a);
     uth_tls_put(b);
@@ -362,7 +362,7 @@ static void live_and_die(unsigned blocks)
     struct uth_tls *tls[8];
     for (unsigned n = 0; n < blocks; n += 8) {
         for (unsigned i = 0; i < 8; i++) {
-            assert_non_null(tls[i] = uth_tls_get());
+            assert_non_null(tls[i] = uth_tls_get(NULL));
             run_in(tls[i], allocate, NULL);
         }
         for (unsigned i = 0; i < 8; i++) {
@@ -403,14 +403,14 @@ static void test_put_gives_back(void **state)
 {
     (void)state;
     uth_tls_trim(0);
-    struct uth_tls *a = uth_tls_get(), *b = uth_tls_get();
+    struct uth_tls *a = uth_tls_get(NULL), *b = uth_tls_get(NULL);
     run_in(a, fill_cache, NULL);
     run_in(a, set_all, (void *)1);
     run_in(a, end, a);
     size_t full = mallinfo2().uordblks;
     uth_tls_put(a);
     assert_true(mallinfo2().uordblks + 200 * 1024 < full);
-    a = uth_tls_get();
+    a = uth_tls_get(NULL);
     run_in(a, expect_initial, NULL);
     run_in(a, fill_cache, NULL);
     run_in(a, end, a);
@@ -458,7 +458,7 @@ static void test_fork(void **state)
 {
     (void)state;
     fflush(stdout);
-    struct uth_tls *a = uth_tls_get();
+    struct uth_tls *a = uth_tls_get(NULL);
     run_in(a, fork_inside, cpu_get_tp());
     struct visit v = {a, end, a};
     pthread_t thread;
@@ -475,7 +475,7 @@ static void test_fork_loses_caches(void **state)
     (void)state;
     struct uth_tls *tls[4];
     for (unsigned i = 0; i < 4; i++) {
-        assert_non_null(tls[i] = uth_tls_get());
+        assert_non_null(tls[i] = uth_tls_get(NULL));
         run_in(tls[i], allocate, NULL);
     }
     for (unsigned i = 0; i < 4; i++) {
@@ -486,7 +486,7 @@ static void test_fork_loses_caches(void **state)
     pid_t child = fork();
     if (child == 0) {
         uth_tls_after_fork_in_child(NULL);
-        struct uth_tls *again = uth_tls_get();
+        struct uth_tls *again = uth_tls_get(NULL);
         run_in(again, allocate, NULL);
         run_in(again, end, again);
         uth_tls_put(again);
@@ -518,7 +518,7 @@ static void count_up(void *arg)
 static void *worker(void *arg)
 {
     for (unsigned n = 0; n < 2000; n++) {
-        struct uth_tls *tls = uth_tls_get();
+        struct uth_tls *tls = uth_tls_get(NULL);
         run_in(tls, count_up, arg);
         run_in(tls, end, tls);
         uth_tls_put(tls);
@@ -535,6 +535,63 @@ static void test_many(void **state)
     for (uintptr_t i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, worker, (void *)i), 0);
     for (unsigned i = 0; i < WORKERS; i++)
+        pthread_join(thread[i], NULL);
+    uth_tls_trim(0);
+    assert_int_equal(ps_load_relaxed(&mistakes), 0);
+}
+
+/* --- a library that comes and goes while blocks are taken --- */
+
+static _Atomic(uintptr_t) open_variable; /* late_variable, while the library is open */
+static _Atomic unsigned users, uses, stop;
+
+static void expect_library(void *variable)
+{
+    int *late = ((int *(*)(void))(uintptr_t)variable)();
+    if (*late != 17 || number != 41)
+        ps_add_relaxed(&mistakes, 1);
+    *late = 18;
+    number = 18;
+}
+
+static void *use_open_library(void *arg)
+{
+    while (!ps_load_relaxed(&stop)) {
+        ps_add_seq(&users, 1);
+        uintptr_t variable = ps_load_seq(&open_variable);
+        if (variable != 0) {
+            struct uth_tls *tls = uth_tls_get(NULL);
+            run_in(tls, expect_library, (void *)variable);
+            run_in(tls, end, tls);
+            uth_tls_put(tls);
+            ps_add_relaxed(&uses, 1);
+        }
+        ps_sub_seq(&users, 1);
+    }
+    return arg;
+}
+
+static void test_library_comes_and_goes(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {LATE_LIBRARY, LATE_LIBRARY_INITIAL_EXEC};
+    pthread_t thread[2];
+    for (uintptr_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, use_open_library, thread), 0);
+    for (unsigned i = 0; i < 60; i++) {
+        void *library = dlopen(paths[i % 2], RTLD_NOW);
+        assert_non_null(library);
+        unsigned before = ps_load_relaxed(&uses);
+        ps_store_seq(&open_variable, (uintptr_t)dlsym(library, "late_variable"));
+        while (ps_load_relaxed(&uses) - before < 4)
+            usleep(1000);
+        ps_store_seq(&open_variable, 0);
+        while (ps_load_seq(&users) != 0)
+            usleep(100);
+        dlclose(library);
+    }
+    ps_store_relaxed(&stop, 1);
+    for (unsigned i = 0; i < 2; i++)
         pthread_join(thread[i], NULL);
     uth_tls_trim(0);
     assert_int_equal(ps_load_relaxed(&mistakes), 0);
@@ -561,6 +618,7 @@ int main(void)
         TEST(test_fork),
         TEST(test_fork_loses_caches),
         TEST(test_many),
+        TEST(test_library_comes_and_goes),
     };
     return cmocka_run_group_tests_name("thread-local blocks", tests, NULL, NULL);
 }

@@ -1,0 +1,25 @@
+/* Initial values of TLS segments, copied when the library was loaded: private to uth/tls*.c.
+ *
+ * Does: keep the images of the segments that lie at the same place of every thread's block, and write them into a block
+ * again. Does not: know what else belongs to a block (tls.c).
+ *
+ * The copies are made once, by a constructor of the library. All objects that are loaded then are relocated, so their
+ * images are what they will be for ever; and the dynamic linker's lock is held, so none goes or comes meanwhile. Of an
+ * object that another kernel thread loads later nobody can tell when its image is complete. Where such a one has a
+ * segment in the static part, the dynamic linker initialises blocks, as it does for kernel threads.
+ * Nothing here changes after that but `doubted`, which is set once. */
+#ifndef PS_UTH_TLS_IMAGES_H
+#define PS_UTH_TLS_IMAGES_H
+
+#include "tls_objects.h"
+
+/* Whether there are copies of all segments of that time. */
+bool uth_tls_images_usable(void);
+/* These are there now: another one in the place of one of that time makes the copies unusable. */
+void uth_tls_images_check(const struct uth_tls_segment *now, unsigned n);
+/* Whether there is a copy for this module's segment at this place. */
+bool uth_tls_images_have(size_t module, ptrdiff_t from_tp);
+/* The segments of the block with this thread pointer, as a new thread has them; the one at `spared` stays. */
+void uth_tls_images_write(char *tp, ptrdiff_t spared);
+
+#endif
