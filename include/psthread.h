@@ -291,7 +291,8 @@ int psthread_monitor_notify_all(psthread_monitor_t *monitor); /* all threads tha
 typedef struct psthread_workqueue *psthread_workqueue_t;
 int psthread_workqueue_init(psthread_workqueue_t *queue);   /* ENOMEM */
 int psthread_workqueue_destroy(psthread_workqueue_t queue); /* EBUSY: work is left or runs */
-/* Submits fn(arg) to be run by some thread as a work descriptor or, if it may block, with stack != 0 as a thread. Does not block. ENOMEM. */
+/* Submits fn(arg) to be run by some thread as a work descriptor or, if it may block, with stack != 0 as a thread. Does
+ * not block. ENOMEM. EINVAL: fn NULL. */
 int psthread_workqueue_add(psthread_workqueue_t queue, void (*fn)(void *), void *arg, int stack);
 /* Waits until everything added so far, and what that added, has run; runs work itself while it waits. Blocks. EDEADLK: called in a piece of
  * this queue's work. */

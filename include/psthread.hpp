@@ -1,14 +1,12 @@
 // psthread.hpp - the threads of psthread.h for C++20: what <thread>, <mutex>, <shared_mutex>, <condition_variable>,
-// <semaphore>, <latch>,
-// <barrier> and <future> have, under the same names in namespace psthreads, header-only over the C interface.
+// <semaphore>, <latch>, <barrier> and <future> have, under the same names in namespace psthreads, header-only over the
+// C interface. Not here: recursive mutexes, promise, packaged_task, shared_future and launch policies.
 //
 // A thread that waits here holds no kernel thread. The types satisfy the standard's named requirements, so
-// std::lock_guard, std::unique_lock,
-// std::scoped_lock, std::shared_lock and std::lock work on them, and std::stop_token with jthread and
-// condition_variable_any. The standard
-// library's own mutexes, condition variables, futures and sleeps, and std::atomic's wait, hold the kernel thread
-// (psthread.h: max_spares).
-// Errors that the standard reports by std::system_error are so reported. Link -lpsthreads.
+// std::lock_guard, std::unique_lock, std::scoped_lock, std::shared_lock and std::lock work on them, and std::stop_token
+// with jthread and condition_variable_any. The standard library's own mutexes, condition variables, futures and sleeps,
+// and std::atomic's wait, hold the kernel thread (psthread.h: max_spares). Errors that the standard reports by
+// std::system_error are so reported. Link -lpsthreads.
 #ifndef PSTHREAD_HPP
 #define PSTHREAD_HPP
 
@@ -45,11 +43,13 @@ inline void check(int error, const char *what)
         throw std::system_error(error, std::generic_category(), what);
 }
 
-// A moment of any clock, in the nanoseconds of psthread_now.
+// A moment of any clock, in the nanoseconds of psthread_now. In long double: the difference of two moments may be more
+// than the clock's own numbers hold.
 template <class Clock, class Duration> std::uint64_t deadline(const std::chrono::time_point<Clock, Duration> &at)
 {
-    auto left = std::chrono::duration_cast<std::chrono::duration<long double, std::nano>>(at - Clock::now()).count();
-    if (left <= 0)
+    using wide = std::chrono::duration<long double, std::nano>;
+    auto left = (wide(at.time_since_epoch()) - wide(Clock::now().time_since_epoch())).count();
+    if (!(left > 0))
         return 0;
     std::uint64_t now = psthread_now(), most = PSTHREAD_NEVER - 1 - now;
     return left >= static_cast<long double>(most) ? PSTHREAD_NEVER - 1 : now + static_cast<std::uint64_t>(left);
@@ -61,6 +61,8 @@ std::chrono::steady_clock::time_point after(const std::chrono::duration<Rep, Per
     using clock = std::chrono::steady_clock;
     using wide = std::chrono::duration<long double, clock::period>;
     auto now = clock::now();
+    if (!(time > time.zero()))
+        return now;
     if (std::chrono::duration_cast<wide>(time) >= wide(clock::time_point::max() - now))
         return clock::time_point::max();
     return now + std::chrono::ceil<clock::duration>(time);
@@ -456,8 +458,32 @@ class condition_variable_any
     {
         return wait_until(lock, detail::after(time), std::move(pred));
     }
-    // Until pred() or a request to stop; returns pred().
+    // Until pred(), a request to stop, or the moment; returns pred().
     template <class Lock, class Predicate> bool wait(Lock &lock, std::stop_token token, Predicate pred)
+    {
+        return wait_stoppable(lock, std::move(token), pred,
+                              [](condition_variable &cond, std::unique_lock<mutex> &here) {
+                                  cond.wait(here);
+                                  return cv_status::no_timeout;
+                              });
+    }
+    template <class Lock, class Clock, class Duration, class Predicate>
+    bool wait_until(Lock &lock, std::stop_token token, const std::chrono::time_point<Clock, Duration> &at,
+                    Predicate pred)
+    {
+        return wait_stoppable(
+            lock, std::move(token), pred,
+            [&at](condition_variable &cond, std::unique_lock<mutex> &here) { return cond.wait_until(here, at); });
+    }
+    template <class Lock, class Rep, class Period, class Predicate>
+    bool wait_for(Lock &lock, std::stop_token token, const std::chrono::duration<Rep, Period> &time, Predicate pred)
+    {
+        return wait_until(lock, std::move(token), detail::after(time), std::move(pred));
+    }
+
+  private:
+    template <class Lock, class Predicate, class Wait>
+    bool wait_stoppable(Lock &lock, std::stop_token token, Predicate &pred, Wait wait)
     {
         auto keep = inner_;
         std::stop_callback wake(token, [keep] {
@@ -470,7 +496,8 @@ class condition_variable_any
                 break;
             unlocked without(lock);
             std::unique_lock here(std::move(hold));
-            keep->cond.wait(here);
+            if (wait(keep->cond, here) == cv_status::timeout)
+                break;
         }
         return pred();
     }

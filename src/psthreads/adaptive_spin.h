@@ -2,7 +2,7 @@
  *
  * A search that ends too early costs a sleep and a wake (a microsecond here, fifty in a guest whose other processor
  * sleeps); one that goes on for nothing burns the processor. So a vp that was woken while the longest search would
- * still have been on, searches twice that gap from then on; one that slept longer halves its search time, for the
+ * still have been on searches twice that gap from then on. A vp that slept longer halves its search time, for the
  * search had been in vain. Regions that are close together are met searching, and a program that rests between regions
  * burns some tens of microseconds a rest and not a millisecond.
  *

@@ -166,6 +166,17 @@ void ps_wake_on(_Atomic uint32_t *word, unsigned n)
     ps_waiters_ready(first);
 }
 
+bool ps_anybody_waits_on(_Atomic uint32_t *word)
+{
+    struct bucket *b = address_bucket(word);
+    ps_spin_lock(&b->lock);
+    const struct ps_waiter *w = b->queue.head;
+    while (w && w->tag != (uintptr_t)word)
+        w = w->next;
+    ps_spin_unlock(&b->lock);
+    return w != NULL;
+}
+
 void ps_wait_on_after_fork(void)
 {
     for (unsigned i = 0; i < 1u << BUCKET_BITS; i++)

@@ -4,9 +4,9 @@
  * Callers: init, destroy - anyone; wait - a thread that may block, with an id below the count that nobody else uses in
  * this phase. An id may go to another thread of the same set in the next phase.
  *
- * There is no shared queue: a thread that is going to block writes itself into the slot of its id, a line that nobody
- * else writes to meanwhile, and the last to arrive walks over the slots. One shared read-modify-write per thread and
- * phase remains, the arrival.
+ * There is no shared queue. A thread that is going to block writes itself into the slot of its id, a line that no other
+ * thread writes to meanwhile. The last thread to arrive walks over the slots. One shared read-modify-write per thread
+ * and phase remains, the arrival.
  *
  * A phase, for a member:
  *   may spin (every member can have a vp of its own, and this vp has nothing else to do):
@@ -15,8 +15,8 @@
  *       who = self; arrive; block (no second look: the arrival publishes it)
  *   the last to arrive: arrived = 0; phase + 1; takes every slot's who, readies its thread
  *
- * Each slot has all of this twice, for odd and for even phases, because phases overlap: a member may be waiting in the
- * next one, under any id, while others still leave this one and while the last to arrive is still on its walk. They
+ * Each slot has all of this twice, for odd and for even phases, because phases overlap. A member may be waiting in the
+ * next phase, under any id, while others still leave this one and while the last to arrive is still on its walk. They
  * cannot overlap further: the last to arrive, and everybody who still leaves, must arrive again before the next phase
  * can end.
  *
@@ -34,13 +34,14 @@
  *
  * inside   1 while the member may still look at the barrier though the phase is over: set before its arrival (spinning)
  *          or before it ends the phase, cleared (release) as its last access. destroy reads it (acquire) and waits for
- *          0, which takes a bounded time, because such a member runs and does not block: so who has left a barrier may
- *          destroy it at once, as with POSIX. It stands in a line of its own, which the walk of the last to arrive does
- *          not take from the member.
+ *          0. The wait is bounded, because such a member runs and does not block. So a thread that has left a barrier
+ *          may destroy it at once, as with POSIX. The word has a line of its own, which the walk of the last to arrive
+ *          does not take from the member.
  * came     checked build: number of the phase the id came to last, plus one; finds an id that comes twice.
  *
- * Failures: ENOMEM at init. Cost: one fetch-and-add; spinning, two stores to an own line more; blocked, one switch,
- * and by the last a store and a place in the queue, whose lock is taken once for as many as are there in a row.
+ * Failures: ENOMEM at init. Cost: one fetch-and-add. A member that spins stores twice more, to a line of its own. A
+ * member that blocks costs one switch; the last to arrive pays a store and a place in the queue for it. The queue's
+ * lock is taken once for as many members as are there in a row.
  * Rejected: sense reversal with one flag per member (the walk would write n lines also where all spin); a tree or
  * dissemination barrier (pays from some dozens of processors on, and blocked members cannot pass anything on). */
 #include "active_wait.h"
@@ -62,6 +63,7 @@ struct slot {
 
 struct psthread_barrier {
     unsigned count;
+    _Atomic unsigned vps;                     /* as many as there were when it was first waited at; 0: not yet */
     PS_LINE_ALIGNED _Atomic uint32_t arrived; /* in this phase; set to 0 by the last */
     PS_LINE_ALIGNED _Atomic uint32_t phase;   /* written by the last to arrive */
     struct slot slot[];
@@ -76,6 +78,7 @@ int psthread_barrier_init(psthread_barrier_t *barrier, unsigned count)
     if (!b)
         return ENOMEM;
     b->count = count;
+    ps_store_relaxed(&b->vps, 0);
     ps_store_relaxed(&b->arrived, 0);
     ps_store_relaxed(&b->phase, 0);
     memset(b->slot, 0, count * sizeof(struct slot));
@@ -95,8 +98,9 @@ int psthread_barrier_destroy(psthread_barrier_t b)
     return 0;
 }
 
-/* Ends the phase for everybody else. withdraws: members may take themselves back, since they spin. */
-static void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdraws)
+/* Ends the phase for everybody else. withdraws: members may take themselves back, since they spin. Not inlined: what it
+ * has on its stack would be between those who block and what they were doing. */
+static PS_NOINLINE void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdraws)
 {
     struct psthread *ready[AT_ONCE];
     unsigned n = 0;
@@ -136,6 +140,17 @@ static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t pha
         ps_block(self, PS_WAIT_BARRIER, b);
 }
 
+/* Constant: all members decide by it, in the same way. */
+static unsigned num_vps_for(struct psthread_barrier *b)
+{
+    unsigned vps = ps_load_relaxed(&b->vps);
+    if (PS_LIKELY(vps != 0))
+        return vps;
+    vps = psthread_num_vps();
+    ps_store_relaxed(&b->vps, vps);
+    return vps;
+}
+
 int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
 {
     const unsigned count = b->count; /* from the arrival on a member that blocks has no claim on the memory */
@@ -150,7 +165,7 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
     struct psthread *self = ps_self();
     const void *phases = &b->slot[0].who[phase % 2]; /* for the race detector: this phase and the next do not mix */
     ps_race_release(phases);
-    const bool may_spin = count <= psthread_num_vps(); /* constant: the same for all members */
+    const bool may_spin = count <= num_vps_for(b);
     unsigned spins = may_spin ? ps_spin_budget() : 0;
     if (spins)
         ps_store_relaxed(&s->inside[phase % 2], 1);

@@ -3,8 +3,8 @@
 
 #include "check.h"
 #include "current.h"
+#include "handoff.h"
 #include "idle.h"
-#include "mail.h"
 #include "runtime.h"
 #include "sources.h"
 #include "team.h"
@@ -136,7 +136,7 @@ void ps_bind_after_fork_in_child(void)
 
 /* --- where a kernel thread is --- */
 
-static void move_to(const struct os_cpuset *mask)
+static void move_carrier_to(const struct os_cpuset *mask)
 {
     static _Atomic uint32_t said;
     int error = os_affinity_set(mask);
@@ -167,7 +167,7 @@ PS_NOINLINE void vp_follow_slow(struct vp *vp, const struct psthread *t)
         os_affinity_at_start(&vp->own_mask);
     const struct os_cpuset *from = mask_of(vp, vp->place), *to = mask_of(vp, place);
     if (memcmp(from, to, sizeof *to) != 0) /* a process that was started on one place only need not move */
-        move_to(to);
+        move_carrier_to(to);
     vp->place = place;
 }
 
@@ -175,14 +175,14 @@ void bind_lift(void)
 {
     struct vp *vp = ps_places_on() ? ps_vp() : NULL;
     if (vp != NULL && vp->place != 0)
-        move_to(&vp->own_mask);
+        move_carrier_to(&vp->own_mask);
 }
 
 void bind_lower(void)
 {
     struct vp *vp = ps_places_on() ? ps_vp() : NULL;
     if (vp != NULL && vp->place != 0)
-        move_to(&places()->place[vp->place - 1].mask);
+        move_carrier_to(&places()->place[vp->place - 1].mask);
 }
 
 /* --- queues --- */
@@ -248,16 +248,16 @@ unsigned ps_bind_pending(struct vp *vp)
     return sum;
 }
 
-bool ps_bind_mail(struct vp *self, struct ps_member *m, unsigned id)
+bool ps_bind_hand_off(struct vp *self, struct ps_member *m, unsigned id)
 {
     const struct ps_place *place = &places()->place[m->place - 1];
-    if (id >= PS_MAIL_MAX_ID)
+    if (id >= PS_HANDOFF_MAX_ID)
         return false;
     for (unsigned i = 0; i < place->num_homes; i++) {
         struct vp *vp = ps_vp_at(place->homes[i]);
-        uint64_t idle = MAIL_IDLE;
-        if (vp == self || ps_load_relaxed(&vp->mail) != MAIL_IDLE ||
-            !ps_cas_seq(&vp->mail, &idle, ps_mail(m->team, id)))
+        uint64_t idle = HANDOFF_IDLE;
+        if (vp == self || ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE ||
+            !ps_cas_seq(&vp->handoff, &idle, ps_handoff(m->team, id)))
             continue;
         idle_wake_this(vp);
         return true;

@@ -6,18 +6,19 @@
  * ps_bind_places has been called.
  *
  * Two rules. Whatever vp runs a bound member, its kernel thread is first moved to the member's place (vp_follow): the
- * promise does not depend on who takes what. And, so that this seldom costs anything, a bound thread or team that is
- * ready stands in its place's queue, which only that place's *home* vps look into: a regular vp has one processor of
- * the places (in the order: the first of each place, then the second of each, ...; going round where there are more
- * vps), and is at home in all places that hold it. A place without a home (fewer vps than places) has no queue: its
- * threads stand in ordinary queues, and who takes one follows it. Guests (foreign roots while they wait, spares) look
- * into every place's queue. So does everybody while `open` is set: the watchdog sets it where what stands in a place's
- * queue starves behind a home vp that is held by a thread (watchdog.c); the processor is shared for a while then, as it
- * is among kernel threads.
+ * promise does not depend on who takes what. Moving a vp costs something. So a bound thread or team that is ready
+ * stands in its place's queue, and only that place's *home* vps look into this queue. A regular vp has one processor of
+ * the places, and is at home in all places that hold this processor. Processors are dealt in order: the first of each
+ * place, then the second of each, and so on; the order goes round where there are more vps. A place without a home
+ * (fewer vps than places) has no queue: its threads stand in ordinary queues, and who takes one follows it. Guests
+ * (foreign roots while they wait, spares) look into every place's queue. Every vp does so while `open` is set. The
+ * watchdog sets it where what stands in a place's queue starves behind a home vp that is held by a thread (watchdog.c).
+ * The processor is shared for a while then, as it is among kernel threads.
  *
- * A root's kernel thread is bound while it is a member, from fork to join; before it is moved its own mask is read, and
- * given back when it runs something unbound: the program finds its mask as it was, and kernel threads that it makes
- * later are not narrowed. A kernel thread that the runtime starts from a bound one gets the mask of before (bind_lift).
+ * A root's kernel thread is bound while the root is a member, from fork to join. Before the kernel thread is moved its
+ * own mask is read. The mask is given back when the kernel thread runs something unbound. So the program finds its mask
+ * as it was, and kernel threads that it makes later are not narrowed. A kernel thread that the runtime starts from a
+ * bound one gets the mask of before (bind_lift).
  *
  * Shared fields: the table is written once, before any team is bound, and published with release. A place's queue:
  * under its lock. vp->place, own_mask: the vp's own. A member's place: the parent, while no region is open; ordered by
@@ -33,10 +34,10 @@
  * [L] came first, [P] is before [I] through the lock, and [W] finds the bit, unless somebody took it since: then the
  * home is awake and looks again before it sleeps. A home that runs something looks when that ends or passes a
  * scheduling point; if it does neither, [A] has armed the watchdog, which comes again as long as something is ready.
- * For the vps of other places, the watchdog's setting of `open` and its reading of the bits, and the vp's setting of
- * its bit and its reading of `open`, are sequentially consistent: one of the two sees the other (Dekker). A home whose
- * kernel thread the system refuses is found out by who wakes it: `open` is set for good, before that waker goes on to
- * [W]'s last part. tests/models/bind.pml checks this, and that each step is needed.
+ * For the vps of other places: the watchdog sets `open`, then reads the bits; the vp sets its bit, then reads `open`.
+ * All four are sequentially consistent, so one of the two sees the other (Dekker). A home whose kernel thread the
+ * system refuses is found out by who wakes it: `open` is set for good, before that waker goes on to [W]'s last part.
+ * tests/models/bind.pml checks this, and that each step is needed.
  * Cost: not bound: a comparison where a thread is put into a queue, and where one begins to run. Bound: what the queue
  * costs, and two or three system calls in each outermost region for the root's kernel thread.
  * Rejected: leaving bound entries in the vps' queues and passing them over there: a vp of another place could not park
@@ -91,8 +92,8 @@ void ps_bind_starving(bool starving);
 void ps_bind_home_lost(void);
 /* The limit below which vps do not rest has changed. */
 void ps_bind_resting(void);
-/* By mail to a home vp of the member's place that has nothing to do; false: there is none. */
-bool ps_bind_mail(struct vp *self, struct ps_member *m, unsigned id);
+/* By handoff to a home vp of the member's place that has nothing to do; false: there is none. */
+bool ps_bind_hand_off(struct vp *self, struct ps_member *m, unsigned id);
 void ps_bind_after_fork_in_child(void);
 
 /* vp's kernel thread goes where t, which it is about to run, belongs. Cheap where both are unbound. */

@@ -6,18 +6,18 @@
  * finds it. From then on it may be readied at any time, also while it still runs and releases the mutex; ps_block then
  * returns at once.
  *
- * Shared fields: queue, by who holds `lock`. `waiting` is written under `lock` and read without it by signal and
- * broadcast: relaxed is enough, because a waiter that must be woken counted itself while it held the mutex under which
- * the signaller, or somebody the signaller knows of, has changed the condition since; the mutex orders the two. A
- * signal that is not ordered so finds any value, as POSIX allows.
+ * Shared fields: queue, by who holds `lock`. `waiting` is written under `lock`. signal and broadcast read it without
+ * the lock, relaxed. That is enough: a waiter that must be woken counted itself while it held the mutex. Under this
+ * mutex the signaller, or a thread that the signaller knows of, has changed the condition since. The mutex orders the
+ * two. A signal that is not ordered so finds any value, as POSIX allows.
  *
  * A woken thread does not touch the object any more, and signal's last access comes before its ps_ready: so it may be
  * destroyed by a thread that knows that all were woken. Never returns without reason, though the interface would allow
  * it.
  *
- * Who waits until a moment stands not in the queue but in address_wait.c's, under the address of `timed`: who is late
- * must not touch the object, which somebody who has just woken all others may be destroying. It is there before it
- * releases the mutex, like the others. signal takes those that wait without a deadline first.
+ * A thread that waits until a moment stands not in this queue but in address_wait.c's, under the address of `timed`. A
+ * late waiter must not touch the object: a thread that has just woken all others may be destroying it. It is there
+ * before it releases the mutex, like the others. signal takes those that wait without a deadline first.
  *
  * Cost: signal with nobody waiting is one load. Rejected: moving the woken to the mutex's queue on broadcast (wait
  * morphing): it ties the two objects together, and threads that are not preempted mostly find the mutex free when
@@ -48,7 +48,12 @@ int psthread_cond_init(psthread_cond_t *cond)
     return 0;
 }
 
-int psthread_cond_destroy(psthread_cond_t *cond) { return ps_load_acquire(&cond_inside(cond)->waiting) ? EBUSY : 0; }
+int psthread_cond_destroy(psthread_cond_t *cond)
+{
+    struct cond *c = cond_inside(cond);
+    bool timed = ps_load_acquire(&c->timed) && ps_anybody_waits_on(&c->timed);
+    return timed || ps_load_acquire(&c->waiting) ? EBUSY : 0;
+}
 
 int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex)
 {
@@ -103,14 +108,16 @@ int psthread_cond_signal(psthread_cond_t *cond)
 int psthread_cond_broadcast(psthread_cond_t *cond)
 {
     struct cond *c = cond_inside(cond);
-    if (ps_load_relaxed(&c->timed))
-        ps_wake_on(&c->timed, UINT_MAX);
-    if (ps_load_relaxed(&c->waiting) == 0)
-        return 0;
-    ps_spin_lock(&c->lock);
-    struct ps_waiter *first = ps_waitq_take_all(&c->queue);
-    ps_store_relaxed(&c->waiting, 0);
-    ps_spin_unlock(&c->lock);
+    struct ps_waiter *first = NULL;
+    bool timed = ps_load_relaxed(&c->timed);
+    if (ps_load_relaxed(&c->waiting) != 0) {
+        ps_spin_lock(&c->lock);
+        first = ps_waitq_take_all(&c->queue);
+        ps_store_relaxed(&c->waiting, 0);
+        ps_spin_unlock(&c->lock);
+    }
+    if (timed)
+        ps_wake_on(&c->timed, UINT_MAX); /* by its address */
     ps_waiters_ready(first);
     return 0;
 }

@@ -4,6 +4,8 @@
 
 #include "compiler.h"
 
+#include <stdint.h>
+
 struct vp;
 
 /* The variable itself: only for the functions below, and for the entity contract (ee.h). */
@@ -26,6 +28,24 @@ static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
     return vp;
 #else
     return ps_vp();
+#endif
+}
+
+/* ps_vp_attach likewise. */
+static PS_ALWAYS_INLINE struct vp *ps_vp_attach_now(void)
+{
+    struct vp *vp = ps_vp_now();
+    return PS_LIKELY(vp != NULL) ? vp : ps_vp_attach();
+}
+
+/* vp_carry likewise. */
+static PS_ALWAYS_INLINE void vp_carry_now(struct vp *vp)
+{
+#if defined(__x86_64__)
+    uintptr_t place;
+    __asm__ volatile("movq ee_here@gottpoff(%%rip), %0\n\tmovq %1, %%fs:(%0)" : "=&r"(place) : "r"(vp) : "memory");
+#else
+    vp_carry(vp);
 #endif
 }
 

@@ -1,18 +1,19 @@
 /* A report where threads wait and nothing can ever wake them.
  *
- * Who may call: a vp that has parked and found nothing (idle_park), before it sleeps. Costs a look at each slot's bit,
- * at a time when the vp has nothing to do, and ends at the first vp that is not parked: in a program whose root runs,
- * that is the root's.
+ * Who may call: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: a look at each slot's bit,
+ * at a time when the vp has nothing to do. The look ends at the first vp that is not parked. In a program whose root
+ * runs, that is the root's vp.
  *
  * What is proved before a word is said. "Parked" is a vp's bit in the idle set.
  *   1. Every attached vp has its bit set, and nobody searches.
- *   2. Nothing is ready: every queue under its lock, every mailbox, every root's slot.
+ *   2. Nothing is ready: every queue under its lock, every handoff slot, every root's slot.
  *   3. As 1, and ps_idle.parks is what it was before 1.
  * A bit is cleared by who wakes its vp and set only by a vp that parks, which counts in parks before. So between 1 and
  * 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among them: a root's bit is set while it
  * waits in the runtime and its vp found nothing.
- *   4. The process has no kernel thread but those that carry attached vps, those that rest, and the watchdog, which
- *     readies nothing.
+ *   4. The process has no kernel thread but those that carry attached vps, those that rest, the watchdog and the
+ *     poller. The watchdog readies nothing. The poller must have had nothing to wait for before 1: what it had, it may
+ *     have readied since 2.
  * So nobody is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a
  * signal that comes later, which may call next to nothing of OpenMP; a debugger. Hence the report is a report: the vps
  * go on to sleep as they would.
@@ -42,6 +43,7 @@
 #include "quota_park.h"
 #include "runtime.h"
 #include "sources.h"
+#include "standby.h"
 #include "timer.h"
 #include "vp.h"
 #include "watchdog.h"
@@ -78,7 +80,7 @@ static void count_line(void *context, const char *line) { (void)context, (void)l
 
 int64_t deadlock_look(struct vp *vp, unsigned looks)
 {
-    unsigned carried, again, lines = 0;
+    unsigned carried, again, lines = 0, poller_idles = timer_poller_idles();
     uint64_t parks = ps_load_seq(&ps_idle.parks);
     (void)vp;
     if (!all_parked(&carried) || ps_load_relaxed(&said) || ps_load_seq(&ps_rt.stopping) ||
@@ -87,7 +89,8 @@ int64_t deadlock_look(struct vp *vp, unsigned looks)
         return -1;
     bool main_ended = ps_main_ended();
     unsigned kernel_threads = os_count_kernel_threads() - (main_ended && os_main_thread_gone()),
-             ours = carried + quota_park_count() + watchdog_runs() + dump_request_runs() + timer_poller_idles();
+             ours =
+                 carried + quota_park_count() + watchdog_runs() + dump_request_runs() + poller_idles + standby_idle();
     if (kernel_threads != ours) {
         int64_t wait_ns = FIRST_RETRY_NS;
         for (unsigned i = 0; i < looks; i++)

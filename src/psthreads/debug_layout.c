@@ -1,7 +1,8 @@
 /* ps_debug_layout: the state of this room and of those below, as base/debug_layout.h says. Nothing here runs. */
 #include "debug_layout.h"
 
-#include "mail.h"
+#include "bind.h"
+#include "handoff.h"
 #include "runtime.h"
 #include "sched.h"
 #include "team.h"
@@ -21,19 +22,23 @@ extern const struct ps_debug_layout ps_debug_layout;
 const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field = {
     PS_DEBUG_ADDRESS(ps_rt), PS_DEBUG_ADDRESS(ps_idle), PS_DEBUG_ADDRESS(ps_watchdog), PS_DEBUG_ADDRESS(uth_registry),
     M(ps_runtime, num_vps), M(ps_runtime, num_slots), M(ps_runtime, vp), M(ps_runtime, has_global),
-    M(ps_runtime, global),
+    M(ps_runtime, global), M(ps_runtime, places), M(ps_places, n), M(ps_places, place), M(ps_places, open),
+    M(ps_place, queue), M(ps_place, num_homes), M(ps_place, homes), PS_DEBUG_SIZE(ps_place),
     M(ps_runtime, tls), M(ps_idle, word), M(ps_idle, bits), M(ps_watchdog, spares), M(ps_watchdog, starving),
-    M(vp, current), M(vp, uth), M(vp, is_guest), M(vp, is_spare), M(vp, id), M(vp, queue), M(vp, mail), M(vp, pinned),
-    M(vp, ticks), M(vp, tid), M(vp, attached), M(vp, rest), M(vp, started), M(vp, native), M(vp, root),
+    M(vp, current), M(vp, uth), M(vp, is_guest), M(vp, is_spare), M(vp, id), M(vp, queue), M(vp, handoff),
+    M(vp, pinned), M(vp, ticks), M(vp, tid), M(vp, attached), M(vp, rest), M(vp, started), M(vp, native), M(vp, root),
+    M(vp, thefts), M(ps_runtime, level_name), {"steal.levels", PS_STEAL_LEVELS},
     M(ps_queue, count), M(ps_queue, items), M(ps_list, next), M(ps_item, link), M(ps_item, kind),
-    M(psthread, flags), M(psthread, state), M(psthread, level), M(psthread, team_id), M(psthread, uth), M(psthread, vp),
-    M(psthread, local), M(psthread, fn), M(psthread, arg), M(psthread, parent), M(ps_member, team),
+    M(psthread, flags), M(psthread, state), M(psthread, level), M(psthread, uth), M(psthread, vp),
+    M(psthread, local), M(psthread, fn), M(psthread, arg), M(psthread, member_fn),
+    M(psthread, parent), M(ps_member, team), M(ps_member, id),
     M(ps_team, item), M(ps_team, n), M(ps_team, next), M(ps_team, parent), M(ps_team, left), M(ps_team, barrier),
     M(uth, ctx), M(uth, running), M(uth, stack), M(uth, stack_bytes), M(uth, vp), M(uth, wait), M(uth, name),
     M(uth_wait, thread), M(uth_wait, object), M(uth_wait, kind), M(uth_wait, turn), M(uth_chunk, next),
     M(uth_chunk, slot),
     {"uth_chunk.slots", UTH_CHUNK_SLOTS}, PS_DEBUG_SIZE(psthread), PS_DEBUG_SIZE(uth),
-    {"mail.id_bits", PS_MAIL_ID_BITS}, {"mail.unit", PS_CACHE_LINE}, {"barrier.phase_shift", PS_BARRIER_PHASE_SHIFT},
+    {"handoff.id_bits", PS_HANDOFF_ID_BITS}, {"handoff.unit", PS_CACHE_LINE},
+    {"barrier.phase_shift", PS_BARRIER_PHASE_SHIFT},
     {"kind.thread", PS_KIND_THREAD}, {"kind.team", PS_KIND_TEAM},
     {"pinned.rest", 1}, {"flag.root", PS_T_ROOT}, {"flag.member", PS_T_MEMBER}, {"flag.called", PS_T_CALLED},
     {"wait.join", PS_WAIT_JOIN}, {"wait.children", PS_WAIT_CHILDREN}, {"wait.mutex", PS_WAIT_MUTEX},

@@ -4,10 +4,14 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "answer.h"
 #include "current.h"
+#include "idle.h"
 #include "os.h"
 #include "promote.h"
 #include "runtime.h"
+#include "sources.h"
+#include "switch.h"
 #include "vp.h"
 #include "vp_tls.h"
 #include "watchdog.h"
@@ -22,6 +26,7 @@
 #define RUNS (3u << 30)
 
 #define TRIES_NS UINT64_C(2000000000)
+#define STAND_NS UINT64_C(200000000) /* until a root's kernel thread stands on the root's stack */
 #define ABSENCES 100
 #define PAUSE_NS INT64_C(100000)
 #define ANSWER_NS INT64_C(500000)
@@ -68,38 +73,50 @@ void directed_runs(struct vp *vp) { answer_signal_request(vp, RUNS); }
 void directed_ran(struct vp *vp) { stay(vp); }
 
 #if defined(CPU_SAVED_SP)
+struct below {
+    struct uth uth;
+    struct uth *from;
+    void (*meanwhile)(struct vp *vp);
+};
+
 static void stay_below(void *transfer, void *arg)
 {
     struct vp *vp = transfer;
-    uth_switched(&vp->native, arg);
-    answer_signal_request(vp, THERE);
-    stay(vp);
-    uth_switch(arg, &vp->native, vp, true);
+    struct below *below = arg;
+    uth_switched(below->from, &below->uth);
+    below->meanwhile(vp);
+    uth_switch(&below->uth, below->from, vp, true);
     __builtin_unreachable();
 }
 
-/* False: there is no room. */
-static bool visit(struct vp *vp, struct uth *u)
+/* From the stack `from`, on which vp is. False: there is no room. */
+static bool visit(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
 {
     uintptr_t end = (CPU_SAVED_SP(&u->ctx) - SPARE_BYTES) & -(uintptr_t)PS_CACHE_LINE;
     uintptr_t start = u->stack ? (uintptr_t)u->stack : end - UNKNOWN_BYTES;
-    struct uth below = {.flags = UTH_ADOPTED};
+    struct below below = {.uth = {.flags = UTH_ADOPTED}, .from = from, .meanwhile = meanwhile};
     if (end < start + CPU_STACK_MIN ||
-        cpu_context_init(&below.ctx, (void *)start, end - start, stay_below, &below) != 0)
+        cpu_context_init(&below.uth.ctx, (void *)start, end - start, stay_below, &below) != 0)
         return false;
-    vp->uth = &below;
-    uth_switch(&vp->native, &below, vp, false);
-    uth_switched(&below, &vp->native);
-    vp->uth = &vp->native;
+    vp->uth = &below.uth;
+    uth_switch(from, &below.uth, vp, false);
+    uth_switched(&below.uth, from);
+    vp->uth = from;
     return true;
 }
 #else
-static bool visit(struct vp *vp, struct uth *u)
+static bool visit(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
 {
-    (void)vp, (void)u;
+    (void)vp, (void)from, (void)u, (void)meanwhile;
     return false;
 }
 #endif
+
+static void be_there(struct vp *vp)
+{
+    answer_signal_request(vp, THERE);
+    stay(vp);
+}
 
 static struct uth *saved(const struct uth_tls *block)
 {
@@ -117,7 +134,7 @@ void directed_serve(struct vp *vp)
         vp->tls = NULL; /* entered anew: another vp may have been in it */
         vp_enter_tls(vp, vp->alone_for);
     }
-    if (!u || !visit(vp, u)) {
+    if (!u || !visit(vp, &vp->native, u, be_there)) {
         answer_signal_request(vp, u ? THERE : REFUSED);
         stay(vp);
     }
@@ -130,20 +147,21 @@ void directed_serve(struct vp *vp)
 enum { ASKED, LEFT_ALONE, MOVES };
 static struct {
     _Atomic uint32_t taken; /* by the sender that asks */
-    _Atomic uint32_t answer;
+    struct ps_answer answer;
     struct uth_tls *block;
 } wish;
 
 static bool move_over(void *frame)
 {
+    if (ps_answers_already(&wish.answer))
+        return false;
     struct vp *vp = watchdog_in_own_block() ? ps_vp() : NULL;
     struct psthread *self = vp ? vp->current : NULL;
     struct uth *stack = vp ? vp->uth : NULL;
-    bool moves = ps_load_acquire(&wish.answer) == ASKED && self && vp->tls == wish.block && !vp->held &&
+    bool moves = ps_load_acquire(&wish.answer.word) == ASKED && self && vp->tls == wish.block && !vp->held &&
                  self->uth == stack && !(self->flags & PS_T_NOSTACK) &&
                  os_interrupted_program(frame, stack->stack, stack->stack ? stack->stack_bytes : SIZE_MAX);
-    ps_store_release(&wish.answer, moves ? MOVES : LEFT_ALONE);
-    os_wake(&wish.answer, 1);
+    ps_answer(&wish.answer, moves ? MOVES : LEFT_ALONE, !moves);
     if (moves)
         ps_move_alone(vp, self, ps_load_acquire(&vp->tls->alone));
     return moves;
@@ -164,11 +182,11 @@ static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
     if (ps_xchg_acq_rel(&wish.taken, 1)) /* another sender asks somebody */
         return true;
     wish.block = block;
-    ps_store_release(&wish.answer, ASKED);
+    ps_store_release(&wish.answer.word, ASKED);
     if (os_interrupt(ps_load_relaxed(&vp->tid), move_over) == 0) {
-        os_park(&wish.answer, ASKED, ANSWER_NS);
+        os_park(&wish.answer.word, ASKED, ANSWER_NS);
         uint32_t asked = ASKED; /* a handler that is late finds that nobody asks */
-        ps_cas_acq_rel(&wish.answer, &asked, LEFT_ALONE);
+        ps_cas_acq_rel(&wish.answer.word, &asked, LEFT_ALONE);
     }
     ps_store_release(&wish.taken, 0);
     return true;
@@ -228,4 +246,108 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
         absent = runs_elsewhere(block, to) ? 0 : absent + 1;
         os_park(&nobody_wakes, 0, PAUSE_NS);
     }
+}
+
+/* --- a root --- */
+
+static bool leave_root(void *frame)
+{
+    struct vp *vp = watchdog_in_own_block() ? ps_vp() : NULL;
+    struct psthread *self = vp ? vp->current : NULL;
+    struct uth *stack = vp ? vp->uth : NULL;
+    if (!self || !ps_load_relaxed(&vp->lone) || vp->held || self->uth != stack || stack->vp || !stack->stack ||
+        self->flags & PS_T_NOSTACK || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
+        return false;
+    vp_enqueue(vp, &self->item, PS_BACK);
+    vp_leave_bound(vp, self);
+    return true;
+}
+
+static void wait_there(struct vp *vp)
+{
+    vp->uth = vp->own_uth;
+    ps_await_pinned(vp);
+}
+
+void directed_await_root(struct vp *vp)
+{
+    struct uth *root = vp->own_uth;
+    if (vp->uth == root || root->vp != vp || !uth_visit(root, root->tls))
+        return;
+    visit(vp, vp->uth, root, wait_there);
+    uth_visited(root);
+}
+
+/* A member, or nobody: the root's own stack is not where its kernel thread is. */
+static bool carries_somebody_else(struct vp *vp, uint64_t since_ns)
+{
+    struct uth_tls *volatile *in = &vp->tls;
+    struct uth *volatile *on = &vp->uth;
+    uint64_t waited_ns = os_now_ns() - since_ns;
+    struct uth_tls *block = *in;
+    return block && block != vp->own_tls ? waited_ns < TRIES_NS : *on != vp->own_uth && waited_ns < STAND_NS;
+}
+
+static void leave_to_root(struct vp *vp)
+{
+    _Atomic uint32_t nobody_wakes = 0;
+    if (!ps_load_relaxed(&vp->lone))
+        ps_store_seq(&vp->lone, true);
+    if (ps_vp() == vp && uth_tls_current()) /* the sender stands there itself */
+        ps_promote();
+    idle_wake_this(vp);
+    for (uint64_t since_ns = os_now_ns(); carries_somebody_else(vp, since_ns);) {
+        os_interrupt(ps_load_relaxed(&vp->tid), leave_root);
+        os_park(&nobody_wakes, 0, PAUSE_NS);
+    }
+}
+
+/* Somebody else can run what is in a lone root's queue. */
+static bool others_can(void) { return ps_rt.num_vps > 1 || ps_rt.max_spares > 0; }
+
+unsigned directed_lone_roots(void)
+{
+    unsigned n = 0, slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        n += ps_load_relaxed(&vp->lone) && ps_load_acquire(&vp->attached) == PS_ATTACHED && vp_is_roots(vp);
+    }
+    return n;
+}
+
+void directed_call_stand_in(void)
+{
+    uint32_t spares = ps_load_relaxed(&ps_watchdog.spares);
+    if (!idle_any() && spares < ps_rt.max_spares && spares < directed_lone_roots() &&
+        vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL))
+        vp_start_stand_in();
+}
+
+static bool is_root_of_now(const struct vp *vp)
+{
+    return ps_load_acquire(&vp->attached) && vp_is_roots(vp) && ps_tls_on() && others_can();
+}
+
+static _Atomic int expected; /* the number of a kernel thread that may become a root */
+
+bool directed_to_root(int tid) { return ps_load_relaxed(&expected) == tid && others_can(); }
+
+void ps_ready_root_for_signals(const void *tp, int tid)
+{
+    if (tid != 0)
+        ps_store_relaxed(&expected, tid);
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (is_root_of_now(vp) && (tp ? vp->own_tp == tp : ps_load_relaxed(&vp->tid) == tid))
+            leave_to_root(vp);
+    }
+}
+
+void ps_all_roots_alone(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++)
+        if (is_root_of_now(ps_vp_at(id)))
+            ps_store_seq(&ps_vp_at(id)->lone, true);
 }

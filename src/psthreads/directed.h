@@ -34,9 +34,9 @@
  *
  * No signal is lost:
  *   - A sender that finds EMPTY is answered. It changes the word first and then wakes P (ps_wake_alone). P stores
- *     alone_sleeps, then reads the word (directed_waits), and only then parks. P parks where wake_word is 0, and clears
- *     wake_word before it looks again. All of these are sequentially consistent, as for vp.pinned (promote.h). So P
- *     either sees the sender or finds wake_word set.
+ *     alone_sleeps, then reads the word (directed_waits), and only then parks. P parks where wake_alone is 0, and
+ *     clears wake_alone before it looks again. All of these are sequentially consistent, as for vp.pinned (promote.h).
+ *     So P either sees the sender or finds wake_alone set.
  *   - A sender that finds THERE or RUNS holds P where it is: P cannot go to EMPTY while a sender is counted in. If the
  *     sender comes and goes between P's look at the word and P's compare-and-swap, COME differs and the swap fails.
  *   - A sender waits with a limit (PAUSE_NS at a time, until its deadline), so P may also be in a handler.
@@ -45,10 +45,17 @@
  *   taken   Exchanged 0 -> 1 by the sender that asks, and stored 0 by it at the end. A sender that finds 1 tries later.
  *   block   Written by that sender before ASKED (release); read by the interrupt's handler after ASKED (acquire).
  *   answer  ASKED by the sender; MOVES or LEFT_ALONE by the handler; ASKED -> LEFT_ALONE by the sender after ANSWER_NS,
- *           so that a handler that is late finds that nobody asks.
+ *           so that a handler that is late finds that nobody asks. A handler inside another one's answer does nothing
+ *           (answer.h); the outer one then answers LEFT_ALONE once more, perhaps to another wish.
  * A wish that is not fulfilled loses nothing: the sender is not counted in meanwhile, has sent nothing, and asks again.
  *
  * tests/models/directed.pml checks this, with a carrier whose store of `running` is late.
+ *
+ * A root has no P: its own kernel thread carries others while it waits. From the first signal on that somebody sends to
+ * it (by handle, number or timer), or that a member's mask may leave to it, its kernel thread carries it alone
+ * (vp.lone): it waits in a futex on its own stack, and calls no members there. A thread that is on that kernel thread
+ * when the first signal is sent is interrupted and goes back to a queue; the loop stands below the root's saved context
+ * then, as P does. Where that takes too long the handler runs as the root, on the loop's stack.
  *
  * Rejected: to send first and let the handler find the thread (the handler is the program's). To stop the thread's
  * kernel thread while its handler runs on P (that is another stack: a collector looks for the stack pointer in the
@@ -66,5 +73,16 @@ void directed_serve(struct vp *vp);
 /* P, on its thread's stack: the thread runs here now; it is about to go. */
 void directed_runs(struct vp *vp);
 void directed_ran(struct vp *vp);
+
+/* Whether somebody has sent kernel thread tid signals by its number, before it was a root's. */
+bool directed_to_root(int tid);
+/* A root's vp, on the stack of its loop, that carries the root alone: waits on the root's own stack, where that can be,
+ * until something is pinned to it. */
+void directed_await_root(struct vp *vp);
+/* Roots whose kernel threads carry nobody else. */
+unsigned directed_lone_roots(void);
+/* Such a root is about to wait: a spare is started where something is ready and nobody would come for it
+ * before the watchdog. */
+void directed_call_stand_in(void);
 
 #endif

@@ -7,10 +7,10 @@
  * followed up to MOST steps.
  * Callers: anybody, one at a time in a process (the buffers are static).
  *
- * Where a thread waits: the innermost return address on its stack that lies in neither the runtime nor the C library
- * and follows a call instruction, as OBJECT+OFFSET for addr2line, with the function's name where the object has one.
- * That is a search, not an unwinding; gdb shows the whole stack (tools/gdb). Rejected: the unwinder of libgcc_s (takes
- * the dynamic linker's lock, and only sees this process). */
+ * Where a thread waits: the innermost return address on its stack that follows a call instruction and lies in neither
+ * the runtime nor the C library. It is shown as OBJECT+OFFSET for addr2line, with the function's name where the object
+ * has one. That is a search, not an unwinding; gdb shows the whole stack (tools/gdb). Rejected: the unwinder of
+ * libgcc_s (takes the dynamic linker's lock, and only sees this process). */
 #include "dump.h"
 #include "quota_park.h"
 
@@ -24,6 +24,7 @@
 
 #include "debug_layout.h"
 #include "os.h"
+#include "steal.h"
 
 #define MOST 100000
 #define FIELDS_MAX 256
@@ -283,8 +284,11 @@ static void where(uintptr_t uth, char *text, size_t bytes)
 
 static void identity(uintptr_t thread, char *text, size_t bytes)
 {
-    uintptr_t local = pointer(thread + field_offset("psthread.local")), team;
-    bool root = byte(thread + field_offset("psthread.flags")) & field_offset("flag.root");
+    uintptr_t uth = pointer(thread + field_offset("psthread.uth")), local = 0, team;
+    uint8_t flags = byte(thread + field_offset("psthread.flags"));
+    bool root = flags & field_offset("flag.root");
+    if (uth || flags & field_offset("flag.member")) /* else it has not begun: its argument stands there */
+        local = pointer(thread + field_offset("psthread.local"));
     text[0] = '\0';
     if (d.num_openmp && local && (team = pointer(local + openmp_offset("ort_thread.team"))) != 0)
         snprintf(text, bytes, "OpenMP thread %u of %u, level %u%s",
@@ -293,7 +297,6 @@ static void identity(uintptr_t thread, char *text, size_t bytes)
                  read_target_word(team + openmp_offset("ort_team.level")), root ? ", on a root's stack" : "");
     else
         snprintf(text, bytes, root ? "root" : "level %u", read_target_word(thread + field_offset("psthread.level")));
-    uintptr_t uth = pointer(thread + field_offset("psthread.uth"));
     char name[32] = ""; /* uth.h */
     if (uth && field_offset("uth.name") && copy(uth + field_offset("uth.name"), name, sizeof name) == 0 && name[0]) {
         size_t used = strlen(text);
@@ -396,22 +399,43 @@ static void say_queue(const char *whose, uintptr_t queue)
     }
 }
 
+/* "l3 12, machine 5"; empty: none. A process of another build may have other levels, or count nothing. */
+static void list_thefts(uintptr_t vp, char *text, size_t bytes)
+{
+    size_t used = 0;
+    unsigned levels = (unsigned)field_offset("steal.levels");
+    text[0] = '\0';
+    for (unsigned i = 0; levels != 0 && levels <= PS_STEAL_LEVELS && i <= levels; i++) {
+        unsigned long thefts = read_target_number(vp + field_offset("vp.thefts") + i * sizeof(uint64_t), 8);
+        char name[8] = "";
+        if (!thefts || used >= bytes)
+            continue;
+        if (i == levels)
+            memcpy(name, "guests", sizeof "guests");
+        else
+            copy(field_offset("&ps_rt") + field_offset("ps_runtime.level_name") + i * sizeof name, name, sizeof name);
+        used += (size_t)snprintf(text + used, bytes - used, "%s%.7s %lu", used ? ", " : "", name[0] ? name : "machine",
+                                 thefts);
+    }
+}
+
 static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
 {
     uintptr_t current = pointer(vp + field_offset("vp.current"));
     uint32_t tid = read_target_word(vp + field_offset("vp.tid"));
     bool parked =
         read_target_number(field_offset("&ps_idle") + field_offset("ps_idle.bits") + i / 64 * 8, 8) >> i % 64 & 1;
-    uint64_t mail = read_target_number(vp + field_offset("vp.mail"), 8);
+    uint64_t handoff = read_target_number(vp + field_offset("vp.handoff"), 8);
     const char *kind = byte(vp + field_offset("vp.is_spare"))   ? "spare"
                        : byte(vp + field_offset("vp.is_guest")) ? "guest"
                                                                 : "regular";
-    char who[120] = "";
+    char who[120] = "", thefts[32 * (PS_STEAL_LEVELS + 1)];
+    list_thefts(vp, thefts, sizeof thefts);
     if (!read_target_word(vp + field_offset("vp.attached"))) {
         if (read_target_word(vp + field_offset("vp.rest")) == PS_RESTS)
             say("vp %u (%s, LWP %u): rests, above what the system allows; %u ready", i, kind, tid,
                 read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")));
-        else if (read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")))
+        else if (thefts[0] || read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")))
             say("vp %u (%s): no kernel thread; %u ready", i, kind,
                 read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")));
     } else if (current) {
@@ -423,11 +447,45 @@ static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
     } else {
         say("vp %u (%s, LWP %u): %s; %u ready%s", i, kind, tid, parked ? "sleeps" : "looks for work",
             read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")),
-            mail > 1 ? "; mail waits" : "");
+            handoff > 1 ? "; a member waits in its handoff slot" : "");
     }
     if (pointer(vp + field_offset("vp.pinned")) && read_target_word(vp + field_offset("vp.rest")) == PS_REST_NO)
         say("  its root is ready");
+    if (thefts[0])
+        say("  steals by distance: %s", thefts);
     say_queue("in its queue:", vp + field_offset("vp.queue"));
+}
+
+/* "vp 0, vp 2" */
+static void list_homes(uintptr_t place, char *text, size_t bytes)
+{
+    uintptr_t homes = pointer(place + field_offset("ps_place.homes"));
+    unsigned n = read_target_word(place + field_offset("ps_place.num_homes"));
+    size_t used = (size_t)snprintf(text, bytes, "%s", n ? "" : "none");
+    for (unsigned i = 0; i < n && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%svp %u", i ? ", " : "",
+                                 (unsigned)read_target_number(homes + i * sizeof(uint16_t), sizeof(uint16_t)));
+}
+
+/* The queues of places that have something in them. A process of a build without these fields has none. */
+static void say_places(void)
+{
+    uintptr_t all = pointer(field_offset("&ps_rt") + field_offset("ps_runtime.places"));
+    size_t bytes = field_offset("sizeof.ps_place");
+    if (!bytes || !field_offset("ps_runtime.places") || !all)
+        return;
+    bool open = read_target_word(all + field_offset("ps_places.open")) != 0;
+    uintptr_t first = pointer(all + field_offset("ps_places.place"));
+    for (unsigned i = 0, n = read_target_word(all + field_offset("ps_places.n")); i < n && i < MOST; i++) {
+        uintptr_t place = first + i * bytes, queue = place + field_offset("ps_place.queue");
+        uint32_t ready = read_target_word(queue + field_offset("ps_queue.count"));
+        char homes[60];
+        if (ready == 0)
+            continue;
+        list_homes(place, homes, sizeof homes);
+        say("place %u (at home: %s): %u ready%s", i, homes, ready, open ? "; every vp looks there" : "");
+        say_queue("in its queue:", queue);
+    }
 }
 
 /* --- the whole --- */
@@ -480,11 +538,14 @@ int dump_state(const struct dump_process *process, dump_line_fn *line, void *con
         read_target_word(field_offset("&ps_watchdog") + field_offset("ps_watchdog.spares")),
         read_target_word(field_offset("&ps_watchdog") + field_offset("ps_watchdog.starving")) ? ", something starves"
                                                                                               : "");
+    if (!byte(field_offset("&ps_rt") + field_offset("ps_runtime.tls")))
+        say("threads share their kernel threads' thread-local storage");
     for (unsigned i = 0; i < slots; i++)
         if (vp_at(i))
             say_vp(i, vp_at(i), ticks[i]);
     if (byte(field_offset("&ps_rt") + field_offset("ps_runtime.has_global")))
         say_queue("in the global queue:", field_offset("&ps_rt") + field_offset("ps_runtime.global"));
+    say_places();
     unsigned stacks = for_each_stack(say_waiting);
     say("%u threads wait; %u stacks", d.waiting, stacks);
     return 0;

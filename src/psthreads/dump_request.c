@@ -3,14 +3,14 @@
  *   - by a deadlock report (deadlock.c).
  * PATH may contain %p, the process's number, for programs of several processes; a file that is there is replaced, at
  * once (rename).
- * No signal is used: a kernel thread of its own, made only where the variable is set, sleeps in inotify on the folder.
- * psrun dump PID shows the same of any process, without the variable and without that thread, where the system lets one
- * read another's memory.
+ * No signal is used. A kernel thread of its own sleeps in inotify on the folder; it is made only where the variable is
+ * set. psrun dump PID shows the same of any process, without the variable and without that thread, where the system
+ * lets one read another's memory.
  *
  * States: `path` is set once, before the thread is made, and constant then. `writing` is held (compare-and-swap) by who
- * writes. A child of a fork has no such thread. Where PATH has a %p, so that the child has a file of its own, one is
- * made at its first outermost region (`owed`, set in the child's fork handler and taken by exchange); else only the
- * deadlock report writes there.
+ * writes. A child of a fork has no such thread. Where PATH has a %p the child has a file of its own. Then the thread is
+ * made at the child's first outermost region (`owed`, set in the child's fork handler and taken by exchange). Else only
+ * the deadlock report writes there.
  * Failures: no folder, no inotify, no thread: one line, and no dumps on request. */
 #include "dump_request.h"
 
@@ -113,7 +113,7 @@ static void watch_requests(void)
 
 void dump_request_start(void)
 {
-    const char *wish = os_env("PSTHREADS_DUMP");
+    const char *wish = os_env_trusted("PSTHREADS_DUMP");
     if (!wish || !*wish || path[0])
         return;
     if (strlen(wish) >= sizeof path - 32) {

@@ -5,7 +5,7 @@
  * has anything to unwind.
  *
  * _Unwind_ForcedUnwind calls `stop` before each frame. It goes on until the frame that has the point in it, or the end
- * of the stack: the innermost point is the first one on the way, so it lies in the first frame of the function that it
+ * of the stack. The innermost point is the first one on the way. So it lies in the first frame of the function that it
  * names, and that frame is not unwound. A destructor runs in its own frame: what is below, the first caller's frames,
  * is overwritten then. So the exception, and where it goes, stand in ps_exits.leaving and not on the stack.
  * A handler catch (...) that does not throw on ends the process, as with pthread_exit; so does a function that is
@@ -13,12 +13,30 @@
 #include "exit.h"
 
 #include "check.h"
+#include "cpu.h"
 #include "psthread.h"
 
+#include <dlfcn.h>
 #include <unwind.h>
 
 #pragma weak _Unwind_ForcedUnwind
 #pragma weak _Unwind_GetRegionStart
+#pragma weak _Unwind_GetCFA
+
+static __typeof__(_Unwind_ForcedUnwind) *forced_unwind = _Unwind_ForcedUnwind;
+static __typeof__(_Unwind_GetRegionStart) *region_start = _Unwind_GetRegionStart;
+static __typeof__(_Unwind_GetCFA) *stack_pointer = _Unwind_GetCFA;
+
+/* Where the C++ runtime came with a library that was opened later: as the C library does for pthread_exit. */
+static void load_unwinder(void)
+{
+    void *library = forced_unwind && region_start && stack_pointer ? NULL : dlopen("libgcc_s.so.1", RTLD_NOW);
+    if (!library)
+        return;
+    forced_unwind = (__typeof__(forced_unwind))dlsym(library, "_Unwind_ForcedUnwind");
+    region_start = (__typeof__(region_start))dlsym(library, "_Unwind_GetRegionStart");
+    stack_pointer = (__typeof__(stack_pointer))dlsym(library, "_Unwind_GetCFA");
+}
 
 struct leaving {
     struct _Unwind_Exception exception;
@@ -26,6 +44,7 @@ struct leaving {
     struct ps_exit *to;
     void *result;
     void (*last)(void *result);
+    ps_exit_until_fn *until;
 };
 _Static_assert(sizeof(struct leaving) <= sizeof(((struct ps_exits *)0)->leaving), "what leaves fits");
 
@@ -33,6 +52,10 @@ static __attribute__((noreturn)) void arrive(struct leaving *l)
 {
     if (l->to) {
         l->all->innermost = l->to->outer;
+#if defined(CPU_HAS_GUARDED_CALL)
+        if (l->to->guard)
+            cpu_guarded_leave(l->to->guard, l->result);
+#endif
         l->to->result = l->result;
         longjmp(l->to->jump, 1);
     }
@@ -44,8 +67,10 @@ static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exc
                                 struct _Unwind_Exception *exception, struct _Unwind_Context *context, void *arg)
 {
     struct leaving *l = arg;
+    uintptr_t function = (uintptr_t)region_start(context);
     (void)version, (void)class, (void)exception;
-    if (actions & _UA_END_OF_STACK || (l->to && (uintptr_t)_Unwind_GetRegionStart(context) == l->to->function))
+    if (actions & _UA_END_OF_STACK || (l->to && function == l->to->function) ||
+        (l->until && l->until(function, (uintptr_t)stack_pointer(context))))
         arrive(l);
     return _URC_NO_REASON;
 }
@@ -53,7 +78,7 @@ static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exc
 static void caught(_Unwind_Reason_Code reason, struct _Unwind_Exception *exception)
 {
     (void)reason, (void)exception;
-    ps_fatal("psthread_exit was caught by catch (...) and not thrown on");
+    ps_fatal("a thread's exit was caught by catch (...) and not thrown on");
 }
 
 bool ps_exit_inside(const void *owner)
@@ -64,13 +89,25 @@ bool ps_exit_inside(const void *owner)
     return e != NULL;
 }
 
+static PS_NORETURN void leave_frames(const struct leaving *how)
+{
+    struct leaving *l = (struct leaving *)(void *)how->all->leaving;
+    *l = *how;
+    if (forced_unwind && region_start && stack_pointer)
+        forced_unwind(&l->exception, stop, l);
+    arrive(l);
+}
+
 void ps_exit_leave(void *result, void (*last)(void *result))
 {
     struct ps_exits *all = ps_exits();
-    struct leaving *l = (struct leaving *)(void *)all->leaving;
-    *l = (struct leaving){
-        .exception = {.exception_cleanup = caught}, .all = all, .to = all->innermost, .result = result, .last = last};
-    if (_Unwind_ForcedUnwind && _Unwind_GetRegionStart)
-        _Unwind_ForcedUnwind(&l->exception, stop, l);
-    arrive(l);
+    leave_frames(&(struct leaving){
+        .exception = {.exception_cleanup = caught}, .all = all, .to = all->innermost, .result = result, .last = last});
+}
+
+void ps_exit_leave_until(ps_exit_until_fn *until, void (*last)(void *result))
+{
+    load_unwinder();
+    leave_frames(
+        &(struct leaving){.exception = {.exception_cleanup = caught}, .all = ps_exits(), .until = until, .last = last});
 }

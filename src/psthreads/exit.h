@@ -24,6 +24,7 @@ struct ps_exit {
     struct ps_exit *outer;
     const void *owner;  /* on whose behalf the function runs, for ps_exit_inside */
     uintptr_t function; /* in whose frame the point lies: it must be no inline one */
+    void *guard;        /* of a guarded call (cpu.h): it is left in the place of `jump`; else NULL */
     void *result;
     jmp_buf jump;
 };
@@ -41,6 +42,7 @@ static inline void ps_exit_push_on(struct ps_exits *all, struct ps_exit *here, c
     here->outer = all->innermost;
     here->owner = owner;
     here->function = function;
+    here->guard = 0;
     here->result = 0;
     all->innermost = here;
 }
@@ -56,5 +58,9 @@ bool ps_exit_inside(const void *owner);
 /* Leaves the running stack up to the innermost point; where there is none, to its end, and calls last(result) there,
  * which does not return. */
 void ps_exit_leave(void *result, void (*last)(void *result)) __attribute__((noreturn));
+/* The same up to the first frame of which `until` says so, or to the stack's end; points are passed over. function: the
+ * frame's function; low: the lowest address of its frame. Caller: the only thread of a process that asks for this. */
+typedef bool ps_exit_until_fn(uintptr_t function, uintptr_t low);
+void ps_exit_leave_until(ps_exit_until_fn *until, void (*last)(void *result)) __attribute__((noreturn));
 
 #endif

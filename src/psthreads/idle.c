@@ -5,7 +5,7 @@
 #include "check.h"
 #include "current.h"
 #include "deadlock.h"
-#include "mail.h"
+#include "handoff.h"
 #include "os.h"
 #include "runtime.h"
 #include "sources.h"
@@ -92,11 +92,12 @@ static bool start_taken(struct vp *vp)
     ps_store_release(&vp->started, PS_WORKER_REFUSED);
     ps_bind_home_lost();
     ps_sub_seq(&ps_idle.word, 1);
-    ps_store_relaxed(&vp->pinned, NULL);                   /* a request to rest */
-    uint64_t mail = ps_xchg_acq_rel(&vp->mail, MAIL_BUSY); /* no more of it, and what came must be run elsewhere */
-    if (mail > MAIL_IDLE) {
+    ps_store_relaxed(&vp->pinned, NULL); /* a request to rest */
+    uint64_t handoff =
+        ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY); /* no more of it, and what came must be run elsewhere */
+    if (handoff > HANDOFF_IDLE) {
         struct vp *here = ps_vp();
-        ps_team_enqueue_late(ps_mail_team(mail), ps_mail_id(mail), here ? here : vp);
+        ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), here ? here : vp);
     }
     return false;
 }
@@ -150,15 +151,38 @@ static void sleep_until_woken(struct vp *vp)
     }
 }
 
-void idle_park(struct vp *vp)
+/* [P] and [L]. True: vp searches again. */
+static bool park_unless_found(struct vp *vp)
 {
     uth_cache_trim(&vp->stacks, 2);
     ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED - 1); /* [P] */
     ps_add_seq(&ps_idle.parks, 1);
     bit_set(vp->id);
-    if (look_everywhere(vp) && bit_take(vp->id)) { /* [L] found something and nobody is waking us */
-        ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
-        return;
+    if (!look_everywhere(vp) || !bit_take(vp->id)) /* [L] found something and nobody is waking us: */
+        return false;
+    ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
+    return true;
+}
+
+void idle_park(struct vp *vp)
+{
+    if (!park_unless_found(vp))
+        sleep_until_woken(vp);
+}
+
+bool idle_park_for(struct vp *vp, int64_t ns)
+{
+    if (park_unless_found(vp))
+        return true;
+    deadlock_look(vp, 0);
+    uint64_t end = os_now_ns() + (uint64_t)ns;
+    while (!ps_xchg_seq(&vp->wake_word, 0)) {
+        uint64_t now = os_now_ns();
+        if (now >= end && bit_take(vp->id)) {
+            ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
+            return false;
+        }
+        os_park(&vp->wake_word, 0, now < end ? (int64_t)(end - now) : OS_FOREVER); /* else a wake is due */
     }
-    sleep_until_woken(vp);
+    return true;
 }

@@ -7,7 +7,7 @@
  *   vp  1. searches for a while (it is counted in searching)
  *       2. word: searching - 1, parked + 1 in one read-modify-write; sets its bit                    [P]
  *       3. looks at every source of work (the list in sources.h: PS_LOOK): queues under their locks, its
- *          mailbox and its pinned slot with sequentially consistent loads                              [L]
+ *          handoff slot and its pinned slot with sequentially consistent loads                              [L]
  *       4. nothing: sleeps on wake_word. Something: takes its bit back (or finds it taken: a wake is due, the same)
  *   ins 1. inserts under the queue's lock                                                             [I]
  *       2. reads the word: if nobody searches and somebody is parked, takes a parked vp's bit, counts it as searching
@@ -15,22 +15,22 @@
  *   A vp that found something leaves searching; if it was the last searcher while others are parked, it does [L] once
  *   and wakes one if there is more (wake-one, and the woken wake others).
  *
- * No wake-up is lost. The argument is for one source at a time, so the order of the list does not matter, and it is of
- * two kinds: for queues (its own, the others', the places', the global one: bind.h says who is woken for a place's) and
- * for what one vp alone may take (mailbox, pinned slot).
+ * No wake-up is lost. The argument is for one source at a time, so the order of the list does not matter. There are two
+ * kinds of sources: queues (the vp's own, the others', the places', the global one; bind.h says who is woken for a
+ * place's), and what one vp alone may take (handoff slot, pinned slot).
  * For a queue q, [L] and [I] exclude each other by q's lock. If [I] came first, [L] sees the item. If [L] came first,
- * then [P] happens before [I]'s lock (through q's unlock and lock) and so before [W], which
- * therefore sees parked > 0 with the vp counted, or a later value: a vp that searches since (it will do [L] before it
- * sleeps) or that was woken since (it will search). So each insertion is seen by a vp that is not going to sleep
+ * then [P] happens before [I]'s lock (through q's unlock and lock) and so before [W], which therefore sees parked > 0
+ * with the vp counted, or a later value. A later value means that the vp searches since then (it will do [L] before it
+ * sleeps), or was woken since then (it will search). So each insertion is seen by a vp that is not going to sleep
  * without looking.
  * The losing interleaving that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps;
  * forbidden since the vp leaves searching before its last look, not after.
- * Mailbox and pinned slot: the writer's store and its reading of the bit, the vp's setting of the bit and its reading
- * of the slot are all sequentially consistent, so one of the two sees the other (Dekker).
+ * Handoff slot and pinned slot: the writer's store and its reading of the bit, the vp's setting of the bit and its
+ * reading of the slot are all sequentially consistent, so one of the two sees the other (Dekker).
  *
  * tests/models/park.pml checks all of this, and that each step is needed.
  *
- * Cost for who inserts: one load of a line that changes only when vps go idle or are woken. */
+ * Cost of an insertion: one load of a line that changes only when vps go idle or are woken. */
 #ifndef PS_IDLE_H
 #define PS_IDLE_H
 
@@ -72,6 +72,8 @@ void idle_search_begin(struct vp *vp);
 void idle_search_end(struct vp *vp);
 /* The searching vp parks: returns when it is woken or has seen something; it is searching again. */
 void idle_park(struct vp *vp);
+/* The same for so long at most; false: nobody has woken it. */
+bool idle_park_for(struct vp *vp, int64_t ns);
 
 /* After an insertion: wakes one vp if nobody searches. near: preferred, if parked. */
 void idle_wake_one(struct vp *near);
@@ -87,8 +89,8 @@ static inline void idle_notify(struct vp *near)
     else
         watchdog_arm();
 }
-/* Wakes this vp if it is parked (its mailbox or pinned slot was filled, or the library stops); false: it was not, or
- * cannot run. */
+/* Wakes this vp if it is parked (its handoff slot or pinned slot was filled, or the library stops); false: it was not,
+ * or cannot run. */
 bool idle_wake_this(struct vp *vp);
 /* Each worker that sleeps looks around once more. */
 void idle_wake_all(void);

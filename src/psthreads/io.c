@@ -6,21 +6,32 @@
  *   waiter   lock; push; arm (add or modify); unlock; block
  *   event    lock; take those whom it concerns; arm again for the rest; unlock; ready
  *   late     lock; take out; unlock (it stays armed: the event finds nobody, and nothing is armed again)
- * No event is lost: epoll reports what is so when it is armed, not only what changes.
+ * No event is lost: epoll reports what is so when it is armed, not only what changes. An event may be another file's:
+ * of one that was closed under this number and that a copy keeps alive. So who is woken looks, and waits again where
+ * nothing is so.
  *
  * A descriptor that epoll does not take (a regular file: EPERM) is always ready, as for poll. One that is closed while
- * somebody waits for it wakes nobody, as with epoll. Failures: ENOMEM, ENOSPC from epoll; EBADF. Cost of a wait: two
- * system calls, one of them the poller's. */
+ * somebody waits for it wakes nobody, as with epoll. Failures: ENOMEM, ENOSPC from epoll; EBADF. Cost of a wait: four
+ * system calls, one of them the poller's.
+ *
+ * read and write ask the kernel not to wait (RWF_NOWAIT), and the descriptor may be a blocking one: so a write of more
+ * than a pipe or a socket has room for holds no vp either. Where the kernel cannot (before Linux 6.4; a terminal), they
+ * wait for the descriptor to be ready, and then call. */
+#define _GNU_SOURCE
 #include "check.h"
 #include "os.h"
 #include "psthread.h"
+#include "race.h"
 #include "spin.h"
 #include "timer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define BUCKETS 64u
@@ -93,6 +104,7 @@ void ps_io_event(int fd, uint32_t events)
 {
     struct bucket *b = descriptor_bucket(fd);
     struct waits *taken = NULL, **link = &b->first;
+    uint32_t readied = 0;
     ps_spin_lock(&b->lock);
     while (*link) {
         struct waits *w = *link;
@@ -102,7 +114,6 @@ void ps_io_event(int fd, uint32_t events)
             continue;
         }
         *link = w->next;
-        ps_sub_release(&waiting, 1);
         w->got = got;
         w->next = taken;
         taken = w;
@@ -113,13 +124,17 @@ void ps_io_event(int fd, uint32_t events)
         struct waits *w = taken;
         taken = w->next; /* w is gone once its thread runs */
         ps_ready(w->thread, PS_BACK);
+        readied++;
     }
+    ps_sub_release(&waiting, readied); /* deadlock.c: not before they are ready */
 }
 
 /* What is so now. */
 static int look_at_descriptor(int fd, short events, short *got)
 {
     struct pollfd p = {.fd = fd, .events = events};
+    if (fd < 0) /* which poll passes over */
+        return EBADF;
     if (poll(&p, 1, 0) < 0)
         return errno == EINTR ? 0 : errno;
     *got = p.revents;
@@ -139,18 +154,9 @@ static int poll_by_turns(int fd, short events, short *got, uint64_t deadline_ns)
     }
 }
 
-int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns)
+/* Until epoll tells of the descriptor. ETIMEDOUT, or what epoll refuses it with. */
+static int wait_for_report(int epoll, int fd, short events, uint64_t deadline_ns)
 {
-    short got = 0, *out = happened ? happened : &got;
-    *out = 0;
-    int err = look_at_descriptor(fd, events, out);
-    if (err || *out)
-        return err;
-    if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns)
-        return ETIMEDOUT;
-    int epoll = timer_epoll();
-    if (epoll < 0)
-        return poll_by_turns(fd, events, out, deadline_ns);
     struct psthread *self = ps_self();
     struct bucket *b = descriptor_bucket(fd);
     struct waits me = {.thread = self,
@@ -161,19 +167,35 @@ int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns)
     me.next = b->first;
     b->first = &me;
     ps_add_relaxed(&waiting, 1);
-    err = arm_locked(b, epoll, fd);
+    int err = arm_locked(b, epoll, fd);
     if (err)
         take_out_locked(b, &me);
     ps_spin_unlock(&b->lock);
-    if (err == EPERM) { /* a file: always ready */
-        *out = events & (POLLIN | POLLOUT);
-        return 0;
-    }
     if (err)
         return err;
-    if (ps_block_until(self, PS_WAIT_FD, (const void *)(uintptr_t)(unsigned)fd, &me.timer))
-        return ETIMEDOUT;
-    *out = (short)me.got;
+    bool late = ps_block_until(self, PS_WAIT_FD, (const void *)(uintptr_t)(unsigned)fd, &me.timer);
+    return late ? ETIMEDOUT : 0;
+}
+
+int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns)
+{
+    short got = 0, *out = happened ? happened : &got;
+    int err = 0;
+    *out = 0;
+    while (!err) {
+        err = look_at_descriptor(fd, events, out);
+        if (err || *out)
+            return err;
+        if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns)
+            return ETIMEDOUT;
+        int epoll = timer_epoll();
+        if (epoll < 0)
+            return poll_by_turns(fd, events, out, deadline_ns);
+        err = wait_for_report(epoll, fd, events, deadline_ns);
+    }
+    if (err != EPERM)
+        return err;
+    *out = events & (POLLIN | POLLOUT); /* a file: always ready */
     return 0;
 }
 
@@ -187,29 +209,92 @@ static bool wait_for_events(int fd, short events)
 }
 static bool again(ssize_t got) { return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR); }
 
-ssize_t psthread_read(int fd, void *to, size_t bytes)
+/* A read or a write of what can be had at once, whether the descriptor is O_NONBLOCK or not. EOPNOTSUPP: the kernel
+ * cannot. The program's thread sanitizer knows no such calls. */
+static ssize_t move_at_once(int fd, bool writes, void *bytes, size_t n)
 {
+#if defined(__GLIBC__) && defined(RWF_NOWAIT) && !PS_TSAN
+    const struct iovec part = {bytes, n};
+    if (!ps_race_enabled())
+        return writes ? pwritev2(fd, &part, 1, -1, RWF_NOWAIT) : preadv2(fd, &part, 1, -1, RWF_NOWAIT);
+#endif
+    (void)fd, (void)writes, (void)bytes, (void)n;
+    errno = EOPNOTSUPP;
+    return -1;
+}
+
+static ssize_t move_plainly(int fd, bool writes, void *bytes, size_t n)
+{
+    return writes ? write(fd, bytes, n) : read(fd, bytes, n);
+}
+
+static bool is_stream(mode_t mode) { return S_ISFIFO(mode) || S_ISSOCK(mode); }
+static bool never_waits(mode_t mode) { return S_ISREG(mode) || S_ISBLK(mode) || S_ISDIR(mode); }
+static bool is_open_for(int fd, bool writes)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) != (writes ? O_RDONLY : O_WRONLY);
+}
+
+/* read, or one step of write. */
+static ssize_t move_some(int fd, bool writes, void *bytes, size_t n)
+{
+    struct stat st;
+    if (n == 0 || fstat(fd, &st) != 0 || never_waits(st.st_mode))
+        return move_plainly(fd, writes, bytes, n);
+    bool able = is_stream(st.st_mode);
+    if (able) {
+        ssize_t got = move_at_once(fd, writes, bytes, n);
+        able = got >= 0 || errno != EOPNOTSUPP;
+        if (able && !again(got))
+            return got;
+    }
+    if (!able && !is_open_for(fd, writes)) /* which it never is ready for */
+        return move_plainly(fd, writes, bytes, n);
     ssize_t got = -1;
-    do
-        if (!wait_for_events(fd, POLLIN))
+    do {
+        if (!wait_for_events(fd, writes ? POLLOUT : POLLIN))
             return -1;
-    while (again(got = read(fd, to, bytes)));
+        if (!able || again(got = move_at_once(fd, writes, bytes, n))) /* another thread was first */
+            got = move_plainly(fd, writes, bytes, n);
+    } while (again(got));
     return got;
 }
 
+/* Whether write would go on where a part has been written. */
+static bool writes_all(int fd)
+{
+    struct stat st;
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && !(flags & O_NONBLOCK) && fstat(fd, &st) == 0 && is_stream(st.st_mode);
+}
+
+ssize_t psthread_read(int fd, void *to, size_t bytes) { return move_some(fd, false, to, bytes); }
+
 ssize_t psthread_write(int fd, const void *from, size_t bytes)
 {
-    ssize_t got = -1;
-    do
-        if (!wait_for_events(fd, POLLOUT))
-            return -1;
-    while (again(got = write(fd, from, bytes)));
-    return got;
+    char *at = (char *)(uintptr_t)from;
+    ssize_t got = move_some(fd, true, at, bytes);
+    size_t done = got > 0 ? (size_t)got : 0;
+    while (got > 0 && done < bytes && writes_all(fd)) {
+        got = move_some(fd, true, at + done, bytes - done);
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return done ? (ssize_t)done : got;
+}
+
+static bool listens(int fd)
+{
+    int yes = 0;
+    socklen_t bytes = sizeof yes;
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &bytes) == 0 && yes;
 }
 
 int psthread_accept(int fd, struct sockaddr *address, socklen_t *length)
 {
     int got = -1;
+    if (!listens(fd)) /* which it never is ready for */
+        return accept(fd, address, length);
     do
         if (!wait_for_events(fd, POLLIN))
             return -1;
@@ -217,14 +302,21 @@ int psthread_accept(int fd, struct sockaddr *address, socklen_t *length)
     return got;
 }
 
+#define RETRY_NS UINT64_C(1000000)
+
 int psthread_connect(int fd, const struct sockaddr *address, socklen_t length)
 {
-    if (connect(fd, address, length) == 0)
+    int err;
+    /* EAGAIN of a local socket: the listener's queue is full, and nothing tells when it is not. Of others it is an
+     * error. */
+    while ((err = connect(fd, address, length)) != 0 && errno == EAGAIN && address->sa_family == AF_UNIX)
+        psthread_sleep(psthread_now() + RETRY_NS);
+    if (err == 0)
         return 0;
     if (errno != EINPROGRESS && errno != EINTR)
         return -1;
-    int err = 0;
     socklen_t bytes = sizeof err;
+    err = 0;
     if (!wait_for_events(fd, POLLOUT) || getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &bytes) != 0)
         return -1;
     errno = err;

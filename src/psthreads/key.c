@@ -6,10 +6,10 @@
  * without values cost nothing. It points to a table that grows in steps of TABLE_STEP keys up to the highest one used.
  * The table is the thread's own: no lock, no atomics.
  *
- * A key is a slot in a global array. `generation` is odd while the key exists and grows at each creation and deletion;
- * a thread's value carries the generation it was set under, so that values of a deleted key are not seen by the key
- * that takes its slot later, without anybody having to visit all threads. (A generation returns after 2^31 reuses of
- * one slot.)
+ * A key is a slot in a global array. `generation` is odd while the key exists, and grows at each creation and deletion.
+ * A thread's value carries the generation that it was set under. So the key that takes the slot later does not see
+ * values of the deleted key, and no thread has to visit all others. (A generation returns after 2^31 reuses of one
+ * slot.)
  *   generation  even -> odd   key_create, compare-and-swap claims the slot; the destructor is stored right after
  *               odd -> even   key_delete, compare-and-swap
  * Shared fields: generation: above; read (acquire) by everybody. destructor: written by key_create before it returns

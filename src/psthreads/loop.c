@@ -25,8 +25,8 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
 
 void vp_loop(struct vp *vp, struct uth *self)
 {
-    struct ps_work w = vp->handoff;
-    vp->handoff = PS_NO_WORK;
+    struct ps_work w = vp->first_work;
+    vp->first_work = PS_NO_WORK;
     for (;;) {
         if (!ps_work_some(w)) {
             vp_leave_waiters(vp);
@@ -54,9 +54,9 @@ void vp_loop(struct vp *vp, struct uth *self)
 
 #define IN_VAIN 16 /* tries to go on with a thread that still ran; then its vp is given time */
 
-/* Goes on with t in the place of a loop's stack. Does t still run after a while, its vp may have no stack to leave it
- * for: then t goes to that one's queue, where it finds itself, if this vp does not come first: it gives the processor
- * away, in which they may share one, and steps aside now and then. */
+/* Goes on with t in the place of a loop's stack. If t still runs after a while, its vp may have no stack to leave it
+ * for. Then t goes to that vp's queue, where it finds itself unless this vp comes first. So this vp gives the processor
+ * away, as both may share one, and steps aside now and then. */
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
 {
     if (PS_LIKELY(uth_saved_soon(t->uth))) {
@@ -73,7 +73,7 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
 /* The program's thread sanitizer sees a thread, behind its creator, that ends before who waits for it goes on. A fiber
  * takes a tenth of a millisecond to make: threads without a stack, which cannot leave it in the middle, share one for
  * each stack; that orders those that run on one. */
-static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t)
+static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, struct ps_call call)
 {
     bool shared = t->flags & PS_T_NOSTACK;
     struct uth *here = vp->uth;
@@ -82,7 +82,7 @@ static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t)
     void *outer = san_fiber_enter(*fiber);
     ps_race_acquire(stack);
     ps_race_acquire(t);
-    void *result = t->fn(t->arg);
+    void *result = call.fn(call.arg);
     ps_thread_end_keys(ps_vp(), t);
     ps_race_release(t);
     ps_race_release(parent);
@@ -95,7 +95,9 @@ static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t)
 
 static void run_fresh(struct vp *vp, struct psthread *t)
 {
-    bool own_tls = ps_tls_on() && !(t->flags & PS_T_MEMBER); /* an assistant enters its member's */
+    bool member = t->flags & PS_T_MEMBER;
+    bool own_tls = ps_tls_on() && !member; /* an assistant enters its member's */
+    struct ps_call call = member ? (struct ps_call){t->member_fn, t} : ps_thread_begin(t);
     if (own_tls)
         vp_enter_tls(vp, vp_new_tls(vp));
     bool promoted = own_tls && PS_UNLIKELY(ps_load_relaxed(&ps_promotes_all));
@@ -108,8 +110,7 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     vp_follow(vp, t);
     if (promoted)
         ps_promote_again(t, vp->tls);
-    void *result =
-        PS_UNLIKELY(uth_sanitizers != 0) && !(t->flags & PS_T_MEMBER) ? call_with_fiber(vp, t) : t->fn(t->arg);
+    void *result = PS_UNLIKELY(uth_sanitizers != 0) && !member ? call_with_fiber(vp, t, call) : call.fn(call.arg);
     vp = ps_thread_end_keys(ps_vp(), t);
     if (own_tls)
         vp = vp_end_tls(vp);
@@ -126,11 +127,10 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
             uth_put(&vp->stacks, sized);
         ps_warn("no memory for a stack of %zu bytes: the thread runs on one of %zu bytes", (size_t)t->stack_size,
                 self->stack_bytes);
-        t->local = NULL;
         run_fresh(vp, t);
         return;
     }
-    vp->handoff = ps_work_of(t);
+    vp->first_work = ps_work_of(t);
     sized->tls = NULL;
     vp_leave(vp, self, sized, true);
     __builtin_unreachable();
@@ -139,10 +139,8 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
 /* A thread that wants a stack of its own size. True: this stack was not for it, and it is done with. */
 static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t)
 {
-    if (self->stack_bytes >= t->stack_size) {
-        t->local = NULL; /* where the size stood */
+    if (self->stack_bytes >= t->stack_size)
         return false;
-    }
     move_to_sized(vp, self, t);
     return true;
 }
@@ -182,7 +180,7 @@ void vp_abandon(struct vp *vp)
 {
     struct uth *self = vp->uth;
     self->flags |= UTH_SPOILED;
-    vp->handoff = PS_NO_WORK;
+    vp->first_work = PS_NO_WORK;
     while (!vp_start_loop(vp, self, true))
         os_yield();
     __builtin_unreachable();

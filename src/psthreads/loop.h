@@ -17,7 +17,8 @@ PS_NORETURN void vp_loop(struct vp *vp, struct uth *self);
 /* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */
 PS_NORETURN void vp_abandon(struct vp *vp);
 
-/* Starts a loop on a fresh stack in the place of `from`; it begins with vp->handoff. False: no memory for a stack. */
+/* Starts a loop on a fresh stack in the place of `from`; it begins with vp->first_work. False: no memory for a
+ * stack. */
 bool vp_start_loop(struct vp *vp, struct uth *from, bool dying);
 
 /* For how long a vp is left alone that cannot go on for now. */

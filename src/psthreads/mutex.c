@@ -37,8 +37,8 @@
  * WOKEN). tests/models/mutex.pml checks it. Only one thread at a time is between "unlock saw WAITERS" and its ps_ready:
  * WOKEN, or LOCKED under HANDOFF, keeps others out.
  *
- * No convoy: a lock that is released is free at once, and a running thread may take it before the woken one comes
- * (barging), so a lock that is taken often does not cost a switch each time. Starvation is bounded: a woken thread
+ * No convoy: a lock that is released is free at once. A running thread may take it before the woken one comes
+ * (barging). So a lock that is taken often does not cost a switch each time. Starvation is bounded: a woken thread
  * queues at the front, and after LOSSES_MAX attempts the lock is handed to it, at the front of its vp's queue, because
  * from then on everybody waits for it.
  *

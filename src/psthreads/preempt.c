@@ -3,34 +3,35 @@
  * User-level threads are not preempted, with one exception. A root (a thread on a kernel thread's own stack) can run on
  * that kernel thread alone. While it waits, its vp runs other threads there; one of them may spin, or block in the
  * kernel, until the root has done something - and then no number of further kernel threads helps. So when a root is
- * ready and the watchdog finds its vp stuck, it interrupts that kernel thread; the handler runs on the stack of the
- * thread that holds it, puts that thread into the vp's queue as if it had yielded, and switches to the root. The thread
- * goes on inside its handler, on whatever vp takes it, and returns from there to what it did.
+ * ready and the watchdog finds its vp stuck, the watchdog interrupts that kernel thread. The handler runs on the stack
+ * of the thread that holds the vp. It puts that thread into the vp's queue as if the thread had yielded, and switches
+ * to the root. The thread goes on inside its handler, on whatever vp takes it, and returns from there to what it did.
  *
  * When this is safe: only in code of the program's own, or in a system call in which the C library waits for the
- * program that the program called (os_interrupted_program). Then no spin lock of the runtime's is held, nothing is half
- * switched, no function of the runtime will go on with what was this kernel thread's vp, and none of the C library has
- * an address of the kernel thread's storage in hand. Anywhere else the interrupt does nothing, and comes again some
+ * program that the program called (os_interrupted_program). Then no spin lock of the runtime's is held, and nothing is
+ * half switched. No function of the runtime will go on with what was this kernel thread's vp. No frame of the C library
+ * holds a pointer into this kernel thread's storage. Anywhere else the interrupt does nothing, and comes again some
  * times, then at the watchdog's next tick. A signal that is late finds another state: everything is looked at anew in
  * the handler.
  *
- * Limits: a root's kernel thread on which the program has blocked every signal cannot be interrupted. System calls that
- * no restart is defined for (poll, nanosleep, semtimedop) return EINTR as with any handled signal. Not under
- * ThreadSanitizer, which delivers signals when it likes.
+ * Limits: a root's kernel thread on which the program has blocked every signal cannot be interrupted. Not under
+ * ThreadSanitizer, which delivers signals when it likes. System calls that would return EINTR are made anew
+ * (os/linux/restart.c).
  *
- * Under Valgrind a thread must not leave its kernel thread inside a handler: the return from there brings the thread
- * pointer and the signal mask of the kernel thread that was interrupted to the one that runs then, and some of the
- * tools end with an assertion of their own (3.19). So the handler returns at once, to a detour (cpu.h): the thread
- * gives way in front of the instruction that was interrupted, and goes on there. Where the processor's port has none
- * (all but x86-64) no thread is made to give way under Valgrind.
+ * Under Valgrind a thread must not leave its kernel thread inside a handler. The return from there would bring the
+ * thread pointer and the signal mask of the interrupted kernel thread to the one that runs then. Some of the tools end
+ * with an assertion of their own (3.19). So the handler returns at once, to a detour (cpu.h): the thread gives way in
+ * front of the instruction that was interrupted, and goes on there. Where the processor's port has none (all but
+ * x86-64) no thread is made to give way under Valgrind.
  *
- * Rejected: roots that sleep while their vp is carried on by another kernel thread (two system calls for each wait of a
- * root, which is the first thread of every outermost team); running the root elsewhere (its kernel thread's storage,
- * number and mask are part of its identity); detours everywhere, in the place of switches inside the handler (AArch64
- * and RISC-V have no jump that changes no register). */
+ * Rejected: roots that sleep while their vp is carried on by another kernel thread: two system calls for each wait of a
+ * root, which is the first thread of every outermost team. Running the root elsewhere: its kernel thread's storage,
+ * number and mask are part of its identity. Detours everywhere, in the place of switches inside the handler: AArch64
+ * and RISC-V have no jump that changes no register. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dladdr */
 #endif
+#include "answer.h"
 #include "current.h"
 #include "race.h"
 #include "runtime.h"
@@ -94,13 +95,7 @@ bool watchdog_where(struct vp *vp, char *buf, size_t bytes)
 /* What the handler did; the watchdog waits for it. One that is late answers for an earlier try, and costs one try
  * more. */
 enum { ASKED, REFUSED, GIVES_WAY };
-static _Atomic uint32_t answer;
-
-static void answers(uint32_t what)
-{
-    ps_store_release(&answer, what);
-    os_wake(&answer, 1);
-}
+static struct ps_answer answer;
 
 /* Not in that of a member that has been lent (team.c, run_body): what is there is another vp's. */
 bool watchdog_in_own_block(void)
@@ -132,8 +127,10 @@ static bool give_way_now(struct psthread *self)
 
 static bool give_way(void *frame)
 {
+    if (ps_answers_already(&answer))
+        return false;
     struct psthread *self = interrupted(frame);
-    answers(self ? GIVES_WAY : REFUSED);
+    ps_answer(&answer, self ? GIVES_WAY : REFUSED, !self);
     return self && give_way_now(self);
 }
 
@@ -148,10 +145,12 @@ static uintptr_t on_detour(void)
 
 static bool give_way_by_detour(void *frame)
 {
+    if (ps_answers_already(&answer))
+        return false;
     uintptr_t from = interrupted(frame) ? cpu_detour(frame, on_detour) : 0;
     if (from)
         ps_vp()->detour_from = from;
-    answers(from ? GIVES_WAY : REFUSED);
+    ps_answer(&answer, from ? GIVES_WAY : REFUSED, !from);
     return false;
 }
 
@@ -159,8 +158,10 @@ static bool give_way_by_detour(void *frame)
 
 static bool yield_here(void *frame)
 {
+    if (ps_answers_already(&answer))
+        return false;
     struct psthread *self = interrupted(frame);
-    answers(self ? GIVES_WAY : REFUSED);
+    ps_answer(&answer, self ? GIVES_WAY : REFUSED, !self);
     if (!self || !ps_yield())
         return false;
     ps_add_relaxed(&ps_watchdog.preempted, 1);
@@ -176,9 +177,9 @@ void watchdog_interrupt_all(uint64_t until_ns)
             struct vp *vp = ps_vp_at(id);
             if (!vp || !ps_load_acquire(&vp->attached) || vp->alone_for)
                 continue;
-            ps_store_relaxed(&answer, ASKED);
+            ps_store_relaxed(&answer.word, ASKED);
             if (os_interrupt(ps_load_relaxed(&vp->tid), yield_here) == 0)
-                os_park(&answer, ASKED, ANSWER_NS);
+                os_park(&answer.word, ASKED, ANSWER_NS);
         }
         os_park(&nobody_wakes, 0, INTERRUPT_NS);
     } while (os_now_ns() < until_ns);
@@ -190,11 +191,11 @@ void watchdog_preempt(struct vp *vp)
         return;
     os_interrupt_fn *handler = san_valgrind() ? give_way_by_detour : give_way;
     for (int i = 0; i < GIVE_WAY_TRIES; i++) {
-        ps_store_relaxed(&answer, ASKED);
+        ps_store_relaxed(&answer.word, ASKED);
         if (!ps_load_relaxed(&vp->pinned) || os_interrupt(ps_load_relaxed(&vp->tid), handler) != 0)
             return;
-        os_park(&answer, ASKED, ANSWER_NS);
-        if (ps_load_acquire(&answer) != REFUSED)
+        os_park(&answer.word, ASKED, ANSWER_NS);
+        if (ps_load_acquire(&answer.word) != REFUSED)
             return;
     }
 }

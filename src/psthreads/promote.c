@@ -3,14 +3,17 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "current.h"
 #include "directed.h"
 #include "idle.h"
 #include "os.h"
+#include "quota_park.h"
 #include "runtime.h"
 #include "sched.h"
+#include "search.h"
 #include "sources.h"
 #include "switch.h"
 #include "vp.h"
@@ -19,36 +22,52 @@
 #define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
 
 static _Atomic uint32_t count;
+static _Atomic int process; /* whose threads are promoted */
+
+void ps_promote_in_this_process(void) { ps_store_relaxed(&process, (int)getpid()); }
+bool ps_in_vfork_child(void) { return (int)getpid() != ps_load_relaxed(&process); }
 
 unsigned ps_alone_count(void) { return ps_load_acquire(&count); }
 
 /* --- the kernel thread --- */
 
-/* What has been readied for vp, on whatever stack its kernel thread stands; NULL: vp is to end. */
-static struct psthread *await(struct vp *vp)
+void ps_await_pinned(struct vp *vp)
 {
-    for (;;) {
-        struct psthread *t = ps_load_seq(&vp->pinned) ? ps_xchg_seq(&vp->pinned, NULL) : NULL;
-        if (t)
-            return t;
+    while (!ps_load_seq(&vp->pinned)) {
         if (PS_UNLIKELY(directed_waits(vp))) {
             directed_serve(vp);
             continue;
         }
         if (ps_load_acquire(&vp->alone_ends))
-            return NULL;
+            return;
         ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
         ps_store_seq(&vp->alone_sleeps, 1);
         if (!ps_load_seq(&vp->pinned) && !directed_waits(vp))
-            os_park(&vp->wake_word, 0, OS_FOREVER);
+            os_park(&vp->wake_alone, 0, OS_FOREVER);
         ps_store_seq(&vp->alone_sleeps, 0);
-        ps_xchg_seq(&vp->wake_word, 0);
+        ps_xchg_seq(&vp->wake_alone, 0);
     }
+}
+
+/* What has been readied for vp, on whatever stack its kernel thread stands; NULL: vp is to end. */
+static struct psthread *await_carrier(struct vp *vp)
+{
+    ps_await_pinned(vp);
+    return ps_xchg_seq(&vp->pinned, NULL);
+}
+
+struct ps_work ps_await_root(struct vp *vp)
+{
+    directed_await_root(vp);
+    struct psthread *t = await_carrier(vp);
+    return t == PS_PINNED_REST ? (struct ps_work){.what = t, .id = PS_WORK_REST} : ps_work_of(t);
 }
 
 void ps_wait_alone(struct vp *vp, struct psthread *self)
 {
-    struct psthread *t = await(vp);
+    struct psthread *t;
+    while ((t = await_carrier(vp)) == PS_PINNED_REST) /* a root does not */
+        quota_park_refused(vp);
     PS_ASSERT(t == self);
     (void)self;
     (void)t;
@@ -57,8 +76,8 @@ void ps_wait_alone(struct vp *vp, struct psthread *self)
 
 void ps_wake_alone(struct vp *vp)
 {
-    if (!ps_xchg_seq(&vp->wake_word, 1))
-        os_wake(&vp->wake_word, 1);
+    if (!ps_xchg_seq(&vp->wake_alone, 1))
+        os_wake(&vp->wake_alone, 1);
 }
 
 static void *alone_main(void *arg)
@@ -81,7 +100,7 @@ static void *alone_main(void *arg)
     os_set_signal_mask(vp->outer_mask);
     ps_store_release(&vp->alone_state, PS_ALONE_STARTED);
     os_wake(&vp->alone_state, INT_MAX);
-    while ((t = await(vp)) != NULL) {
+    while ((t = await_carrier(vp)) != NULL) {
         while (!uth_saved_soon(t->uth)) /* its vp is about to leave it */
             os_yield();
         vp_run_alone(vp, t);
@@ -105,7 +124,7 @@ static void wait_while(struct vp *vp, uint32_t state)
 
 /* What a kernel thread would have inherited from who opened its region: what a root has outside of it, for the root
  * itself may have changed that as the region's first thread; on other kernel threads nobody has. */
-static void inherit(struct vp *to, const struct uth_tls *block)
+static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 {
     struct vp *here = ps_vp();
     if (!here || here->tls != block) /* somebody else's wish */
@@ -115,22 +134,51 @@ static void inherit(struct vp *to, const struct uth_tls *block)
         to->outer_cpus = here->outer_cpus;
         return;
     }
-    to->outer_mask = os_signal_mask();
+    to->outer_mask = here->is_deaf ? here->deaf_mask : os_signal_mask();
     os_affinity_get(&to->outer_cpus);
 }
 
 void ps_root_changed(void)
 {
     struct vp *vp = ps_vp();
-    if (!vp || vp->current != &vp->root || !vp_is_roots(vp))
+    if (!vp || !vp_is_roots(vp) || ps_in_vfork_child())
         return;
+    if (vp->current != &vp->root && !vp->tls) { /* in a block: it is own_tls */
+        vp->inner_mask = os_signal_mask();
+        return;
+    }
     vp->outer_mask = os_signal_mask();
     os_affinity_get(&vp->outer_cpus);
+    vp->inner_mask = vp->outer_mask;
+    vp->outer_changed = true;
+    vp->rechecked_at = 0;
+}
+
+void ps_root_look(struct vp *vp)
+{
+    if (!vp->outer_changed || vp->current != &vp->root)
+        return;
+    vp->outer_changed = false;
+    vp->outer_mask = vp->inner_mask = os_signal_mask();
+    os_affinity_get(&vp->outer_cpus);
+}
+
+bool ps_mask_is_own(uint64_t mask) { return mask != ps_vp_at(0)->outer_mask; }
+
+/* A handler of a fault that was left by longjmp leaves its signal blocked, for the thread that it interrupted. The
+ * thread goes, and takes that along (inherit_kernel_state); on the kernel thread that it leaves, the next such fault
+ * would end the process. Other signals stay as they are: a worker has what its root blocks, which may be any. */
+static void unblock_faults(struct vp *vp)
+{
+    uint64_t mask = os_signal_mask(), own = vp_is_roots(vp) ? vp->inner_mask : ps_vp_at(0)->outer_mask;
+    uint64_t left = mask & ~own & OS_FAULT_SIGNALS;
+    if (left)
+        os_set_signal_mask(mask & ~left);
 }
 
 /* The vp of block's own kernel thread, which is started where there is none; NULL: refused. Several may ask for it
  * at once. */
-static struct vp *own(struct uth_tls *block)
+static struct vp *own_carrier(struct uth_tls *block)
 {
     static _Atomic uint32_t said;
     struct vp *vp = ps_load_acquire(&block->alone);
@@ -140,14 +188,15 @@ static struct vp *own(struct uth_tls *block)
     if (!vp)
         return NULL;
     void *other = NULL;
-    if (!ps_cas_acq_rel(&block->alone, &other, vp)) {
+    if (!ps_cas_seq(&block->alone, &other, vp)) {
         vp_alone_ended(vp);
         return other;
     }
+    uth_tls_not_at_hand(block);
     os_thread thread;
     bool first = ps_add_seq(&count, 1) == 0;
     bind_lift();
-    inherit(vp, block);
+    inherit_kernel_state(vp, block);
     int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
     bind_lower();
     if (err) {
@@ -199,17 +248,20 @@ PS_NOINLINE bool ps_promote(void)
         return false;
     if (vp->alone_for == block)
         return true;
-    if (!os_called_by_program() || !(to = own(block)))
+    if (ps_in_vfork_child() || !os_called_by_program() || !(to = own_carrier(block)))
         return false;
+    if (!vp->alone_for)
+        unblock_faults(vp);
     ps_move_alone(vp, self, to);
     return true;
 }
 
 PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
 {
-    struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : own(block);
-    if (!to) {
+    struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : own_carrier(block);
+    if (!to || to->own_tls == block) {
         vp_enter_tls(vp, block);
+        vp_hear(vp);
         return;
     }
     ps_move_alone(vp, self, to);
@@ -228,6 +280,10 @@ void ps_go_home_slow(struct uth_tls *next)
     directed_ran(vp);
     context->vp = home;
     self->uth = context;
+    /* Back in the loop of some vp: see search.h. */
+    bool ends = !next && !home && (self->flags & (PS_T_MEMBER | PS_T_CALLED)) == PS_T_MEMBER;
+    if (ends)
+        context->flags |= UTH_ENDS;
     if (home) {
         ps_ready(self, PS_FRONT);
     } else {
@@ -236,11 +292,13 @@ void ps_go_home_slow(struct uth_tls *next)
         vp_enqueue(to, &self->item, PS_FRONT);
     }
     vp_leave_alone(vp, context, next);
+    if (ends)
+        context->flags &= ~UTH_ENDS;
 }
 
 struct vp *ps_promoted_vp(struct uth_tls *block)
 {
-    struct vp *vp = own(block);
+    struct vp *vp = own_carrier(block);
     if (vp)
         wait_while(vp, PS_ALONE_STARTS);
     return vp;
@@ -256,20 +314,30 @@ _Atomic bool ps_promotes_all;
 
 void ps_promote_all(void)
 {
-    ps_store_relaxed(&ps_promotes_all, true);
+    ps_store_seq(&ps_promotes_all, true);
+    uth_tls_none_at_hand();
     if (uth_tls_current())
         ps_promote();
 }
 
-void ps_retire_alone(struct uth_tls *block)
+bool ps_retire_alone(struct uth_tls *block)
 {
     struct vp *vp = ps_load_acquire(&block->alone);
     if (!vp)
-        return;
+        return true;
+    if (vp->own_tls == block)
+        return false;
     wait_while(vp, PS_ALONE_STARTS);
     ps_store_seq(&vp->alone_ends, 1);
     ps_wake_alone(vp);
     wait_while(vp, PS_ALONE_STARTED);
     ps_store_relaxed(&block->alone, NULL);
     vp_alone_ended(vp);
+    return true;
+}
+
+void ps_alone_after_fork_in_child(void)
+{
+    ps_store_relaxed(&count, 0);
+    ps_promote_in_this_process();
 }

@@ -2,9 +2,9 @@
  *
  * What the kernel keeps for a thread - signal mask, alternate stack, name, priority, affinity, number, clock - belongs
  * to the kernel thread that carries a user-level thread just now. So a thread that sets such state, or asks for it, is
- * promoted first: its context moves to a kernel thread that carries it and nothing else until it ends, a member of a
- * team until the region ends. The kernel thread stays with the thread's block (uth_tls.alone): a member finds it again
- * in the next region, with the state that it left there, as a kernel thread of a pool would.
+ * promoted first. Its context moves to a kernel thread that carries nothing else until the thread ends. A member of a
+ * team stays there until the region ends. The kernel thread stays with the thread's block (uth_tls.alone): a member
+ * finds it again in the next region, with the state that it left there, as a kernel thread of a pool would.
  *
  * The kernel thread P has a vp of its own, `alone_for` the thread. It takes nothing out of queues; its thread pointer
  * is the thread's also while the thread is elsewhere, so a signal that is sent to P finds the thread. The thread waits
@@ -21,24 +21,28 @@
  * where it comes back to. A root's own stack goes with it: what stands there below the member cannot go on before the
  * member ends.
  *
- * No wake-up is lost: who readies a thread on P stores pinned, then exchanges wake_word 0 -> 1 and wakes
- * (ps_wake_alone). P takes pinned, else parks where wake_word is 0, and takes wake_word back before it looks at pinned
- * again. All seq_cst: a store of pinned that P's look misses comes before a wake_word that P has not taken back yet.
+ * No wake-up is lost: a thread that readies another one on P stores pinned, then exchanges wake_alone 0 -> 1 and wakes
+ * (ps_wake_alone). P takes pinned, else parks where wake_alone is 0, and takes wake_alone back before it looks at
+ * pinned again. All seq_cst: a store of pinned that P's look misses comes before a wake_alone that P has not taken back
+ * yet. A lone root (directed.h) waits in the same way. The word is not wake_word: that one is counted (idle.h), and a
+ * wake that is left there would be taken for one of those.
  *
- * Not promoted, and then the call goes to the kernel thread that carries it: in a handler of a signal (the runtime may
- * be anywhere below it); in a function of the program's that the runtime itself calls by name (malloc), in the middle
- * of its own work; where the system refuses a kernel thread.
+ * In four cases a thread is not promoted, and the call goes to the kernel thread that carries it. The first is a
+ * signal handler: the runtime may be anywhere below it. The second is a function of the program's that the runtime
+ * calls by name (malloc), in the middle of its own work. The third is a child between vfork and exec: it is a process
+ * of its own on the thread's stack, and what it sets is its own. The fourth is a system that refuses a kernel thread.
  *
  * Cost: a kernel thread's start for the first call of a thread, some 30 us; two switches of the kernel's in each
  * region after that.
- * Rejected: virtual copies of the state, set anew at each switch (a system call for each kind and
- * switch; signals would still reach whoever runs); a kernel thread for each thread from the start (nested regions
- * would cost what they cost under libgomp). */
+ * Rejected: virtual copies of the state, set anew at each switch. That is a system call for each kind and switch, and
+ * signals would still reach the thread that runs. Rejected as well: a kernel thread for each thread from the start.
+ * Nested regions would cost what they cost under libgomp. */
 #ifndef PS_PROMOTE_H
 #define PS_PROMOTE_H
 
 #include "atomic.h"
 #include "compiler.h"
+#include "work.h"
 
 struct psthread;
 struct uth_tls;
@@ -63,24 +67,47 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
  * is (directed.h). What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread; blocks until the
  * thread is where its handler may run, some ms at most. */
 int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg);
+/* The same for the root whose kernel thread has this thread pointer, or (NULL) the number tid: its kernel thread
+ * carries nothing else from now on, and the handler finds it there. Not for anybody else. Blocks some ms, 2 s at
+ * most. */
+void ps_ready_root_for_signals(const void *tp, int tid);
+/* The same for all roots, from their next wait on. */
+void ps_all_roots_alone(void);
 /* The calling kernel thread, not in a block, has changed its signal mask or processors: a root, outside of regions,
- * passes that on. */
+ * passes that on. Its next region looks again what there is: this may be called in a signal handler, whose mask is
+ * another one. */
 void ps_root_changed(void);
+/* Whether a member that blocks these signals has a mask of its own: not what threads begin with. */
+bool ps_mask_is_own(uint64_t mask);
+/* A root opens an outermost region. */
+void ps_root_look(struct vp *vp);
+/* The library starts, or is started in a forked child. */
+void ps_promote_in_this_process(void);
+/* The caller is a process of its own in this memory, a child between vfork and exec, and none of the runtime's
+ * threads. */
+bool ps_in_vfork_child(void);
 /* From now on each thread is promoted when it begins, and its number is its kernel thread's: the program has mutexes
  * that the kernel compares. */
 void ps_promote_all(void);
-extern _Atomic bool ps_promotes_all;
+extern _Atomic bool ps_promotes_all __attribute__((visibility("hidden")));
 
 /* The running thread leaves its block, in which it may have been promoted: goes back to where its context came from.
  * It goes on with `next`, which is to be entered (NULL: the kernel thread's own storage). [switches] */
 void ps_go_home_slow(struct uth_tls *next);
-/* The block is given back: its kernel thread ends by and by. */
-void ps_retire_alone(struct uth_tls *block);
+/* The block is to be given back: its kernel thread ends by and by. False: it is not, for it is that of the kernel
+ * thread which forked (uth_tls_after_fork_in_child). */
+bool ps_retire_alone(struct uth_tls *block);
+/* In a forked child: there is none. */
+void ps_alone_after_fork_in_child(void);
 /* Kernel threads of this kind that have not ended yet. */
 unsigned ps_alone_count(void);
 
 /* For sched.c. The thread, which runs on vp alone, waits until it is readied; it has been readied. */
 void ps_wait_alone(struct vp *vp, struct psthread *self);
 void ps_wake_alone(struct vp *vp);
+/* vp waits until something is pinned to it. */
+void ps_await_pinned(struct vp *vp);
+/* For search.c: what a root's vp runs next that carries that root alone. */
+struct ps_work ps_await_root(struct vp *vp);
 
 #endif

@@ -3,34 +3,24 @@
 
 #include "bind.h"
 #include "check.h"
+#include "handoff.h"
 #include "idle.h"
-#include "mail.h"
 #include "os.h"
 #include "runtime.h"
 #include "sources.h"
 #include "team.h"
 #include "vp.h"
 #include "watchdog.h"
+#include "watchdog_sample.h"
 
 #include <limits.h>
-
-#define LOOK_NS UINT64_C(100000000)
 
 static struct ps_spin lock; /* around quota_park_allow: the watchdog's looks, and who stops the library */
 static PS_LINE_ALIGNED _Atomic uint32_t changes;
 static _Atomic uint32_t resting;    /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
-static _Atomic uint32_t processors; /* of the last look; 0: none yet */
 static _Atomic uint64_t due;        /* cpu_cycles: the next reminder */
-/* The watchdog's own: the most seen so far, and when it looked last. */
-static unsigned most_quota, most_in_mask;
-static unsigned allowed; /* under the lock: the last limit that is not quota_park_end's */
-static uint64_t looked_ns;
-
-static unsigned quota(void)
-{
-    unsigned n = os_cpu_quota();
-    return n ? n : UINT_MAX;
-}
+static struct quota_park_most most; /* the watchdog's own */
+static unsigned allowed;            /* under the lock: the last limit that is not quota_park_end's */
 
 static unsigned quota_at_start(void)
 {
@@ -47,7 +37,7 @@ static void begin_resting(void)
         bool carried = ps_load_relaxed(&vp->attached); /* by who forked */
         ps_store_relaxed(&vp->rest, id < allowed || carried ? PS_REST_NO : PS_REST_UNSTARTED);
         if (!carried)
-            ps_store_relaxed(&vp->mail, id < allowed ? MAIL_IDLE : MAIL_BUSY);
+            ps_store_relaxed(&vp->handoff, id < allowed ? HANDOFF_IDLE : HANDOFF_BUSY);
     }
     ps_store_relaxed(&ps_rt.limit, allowed);
     idle_init(1, allowed);
@@ -58,11 +48,8 @@ void quota_park_init(void)
     ps_spin_init(&lock);
     allowed = ps_rt.num_vps;
     ps_store_relaxed(&resting, 0);
-    ps_store_relaxed(&processors, 0);
     ps_store_relaxed(&due, cpu_cycles());
-    most_quota = quota_at_start();
-    most_in_mask = 0;
-    looked_ns = os_now_ns();
+    most = (struct quota_park_most){.quota = quota_at_start()};
     begin_resting();
 }
 
@@ -132,9 +119,9 @@ static void send_to_rest(struct vp *vp)
         return;
     if (idle_take_unstarted(vp)) {
         ps_store_relaxed(&vp->rest, PS_REST_UNSTARTED);
-        uint64_t mail = ps_xchg_acq_rel(&vp->mail, MAIL_BUSY);
-        if (mail > MAIL_IDLE)
-            ps_team_enqueue_late(ps_mail_team(mail), ps_mail_id(mail), vp);
+        uint64_t handoff = ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY);
+        if (handoff > HANDOFF_IDLE)
+            ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), vp);
         return;
     }
     ps_store_release(&vp->rest, PS_REST_ASKED);
@@ -147,9 +134,9 @@ static void call_back(struct vp *vp)
     if (ps_load_relaxed(&vp->rest) != PS_REST_UNSTARTED)
         return; /* those that rest see the limit themselves */
     ps_store_relaxed(&vp->rest, PS_REST_NO);
-    ps_store_seq(&vp->mail, MAIL_IDLE);
+    ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     idle_give_unstarted(vp);
-    if (ps_load_seq(&vp->mail) > MAIL_IDLE) /* who sent it may have found no bit yet */
+    if (ps_load_seq(&vp->handoff) > HANDOFF_IDLE) /* who sent it may have found no bit yet */
         idle_wake_this(vp);
 }
 
@@ -191,33 +178,33 @@ void quota_park_end(void)
 /* --- what is allowed --- */
 
 /* n where it is less than the most so far, which it may become. */
-static unsigned if_fewer(unsigned n, unsigned *most)
+static unsigned if_fewer(unsigned n, unsigned *most_so_far)
 {
-    if (n < *most)
+    if (n < *most_so_far)
         return n;
-    *most = n;
+    *most_so_far = n;
     return UINT_MAX;
 }
 
-void quota_park_look(void)
+unsigned quota_park_decide(const struct watchdog_sample *s, struct quota_park_most *so_far)
+{
+    if (!s->new_limits)
+        return 0;
+    unsigned a = if_fewer(s->in_mask, &so_far->in_mask), b = if_fewer(s->by_quota, &so_far->quota);
+    unsigned limit = a < b ? a : b;
+    if (limit > s->num_vps)
+        limit = s->num_vps;
+    return limit ? limit : 1;
+}
+
+void quota_park_look(const struct watchdog_sample *s)
 {
     static _Atomic uint32_t said;
-    uint64_t now = os_now_ns();
-    if (now - looked_ns < LOOK_NS || ps_rt.num_vps == 1)
+    unsigned limit = quota_park_decide(s, &most);
+    if (!limit)
         return;
-    looked_ns = now;
-    struct os_cpuset mask;
-    unsigned in_mask = os_affinity_get(&mask) == 0 ? os_cpuset_count(&mask) : 1, by_quota = quota();
-    unsigned all = by_quota < in_mask ? by_quota : in_mask;
-    ps_store_relaxed(&processors, all ? all : 1);
-    unsigned a = if_fewer(in_mask, &most_in_mask), b = if_fewer(by_quota, &most_quota);
-    unsigned limit = a < b ? a : b;
-    if (limit > ps_rt.num_vps)
-        limit = ps_rt.num_vps;
-    if (limit == 0)
-        limit = 1;
     if (limit < ps_rt.num_vps || ps_load_relaxed(&ps_rt.limit) < ps_rt.num_vps)
-        quota_park_allow(limit); /* the same limit too: who was refused, or has started since, is asked again */
+        quota_park_allow(limit); /* the same limit too: a vp that was refused, or has started since, is asked again */
     if (limit < ps_rt.num_vps && ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
         ps_warn("the system allows %u processors now: %u of %u virtual processors rest (said once)", limit,
                 ps_rt.num_vps - limit, ps_rt.num_vps);
@@ -227,13 +214,7 @@ void quota_park_remind(uint64_t now)
 {
     if (PS_LIKELY((int64_t)(now - ps_load_relaxed(&due)) < 0))
         return;
-    ps_store_relaxed(&due, now + ps_rt.recheck_cycles * (LOOK_NS / PS_RECHECK_NS));
+    ps_store_relaxed(&due, now + ps_rt.recheck_cycles * (WATCHDOG_ALLOWED_NS / PS_RECHECK_NS));
     if (ps_rt.num_vps > 1)
         watchdog_glance();
-}
-
-unsigned quota_park_processors(void)
-{
-    unsigned n = ps_load_relaxed(&processors);
-    return n ? n : os_num_procs();
 }

@@ -1,10 +1,8 @@
 /* Roots take turns: see root_fairness.h. Everything but hold_here runs on the watchdog's kernel thread. */
 #include "root_fairness.h"
 
+#include "check.h"
 #include "current.h"
-#include "os.h"
-#include "quota_park.h"
-#include "race.h"
 #include "runtime.h"
 #include "vp.h"
 #include "watchdog.h"
@@ -13,33 +11,165 @@
 #define HELD_NS UINT64_C(64000000) /* and is held at most */
 #define LOOK_NS UINT64_C(4000000)
 #define LOOK_QUICK_NS UINT64_C(1000000)
-#define WANTS_PART 10 /* who used this part of the time wants a processor: one of many spinners gets little of it */
+#define WANTS_PART 10 /* a thread that used this part of the time wants a processor: one of many spinners gets little */
 #define VAIN_LOOKS 2  /* one may fall between two regions */
 #define ROOTS_MAX 64  /* more of them are not held: nobody would see each often enough */
 
 /* Of vp.turn: see root_fairness.h. */
-enum { FREE, ASKED, HELD, INSIDE };
+enum { FREE = ROOT_TURN_FREE, ASKED = ROOT_TURN_ASKED, HELD = ROOT_TURN_HELD, INSIDE = ROOT_TURN_INSIDE };
 
 /* Of each vp, at the last look. */
-static struct {
+static struct before {
     uint64_t ticks, cpu_ns;
     uint64_t since_ns; /* HELD: since when; else: when it was let go */
     int tid;           /* that cpu_ns is of */
-} seen[PS_MAX_VPS];
+    bool held;
+} before[PS_MAX_VPS];
 static uint64_t looked_ns;
-static bool quick;                    /* somebody is held, or should be */
-static unsigned first;                /* who is asked first, in turns */
+static bool soon;                     /* a root is held, or should be */
+static unsigned first;                /* which candidate is asked first, in turns */
 static unsigned num_held, vain_looks; /* looks, one after the other, that found no use in it */
+static struct root_fairness_step steps[3 * PS_MAX_VPS];
 
+/* What a look finds. */
 struct crowd {
-    unsigned wanting; /* kernel threads that want a processor and are not held */
-    unsigned roots;   /* of these */
+    struct root_fairness_action *action;
+    uint64_t now, window; /* window: since the last look */
+    unsigned wanting;     /* kernel threads that want a processor and are not held */
+    unsigned roots;       /* of these */
     unsigned held;
     bool teams; /* members run, or could */
-    unsigned n; /* candidates: roots whose turn is over */
-    struct vp *candidate[ROOTS_MAX];
+    unsigned n; /* candidates: roots whose turn is over; their slots */
+    unsigned candidate[ROOTS_MAX];
     unsigned waiting; /* held roots whose turn it is */
 };
+
+/* --- the decision --- */
+
+static void add_root_step(struct crowd *c, enum root_fairness_what what, struct vp *vp, struct vp *in_place_of)
+{
+    c->action->steps[c->action->num_steps++] = (struct root_fairness_step){what, vp, in_place_of};
+}
+
+/* One of many spinners gets little of a processor, or none in one window: then it is asked whether it sleeps. */
+static bool wants_processor(struct watchdog_seen *at, uint64_t used_ns, uint64_t window)
+{
+    if (used_ns * WANTS_PART > window)
+        return true;
+    const struct os_usage *u = watchdog_usage(at);
+    return u && !u->sleeping;
+}
+
+/* Counts a vp whose kernel thread is not held. */
+static void count_vp(struct watchdog_seen *at, unsigned id, uint32_t turn, struct crowd *c)
+{
+    struct before *b = &before[id];
+    uint64_t cpu_ns = 0;
+    if (!watchdog_clock(at, &cpu_ns))
+        return;
+    bool known = b->tid == at->tid, moved = at->ticks != b->ticks;
+    bool wants = known && wants_processor(at, cpu_ns - b->cpu_ns, c->window);
+    b->tid = at->tid;
+    b->cpu_ns = cpu_ns;
+    b->ticks = at->ticks;
+    if (moved && turn == INSIDE) {
+        add_root_step(c, ROOT_OUTSIDE, at->vp, NULL);
+        turn = FREE;
+        b->since_ns = 0;
+    }
+    if (!wants)
+        return;
+    c->wanting++;
+    c->roots += at->roots;
+    c->teams |= moved || !at->roots || turn == INSIDE;
+    if (at->roots && turn == FREE && c->now - b->since_ns >= TURN_NS && c->n < ROOTS_MAX)
+        c->candidate[c->n++] = id;
+}
+
+static void look_at_vp(struct watchdog_seen *at, unsigned id, struct crowd *c)
+{
+    struct before *b = &before[id];
+    uint32_t turn = at->turn;
+    b->held = turn == HELD;
+    if (b->held) {
+        c->held++;
+        c->waiting += c->now - b->since_ns >= TURN_NS;
+        return;
+    }
+    if (turn == ASKED) {
+        add_root_step(c, ROOT_LATE, at->vp, NULL);
+        turn = FREE;
+        b->since_ns = 0;
+    }
+    count_vp(at, id, turn, c);
+}
+
+/* The root that has been held for longest, which is to be let go; NULL: none. */
+static struct vp *longest_held(const struct watchdog_sample *s)
+{
+    struct before *longest = NULL;
+    for (unsigned id = 0; id < s->slots; id++)
+        if (s->seen[id].attached && before[id].held && (!longest || before[id].since_ns < longest->since_ns))
+            longest = &before[id];
+    if (!longest)
+        return NULL;
+    longest->held = false;
+    longest->since_ns = s->now_ns;
+    return s->seen[longest - before].vp;
+}
+
+/* Holds as many candidates as are too many, and one for each whose turn it is. */
+static void give_turns(struct watchdog_sample *s, struct crowd *c, unsigned processors)
+{
+    first++;
+    for (unsigned i = 0; i < c->n && (c->wanting > processors || c->waiting); i++) {
+        unsigned id = c->candidate[(first + i) % c->n];
+        struct vp *lets_go = NULL;
+        c->held++;
+        if (c->wanting > processors) {
+            c->wanting--;
+        } else {
+            c->waiting--;
+            lets_go = longest_held(s);
+        }
+        before[id].since_ns = c->now;
+        add_root_step(c, ROOT_HOLD, s->seen[id].vp, lets_go);
+    }
+}
+
+static void look_at_crowd(struct watchdog_sample *s, struct crowd *c)
+{
+    for (unsigned id = 0; id < s->slots; id++)
+        if (s->seen[id].vp && s->seen[id].attached)
+            look_at_vp(&s->seen[id], id, c);
+    unsigned processors = watchdog_processors(s), wanting = c->wanting;
+    if (c->teams && c->roots > 1 && c->wanting < c->roots - 1 + processors)
+        c->wanting = c->roots - 1 + processors; /* the team of one could use them all */
+    bool crowded = c->teams && c->n && c->wanting + c->waiting > processors;
+    if (crowded)
+        give_turns(s, c, processors);
+    vain_looks = wanting < processors || !c->teams ? vain_looks + 1 : 0;
+    struct vp *in_vain = c->held && vain_looks >= VAIN_LOOKS ? longest_held(s) : NULL;
+    if (in_vain)
+        add_root_step(c, ROOT_LET_GO, in_vain, NULL);
+    num_held = c->held;
+    soon = c->held || crowded;
+}
+
+void root_fairness_decide(struct watchdog_sample *s, struct root_fairness_action *action)
+{
+    struct crowd c = {.action = action, .now = s->now_ns, .window = s->now_ns - looked_ns, .teams = s->pending != 0};
+    *action = (struct root_fairness_action){.steps = steps};
+    if (s->slots <= s->num_vps || !s->may_hold)
+        return;
+    if (c.window >= (soon ? LOOK_QUICK_NS : LOOK_NS) / 2) {
+        looked_ns = s->now_ns;
+        look_at_crowd(s, &c);
+    }
+    action->soon = soon;
+}
+
+/* --- the action --- */
 
 /* In the handler, on the root's kernel thread. */
 static bool hold_here(void *frame)
@@ -62,75 +192,19 @@ static bool hold_here(void *frame)
     return false;
 }
 
-static void let_go(struct vp *vp, uint64_t now)
+static void let_root_go(struct vp *vp)
 {
-    uint32_t held = HELD;
-    seen[vp->id].since_ns = now;
-    if (ps_cas_acq_rel(&vp->turn, &held, FREE))
+    uint32_t turn = HELD;
+    if (ps_cas_acq_rel(&vp->turn, &turn, FREE))
         os_wake(&vp->turn, 1);
 }
 
-/* One of many spinners gets little of a processor, or none in one window: then it is asked whether it sleeps. */
-static bool wants_processor(int tid, uint64_t used_ns, uint64_t window)
+/* False: the root cannot be interrupted. */
+static bool ask_to_hold(struct vp *vp)
 {
-    struct os_usage u;
-    return used_ns * WANTS_PART > window || (os_thread_usage(tid, &u) == 0 && !u.sleeping);
-}
-
-/* Counts vp, whose kernel thread is not held. */
-static void count(struct vp *vp, uint64_t window, uint64_t now, struct crowd *c)
-{
-    unsigned id = vp->id;
-    uint64_t cpu_ns = 0, ticks = ps_load_relaxed(&vp->ticks);
-    int tid = ps_load_relaxed(&vp->tid);
-    if (os_thread_cpu_ns(tid, &cpu_ns) != 0)
-        return;
-    bool known = seen[id].tid == tid, moved = ticks != seen[id].ticks;
-    bool wants = known && wants_processor(tid, cpu_ns - seen[id].cpu_ns, window);
-    seen[id].tid = tid;
-    seen[id].cpu_ns = cpu_ns;
-    seen[id].ticks = ticks;
-    uint32_t inside = INSIDE;
-    if (moved && ps_cas_acq_rel(&vp->turn, &inside, FREE))
-        seen[id].since_ns = 0;
-    if (!wants)
-        return;
-    c->wanting++;
-    c->roots += vp_is_roots(vp);
-    c->teams |= moved || !vp_is_roots(vp) || ps_load_relaxed(&vp->turn) == INSIDE;
-    if (vp_is_roots(vp) && ps_load_relaxed(&vp->turn) == FREE && now - seen[id].since_ns >= TURN_NS && c->n < ROOTS_MAX)
-        c->candidate[c->n++] = vp;
-}
-
-static void look_at_root(struct vp *vp, uint64_t window, uint64_t now, struct crowd *c)
-{
-    uint32_t turn = ps_load_relaxed(&vp->turn);
-    if (turn == HELD) {
-        c->held++;
-        c->waiting += now - seen[vp->id].since_ns >= TURN_NS;
-        return;
-    }
-    if (turn == ASKED && ps_cas_acq_rel(&vp->turn, &turn, FREE)) /* the signal is late, or met what must not be held */
-        seen[vp->id].since_ns = 0;
-    count(vp, window, now, c);
-}
-
-static void let_one_go(uint64_t now, unsigned slots)
-{
-    struct vp *longest = NULL;
-    for (unsigned id = 0; id < slots; id++) {
-        struct vp *vp = ps_vp_at(id);
-        if (vp && ps_load_relaxed(&vp->turn) == HELD && (!longest || seen[id].since_ns < seen[longest->id].since_ns))
-            longest = vp;
-    }
-    if (longest)
-        let_go(longest, now);
-}
-
-static bool ask(struct vp *vp, uint64_t now)
-{
-    seen[vp->id].since_ns = now;
-    ps_store_release(&vp->turn, ASKED);
+    uint32_t turn = FREE;
+    if (!ps_cas_acq_rel(&vp->turn, &turn, ASKED))
+        return true; /* the late signal has come after all */
     if (os_interrupt(ps_load_relaxed(&vp->tid), hold_here) != 0)
         return false;
     if (ps_add_relaxed(&ps_watchdog.turns, 1) == 0 && ps_rt.verbose)
@@ -141,49 +215,19 @@ static bool ask(struct vp *vp, uint64_t now)
     return true;
 }
 
-/* Holds as many candidates as are too many, and one for each whose turn it is. */
-static void give_turns(struct crowd *c, unsigned procs, uint64_t now, unsigned slots)
+void root_fairness_act(const struct root_fairness_action *action)
 {
-    first++;
-    for (unsigned i = 0; i < c->n && (c->wanting > procs || c->waiting); i++) {
-        if (!ask(c->candidate[(first + i) % c->n], now))
-            return;
-        c->held++;
-        if (c->wanting > procs) {
-            c->wanting--;
-            continue;
-        }
-        c->waiting--;
-        let_one_go(now, slots);
+    bool refused = false; /* one root cannot be interrupted: the others are asked at the next look */
+    for (unsigned i = 0; i < action->num_steps; i++) {
+        const struct root_fairness_step *to_do = &action->steps[i];
+        uint32_t turn = to_do->what == ROOT_LATE ? ASKED : INSIDE;
+        if (to_do->what == ROOT_LET_GO)
+            let_root_go(to_do->vp);
+        else if (to_do->what != ROOT_HOLD)
+            ps_cas_acq_rel(&to_do->vp->turn, &turn, FREE);
+        else if (!refused && !(refused = !ask_to_hold(to_do->vp)) && to_do->in_place_of)
+            let_root_go(to_do->in_place_of);
     }
-}
-
-bool root_fairness_look(bool pending)
-{
-    uint64_t now = os_now_ns(), window = now - looked_ns;
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    if (slots <= ps_rt.num_vps || PS_TSAN || ps_race_enabled())
-        return false;
-    if (window < (quick ? LOOK_QUICK_NS : LOOK_NS) / 2)
-        return quick;
-    looked_ns = now;
-    struct crowd c = {.teams = pending};
-    for (unsigned id = 0; id < slots; id++) {
-        struct vp *vp = ps_vp_at(id);
-        if (vp && ps_load_relaxed(&vp->attached))
-            look_at_root(vp, window, now, &c);
-    }
-    unsigned procs = quota_park_processors(), wanting = c.wanting;
-    if (c.teams && c.roots > 1 && c.wanting < c.roots - 1 + procs)
-        c.wanting = c.roots - 1 + procs; /* the team of one could use them all */
-    bool crowded = c.teams && c.n && c.wanting + c.waiting > procs;
-    if (crowded)
-        give_turns(&c, procs, now, slots);
-    vain_looks = wanting < procs || !c.teams ? vain_looks + 1 : 0;
-    if (c.held && vain_looks >= VAIN_LOOKS)
-        let_one_go(now, slots);
-    num_held = c.held;
-    return quick = c.held || crowded;
 }
 
 void root_fairness_end(void)
@@ -192,8 +236,10 @@ void root_fairness_end(void)
     for (unsigned id = 0; num_held && id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         uint32_t asked = ASKED;
-        if (vp && !ps_cas_acq_rel(&vp->turn, &asked, FREE))
-            let_go(vp, 0);
+        if (vp && !ps_cas_acq_rel(&vp->turn, &asked, FREE)) {
+            before[id].since_ns = 0;
+            let_root_go(vp);
+        }
     }
     num_held = 0;
 }

@@ -5,20 +5,24 @@
  * of them there are, the slower the one that works. Nobody tells the system who waits; what can be seen is that roots
  * outside any region burn the processors that a team could use.
  *
- * Does: while several roots want a processor and one of them runs members, all but one of the others are too many (its
- * team could use every processor): they are held, in the program's own code outside of regions, in a signal handler. A
- * root runs for TURN_NS before it is held; one that has been held for as long takes the place of one whose turn is
- * over, and nobody is held for more than HELD_NS. That is what the system does to threads that it preempts, in longer
- * slices. Does not: hold a root in a region, in the C library or in the runtime, where it may have a lock in hand;
- * leave a processor unused: once fewer threads want one than there are, or nobody runs members (who is held may have
- * what the others spin for), those held go on, one at each look.
+ * Does: holds roots that are too many. While several roots want a processor and one of them runs members, all but one
+ * of the others are too many, for its team could use every processor. They are held in a signal handler, in the
+ * program's own code outside of regions. A root runs for TURN_NS before it is held; one that has been held for as long
+ * takes the place of one whose turn is over, and nobody is held for more than HELD_NS. That is what the system does to
+ * threads that it preempts, in longer slices. Does not: hold a root in a region, in the C library or in the runtime,
+ * where the root may have a lock in hand. It does not leave a processor unused either: held roots go on, one at each
+ * look, once fewer threads want a processor than there are, or no thread runs members (a held root may have what the
+ * others spin for).
  *
  * Caller: the watchdog. A root that opens an outermost region arms it where there is more than one root.
- * States (vp.turn): FREE -> ASKED (watchdog, before the signal) -> HELD (the handler) -> FREE (watchdog, with a
- * wake-up, or the handler when its time is over); ASKED -> INSIDE (the handler: the root is in a region or waits in its
- * vp's loop) -> FREE (watchdog, once the vp has passed a scheduling point); ASKED -> FREE (watchdog: the signal is
- * late, or the code was not the program's). ASKED is stored by the watchdog, which alone leaves FREE; all else is by
- * compare-and-swap, so each change has one author, and a handler that is late for its ASKED does nothing.
+ * States (vp.turn), each change by compare-and-swap, so each has one author, and a handler that is late for its ASKED
+ * does nothing:
+ *   FREE -> ASKED      the watchdog, before the signal
+ *   ASKED -> HELD      the handler
+ *   HELD -> FREE       the watchdog, with a wake-up, or the handler when its time is over
+ *   ASKED -> INSIDE    the handler: the root is in a region, or waits in its vp's loop
+ *   INSIDE -> FREE     the watchdog, once the vp has passed a scheduling point
+ *   ASKED -> FREE      the watchdog: the signal is late, or the code was not the program's
  * Limit: INSIDE is as old as the vp's last scheduling point. A root that has left its region since is not held, and
  * counts as a team, until it opens another one. No wake-up is needed for progress: who is held has a deadline of its
  * own.
@@ -30,17 +34,37 @@
  * preempt.c).
  * Cost: with one root none. With more, while regions are opened: a clock of each vp's kernel thread each 5 ms (each ms
  * where there are too many), and of those that seem to rest a look into /proc.
- * Rejected: a lower priority for roots that spin (it cannot be raised again without a privilege); members that wait
- * without yielding (they keep their own slice, but those of the spinners are as long as before); only roots without a
- * scheduling point in the last look's time (callers of a library that lets one in at a time all have some); holding
- * from the region's start on (two system calls for each root in each region of a few microseconds). */
+ * Rejected: a lower priority for roots that spin: it cannot be raised again without a privilege. Members that wait
+ * without yielding: they keep their own slice, but the slices of the spinners are as long as before. Only roots without
+ * a scheduling point in the last look's time: callers of a library that lets one in at a time all have some. Holding
+ * from the region's start on: two system calls for each root in each region of a few microseconds. */
 #ifndef PS_ROOT_FAIRNESS_H
 #define PS_ROOT_FAIRNESS_H
 
-#include <stdbool.h>
+#include "watchdog_sample.h"
 
-/* pending: entries wait in queues. True: the watchdog is to look again in a millisecond. */
-bool root_fairness_look(bool pending);
+/* Of vp.turn. */
+enum { ROOT_TURN_FREE, ROOT_TURN_ASKED, ROOT_TURN_HELD, ROOT_TURN_INSIDE };
+
+enum root_fairness_what {
+    ROOT_LATE,    /* ASKED -> FREE: the signal is late, or met code that must not be held */
+    ROOT_OUTSIDE, /* INSIDE -> FREE: the root's vp has passed a scheduling point */
+    ROOT_HOLD,    /* FREE -> ASKED, and the signal */
+    ROOT_LET_GO,  /* HELD -> FREE, with a wake-up */
+};
+struct root_fairness_step {
+    enum root_fairness_what what;
+    struct vp *vp;
+    struct vp *in_place_of; /* ROOT_HOLD: once the signal is sent, this root is let go; or NULL */
+};
+struct root_fairness_action {
+    struct root_fairness_step *steps; /* in this order */
+    unsigned num_steps;
+    bool soon; /* the watchdog is to look again in a millisecond */
+};
+
+void root_fairness_decide(struct watchdog_sample *s, struct root_fairness_action *action);
+void root_fairness_act(const struct root_fairness_action *action);
 /* Nobody is held any more. */
 void root_fairness_end(void);
 /* As in a process without history: in a forked child, whose other threads are gone. */

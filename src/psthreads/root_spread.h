@@ -6,11 +6,11 @@
  * regions), each message then takes a whole time slice. Kernel threads of a team that sleep at each region's end are
  * placed anew with each wake-up; here the root does it itself.
  *
- * Does: each root says now and then, as it opens an outermost region, where it runs and when that was. One that is met
- * on the same processor by another that opened a region lately, and was made to wait for that processor, in three looks
- * one after the other, moves to a processor of its mask without such a root. Does not: narrow the mask (it is set to
- * one processor and back, which moves the kernel thread), move what is bound to a place, or anything where all
- * processors have such roots.
+ * Does: each root says now and then, as it opens an outermost region, where it runs and when that was. A look finds a
+ * *meeting* if another root that opened a region lately was on the same processor, and the root was made to wait for
+ * that processor. After three meetings, one look after the other, the root moves to a processor of its mask without
+ * such a root. Does not: narrow the mask (it is set to one processor and back, which moves the kernel thread), move
+ * what is bound to a place, or anything where all processors have such roots.
  *
  * Caller: ps_recheck_tls, on the root's own kernel thread, once in RECHECK_NS at most, and only once guests have
  * existed.

@@ -11,17 +11,22 @@
 #include "check.h"
 #include "current.h"
 #include "debug_layout.h"
+#include "directed.h"
+#include "divided.h"
 #include "dump_request.h"
+#include "handoff.h"
 #include "idle.h"
+#include "key.h"
 #include "loop.h"
-#include "mail.h"
 #include "os.h"
 #include "promote.h"
 #include "psthread.h"
 #include "quota_park.h"
 #include "root_spread.h"
 #include "sched.h"
+#include "search.h"
 #include "sources.h"
+#include "standby.h"
 #include "steal.h"
 #include "team.h"
 #include "timer.h"
@@ -63,7 +68,6 @@ static void forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 static void spare_ended(struct vp *vp)
 {
     vp->is_spare = false;
-    vp->slot = NULL;
     ps_store_release(&vp->attached, 0);
     if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: anybody's now */
         idle_notify(NULL);
@@ -85,33 +89,65 @@ void *vp_worker_main(void *arg)
     vp->own_tp = cpu_get_tp();
     vp->own_errno = &errno;
     vp->tls = NULL;
-    ps_store_release(&vp->attached, 1);
+    ps_store_release(&vp->attached, vp->is_spare ? PS_ATTACHED_OURS : PS_ATTACHED);
     vp->place = 0; /* of the kernel thread that carried it before */
-    if (vp->is_spare || vp->by_watchdog)
-        os_signals_take();
+    if (vp->by_watchdog)
+        vp_take_signals(vp);
     if (vp->is_spare) {
         ps_sub_release(&ps_watchdog.coming, 1);
     }
     vp_enter_loop(vp);
+    vp->is_deaf = false; /* the mask stays: nobody's code runs here any more, or a standby sets its own */
     uth_cache_drain(&vp->stacks);
+    uth_tls_drain(&vp->blocks);
     uth_release(&vp->native);
     uth_overflow_thread_fini();
+    bind_lift(); /* a standby carries others */
     vp_carry(NULL);
-    if (vp->is_spare)
+    if (vp->is_spare) {
         spare_ended(vp);
-    else
-        ps_store_release(&vp->attached, 0);
+        return NULL;
+    }
+    bool by_standby = ps_load_relaxed(&vp->by_standby) == PS_STANDBY_CARRIES; /* else nobody may wait for it below */
+    ps_store_release(&vp->attached, 0);
+    if (by_standby)
+        ps_store_release(&vp->by_standby, PS_STANDBY_THROUGH);
     return NULL;
+}
+
+/* A parked standby carries the worker, as if the watchdog had started it. */
+static bool hand_to_standby(struct vp *vp)
+{
+    vp->by_watchdog = true;
+    ps_store_relaxed(&vp->by_standby, PS_STANDBY_CARRIES);
+    if (standby_run(vp_worker_main, vp))
+        return true;
+    ps_store_relaxed(&vp->by_standby, PS_STANDBY_NONE);
+    return false;
+}
+
+static int start_kernel_thread(struct vp *vp)
+{
+    struct vp *here = ps_vp();
+    vp->is_deaf = false;
+    if (hand_to_standby(vp))
+        return 0;
+    vp->by_watchdog = here == NULL;
+    if (here && here->is_deaf) { /* its mask is inherited */
+        vp->deaf_mask = here->deaf_mask;
+        vp->is_deaf = true;
+    }
+    bind_lift();
+    int err = os_thread_start(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    bind_lower();
+    return err;
 }
 
 int vp_start_worker(struct vp *vp)
 {
     static _Atomic uint32_t said;
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
-    vp->by_watchdog = ps_vp() == NULL;
-    bind_lift();
-    int err = os_thread_start(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
-    bind_lower();
+    int err = start_kernel_thread(vp);
     if (err) {
         forget_worker();
         if (!ps_xchg_acq_rel(&said, 1))
@@ -133,11 +169,12 @@ static struct vp *vp_new(unsigned id, bool is_guest)
     san_root_made(vp, sizeof *vp);
     vp->id = id;
     vp->is_guest = is_guest;
+    vp->own_uth = &vp->native;
     ps_queue_init(&vp->queue);
     ps_list_init(&vp->waiters.list);
     uth_cache_init(&vp->stacks);
-    ps_store_relaxed(&vp->mail, is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
-    vp->deal = id;
+    ps_store_relaxed(&vp->handoff, is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
+    vp->deal = id % ps_rt.num_vps;
     vp->spin_ns = ps_rt.search_ns;
     ps_store_release(&ps_rt.vp[id], vp);
     return vp;
@@ -179,6 +216,7 @@ static PS_NOINLINE void recheck_tls(struct vp *vp, uint64_t now)
     vp->rechecked_at = now;
     dump_request_look();
     quota_park_remind(now);
+    ps_root_look(vp);
     if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps)) {
         ps_root_spread_look(vp, now);
         watchdog_arm(); /* root_fairness.h */
@@ -232,6 +270,9 @@ static size_t stack_wanted(const psthread_config_t *config)
     return bytes ? bytes : DEFAULT_STACK_BYTES;
 }
 
+/* In a child that no root forked: the vp of its first kernel thread. It may be a worker's, and is never left. */
+static struct vp *forked;
+
 static void forget_vps(void)
 {
     for (unsigned i = 0; i < PS_MAX_VPS; i++) {
@@ -245,6 +286,7 @@ static void forget_vps(void)
     if (victim_orders)
         os_unmap(victim_orders, ORDERS_BYTES(ps_rt.num_vps));
     victim_orders = NULL;
+    forked = NULL;
 }
 
 /* Among ranks of an MPI job that share the machine: what is this one's, and why. */
@@ -290,10 +332,14 @@ static int start_locked(const psthread_config_t *config)
                        : config->max_spares == PSTHREAD_NO_SPARES ? 0
                                                                   : config->max_spares;
     watchdog_reset();
+    standby_reset();
+    ps_promote_in_this_process();
     ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;
     if (ps_rt.verbose)
         tell_share(ps_rt.num_vps);
     ps_store_relaxed(&ps_rt.tls, uth_tls_init(tls_mode(), ps_rt.verbose));
+    if (ps_tls_on())
+        vp_prepare_tls();
     ps_store_relaxed(&victims_prepared, 0);
     for (unsigned id = 0; id < n; id++)
         if (!vp_new(id, false)) {
@@ -380,6 +426,22 @@ unsigned psthread_num_vps(void)
 
 /* --- visiting orders --- */
 
+static void name_levels(const struct os_topology *topo)
+{
+    char(*name)[sizeof ps_rt.level_name[0]] = ps_rt.level_name;
+    memset(name, 0, sizeof ps_rt.level_name);
+    for (unsigned i = 0; i < num_levels; i++) {
+        memcpy(name[i], "group", sizeof "group");
+        name[i][sizeof "group" - 1] = (char)('1' + i);
+    }
+    if (!num_levels) {
+        memcpy(name[0], "cpu", sizeof "cpu");
+        for (unsigned i = 0; i + 1 < topo->num_levels; i++)
+            strncpy(name[i + 1], topo->level[i].kind, sizeof name[0] - 1);
+    }
+    memcpy(name[PS_STEAL_LEVELS - 1], "machine", sizeof "machine");
+}
+
 bool ps_victims_prepared(void) { return ps_load_relaxed(&victims_prepared); }
 
 void ps_prepare_victims(void)
@@ -398,13 +460,15 @@ void ps_prepare_victims(void)
     for (unsigned id = 0; id < n; id++) {
         uint16_t *order = orders + (size_t)id * n;
         if (num_levels)
-            ps_steal_order(id, n, group_size, num_levels, order);
+            ps_steal_order(id, n, group_size, num_levels, order, ps_vp_at(id)->victims_end);
         else if (have_topo)
-            ps_steal_order_topology(id, n, &topo, NULL, order);
+            ps_steal_order_topology(id, n, &topo, NULL, order, ps_vp_at(id)->victims_end);
         else
             break;
         ps_store_release(&ps_vp_at(id)->victims, order);
     }
+    if (num_levels || have_topo)
+        name_levels(&topo);
     if (have_topo)
         os_topology_free(&topo);
 }
@@ -412,64 +476,99 @@ void ps_prepare_victims(void)
 /* --- roots --- */
 
 /* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many, or no memory. */
-static struct vp *claim_slot(unsigned first)
+static struct vp *claim_slot(unsigned first, uint32_t attached)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = first; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
         struct vp *vp = ps_vp_at(id);
         uint32_t no = 0;
-        if (!ps_load_relaxed(&vp->attached) && ps_cas_seq(&vp->attached, &no, 1))
+        if (!ps_load_relaxed(&vp->attached) && ps_cas_seq(&vp->attached, &no, attached))
             return vp;
     }
     pthread_mutex_lock(&start_lock);
     slots = ps_load_relaxed(&ps_rt.num_slots);
     struct vp *vp = slots < PS_MAX_VPS ? vp_new(slots, true) : NULL;
     if (vp) {
-        ps_store_relaxed(&vp->attached, 1);
+        ps_store_relaxed(&vp->attached, attached);
         ps_store_release(&ps_rt.num_slots, slots + 1);
     }
     pthread_mutex_unlock(&start_lock);
     return vp;
 }
 
-int vp_start_spare(void)
+static int carry_spare(struct vp *vp)
 {
-    struct vp *vp = claim_slot(ps_rt.num_vps);
+    int err = standby_run_spare(vp_worker_main, vp);
+    if (err != EAGAIN)
+        return err;
+    os_thread thread;
+    err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    if (!err)
+        os_thread_detach(thread);
+    standby_direct_end();
+    return err;
+}
+
+/* By a root's kernel thread, as a worker. */
+static int carry_stand_in(struct vp *vp)
+{
+    os_thread thread;
+    vp->by_watchdog = true;
+    if (standby_run(vp_worker_main, vp))
+        return 0;
+    vp->by_watchdog = false;
+    bind_lift();
+    int err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    bind_lower();
+    if (!err)
+        os_thread_detach(thread);
+    return err;
+}
+
+static int start_spare(int (*carry)(struct vp *vp))
+{
+    struct vp *vp = claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
         return EAGAIN;
     vp->is_spare = true;
-    ps_store_relaxed(&vp->mail, MAIL_BUSY);
+    vp->by_watchdog = true;
+    ps_store_relaxed(&vp->lone, false); /* as a root's that had the slot */
+    ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     uint32_t alive = ps_add_seq(&ps_watchdog.spares, 1) + 1;
     ps_add_relaxed(&ps_watchdog.coming, 1);
-    os_thread thread;
-    int err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    int err = carry(vp);
     if (err) {
         ps_sub_relaxed(&ps_watchdog.coming, 1);
         spare_ended(vp);
         return err;
     }
-    os_thread_detach(thread);
     ps_add_relaxed(&ps_watchdog.spares_ever, 1);
     if (alive > ps_load_relaxed(&ps_watchdog.spares_most))
         ps_store_relaxed(&ps_watchdog.spares_most, alive);
     return 0;
 }
 
+int vp_start_spare(void) { return start_spare(carry_spare); }
+
+void vp_start_stand_in(void) { start_spare(carry_stand_in); }
+
 struct vp *vp_claim_alone(struct uth_tls *block)
 {
-    struct vp *vp = claim_slot(ps_rt.num_vps);
+    struct vp *vp = claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
         return NULL;
     vp->tls = NULL;
     vp->current = NULL;
     vp->place = 0;
-    ps_store_relaxed(&vp->mail, MAIL_BUSY);
-    ps_store_relaxed(&vp->wake_word, 0);
+    ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
+    ps_store_relaxed(&vp->tid, 0); /* of who had the slot before */
+    ps_store_relaxed(&vp->wake_alone, 0);
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->alone_ends, 0);
     ps_store_relaxed(&vp->alone_sleeps, 0);
     ps_store_relaxed(&vp->alone_state, PS_ALONE_STARTS);
+    ps_store_relaxed(&vp->lone, false);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     vp->alone_for = block;
     return vp;
@@ -478,13 +577,32 @@ struct vp *vp_claim_alone(struct uth_tls *block)
 void vp_alone_ended(struct vp *vp)
 {
     uth_cache_drain(&vp->stacks);
+    uth_tls_drain(&vp->blocks);
     vp->alone_for = NULL;
-    vp->slot = NULL;
     vp->tls = NULL;
     forget_worker();
     ps_store_release(&vp->attached, 0);
     if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here: anybody's now */
         idle_notify(NULL);
+}
+
+/* The calling kernel thread's own stack: see divided.h. Of a kernel thread, not of a block. */
+static __thread bool divided;
+
+void ps_stack_divided(uintptr_t low)
+{
+    struct vp *vp = ps_vp();
+    struct uth *u = vp ? vp->uth : NULL;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), top;
+    size_t bytes;
+    if (u && u->stack) {
+        if (low - (uintptr_t)u->stack < u->stack_bytes)
+            u->call_span = 0;
+    } else if (low > here && os_thread_stack(&top, &bytes) && low < top) {
+        divided = true;
+        if (u)
+            u->call_span = 0;
+    }
 }
 
 /* See uth.h: a root's stack is the program's, and may be smaller than what members are promised. */
@@ -493,7 +611,7 @@ static void set_root_room(struct uth *native)
     uintptr_t top;
     size_t bytes, promised = ps_rt.stack_size - ps_rt.stack_size / UTH_CALL_SHARE;
     native->call_floor = native->call_span = 0;
-    if (!os_thread_stack(&top, &bytes))
+    if (divided || !os_thread_stack(&top, &bytes))
         return;
     promised -= promised % 4096; /* the share was rounded up: the promise itself is whole pages */
     if (bytes < promised)
@@ -509,7 +627,7 @@ struct vp *ps_vp_attach(void)
     if (PS_LIKELY(vp != NULL))
         return vp;
     ps_start();
-    vp = claim_slot(0);
+    vp = claim_slot(0, PS_ATTACHED);
     if (PS_UNLIKELY(!vp)) {
         PS_CHECK(ps_load_relaxed(&ps_rt.num_slots) < PS_MAX_VPS, "more than %u kernel threads use the library at once",
                  PS_MAX_VPS);
@@ -528,29 +646,40 @@ struct vp *ps_vp_attach(void)
     if (uth_adopt(&vp->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
     vp->native.vp = vp;
+    vp->own_uth = &vp->native;
+    vp->own_tls = NULL;
     set_root_room(&vp->native);
-    vp->outer_mask = os_signal_mask();
+    ps_store_relaxed(&vp->lone, directed_to_root(ps_load_relaxed(&vp->tid)));
+    ps_store_relaxed(&vp->alone_ends, 0);
+    vp->outer_mask = vp->inner_mask = os_signal_mask();
     os_affinity_get(&vp->outer_cpus);
+    vp->outer_changed = false;
     vp->uth = &vp->native;
     ps_thread_init_root(&vp->root, vp, &vp->native);
     vp->current = &vp->root;
-    ps_store_relaxed(&vp->mail, MAIL_BUSY);
+    ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     vp_carry(vp);
     pthread_setspecific(root_key, vp);
     return vp;
 }
 
+void ps_end_local(struct psthread *t)
+{
+    if (settings.root_exit && t->local)
+        settings.root_exit(t->local);
+    t->local = NULL;
+}
+
 /* wait: for the threads that it has made; else it is known that none of them runs. */
 static void root_detach(struct vp *vp, bool wait)
 {
-    if (settings.root_exit && vp->root.local)
-        settings.root_exit(vp->root.local);
+    ps_end_local(&vp->root);
     ps_thread_end_root(&vp->root, wait);
     uth_cache_drain(&vp->stacks);
+    uth_tls_drain(&vp->blocks);
     uth_release(&vp->native);
     uth_overflow_thread_fini();
     vp->current = NULL;
-    vp->slot = NULL;
     vp_carry(NULL);
     ps_store_release(&vp->attached, 0);
     if (!ps_queue_seems_empty(&vp->queue))
@@ -579,6 +708,15 @@ int psthread_detach_self(void)
 
 /* --- stop --- */
 
+/* `stopping` is set. */
+static void wake_stand_ins(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = ps_rt.num_vps; id < slots; id++)
+        if (ps_load_acquire(&ps_vp_at(id)->attached) == PS_ATTACHED_OURS)
+            idle_wake_this(ps_vp_at(id));
+}
+
 static void stop_workers(void)
 {
     ps_store_seq(&ps_rt.stopping, 1);
@@ -591,22 +729,31 @@ static void stop_workers(void)
             os_yield(); /* somebody else has taken its bit just now */
         if (state != PS_WORKER_RUNS)
             continue;
-        os_thread_join(vp->kernel_thread);
+        if (ps_load_relaxed(&vp->by_standby) == PS_STANDBY_NONE)
+            os_thread_join(vp->kernel_thread);
+        else
+            while (ps_load_acquire(&vp->by_standby) != PS_STANDBY_THROUGH)
+                os_yield();
         forget_worker();
     }
     watchdog_stop();
     timer_stop();
+    wake_stand_ins();
     while (ps_load_acquire(&ps_watchdog.spares)) /* they find nothing and leave */
         os_yield();
+    watchdog_may_start();
+    standby_stop();
 }
 
 /* Does another root use the library? Spares end by themselves. */
 static bool other_roots(const struct vp *self)
 {
+    if (forked && forked != self)
+        return true;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
         struct vp *vp = ps_vp_at(id);
-        if (vp != self && !vp->is_spare && !vp->alone_for && ps_load_seq(&vp->attached))
+        if (vp != self && ps_load_seq(&vp->attached) == PS_ATTACHED)
             return true;
     }
     return false;
@@ -623,8 +770,9 @@ static void restart_workers(void)
     ps_store_seq(&ps_rt.stopping, 0);
 }
 
-/* A root that comes meanwhile says so in its vp (attached), then reads quiescing; the caller sets quiescing, then looks
- * who is attached (all seq_cst): one sees the other, and either nothing is stopped, or the root waits at start_lock. */
+/* A root that comes meanwhile sets `attached` in its vp, then reads `quiescing`. The caller sets `quiescing`, then
+ * looks which vps are attached (all seq_cst). One of the two sees the other: either nothing is stopped, or the root
+ * waits at start_lock. */
 void ps_quiesce(void)
 {
     if (!ps_load_acquire(&started))
@@ -683,8 +831,8 @@ int psthread_finalize(void)
     if ((starter ? vp != starter : vp->id != 0) || vp->current != &vp->root)
         return EPERM;
     ps_wait_for_all(vp);
-    while (ps_load_acquire(&ps_watchdog.spares) || ps_alone_count() > 0) /* nothing is left for them */
-        os_yield();
+    while (ps_load_acquire(&ps_watchdog.spares) > ps_load_acquire(&ps_watchdog.standing) || ps_alone_count() > 0)
+        os_yield(); /* nothing is left for them */
     if (other_roots(vp))
         return EBUSY;
     stop_workers();
@@ -726,6 +874,8 @@ static void stop_kernel_threads(void)
     }
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&start_lock);
+    if (!last && forked)
+        idle_wake_this(forked); /* it looks again whether anybody is left: deadlock.c */
     unsigned ours = 1 + dump_request_runs();
     if (last && ours > 1 && os_count_kernel_threads() - os_main_thread_gone() == ours)
         ps_end_process();
@@ -796,6 +946,33 @@ static void forget_who_waits(const struct uth *but)
         }
 }
 
+/* The thread that forked, in block, is the child's only kernel thread, as the C library and the kernel know it: fork
+ * has put block's descriptor in the place of the initial thread's. So self is a root's vp from here on, block its own
+ * storage, and the context that runs is bound to it. (The storage that the kernel thread had in the parent is free
+ * memory to the C library, where that was not the initial thread.) */
+static void own_by_fork(struct vp *self, struct uth_tls *block)
+{
+    self->own_uth = self->uth;
+    self->own_tls = block;
+    self->own_tp = cpu_get_tp();
+    self->own_errno = &errno;
+    self->uth->vp = self;
+    self->is_guest = self->id != 0;
+    ps_store_relaxed(&self->lone, false);
+    self->outer_mask = self->inner_mask = os_signal_mask();
+    os_affinity_get(&self->outer_cpus);
+    ps_store_relaxed(&block->alone, self);
+    unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) { /* promoted on a root's stack: that vp has none to give to another root */
+        struct vp *vp = ps_vp_at(id);
+        if (vp == self || self->uth != &vp->native)
+            continue;
+        ps_store_relaxed(&vp->tid, 0);
+        ps_store_relaxed(&vp->attached, PS_ATTACHED_OURS);
+    }
+    ps_team_forget_block(self->current, block);
+}
+
 void ps_after_fork_in_child(void)
 {
     static _Atomic int done_in;
@@ -811,9 +988,15 @@ void ps_after_fork_in_child(void)
         vp->waiters.uncounted = 0;
         ps_list_init(&vp->waiters.list);
         ps_store_relaxed(&vp->waiters.count, 0);
+        vp->is_deaf = false;
         ps_store_relaxed(&vp->pinned, NULL);
         ps_store_relaxed(&vp->wake_word, 0);
+        ps_store_relaxed(&vp->wake_alone, 0);
+        ps_store_relaxed(&vp->alone_sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
+        ps_store_relaxed(&vp->alone_ends, 0);
+        ps_store_relaxed(&vp->directed, 0);
         ps_store_relaxed(&vp->started, PS_WORKER_NONE);
+        ps_store_relaxed(&vp->by_standby, PS_STANDBY_NONE);
         ps_store_relaxed(&vp->made, 0);
         ps_store_relaxed(&vp->submitted, 0);
         ps_store_relaxed(&vp->ended, 0);
@@ -822,7 +1005,8 @@ void ps_after_fork_in_child(void)
             continue;
         /* What its kernel thread was in the middle of is unknown: its caches are left alone for good. */
         uth_cache_init(&vp->stacks);
-        vp->free_threads = NULL;
+        vp->blocks.num = 0;
+        vp->free_threads = vp->free_batch = NULL;
         vp->num_free = 0;
         vp->slab_left = 0;
         vp->searching = false;
@@ -831,10 +1015,12 @@ void ps_after_fork_in_child(void)
         vp->current = NULL;
         vp->tls = NULL; /* it was in the block of whom it carried in the parent */
         vp->alone_for = NULL;
-        vp->slot = NULL;
-        vp->handoff = (struct ps_work){0};
+        vp->is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
+        vp->own_uth = &vp->native;
+        vp->own_tls = NULL;
+        vp->first_work = (struct ps_work){0};
         ps_store_relaxed(&vp->attached, 0);
-        ps_store_relaxed(&vp->mail, vp->is_guest || id == 0 ? MAIL_BUSY : MAIL_IDLE);
+        ps_store_relaxed(&vp->handoff, vp->is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
     }
     if (current && !(current->flags & (PS_T_ROOT | PS_T_MEMBER))) {
         vp_count_made(self);
@@ -844,7 +1030,8 @@ void ps_after_fork_in_child(void)
         lonely(current);
     forget_who_waits(self ? self->uth : NULL);
     starter = current && current->flags & PS_T_ROOT ? self : NULL;
-    ps_store_relaxed(&main_ended, current && !(current->flags & PS_T_ROOT));
+    forked = current && !(current->flags & PS_T_ROOT) ? self : NULL;
+    ps_store_relaxed(&main_ended, forked != NULL);
     ps_descriptors_after_fork_in_child();
     ps_wait_on_after_fork();
     timer_after_fork_in_child();
@@ -852,9 +1039,10 @@ void ps_after_fork_in_child(void)
     ps_store_relaxed(&ps_rt.quiescing, 0);
     ps_store_relaxed(&ps_rt.stopping, 0);
     watchdog_reset();
+    standby_reset();
     dump_request_after_fork_in_child();
-    if (ps_tls_on())
-        uth_tls_after_fork_in_child(self ? self->own_tp : NULL);
+    ps_alone_after_fork_in_child();
+    struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->own_tp : NULL) : NULL;
     if (self)
         ps_store_relaxed(&self->tid, os_thread_id());
     ps_queue_init(&ps_rt.global);
@@ -862,15 +1050,48 @@ void ps_after_fork_in_child(void)
     quota_park_restart();
     if (self)
         ps_team_after_fork_in_child(self);
-    if (self && self->alone_for) { /* its context is as bound to it as that of a root, or free */
+    if (self) { /* nothing starves here, and the watchdog knows nothing of it: a carrier as any other */
         self->alone_for = NULL;
-        self->uth->vp = self->uth->stack ? NULL : self;
+        self->is_spare = false;
+        ps_store_relaxed(&self->attached, PS_ATTACHED);
     }
-    if (self)
-        self->is_spare = false; /* nothing starves here, and the watchdog knows nothing of it: a carrier as any other */
-    if (self && !self->is_guest &&
-        self->id != 0) /* a member forked on a worker: this kernel thread carries it already */
-        idle_never_start(self);
+    if (self && self->id != 0 && self->id < ps_rt.num_vps)
+        idle_never_start(self); /* a member forked on a worker: this kernel thread carries it already */
+    if (self && block)          /* it was in one, whether or not it was promoted */
+        own_by_fork(self, block);
+}
+
+bool ps_forked_here(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && vp->own_tls && vp->tls == vp->own_tls;
+}
+
+/* Kernel threads of the runtime's are none of the program's. A count may be wrong for a moment, while one of them ends:
+ * then the caller looks again. */
+static bool program_has_others(const struct vp *self)
+{
+    unsigned carried = 0, slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++)
+        carried += ps_load_seq(&ps_vp_at(id)->attached) != 0;
+    unsigned ours =
+        carried + quota_park_count() + watchdog_runs() + dump_request_runs() + timer_poller_idles() + standby_idle();
+    return other_roots(self) || os_count_kernel_threads() > ours;
+}
+
+void ps_end_forked(void)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *t = vp->current;
+    if (t->keys)
+        ps_keys_run_destructors(&t->keys);
+    uth_tls_end(vp->own_tls);
+    _Atomic uint32_t nobody_wakes = 0;
+    for (int64_t pause_ns = FIRST_PAUSE_NS; program_has_others(vp);) {
+        os_park(&nobody_wakes, 0, pause_ns);
+        pause_ns = pause_ns < LONGEST_PAUSE_NS ? pause_ns * 2 : LONGEST_PAUSE_NS;
+    }
+    exit(0);
 }
 
 /* --- for reports --- */

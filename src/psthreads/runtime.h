@@ -6,9 +6,11 @@
 #include "compiler.h"
 #include "idle.h"
 #include "queue.h"
+#include "steal.h"
 
 struct ps_debug_layout;
 struct ps_places;
+struct psthread;
 struct uth;
 struct uth_tls;
 struct vp;
@@ -37,6 +39,9 @@ struct ps_runtime {
     _Atomic uint32_t quiescing;          /* roots that come now wait until the workers can be started again */
     _Atomic uint32_t num_kernel_threads; /* workers alive */
     _Atomic(struct vp *) vp[PS_MAX_VPS];
+    /* What the levels of the visiting orders are called ("l3", "group2"), for dump.c; empty: no such level, or no
+     * order. Written once, with the orders. */
+    char level_name[PS_STEAL_LEVELS][8];
 };
 extern struct ps_runtime ps_rt __attribute__((visibility("hidden")));
 
@@ -64,6 +69,8 @@ struct ps_settings {
     const char *stack_variable;                 /* the one that raises a thread's stack size */
 };
 void ps_configure(const struct ps_settings *wanted);
+/* What the entity layer keeps for t ends, if t was a root to it. */
+void ps_end_local(struct psthread *t);
 
 /* The stack that runs on the calling kernel thread, for overflow reports; async-signal-safe. */
 struct uth *ps_current_uth(void);
@@ -77,6 +84,11 @@ bool ps_victims_prepared(void);
 void ps_quiesce(void);
 /* Joins and forgets everything but the calling kernel thread: in a forked child. */
 void ps_after_fork_in_child(void);
+/* Whether the caller has forked as a user-level thread, and this is the child: it is the process's first thread. */
+bool ps_forked_here(void);
+/* What is left of such a thread's end when its functions have been left: as where any process's first thread ends by
+ * pthread_exit, the process goes on until its last thread ends. Then it exits with status 0. */
+void ps_end_forked(void) __attribute__((noreturn));
 /* The process's initial thread has ended, by pthread_exit. */
 bool ps_main_ended(void);
 /* Nobody is left who could do anything: exit(0), from a kernel thread of its own. */
@@ -86,7 +98,9 @@ bool ps_started(void);
 int vp_start_worker(struct vp *vp);
 void *vp_worker_main(void *arg);
 /* A guest vp carried by a new kernel thread, for the watchdog. */
-int vp_start_spare(void);
+int vp_start_spare(void); /* EBUSY: not now (standby.h) */
+/* The same by a root. */
+void vp_start_stand_in(void);
 /* A guest vp for a kernel thread that will carry block's thread alone; NULL: there are too many. And back. */
 struct vp *vp_claim_alone(struct uth_tls *block);
 void vp_alone_ended(struct vp *vp);

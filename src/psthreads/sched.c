@@ -4,6 +4,7 @@
 #include "check.h"
 #include "cpu.h"
 #include "current.h"
+#include "directed.h"
 #include "idle.h"
 #include "os.h"
 #include "promote.h"
@@ -17,7 +18,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
 {
     PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
                                             "work descriptors run as calls and may not wait");
-    struct vp *vp = ps_vp();
+    struct vp *vp = ps_vp_now();
     PS_ASSERT(vp->current == self && self->uth == vp->uth); /* else its context would be kept in another's place */
     struct uth_wait *wait = &self->uth->wait;
     wait->thread = self;
@@ -29,6 +30,12 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
         return;
     }
     vp_leave_waiters(vp);
+    if (vp_stays_with_root(vp)) {
+        directed_call_stand_in();
+        ps_wait_alone(vp, self);
+        wait->thread = NULL;
+        return;
+    }
     struct ps_work w = vp_take_own(vp);
     if (PS_LIKELY(ps_work_thread(w) != self)) /* else: readied before it left */
         vp_switch_away(vp, self, w, true);
@@ -59,7 +66,8 @@ void ps_ready(struct psthread *t, enum ps_end end)
         ps_wake_alone(bound);
         return;
     }
-    idle_wake_this(bound);
+    if (!idle_wake_this(bound) && PS_UNLIKELY(ps_load_seq(&bound->lone)))
+        ps_wake_alone(bound);
     watchdog_arm_for_root();
 }
 
@@ -120,9 +128,11 @@ static PS_NOINLINE bool yield_slow_locked(struct vp *vp, struct psthread *self, 
     return true;
 }
 
-/* The same on vp's kernel thread's own stack: self may not enter the queue. */
+/* The same on a stack that is bound to vp, as the kernel thread's own: self may not enter the queue. */
 static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
 {
+    if (vp_stays_with_root(vp))
+        return false;
     struct ps_work w = vp_take_front(&vp->queue);
     if (ps_places_on() && !ps_work_some(w))
         w = ps_bind_visit(vp, PS_TAKE);
@@ -134,6 +144,33 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
     return true;
 }
 
+/* Of so many yields one looks into the global queue first: threads that poll may keep the vp's own queue full. */
+#define GLOBAL_TURNS 64
+
+/* The same where there is a global queue. */
+static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
+{
+    bool root = vp->uth->vp != NULL;
+    if (vp_stays_with_root(vp))
+        return false;
+    struct ps_work w = PS_NO_WORK;
+    if (++vp->global_turns % GLOBAL_TURNS == 0)
+        w = vp_visit(vp, PS_IN_GLOBAL, PS_TAKE, false);
+    if (!ps_work_some(w)) /* the slot is the root's own */
+        w = root ? vp_visit(vp, PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL, PS_TAKE, false)
+                 : vp_visit(vp, PS_OWN | PS_IN_GLOBAL, PS_TAKE, false);
+    if (!ps_work_some(w))
+        return false;
+    if (root) {
+        ps_store_seq(&vp->pinned, self);
+        watchdog_arm_for_root();
+    } else {
+        vp_enqueue(vp, &self->item, PS_BACK);
+    }
+    vp_switch_away(vp, self, w, true);
+    return true;
+}
+
 static inline bool yield(void)
 {
     struct vp *vp = ps_vp_now();
@@ -141,7 +178,9 @@ static inline bool yield(void)
         return false;
     struct psthread *self = vp->current;
     vp_leave_waiters(vp);
-    if (vp->uth == &vp->native)
+    if (PS_UNLIKELY(ps_rt.has_global))
+        return yield_with_global(vp, self);
+    if (vp->uth->vp != NULL)
         return yield_as_root(vp, self);
     if (PS_UNLIKELY(vp->place != 0)) /* self is bound, or ran after something that was */
         return yield_with_places(vp, self);
@@ -172,8 +211,8 @@ bool ps_root_wanted(void)
 }
 
 /* Yields that find nothing ready on the vp: each so many of them let other kernel threads run. A system call for each
- * would make a thread that is alone on its vp many times slower than those that share one; who waits in such a loop for
- * another kernel thread still comes to the call within a microsecond or two. */
+ * would make a thread that is alone on its vp many times slower than threads that share one. A thread that waits in
+ * such a loop for another kernel thread still comes to the call within a microsecond or two. */
 #define YIELDS_IN_VAIN 16
 
 void psthread_yield(void)

@@ -27,11 +27,11 @@ void *ps_local(void);
 /* --- the waiting primitive ---
  *
  * A thread publishes itself (under the object's own lock, or by a compare-and-swap), then calls ps_block(); whoever
- * completes what it waits for takes it from there and calls ps_ready(t). Exactly one ps_ready for each ps_block, in
- * any order: a ps_ready that comes first makes the thread ready while it still runs; whoever dequeues it waits for its
- * context to be saved (uth.running; but not where others may wait for its own: vp_switch_away), and if that is its own
- * vp, ps_block returns at once. ps_ready does everything with t before the thread can run: t may be gone when it
- * returns.
+ * completes what it waits for takes it from there and calls ps_ready(t). There is exactly one ps_ready for each
+ * ps_block, in any order. A ps_ready that comes first makes the thread ready while it still runs. If the thread's own
+ * vp dequeues it then, ps_block returns at once. Another vp waits until the thread's context is saved (uth.running),
+ * but not where others may wait for that vp's own context (vp_switch_away). ps_ready does everything with t before the
+ * thread can run: t may be gone when it returns.
  * Ordering: what the readier did before ps_ready happens before ps_block's return. */
 
 /* What a thread waits for, told to debuggers and reports (debug_layout.h): the kind, and the object's address. */

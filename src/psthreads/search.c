@@ -5,18 +5,25 @@
 
 #include "adaptive_spin.h"
 #include "cpu.h"
+#include "directed.h"
+#include "handoff.h"
 #include "idle.h"
 #include "layer.h"
-#include "mail.h"
 #include "os.h"
 #include "promote.h"
 #include "quota_park.h"
 #include "runtime.h"
 #include "sources.h"
+#include "team.h"
+#include "tls.h"
 #include "watchdog.h"
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
-#define SEARCH_PEEK_PERIOD 512 /* rounds between peeks into queues that are kept: some ten microseconds */
+/* Rounds between peeks into queues that are kept: some ten microseconds. The first round is one of them. So a search
+ * that ends sooner peeks too: a vp does not park while a kept queue has something (idle.h, [L]), and each new search
+ * comes nearer to taking it. */
+#define SEARCH_PEEK_PERIOD 512
+#define STANDS_NS INT64_C(100000000)
 #define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
 
 void vp_hand_back(struct vp *vp, struct psthread *t, struct vp *to)
@@ -37,10 +44,10 @@ void vp_put_back(struct vp *vp, struct ps_work w)
         vp_hand_back(vp, ps_work_thread(w), vp);
 }
 
-/* One look at everything, from the state IDLE; on success the mailbox is BUSY. */
+/* One look at everything, from the state IDLE; on success the handoff slot is BUSY. */
 static struct ps_work search_once(struct vp *vp, bool peek)
 {
-    struct ps_work w = vp_visit_mail(vp, PS_TAKE);
+    struct ps_work w = vp_visit_handoff(vp, PS_TAKE);
     if (ps_work_some(w)) {
         struct ps_work first = vp_take_pinned(vp); /* nobody else can run it, but anybody the member */
         if (PS_LIKELY(!ps_work_some(first)))
@@ -50,14 +57,14 @@ static struct ps_work search_once(struct vp *vp, bool peek)
     }
     if (!ps_work_some(vp_visit(vp, PS_OWN | PS_ELSEWHERE, PS_PEEK, peek)))
         return w;
-    uint64_t idle = MAIL_IDLE;
-    if (!ps_cas_acquire(&vp->mail, &idle, MAIL_BUSY))
-        return vp_visit_mail(vp, PS_TAKE);
+    uint64_t idle = HANDOFF_IDLE;
+    if (!ps_cas_acquire(&vp->handoff, &idle, HANDOFF_BUSY))
+        return vp_visit_handoff(vp, PS_TAKE);
     w = vp_take_own(vp);
     if (!ps_work_some(w))
         w = vp_steal_round(vp, peek);
     if (!ps_work_some(w))
-        ps_store_seq(&vp->mail, MAIL_IDLE);
+        ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     return w;
 }
 
@@ -67,7 +74,7 @@ static struct ps_work search(struct vp *vp)
     uint64_t start = 0;
     uint32_t region = vp->peeked_region;
     for (unsigned round = 1;; round++) {
-        struct ps_work w = search_once(vp, round % SEARCH_PEEK_PERIOD == 0);
+        struct ps_work w = search_once(vp, round % SEARCH_PEEK_PERIOD == 1);
         if (ps_work_some(w) || ps_load_relaxed(&ps_rt.stopping))
             return w;
         if (PS_UNLIKELY(ps_load_relaxed(&ps_layer_poll) != NULL) && ps_layer_polls())
@@ -89,17 +96,9 @@ static struct ps_work search(struct vp *vp)
 
 void vp_offer(struct vp *vp)
 {
-    if (!vp->is_spare && !ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_PEEK, false)))
-        ps_store_release(&vp->mail, MAIL_IDLE);
-}
-
-/* What a spare takes: nothing once nobody starves, or when nothing is at hand. Then it retires. */
-static struct ps_work find_work_spare(struct vp *vp)
-{
-    if (!ps_load_relaxed(&ps_watchdog.starving))
-        return PS_NO_WORK;
-    struct ps_work w = vp_take_own(vp);
-    return ps_work_some(w) ? w : vp_steal_round(vp, false);
+    if (!vp->is_spare && PS_LIKELY(!ps_load_relaxed(&vp->lone)) &&
+        !ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_PEEK, false)))
+        ps_store_release(&vp->handoff, HANDOFF_IDLE);
 }
 
 static void sleep_and_learn(struct vp *vp)
@@ -110,32 +109,119 @@ static void sleep_and_learn(struct vp *vp)
         vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
-/* A signal for the process goes to any kernel thread that does not block it. Where threads have kernel threads of their
- * own with masks of their own, a worker that carries nobody is none that the program knows: it takes no signals. Two
- * system calls each time a worker finds nothing to do, in such programs only. */
+/* See search.h. Two system calls each time a worker finds nothing to do, in such programs only. */
 static inline bool is_nobody(struct vp *vp) { return PS_UNLIKELY(ps_alone_count() > 0) && !vp_is_roots(vp); }
+
+static PS_NOINLINE void deafen(struct vp *vp)
+{
+    vp->deaf_mask = os_signal_mask();
+    os_set_signal_mask(OS_ALL_SIGNALS);
+    vp->is_deaf = true;
+}
+
+void vp_take_signals(struct vp *vp)
+{
+    if (!is_nobody(vp)) {
+        os_signals_take();
+        return;
+    }
+    vp->deaf_mask = os_signals_kept();
+    os_set_signal_mask(OS_ALL_SIGNALS);
+    vp->is_deaf = true;
+}
+
+/* m goes to a kernel thread of its own before it begins. */
+static bool begins_alone(const struct ps_member *m) { return m->tls && ps_load_relaxed(&m->tls->alone) != NULL; }
+
+static bool is_program_code(struct ps_work w)
+{
+    struct psthread *t = ps_work_thread(w);
+    if (ps_work_is_rest(w))
+        return false;
+    if (ps_work_team(w))
+        return !begins_alone(ps_team_member(ps_work_team(w), (unsigned)w.id));
+    if (t->uth)
+        return !(t->uth->flags & UTH_ENDS);
+    return !(t->flags & PS_T_MEMBER) || !begins_alone(PS_CONTAINER_OF(t, struct ps_member, thread));
+}
+
+PS_NOINLINE void vp_hear_for(struct vp *vp, struct ps_work w)
+{
+    if (vp->is_deaf && is_program_code(w))
+        vp_hear(vp);
+}
+
+/* A spare stands in for a root whose kernel thread carries nobody else (directed.h): it is there for the root's next
+ * region, as a worker would be. */
+static struct ps_work stand_in(struct vp *vp)
+{
+    struct ps_work w = PS_NO_WORK;
+    uint32_t standing = ps_load_relaxed(&ps_watchdog.standing);
+    do
+        if (standing >= directed_lone_roots())
+            return w;
+    while (!ps_cas_relaxed(&ps_watchdog.standing, &standing, standing + 1));
+    bool stays = true;
+    if (!vp->is_deaf && is_nobody(vp))
+        deafen(vp);
+    idle_search_begin(vp);
+    ps_store_seq(&vp->handoff, HANDOFF_IDLE);
+    while (!ps_work_some(w = search_once(vp, true)) && stays && !ps_load_acquire(&ps_rt.stopping))
+        stays = idle_park_for(vp, STANDS_NS);
+    ps_sub_relaxed(&ps_watchdog.standing, 1);
+    if (ps_work_some(w))
+        idle_search_end(vp);
+    else
+        vp_stand_aside(vp);
+    return w;
+}
+
+/* What a spare takes: nothing once nobody starves, or when nothing is at hand. Then it retires, or stands in. */
+static struct ps_work find_work_spare(struct vp *vp)
+{
+    struct ps_work w = PS_NO_WORK;
+    if (ps_load_relaxed(&ps_watchdog.starving)) {
+        w = vp_take_own(vp);
+        if (!ps_work_some(w))
+            w = vp_steal_round(vp, false);
+    }
+    if (!ps_work_some(w))
+        w = stand_in(vp);
+    if (ps_work_some(w))
+        vp_hear_for(vp, w);
+    return w;
+}
 
 struct ps_work vp_find_work(struct vp *vp)
 {
     if (PS_UNLIKELY(vp->is_spare))
         return find_work_spare(vp);
     struct ps_work w;
-    if (!vp->searching) {
-        w = ps_load_relaxed(&vp->mail) == MAIL_BUSY ? vp_steal_round(vp, false) : PS_NO_WORK;
-        if (ps_work_some(w))
+    if (!vp->searching && PS_LIKELY(!ps_load_relaxed(&vp->lone))) {
+        w = PS_NO_WORK;
+        if (ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY) {
+            if (PS_UNLIKELY(vp->is_deaf)) /* vp_at_hand has not looked */
+                w = vp_take_own(vp);
+            if (!ps_work_some(w))
+                w = vp_steal_round(vp, false);
+        }
+        if (ps_work_some(w)) {
+            if (PS_UNLIKELY(vp->is_deaf))
+                vp_hear_for(vp, w);
             return w;
+        }
         idle_search_begin(vp);
     }
-    if (ps_load_relaxed(&vp->mail) == MAIL_BUSY) /* else a message is in it, or it was never busy */
-        ps_store_seq(&vp->mail, MAIL_IDLE);
-    bool deaf = false;
-    uint64_t mask = 0;
+    if (PS_LIKELY(vp->searching) &&
+        ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY) /* else a message is in it, or it was never busy */
+        ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     for (;;) {
-        if (!deaf && is_nobody(vp)) {
-            mask = os_signal_mask();
-            os_set_signal_mask(~UINT64_C(0));
-            deaf = true;
+        if (PS_UNLIKELY(ps_load_relaxed(&vp->lone))) {
+            vp_stand_aside(vp);
+            return ps_await_root(vp);
         }
+        if (is_nobody(vp) && !vp->is_deaf)
+            deafen(vp);
         w = search(vp);
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
             break;
@@ -150,8 +236,8 @@ struct ps_work vp_find_work(struct vp *vp)
         }
         sleep_and_learn(vp);
     }
-    if (deaf)
-        os_set_signal_mask(mask);
+    if (PS_UNLIKELY(vp->is_deaf) && ps_work_some(w))
+        vp_hear_for(vp, w);
     idle_search_end(vp);
     return w;
 }
@@ -160,9 +246,9 @@ void vp_stand_aside(struct vp *vp)
 {
     if (vp->searching)
         idle_search_end(vp);
-    uint64_t mail = ps_xchg_acq_rel(&vp->mail, MAIL_BUSY);
-    if (mail > MAIL_IDLE)
-        ps_team_enqueue_late(ps_mail_team(mail), ps_mail_id(mail), vp);
+    uint64_t handoff = ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY);
+    if (handoff > HANDOFF_IDLE)
+        ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), vp);
     if (!ps_queue_seems_empty(&vp->queue))
         idle_notify(NULL);
 }

@@ -2,7 +2,7 @@
 #ifndef PS_SEARCH_H
 #define PS_SEARCH_H
 
-#include "mail.h"
+#include "handoff.h"
 #include "sources.h"
 #include "vp.h"
 #include "work.h"
@@ -10,17 +10,35 @@
 /* What is at hand, which a loop takes before it searches. */
 static inline struct ps_work vp_at_hand(struct vp *vp)
 {
-    /* A spare asks first whether it is needed. A worker that was just started is counted as searching already. The
-     * mailbox is open where vp_offer has found nothing at hand just now. */
-    if (PS_UNLIKELY(vp->is_spare) || vp->searching || ps_load_relaxed(&vp->mail) != MAIL_BUSY)
+    /* A spare asks first whether it is needed, a deaf vp whether it is to hear. A worker that was just started is
+     * counted as searching already. The handoff slot is open where vp_offer has found nothing at hand just now. */
+    if (PS_UNLIKELY(vp->spare_or_deaf) || vp->searching || ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return PS_NO_WORK;
     return vp_take_own(vp);
 }
 /* Waits for work, where nothing is at hand; none only when the vp is to end. */
 struct ps_work vp_find_work(struct vp *vp);
 
-/* The vp's loop is about to look for work and has none at hand: mail may come from now on. Before a member is counted
- * out, so that the parent's next region finds the mailbox open. */
+/* A signal for the process goes to any kernel thread that does not block it. Where threads have kernel threads of their
+ * own (promote.h), with masks of their own, a worker that carries nobody is none that the program knows. It is deaf: it
+ * blocks all signals, from its search on until code of the program's is about to run on it. What it takes may be none:
+ * a member's context that comes home from its own kernel thread, and only ends; or a member that has a kernel thread of
+ * its own, where it goes at once. Then the vp stays deaf, and looks for its next work as such (vp_at_hand finds
+ * nothing). Whoever runs the program's code after one of these calls vp_hear. */
+static inline void vp_hear(struct vp *vp)
+{
+    if (!vp->is_deaf)
+        return;
+    vp->is_deaf = false;
+    os_set_signal_mask(vp->deaf_mask);
+}
+/* vp is about to run w: hears, or stays deaf. */
+void vp_hear_for(struct vp *vp, struct ps_work w);
+/* The kernel thread that carries vp, a new one, takes the mask that was kept for it, or becomes deaf. */
+void vp_take_signals(struct vp *vp);
+
+/* The vp's loop is about to look for work and has none at hand: a handoff may come from now on. Before a member is
+ * counted out, so that the parent's next region finds the handoff slot open. */
 void vp_offer(struct vp *vp);
 
 /* vp has taken w and gives it up: to the back, since others of the queue may have a stack. A claimed member becomes a

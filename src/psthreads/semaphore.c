@@ -1,8 +1,8 @@
 /* Counting semaphores, as POSIX's without names.
  *
  * One word of 64 bits: the value in the low half, the number of those who wait, or are about to, in the high one. post
- * adds 1 and sees in the same step whether somebody waits: it does not touch the semaphore afterwards (waking needs the
- * address alone), so who has got it may destroy it.
+ * adds 1, and sees in the same step whether a thread waits. It does not touch the semaphore afterwards (waking needs
+ * the address alone). So the thread that has got the semaphore may destroy it.
  * wait    value > 0             -> value - 1 (compare-and-swap, acquire)
  *         value 0               waiters + 1; then, until it gets one: waits on the low half while that is 0; value - 1
  *                               and waiters - 1 in one step

@@ -12,18 +12,18 @@
  *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it
  *            off; and after a few thousand regions in any case: WATCHED. Only one in PS_SERIAL_SAMPLE is timed, and the
  *            one behind a slow one
- * Kept means: no mail, and the parent's vp asks thieves to leave its queue alone (vp->keeps). They look all the same
- * every ten microseconds or so, and where they find the region of their last look still open, take members and call it
- * off for all (sources.c): bodies that begin to have real work wait for help some twenty microseconds, once. While
- * regions are kept one after the other they neither park nor stand back for other kernel threads, as little as if they
- * had work. An idle vp parks only when all queues are empty, as ever, and who inserts wakes one where nobody searches:
- * so one who looks is always there.
+ * Kept means: no handoffs, and the parent's vp asks thieves to leave its queue alone (vp->keeps). Thieves look all the
+ * same every ten microseconds or so. A thief that finds the region of its last look still open takes members, and calls
+ * the keeping off for all (sources.c). So bodies that begin to have real work wait for help some twenty microseconds,
+ * once. While regions are kept one after the other, thieves neither park nor stand back for other kernel threads, as if
+ * they had work. An idle vp parks only when all queues are empty, as ever, and an insertion wakes a vp where none
+ * searches. So there is always a vp that looks.
  *
  * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: about 15 instructions;
  * where a region is timed a reading of the cycle counter more than it has anyway, and 25 more.
- * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are); an end of KEPT
- * at the first slow region (an interrupt every millisecond); claims from both ends, so that members stay where they ran
- * last (no gain, bench/NOTES.md). */
+ * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are). An end of KEPT
+ * at the first slow region (there is an interrupt every millisecond). Claims from both ends, so that members stay where
+ * they ran last (no gain, bench/NOTES.md). */
 #ifndef PS_SERIAL_PREDICTOR_H
 #define PS_SERIAL_PREDICTOR_H
 

@@ -28,8 +28,8 @@ struct ps_work vp_take_front(struct ps_queue *q)
     return w;
 }
 
-/* A thief takes one entry's worth for itself and, where the victim has many threads, up to this many more for its own
- * queue: one visit each would wear the victim's lock when threads are finer than a line's transfer. */
+/* A thief takes one entry's worth for itself. Where the victim has many threads it takes up to this many more for its
+ * own queue. A visit for each thread would wear the victim's lock when threads are finer than a line's transfer. */
 #define STEAL_MAX 32
 
 /* Moves up to a half of the threads at the victim's back to the thief's queue. Both may be inserted into meanwhile.
@@ -116,15 +116,36 @@ static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *oth
     return visit == PS_TAKE ? vp_steal_from(vp, &other->queue) : vp_visit_queue(other, &other->queue, visit);
 }
 
+/* vp has robbed the regular vp at place i of its visiting order. */
+static PS_NOINLINE void count_theft(struct vp *vp, const uint16_t *victims, unsigned i)
+{
+    unsigned level = victims ? 0 : PS_STEAL_LEVELS - 1;
+    while (level < PS_STEAL_LEVELS - 1 && i >= vp->victims_end[level])
+        level++;
+    vp_count_theft(vp, level);
+}
+
 static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit visit, bool kept)
 {
     struct ps_work w = PS_NO_WORK;
     unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
     const uint16_t *victims = ps_load_acquire(&vp->victims);
-    for (unsigned i = 0, n = regular - (vp->id < regular); i < n && !ps_work_some(w); i++)
+    for (unsigned i = 0, n = regular - (vp->id < regular); i < n; i++) {
         w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->id + 1 + i) % regular), visit, kept);
-    for (unsigned id = regular; id < slots && !ps_work_some(w); id++)
+        if (ps_work_some(w)) {
+            if (visit == PS_TAKE)
+                count_theft(vp, victims, i);
+            return w;
+        }
+    }
+    for (unsigned id = regular; id < slots; id++) {
         w = visit_other(vp, ps_vp_at(id), visit, kept);
+        if (ps_work_some(w)) {
+            if (visit == PS_TAKE)
+                vp_count_theft(vp, PS_STEAL_LEVELS);
+            return w;
+        }
+    }
     return w;
 }
 
@@ -147,7 +168,7 @@ bool vp_look_for_all(unsigned which)
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         if (vp && ((which & PS_IN_SLOT && ps_work_some(vp_visit_slot(vp, PS_LOOK))) ||
-                   (which & PS_IN_MAIL && ps_work_some(vp_visit_mail(vp, PS_LOOK))) ||
+                   (which & PS_IN_HANDOFF && ps_work_some(vp_visit_handoff(vp, PS_LOOK))) ||
                    (which & PS_IN_QUEUE && ps_queue_look(&vp->queue))))
             return true;
     }
@@ -157,7 +178,7 @@ bool vp_look_for_all(unsigned which)
 
 /* --- inserting --- */
 
-static PS_ALWAYS_INLINE void push(struct ps_queue *q, struct ps_item *item, enum ps_end end)
+static PS_ALWAYS_INLINE void push_ready(struct ps_queue *q, struct ps_item *item, enum ps_end end)
 {
     ps_spin_lock(&q->lock);
     if (end == PS_FRONT)
@@ -173,7 +194,7 @@ static PS_NOINLINE void enqueue_with_places(struct vp *target, struct ps_item *i
         ps_bind_enqueue(item, end);
         return;
     }
-    push(&target->queue, item, end);
+    push_ready(&target->queue, item, end);
     idle_notify(target);
 }
 
@@ -183,7 +204,7 @@ void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
         enqueue_with_places(target, item, end);
         return;
     }
-    push(&target->queue, item, end);
+    push_ready(&target->queue, item, end);
     idle_notify(target);
 }
 
@@ -199,6 +220,6 @@ void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n)
 
 void vp_enqueue_global(struct ps_item *item, enum ps_end end)
 {
-    push(&ps_rt.global, item, end);
+    push_ready(&ps_rt.global, item, end);
     idle_notify(NULL);
 }

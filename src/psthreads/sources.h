@@ -10,7 +10,7 @@
 #define PS_SOURCES_H
 
 #include "bind.h"
-#include "mail.h"
+#include "handoff.h"
 #include "queue.h"
 #include "runtime.h"
 #include "sched.h"
@@ -29,7 +29,7 @@ struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q);
 /* Every source of work for a vp, in the order in which it looks there. */
 enum ps_source {
     PS_IN_SLOT = 1,    /* what is pinned to it: only it may run that */
-    PS_IN_MAIL = 2,    /* its mailbox */
+    PS_IN_HANDOFF = 2, /* its handoff slot */
     PS_IN_QUEUE = 4,   /* its queue, from the front */
     PS_IN_PLACES = 8,  /* the queues of the places that it looks into (bind.h), from the front */
     PS_IN_OTHERS = 16, /* the other vps' queues, from the back: the regular ones in the hierarchical order
@@ -38,7 +38,7 @@ enum ps_source {
 };
 #define PS_OWN (PS_IN_SLOT | PS_IN_QUEUE | PS_IN_PLACES) /* in its own reach */
 #define PS_ELSEWHERE (PS_IN_OTHERS | PS_IN_GLOBAL)
-#define PS_EVERYWHERE (PS_OWN | PS_IN_MAIL | PS_ELSEWHERE)
+#define PS_EVERYWHERE (PS_OWN | PS_IN_HANDOFF | PS_ELSEWHERE)
 
 static inline struct ps_work vp_found(struct vp *vp, bool some) { return (struct ps_work){.what = some ? vp : NULL}; }
 
@@ -53,16 +53,16 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_slot(struct vp *vp, enum ps_visi
     return (struct ps_work){.what = t, .id = t == PS_PINNED_REST ? PS_WORK_REST : 0};
 }
 
-static PS_ALWAYS_INLINE struct ps_work vp_visit_mail(struct vp *vp, enum ps_visit visit)
+static PS_ALWAYS_INLINE struct ps_work vp_visit_handoff(struct vp *vp, enum ps_visit visit)
 {
     if (visit == PS_LOOK)
-        return vp_found(vp, ps_load_seq(&vp->mail) > MAIL_IDLE);
-    uint64_t mail = ps_load_acquire(&vp->mail);
-    if (mail <= MAIL_IDLE || visit == PS_PEEK)
-        return vp_found(vp, mail > MAIL_IDLE);
-    if (!ps_cas_acquire(&vp->mail, &mail, MAIL_BUSY)) /* taken back */
+        return vp_found(vp, ps_load_seq(&vp->handoff) > HANDOFF_IDLE);
+    uint64_t handoff = ps_load_acquire(&vp->handoff);
+    if (handoff <= HANDOFF_IDLE || visit == PS_PEEK)
+        return vp_found(vp, handoff > HANDOFF_IDLE);
+    if (!ps_cas_acquire(&vp->handoff, &handoff, HANDOFF_BUSY)) /* taken back */
         return PS_NO_WORK;
-    return (struct ps_work){.what = ps_mail_team(mail), .id = ps_mail_id(mail)};
+    return (struct ps_work){.what = ps_handoff_team(handoff), .id = ps_handoff_id(handoff)};
 }
 
 static PS_ALWAYS_INLINE struct ps_work vp_visit_queue(struct vp *vp, struct ps_queue *q, enum ps_visit visit)
@@ -82,8 +82,8 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, e
     struct ps_work w = PS_NO_WORK;
     if (which & PS_IN_SLOT)
         w = vp_visit_slot(vp, visit);
-    if (which & PS_IN_MAIL && !ps_work_some(w))
-        w = vp_visit_mail(vp, visit);
+    if (which & PS_IN_HANDOFF && !ps_work_some(w))
+        w = vp_visit_handoff(vp, visit);
     if (which & PS_IN_QUEUE && PS_LIKELY(!ps_work_some(w)))
         w = vp_visit_queue(vp, &vp->queue, visit);
     if (which & PS_IN_PLACES && !PS_LIKELY(ps_work_some(w)) && ps_places_on())
@@ -96,7 +96,12 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, e
 }
 
 static inline struct ps_work vp_take_pinned(struct vp *vp) { return vp_visit_slot(vp, PS_TAKE); }
-static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp) { return vp_visit(vp, PS_OWN, PS_TAKE, false); }
+static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
+{
+    if (PS_UNLIKELY(ps_load_relaxed(&vp->lone)))
+        return vp_take_pinned(vp);
+    return vp_visit(vp, PS_OWN, PS_TAKE, false);
+}
 struct ps_work vp_steal_round(struct vp *vp, bool kept);
 
 /* Under the locks: whether there is something for vp. */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+_Static_assert(PS_STEAL_LEVELS == OS_MAX_LEVELS + 1, "the machine is one level more than the user's groups");
+
 /* One level: who is in whose group. Exactly one of the three says it. */
 struct level {
     unsigned size;            /* equal groups */
@@ -18,7 +20,9 @@ struct walk {
     unsigned my_id, num_vps;
     unsigned lower_count; /* members of my group of the level before; 0 at the innermost level */
     unsigned used;        /* of order */
+    unsigned levels;      /* walked */
     uint16_t *order;
+    uint16_t *ends; /* NULL: not wanted */
     uint64_t visited[PS_STEAL_MAX_VPS / 64];
 };
 
@@ -33,7 +37,7 @@ static unsigned group_number(const struct level *l, unsigned vp)
     return l->same_processor ? vp : l->group_of[vp];
 }
 
-static void visit(struct walk *w, unsigned vp)
+static void visit_group(struct walk *w, unsigned vp)
 {
     uint64_t bit = UINT64_C(1) << vp % 64;
     if (w->visited[vp / 64] & bit)
@@ -42,20 +46,30 @@ static void visit(struct walk *w, unsigned vp)
     w->order[w->used++] = (uint16_t)vp;
 }
 
-static void walk_init(struct walk *w, unsigned my_id, unsigned num_vps, uint16_t *order)
+static void walk_init(struct walk *w, unsigned my_id, unsigned num_vps, uint16_t *order, uint16_t *ends)
 {
     PS_CHECK(num_vps <= PS_STEAL_MAX_VPS && my_id < num_vps, "visiting order of vp %u of %u", my_id, num_vps);
     w->my_id = my_id;
     w->num_vps = num_vps;
     w->lower_count = 0;
     w->used = 0;
+    w->levels = 0;
     w->order = order;
+    w->ends = ends;
     memset(w->visited, 0, (num_vps + 63) / 64 * sizeof *w->visited);
     w->visited[my_id / 64] |= UINT64_C(1) << my_id % 64;
 }
 
+static void end_level(struct walk *w)
+{
+    PS_ASSERT(w->levels < PS_STEAL_LEVELS);
+    if (w->ends)
+        w->ends[w->levels] = (uint16_t)w->used;
+    w->levels++;
+}
+
 /* Once around my group of this level. */
-static void walk_level(struct walk *w, const struct level *l)
+static void walk_group(struct walk *w, const struct level *l)
 {
     unsigned mine = group_number(l, w->my_id), before_me = 0, after_me = 0;
     for (unsigned vp = 0; vp < w->num_vps; vp++) {
@@ -72,50 +86,61 @@ static void walk_level(struct walk *w, const struct level *l)
         unsigned place = 0;
         for (unsigned vp = 0; vp < w->num_vps; vp++)
             if (group_number(l, vp) == mine && (place++ < first) == before_first)
-                visit(w, vp);
+                visit_group(w, vp);
     }
     w->lower_count = count;
+}
+
+static void walk_level(struct walk *w, const struct level *l)
+{
+    walk_group(w, l);
+    end_level(w);
 }
 
 /* The level that is always there: the whole machine. */
 static unsigned walk_rest(struct walk *w)
 {
+    while (w->levels < PS_STEAL_LEVELS - 1)
+        end_level(w);
     if (w->used < w->num_vps - 1)
-        walk_level(w, &(struct level){.size = w->num_vps});
+        walk_group(w, &(struct level){.size = w->num_vps});
+    end_level(w);
     PS_ASSERT(w->used == w->num_vps - 1);
     return w->used;
 }
 
 unsigned ps_steal_order(unsigned my_id, unsigned num_vps, const unsigned group_size[], unsigned num_levels,
-                        uint16_t order_out[])
+                        uint16_t order_out[], uint16_t ends_out[])
 {
     struct walk w;
-    walk_init(&w, my_id, num_vps, order_out);
+    walk_init(&w, my_id, num_vps, order_out, ends_out);
     for (unsigned i = 0; i < num_levels; i++)
         if (group_size[i] != 0)
             walk_level(&w, &(struct level){.size = group_size[i]});
+        else
+            end_level(&w);
     return walk_rest(&w);
 }
 
 unsigned ps_steal_order_groups(unsigned my_id, unsigned num_vps, const uint16_t *const group_of[], unsigned num_levels,
-                               uint16_t order_out[])
+                               uint16_t order_out[], uint16_t ends_out[])
 {
     struct walk w;
-    walk_init(&w, my_id, num_vps, order_out);
+    walk_init(&w, my_id, num_vps, order_out, ends_out);
     for (unsigned i = 0; i < num_levels; i++)
         walk_level(&w, &(struct level){.group_of = group_of[i]});
     return walk_rest(&w);
 }
 
 unsigned ps_steal_order_topology(unsigned my_id, unsigned num_vps, const struct os_topology *topology,
-                                 const unsigned index_of[], uint16_t order_out[])
+                                 const unsigned index_of[], uint16_t order_out[], uint16_t ends_out[])
 {
     struct walk w;
-    walk_init(&w, my_id, num_vps, order_out);
+    walk_init(&w, my_id, num_vps, order_out, ends_out);
     struct level l = {.index_of = index_of, .processors = topology->n, .same_processor = true};
     walk_level(&w, &l);
     l.same_processor = false;
-    for (unsigned i = 0; i < topology->num_levels; i++) {
+    for (unsigned i = 0; i + 1 < topology->num_levels; i++) {
         l.group_of = topology->level[i].group_of;
         walk_level(&w, &l);
     }

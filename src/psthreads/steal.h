@@ -4,16 +4,19 @@
  * allocation.
  * Callers: anybody, on any stack with 9 KiB to spare. No shared state. Cost: O(vps x levels); each vp keeps its list.
  *
+ * Says also where each level ends in the list: whoever was robbed at place i of the list is as far away as the first
+ * level that ends behind i.
+ *
  * The rule, after psthreads-2009 figure 2: level by level, innermost first, a vp walks its own group of that level once
- * around, from the member that stands as many places after itself as its group of the level before has members
- * (innermost level: from itself), passing over whom it has visited. So the members of one group begin at different
+ * around. It starts at the member that stands as many places after itself as its group of the level before has members
+ * (innermost level: at itself). It passes over vps that it has visited. So the members of one group begin at different
  * victims.
  * Figure 3, vp 4 with groups of 3, 6 and 12:   5 3 | 1 2 0 | 10 11 6 7 8 9
  *
- * Where we deviate: the figure assumes that sizes divide evenly. Here the last group of a level is what is left, the
- * turn is taken within the members that the group has, and levels that do not reach the whole machine are followed by
- * one that does, so that everybody else is visited exactly once whatever the sizes. Where they divide evenly, the order
- * is the figure's.
+ * Where we deviate: the figure assumes that sizes divide evenly. Here the last group of a level is what is left, and
+ * the turn is taken within the members that the group has. Levels that do not reach the whole machine are followed by
+ * one that does. So every other vp is visited exactly once, whatever the sizes. Where they divide evenly, the order is
+ * the figure's.
  * Rejected: computing the walk at every search as the figure does (a flag per vp to clear each time); random victims
  * (no hierarchy). */
 #ifndef PS_STEAL_H
@@ -24,19 +27,25 @@
 struct os_topology;
 
 #define PS_STEAL_MAX_VPS 65536
+/* Levels of an order. The last one is the whole machine; before it are up to eight of the user's groups, or the own
+ * processor and the topology's levels but its last. */
+#define PS_STEAL_LEVELS 9
 
 /* Equal groups: sizes group_size[0..num_levels-1], innermost first; 0 is passed over.
- * order_out gets the num_vps - 1 others in visiting order; returns how many that is. */
+ * order_out gets the num_vps - 1 others in visiting order; returns how many that is. ends_out gets, for each of
+ * PS_STEAL_LEVELS levels, how many of the list are in that level or nearer; NULL: not wanted. A level of size 0 ends
+ * where the one before does, and so do all levels behind the last but the very last, which is the whole machine. */
 unsigned ps_steal_order(unsigned my_id, unsigned num_vps, const unsigned group_size[], unsigned num_levels,
-                        uint16_t order_out[]);
+                        uint16_t order_out[], uint16_t ends_out[]);
 
 /* Any groups: group_of[level][vp] is the number of the group that vp is in at that level. The same otherwise. */
 unsigned ps_steal_order_groups(unsigned my_id, unsigned num_vps, const uint16_t *const group_of[], unsigned num_levels,
-                               uint16_t order_out[]);
+                               uint16_t order_out[], uint16_t ends_out[]);
 
 /* The machine's groups. vp v sits on processor index_of[v] (an index into topology->cpu), or v modulo their number
- * where index_of is NULL; vps on one processor visit one another first. */
+ * where index_of is NULL. Level 0 is the processor itself, as vps on one processor visit one another first;
+ * topology->level[i] is level i + 1, but for its last, the machine. */
 unsigned ps_steal_order_topology(unsigned my_id, unsigned num_vps, const struct os_topology *topology,
-                                 const unsigned index_of[], uint16_t order_out[]);
+                                 const unsigned index_of[], uint16_t order_out[], uint16_t ends_out[]);
 
 #endif

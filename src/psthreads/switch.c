@@ -35,12 +35,13 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
 {
     struct uth *from = self->uth;
     static _Atomic uint32_t said;
-    for (vp->handoff = w; !vp_start_loop(vp, from, false); vp->handoff = w) {
+    for (vp->first_work = w; !vp_start_loop(vp, from, false); vp->first_work = w) {
         /* No stack to be had: what is at hand waits until a thread that already has one can run. */
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
             ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
                     vp->stacks.stack_bytes / 1024, os_memory_limit(vp->stacks.stack_bytes));
         os_yield();
+        vp_hear(vp);
         vp_leave_waiters(vp);
         bool has_stack = ps_work_thread(w) && ps_work_thread(w)->uth;
         if (has_stack) /* perhaps its vp waits for self to be taken out of a queue, as this one does for it */
@@ -54,7 +55,7 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
                 vp_put_back(vp, other);
             continue;
         }
-        vp->handoff = PS_NO_WORK;
+        vp->first_work = PS_NO_WORK;
         if (!has_stack)
             vp_put_back(vp, w);
         if (t != self)
@@ -66,5 +67,8 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
 void vp_leave_bound(struct vp *vp, struct psthread *self)
 {
     vp_leave_waiters(vp);
-    vp_switch_away(vp, self, vp_take_own(vp), true);
+    struct ps_work w = vp_take_own(vp);
+    if (PS_UNLIKELY(vp->is_deaf) && ps_work_some(w))
+        vp_hear_for(vp, w);
+    vp_switch_away(vp, self, w, true);
 }

@@ -4,8 +4,8 @@
  * to it. Does not: choose what runs (sources.h), or say where the left thread waits (sched.h).
  *
  * Callers: the kernel thread that carries vp, on the stack `from`, which is vp->uth. Every switch goes through
- * vp_leave. What must happen on the other side, because the left stack is in use until then, is done by vp_arrived: the
- * left context may be taken by others from then on (uth.running), and a dying one goes to the cache.
+ * vp_leave. The left stack is in use until the switch has arrived. What must happen after that is done by vp_arrived,
+ * on the other side: from then on others may take the left context (uth.running), and a dying one goes to the cache.
  *
  * Contract of the three ways, from the bottom up:
  *   vp_leave        to any stack that is ready for it: a saved context, a fresh one, the native one
@@ -86,14 +86,15 @@ static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthr
 /* The slow way of the next, where w has no stack yet, or not been saved in time. */
 void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w);
 
-/* Goes on with w in the place of self, whose uth keeps its context; self finds its errno again also where it has no
- * thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w may run.
+/* Goes on with w in the place of self, whose uth keeps its context. When self goes on it finds its errno again, also
+ * where it has no thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w
+ * may run.
  *
  * Self may be in another vp's hand by now, which waits for its context. So self waits for another one's no longer than
  * a switch takes; then it leaves for a fresh stack, and that one's loop waits, for whose stack nobody does, and not for
  * ever either. Else two members that a barrier lets go as they are about to leave their stacks may each be taken by the
- * other's vp, and wait for ever: out of the queue of a place that both vps share, or of one that a resting vp has
- * filled. tests/models/block_ready.pml. */
+ * other's vp, and wait for ever. The vps would take them out of the queue of a place that both share, or of one that a
+ * resting vp has filled. tests/models/block_ready.pml. */
 static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     struct psthread *t = ps_work_thread(w);

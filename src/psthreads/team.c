@@ -1,34 +1,34 @@
-/* Teams: fork, claims, join, assistance. The barrier: team_barrier.c. See team.h for states and lifetime.
+/* Teams: fork, claims, join, lending of members. The barrier: team_barrier.c. See team.h for states and lifetime.
  *
- * Assistance. An explicit task that is ready finds somebody to run it as long as some member of the team has nothing
- * else to do. Members that wait in the barrier are called back by the region's first task; from then on they wait in
- * the core. A parent that waits in the join is readied and acts as member 0 (nobody else does, where threads have
- * thread-local blocks: that of member 0 is its parent's). The identity of a member whose body has returned is lent to
- * an assistant.
- * Whether a carrier idles is not asked: the caller may be about to spin for that task.
- * No task is overlooked by one that ends: it takes its unit off `left` (1), reads `calls` (2), looks for tasks (3),
- * offers its identity (4), reads `calls` again (5). Who makes a task ready pushes it (a), fence, reads `left` (b),
- * counts in `calls` (c), looks for an identity (d). Where (b) sees all units, (3) comes after (a) and finds it; else
- * either (d) sees the offer, or (5) sees (c) and the member looks again, if its identity has not been taken meanwhile.
- * The parent's wait in the join has the same shape: see wait_and_assist.
+ * Lending. A member whose body has returned may run explicit tasks. Which of them does is the core's decision (src/ort/
+ * task_queue.c); here it is told of each such member (ops->idle) and gives it back (ps_team_lend). A member that was
+ * lent is a thread, made anew, which runs ops->assist: an *assistant*. Where threads have thread-local blocks, that of
+ * member 0 is its parent's; then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
  *
- * The first task of a region. Before it nobody looks when it ends, and one subtraction ends all members that a vp has
- * run. Who makes it (ps_team_interrupt) sets `interrupted`, gives each unit in `left` a hold (A), touches `next` (B),
- * both by read-modify-write, and looks for members that have returned (C): all_busy says that there were none. A member
- * that returns stores done_in; then its vp takes the unit off, or claims another one. The unit, taken off before (A):
- * (b) sees that it is gone, and (d) finds the identity, as done_in was stored before; after (A): its hold is seen, and
- * kept for the last look. The claim, before (B): (C) sees done_in; after (B): the vp sees `interrupted`, and counts
- * whom it has run so far as ended. It does not run the one that it has claimed meanwhile behind a look, as tasks may
- * wait for that one: it becomes a thread. So nothing is fenced or read on the way of those who make no tasks but what
- * they did without.
- * tests/models/team_join.pml has it, and what happens where a step is missing; but not the store by which a parent that
- * ran all members itself ends a region without tasks (run_the_rest), and only one claimed member at a time that becomes
- * a thread.
+ * Telling the core. In a region without tasks nobody tells. Each member that returns leaves the region's number in
+ * done_in, and the one that makes the first task tells for all (ps_team_interrupt). From then on each member tells for
+ * itself, when its identity is free: nothing looks at its thread any more, and its thread-local block is left. Whoever
+ * takes the number out of done_in by compare-and-swap tells; so the core is told once.
+ *   A member that ends as a thread, and a parent that waits, store done_in and then read `interrupted`; who interrupts
+ *   stores `interrupted` and then reads done_in (all seq_cst): one of the two sees the other.
+ *   All others store done_in and end by what they do anyway, as follows.
+ *
+ * The first task of a region. Before it one subtraction ends all members that a vp has run. The thread that makes it
+ * sets `interrupted`, gives each reference in `left` a pending one (A), touches `next` (B), both by read-modify-write,
+ * and looks for members that have returned (C). A member that returns stores done_in; then its vp drops the reference,
+ * or claims another one. The reference, dropped before (A): (C) sees done_in. After (A): its pending reference is seen,
+ * and kept for a look for tasks in the name of the last member, which then tells. The claim, before (B): (C) sees
+ * done_in; after (B): the vp sees `interrupted`, and counts whom it has run so far as ended. The vp does not run the
+ * member that it has claimed meanwhile behind a look for tasks, as tasks may wait for that member: the member becomes a
+ * thread. So a region without tasks pays for no fence and no load.
+ * tests/models/team_join.pml has this protocol, and what happens where a step is missing. It leaves out the store by
+ * which a parent that ran all members itself ends a region without tasks (run_the_rest). In it only one claimed member
+ * at a time becomes a thread.
  *
  * Orderings.
  *  - fork -> member: what the parent wrote before the fork is seen by a member, through the queue's lock or the
- *    mailbox's compare-and-swap (release) and its taking (acquire). For this a claim needs no order: who claims has
- *    come that way, or is the parent, or has claimed before.
+ *    handoff slot's compare-and-swap (release) and its taking (acquire). For this a claim needs no order: who claims
+ *    has come that way, or is the parent, or has claimed before.
  *  - member -> join: `left` is counted down with release (seq_cst), the parent reads 0 with acquire.
  *  - done_in -> who makes the first task: through (A) or (B), which acquire what the subtraction or the claim (acq_rel)
  *    released.
@@ -44,8 +44,8 @@
 #include "bind.h"
 #include "check.h"
 #include "current.h"
+#include "handoff.h"
 #include "idle.h"
-#include "mail.h"
 #include "promote.h"
 #include "race.h"
 #include "runtime.h"
@@ -65,23 +65,41 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
         *m = (struct ps_member){.team = team};
         m->thread.item.kind = PS_KIND_THREAD;
         m->thread.flags = PS_T_MEMBER;
-        m->thread.team_id = (uint16_t)id;
-        ps_store_relaxed(&m->thread.join, PS_JOIN_DETACHED);
+        m->id = id;
     }
 }
 
+static void be_member(struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
+{
+    m->thread.local = m;
+    m->thread.level = parent->level + 1;
+    m->thread.flags = (uint8_t)(PS_T_MEMBER | extra_flags);
+    m->thread.parent = (struct psthread *)parent;
+}
+
 /* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local
- * objects. */
+ * objects. Their destructors run as a call of the member's, outside of every region: where they use OpenMP, the core
+ * makes a root of it for that while. It may not be the caller, whose team is being given back. */
 static void end_identity(struct ps_member *m)
 {
     struct vp *vp = ps_vp_attach();
     struct uth_tls *before = vp->tls;
+    struct psthread *caller = vp->current;
     if (m->tls)
         vp_enter_tls(vp, m->tls);
+    be_member(m, caller, PS_T_CALLED | (caller->flags & PS_T_ROOT));
+    m->thread.local = NULL;
+    m->thread.uth = vp->uth;
+    m->thread.vp = vp;
+    vp->current = &m->thread;
     ps_thread_end_member(&m->thread);
-    vp = ps_vp();
     if (m->tls)
-        vp = vp_end_tls(vp);
+        vp_end_tls(ps_vp());
+    ps_end_local(&m->thread);
+    vp = ps_vp();
+    caller->uth = vp->uth;
+    caller->vp = vp;
+    vp->current = caller;
     vp_enter_tls(vp, before);
     m->tls = NULL;
 }
@@ -113,17 +131,17 @@ unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
 #define SERIAL_A_RECHECK 4 /* members that take a microsecond each and more take too long for that */
 
 /* Offers members to idle vps, in the order of their numbers; returns the first number that was not taken. */
-static unsigned post_mail(struct vp *self, struct ps_team *team, unsigned n)
+static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned n)
 {
     unsigned next = 1, slots = ps_load_acquire(&ps_rt.num_slots);
-    if (n > PS_MAIL_MAX_ID)
+    if (n > PS_HANDOFF_MAX_ID)
         return next;
     for (unsigned i = 0; i < slots && next < n; i++) {
         struct vp *vp = ps_vp_at(i);
-        if (!vp || vp == self || (!team->mailed && ps_load_relaxed(&vp->mail) != MAIL_IDLE))
+        if (!vp || vp == self || (!team->handed_off && ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE))
             continue; /* who idled at the last region's start likely does so again: no look, the line moves once */
-        uint64_t idle = MAIL_IDLE;
-        if (!ps_cas_seq(&vp->mail, &idle, ps_mail(team, next)))
+        uint64_t idle = HANDOFF_IDLE;
+        if (!ps_cas_seq(&vp->handoff, &idle, ps_handoff(team, next)))
             continue;
         next++;
         idle_wake_this(vp);
@@ -136,7 +154,7 @@ static PS_NOINLINE bool keep(struct vp *vp, struct ps_team *team, unsigned n, ui
 {
     uint32_t keeps = ps_load_relaxed(&vp->keeps);
     bool kept = false;
-    if (n <= PS_SERIAL_MOST_MEMBERS) {
+    if (n <= PS_SERIAL_MOST_MEMBERS && !vp_stays_with_root(vp)) { /* such a parent runs no members */
         kept = ps_serial_begin(&team->serial, n, keeps == PS_KEEPS_CALLED_OFF);
         if (ps_serial_timed(&team->serial))
             team->serial.began = now | 1;
@@ -153,14 +171,6 @@ static PS_NOINLINE void kept_or_not(struct ps_team *team)
     uint64_t cycles = cpu_cycles() - team->serial.began;
     team->serial.began = 0;
     ps_serial_end(&team->serial, cycles, team->n * (ps_rt.recheck_cycles / SERIAL_A_RECHECK));
-}
-
-static void be_member(struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
-{
-    m->thread.local = m;
-    m->thread.level = (uint16_t)(parent->level + 1);
-    m->thread.flags = (uint8_t)(PS_T_MEMBER | extra_flags);
-    m->thread.parent = (struct psthread *)parent;
 }
 
 static void become_member(struct vp *vp, struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
@@ -187,23 +197,23 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered)
     team->bound = scattered || place != PS_NO_PLACE;
 }
 
-/* Members 1 .. n-1 of a bound team. With places of their own: each by mail to a vp of its place, or as a thread into
+/* Members 1 .. n-1 of a bound team. With places of their own: each by handoff to a vp of its place, or as a thread into
  * the place's queue. With the same place: the entry goes into that one's queue. */
 static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n)
 {
-    unsigned mailed = 0;
+    unsigned handed_off = 0;
     if (team->scattered)
         ps_team_rounds_fork(team, n);
     for (unsigned id = 1; team->scattered && id < n; id++) {
-        if (ps_bind_mail(vp, ps_team_member(team, id), id))
-            mailed++;
+        if (ps_bind_hand_off(vp, ps_team_member(team, id), id))
+            handed_off++;
         else
             ps_team_enqueue_late(team, id, vp);
     }
-    ps_store_relaxed(&team->spread, mailed == n - 1);
-    if (mailed != n - 1)
+    ps_store_relaxed(&team->spread, handed_off == n - 1);
+    if (handed_off != n - 1)
         ps_team_rounds_none(team);
-    team->mailed = mailed > 0;
+    team->handed_off = handed_off > 0;
     if (team->scattered)
         return;
     struct ps_queue *places = ps_bind_queue(&team->item);
@@ -230,10 +240,10 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     team->home = NULL;
     team->region = team->region + 1 ? team->region + 1 : 1;
     ps_store_relaxed(&team->left, n);
-    ps_store_relaxed(&team->all_busy, 0);
     ps_team_barrier_fork(team, n);
     ps_store_relaxed(&team->interrupted, 0);
-    /* Nothing to claim while the mail goes out: a vp that gets some must not claim a number that is mailed next. */
+    /* Nothing to claim while the handoffs go out: a vp that gets some must not claim a number that is handed off
+     * next. */
     ps_update_relaxed(&team->next, n);
     if (san_any())
         make_fibers(team, n);
@@ -247,17 +257,17 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
         return;
     }
     bool offered = outermost && !(ps_rt.predicts_serial && keep(vp, team, n, now));
-    if (offered && PS_UNLIKELY(team->unmailed > 0)) {
-        team->unmailed--;
+    if (offered && PS_UNLIKELY(team->unoffered > 0)) {
+        team->unoffered--;
         offered = false;
     }
     if (offered) {
         if (n <= ps_rt.num_vps)
             ps_team_rounds_fork(team, n);
-        next = post_mail(vp, team, n);
+        next = hand_off_members(vp, team, n);
     }
     ps_store_relaxed(&team->spread, next == n);
-    team->mailed = next > 1;
+    team->handed_off = next > 1;
     if (next < n) {
         ps_team_rounds_none(team);
         ps_store_relaxed(&team->next, next);
@@ -280,6 +290,15 @@ void ps_team_after_fork_in_child(struct vp *self)
     }
 }
 
+void ps_team_forget_block(struct psthread *current, const struct uth_tls *block)
+{
+    for (struct psthread *t = current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
+        struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
+        if (m->tls == block)
+            m->tls = NULL;
+    }
+}
+
 /* --- running members --- */
 
 /* vp may be in the block of a member that it has run before, and be to go on with `before`: see run_body. */
@@ -297,14 +316,25 @@ static PS_NOINLINE void enter_slowly(struct vp *vp, struct ps_member *m, struct 
         vp_enter_tls(vp, m->tls);
 }
 
-static inline void enter_member_tls(struct vp *vp, struct ps_member *m, struct uth_tls *before)
+/* vp has just entered the block. Nothing but the thread pointer need be written, or be looked at, when it comes again,
+ * unless the member has a kernel thread of its own or is to get one. */
+static void leave_at_hand(struct uth_tls *tls)
+{
+    uth_tls_keep_at_hand(tls);
+    if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL || ps_load_seq(&ps_promotes_all)))
+        uth_tls_not_at_hand(tls);
+}
+
+static void enter_member_tls(struct vp *vp, struct ps_member *m, struct uth_tls *before)
 {
     struct uth_tls *tls = m->tls;
     if (PS_UNLIKELY(!tls || uth_tls_stack_differs(tls, vp->uth->stack) || ps_load_relaxed(&tls->alone) ||
-                    ps_load_relaxed(&ps_promotes_all)))
+                    ps_load_relaxed(&ps_promotes_all))) {
         enter_slowly(vp, m, before);
-    else
-        vp_enter_tls_here(vp, tls);
+        return;
+    }
+    vp_enter_tls_here(vp, tls);
+    leave_at_hand(tls);
 }
 
 /* The program's thread sanitizer sees a thread of m's own, and in the memory of a stack that several run on one after
@@ -328,13 +358,26 @@ static inline void call_as(struct ps_member *m, void (*fn)(struct ps_member *m))
         fn(m);
 }
 
-/* The identity of m, which owns it, may be lent from here on; unless somebody asked for assistance since `calls` was
- * read, and has not taken the identity yet: then it is the caller's again, who is to look for tasks once more. */
-static bool offer_identity(struct ps_team *team, struct ps_member *m, uint32_t calls)
+/* The region has tasks, and nobody has told the core of m, whose body has returned. True: the caller is to tell. */
+static bool take_done(const struct ps_team *team, struct ps_member *m)
 {
     uint32_t region = team->region;
-    ps_store_seq(&m->done_in, region);
-    return ps_load_seq(&team->calls) == calls || !ps_cas_acq_rel(&m->done_in, &region, 0);
+    return ps_load_seq(&team->interrupted) && ps_load_seq(&m->done_in) == region &&
+           ps_cas_acq_rel(&m->done_in, &region, 0);
+}
+
+/* The identity of m is free from here on. True: the caller is to tell the core. */
+static bool is_done(struct ps_team *team, struct ps_member *m)
+{
+    ps_store_seq(&m->done_in, team->region);
+    return take_done(team, m);
+}
+
+/* The caller has run m, and the identity is free. */
+static void tell_core(struct ps_team *team, struct ps_member *m)
+{
+    if (take_done(team, m) && team->ops->idle(m))
+        ps_team_lend(team, m->id);
 }
 
 static void leave_member_tls(struct uth_tls *before)
@@ -345,33 +388,48 @@ static void leave_member_tls(struct uth_tls *before)
     vp_enter_tls(ps_vp(), before);
 }
 
-/* Looks for tasks in the name of m, whose body has returned, and whose unit is off `left`: one that is made ready in
- * this moment must not be left to nobody. Somebody who has borrowed the identity does the same; it had a stack of its
- * own then, so the member is made anew each time. */
-static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
+/* The parent, in the name of member 0, runs what tasks it finds. */
+static void assist_oneself(struct ps_team *team)
 {
-    struct vp *vp = ps_vp();
-    struct uth_tls *before = vp->tls;
-    uint32_t calls, region = team->region;
-    if (!ps_cas_acq_rel(&m->done_in, &region, 0))
-        return;
-    do {
-        vp = ps_vp();
-        calls = ps_load_seq(&team->calls);
-        become_member(vp, m, team->parent, extra_flags);
-        if (m->thread.team_id == 0) { /* the parent itself */
-            team->ops->assist(m);
-            continue;
-        }
-        if (ps_tls_on())
-            enter_member_tls(vp, m, vp->tls);
-        call_as(m, team->ops->assist);
-        leave_member_tls(before); /* an assistant would enter the same block */
-    } while (!offer_identity(team, m, calls));
+    struct ps_member *m = ps_team_member(team, 0);
+    become_member(ps_vp(), m, team->parent, team->parent->flags & (PS_T_ROOT | PS_T_CALLED));
+    team->ops->assist(m);
 }
 
-/* m has a kernel thread of its own since an earlier region: the context goes there before it is m, so that what the
- * kernel thread here is asked in a handler of a signal is not answered in m's name. */
+/* Runs tasks in the name of m, whose body has returned, and whose reference is dropped, and tells the core. m may be
+ * lent and come back while the core is told. It had a stack of its own then, so it is made anew each time. */
+static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
+{
+    struct uth_tls *before = ps_vp()->tls;
+    if (!take_done(team, m))
+        return;
+    do {
+        struct vp *vp = ps_vp();
+        become_member(vp, m, team->parent, extra_flags);
+        if (ps_tls_on()) {
+            enter_member_tls(vp, m, vp->tls);
+            vp_hear(ps_vp());
+        }
+        call_as(m, team->ops->assist);
+        leave_member_tls(before); /* an assistant would enter the same block */
+    } while (team->ops->idle(m));
+}
+
+/* The same for the parent, before it goes on with other members. Where its identity cannot be lent it only looks, and
+ * tells the core when it waits. */
+static void last_look_of_parent(struct ps_team *team)
+{
+    struct ps_member *m = ps_team_member(team, 0);
+    if (team->recalled) {
+        assist_oneself(team);
+        return;
+    }
+    for (bool mine = take_done(team, m); mine; mine = team->ops->idle(m))
+        assist_oneself(team);
+}
+
+/* m has a kernel thread of its own since an earlier region. The context goes there before it is m. So a question that a
+ * signal handler puts to this kernel thread is not answered in m's name. */
 static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, const struct psthread *parent,
                                           unsigned extra_flags, struct uth_tls *before)
 {
@@ -383,6 +441,33 @@ static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, co
     return ps_vp();
 }
 
+/* m begins on vp: it is current, in its block. May switch. */
+static PS_NOINLINE void begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m,
+                                            unsigned extra_flags, struct uth_tls *before)
+{
+    bool alone = m->tls && PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL);
+    if (alone)
+        vp = begin_alone(vp, m, team->parent, extra_flags, before);
+    become_member(vp, m, team->parent, extra_flags);
+    if (!alone)
+        enter_member_tls(vp, m, before);
+}
+
+/* The same; where an earlier region has left m's block at hand, with one write of the thread pointer. */
+static PS_ALWAYS_INLINE void begin_member(struct vp *vp, struct ps_team *team, struct ps_member *m,
+                                          unsigned extra_flags, struct uth_tls *before)
+{
+    struct uth_tls *tls = m->tls;
+    if (tls && PS_LIKELY(vp_tls_at_hand(vp, tls))) {
+        become_member(vp, m, team->parent, extra_flags);
+        vp_enter_tls_at_hand(vp, tls);
+    } else if (ps_tls_on()) {
+        begin_member_slowly(vp, team, m, extra_flags, before);
+    } else {
+        become_member(vp, m, team->parent, extra_flags);
+    }
+}
+
 /* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread
  * pointer takes as long as much else here. Returns the vp. From then on the block may be lent with m's identity, and
  * entered by another vp. So until vp has entered another one (leave_block: `before`, what it was in at first) nothing
@@ -390,17 +475,14 @@ static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, co
 static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                             unsigned extra_flags, struct uth_tls *before)
 {
-    bool alone = ps_tls_on() && m->tls && PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL);
-    if (alone)
-        vp = begin_alone(vp, m, team->parent, extra_flags, before);
-    become_member(vp, m, team->parent, extra_flags);
-    if (ps_tls_on() && PS_LIKELY(!alone))
-        enter_member_tls(vp, m, before);
+    begin_member(vp, team, m, extra_flags, before);
     call_as(m, team->ops->body);
-    vp = ps_vp();
+    vp = ps_vp_now();
     if (PS_UNLIKELY(vp->alone_for != NULL) && vp->tls != before) {
         ps_go_home_slow(before);
-        vp = ps_vp();
+        vp = ps_vp_now();
+        if (!ps_team_exhausted(team)) /* another member may begin here */
+            vp_hear(vp);
     }
     ps_store_release(&m->done_in, team->region); /* fenced by what follows: a claim, or `left` */
     return vp;
@@ -408,58 +490,65 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
 
 static inline void leave_block(struct vp *vp, struct uth_tls *before)
 {
-    if (ps_tls_on())
+    if (vp->tls == before)
+        return;
+    if (before)
         vp_enter_tls_here(vp, before);
+    else
+        vp_leave_tls_here(vp);
 }
 
-/* Whose end is counted from here on keeps a hold. Caller: its own unit, or hold, keeps `left` above 0. */
-static void end_in_two_steps(struct ps_team *team)
+/* A member whose end is counted from here on keeps a pending reference. Caller: its own reference, or a pending one,
+ * keeps `left` above 0. */
+static void add_pending(struct ps_team *team)
 {
     uint64_t left = ps_load_seq(&team->left);
-    while (!(left & PS_TEAM_HOLDS) && !ps_cas_seq(&team->left, &left, left + (left & UINT32_MAX) * PS_TEAM_HOLD))
+    while (!(left & PS_TEAM_ALL_PENDING) &&
+           !ps_cas_seq(&team->left, &left, left + (left & UINT32_MAX) * PS_TEAM_PENDING))
         continue;
 }
 
 /* The vp goes on with something else, after it has offered itself. */
 static void withdraw_offer(struct vp *vp)
 {
-    uint64_t mail = ps_load_relaxed(&vp->mail) == MAIL_BUSY ? MAIL_BUSY : ps_xchg_acq_rel(&vp->mail, MAIL_BUSY);
-    if (mail > MAIL_IDLE)
-        ps_team_enqueue_late(ps_mail_team(mail), ps_mail_id(mail), vp);
+    uint64_t handoff =
+        ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY ? HANDOFF_BUSY : ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY);
+    if (handoff > HANDOFF_IDLE)
+        ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), vp);
 }
 
 /* What is left of `left` then. */
-static uint64_t let_go(struct ps_team *team, unsigned holds)
+static uint64_t drop_pending(struct ps_team *team, unsigned pending)
 {
-    uint64_t taken = holds * PS_TEAM_HOLD, before = ps_sub_seq(&team->left, taken);
-    PS_ASSERT((before & PS_TEAM_HOLDS) >= taken);
+    uint64_t taken = pending * PS_TEAM_PENDING, before = ps_sub_seq(&team->left, taken);
+    PS_ASSERT((before & PS_TEAM_ALL_PENDING) >= taken);
     return before - taken;
 }
 
-static PS_NOINLINE uint64_t look_and_let_go(struct ps_team *team, struct ps_member *last, unsigned units)
+static PS_NOINLINE uint64_t look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     struct vp *vp = ps_vp();
     struct psthread *current = vp->current;
     unsigned inherited = team->parent->flags & PS_T_ROOT;
     withdraw_offer(vp);
-    if (last && last->thread.team_id == 0)
-        last_look(team, last, team->parent->flags & (PS_T_ROOT | PS_T_CALLED));
+    if (last && last->id == 0)
+        last_look_of_parent(team);
     else if (last)
         last_look(team, last, current ? PS_T_CALLED | inherited : 0);
     vp = ps_vp();
     vp->current = current;
     if (!current) /* the vp's loop is next: as ps_team_run */
         vp_offer(vp);
-    return let_go(team, units);
+    return drop_pending(team, refs);
 }
 
-/* Takes the units of members that have returned off; in the name of the last of them, if any, tasks are looked for.
+/* Drops the references of members that have returned; in the name of the last of them, if any, tasks are looked for.
  * What is left of `left`: if 0 or PS_TEAM_WAITING the team may be gone. May switch. */
-static inline uint64_t units_ended(struct ps_team *team, struct ps_member *last, unsigned units)
+static inline uint64_t drop_refs(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
-    uint64_t before = ps_sub_seq(&team->left, units), left = before - units;
-    PS_ASSERT((uint32_t)before >= units);
-    return PS_UNLIKELY(left & PS_TEAM_HOLDS) ? look_and_let_go(team, last, units) : left;
+    uint64_t before = ps_sub_seq(&team->left, refs), left = before - refs;
+    PS_ASSERT((uint32_t)before >= refs);
+    return PS_UNLIKELY(left & PS_TEAM_ALL_PENDING) ? look_and_drop_pending(team, last, refs) : left;
 }
 
 /* The vp has returned from a member's body, and may run more: the next one's number, or 0. There are tasks: it is not
@@ -479,7 +568,7 @@ void ps_team_run(struct ps_team *team, unsigned id)
 {
     struct psthread *parent = team->parent;
     struct ps_member *m;
-    unsigned units = 0;
+    unsigned refs = 0;
     struct vp *vp = ps_vp();
     /* The woken wake others: there is more than this member, and somebody may sleep. */
     if (!ps_team_exhausted(team))
@@ -488,40 +577,42 @@ void ps_team_run(struct ps_team *team, unsigned id)
     do {
         m = ps_team_member(team, id);
         vp = run_body(vp, team, m, 0, before);
-        units++;
+        refs++;
     } while ((id = claim_more(vp, team)) != 0);
     leave_block(vp, before);
     vp->current = NULL;
     vp_offer(vp);
-    if (units_ended(team, m, units) == PS_TEAM_WAITING)
+    if (drop_refs(team, m, refs) == PS_TEAM_WAITING)
         ps_ready(parent, PS_FRONT);
 }
 
 /* --- join --- */
 
-/* Runs members that were mailed to vps which have not looked yet (their kernel thread is late). How many; *all: all
+/* Runs members that were handed off to vps which have not looked yet (their kernel thread is late). How many; *all: all
  * have ended. */
-static unsigned take_mail_back(struct vp *vp, struct ps_team *team, bool *all)
+static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *all)
 {
     unsigned taken = 0;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned i = 0; i < slots; i++) {
         struct vp *other = ps_vp_at(i);
-        uint64_t mail = other ? ps_load_relaxed(&other->mail) : MAIL_BUSY;
-        if (mail <= MAIL_IDLE || ps_mail_team(mail) != team || !ps_cas_acq_rel(&other->mail, &mail, MAIL_IDLE))
+        uint64_t handoff = other ? ps_load_relaxed(&other->handoff) : HANDOFF_BUSY;
+        if (handoff <= HANDOFF_IDLE || ps_handoff_team(handoff) != team ||
+            !ps_cas_acq_rel(&other->handoff, &handoff, HANDOFF_IDLE))
             continue;
-        struct ps_member *m = ps_team_member(team, ps_mail_id(mail));
+        struct ps_member *m = ps_team_member(team, ps_handoff_id(handoff));
         struct uth_tls *before = vp->tls;
         vp = run_body(vp, team, m, PS_T_CALLED, before);
         leave_block(vp, before);
         taken++;
-        *all = units_ended(team, m, 1) == 0;
+        *all = drop_refs(team, m, 1) == 0;
         vp = ps_vp();
     }
     return taken;
 }
 
-/* How long a parent leaves mailed members to vps that are about to look, and spins for members that run elsewhere. */
+/* How long a parent leaves handed-off members to vps that are about to look, and spins for members that run
+ * elsewhere. */
 #define JOIN_PATIENCE 3       /* times ps_spin_limit */
 #define JOIN_LONG_PATIENCE 16 /* the same, once it is certain that each runs on a vp of its own */
 
@@ -540,19 +631,18 @@ static bool spin_for_members(struct ps_team *team, unsigned limit)
 /* The end of what runs as a thread in the name of m. */
 static void look_and_leave(struct ps_member *m)
 {
-    m->calls_seen = ps_load_seq(&m->team->calls);
     call_as(m, m->team->ops->assist);
     leave_member_tls(NULL);
 }
 
-/* A mailed member that was not looked at, in no hurry: as a thread, on a stack of its own. */
+/* A handed-off member that was not looked at, in no hurry: as a thread, on a stack of its own. */
 static void *late_main(void *arg)
 {
     struct ps_member *m = arg;
     if (ps_tls_on())
         enter_member_tls(ps_vp(), m, ps_vp()->tls);
     call_as(m, m->team->ops->body);
-    end_in_two_steps(m->team);
+    add_pending(m->team);
     ps_sub_seq(&m->team->left, 1);
     look_and_leave(m);
     return NULL;
@@ -564,20 +654,20 @@ void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp)
     be_member(m, team->parent, 0);
     m->thread.uth = NULL;
     m->thread.vp = vp;
-    m->thread.fn = late_main;
-    m->thread.arg = m;
+    m->thread.member_fn = late_main;
     vp_enqueue(vp, &m->thread.item, PS_BACK);
 }
 
-static void requeue_mail(struct vp *vp, struct ps_team *team)
+static void requeue_handoffs(struct vp *vp, struct ps_team *team)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned i = 0; i < slots; i++) {
         struct vp *other = ps_vp_at(i);
-        uint64_t mail = other ? ps_load_relaxed(&other->mail) : MAIL_BUSY;
-        if (mail <= MAIL_IDLE || ps_mail_team(mail) != team || !ps_cas_acq_rel(&other->mail, &mail, MAIL_IDLE))
+        uint64_t handoff = other ? ps_load_relaxed(&other->handoff) : HANDOFF_BUSY;
+        if (handoff <= HANDOFF_IDLE || ps_handoff_team(handoff) != team ||
+            !ps_cas_acq_rel(&other->handoff, &handoff, HANDOFF_IDLE))
             continue;
-        ps_team_enqueue_late(team, ps_mail_id(mail), vp);
+        ps_team_enqueue_late(team, ps_handoff_id(handoff), vp);
     }
 }
 
@@ -602,97 +692,92 @@ static void become_parent(struct vp *vp, struct ps_team *team)
     vp_follow(vp, team->parent);
 }
 
-/* The parent, before it runs others as calls and cannot help any more. What is left of its units. */
-static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *last, unsigned units)
+/* The parent, before it runs others as calls and cannot help any more. What is left of its references. */
+static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
-    if (!units || ps_team_exhausted(team))
-        return units;
-    units_ended(team, last, units);
+    if (!refs || ps_team_exhausted(team))
+        return refs;
+    drop_refs(team, last, refs);
     return 0;
 }
 
 /* Runs what nobody took, as calls on this stack. True: all members have ended. */
 static bool run_the_rest(struct vp *vp, struct ps_team *team)
 {
-    unsigned id, units = 1, inherited = team->parent->flags & PS_T_ROOT;
+    unsigned id, refs = 1, inherited = team->parent->flags & PS_T_ROOT;
     struct ps_member *m = ps_team_member(team, 0);
     struct uth_tls *before = vp->tls;
     for (;;) {
         if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
             leave_block(vp, before);
-            units = help_first(team, m, units);
+            refs = help_first(team, m, refs);
             vp = ps_vp();
         }
         if ((id = ps_team_claim(team)) == 0)
             break;
-        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && units) {
+        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && refs) {
             ps_team_enqueue_late(team, id, vp);
             continue;
         }
         m = ps_team_member(team, id);
         vp = run_body(vp, team, m, PS_T_CALLED | inherited, before);
-        units++;
+        refs++;
     }
     leave_block(vp, before);
     become_parent(vp, team);
     unpublish(team);
-    if (units == team->n && !ps_load_relaxed(&team->interrupted)) {
-        ps_store_relaxed(&team->left, 0); /* nobody else was in the region: who is, or adds an assistant, has a unit */
+    if (refs == team->n && !ps_load_relaxed(&team->interrupted)) {
+        ps_store_relaxed(&team->left,
+                         0); /* nobody else was in the region: one that is, or adds an assistant, has a reference */
         return true;
     }
-    return units_ended(team, NULL, units) == 0;
-}
-
-/* The parent, in the name of member 0, runs what tasks it finds; unless an assistant has that identity, who does the
- * same. */
-static void assist_oneself(struct ps_team *team)
-{
-    struct ps_member *m = ps_team_member(team, 0);
-    uint32_t region = team->region;
-    if (!ps_cas_acq_rel(&m->done_in, &region, 0))
-        return;
-    become_member(ps_vp(), m, team->parent, team->parent->flags & (PS_T_ROOT | PS_T_CALLED));
-    team->ops->assist(m);
-    become_parent(ps_vp(), team);
-    ps_store_seq(&m->done_in, team->region);
-}
-
-/* The parent no longer blocks: the caller, who wants its assistance and whose own unit keeps `left` above 0, or the
- * parent itself.
- * True: it is the caller's to ready. False: it does not block, or somebody else readies it. */
-static bool take_waiting(struct ps_team *team)
-{
-    uint64_t left = ps_load_seq(&team->left);
-    while (left > PS_TEAM_WAITING)
-        if (ps_cas_seq(&team->left, &left, left & ~PS_TEAM_WAITING))
-            return true;
+    if (drop_refs(team, NULL, refs) == 0)
+        return true;
+    if (m->id != 0)
+        tell_core(team, m);
     return false;
 }
 
-/* Blocks until all members have ended, and comes back to help as often as it is asked. Dekker: the parent says that it
- * waits (fetch-or), then reads `calls`; who wants assistance counts it there, then looks whether the parent waits (all
- * seq_cst). */
+/* The parent waits: what `left` was. 0: all have ended; with PS_TEAM_WANTED the parent shall assist, and has taken the
+ * bit off; else it blocks. */
+static uint64_t begin_to_wait(struct ps_team *team)
+{
+    uint64_t left = ps_load_seq(&team->left), next;
+    do
+        next = left & PS_TEAM_WANTED ? left & ~PS_TEAM_WANTED : left | PS_TEAM_WAITING;
+    while (left != 0 && !ps_cas_seq(&team->left, &left, next));
+    return left;
+}
+
+/* Blocks until all members have ended, and comes back to assist as often as member 0 is lent to it. */
 static void wait_and_assist(struct ps_team *team)
 {
-    for (bool all = false; !all;) {
-        uint32_t calls = ps_load_seq(&team->calls);
-        assist_oneself(team);
-        if (ps_or_seq(&team->left, PS_TEAM_WAITING) == 0)
+    struct ps_member *m = ps_team_member(team, 0);
+    bool mine = team->recalled ? is_done(team, m) : take_done(team, m);
+    for (uint64_t left;;) {
+        for (; mine; mine = team->ops->idle(m)) {
+            assist_oneself(team);
+            become_parent(ps_vp(), team);
+        }
+        if ((left = begin_to_wait(team)) == 0)
             break;
-        if (ps_load_seq(&team->calls) == calls || !take_waiting(team))
-            ps_block(team->parent, PS_WAIT_TEAM_END, team);
-        all = ps_load_acquire(&team->left) == PS_TEAM_WAITING; /* else who asked has taken it off */
+        mine = left & PS_TEAM_WANTED;
+        if (mine)
+            continue;
+        ps_block(team->parent, PS_WAIT_TEAM_END, team);
+        if (ps_load_acquire(&team->left) == PS_TEAM_WAITING) /* else ps_team_lend has taken that off */
+            break;
     }
     ps_store_relaxed(&team->left, 0);
 }
 
-/* Mail was taken back unread: whoever idled there does not run, because something else has its processor. The parent's
- * patience was in vain, and would be again: the next regions that are offered, 1 to 63 of them, only publish their
- * members. Whoever does run still takes them. */
-static void mail_was_late(struct ps_team *team)
+/* A handoff was taken back unread: whoever idled there does not run, because something else has its processor. The
+ * parent's patience was in vain, and would be again: the next regions that are offered, 1 to 63 of them, only publish
+ * their members. Whoever does run still takes them. */
+static void handoff_was_late(struct ps_team *team)
 {
     team->unread += team->unread < PS_UNREAD_MOST;
-    team->unmailed = (uint8_t)((1u << team->unread) - 1);
+    team->unoffered = (uint8_t)((1u << team->unread) - 1);
 }
 
 static void wait_for_members(struct ps_team *team, bool room)
@@ -700,12 +785,12 @@ static void wait_for_members(struct ps_team *team, bool room)
     unsigned limit = ps_spin_limit() * JOIN_PATIENCE;
     if (spin_for_members(team, limit))
         return;
-    if (team->mailed && (!room || team->scattered)) {
-        requeue_mail(ps_vp(), team);
-    } else if (team->mailed) {
+    if (team->handed_off && (!room || team->scattered)) {
+        requeue_handoffs(ps_vp(), team);
+    } else if (team->handed_off) {
         bool all = false;
-        if (take_mail_back(ps_vp(), team, &all))
-            mail_was_late(team);
+        if (take_handoffs_back(ps_vp(), team, &all))
+            handoff_was_late(team);
         else
             team->unread = 0;
         become_parent(ps_vp(), team);
@@ -721,9 +806,11 @@ static inline void join(struct vp *vp, struct ps_team *team)
 {
     struct ps_member *self = ps_team_member(team, 0);
     /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. */
-    bool room =
-        uth_has_room(vp->uth, __builtin_frame_address(0)) && !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
-    ps_store_release(&self->done_in, team->region);
+    bool room = !vp_stays_with_root(vp) && uth_has_room(vp->uth, __builtin_frame_address(0)) &&
+                !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
+    team->recalled = ps_tls_on();
+    if (!team->recalled)
+        ps_store_release(&self->done_in, team->region); /* else it is not free before it waits */
     if (PS_LIKELY(room)) {
         if (!run_the_rest(vp, team))
             wait_for_members(team, room);
@@ -731,7 +818,7 @@ static inline void join(struct vp *vp, struct ps_team *team)
     }
     /* The parent is deep in its stack, or may be wanted: the others find fresh stacks, while it waits. */
     become_parent(ps_vp(), team);
-    if (units_ended(team, NULL, 1) != 0)
+    if (drop_refs(team, NULL, 1) != 0)
         wait_for_members(team, room);
     unpublish(team);
 }
@@ -746,15 +833,7 @@ void ps_team_join(struct ps_team *team)
     vp_set_errno(ps_vp(), error);
 }
 
-/* --- assistance --- */
-
-static bool somebody_returned(struct ps_team *team)
-{
-    for (unsigned id = 0; id < team->n; id++)
-        if (ps_load_seq(&ps_team_member(team, id)->done_in) == team->region)
-            return true;
-    return false;
-}
+/* --- lending --- */
 
 /* Letters as at the head of this file. */
 void ps_team_interrupt(struct ps_team *team)
@@ -763,32 +842,30 @@ void ps_team_interrupt(struct ps_team *team)
     ps_store_seq(&team->interrupted, 1);
     if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
         ps_store_seq(&team->by_word, PS_BY_WORD); /* members who wait in rounds are to be found in the barrier's word */
-    end_in_two_steps(team);
+    add_pending(team);
     ps_add_acq_rel(&team->next, 0);
-    if (!somebody_returned(team))
-        ps_store_seq(&team->all_busy, 1);
     ps_team_barrier_call_back(team);
     ps_store_release(&team->batched, 0); /* nobody joins a vp's waiters any more */
+    for (unsigned id = 0; id < team->n; id++)
+        tell_core(team, ps_team_member(team, id));
 }
 
 /* Runs as a thread: the identity of a member that has returned from its body, lent to run explicit tasks. */
 static void *assist_main(void *arg)
 {
     struct ps_member *m = arg;
-    ps_store_seq(&m->team->assisting, 0); /* before its look: who asks from here on starts another one */
     if (ps_tls_on())
         enter_member_tls(ps_vp(), m, ps_vp()->tls);
     look_and_leave(m);
     return NULL;
 }
 
-/* The caller owns the identity of m, and `left` counts it. */
+/* The identity of m is the caller's, and `left` counts it. */
 static void start_assistant(struct ps_member *m)
 {
     m->thread.uth = NULL;
     m->thread.flags = PS_T_MEMBER;
-    m->thread.fn = assist_main;
-    m->thread.arg = m;
+    m->thread.member_fn = assist_main;
     vp_enqueue(ps_vp(), &m->thread.item, PS_BACK);
 }
 
@@ -796,67 +873,31 @@ void ps_member_assistant_ended(struct psthread *t)
 {
     struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
     struct ps_team *team = m->team;
-    /* Only now, when nothing looks at t any more, may the identity be lent anew. */
     struct psthread *parent = team->parent;
-    if (!offer_identity(team, m, m->calls_seen))
+    /* Nothing looks at t any more: its identity is free. */
+    if (is_done(team, m) && team->ops->idle(m))
         start_assistant(m);
-    else if (let_go(team, 1) == PS_TEAM_WAITING)
+    else if (drop_pending(team, 1) == PS_TEAM_WAITING)
         ps_ready(parent, PS_FRONT);
 }
 
-static bool lend_identity(struct ps_team *team)
+/* Calls the parent back, whose identity member 0 has. */
+static void want_parent(struct ps_team *team)
 {
-    /* Member 0's thread-local storage is its parent's, which may be its kernel thread's own: that cannot be lent. */
-    for (unsigned id = ps_tls_on() ? 1 : 0; id < team->n; id++) {
-        struct ps_member *m = ps_team_member(team, id);
-        uint32_t region = team->region;
-        if (ps_load_seq(&m->done_in) != region || !ps_cas_acq_rel(&m->done_in, &region, 0))
-            continue;
-        end_in_two_steps(team);
-        ps_add_seq(&team->left, PS_TEAM_HOLD); /* the caller's own unit keeps it above 0 */
-        start_assistant(m);
-        return true;
-    }
-    return false;
-}
-
-/* All are in their bodies, and wait for tasks where the core knows. A member that ends takes its unit off first, then
- * looks for tasks. */
-static bool all_in_bodies(struct ps_team *team)
-{
-    return PS_LIKELY((uint32_t)ps_load_relaxed(&team->left) == team->n) && PS_LIKELY(ps_load_relaxed(&team->all_busy));
-}
-
-/* Numbers as at the head of this file: the call (c) comes before the looks (d). An assistant on its way takes
- * `assisting` back before it looks. */
-bool ps_team_nobody_to_ask(struct ps_team *team)
-{
-    if (all_in_bodies(team))
-        return true;
-    ps_add_seq(&team->calls, 1);
-    if (ps_load_seq(&team->left) & PS_TEAM_WAITING)
-        return false;
-    if (ps_load_seq(&team->assisting))
-        return true;
-    for (unsigned id = ps_tls_on() ? 1 : 0; id < team->n; id++)
-        if (ps_load_seq(&ps_team_member(team, id)->done_in) == team->region)
-            return false;
-    return true;
-}
-
-void ps_team_assist(struct ps_team *team)
-{
-    /* The caller's push, then this look, with a fence between. */
-    if (all_in_bodies(team))
-        return;
-    ps_add_seq(&team->calls, 1);
-    if (take_waiting(team)) {
+    uint64_t left = ps_load_seq(&team->left);
+    while (!ps_cas_seq(&team->left, &left, (left & ~PS_TEAM_WAITING) | PS_TEAM_WANTED))
+        continue;
+    if (left & PS_TEAM_WAITING)
         ps_ready(team->parent, PS_BACK);
+}
+
+void ps_team_lend(struct ps_team *team, unsigned id)
+{
+    if (id == 0 && team->recalled) {
+        want_parent(team);
         return;
     }
-    uint32_t none = 0;
-    if (ps_load_seq(&team->assisting) || !ps_cas_acq_rel(&team->assisting, &none, 1))
-        return;
-    if (!lend_identity(team))
-        ps_store_release(&team->assisting, 0);
+    add_pending(team);                        /* who interrupts may not have come so far */
+    ps_add_seq(&team->left, PS_TEAM_PENDING); /* a reference of the caller's keeps it above 0; or it is the parent */
+    start_assistant(ps_team_member(team, id));
 }

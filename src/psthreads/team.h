@@ -2,8 +2,8 @@
  *
  * The parent forks in O(1): the entry goes to the front of its vp's queue; whoever takes it claims the next member
  * number by fetch-and-add, and the entry stays there, stealable, until the last number is claimed. The outermost region
- * of a root is first offered to vps that idle, through their mailboxes (manycore-nested-2016 section 3.1). At the join
- * the parent claims what is left and runs those members as calls on its own stack.
+ * of a root is first offered to vps that idle, through their handoff slots (manycore-nested-2016 section 3.1). At the
+ * join the parent claims what is left and runs those members as calls on its own stack.
  *
  * States of a region: closed (left == 0, not in a queue) -> ps_team_fork -> open -> all members ended (left == 0) ->
  * closed. The block may be forked again as soon as ps_team_join has returned.
@@ -22,50 +22,52 @@ struct ps_member;
 struct ps_team_ops {
     void (*body)(struct ps_member *m);
     void (*assist)(struct ps_member *m);
+    bool (*idle)(struct ps_member *m);
 };
 
 /* What a member of any team begins with. */
 struct ps_member {
-    struct psthread thread;
+    struct psthread thread; /* first: what it calls when it begins as a thread is given its address */
     struct ps_team *team;
     /* Its thread-local block, kept between regions: threadprivate variables persist with the team (OpenMP 5.2 section
      * 5.2). NULL: none yet; never for member 0, which is the parent itself. Written by the vp that runs the member. */
     struct uth_tls *tls;
     void *fiber; /* the program's thread sanitizer's, kept likewise; NULL: none */
+    uint32_t id; /* its number in the team; constant */
     /* The first member of a batch that waits in the barrier: how many it has, and the batch behind it in the team's
      * list. Written by who publishes the batch, read by who has taken it. */
     uint32_t batch, next_batch;
-    /* (shared) the region's number when the body has returned: then the identity may be lent to an assistant, or taken
-     * back by the member itself; who does sets 0 (compare-and-swap). */
+    /* (shared) the region's number when the body has returned and the core does not know it: who tells the core sets 0
+     * (compare-and-swap). */
     _Atomic uint32_t done_in;
-    uint32_t place; /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
-    uint32_t calls_seen; /* an assistant's: team->calls before its last look for tasks */
-    uint64_t rounds;     /* number of the last barrier that it met in rounds; its own */
+    uint32_t place;  /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
+    uint64_t rounds; /* number of the last barrier that it met in rounds; its own */
     /* (shared) the last signal that it gave in a barrier of rounds (team_rounds.c); written by the member, polled by
      * others. Last, and with a line of its own. */
     PS_LINE_ALIGNED _Atomic uint64_t signal;
 };
 
-/* The word `left`: in its lower half the units of members whose end has not been counted. In a region with tasks who
- * ends does so in two steps, and looks for tasks between: the *holds* count second steps to come, and assistants.
- * Members' units get theirs all at once (end_in_two_steps), so who takes a unit off sees by the word of before whether
- * it has one. */
-#define PS_TEAM_HOLD (UINT64_C(1) << 32)
+/* The word `left`: in its lower half a reference for each member whose end has not been counted. In a region with tasks
+ * a member that ends does so in two steps, and looks for tasks between: the *pending references* count second steps to
+ * come, and assistants. All references get a pending one at once (add_pending). So a member that drops its reference
+ * sees by the word of before whether it has one. */
+#define PS_TEAM_PENDING (UINT64_C(1) << 32)
 #define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
-#define PS_TEAM_HOLDS (PS_TEAM_WAITING - PS_TEAM_HOLD)
+#define PS_TEAM_WANTED (UINT64_C(1) << 62)  /* member 0 was lent, whose identity is the parent's */
+#define PS_TEAM_ALL_PENDING (PS_TEAM_WANTED - PS_TEAM_PENDING)
 #define PS_UNREAD_MOST 6
 
 #define PS_BARRIER_PHASE_SHIFT 42 /* in the word `barrier` */
 
-/* In a region whose members go by mail and meet in no barrier two lines move: the mailbox's and line 2. Into those that
- * a member reads on its way the parent stores nothing that is there already (ps_update), so that they stay with all who
- * read them. */
+/* In a region whose members go by handoff and meet in no barrier two lines move: the handoff slot's and line 2. Into
+ * those that a member reads on its way the parent stores nothing that is there already (ps_update), so that they stay
+ * with all who read them. */
 struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
     struct ps_item item;
-    uint8_t unread;   /* how often mail was not read in time, at most PS_UNREAD_MOST; parent only */
-    uint8_t unmailed; /* offered regions still to come that are published only, without mail; parent only */
-    bool bound;       /* its members are (bind.h) */
+    uint8_t unread;    /* how often handoffs were not read in time, at most PS_UNREAD_MOST; parent only */
+    uint8_t unoffered; /* offered regions still to come that are published only, without handoffs; parent only */
+    bool bound;        /* its members are (bind.h) */
     /* a region of so many members was found to have room for their stacks; the entity layer's, parent only */
     uint8_t roomy;
     bool scattered; /* members have places of their own: each is queued by itself, none is claimed */
@@ -77,31 +79,29 @@ struct ps_team {
     PS_LINE_ALIGNED struct psthread *parent; /* who forked */
     /* line 1 (with parent): (shared) next member number to be claimed; fetch-and-add by anyone who may look */
     _Atomic uint32_t next;
-    uint32_t place;             /* with item.bound: all members' place, from 1; parent only */
-    _Atomic uint32_t assisting; /* (shared) an assistant is on its way: at most one at a time */
-    _Atomic bool had_tasks;     /* (shared) some region of this block was interrupted: see join */
-    _Atomic uint32_t by_word;   /* (shared) how members meet in the barrier: PS_BY_... */
-    uint64_t rounds_base;       /* barriers of rounds begin behind this number; see team_rounds.c */
-    /* line 2: (shared) units of members | holds * PS_TEAM_HOLD | PS_TEAM_WAITING */
+    uint32_t place;           /* with item.bound: all members' place, from 1; parent only */
+    _Atomic bool had_tasks;   /* (shared) some region of this block was interrupted: see join */
+    _Atomic uint32_t by_word; /* (shared) how members meet in the barrier: PS_BY_... */
+    uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
+    /* line 2: (shared) references | pending ones * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint64_t left;
     struct ps_queue *home; /* the queue that the entry stands in; parent only */
     uint32_t region;       /* number of the region, never 0; counts up with each fork */
-    /* (shared) 1: the region is interrupted, and nobody had returned from its body then: as long as all units are in
-     * `left` nobody could be asked for assistance. Set by who interrupts, 0 at the fork. */
-    _Atomic uint32_t all_busy;
     _Atomic uint32_t
         interrupted; /* (shared) 1: nobody waits in ps_team_barrier_await any more in this region; 0 at the fork */
-    /* (shared: mailed members may look while the parent writes) every member has a vp of its own: it can pay to
+    /* (shared: handed-off members may look while the parent writes) every member has a vp of its own: it can pay to
      * spin */
     _Atomic bool spread;
-    bool mailed; /* some member was offered by mail */
+    bool handed_off; /* some member was offered by handoff */
+    /* member 0 has its parent's thread-local block, so only the parent runs tasks as member 0, while it waits in the
+     * join; written by the parent at the join's begin, read by who lends member 0 afterwards */
+    bool recalled;
     /* stacks that its open region may need; the entity layer's, parent only: that reads `left` last as well */
     uint32_t promised;
     struct ps_serial_predictor serial; /* parent only: written in each outermost region, hence here */
     /* line 3: the barrier (team_barrier.c) */
     PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
     _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */
-    _Atomic uint32_t calls;                   /* (shared) counts calls for assistance; see team.c */
     /* The rest of the rounds (team_rounds.c). Under the lock, or by who opens the barrier or the region. */
     struct ps_spin rounds_lock;
     uint32_t rounds_n;       /* members of the last region that met in rounds; parent only */
@@ -136,12 +136,10 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered);
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost);
 /* Member 0 is through: helps, waits for the others; the caller is the thread that forked again. May switch. */
 void ps_team_join(struct ps_team *team);
-/* See ee_team_assist. */
-void ps_team_assist(struct ps_team *team);
-/* See ee_team_nobody_to_ask. */
-bool ps_team_nobody_to_ask(struct ps_team *team);
 /* See ee_team_interrupt. */
 void ps_team_interrupt(struct ps_team *team);
+/* See ee_team_lend. */
+void ps_team_lend(struct ps_team *team, unsigned id);
 
 /* Claims a member; its number, or 0 where none is left. Caller may look at the team (see Lifetime). */
 static inline unsigned ps_team_claim(struct ps_team *team)
@@ -154,15 +152,17 @@ static inline unsigned ps_team_claim(struct ps_team *team)
 }
 static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_relaxed(&team->next) >= team->n; }
 
-/* Member id, which was mailed to a vp that does not run, becomes a thread in vp's queue. Caller: has taken the
+/* Member id, which was handed off to a vp that does not run, becomes a thread in vp's queue. Caller: has taken the
  * message. */
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
 
 /* In a forked child, on vp self, when all queues are empty anew: what nobody has claimed of the teams around the caller
  * is published there. */
 void ps_team_after_fork_in_child(struct vp *self);
+/* Member `current` is in block, which is not the team's any more. */
+void ps_team_forget_block(struct psthread *current, const struct uth_tls *block);
 
-/* The assistant that ran in the name of member t has ended (ps_thread_end calls it). */
+/* The thread that ran in the name of member t has ended (ps_thread_end calls it). */
 void ps_member_assistant_ended(struct psthread *t);
 /* Runs member id and every further one it can claim, each on the uth that runs now; a vp's loop calls it. */
 void ps_team_run(struct ps_team *team, unsigned id);

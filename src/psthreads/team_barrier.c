@@ -54,22 +54,22 @@
  * (acquire). A member's context may still be about to be saved when it is readied; uth.running orders that, as ever
  * (sched.h).
  *
- * Who opens the barrier goes on at once, and a root that waited on its vp stands behind it. A program whose members
- * spin for what the first of them does behind the barrier would stall there each time until the watchdog comes; so
- * where that has happened (vp.root_first) the opener lets the root go first. Elsewhere it would be a switch more a
+ * The member that opens the barrier goes on at once, and a root that waited on its vp stands behind it. A program whose
+ * members spin for what the first of them does behind the barrier would stall there each time until the watchdog comes.
+ * So where that has happened (vp.root_first) the opener lets the root go first. Elsewhere it would be a switch more a
  * barrier.
  *
- * Who stands on a kernel thread's own stack (a root) is in no queue: it waits in waiters.root and is readied by itself.
- * Teams whose members have a vp each, and members bound to places, do not use the lists: they spin, then block as
- * batches of one. The former meet without the word as long as nobody comes late (team_rounds.c): then the phase stays,
- * and what is said here begins where they fall back to it.
+ * A root, which stands on a kernel thread's own stack, is in no queue: it waits in waiters.root and is readied by
+ * itself. Teams whose members have a vp each, and members bound to places, do not use the lists: they spin, then block
+ * as batches of one. The former meet without the word as long as nobody comes late (team_rounds.c): then the phase
+ * stays, and what is said here begins where they fall back to it.
  *
  * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look
  * at it. tests/models/team_barrier.pml has the protocol, and what happens where a step is missing.
  *
- * Rejected: a word `blocked` in each member and a count of them (before: five atomic operations a member, and a look at
- * each member by who opens); readied members at the front of the queue (a team that only goes through barriers would
- * keep its vp for ever). nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
+ * Rejected: a word `blocked` in each member and a count of them (five atomic operations a member, and a look at each
+ * member by the opener). Readied members at the front of the queue (a team that only goes through barriers would keep
+ * its vp for ever). nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
 #include "bind.h"
 #include "check.h"
 #include "current.h"
@@ -154,18 +154,18 @@ static uint32_t take_published(struct ps_team *team)
     return head_of(word);
 }
 
-/* Publishes the batches from first to last, and counts `units` arrivals. False: the phase is over, and the caller
+/* Publishes the batches from first to last, and counts `arrivals`. False: the phase is over, and the caller
  * behind it. */
-static bool publish(struct ps_team *team, struct ps_member *first, struct ps_member *last, uint32_t phase,
-                    uint32_t units, bool *opens)
+static bool publish_waiters(struct ps_team *team, struct ps_member *first, struct ps_member *last, uint32_t phase,
+                            uint32_t arrivals, bool *opens)
 {
     uint64_t number = number_of(team, first), word = ps_load_acquire(&team->barrier);
     do {
         if (phase_of(word) != phase)
             return false;
         last->next_batch = head_of(word);
-    } while (!ps_cas_seq(&team->barrier, &word, with_head(word - units, number)));
-    *opens = units && left_of(word) == units;
+    } while (!ps_cas_seq(&team->barrier, &word, with_head(word - arrivals, number)));
+    *opens = arrivals && left_of(word) == arrivals;
     return true;
 }
 
@@ -257,7 +257,7 @@ PS_NOINLINE void ps_team_barrier_leave(struct vp *vp)
         last = last ? last : root;
     }
     bool opens;
-    if (!publish(team, first, last, t.w.phase, t.w.uncounted, &opens)) {
+    if (!publish_waiters(team, first, last, t.w.phase, t.w.uncounted, &opens)) {
         last->next_batch = 0;
         ready_batches(team, (uint32_t)number_of(team, first), NULL);
     } else if (PS_UNLIKELY(opens)) {
@@ -297,7 +297,7 @@ void ps_team_barrier_call_back(struct ps_team *team)
 
 /* --- the barrier --- */
 
-static bool arrive(struct ps_team *team)
+static bool arrive_central(struct ps_team *team)
 {
     if (PS_UNLIKELY(ps_load_acquire(&team->batched)))
         leave_if_any(ps_vp());
@@ -334,11 +334,11 @@ static int spin_for_phase(struct ps_team *team, uint32_t phase, bool interruptib
 }
 
 /* Member m, which has arrived, waits as a batch of one. True: the phase is over. */
-static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, bool interruptible)
+static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t phase, bool interruptible)
 {
     bool opens;
     m->batch = 1;
-    if (!publish(team, m, m, phase, 0, &opens)) {
+    if (!publish_waiters(team, m, m, phase, 0, &opens)) {
         ready_if_any(ps_vp());
         return true;
     }
@@ -356,20 +356,20 @@ static bool block(struct ps_team *team, struct ps_member *m, uint32_t phase, boo
  * can run them. */
 #define BATCH_PATIENCE 4
 
-static bool await(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
+static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
 {
     if (ps_team_barrier_over(team, phase))
         return true;
     int spun = spin_for_phase(team, phase, interruptible,
                               ps_spin_limit() * (ps_load_relaxed(&team->spread) ? PS_BARRIER_PATIENCE : 1));
-    return spun ? spun > 0 : block(team, ps_team_member(team, id), phase, interruptible);
+    return spun ? spun > 0 : block_in_barrier(team, ps_team_member(team, id), phase, interruptible);
 }
 
 /* Its vp's waiters, if any, are another member's fellows: they must not wait for it. */
 static bool await_alone(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
 {
     leave_if_any(ps_vp());
-    return await(team, id, phase, interruptible);
+    return await_opening(team, id, phase, interruptible);
 }
 
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
@@ -383,7 +383,7 @@ static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_memb
     unsigned patience = fellows < BATCH_PATIENCE ? fellows + 1 : BATCH_PATIENCE;
     int spun = spin_for_phase(team, phase, true, ps_spin_limit() * patience);
     if (!spun)
-        return block(team, m, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
+        return block_in_barrier(team, m, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
     ready_if_any(ps_vp());
     return spun > 0 ? PS_MET_RELEASED : PS_MET_CALLED;
 }
@@ -391,24 +391,24 @@ static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_memb
 enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase)
 {
     struct ps_waiters *w = &vp->waiters;
-    uint32_t units = 1, fellows = 0;
+    uint32_t arrivals = 1, fellows = 0;
     if (vp_has_waiters(vp)) {
         ps_spin_lock(&vp->queue.lock);
         fellows = ps_load_relaxed(&w->count);
-        units += w->uncounted;
+        arrivals += w->uncounted;
         w->uncounted = 0;
         ps_spin_unlock(&vp->queue.lock);
     }
-    if (left_of(ps_sub_acq_rel(&team->barrier, units)) == units)
+    if (left_of(ps_sub_acq_rel(&team->barrier, arrivals)) == arrivals)
         return PS_MET_LAST;
     return await_others(team, m, phase, fellows);
 }
 
 static PS_NOINLINE enum ps_met meet_alone(struct ps_team *team, unsigned id, uint32_t phase)
 {
-    if (arrive(team))
+    if (arrive_central(team))
         return PS_MET_LAST;
-    return await(team, id, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
+    return await_opening(team, id, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
 static PS_ALWAYS_INLINE enum ps_met meet_by_word(struct ps_team *team, unsigned id, uint32_t phase)

@@ -94,7 +94,7 @@ PS_CODE_ALIGNED enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_mem
     struct vp *vp = ps_vp_now();
     if (PS_UNLIKELY(vp_has_waiters(vp) && vp->waiters.team != team))
         return leave_and_wait(vp, team, m, phase);
-    if (ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned))
+    if ((ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned)) || vp_stays_with_root(vp))
         return ps_team_barrier_count(vp, team, m, phase);
     return wait_in_batch(vp, team, m, phase);
 }

@@ -1,7 +1,9 @@
 /* The thread descriptor: an identity, not a stack.
  *
- * Kept small (120 bytes): a million ready threads are a million of these and nothing else (psthreads-2009 section 2.1:
- * lazy stack allocation). What a thread needs only while it runs stands in its uth.
+ * Kept small (96 bytes): a million ready threads are a million of these and nothing else (psthreads-2009 section 2.1:
+ * lazy stack allocation). What a thread needs only while it runs stands in its uth, or takes the place of what it needs
+ * only until then: ps_thread_begin is the border, for a thread that is no team's. A member begins again and again, and
+ * keeps what it has.
  *
  * Who may touch a field: while `state` is MADE the maker; while READY whoever holds the queue's lock; while RUNNING the
  * thread itself; fields marked (shared) by whom the comment names, atomically. */
@@ -61,7 +63,7 @@ enum ps_state {
 #define PS_JOIN_JOINED ((uintptr_t)3)   /* result was taken */
 #define PS_JOIN_ORPHANED ((uintptr_t)4) /* has ended, and so has its parent: in nobody's list, who joins it frees it */
 
-/* Added to `children` when a parent ends before them: its own hold on the descriptor. */
+/* Added to `children` when a parent ends before them: the parent's own reference to the descriptor. */
 #define PS_CHILDREN_HELD ((int64_t)1 << 60)
 
 struct psthread {
@@ -75,39 +77,70 @@ struct psthread {
             uint8_t item_bound;
             uint32_t level;
         };
+        struct {                          /* once ENDED: it enters no queue any more */
+            struct psthread *next_zombie; /* in the parent's zombies; written before it is pushed */
+            void *result;
+        };
     };
     struct uth *uth; /* its stack; NULL before it runs. Written by the vp that binds it */
     struct vp *vp;   /* the vp that runs it, or ran it last. Written by that vp */
     union {
-        void *local;                  /* the entity layer's pointer */
-        uintptr_t stack_size;         /* with PS_T_SIZED, until it begins */
-        struct psthread *next_zombie; /* once ENDED, in the parent's zombies; written before it is pushed */
+        void *local; /* the entity layer's pointer */
+        void *arg;   /* until it begins; a member's is its own address */
     };
-    void *(*fn)(void *);     /* member: unused */
-    void *arg;               /* once ENDED: the result */
+    union {
+        void *keys;          /* thread-specific values; owner only */
+        void *(*fn)(void *); /* until it begins; not a member's */
+    };
     struct psthread *parent; /* alive as long as its `children` has not counted this one */
-    /* (shared) children counted down: ended children minus those that a waitall has added up. The parent adds, the
-     * children subtract; exactly 0 is reached by the last child, or by the parent itself. */
-    _Atomic int64_t children;
-    uint64_t created;       /* children made since the last waitall; owner only */
-    _Atomic uintptr_t join; /* (shared) PS_JOIN_..., or the thread that waits for this one */
-    void *keys;             /* thread-specific values; owner only */
+    union {
+        /* (shared) children counted down: ended children minus those that the parent has added up. The parent adds, the
+         * children subtract; exactly 0 is reached by the last child, or by the parent itself. */
+        _Atomic int64_t children;
+        uintptr_t stack_size; /* with PS_T_SIZED, until it begins */
+    };
+    uint32_t created;  /* children made, minus those that have been added to `children`; owner only */
+    uint32_t sweep_in; /* creations until the zombies are looked through for joined ones; owner only */
+    union {
+        _Atomic uintptr_t join;     /* (shared) PS_JOIN_..., or the thread that waits for this one; not a member's */
+        void *(*member_fn)(void *); /* member that is ready and has not begun */
+    };
     union {
         _Atomic(struct psthread *) zombies; /* (shared) as a parent: ended children nobody has joined (stack) */
         struct psthread *next_free;         /* in a free list */
     };
-    uint32_t sweep_in; /* creations until the zombies are looked through for joined ones; owner only */
-    uint16_t team_id;  /* member: its number */
 };
-_Static_assert(sizeof(struct psthread) == 120, "a million ready threads are to fit in 128 MB");
+_Static_assert(sizeof(struct psthread) == 96, "a million ready threads are to fit in 100 MB");
 _Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, room) &&
                    offsetof(struct psthread, item_bound) == offsetof(struct ps_item, bound),
                "flags and state overlay ps_item's room");
 
+/* What a fresh thread calls. */
+struct ps_call {
+    void *(*fn)(void *);
+    void *arg;
+};
+
+/* Creations between two looks through the zombies, and as many more as the last look has left. */
+#define PS_SWEEP_EACH 256
+
+/* t, which is fresh and no member, begins: called once, before it is anybody's current thread. */
+static PS_ALWAYS_INLINE struct ps_call ps_thread_begin(struct psthread *t)
+{
+    struct ps_call call = {t->fn, t->arg};
+    t->local = NULL;
+    t->keys = NULL;
+    ps_store_relaxed(&t->children, 0);
+    t->created = 0;
+    t->sweep_in = PS_SWEEP_EACH;
+    ps_store_relaxed(&t->zombies, NULL);
+    return call;
+}
+
 /* thread.c */
 /* Runs the destructors of t's keys: while it is still in its thread-local block. May switch; returns the vp. */
 struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
-/* A member's identity ends, in the name of which the caller waits for threads that it has made, and runs its keys'
+/* The identity of a member, the running thread, ends: waits for threads that it has made, and runs its keys'
  * destructors. May switch. */
 void ps_thread_end_member(struct psthread *t);
 /* Ends thread t, which runs on this vp: called by the loop when its function has returned. May switch (destructors;

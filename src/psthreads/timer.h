@@ -4,10 +4,10 @@
  *   ... publishes itself, as before each ps_block
  *   bool late = ps_block_until(self, kind, object, &timer);
  *
- * take(timer) is called at the deadline, on the poller's kernel thread, under the lock of all timers: it takes the
- * waiter back from where it was published (under that place's lock, or by a compare-and-swap) and returns true; or
- * false, where somebody else has taken it, who readies it. It must not wait. No take runs any more when ps_block_until
- * returns, and the timer may go.
+ * take(timer) is called at the deadline, on the poller's kernel thread, under the lock of all timers. It takes the
+ * waiter back from where the waiter was published (under that place's lock, or by a compare-and-swap) and returns true.
+ * It returns false where another thread has taken the waiter; that thread readies it. It must not wait. No take runs
+ * any more when ps_block_until returns, and the timer may go.
  *
  * The poller is a kernel thread of the library's that sleeps in epoll; the first timed wait starts it. Moments are of
  * os_now_ns. */
@@ -31,7 +31,8 @@ struct ps_timer {
  * false. */
 bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer);
 
-/* 1: the poller runs and nothing is left that could make it ready a thread (deadlock.c). */
+/* 1: the poller runs, nothing is left that could make it ready a thread, and what it readied is in a queue
+ * (deadlock.c). */
 unsigned timer_poller_idles(void);
 /* Ends the poller; it starts again at need. Caller: runtime.c, when no thread waits. */
 void timer_stop(void);

@@ -29,7 +29,7 @@ struct psthread *ps_current(void)
     struct vp *vp = ps_vp();
     return vp ? vp->current : NULL;
 }
-struct psthread *ps_self(void) { return ps_vp_attach()->current; }
+struct psthread *ps_self(void) { return ps_vp_attach_now()->current; }
 
 PS_NOINLINE void *ps_local(void)
 {

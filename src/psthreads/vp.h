@@ -12,7 +12,9 @@
 
 #include "os.h"
 #include "queue.h"
+#include "steal.h"
 #include "thread.h"
+#include "tls.h"
 #include "uth.h"
 #include "work.h"
 
@@ -36,6 +38,13 @@ enum { PS_KEEPS_NOTHING, PS_KEEPS_ALL, PS_KEEPS_CALLED_OFF };
 /* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. */
 enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 
+/* In a vp's `attached`. A slot is claimed as one or the other, so that nobody ever takes a spare for a root. */
+enum { PS_ATTACHED = 1, PS_ATTACHED_OURS };
+
+/* Whether a worker's kernel thread is a standby, in its vp's by_standby. Written before `started` is RUNS, by who
+ * starts it; THROUGH (release) by the standby, as its last access; read by who stops the workers. */
+enum { PS_STANDBY_NONE, PS_STANDBY_CARRIES, PS_STANDBY_THROUGH };
+
 /* Of a kernel thread that carries one thread alone, in its vp's alone_state. */
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 
@@ -52,51 +61,73 @@ struct vp {
     struct uth *left_uth;     /* the stack of the switch under way */
     bool left_dies;
     bool is_guest;
-    bool is_spare;    /* carried by a kernel thread of the watchdog's */
+    union {
+        struct {
+            bool is_spare; /* carried by a kernel thread of the watchdog's */
+            bool is_deaf;  /* its kernel thread takes no signals, its mask is deaf_mask else (search.h); owner only */
+        };
+        uint16_t spare_or_deaf; /* not 0: either; one look for the fast paths */
+    };
     bool by_watchdog; /* the watchdog has started its kernel thread; written before that begins */
     uint64_t spin_ns; /* how long it searches before it parks (adaptive_spin.h); owner only */
     struct uth_tls
         *alone_for; /* it carries this thread and nothing else (promote.h); NULL: any. Constant while attached */
     bool held;      /* the runtime goes on with this vp after calling what the program may have replaced (malloc) */
+    /* Its kernel thread carries its root and nothing else from now on: signals are sent to that (directed.h). Set by
+     * anybody, for good; a root's. */
+    _Atomic bool lone;
     bool searching; /* counted in idle's searching; owner only (the waker counts for a parked one) */
     unsigned id;
-    unsigned place;         /* that its kernel thread is bound to, from 1; 0: none */
-    struct ps_work handoff; /* for the loop that starts next */
+    unsigned place;            /* that its kernel thread is bound to, from 1; 0: none */
+    struct ps_work first_work; /* for the loop that starts next */
     struct uth_cache stacks;
     struct psthread *free_threads;
     unsigned num_free;
-    char *slab; /* rest of the slab that descriptors are carved from */
+    struct psthread *free_batch; /* as many as a batch, put aside; NULL: none */
+    char *slab;                  /* rest of the slab that descriptors are carved from */
     size_t slab_left;
     /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
     _Atomic(const uint16_t *) victims;
+    uint16_t victims_end[PS_STEAL_LEVELS]; /* where each level ends among them (steal.h); written before victims is */
     struct vp *peeked; /* the vp that kept what it has at its last peek, and that one's kept_regions; owner only */
     uint32_t peeked_region;
     unsigned deal;           /* cyclic distribution of outer threads */
+    unsigned global_turns;   /* yields where there is a global queue; owner only */
     unsigned yields;         /* counted to tell when it is to stand back for other kernel threads; owner only */
     unsigned in_vain;        /* threads that it would have gone on with, which still ran */
     uint64_t rechecked_at;   /* cpu_cycles at the last look for loaded objects */
     uint64_t look_at, waits; /* root_spread.h */
     unsigned meetings;       /* root_spread.h */
     _Atomic uint64_t made, submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
-    void *slot;                              /* ee_carrier_slot */
-    struct uth native;                       /* the kernel thread's own stack */
-    struct psthread root;                    /* its thread, where the kernel thread is a root's */
-    os_thread kernel_thread;                 /* workers */
-    struct os_cpuset own_mask;               /* with place: its kernel thread's mask of before */
-    uintptr_t detour_from;                   /* preempt.c: of a thread on its way to give way */
+    /* Visits to other queues that found something, by the level that the victim is in; the last number counts guests as
+     * victims. Written by the vp, read by dump.c. */
+    _Atomic uint64_t thefts[PS_STEAL_LEVELS + 1];
+    struct uth native; /* the kernel thread's own stack */
+    /* What its kernel thread is to the program where it is a root's: the context of that root, native. In a forked
+     * child: the context and the block of the thread that forked (own_by_fork, runtime.c), which is bound to it. */
+    struct uth *own_uth;
+    struct uth_tls *own_tls;   /* NULL: the kernel thread began with the storage that is its own */
+    struct psthread root;      /* its thread, where the kernel thread is a root's */
+    os_thread kernel_thread;   /* workers */
+    struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
+    uintptr_t detour_from;     /* preempt.c: of a thread on its way to give way */
+    uint64_t deaf_mask;        /* with is_deaf */
     /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are
      * promoted on it. One that carries a thread alone: what it begins with. */
     uint64_t outer_mask;
     struct os_cpuset outer_cpus;
+    uint64_t inner_mask;                      /* a root's: what the root itself has set last, inside of regions too */
+    bool outer_changed;                       /* it has set its own since its last region; owner only */
     struct vp *home, *came_from;              /* promote.c: of the context that it carries alone; owner only */
     _Atomic uint32_t alone_state, alone_ends; /* promote.c: PS_ALONE_..., the kernel thread's; 1: it is to end */
     _Atomic uint32_t alone_sleeps;            /* promote.c: written by the kernel thread; for deadlock.c */
+    struct uth_tls_near blocks;               /* for the threads that begin here next; owner only */
     _Atomic uint32_t directed;                /* directed.c: who sends its thread a signal, and where that would run */
 
     PS_LINE_ALIGNED struct ps_queue queue;
     struct ps_waiters waiters; /* guarded by the queue's lock; count is looked at without it */
 
-    PS_LINE_ALIGNED _Atomic uint64_t mail;
+    PS_LINE_ALIGNED _Atomic uint64_t handoff;
 
     /* What only this vp may run and that is ready: a context (its uth is adopted), or PS_PINNED_REST; NULL: nothing.
      * Written by who readies it, taken by the vp. */
@@ -104,15 +135,18 @@ struct vp {
     _Atomic uint64_t ticks;   /* scheduling points passed; written by the vp, read by the watchdog */
     _Atomic uint64_t seen_at; /* its root opened an outermost region, in cpu_cycles, on processor cpu: root_spread.h */
     _Atomic uint32_t cpu;
-    _Atomic int tid;            /* the system's number of its kernel thread; for the watchdog */
-    _Atomic uint32_t wake_word; /* 1: a wake is due; taken by the vp */
-    _Atomic uint32_t turn;      /* root_fairness.h */
-    _Atomic uint32_t rest;      /* quota_park.h */
+    _Atomic int tid;             /* the system's number of its kernel thread; for the watchdog */
+    _Atomic uint32_t wake_word;  /* idle.h. 1: a wake is due; taken by the vp */
+    _Atomic uint32_t wake_alone; /* promote.h: the same, of a vp that waits for `pinned` alone */
+    _Atomic uint32_t turn;       /* root_fairness.h */
+    _Atomic uint32_t rest;       /* quota_park.h */
     /* 1: its root was stuck behind a thread here; the watchdog sets it for good, who wakes others here reads it */
     _Atomic uint32_t root_first;
-    _Atomic uint32_t attached; /* 1: a kernel thread carries it */
+    /* Not 0: a kernel thread carries it, PS_ATTACHED_OURS: one of the library's in a guest's slot. */
+    _Atomic uint32_t attached;
     /* Workers: PS_WORKER_...; written by who has taken the bit of one that is NONE (idle.c), and by quiesce. */
     _Atomic uint32_t started;
+    _Atomic uint32_t by_standby; /* PS_STANDBY_... */
     _Atomic uint32_t
         kept_regions; /* that its root has kept (serial_predictor.h): written by the vp, read by those who peek */
 
@@ -129,6 +163,10 @@ static inline void vp_count_submitted(struct vp *vp)
 {
     ps_store_relaxed(&vp->submitted, ps_load_relaxed(&vp->submitted) + 1);
 }
+static inline void vp_count_theft(struct vp *vp, unsigned level)
+{
+    ps_store_relaxed(&vp->thefts[level], ps_load_relaxed(&vp->thefts[level]) + 1);
+}
 static inline void vp_count_ended(struct vp *vp) { ps_store_release(&vp->ended, ps_load_relaxed(&vp->ended) + 1); }
 static inline bool vp_root_wanted(struct vp *vp)
 {
@@ -138,6 +176,12 @@ static inline bool vp_root_wanted(struct vp *vp)
 static inline bool vp_is_roots(const struct vp *vp)
 {
     return !vp->is_spare && !vp->alone_for && (vp->is_guest || vp->id == 0);
+}
+
+/* The thread on the root's stack is not to be left for others: see lone. */
+static inline bool vp_stays_with_root(const struct vp *vp)
+{
+    return PS_UNLIKELY(ps_load_relaxed(&vp->lone)) && vp->uth == vp->own_uth;
 }
 
 #endif

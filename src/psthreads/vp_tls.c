@@ -5,44 +5,61 @@
 #include "current.h"
 #include "promote.h"
 
-/* In a block that vp left last `ee_here` is still vp; in the kernel thread's own the C library's fork may have cleared
- * it. */
-static inline void enter_tls(struct vp *vp, struct uth_tls *tls)
-{
-    vp->tls = tls;
-    if (!tls) {
-        uth_tls_leave(vp->own_tp);
-        vp_carry(vp);
-    } else if (PS_UNLIKELY(!uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp->tid)))) {
-        uth_tls_enter(tls, vp, ps_load_relaxed(&vp->tid));
-        vp_carry(vp);
-    }
-}
-
+/* In a block that vp left last `ee_here` is still vp. */
 PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
 {
     if (tls == vp->tls)
         return;
-    enter_tls(vp, tls);
+    if (!tls) {
+        vp_leave_tls_here(vp);
+        return;
+    }
+    vp->tls = tls;
+    if (PS_UNLIKELY(!uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp->tid)))) {
+        uth_tls_enter(tls, vp, ps_load_relaxed(&vp->tid));
+        vp_carry_now(vp);
+    }
 }
 
-static struct uth_tls *while_held(struct vp *vp, struct uth_tls *(*get)(void))
+/* In a handler, on any kernel thread: its own thread pointer. What stands in its variables may be half written. */
+static void *to_own_pointer(void)
 {
-    vp->held = true;
-    __asm__ volatile("" ::: "memory"); /* read by a handler on this kernel thread */
-    struct uth_tls *tls = get();
+    void *before = cpu_get_tp();
+    int tid = os_thread_id();
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        const struct vp *vp = ps_vp_at(id);
+        if (vp && ps_load_acquire(&vp->attached) && ps_load_relaxed(&vp->tid) == tid)
+            cpu_set_tp(vp->own_tp);
+    }
+    return before;
+}
+
+void vp_prepare_tls(void) { os_library_signal_between(to_own_pointer, cpu_set_tp); }
+
+/* A signal handler on this kernel thread finds that the runtime is at work with vp. */
+static inline void hold(struct vp *vp, bool held)
+{
     __asm__ volatile("" ::: "memory");
-    vp->held = false;
+    vp->held = held;
+    __asm__ volatile("" ::: "memory");
+}
+
+struct uth_tls *vp_try_tls(struct vp *vp)
+{
+    hold(vp, true);
+    struct uth_tls *tls = uth_tls_try_get();
+    hold(vp, false);
     return tls;
 }
-
-struct uth_tls *vp_try_tls(struct vp *vp) { return while_held(vp, uth_tls_try_get); }
 
 struct uth_tls *vp_new_tls(struct vp *vp)
 {
     static _Atomic uint32_t said;
-    struct uth_tls *tls = while_held(vp, uth_tls_get);
-    if (tls)
+    hold(vp, true);
+    struct uth_tls *tls = uth_tls_get(&vp->blocks);
+    hold(vp, false);
+    if (PS_LIKELY(tls != NULL))
         uth_tls_set_stack(tls, vp->uth->stack, vp->uth->stack_bytes);
     else if (!ps_xchg_acq_rel(&said, 1))
         ps_warn("no memory for a thread's own thread-local storage: it uses its kernel thread's, and regions have one "
@@ -50,20 +67,33 @@ struct uth_tls *vp_new_tls(struct vp *vp)
     return tls;
 }
 
-struct vp *vp_end_tls(struct vp *vp)
+/* The block is put on the kernel thread's own thread pointer: it may start a kernel thread, and wait for its end. */
+static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
+{
+    struct uth_tls *here = vp->tls;
+    vp_enter_tls(vp, NULL);
+    hold(vp, true);
+    uth_tls_put(tls);
+    hold(vp, false);
+    vp_enter_tls(vp, here);
+}
+
+struct vp *vp_end_tls_for(struct vp *vp, struct uth_tls *next)
 {
     struct uth_tls *tls = vp->tls;
+    if (tls) {
+        uth_tls_end(tls);
+        ps_go_home(next);
+        vp = ps_vp();
+    }
+    vp_enter_tls(vp, next);
     if (!tls)
         return vp;
-    uth_tls_end(tls);
-    ps_go_home(NULL);
-    vp = ps_vp();
-    vp_enter_tls(vp, NULL);
-    ps_retire_alone(tls);
-    vp->held = true; /* as above: it may start a kernel thread, and wait for its end */
-    __asm__ volatile("" ::: "memory");
-    uth_tls_put(tls);
-    __asm__ volatile("" ::: "memory");
-    vp->held = false;
+    if (PS_UNLIKELY(ps_load_relaxed(&tls->alone) != NULL) && !ps_retire_alone(tls))
+        return vp;
+    if (PS_UNLIKELY(!uth_tls_keep(&vp->blocks, tls)))
+        put_block(vp, tls);
     return vp;
 }
+
+struct vp *vp_end_tls(struct vp *vp) { return vp->tls ? vp_end_tls_for(vp, NULL) : vp; }

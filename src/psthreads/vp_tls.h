@@ -8,6 +8,8 @@
 #include "tls.h"
 #include "vp.h"
 
+/* Before the first block is entered, once some kernel thread has been started. */
+void vp_prepare_tls(void);
 /* vp enters a block, or with NULL its kernel thread's own; the current vp is written anew there. */
 void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
 /* The same, inlined where tls is a block that the vp has been in last. */
@@ -18,6 +20,23 @@ static inline void vp_enter_tls_here(struct vp *vp, struct uth_tls *tls)
     else
         vp_enter_tls(vp, tls);
 }
+/* The same for the kernel thread's own: the C library's fork may have cleared there who the current vp is. */
+static inline void vp_leave_tls_here(struct vp *vp)
+{
+    vp->tls = NULL;
+    uth_tls_leave(vp->own_tp);
+    vp_carry_now(vp);
+}
+/* Whether vp, on the stack where it is, enters tls by the thread pointer's write alone (uth_tls_at_hand); and that. */
+static PS_ALWAYS_INLINE bool vp_tls_at_hand(const struct vp *vp, const struct uth_tls *tls)
+{
+    return uth_tls_at_hand(tls, vp, vp->uth->stack);
+}
+static PS_ALWAYS_INLINE void vp_enter_tls_at_hand(struct vp *vp, struct uth_tls *tls)
+{
+    cpu_set_tp_soon(tls->tp);
+    vp->tls = tls;
+}
 static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
 /* A block for a thread that begins on the uth that runs now; NULL where there is no memory for one: said once. */
 struct uth_tls *vp_new_tls(struct vp *vp);
@@ -26,6 +45,8 @@ struct uth_tls *vp_try_tls(struct vp *vp);
 /* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns
  * the vp. */
 struct vp *vp_end_tls(struct vp *vp);
+/* The same; the vp goes on in the block `next`. */
+struct vp *vp_end_tls_for(struct vp *vp, struct uth_tls *next);
 
 /* The errno that a thread without a block of its own shares with all that run on vp: to be kept over what may
  * switch. */

@@ -2,30 +2,22 @@
  * call).
  *
  * User-level threads are not preempted. A thread that passes no scheduling point keeps its vp, and if no vp is free to
- * steal, the threads in its queue wait for ever. The watchdog, a kernel thread of its own, sees that and starts a
- * *spare*: a guest vp with a kernel thread of its own that steals like any other and retires as soon as nothing starves
- * or nothing is left.
+ * steal, the threads in its queue wait for ever. The watchdog is a kernel thread of its own. It sees such threads and
+ * starts a *spare*: a guest vp with a kernel thread of its own. The spare steals like any other vp, and retires as soon
+ * as nothing starves or nothing is left.
  *
  * States: disarmed (it sleeps, without time-out: a process at rest is not woken) -> armed by an insertion that finds no
- * idle vp -> looks every WATCHDOG_TICK_NS until nothing has been pending for a while -> disarmed.
- * No starvation is overlooked: it disarms (exchange, seq_cst), then looks at every queue under its lock, and arms
- * itself again if something is there; an insertion that comes after that look reads `armed` after the lock that the
+ * idle vp -> looks every tick until nothing has been pending for a while -> disarmed.
+ * No starvation is overlooked. The watchdog disarms (seq_cst), then looks at every queue under its lock, and arms
+ * itself again if something is there. An insertion that comes after that look reads `armed` after the lock that the
  * look released (the same argument as in idle.h). The same after a single look at what the system allows
  * (quota_park.h), during which insertions find it armed.
  *
- * Starving: some vp has passed no scheduling point for WATCHDOG_STALL_NS although its kernel thread has used the
- * processor or sleeps in the kernel (one that merely waits for a processor does not count), something is ready behind
- * it, and no vp is idle. Then 1, 2, 4 ... spares are started with each further stall, up to 64 at once, until the stall
- * ends; none while some have not run yet: on a loaded machine they would pile up by the hundred.
+ * Each tick takes one sample (watchdog_sample.h). Each policy is a function from the sample to an action: spares.h for
+ * vps that are held, root_fairness.h for roots that take turns, quota_park.h for what the system allows.
  *
- * A program whose threads spin for one another does so again and again: after three stalls the watchdog looks every
- * millisecond and takes five for a stall, until it has seen none for a second. Sooner would not do: the used time that
- * the system tells lags by a tick of its clock, and on a loaded machine vps that were merely late would look stuck.
- *
- * A root is bound to its kernel thread, and no spare can run it: where it is ready while its kernel thread is held so,
- * that kernel thread is interrupted, and what runs there goes back to a queue (preempt.c). That a root became ready is
- * published as its vp's `pinned` (seq_cst) before `armed` is read (seq_cst); the watchdog disarms, then looks at every
- * `pinned` (seq_cst both): one sees the other.
+ * That a root became ready is published as its vp's `pinned` (seq_cst) before `armed` is read (seq_cst). The watchdog
+ * disarms, then looks at every `pinned` (seq_cst both): one of them sees the other.
  *
  * Cost for the rest: one store per thread or member that is run (vp.ticks); one load per insertion while all vps are
  * busy. */
@@ -37,12 +29,17 @@
 
 struct vp;
 
+#define WATCHDOG_TICK_NS INT64_C(5000000)
+#define WATCHDOG_QUICK_TICK_NS INT64_C(1000000)
+#define WATCHDOG_STALL_NS INT64_C(20000000)
+
 struct ps_watchdog {
     PS_LINE_ALIGNED _Atomic uint32_t
         armed;                 /* anyone sets 1 (watch) or 2 (one look: quota_park.h), the watchdog sets 0 */
     _Atomic uint32_t starving; /* the watchdog writes; spares read */
     _Atomic uint32_t spares;   /* alive */
-    _Atomic uint32_t coming;   /* of these: started, and not run yet; the watchdog adds, each takes itself off */
+    _Atomic uint32_t coming;   /* of these: started, and not run yet; who starts adds, each takes itself off */
+    _Atomic uint32_t standing; /* of these: stand in for a lone root, and have found nothing to do (search.c) */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
     _Atomic uint32_t preempted, turns;         /* the same */
 };
@@ -78,6 +75,11 @@ void watchdog_preempt(struct vp *vp);
 /* Until then. Caller: the watchdog. */
 void watchdog_interrupt_all(uint64_t until_ns);
 
+/* standby_wanted() has become true: the watchdog is to see to it. */
+void watchdog_serve_standbys(void);
+/* The system has refused it a kernel thread: there is none, and will be none. */
+bool watchdog_refused(void);
+
 /* In a handler: whether the current vp can be told. */
 bool watchdog_in_own_block(void);
 
@@ -87,8 +89,11 @@ unsigned watchdog_runs(void);
  * cannot be told. Caller: the watchdog. */
 bool watchdog_where(struct vp *vp, char *buf, size_t bytes);
 
-/* Stops the watchdog's kernel thread, if there is one. Caller: workers are gone, so nobody arms it meanwhile. */
+/* Stops the watchdog's kernel thread, if there is one; there will be none. Caller: workers are gone. Spares may be: its
+ * last look may have started some, and a root others. They count themselves off. */
 void watchdog_stop(void);
+/* Spares are gone: what arms the watchdog starts it again. */
+void watchdog_may_start(void);
 /* As before the first arming: at the start, and in a forked child. */
 void watchdog_reset(void);
 

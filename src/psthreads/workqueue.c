@@ -2,16 +2,16 @@
  * workqueueing model of nthlib-2004 section 3.3, whose tasks are descriptors in the ready queues and whose end is a
  * counter).
  *
- * Callers: add - any thread, does not block; wait - a thread that may block, and from inside a piece of this queue's
- * work EDEADLK (it would wait for itself); destroy - whoever knows that nobody uses the queue any more.
+ * Callers: add: any thread; it does not block. wait: a thread that may block; from inside a piece of this queue's work
+ * EDEADLK (the piece would wait for itself). destroy: a thread that knows that no other one uses the queue any more.
  *
  * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner;
  * the two are not tied together. A runner takes the oldest entry there is when it comes to run; if none is left,
  * because waiting threads have helped, it ends at once. Work that may block (stack != 0) and work that may not stand in
- * lists of their own: the first has runners with a stack and is left to them, because a piece that ends by
- * psthread_exit or waits for a lock of the waiting thread's must be a thread of its own; the second has no-stack
- * runners (nthlib-2004 section 2: work descriptors), and waiting threads run it as calls. Such a piece may not block;
- * one that does aborts with a line in a runner, but passes unnoticed where a waiting thread happens to run it.
+ * lists of their own. The first list has runners with a stack and is left to them: a piece that ends by psthread_exit,
+ * or waits for a lock of the waiting thread's, must be a thread of its own. The second list has no-stack runners
+ * (nthlib-2004 section 2: work descriptors), and waiting threads run its work as calls. Such a piece may not block; one
+ * that does aborts with a line in a runner, but passes unnoticed where a waiting thread happens to run it.
  * A piece that calls psthread_exit ends there, whoever runs it: the call stops at run_one (exit.h).
  *
  *   entry    free -> queued (add) -> taken (by a runner or a waiting thread, under `lock`) -> has run, free
@@ -24,7 +24,7 @@
  * wait returns when pending was seen to be 0: everything added before, and what that added, has run. Work that other
  * threads go on adding can hold it up.
  *
- * Shared fields: lists, free entries, waiters: by who holds `lock`.
+ * Shared fields: lists, free entries and waiters are changed under `lock`.
  * Failures: ENOMEM in init and add (nothing was added then). Cost of a piece: creating a thread that does not block,
  * and two short locks. Rejected: a runner per vp that stays (it would hold a stack and stand in nobody's queue,
  * invisible to stealing); one list for both kinds (a no-stack runner could meet work that blocks). */
@@ -164,6 +164,8 @@ int psthread_workqueue_add(psthread_workqueue_t q, void (*fn)(void *), void *arg
 {
     psthread_attr_t attr = PSTHREAD_ATTR_DEFAULT;
     psthread_t runner;
+    if (!fn)
+        return EINVAL;
     struct entry *e = entry_get(q);
     if (!e)
         return ENOMEM;

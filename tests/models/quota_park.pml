@@ -1,19 +1,19 @@
 /* A worker's vp that is sent to rest and called back (src/psthreads/quota_park.h, quota_park.c), while a parent sends
- * it mail.
+ * it a handoff.
  *
  * The limit changes CHANGES times, each time to any of two values: the vp may carry work (1) or not (0). One parent
- * posts a member by mail. Checked, when nothing can move any more: the member was run by the vp or queued for others;
- * no request to rest lies unread; the vp does not rest where the limit allows it to run; and who has no kernel thread
- * counts as parked, with an open mailbox, exactly where it may run.
+ * posts a member by handoff. Checked, when nothing can move any more: the member was run by the vp or queued for
+ * others; no request to rest lies unread; the vp does not rest where the limit allows it to run; and who has no kernel
+ * thread counts as parked, with an open handoff slot, exactly where it may run.
  *
  * Sequentially consistent, as the operations on limit, changes, pinned slot and bit are in the source. The vp's search
- * is one look at its slot and its mailbox; other work, and that a look misses a vp which is just getting up (the next
- * look asks it again), are left out.
+ * is one look at its slot and its handoff slot; other work, and that a look misses a vp which is just getting up (the
+ * next look asks it again), are left out.
  *   RUNS           the vp has a kernel thread from the beginning
  *   BROKEN_SEEN    who is about to rest reads `changes` behind the limit
  *   BROKEN_ASK     the bit is looked at before the request is in the slot
- *   BROKEN_MAIL    the mailbox of one without a kernel thread is shut without a look at what is in it
- *   BROKEN_LATE    its mailbox is opened again without a look into it behind that
+ *   BROKEN_HANDOFF    the handoff slot of one without a kernel thread is shut without a look at what is in it
+ *   BROKEN_LATE    its handoff slot is opened again without a look into it behind that
  *   BROKEN_BIT     such a one stays startable: its bit is not taken */
 #ifndef CHANGES
 #define CHANGES 4
@@ -29,7 +29,7 @@ bool started = true, idle_bit = false;
 bool started = false, idle_bit = true;
 #endif
 bool wake_word, pinned;
-byte mail = IDLE, limit = 1, changes, ran, queued, posted;
+byte handoff = IDLE, limit = 1, changes, ran, queued, posted;
 mtype rest = NO;
 
 /* Who has taken the idle_bit. */
@@ -45,12 +45,12 @@ inline sleep_here()
 {
     idle_bit = true;
     if
-    :: (pinned || mail == LETTER) ->
+    :: (pinned || handoff == LETTER) ->
         if
         :: atomic { idle_bit -> idle_bit = false }
         :: atomic { wake_word -> wake_word = false }
         fi
-    :: !(pinned || mail == LETTER) ->
+    :: !(pinned || handoff == LETTER) ->
 end_asleep:
         atomic { wake_word -> wake_word = false }
     fi
@@ -90,19 +90,19 @@ active proctype vp()
 end_unstarted:
     started;
     do
-    :: mail == LETTER && !pinned -> atomic { mail == LETTER -> mail = BUSY }; ran++; mail = IDLE
+    :: handoff == LETTER && !pinned -> atomic { handoff == LETTER -> handoff = BUSY }; ran++; handoff = IDLE
     :: pinned ->
         atomic {
             if
-            :: mail == LETTER -> queued++
+            :: handoff == LETTER -> queued++
             :: else
             fi;
-            mail = BUSY
+            handoff = BUSY
         };
         pinned = false;
         rest_here();
-        mail = IDLE
-    :: mail != LETTER && !pinned -> sleep_here()
+        handoff = IDLE
+    :: handoff != LETTER && !pinned -> sleep_here()
     od
 }
 
@@ -116,10 +116,10 @@ active proctype watchdog()
         if
         :: limit = 1;
             if
-            :: rest == UNSTARTED -> rest = NO; mail = IDLE; idle_bit = true;
+            :: rest == UNSTARTED -> rest = NO; handoff = IDLE; idle_bit = true;
 #ifndef BROKEN_LATE
                 if
-                :: mail == LETTER ->
+                :: handoff == LETTER ->
                     atomic { got = idle_bit; idle_bit = false };
                     if
                     :: got -> wake()
@@ -146,13 +146,13 @@ active proctype watchdog()
                 :: got ->
                     rest = UNSTARTED;
                     atomic {
-#ifndef BROKEN_MAIL
+#ifndef BROKEN_HANDOFF
                         if
-                        :: mail == LETTER -> queued++
+                        :: handoff == LETTER -> queued++
                         :: else
                         fi;
 #endif
-                        mail = BUSY
+                        handoff = BUSY
                     }
                 :: else ->
                     rest = ASKED;
@@ -180,7 +180,7 @@ active proctype parent()
 {
     bool mine;
     if
-    :: atomic { mail == IDLE -> mail = LETTER; posted = 1 };
+    :: atomic { handoff == IDLE -> handoff = LETTER; posted = 1 };
         atomic { mine = idle_bit; idle_bit = false };
         if
         :: mine -> wake()
@@ -193,8 +193,8 @@ active proctype parent()
 active proctype judge()
 {
     timeout;
-    assert(mail != LETTER && ran + queued == posted);
+    assert(handoff != LETTER && ran + queued == posted);
     assert(!pinned);
     assert(!(rest == RESTS && limit == 1));
-    assert(started || (idle_bit == (limit == 1) && (mail == IDLE) == (limit == 1)))
+    assert(started || (idle_bit == (limit == 1) && (handoff == IDLE) == (limit == 1)))
 }

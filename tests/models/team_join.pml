@@ -1,25 +1,28 @@
-/* The end of a team with tasks (src/psthreads/team.c): tasks are made while members end and the parent waits in the
- * join; whoever is left runs them.
+/* The end of a team with tasks (src/psthreads/team.c, src/ort/task_queue.c): tasks are made while members end and the
+ * parent waits in the join; whoever is left runs them.
  *
- * RUNNERS vps claim the members 1 .. MEMBERS and run them, each several one after the other, whose units it takes off
- * together; so does the parent in its join, on its own stack, and when none is left it helps, says that it waits, and
- * blocks. Identities of those who have returned may be lent. The pusher is one more member: it makes TASKS tasks, the
- * region's first among them, asks for assistance each time, and then does nothing but wait for them (it cannot run them
- * itself), as a program's thread that spins. One carrier runs assistants when they are started. Nobody asks again: so
- * each task must find somebody by its one request. SPINS: the body of the last member waits for the tasks as well.
- * NEEDS: a task waits until that member has begun. AWAY: the parent is still in its body and does not help; so what
- * ends must. TLS: the identity of member 0, the parent's, is not lent. The store that offers an identity at the end of
- * a body is late: others see it at any time up to the next read-modify-write. Left out: the barrier, mail, the order of
- * the queue; `assisting` is a bit.
- *   BROKEN_LOOK    a member that ends does not look for tasks once more after it counts as ending
- *   BROKEN_CALLS   it does not read `calls` again after it has offered its identity
- *   BROKEN_FIRST   it asks whether there are tasks before it takes its unit off, not by what that finds
+ * RUNNERS vps claim the members 1 .. MEMBERS and run them, each several one after the other, whose references it drops
+ * together; so does the parent in its join, on its own stack, and when none is left it waits. The pusher is one more
+ * member: it makes TASKS tasks, the region's first among them, and after each one asks for somebody. Then it does
+ * nothing but wait for the task (it cannot run it itself), as a program's thread that spins. Nobody asks again: so each
+ * task must find somebody by its one request. SPINS: the body of the last member waits for the tasks as well. NEEDS: a
+ * task waits until that member has begun. AWAY: the parent is still in its body and does not help; so what ends must.
+ *
+ * Identities. A member that has returned is DONE; the entities know this, the core does not. When the region has tasks
+ * the identity goes into the core's list, LISTED. Who asks takes it out of the list and lends it: to an assistant,
+ * which one carrier starts, or, for member 0 with TLS, to the parent, which runs tasks as a member only where it waits.
+ * `coming`: an identity that was lent has not looked for tasks yet. The store of DONE behind a body is late: others see
+ * it at any time up to the next read-modify-write.
+ * Left out: the barrier, handoff, the order of the queue, members that sleep in the core.
+ *   BROKEN_AGAIN   an identity that enters the list does not look for tasks behind that
+ *   BROKEN_COMING  an identity that was lent looks without taking `coming` back
+ *   BROKEN_FIRST   a vp asks whether there are tasks before it drops its reference, not by what that finds
  *   BROKEN_RUN     a vp asks whether there are tasks before it claims the next member, not behind the claim as well
  *   BROKEN_BACK    it looks for tasks before it runs the one that it has claimed
- *   BROKEN_SCAN    who makes the first task does not look for members that have returned and whose vp runs others
- *   BROKEN_PARENT  the parent does not read `calls` again after it has said that it waits
- *   BROKEN_TAKE    the parent, asked in that moment, blocks without taking back that it waits
- *   BROKEN_READY   who asks readies the parent whenever it waits, also when the last member has done so */
+ *   BROKEN_SCAN    who makes the first task does not look for members that have returned
+ *   BROKEN_PARENT  the parent does not ask whether there are tasks after it has said that it is DONE
+ *   BROKEN_WANTED  the parent blocks although it was wanted since it entered the list
+ *   BROKEN_READY   who lends member 0 readies the parent also where it does not block yet */
 #ifndef MEMBERS
 #define MEMBERS 2
 #endif
@@ -29,25 +32,21 @@
 #ifndef RUNNERS
 #define RUNNERS 1
 #endif
-#ifdef TLS
-#define LENT_FROM 1
-#else
-#define LENT_FROM 0
-#endif
 #define FREE 0 /* of an identity: in its body, or somebody looks for tasks in its name */
 #define DONE 1
+#define LISTED 2
 
 byte tasks, done;           /* pushed and not taken; completed */
 byte next = 1;              /* to be claimed */
-byte low = MEMBERS + 2;     /* `left`: members whose unit is there, parent and pusher counted */
-byte holds;                 /* `left`: those that end in two steps, and have not taken the second; assistants */
+byte low = MEMBERS + 2;     /* `left`: members whose reference is there, parent and pusher counted */
+byte pending;                 /* `left`: those that end in two steps, and have not taken the second; assistants */
 bool waiting;               /* `left`: PS_TEAM_WAITING */
 bool interrupted;           /* the region has tasks */
-bool all_busy;
-byte calls;
-byte identity[MEMBERS + 1]; /* done_in */
+byte identity[MEMBERS + 1]; /* DONE: the body has returned, the core does not know; LISTED: in its list */
+bool wanted;                /* `left`: the parent is called back to assist */
 bool begun;                 /* the last member is in its body */
-bool assisting;
+bool coming;                /* one that was lent has not looked yet; under the lock */
+bool comes[MEMBERS + 1];    /* whose that is, by identity; member 0, who may have to wait, is waited for by nobody */
 byte started[MEMBERS + 1];  /* assistants on their way, by identity */
 byte token;                 /* ps_ready of the parent that it has not consumed */
 bool joined;
@@ -64,43 +63,78 @@ inline take_tasks()
     od
 }
 
+/* The caller owns an identity, and is about to look. */
+inline assist(id)
+{
+#ifndef BROKEN_COMING
+    atomic {
+        if
+        :: comes[id] -> comes[id] = false; coming = false
+        :: else
+        fi
+    };
+#endif
+    take_tasks()
+}
+
 inline last_gone()
 {
     if
-    :: low == 0 && holds == 0 && waiting -> assert(token == 0); token++
+    :: low == 0 && pending == 0 && waiting -> assert(token == 0); token++
     :: else
     fi
 }
 
-/* the second step of n; the last readies a parent that waits */
-inline let_go(n)
+/* references get a pending one each, all at once */
+inline add_pending()
 {
     atomic {
-        assert(holds >= n && !joined);
-        holds = holds - n;
+        if
+        :: pending == 0 -> pending = low
+        :: else
+        fi
+    }
+}
+
+/* the second step of n; the last readies a parent that waits */
+inline drop_pending(n)
+{
+    atomic {
+        assert(pending >= n && !joined);
+        pending = pending - n;
         last_gone()
     }
 }
 
-/* again: somebody asked meanwhile, and the identity is the caller's once more */
-inline offer(id)
+/* The caller's identity enters the list, then it looks once more. again: there is a task, and it has itself back. */
+inline list(id)
 {
-    identity[id] = DONE;
-#ifdef BROKEN_CALLS
+    identity[id] = LISTED;
+    again = !coming; /* else somebody will look behind this */
+#ifdef BROKEN_AGAIN
     again = false;
-#else
-    again = calls != seen;
+#endif
     if
-    :: again -> take_identity(id)
+    :: again -> again = tasks > 0
+    :: else
+    fi;
+    if
+    :: again ->
+        atomic {
+            again = identity[id] == LISTED && !coming;
+            if
+            :: again -> identity[id] = FREE; comes[id] = id != 0; coming = coming || comes[id]
+            :: else
+            fi
+        }
     :: else
     fi
-#endif
 }
 
 inline take_identity(id)
 {
     atomic {
-        again = identity[id] == DONE;
+        again = interrupted && identity[id] == DONE;
         if
         :: again -> identity[id] = FREE
         :: else
@@ -117,42 +151,44 @@ inline flush()
     fi
 }
 
-inline look_and_let_go(n)
+inline look_and_drop_pending(n)
 {
+#ifdef TLS
+    if
+    :: last == 0 -> assist(last); again = false /* it is DONE where it waits */
+    :: else -> take_identity(last)
+    fi;
+#else
     take_identity(last);
-    do
-    :: again ->
-        seen = calls;
-#ifndef BROKEN_LOOK
-        take_tasks();
 #endif
-        offer(last)
+    do
+    :: again -> assist(last); list(last)
     :: else -> break
     od;
-    atomic { seen = 0; let_go(n) }
+    drop_pending(n)
 }
 
-/* the units of a run, of which `last` returned last: taken off; a last look where the region has tasks */
-inline units_ended()
+/* the references of a run, of which `last` returned last: taken off; a last look where the region has tasks */
+inline drop_refs()
 {
     atomic {
         flush();
-        assert(low >= units && !joined);
-        low = low - units;
-        held = holds > 0;
+        assert(low >= refs && !joined);
+        low = low - refs;
+        held = pending > 0;
 #ifdef BROKEN_FIRST
         if
-        :: held && !saw -> held = false; holds = holds - units
+        :: held && !saw -> held = false; pending = pending - refs
         :: else
         fi;
 #endif
         last_gone()
     };
     if
-    :: atomic { held -> held = false }; look_and_let_go(units)
+    :: atomic { held -> held = false }; look_and_drop_pending(refs)
     :: else
     fi;
-    units = 0
+    refs = 0
 }
 
 inline body(id)
@@ -183,13 +219,13 @@ inline claim()
     }
 }
 
-/* Claims and runs members until none is left; `last` has returned, and `units` are to be taken off. */
+/* Claims and runs members until none is left; `last` has returned, and `refs` are to be taken off. */
 inline run_members()
 {
     do
     :: true ->
         if
-        :: interrupted && units > 0 && next <= MEMBERS -> units_ended()
+        :: interrupted && refs > 0 && next <= MEMBERS -> drop_refs()
         :: else
         fi;
         claim();
@@ -199,15 +235,15 @@ inline run_members()
         fi;
         if
 #ifndef BROKEN_RUN
-        :: interrupted && units > 0 ->
+        :: interrupted && refs > 0 ->
 #else
         :: false ->
 #endif
 #ifdef BROKEN_BACK
-            units_ended()
+            drop_refs()
 #else
             atomic { run late(id); id = 0 };
-            units_ended()
+            drop_refs()
 #endif
         :: else
         fi;
@@ -215,7 +251,7 @@ inline run_members()
         :: id != 0 ->
             body(id);
             atomic {
-                last = id; id = 0; stored = true; units++;
+                last = id; id = 0; stored = true; refs++;
 #ifdef BROKEN_FIRST
                 saw = interrupted;
 #endif
@@ -231,41 +267,39 @@ inline run_members()
 
 proctype late(byte last)
 {
-    byte seen;
     bool again;
     body(last);
-    atomic {
-        if
-        :: holds == 0 -> holds = low
-        :: else
-        fi
-    };
+    add_pending();
     low--;
-    again = true;
+    assist(last);
+    identity[last] = DONE;
+    take_identity(last);
     do
     :: again ->
-        seen = calls;
-        take_tasks();
-        offer(last)
+        list(last);
+        if
+        :: again -> assist(last)
+        :: else
+        fi
     :: else -> break
     od;
-    let_go(1)
+    drop_pending(1)
 }
 
 proctype runner()
 {
-    byte id, last, seen, units;
+    byte id, last, refs;
     bool again, held, stored, saw;
     run_members();
     if
-    :: units > 0 -> units_ended()
+    :: refs > 0 -> drop_refs()
     :: else
     fi
 }
 
 proctype carrier()
 {
-    byte id, seen;
+    byte id;
     bool again;
 end:
     do
@@ -281,94 +315,98 @@ end:
         fi;
         started[id]--
        };
-        assisting = false;
         again = true;
         do
-        :: again ->
-            seen = calls;
-            take_tasks();
-            offer(id)
+        :: again -> assist(id); list(id)
         :: else -> break
         od;
-        atomic { seen = 0; id = 0; let_go(1) }
+        atomic { id = 0; drop_pending(1) }
     od
+}
+
+inline start(id)
+{
+    add_pending();
+    atomic { pending++; started[id]++ }
+}
+
+/* The identity is the caller's, whose own reference keeps `left` above 0; or the caller is the parent. */
+inline lend(id)
+{
+#ifdef TLS
+    if
+    :: id == 0 ->
+        atomic {
+            wanted = true;
+            if
+#ifdef BROKEN_READY
+            :: true -> waiting = false; token++
+#else
+            :: waiting -> waiting = false; assert(token == 0); token++
+#endif
+            :: else
+            fi
+        }
+    :: else -> start(id)
+    fi
+#else
+    start(id)
+#endif
 }
 
 inline interrupt()
 {
     interrupted = true;
-    atomic {
-        if
-        :: holds == 0 -> holds = low
-        :: else
-        fi
-    };
-    asked = false;
+    add_pending();
 #ifndef BROKEN_SCAN
     i = 0;
     do
-    :: i <= MEMBERS -> asked = asked || identity[i] == DONE; i++
-    :: else -> break
-    od;
-#endif
-    atomic { all_busy = !asked; asked = false; i = 0 }
-}
-
-inline ask()
-{
-    if
-    :: low == MEMBERS + 2 && all_busy
-    :: else ->
-        calls++;
-        asked = false;
-        atomic {
+    :: i <= MEMBERS ->
+        take_identity(i);
+        if
+        :: again ->
+            list(i);
             if
-#ifdef BROKEN_READY
-            :: waiting -> token++; asked = true
-#else
-            :: waiting && low + holds > 0 -> waiting = false; assert(token == 0); token++; asked = true
-#endif
+            :: again -> lend(i)
             :: else
             fi
-        };
-        if
-        :: asked
-        :: else ->
-            atomic {
-                if
-                :: assisting -> asked = true
-                :: else -> assisting = true
-                fi
-            };
+        :: else
+        fi;
+        i++
+    :: else -> break
+    od;
+    i = 0; again = false
+#endif
+}
+
+/* behind the fence: `sleepers` is read without the lock */
+inline ask()
+{
+    i = 0;
+    asked = false;
+    atomic {
+        do
+        :: i <= MEMBERS && !asked ->
             if
-            :: asked
-            :: else ->
-                i = LENT_FROM;
-                do
-                :: i <= MEMBERS && !asked ->
-                    atomic {
-                        if
-                        :: identity[i] == DONE -> identity[i] = FREE; holds++; started[i]++; asked = true
-                        :: else
-                        fi
-                    };
-                    i++
-                :: else -> break
-                od;
-                if
-                :: asked
-                :: else -> assisting = false
-                fi
+            :: identity[i] == LISTED && !coming ->
+                asked = true; identity[i] = FREE; comes[i] = i != 0; coming = coming || comes[i]
+            :: else -> i++
             fi
-        fi
-    fi
+        :: else -> break
+        od
+    };
+    if
+    :: asked -> lend(i)
+    :: else
+    fi;
+    atomic { i = 0; asked = false }
 }
 
 /* its own last look is left out: it leaves no task behind */
 proctype pusher()
 {
     byte i, n;
-    bool asked;
+    bool asked, again;
     for (n : 1 .. TASKS) {
         tasks++;
         if
@@ -379,72 +417,89 @@ proctype pusher()
         done == n /* nothing else helps */
     };
     atomic { assert(low > 0); low-- };
-    let_go(1)
+    drop_pending(1)
 }
 
 proctype parent()
 {
-    byte id, last, seen, units = 1;
+    byte id, last, refs = 1;
     bool again, all = false, held, off, saw, stored;
 #ifdef AWAY
-    low == 1 && holds <= 1;
+    low == 1 && pending <= 1;
 #endif
+#ifdef TLS
+    stored = false;
+#else
     stored = true;
+#endif
     run_members();
     atomic {
         flush();
-        low = low - units;
-        held = holds > 0;
+        low = low - refs;
+        held = pending > 0;
         all = low == 0 && !held
     };
     if
-    :: atomic { held -> held = false; holds = holds - units; all = low == 0 && holds == 0; units = 0; last = 0 }
-    :: atomic { else -> units = 0; last = 0 }
+    :: atomic {
+        held -> held = false; pending = pending - refs; all = low == 0 && pending == 0; refs = 0; id = last; last = 0
+       }
+    :: atomic { else -> refs = 0; id = last; last = 0 }
+    fi;
+    if
+    :: !all && id != 0 -> /* the last one that it has run */
+        take_identity(id);
+        if
+        :: again -> list(id)
+        :: else
+        fi;
+        if
+        :: again -> lend(id)
+        :: else
+        fi
+    :: else
+    fi;
+    id = 0;
+#ifdef TLS
+    if
+    :: !all -> identity[0] = DONE
+    :: else
+    fi;
+#endif
+    if
+#ifndef BROKEN_PARENT
+    :: !all -> take_identity(0)
+#endif
+    :: else -> again = false
     fi;
     do
     :: !all ->
-        seen = calls;
-        take_identity(0);
-        if
-        :: again -> take_tasks(); identity[0] = DONE
-        :: else
-        fi;
-        atomic {
-            again = false;
-            off = low == 0 && holds == 0;
+        do
+        :: again -> assist(0); list(0)
+        :: else -> break
+        od;
+        atomic { /* one compare-and-swap of `left` */
             if
-            :: !off -> waiting = true
-            :: else
+            :: low == 0 && pending == 0 && !wanted -> all = true
+            :: else ->
+                if
+#ifndef BROKEN_WANTED
+                :: wanted -> wanted = false; off = true
+#endif
+                :: else -> waiting = true
+                fi
             fi
         };
         if
-        :: off -> break
-        :: else
-        fi;
-#ifdef BROKEN_PARENT
-        off = false;
-#else
-        off = calls != seen;
-#endif
-        if
-        :: off ->
-#ifndef BROKEN_TAKE
-            atomic {
-                if
-                :: waiting && low + holds > 0 -> waiting = false
-                :: else -> off = false
-                fi
-            }
-#else
-            off = false; waiting = false
-#endif
-        :: else
-        fi;
-        if
+        :: all -> break
         :: off
-        :: else -> atomic { token > 0 -> token-- }
+        :: else ->
+            atomic { token > 0 -> token-- };
+            all = waiting && low == 0 && pending == 0 /* else who lent has taken `waiting` off */
         fi;
-        atomic { all = waiting && low == 0 && holds == 0; seen = 0; off = false }
+        if
+        :: off -> atomic { off = false; again = true }
+        :: else
+        fi
     :: else -> break
     od;
     joined = true;

@@ -107,7 +107,7 @@ static _Atomic unsigned strays, ran;
 
 static void body(struct ps_member *m)
 {
-    unsigned id = m->thread.team_id;
+    unsigned id = m->id;
     for (int i = 0; i < 3; i++) {
         if ((unsigned)os_current_cpu() != cpus[id % 2])
             ps_add_relaxed(&strays, 1);

@@ -51,7 +51,7 @@ struct ps_work __wrap_ps_bind_visit(struct vp *vp, enum ps_visit visit)
 
 static void body(struct ps_member *m)
 {
-    unsigned id = m->thread.team_id;
+    unsigned id = m->id;
     if (id == 0) {
         until(&waits[1].looks);
         ps_team_barrier_wait(&team.t, 0);
@@ -71,7 +71,7 @@ static void assist(struct ps_member *m) { (void)m; }
 static void each_is_taken_by_the_others_vp(void **state)
 {
     (void)state;
-    static const struct ps_team_ops ops = {body, assist};
+    static const struct ps_team_ops ops = {.body = body, .assist = assist};
     static unsigned cpus[OS_MAX_CPUS];
     struct os_cpuset mask;
     unsigned first[2] = {0};

@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define CHECK(cond) \
     ((cond) ? (void)0 : (std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond), std::abort()))
@@ -255,10 +258,70 @@ void objects_order_what_they_guard()
     CHECK(psthread_key_delete(key) == 0);
 }
 
+struct throws_at_end {
+    throws_at_end() = default;
+    throws_at_end(const throws_at_end &) = delete;
+    throws_at_end &operator=(const throws_at_end &) = delete;
+    ~throws_at_end() noexcept(false) { throw std::runtime_error("out of an object of a thread"); }
+};
+psthread_key_t of_thrower;
+thread_local int here;
+void *where_is_here(void *) { return &here; }
+
+void *throws(void *) { throw std::runtime_error("out of a thread"); }
+void *leaves_object(void *arg)
+{
+    static thread_local throws_at_end object;
+    (void)&object;
+    return arg;
+}
+void *leaves_value(void *arg)
+{
+    psthread_setspecific(of_thrower, &of_thrower);
+    return arg;
+}
+
+/* They end the program, as an exception that leaves a std::thread's function does: whoever runs the thread as a call on
+ * its own stack does not get it. Destructors of a thread-local object and of a key's value are part of the thread. */
+void exceptions_do_not_leave_their_thread()
+{
+    void *(*const bodies[])(void *) = {throws, leaves_object, leaves_value};
+    for (auto *body : bodies)
+        for (int spawned = 0; spawned < 2; spawned++) {
+            pid_t child = fork();
+            if (child == 0) {
+                psthread_config_t config = {};
+                config.num_vps = 1;
+                CHECK(psthread_init(&config) == 0);
+                CHECK(psthread_key_create(&of_thrower, [](void *) { throw std::runtime_error("out of a key"); }) == 0);
+                void *where = nullptr;
+                CHECK(psthread_join(submit(where_is_here, nullptr), &where) == 0);
+                if (body == leaves_object && (where == &here || spawned)) /* the object is its caller's, too */
+                    _exit(42);
+                std::set_terminate([] { _exit(std::current_exception() ? 42 : 1); });
+                try {
+                    psthread_t t;
+                    if (spawned)
+                        psthread_spawn(&t, nullptr, body, nullptr);
+                    else
+                        t = submit(body, nullptr);
+                    psthread_join(t, nullptr);
+                } catch (...) {
+                    _exit(2);
+                }
+                _exit(3);
+            }
+            int status = 0;
+            CHECK(waitpid(child, &status, 0) == child);
+            CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+        }
+}
+
 } // namespace
 
 int main()
 {
+    exceptions_do_not_leave_their_thread(); /* first: children of a process with one thread */
     for (unsigned vps = 1; vps <= 4; vps *= 2) {
         psthread_config_t config = {};
         config.num_vps = vps;

@@ -1,7 +1,9 @@
 /* What psthread.h says, sentence by sentence, as a program sees it: through that header alone. sentences.txt beside
  * this file names for each sentence the test that would fail if it were not so, here or in another file. Mostly on one
  * vp without help: there a thread runs until it waits, so orders can be asserted. */
+#define _GNU_SOURCE
 #include "psthread.h"
+#include "thread_check.h"
 
 #include "cpu.h"
 
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,15 +29,6 @@
 #include <cmocka.h>
 
 #define MS UINT64_C(1000000)
-
-/* In a thread: cmocka's own jump out of a test must not leave its stack. */
-#define CHECK(cond)                                                            \
-    do {                                                                       \
-        if (!(cond)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-            abort();                                                           \
-        }                                                                      \
-    } while (0)
 
 static void with(unsigned vps)
 {
@@ -406,6 +400,38 @@ static void who_yields_goes_to_the_back(void **state)
     done();
 }
 
+static void *takes_a_step(void *arg)
+{
+    steps++;
+    return arg;
+}
+static void *polls_for_a_step(void *arg)
+{
+    while (!*(volatile int *)&steps)
+        psthread_yield();
+    return arg;
+}
+/* One vp: who polls, however many do, has what is in the global queue run, and so has psthread_finalize where a thread
+ * was made and not submitted. */
+static void polling_lets_the_global_queue_run(void **state)
+{
+    (void)state;
+    psthread_config_t config = {.num_vps = 1, .global_queue = 1, .max_spares = PSTHREAD_NO_SPARES};
+    for (int pollers = 0; pollers < 4; pollers++) {
+        assert_int_equal(psthread_init(&config), 0);
+        steps = 0;
+        for (int i = 1; i < pollers; i++)
+            go(polls_for_a_step, NULL);
+        assert_int_equal(psthread_enqueue(make(takes_a_step, NULL), PSTHREAD_VP_GLOBAL), 0);
+        if (pollers == 0)
+            make(nothing, NULL);
+        else
+            polls_for_a_step(NULL);
+        done();
+        assert_int_equal(steps, 1);
+    }
+}
+
 static void *names_itself(void *arg)
 {
     char name[PSTHREAD_NAME_MAX + 1], *longest = "0123456789012345678901234567890";
@@ -597,6 +623,13 @@ static void *waits_for_signal(void *arg)
     CHECK(psthread_mutex_unlock(&shared_mutex) == 0);
     return arg;
 }
+static void *waits_until_a_moment(void *arg)
+{
+    CHECK(psthread_mutex_lock(&shared_mutex) == 0);
+    CHECK(psthread_cond_timedwait(&cond, &shared_mutex, psthread_now() + 3600000 * MS) == 0);
+    CHECK(psthread_mutex_unlock(&shared_mutex) == 0);
+    return arg;
+}
 static void conditions(void **state)
 {
     (void)state;
@@ -619,6 +652,12 @@ static void conditions(void **state)
     assert_int_equal(psthread_cond_timedwait(&cond, &shared_mutex, psthread_now() + MS), ETIMEDOUT);
     assert_int_equal(psthread_mutex_unlock(&shared_mutex), 0);
     assert_int_equal(psthread_cond_destroy(&cond), 0);
+    psthread_t t = go(waits_until_a_moment, NULL);
+    let_run();
+    assert_int_equal(psthread_cond_destroy(&cond), EBUSY);
+    assert_int_equal(psthread_cond_signal(&cond), 0);
+    assert_int_equal(psthread_cond_destroy(&cond), 0);
+    assert_int_equal(psthread_join(t, NULL), 0);
     done();
 }
 
@@ -837,6 +876,7 @@ static void work_queues(void **state)
     assert_int_equal(psthread_workqueue_init(&queue), 0);
     for (int i = 0; i < 4; i++)
         assert_int_equal(psthread_workqueue_add(queue, piece, &queue, i & 1), 0);
+    assert_int_equal(psthread_workqueue_add(queue, NULL, NULL, 0), EINVAL);
     assert_int_equal(steps, 0); /* adding does not block */
     assert_int_equal(psthread_workqueue_destroy(queue), EBUSY);
     assert_int_equal(psthread_workqueue_wait(queue), 0);
@@ -888,6 +928,7 @@ static void descriptors_are_waited_for(void **state)
     assert_int_equal(happened & POLLHUP, POLLHUP);
     close(pipe_ends[0]);
     assert_int_equal(psthread_poll(pipe_ends[0], POLLIN, NULL, 0), EBADF);
+    assert_int_equal(psthread_poll(-1, POLLIN, NULL, 0), EBADF);
     int file = open("/proc/self/exe", O_RDONLY);
     assert_true(file >= 0);
     assert_int_equal(psthread_poll(file, POLLIN, &happened, 0), 0);
@@ -912,6 +953,153 @@ static void a_closed_descriptor_wakes_nobody(void **state)
     close(pipe_ends[0]);
     assert_int_equal(psthread_join(t, NULL), 0);
     close(pipe_ends[1]);
+    done();
+}
+
+/* A deadline leaves the descriptor with the poller. Its number may become another file's, while a copy keeps the first
+ * one alive: what happens to that is nothing to who waits for the other. */
+static void reports_for_another_file_wake_nobody(void **state)
+{
+    (void)state;
+    with(1);
+    int first[2], second[2], copy;
+    char c;
+    steps = 0;
+    assert_int_equal(pipe(first), 0);
+    assert_int_equal(pipe(second), 0);
+    assert_int_equal(psthread_poll(first[0], POLLIN, NULL, psthread_now() + MS), ETIMEDOUT);
+    assert_true((copy = dup(first[0])) >= 0);
+    assert_int_equal(dup2(second[0], first[0]), first[0]);
+    pipe_ends[0] = first[0];
+    psthread_t t = go(polls, NULL);
+    let_run();
+    assert_int_equal(write(first[1], "x", 1), 1);
+    psthread_sleep(psthread_now() + 10 * MS);
+    let_run();
+    assert_int_equal(steps, 0);
+    assert_int_equal(write(second[1], "y", 1), 1);
+    assert_int_equal(psthread_join(t, NULL), 0);
+    assert_int_equal(psthread_read(first[0], &c, 1), 1);
+    assert_int_equal(c, 'y');
+    const int all[] = {first[0], first[1], second[0], second[1], copy};
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
+        close(all[i]);
+    done();
+}
+
+/* Linux 6.4 and later can say of a pipe's blocking end what it would do at once. */
+static bool kernel_reads_at_once(int fd)
+{
+#if defined(__GLIBC__) && defined(RWF_NOWAIT) && !PS_TSAN
+    char c;
+    const struct iovec part = {&c, 1};
+    return preadv2(fd, &part, 1, -1, RWF_NOWAIT) == 1 || errno == EAGAIN;
+#else
+    (void)fd;
+    return false;
+#endif
+}
+
+#define MUCH ((size_t)1 << 20) /* more than a pipe or a socket takes */
+static char much[MUCH];
+static void *writes_much(void *fd)
+{
+    CHECK(psthread_write(*(int *)fd, much, MUCH) == (ssize_t)MUCH);
+    close(*(int *)fd);
+    return NULL;
+}
+/* One vp, and no other kernel thread that could help: the reader runs while the writer waits. */
+static void long_writes_hold_no_vp(void **state)
+{
+    (void)state;
+    static char got[70000];
+    with(1);
+    for (int kind = 0; kind < 2; kind++) {
+        int ends[2];
+        size_t all = 0;
+        assert_int_equal(kind == 0 ? pipe(ends) : socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+        if (!kernel_reads_at_once(ends[0]))
+            break;
+        psthread_t t = go(writes_much, &ends[1]);
+        for (ssize_t n; (n = psthread_read(ends[0], got, sizeof got)) > 0;)
+            all += (size_t)n;
+        assert_int_equal(all, MUCH);
+        assert_int_equal(psthread_join(t, NULL), 0);
+        close(ends[0]);
+    }
+    done();
+}
+
+static void calls_that_would_not_wait(void **state)
+{
+    (void)state;
+    with(1);
+    int ends[2], fd, more;
+    char c = 'c';
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(psthread_read(ends[0], &c, 0), 0); /* though nothing is there */
+    assert_int_equal(psthread_write(ends[1], &c, 0), 0);
+    errno = 0;
+    assert_int_equal(psthread_read(ends[1], &c, 1), -1); /* not open for it */
+    assert_int_equal(errno, EBADF);
+    errno = 0;
+    assert_int_equal(psthread_write(ends[0], &c, 1), -1);
+    assert_int_equal(errno, EBADF);
+    errno = 0;
+    assert_int_equal(psthread_accept(ends[0], NULL, NULL), -1);
+    assert_int_equal(errno, ENOTSOCK);
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    errno = 0;
+    assert_int_equal(psthread_accept(ends[0], NULL, NULL), -1); /* it does not listen */
+    assert_int_equal(errno, EINVAL);
+    close(ends[0]);
+    close(ends[1]);
+    /* what is nonblocking is written in part, as by write */
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+    ssize_t part = psthread_write(ends[1], much, MUCH);
+    assert_true(part > 0 && part < (ssize_t)MUCH);
+    close(ends[0]);
+    close(ends[1]);
+    /* all of a file at once, and its end */
+    assert_true((fd = open("/proc/self/exe", O_RDONLY)) >= 0);
+    assert_int_equal(psthread_read(fd, much, 5000), 5000);
+    assert_true((more = (int)lseek(fd, 0, SEEK_END)) > 0);
+    assert_int_equal(psthread_read(fd, much, 1), 0);
+    close(fd);
+    done();
+}
+
+static void *accepts(void *arg)
+{
+    int fd = psthread_accept(*(int *)arg, NULL, NULL);
+    CHECK(fd >= 0);
+    close(fd);
+    return NULL;
+}
+/* A local socket whose queue is full tells nobody when it is not. */
+static void who_connects_waits_for_room(void **state)
+{
+    (void)state;
+    enum { CLIENTS = 6 };
+    with(1);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int listens = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), client[CLIENTS];
+    snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "psthreads-full-test-%d", (int)getpid());
+    assert_int_equal(bind(listens, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(listens, 0), 0);
+    for (int i = 0; i < CLIENTS; i++) {
+        client[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        go(accepts, &listens);
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        assert_int_equal(psthread_connect(client[i], (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(psthread_waitall(), 0);
+    for (int i = 0; i < CLIENTS; i++)
+        close(client[i]);
+    close(listens);
     done();
 }
 
@@ -978,6 +1166,7 @@ int main(void)
         cmocka_unit_test(descriptors_of_the_callers_are_used_again),
         cmocka_unit_test(places_of_submission),
         cmocka_unit_test(who_yields_goes_to_the_back),
+        cmocka_unit_test(polling_lets_the_global_queue_run),
         cmocka_unit_test(names_and_levels),
         cmocka_unit_test(a_foreign_threads_exit_is_pthread_exit),
         cmocka_unit_test(the_clock_is_monotonic),
@@ -994,6 +1183,10 @@ int main(void)
         cmocka_unit_test(work_queues),
         cmocka_unit_test(descriptors_are_waited_for),
         cmocka_unit_test(a_closed_descriptor_wakes_nobody),
+        cmocka_unit_test(reports_for_another_file_wake_nobody),
+        cmocka_unit_test(long_writes_hold_no_vp),
+        cmocka_unit_test(calls_that_would_not_wait),
+        cmocka_unit_test(who_connects_waits_for_room),
         cmocka_unit_test(calls_give_the_systems_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,18 @@ void stop_tokens()
             ps::this_thread::yield();
     }
     CHECK(stopped && rounds % 2 == 0);
+    const auto never = [] { return false; };
+    std::stop_source source;
+    std::unique_lock hold(m);
+    CHECK(!cond.wait_for(hold, source.get_token(), 1ms, never) && hold.owns_lock());
+    CHECK(cond.wait_until(hold, source.get_token(), std::chrono::system_clock::now() - 1s, [] { return true; }));
+    ps::thread stops([&] {
+        std::scoped_lock inside(m); // the other one waits by now
+        source.request_stop();
+    });
+    CHECK(!cond.wait_for(hold, source.get_token(), 10h, never) && source.stop_requested());
+    hold.unlock();
+    stops.join();
     ps::jthread a([] {}), b = std::move(a);
     CHECK(!a.joinable());
     b = ps::jthread([] {});
@@ -218,6 +230,22 @@ void timed()
     s.unlock_shared();
     m.unlock();
     CHECK(m.try_lock_for(std::chrono::hours(24 * 365 * 1000L)));
+    /* times that no clock tells: each is over, or never comes */
+    ps::thread([&] {
+        using std::chrono::nanoseconds, std::chrono::steady_clock, std::chrono::system_clock;
+        CHECK(!m.try_lock_for(nanoseconds::min()) && !m.try_lock_for(std::chrono::seconds(-10'000'000'000)));
+        CHECK(!m.try_lock_for(std::chrono::hours::min()) && !m.try_lock_for(std::chrono::duration<double>(-1e300)));
+        CHECK(!m.try_lock_for(std::chrono::duration<double>(std::numeric_limits<double>::quiet_NaN())));
+        CHECK(!m.try_lock_until(steady_clock::time_point::min()) && !m.try_lock_until(system_clock::time_point::min()));
+        ps::this_thread::sleep_for(nanoseconds::min());
+        ps::this_thread::sleep_until(steady_clock::time_point::min());
+        ps::binary_semaphore none(0);
+        CHECK(!none.try_acquire_for(nanoseconds::min()));
+        CHECK(s.try_lock_until(steady_clock::time_point::max()));
+        s.unlock();
+        CHECK(s.try_lock_shared_for(std::chrono::duration<double>(1e300)));
+        s.unlock_shared();
+    }).join();
     m.unlock();
     auto before = std::chrono::steady_clock::now();
     ps::this_thread::sleep_for(2ms);

@@ -1,7 +1,8 @@
 /* A region that is kept to its parent (serial_predictor.h): thieves stay away while it is short, and come where its
- * members need them. No monitor helps. */
+ * members need them. No spare helps. */
 #include "current.h"
 #include "psthread.h"
+#include "runtime.h"
 #include "sched.h"
 #include "sync_support.h"
 #include "team.h"
@@ -20,7 +21,7 @@ static struct team {
 
 static void body(struct ps_member *m)
 {
-    if (m->thread.team_id == 0) {
+    if (m->id == 0) {
         while (team.together && ps_load_acquire(&team.others) == 0)
             usleep(100);
         return;
@@ -46,7 +47,7 @@ static void region(unsigned n)
 static void learnt(unsigned n)
 {
     ps_store_relaxed(&ps_vp()->keeps, PS_KEEPS_NOTHING);
-    team.t.unmailed = 0;
+    team.t.unoffered = 0;
     team.t.serial =
         (struct ps_serial_predictor){.n = n, .sum = UINT32_MAX, .left = PS_SERIAL_CALM, .state = PS_SERIAL_KEPT};
 }
@@ -56,8 +57,8 @@ static uint32_t keeps(void) { return ps_load_relaxed(&ps_vp()->keeps); }
 static int begin(void **state)
 {
     (void)state;
-    static const struct ps_team_ops ops = {body, assist};
-    psthread_config_t config = {.num_vps = 2};
+    static const struct ps_team_ops ops = {.body = body, .assist = assist};
+    psthread_config_t config = {.num_vps = 2, .max_spares = PSTHREAD_NO_SPARES};
     CHECK(psthread_init(&config) == 0);
     ps_self();
     memset(&team, 0, sizeof team);
@@ -73,13 +74,30 @@ static int finish(void **state)
     return 0;
 }
 
-static void none_is_mailed(void **state)
+static const struct ps_settings as_they_were = {.search_ns = UINT64_MAX, .max_spares = PS_MAX_SPARES};
+
+/* As GOMP_SPINCOUNT=1: a search ends before the second of its peeks. */
+static int begin_with_short_searches(void **state)
+{
+    struct ps_settings s = as_they_were;
+    s.search_ns = 1;
+    ps_configure(&s);
+    return begin(state);
+}
+
+static int finish_with_short_searches(void **state)
+{
+    ps_configure(&as_they_were);
+    return finish(state);
+}
+
+static void none_is_handed_off(void **state)
 {
     (void)state;
     for (int i = 0; i < 1000; i++) {
         learnt(N);
         region(N);
-        assert_false(team.t.mailed);
+        assert_false(team.t.handed_off);
         assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
     }
     region(2); /* another size is learnt anew */
@@ -93,28 +111,28 @@ static void nor_where_each_has_a_vp(void **state)
     for (int i = 0; i < 100; i++) {
         learnt(2);
         region(2);
-        assert_false(team.t.mailed);
+        assert_false(team.t.handed_off);
         assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
     }
 }
 
-/* Where mail was not read in time, regions that are only published are looked at, and those that are kept are not
+/* Where handoffs were not read in time, regions that are only published are looked at, and those that are kept are not
  * counted among them. */
-static void also_where_mail_is_not_read(void **state)
+static void also_where_handoffs_are_not_read(void **state)
 {
     (void)state;
     learnt(2);
-    team.t.unmailed = 5;
+    team.t.unoffered = 5;
     region(2);
-    assert_int_equal(team.t.unmailed, 5);
+    assert_int_equal(team.t.unoffered, 5);
     assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
     learnt(2);
     ps_serial_watch(&team.t.serial);
-    team.t.unmailed = 5;
+    team.t.unoffered = 5;
     uint16_t left = team.t.serial.left;
     region(2);
-    assert_int_equal(team.t.unmailed, 4);
-    assert_false(team.t.mailed);
+    assert_int_equal(team.t.unoffered, 4);
+    assert_false(team.t.handed_off);
     assert_int_not_equal(team.t.serial.left, left);
 }
 
@@ -139,10 +157,12 @@ static void thieves_come_to_a_long_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(none_is_mailed, begin, finish),
+        cmocka_unit_test_setup_teardown(none_is_handed_off, begin, finish),
         cmocka_unit_test_setup_teardown(nor_where_each_has_a_vp, begin, finish),
-        cmocka_unit_test_setup_teardown(also_where_mail_is_not_read, begin, finish),
+        cmocka_unit_test_setup_teardown(also_where_handoffs_are_not_read, begin, finish),
         cmocka_unit_test_setup_teardown(thieves_come_to_a_long_one, begin, finish),
+        cmocka_unit_test_setup_teardown(thieves_come_to_a_long_one, begin_with_short_searches,
+                                        finish_with_short_searches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

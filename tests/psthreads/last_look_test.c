@@ -1,7 +1,7 @@
 /* A member that looks for tasks a last time, and whose identity was lent in between: to an assistant, which had a stack
- * of its own. Who has returned from its body is held there (at the next question for its vp, or its vp's offer, after
- * it has offered its identity) until the assistant has come and gone; then it finds a task that blocks. Its context
- * must be kept where it runs, or somebody else carries it: a root's stack on another kernel thread. */
+ * of its own. A member that has returned from its body is held there, while it tells the core that it is free, until
+ * the assistant has come and gone; then it gets its identity back, and finds a task that blocks. Its context must be
+ * kept where it runs, or somebody else carries it: a root's stack on another kernel thread. */
 #include "current.h"
 #include "psthread.h"
 #include "sched.h"
@@ -25,49 +25,42 @@ struct team {
     struct uth *stack;          /* on which its body ran */
     _Atomic unsigned task;      /* enum task: to be taken */
     _Atomic bool second_begins; /* of members that wait for one another */
+    _Atomic bool interrupted;   /* ps_team_interrupt has returned: it tells the core of nobody any more */
     _Atomic bool ran, blocked, went_on;
 };
 
 /* --- a member is held --- */
 
 static struct {
-    _Atomic(struct ps_member *) m; /* set by the member itself, which then returns; NULL: it is there */
-    struct vp *vp;                 /* on which it returns */
+    _Atomic(struct vp *) vp; /* on which the member returns; set by itself */
     _Atomic bool there, let_go;
+    _Atomic bool came_back; /* the assistant has ended */
 } hold;
 
-struct vp *__real_ps_vp(void);
-struct vp *__wrap_ps_vp(void);
-static void perhaps_hold(struct vp *vp)
+/* The core's part: the member that returned gets its identity back the first time. */
+static bool idle(struct ps_member *m)
 {
-    struct ps_member *m = ps_load_acquire(&hold.m);
-    if (PS_LIKELY(!m || vp != hold.vp || ps_load_acquire(&m->done_in) != m->team->region))
-        return;
-    ps_store_relaxed(&hold.m, NULL);
-    ps_store_release(&hold.there, true);
+    struct team *t = (struct team *)(void *)m->team;
+    struct vp *vp = ps_vp();
+    if (m != &t->member[t->held].m)
+        return false;
+    if (vp != ps_load_acquire(&hold.vp)) {
+        ps_store_release(&hold.came_back, true);
+        return false;
+    }
+    if (ps_xchg_acq_rel(&hold.there, true))
+        return false;
     while (!ps_load_acquire(&hold.let_go))
         usleep(1000);
-}
-struct vp *__wrap_ps_vp(void)
-{
-    struct vp *vp = __real_ps_vp();
-    perhaps_hold(vp);
-    return vp;
-}
-void __real_vp_offer(struct vp *vp);
-void __wrap_vp_offer(struct vp *vp);
-void __wrap_vp_offer(struct vp *vp)
-{
-    perhaps_hold(vp);
-    __real_vp_offer(vp);
+    return true;
 }
 
 /* The last that the body of t's held member does. */
 static void is_held(struct team *t)
 {
-    hold.vp = __real_ps_vp();
-    t->stack = hold.vp->uth;
-    ps_store_release(&hold.m, &t->member[t->held].m);
+    struct vp *vp = ps_vp();
+    t->stack = vp->uth;
+    ps_store_release(&hold.vp, vp);
 }
 
 static void wait_for(_Atomic bool *event)
@@ -81,13 +74,13 @@ static void wait_for(_Atomic bool *event)
 static void body(struct ps_member *m)
 {
     struct team *t = (struct team *)(void *)m->team;
-    t->body(t, m->thread.team_id);
+    t->body(t, m->id);
 }
 
 static void assist(struct ps_member *m)
 {
     struct team *t = (struct team *)(void *)m->team;
-    struct vp *vp = __real_ps_vp();
+    struct vp *vp = ps_vp();
     CHECK(vp->current == &m->thread && m->thread.vp == vp && m->thread.uth == vp->uth);
     switch (ps_xchg_acq_rel(&t->task, NO_TASK)) {
     case QUICK:
@@ -98,21 +91,21 @@ static void assist(struct ps_member *m)
         CHECK(m == &t->member[t->held].m && vp == hold.vp && vp->uth == t->stack);
         ps_store_release(&t->blocked, true);
         ps_block(&m->thread, PS_WAIT_WORD, t);
-        CHECK(__real_ps_vp()->uth == t->stack && m->thread.uth == t->stack);
+        CHECK(ps_vp()->uth == t->stack && m->thread.uth == t->stack);
         ps_store_release(&t->went_on, true);
         break;
     }
 }
 
-/* In a member's body. The held one's identity is lent and comes back, then it goes on and blocks, is seen to have left
- * its stack, and is readied. */
+/* In a member's body. The held one is lent and comes back, then it goes on and blocks, is seen to have left its stack,
+ * and is readied. */
 static void borrow(struct team *t)
 {
     struct ps_member *m = &t->member[t->held].m;
     wait_for(&hold.there);
     ps_store_release(&t->task, QUICK);
-    ps_team_assist(&t->t);
-    while (!ps_load_acquire(&t->ran) || ps_load_acquire(&m->done_in) != t->t.region)
+    ps_team_lend(&t->t, t->held);
+    while (!ps_load_acquire(&t->ran) || !ps_load_acquire(&hold.came_back))
         if (!ps_yield())
             usleep(1000);
     ps_store_release(&t->task, BLOCKS);
@@ -133,7 +126,7 @@ static struct {
 
 static void region(void)
 {
-    static const struct ps_team_ops ops = {body, assist};
+    static const struct ps_team_ops ops = {body, assist, idle};
     static struct team t;
     psthread_config_t config = {.num_vps = 2, .max_spares = PSTHREAD_NO_SPARES};
     setenv("PSTHREADS_TLS", wanted.tls, 1);
@@ -145,10 +138,10 @@ static void region(void)
     ps_team_init(&t.t, &ops, t.member, sizeof t.member[0], MOST_MEMBERS);
     struct vp *vp = ps_vp_attach();
     ps_team_fork(&t.t, wanted.n, true);
-    CHECK(t.t.mailed);
+    CHECK(t.t.handed_off);
     body(&t.member[0].m);
     ps_team_join(&t.t);
-    CHECK(__real_ps_vp() == vp && vp->current == &vp->root && vp->uth == &vp->native);
+    CHECK(ps_vp() == vp && vp->current == &vp->root && vp->uth == &vp->native);
     CHECK(ps_load_relaxed(&t.went_on));
     ps_team_fini(&t.t);
     CHECK(psthread_finalize() == 0);
@@ -176,11 +169,12 @@ static void try(const char *tls, unsigned n, unsigned held, void (*fn)(struct te
 static void second_returns(struct team *t, unsigned id)
 {
     if (id == t->held) {
+        wait_for(&t->second_begins);
         is_held(t);
         return;
     }
-    wait_for(&hold.there);
     ps_team_interrupt(&t->t);
+    ps_store_release(&t->second_begins, true);
     borrow(t);
 }
 
@@ -220,14 +214,14 @@ static void by_the_parent(void **state)
 static void called_returns(struct team *t, unsigned id)
 {
     if (id == t->held) {
-        CHECK(__real_ps_vp()->uth == &__real_ps_vp()->native && __real_ps_vp()->id == 0);
+        CHECK(ps_vp()->uth == &ps_vp()->native && ps_vp()->id == 0);
         ps_store_release(&t->second_begins, true);
-        while (!ps_load_acquire(&t->t.interrupted))
-            usleep(1000);
+        wait_for(&t->interrupted);
         is_held(t);
     } else if (id == 1) {
         wait_for(&t->second_begins); /* a parent that joins later would not run others */
         ps_team_interrupt(&t->t);
+        ps_store_release(&t->interrupted, true);
         borrow(t);
     }
 }

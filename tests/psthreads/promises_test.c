@@ -249,17 +249,111 @@ static void another_thread_may_discard(void **state)
     }
 }
 
-/* As if 2^32 threads had been made and joined. */
+/* As if nearly 2^32 threads had been made and had ended: the next look after children comes before the last of them. */
 static void counters_do_not_wrap(void **state)
 {
     (void)state;
     with_vps(1);
     struct psthread *self = ps_self();
     self->created = UINT32_MAX - 5;
+    self->sweep_in = 3;
     ps_store_relaxed(&self->children, -(int64_t)(UINT32_MAX - 5));
     for (int i = 0; i < 20; i++)
         assert_int_equal(psthread_join(submit(nothing, NULL, 0), NULL), 0);
     assert_int_equal(psthread_waitall(), 0);
+    done();
+}
+
+static void *count_in(void *arg)
+{
+    ps_add_relaxed((_Atomic unsigned *)arg, 1);
+    return NULL;
+}
+/* Each creation adds up the children that have ended, while others end: psthread_waitall returns behind the last. */
+static void counters_add_up(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 2; vps++) {
+        with_vps(vps);
+        struct psthread *self = ps_self();
+        for (unsigned round = 0; round < 50; round++) {
+            _Atomic unsigned ran = 0;
+            for (unsigned i = 0; i < 40; i++) {
+                self->sweep_in = 0;
+                psthread_t t = submit(count_in, &ran, (int)(i % vps));
+                if (i % 4 == 0)
+                    assert_int_equal(psthread_join(t, NULL), 0);
+                else if (i % 4 == 1)
+                    psthread_yield();
+            }
+            assert_int_equal(psthread_waitall(), 0);
+            assert_int_equal(ran, 40);
+            assert_int_equal(self->created, 0);
+            assert_int_equal(ps_load_relaxed(&self->children), 0);
+        }
+        done();
+    }
+}
+
+/* Children that have ended stand in their parent's list until it is looked through, those that nobody has joined for
+ * certain: whichever way they were pushed there, beside others that end meanwhile. */
+static void zombies_are_not_lost(void **state)
+{
+    enum { AT_ONCE = 24, STEPS = PS_TSAN ? 1000 : 20000 };
+    static psthread_t kept[AT_ONCE];
+    unsigned seed = 1;
+    (void)state;
+    for (unsigned vps = 1; vps <= 2; vps++) {
+        with_vps(vps);
+        struct psthread *self = ps_self();
+        unsigned num = 0, found = 0;
+        for (unsigned step = 0; step < STEPS; step++) {
+            seed = seed * 1103515245u + 12345u;
+            unsigned what = seed >> 16;
+            if (num < AT_ONCE && what % 8 < 5) {
+                psthread_t *t = &kept[num++];
+                if (what % 8 < 2)
+                    *t = submit(nothing, NULL, (int)(what / 8 % vps));
+                else
+                    assert_int_equal(psthread_spawn(t, NULL, nothing, NULL), 0);
+            } else if (num > 0) {
+                unsigned i = what % 3 ? num - 1 : what / 3 % num;
+                assert_int_equal(psthread_join(kept[i], NULL), 0);
+                kept[i] = kept[--num];
+            }
+            if (step % 100)
+                continue;
+            while ((int64_t)self->created + ps_load_acquire(&self->children) != 0)
+                psthread_yield();
+            found = 0;
+            for (struct psthread *z = ps_load_acquire(&self->zombies); z; z = z->next_zombie) {
+                uintptr_t join = ps_load_relaxed(&z->join);
+                assert_true(join == PS_JOIN_ENDED || join == PS_JOIN_JOINED);
+                found += join == PS_JOIN_ENDED;
+            }
+            assert_int_equal(found, num);
+        }
+        assert_int_equal(psthread_waitall(), 0);
+        assert_null(ps_load_relaxed(&self->zombies));
+        done();
+    }
+}
+
+/* More children alive at once than can be counted. */
+static void too_many_children(void **state)
+{
+    (void)state;
+    psthread_t t = NULL;
+    with_vps(1);
+    struct psthread *self = ps_self();
+    self->created = UINT32_MAX / 2 + 7;
+    self->sweep_in = 0;
+    assert_int_equal(psthread_create(&t, NULL, nothing, NULL), ENOMEM);
+    self->sweep_in = 0;
+    assert_int_equal(psthread_create_ex(&t, NULL, nothing, NULL), ENOMEM);
+    assert_null(t);
+    self->created = 0;
+    assert_int_equal(psthread_join(submit(nothing, NULL, 0), NULL), 0);
     done();
 }
 
@@ -936,6 +1030,9 @@ int main(void)
         cmocka_unit_test(what_is_not_submitted_can_be_discarded),
         cmocka_unit_test(another_thread_may_discard),
         cmocka_unit_test(counters_do_not_wrap),
+        cmocka_unit_test(counters_add_up),
+        cmocka_unit_test(zombies_are_not_lost),
+        cmocka_unit_test(too_many_children),
         cmocka_unit_test(levels_do_not_wrap),
         cmocka_unit_test(detached_threads_are_recycled),
         cmocka_unit_test(orphans_are_kept_until_joined),

@@ -18,7 +18,7 @@
 #endif
 #define VPS 4u
 
-/* With spares there is a monitor, which thinks otherwise of the limit now and then. */
+/* With spares there is a watchdog, which now and then finds another limit. */
 static void with_vps(unsigned spares)
 {
     psthread_config_t config = {.num_vps = VPS, .max_spares = spares};
@@ -123,7 +123,7 @@ struct team {
 };
 static void body(struct ps_member *m);
 static void assist(struct ps_member *m) { (void)m; }
-static const struct ps_team_ops ops = {body, assist};
+static const struct ps_team_ops ops = {.body = body, .assist = assist};
 
 static void region(unsigned n, unsigned depth, bool outermost)
 {
@@ -152,13 +152,13 @@ static void body(struct ps_member *m)
     struct team *t = (struct team *)(void *)m->team;
     ps_add_relaxed(&t->runs, 1);
     for (int i = 0; i < 3; i++)
-        ps_team_barrier_wait(&t->t, m->thread.team_id);
+        ps_team_barrier_wait(&t->t, m->id);
     if (t->depth) {
         region(3, t->depth - 1, false);
         submit(yields, NULL, PSTHREAD_VP_ANY);
         psthread_waitall();
     }
-    ps_team_barrier_wait(&t->t, m->thread.team_id);
+    ps_team_barrier_wait(&t->t, m->id);
 }
 
 static _Atomic bool over;

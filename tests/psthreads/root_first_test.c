@@ -22,8 +22,8 @@ static void body(struct ps_member *m)
 {
     struct team *t = (struct team *)(void *)m->team;
     for (unsigned b = 0; b < BARRIERS; b++) {
-        ps_team_barrier_wait(&t->t, m->thread.team_id);
-        t->order[b][t->came[b]++] = m->thread.team_id;
+        ps_team_barrier_wait(&t->t, m->id);
+        t->order[b][t->came[b]++] = m->id;
     }
 }
 static void assist(struct ps_member *m) { (void)m; }
@@ -31,7 +31,7 @@ static void assist(struct ps_member *m) { (void)m; }
 /* How often the root was the first one behind a barrier; every member passed each of them once. */
 static unsigned root_led(bool root_first)
 {
-    static const struct ps_team_ops ops = {body, assist};
+    static const struct ps_team_ops ops = {.body = body, .assist = assist};
     static struct team t;
     psthread_config_t config = {.num_vps = 1};
     unsigned led = 0;

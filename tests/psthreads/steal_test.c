@@ -65,7 +65,7 @@ static void figure_3(void **state)
 {
     (void)state;
     uint16_t order[12];
-    unsigned n = ps_steal_order(4, 12, (const unsigned[]){3, 6, 12}, 3, order);
+    unsigned n = ps_steal_order(4, 12, (const unsigned[]){3, 6, 12}, 3, order, NULL);
     ASSERT_ORDER(order, n, 5, 3, 1, 2, 0, 10, 11, 6, 7, 8, 9);
 }
 
@@ -83,7 +83,7 @@ static void even_sizes_are_figure_2(void **state)
             uint16_t printed[64], ours[64];
             unsigned n = figure_2(me, vps, sizes[s], levels, printed);
             assert_int_equal(n, vps - 1);
-            assert_order(ours, ps_steal_order(me, vps, sizes[s], levels, ours), printed, n);
+            assert_order(ours, ps_steal_order(me, vps, sizes[s], levels, ours, NULL), printed, n);
         }
     }
 }
@@ -92,8 +92,8 @@ static void one_vp_has_no_victims(void **state)
 {
     (void)state;
     uint16_t order[1] = {77};
-    assert_int_equal(ps_steal_order(0, 1, NULL, 0, order), 0);
-    assert_int_equal(ps_steal_order(0, 1, (const unsigned[]){1, 4}, 2, order), 0);
+    assert_int_equal(ps_steal_order(0, 1, NULL, 0, order, NULL), 0);
+    assert_int_equal(ps_steal_order(0, 1, (const unsigned[]){1, 4}, 2, order, NULL), 0);
     assert_int_equal(order[0], 77);
 }
 
@@ -101,11 +101,11 @@ static void levels_that_do_not_reach_everybody(void **state)
 {
     (void)state;
     uint16_t order[8];
-    unsigned n = ps_steal_order(2, 6, NULL, 0, order); /* no groups: cyclically from the next */
+    unsigned n = ps_steal_order(2, 6, NULL, 0, order, NULL); /* no groups: cyclically from the next */
     ASSERT_ORDER(order, n, 3, 4, 5, 0, 1);
-    n = ps_steal_order(2, 6, (const unsigned[]){0, 2}, 2, order); /* an empty level is passed over */
+    n = ps_steal_order(2, 6, (const unsigned[]){0, 2}, 2, order, NULL); /* an empty level is passed over */
     ASSERT_ORDER(order, n, 3, 4, 5, 0, 1);
-    n = ps_steal_order(3, 6, (const unsigned[]){2}, 1, order);
+    n = ps_steal_order(3, 6, (const unsigned[]){2}, 1, order, NULL);
     ASSERT_ORDER(order, n, 2, 5, 0, 1, 4);
 }
 
@@ -118,11 +118,11 @@ static void sizes_that_leave_a_rest(void **state)
     (void)state;
     uint16_t order[10];
     static const unsigned sizes[] = {4, 8};
-    unsigned n = ps_steal_order(1, 10, sizes, 2, order);
+    unsigned n = ps_steal_order(1, 10, sizes, 2, order, NULL);
     ASSERT_ORDER(order, n, 2, 3, 0, 5, 6, 7, 4, 9, 8);
-    n = ps_steal_order(8, 10, sizes, 2, order);
+    n = ps_steal_order(8, 10, sizes, 2, order, NULL);
     ASSERT_ORDER(order, n, 9, 0, 1, 2, 3, 4, 5, 6, 7);
-    n = ps_steal_order(9, 10, sizes, 2, order);
+    n = ps_steal_order(9, 10, sizes, 2, order, NULL);
     ASSERT_ORDER(order, n, 8, 1, 2, 3, 4, 5, 6, 7, 0);
 }
 
@@ -135,9 +135,9 @@ static void groups_of_different_sizes(void **state)
     uint16_t order[6];
     static const uint16_t fine[] = {0, 0, 0, 1, 2, 2}, coarse[] = {0, 0, 0, 0, 1, 1};
     static const uint16_t *const groups[] = {fine, coarse};
-    unsigned n = ps_steal_order_groups(3, 6, groups, 2, order);
+    unsigned n = ps_steal_order_groups(3, 6, groups, 2, order, NULL);
     ASSERT_ORDER(order, n, 0, 1, 2, 4, 5);
-    n = ps_steal_order_groups(1, 6, groups, 2, order);
+    n = ps_steal_order_groups(1, 6, groups, 2, order, NULL);
     ASSERT_ORDER(order, n, 2, 0, 3, 5, 4);
 }
 
@@ -150,9 +150,9 @@ static void big_machine(void **state)
     assert_int_equal(os_topology_synthetic(&t, "package:2 numa:4 core:8 pu:2"), 0);
     for (unsigned me = 0; me < 128; me++) {
         uint16_t by_machine[128], by_size[128];
-        unsigned n = ps_steal_order_topology(me, 128, &t, NULL, by_machine);
+        unsigned n = ps_steal_order_topology(me, 128, &t, NULL, by_machine, NULL);
         assert_complete(by_machine, n, me, 128);
-        assert_order(by_machine, n, by_size, ps_steal_order(me, 128, sizes, 4, by_size));
+        assert_order(by_machine, n, by_size, ps_steal_order(me, 128, sizes, 4, by_size, NULL));
         assert_int_equal(by_machine[0], me ^ 1);
         for (unsigned i = 0; i < n; i++) { /* never further away before nearer */
             unsigned distance = i < 1 ? 2 : i < 15 ? 16 : i < 63 ? 64 : 128;
@@ -169,19 +169,43 @@ static void vps_and_processors_differ(void **state)
     struct os_topology t;
     uint16_t order[64];
     assert_int_equal(os_topology_synthetic(&t, "package:2 core:2 pu:1"), 0);
-    unsigned n = ps_steal_order_topology(1, 8, &t, NULL, order); /* 1 and 5 share; 0 4 1 5 a package */
+    unsigned n = ps_steal_order_topology(1, 8, &t, NULL, order, NULL); /* 1 and 5 share; 0 4 1 5 a package */
     assert_complete(order, n, 1, 8);
     assert_int_equal(order[0], 5);
     for (int i = 1; i < 3; i++)
         assert_true(order[i] == 0 || order[i] == 4);
-    n = ps_steal_order_topology(2, 3, &t, NULL, order); /* 0 1 | 2 */
+    n = ps_steal_order_topology(2, 3, &t, NULL, order, NULL); /* 0 1 | 2 */
     assert_complete(order, n, 2, 3);
     static const unsigned scattered[] = {0, 2, 1, 3}; /* packages: vps 0 2 | 1 3 */
-    n = ps_steal_order_topology(0, 4, &t, scattered, order);
+    n = ps_steal_order_topology(0, 4, &t, scattered, order, NULL);
     assert_complete(order, n, 0, 4);
     assert_int_equal(order[0], 2);
-    n = ps_steal_order_topology(3, 4, &t, scattered, order);
+    n = ps_steal_order_topology(3, 4, &t, scattered, order, NULL);
     assert_int_equal(order[0], 1);
+    os_topology_free(&t);
+}
+
+/* How far away each place of the order is. Figure 3's vp 4: 5 3 | 1 2 0 | 10 11 6 7 8 9. */
+static void levels_end_where_groups_do(void **state)
+{
+    (void)state;
+    uint16_t order[128], ends[PS_STEAL_LEVELS];
+    ps_steal_order(4, 12, (const unsigned[]){3, 6, 12}, 3, order, ends);
+    ASSERT_ORDER(ends, COUNT(ends), 2, 5, 11, 11, 11, 11, 11, 11, 11);
+    ps_steal_order(3, 6, (const unsigned[]){0, 2}, 2, order, ends); /* 2 | 5 0 1 4: the rest is the machine's */
+    ASSERT_ORDER(ends, COUNT(ends), 0, 1, 1, 1, 1, 1, 1, 1, 5);
+    ps_steal_order(0, 1, NULL, 0, order, ends);
+    ASSERT_ORDER(ends, COUNT(ends), 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    struct os_topology t;
+    assert_int_equal(os_topology_synthetic(&t, "package:2 numa:4 core:8 pu:2"), 0);
+    ps_steal_order_topology(5, 128, &t, NULL, order, ends); /* the own processor has one vp */
+    ASSERT_ORDER(ends, COUNT(ends), 0, 1, 15, 63, 63, 63, 63, 63, 127);
+    os_topology_free(&t);
+    assert_int_equal(os_topology_synthetic(&t, "package:2 core:2 pu:1"), 0);
+    ps_steal_order_topology(1, 8, &t, NULL, order, ends);
+    assert_int_equal(ends[0], 1); /* vp 5, on the same processor */
+    assert_int_equal(ends[1], 3); /* the package */
+    assert_int_equal(ends[PS_STEAL_LEVELS - 1], 7);
     os_topology_free(&t);
 }
 
@@ -200,7 +224,7 @@ static void random_hierarchies(void **state)
                 unsigned merged = 1 + vps / (2 + 3 * l);
                 group[l][vp] = (uint16_t)(round % 2 ? before % merged : before * merged / vps);
             }
-        unsigned me = (unsigned)rand() % vps, n = ps_steal_order_groups(me, vps, groups, levels, order);
+        unsigned me = (unsigned)rand() % vps, n = ps_steal_order_groups(me, vps, groups, levels, order, NULL);
         assert_complete(order, n, me, vps);
         for (unsigned l = 0; l < levels; l++) {
             bool outside = false;
@@ -213,7 +237,7 @@ static void random_hierarchies(void **state)
         unsigned sizes[4];
         for (unsigned l = 0; l < 4; l++)
             sizes[l] = (unsigned)rand() % 40;
-        n = ps_steal_order(me, vps, sizes, 4, order); /* not even nested */
+        n = ps_steal_order(me, vps, sizes, 4, order, NULL); /* not even nested */
         assert_complete(order, n, me, vps);
     }
 }
@@ -229,6 +253,7 @@ int main(void)
         cmocka_unit_test(groups_of_different_sizes),
         cmocka_unit_test(big_machine),
         cmocka_unit_test(vps_and_processors_differ),
+        cmocka_unit_test(levels_end_where_groups_do),
         cmocka_unit_test(random_hierarchies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

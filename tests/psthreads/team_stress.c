@@ -20,12 +20,20 @@ struct team {
     unsigned n;
     unsigned barriers, inner_n, inner_depth, reps;
     _Atomic long total, assisted;
+    _Atomic uint32_t free;      /* bits: members that may be lent */
+    _Atomic uint32_t called;    /* bits: members that the parent ran in its join */
     _Atomic uint32_t *phase_of; /* [n] */
 };
 
 static void body(struct ps_member *m);
 static void assist(struct ps_member *m) { ps_add_relaxed(&((struct team *)(void *)m->team)->assisted, 1); }
-static const struct ps_team_ops ops = {body, assist};
+static bool idle(struct ps_member *m)
+{
+    uint32_t bit = 1u << m->id;
+    CHECK(!(ps_or_acq_rel(&((struct team *)(void *)m->team)->free, bit) & bit)); /* it was not free yet */
+    return false;
+}
+static const struct ps_team_ops ops = {body, assist, idle};
 
 static struct team *team_new(unsigned n)
 {
@@ -56,7 +64,7 @@ static void region(struct team *t, unsigned n, bool outermost)
 static void body(struct ps_member *m)
 {
     struct team *t = (struct team *)(void *)m->team;
-    unsigned id = m->thread.team_id, n = t->t.n;
+    unsigned id = m->id, n = t->t.n;
     CHECK(ps_current() == &m->thread && m->thread.local == m);
     ((struct member *)(void *)m)->runs++;
     ps_add_relaxed(&t->total, 1);
@@ -178,7 +186,65 @@ static void roots_side_by_side(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
-/* A member that asks for help while others wait or have left gets it, and the join waits for the helpers. */
+/* A free member, 0 the parent in its join, is lent. False: none is free. */
+static bool lend(struct team *t)
+{
+    uint32_t free = ps_load_acquire(&t->free);
+    while (free != 0 && !ps_cas_acq_rel(&t->free, &free, free & (free - 1)))
+        continue;
+    if (free == 0)
+        return false;
+    ps_team_lend(&t->t, (unsigned)__builtin_ctz(free));
+    return true;
+}
+
+/* Members of a region that is interrupted become free, whenever they return: each exactly once, and again behind each
+ * time that they were lent. The join waits for them. */
+static void body_that_lends(struct ps_member *m)
+{
+    struct team *t = (struct team *)(void *)m->team;
+    unsigned id = m->id, lender = t->reps % t->n, times = 0;
+    if (m->thread.flags & PS_T_CALLED)
+        ps_or_acq_rel(&t->called, 1u << id);
+    if (id != lender)
+        return;
+    for (unsigned i = 0; i < t->reps % 3; i++)
+        ps_yield(); /* some have returned by then, or none */
+    ps_team_interrupt(&t->t);
+    while (times < 2 * t->n) { /* each of the others is free sooner or later, so all must be lent twice on an average */
+        if (lend(t))
+            times++;
+        else if (!ps_yield())
+            os_yield();
+    }
+    ps_add_relaxed(&t->total, times);
+}
+
+static void the_free_are_lent(void **state)
+{
+    (void)state;
+    static const struct ps_team_ops lends = {body_that_lends, assist, idle};
+    for (unsigned vps = 1; vps <= 4; vps++) {
+        psthread_config_t config = {.num_vps = vps, .max_spares = PSTHREAD_NO_SPARES};
+        CHECK(psthread_init(&config) == 0);
+        struct team *t = team_new(7);
+        t->t.ops = &lends;
+        for (t->reps = 0; t->reps < REPS / 4; t->reps++) {
+            ps_store_relaxed(&t->free, 0);
+            ps_store_relaxed(&t->called, 1); /* nor is the parent free where it has not waited */
+            ps_team_fork(&t->t, 7, t->reps % 5 != 0);
+            body_that_lends(&t->members[0].m);
+            ps_team_join(&t->t);
+            /* whom the parent has run as the region's last is not */
+            assert_int_equal(ps_load_relaxed(&t->free) | ps_load_relaxed(&t->called), 0x7f);
+        }
+        assert_true(ps_load_relaxed(&t->assisted) >= ps_load_relaxed(&t->total));
+        team_free(t);
+        CHECK(psthread_finalize() == 0);
+    }
+}
+
+/* A member that lends others while they have left or wait gets help, and the join waits for the helpers. */
 static void assistance_comes(void **state)
 {
     (void)state;
@@ -189,12 +255,14 @@ static void assistance_comes(void **state)
     for (int rep = 0; rep < 200 && !assisted; rep++) {
         ps_team_fork(&t->t, 2, true);
         body(&t->members[0].m);
+        ps_team_interrupt(&t->t);
         for (int i = 0; i < 2000 && !ps_load_relaxed(&t->assisted); i++) {
-            ps_team_assist(&t->t);
+            lend(t);
             os_yield();
         }
         ps_team_join(&t->t);
         assisted = ps_load_relaxed(&t->assisted);
+        ps_store_relaxed(&t->free, 0);
     }
     assert_true(assisted > 0);
     team_free(t);
@@ -206,7 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flat_regions_of_any_size), cmocka_unit_test(barriers_hold_everybody),
         cmocka_unit_test(nested_with_barriers),     cmocka_unit_test(roots_side_by_side),
-        cmocka_unit_test(assistance_comes),
+        cmocka_unit_test(the_free_are_lent),        cmocka_unit_test(assistance_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Progress: threads that spin on each other, or block in the kernel, never starve the threads that are ready behind
  * them. */
 #include "cpu.h"
+#include "idle.h"
 #include "psthread.h"
 #include "sync_support.h"
 #include "watchdog.h"
@@ -135,10 +136,47 @@ static void spares_are_bounded_and_shrink(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
+/* A vp that counts as searching takes nothing: its kernel thread is held up. */
+static void nor_does_an_idle_vp_that_does_not_come(void **state)
+{
+    (void)state;
+    with_vps(1);
+    psthread_t first, second;
+    ps_store_relaxed(&go, false);
+    ps_store_relaxed(&arrived, 0);
+    CHECK(psthread_create(&first, NULL, spins_for_all, (void *)2) == 0);
+    CHECK(psthread_create(&second, NULL, spins_for_all, (void *)2) == 0);
+    ps_add_seq(&ps_idle.word, 1);
+    CHECK(psthread_enqueue(first, 0) == 0);
+    CHECK(psthread_enqueue(second, 0) == 0);
+    watchdog_arm(); /* as the last vp does that leaves the idle ones */
+    psthread_waitall();
+    ps_sub_seq(&ps_idle.word, 1);
+    CHECK(psthread_finalize() == 0);
+}
+
+/* The same in the global queue: the only vp's thread spins for one that is ready there. */
+static void nor_does_the_global_queue(void **state)
+{
+    (void)state;
+    psthread_config_t config = {.num_vps = 1, .global_queue = true};
+    CHECK(psthread_init(&config) == 0);
+    psthread_t here, anywhere;
+    ps_store_relaxed(&arrived, 0);
+    CHECK(psthread_create(&here, NULL, spins_for_all, (void *)2) == 0);
+    CHECK(psthread_create(&anywhere, NULL, spins_for_all, (void *)2) == 0);
+    CHECK(psthread_enqueue(here, 0) == 0);
+    CHECK(psthread_enqueue(anywhere, PSTHREAD_VP_GLOBAL) == 0);
+    psthread_waitall();
+    CHECK(psthread_finalize() == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hand_made_barriers_open),
+        cmocka_unit_test(nor_does_an_idle_vp_that_does_not_come),
+        cmocka_unit_test(nor_does_the_global_queue),
         cmocka_unit_test(blocking_reads_do_not_hold_writers_up),
         cmocka_unit_test(spares_retire),
         cmocka_unit_test(spares_are_bounded_and_shrink),

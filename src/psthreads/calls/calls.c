@@ -12,24 +12,36 @@
  *
  * What is here and why not less: everything of the C library that sets or tells state of the calling kernel thread.
  * `syscall` is judged by the number: what is known to be the process's or nobody's goes straight on, everything else
- * is taken for a thread's. Not here: siglongjmp and swapcontext, which set the mask to what it was on the same thread;
- * kernel threads' masks differ where the program has set them. */
+ * is taken for a thread's. Not here: siglongjmp, which sets the mask to what it was on the same thread; kernel threads'
+ * masks differ where the program has set them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__GLIBC__)
+#include <gnu/lib-names.h>
+#else
+#define LIBC_SO "libc.so"
+#endif
+
+#include "../divided.h"
+#include "../forked_exit.h"
 #include "../promote.h"
+#include "../standby.h"
 #include "compiler.h"
+#include "os.h"
 #include "tls.h"
 #include "uth.h"
 
@@ -46,12 +58,24 @@ extern struct next __start_ps_next[], __stop_ps_next[];
     typedef __typeof__(type) next_##name;
 #define CALL_NEXT(name) ((next_##name *)next_definition(&place_of_##name))
 
+/* Where the C library comes before the runtime there is nothing behind: a library of the program's that is opened late,
+ * or whose own library wants the runtime. Then it is the C library that answers. */
+static void *look_behind(const char *name)
+{
+    void *function = dlsym(RTLD_NEXT, name), *library;
+    if (function != NULL || (library = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD)) == NULL)
+        return function;
+    function = dlsym(library, name);
+    dlclose(library);
+    return function;
+}
+
 /* First of all constructors: the others may call them, and threads may begin there, which is when blocks are made. */
 int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
 __attribute__((constructor(101))) static void look_up(void)
 {
     for (struct next *next = __start_ps_next; next < __stop_ps_next; next++)
-        next->function = dlsym(RTLD_NEXT, next->name);
+        next->function = look_behind(next->name);
     /* Not where the program finds the C library's first: a number is nothing that it could hand on to the kernel. */
     if (dlsym(RTLD_DEFAULT, "pthread_getattr_np") == (void *)answer_pthread_getattr_np)
         uth_tls_number_blocks();
@@ -61,7 +85,7 @@ __attribute__((constructor(101))) static void look_up(void)
 static void *next_definition(struct next *next)
 {
     if (PS_UNLIKELY(next->function == NULL))
-        next->function = dlsym(RTLD_NEXT, next->name);
+        next->function = look_behind(next->name);
     return next->function;
 }
 
@@ -121,8 +145,16 @@ static inline int inherited(int result)
 
 /* --- signals --- */
 
-ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
-ANSWER_INHERITED(true, "GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old),
+/* Where members' masks differ, a signal for the process is for who does not block it: roots are to be found. */
+static bool is_change(const sigset_t *set)
+{
+    if (set != NULL && uth_tls_current() != NULL && !ps_in_vfork_child())
+        ps_all_roots_alone();
+    return true;
+}
+ANSWER_INHERITED(is_change(set), "GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old),
+                 (how, set, old));
+ANSWER_INHERITED(is_change(set), "GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old),
                  (how, set, old));
 OLD_VERSION(pthread_sigmask, "GLIBC_2.2.5");
 
@@ -149,6 +181,21 @@ ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigblock, (int mask), (mask));
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigsetmask, (int mask), (mask));
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sighold, (int number), (number));
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigrelse, (int number), (number));
+ANSWER("GLIBC_2.2.5", int, sigpause, (int mask), (mask));
+ANSWER("GLIBC_2.2.5", int, __xpg_sigpause, (int number), (number));
+typedef void handler_of(int);
+NEXT(sigset, handler_of *(int, handler_of *))
+PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler);
+PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler)
+{
+    be_alone();
+    handler_of *before = CALL_NEXT(sigset)(number, handler);
+    inherited(0);
+    return before;
+}
+VERSIONS(sigset, "GLIBC_2.2.5");
+/* SIGCHLD is blocked while it waits. */
+ANSWER("GLIBC_2.2.5", int, system, (const char *command), (command));
 
 /* --- number, scheduling, credentials, namespaces, time --- */
 
@@ -182,8 +229,17 @@ ANSWER_IF(who == RUSAGE_THREAD, "GLIBC_2.2.5", int, getrusage, (__rusage_who_t w
 ANSWER_IF(PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID), "GLIBC_2.17", int, clock_gettime,
           (clockid_t clock, struct timespec *now), (clock, now));
 OLD_VERSION(clock_gettime, "GLIBC_2.2.5");
-ANSWER_IF(clock == CLOCK_THREAD_CPUTIME_ID, "GLIBC_2.34", int, timer_create,
-          (clockid_t clock, struct sigevent *event, timer_t *timer), (clock, event, timer));
+NEXT(timer_create, int(clockid_t, struct sigevent *, timer_t *))
+PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
+PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
+{
+    if (clock == CLOCK_THREAD_CPUTIME_ID)
+        be_alone();
+    if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID)
+        ps_ready_root_for_signals(NULL, event->_sigev_un._tid);
+    return CALL_NEXT(timer_create)(clock, event, timer);
+}
+VERSIONS(timer_create, "GLIBC_2.34");
 OLD_VERSION(timer_create, "GLIBC_2.3.3");
 
 NEXT(prctl, int(int, ...))
@@ -211,6 +267,7 @@ static bool is_anybodys(long number)
     case SYS_getcpu:
     case SYS_getpid:
     case SYS_tgkill:
+    case SYS_tkill:
     case SYS_membarrier:
     case SYS_memfd_create:
     case SYS_copy_file_range:
@@ -246,15 +303,20 @@ static bool is_anybodys(long number)
 
 NEXT(syscall, long(long, ...))
 PS_EXPORT long answer_syscall(long number, ...);
-PS_EXPORT long answer_syscall(long number, ...)
+/* Preemptible: the C++ library waits so, on futexes, and is to be left there as in any wait of the program's. */
+PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
 {
     va_list list;
     va_start(list, number);
     long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long),
          e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
-    if (!is_anybodys(number))
+    if (!is_anybodys(number) || (number == SYS_futex && os_futex_is_owned((int)b)))
         be_alone();
+    if ((number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo) && (int)a == getpid())
+        ps_ready_root_for_signals(NULL, (int)b);
+    if (number == SYS_tkill)
+        ps_ready_root_for_signals(NULL, (int)a);
     return CALL_NEXT(syscall)(number, a, b, c, d, e, f);
 }
 VERSIONS(syscall, "GLIBC_2.2.5");
@@ -269,8 +331,8 @@ static int kernel_thread_number(pthread_t thread, int *error)
     *error = 0;
     if (block == NULL)
         return 0;
-    if (block == uth_tls_current())
-        ps_promote();
+    if (block == uth_tls_current() && !ps_promote() && ps_in_vfork_child())
+        return (int)CALL_NEXT(gettid)();
     int number = ps_promoted_id(block);
     *error = number == 0 ? EAGAIN : 0;
     return number;
@@ -420,8 +482,12 @@ static int direct(pthread_t thread, int number, const union sigval *value, int *
 {
     struct uth_tls *block = uth_tls_of(thread);
     int before = errno;
-    if (block == NULL)
+    if (block == NULL) {
+        if (number != 0 && thread != pthread_self())
+            ps_ready_root_for_signals((const void *)thread, 0);
+        errno = before;
         return 0;
+    }
     if (block == uth_tls_current())
         ps_promote();
     *error = ps_promoted_signal(block, send, &(struct directed){number, value});
@@ -448,6 +514,164 @@ PS_EXPORT int answer_pthread_sigqueue(pthread_t thread, int number, const union 
 }
 VERSIONS(pthread_sigqueue, "GLIBC_2.34");
 OLD_VERSION(pthread_sigqueue, "GLIBC_2.11");
+
+NEXT(tgkill, int(pid_t, pid_t, int))
+PS_EXPORT int answer_tgkill(pid_t process, pid_t thread, int number);
+PS_EXPORT int answer_tgkill(pid_t process, pid_t thread, int number)
+{
+    if (process == getpid())
+        ps_ready_root_for_signals(NULL, thread);
+    return CALL_NEXT(tgkill)(process, thread, number);
+}
+VERSIONS(tgkill, "GLIBC_2.30");
+
+/* --- callbacks that keep others from starting kernel threads --- */
+
+/* A callback may be unwound (an exception, cancellation): then there is a runtime for that, and else it is not asked
+ * for (once.c). */
+__asm__(".weak _Unwind_Resume\n\t.weak __gcc_personality_v0");
+
+NEXT(dl_iterate_phdr, int(int (*)(struct dl_phdr_info *, size_t, void *), void *))
+typedef int object_visitor(struct dl_phdr_info *info, size_t bytes, void *arg);
+static void leave_callback(const uint32_t *entered) { standby_leave(*entered); }
+PS_EXPORT int answer_dl_iterate_phdr(object_visitor *visitor, void *arg);
+/* Preemptible: who waits in the C library for the lock may be left there, as if the program had called it. */
+PS_PREEMPTIBLE PS_EXPORT int answer_dl_iterate_phdr(object_visitor *visitor, void *arg)
+{
+    PS_UNUSED __attribute__((cleanup(leave_callback))) uint32_t entered = standby_enter((uintptr_t)visitor);
+    return CALL_NEXT(dl_iterate_phdr)(visitor, arg);
+}
+VERSIONS(dl_iterate_phdr, "GLIBC_2.2.5");
+
+/* --- the end of a thread that has forked, in the child --- */
+
+NEXT(pthread_exit, void(void *))
+PS_EXPORT void answer_pthread_exit(void *result) __attribute__((noreturn));
+PS_EXPORT void answer_pthread_exit(void *result)
+{
+    ps_forked_exit();
+    CALL_NEXT(pthread_exit)(result);
+    __builtin_unreachable();
+}
+VERSIONS(pthread_exit, "GLIBC_2.2.5");
+
+NEXT(__pthread_unwind_next, void(void *))
+PS_EXPORT void answer___pthread_unwind_next(void *buffer);
+PS_EXPORT void answer___pthread_unwind_next(void *buffer)
+{
+    ps_forked_unwind_next(buffer);
+    CALL_NEXT(__pthread_unwind_next)(buffer);
+}
+VERSIONS(__pthread_unwind_next, "GLIBC_2.34");
+OLD_VERSION(__pthread_unwind_next, "GLIBC_2.3.3");
+
+/* --- objects that begin --- */
+
+/* The first function of each object (_init, of the C library's crti.o) calls __gmon_start__ where there is one, for the
+ * sake of gprof. The dynamic linker has relocated the object by then, and all that it loads with it; none of their code
+ * has run: constructors come behind. The C library has initialised their thread-local variables in the threads that it
+ * knows. A program that is built for gprof has a __gmon_start__ of its own, which is found first; an object without
+ * crti.o calls none. Then that is seen to at the next region.
+ * Rejected: to answer dlopen (it finds libraries by who has called it, and constructors run in the middle of it); to
+ * put threads in the C library's lists (setxid and debuggers take for a kernel thread what is there). */
+PS_EXPORT void answer___gmon_start__(void);
+PS_EXPORT void answer___gmon_start__(void) { uth_tls_object_begins(__builtin_return_address(0)); }
+VERSIONS(__gmon_start__, "GLIBC_2.2.5");
+
+/* --- coroutines on a part of their thread's stack --- */
+
+NEXT(makecontext, void(ucontext_t *, void (*)(void), int, ...))
+PS_UNUSED __attribute__((used)) static void *note_context(const ucontext_t *context)
+{
+    ps_stack_divided((uintptr_t)context->uc_stack.ss_sp);
+    return (void *)CALL_NEXT(makecontext);
+}
+
+/* It has as many arguments as the program likes, all integers: they go on as they are. */
+__asm__(".pushsection .text\n"
+        "\t.globl answer_makecontext\n"
+        "\t.type answer_makecontext, @function\n"
+        "answer_makecontext:\n"
+        "\t.cfi_startproc\n"
+        "\tendbr64\n"
+        "\tsub $56, %rsp\n"
+        "\t.cfi_adjust_cfa_offset 56\n"
+        "\tmov %rdi, (%rsp)\n"
+        "\tmov %rsi, 8(%rsp)\n"
+        "\tmov %rdx, 16(%rsp)\n"
+        "\tmov %rcx, 24(%rsp)\n"
+        "\tmov %r8, 32(%rsp)\n"
+        "\tmov %r9, 40(%rsp)\n"
+        "\tcall note_context\n"
+        "\tmov %rax, %r11\n"
+        "\tmov (%rsp), %rdi\n"
+        "\tmov 8(%rsp), %rsi\n"
+        "\tmov 16(%rsp), %rdx\n"
+        "\tmov 24(%rsp), %rcx\n"
+        "\tmov 32(%rsp), %r8\n"
+        "\tmov 40(%rsp), %r9\n"
+        "\tadd $56, %rsp\n"
+        "\t.cfi_adjust_cfa_offset -56\n"
+        "\txor %eax, %eax\n"
+        "\tjmp *%r11\n"
+        "\t.cfi_endproc\n"
+        "\t.size answer_makecontext, . - answer_makecontext\n"
+        "\t.popsection");
+VERSIONS(makecontext, "GLIBC_2.2.5");
+
+/* --- contexts that bring a signal mask --- */
+
+#ifndef PS_SWITCHES_BY_CONTEXT
+/* A member that takes another mask than those around it takes it along. */
+static void take_mask(const ucontext_t *context)
+{
+    uint64_t mask;
+    memcpy(&mask, &context->uc_sigmask, sizeof mask);
+    if (PS_LIKELY(uth_tls_current() == NULL || !ps_mask_is_own(mask)))
+        return;
+    is_change(&context->uc_sigmask);
+    be_alone();
+}
+
+NEXT(swapcontext, int(ucontext_t *, const ucontext_t *))
+NEXT(setcontext, int(const ucontext_t *))
+PS_UNUSED __attribute__((used)) static void *ready_to_swap(const ucontext_t *to)
+{
+    take_mask(to);
+    return (void *)CALL_NEXT(swapcontext);
+}
+PS_UNUSED __attribute__((used)) static void *ready_to_set(const ucontext_t *to)
+{
+    take_mask(to);
+    return (void *)CALL_NEXT(setcontext);
+}
+
+/* They save where they were called from, and do not come back: jumps. `to`: where the context to go on with is. */
+#define JUMP(name, ready, to)                       \
+    __asm__(".pushsection .text\n"                  \
+            "\t.globl answer_" #name "\n"           \
+            "\t.type answer_" #name ", @function\n" \
+            "answer_" #name ":\n"                   \
+            "\t.cfi_startproc\n"                    \
+            "\tendbr64\n"                           \
+            "\tsub $24, %rsp\n"                     \
+            "\t.cfi_adjust_cfa_offset 24\n"         \
+            "\tmov %rdi, (%rsp)\n"                  \
+            "\tmov %rsi, 8(%rsp)\n"                 \
+            "\tmov %" #to ", %rdi\n"                \
+            "\tcall " #ready "\n"                   \
+            "\tmov (%rsp), %rdi\n"                  \
+            "\tmov 8(%rsp), %rsi\n"                 \
+            "\tadd $24, %rsp\n"                     \
+            "\t.cfi_adjust_cfa_offset -24\n"        \
+            "\tjmp *%rax\n"                         \
+            "\t.cfi_endproc\n"                      \
+            "\t.size answer_" #name ", . - answer_" #name "\n\t.popsection")
+JUMP(swapcontext, ready_to_swap, rsi);
+JUMP(setcontext, ready_to_set, rdi);
+VERSIONS(swapcontext, "GLIBC_2.2.5");
+VERSIONS(setcontext, "GLIBC_2.2.5");
+#endif
 
 /* --- mutexes that the kernel compares --- */
 

@@ -1,4 +1,4 @@
-/* The monitor asks for memory nowhere, also not within the C library: one small block would cost its kernel thread an
+/* The watchdog asks for memory nowhere, also not within the C library: one small block would cost its kernel thread an
  * arena, 64 MiB of address space. */
 #define _GNU_SOURCE
 #include "psthread.h"
@@ -11,10 +11,10 @@
 
 static _Atomic unsigned looks, blocks;
 
-static bool is_monitor(void)
+static bool is_watchdog(void)
 {
     char name[16] = "";
-    return prctl(PR_GET_NAME, name) == 0 && strcmp(name, "psthreads-mon") == 0;
+    return prctl(PR_GET_NAME, name) == 0 && strcmp(name, "psthreads-watch") == 0;
 }
 
 unsigned __real_os_cpu_quota(void);
@@ -22,7 +22,7 @@ unsigned __wrap_os_cpu_quota(void);
 unsigned __wrap_os_cpu_quota(void)
 {
     unsigned quota = __real_os_cpu_quota();
-    if (is_monitor())
+    if (is_watchdog())
         ps_add_seq(&looks, 1);
     return quota;
 }
@@ -32,7 +32,7 @@ void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t n, size_t bytes);
 void *__libc_realloc(void *p, size_t bytes);
 #pragma GCC visibility push(default)
-static void count(void) { ps_add_seq(&blocks, is_monitor()); }
+static void count(void) { ps_add_seq(&blocks, is_watchdog()); }
 void *malloc(size_t bytes)
 {
     count();

@@ -1,6 +1,6 @@
-/* A region's members by mail: what becomes of mail that nobody reads, and of mail that comes together with a root.
- * Kernel threads that are late are made by holding them: where one starts (os_thread_start), or where it wakes up
- * (os_park). */
+/* A region's members by handoff: what becomes of handoffs that nobody reads, and of a handoff that comes together with
+ * a root. Kernel threads that are late are made by holding them: where one starts (os_thread_start), or where it wakes
+ * up (os_park). */
 #include "current.h"
 #include "os.h"
 #include "psthread.h"
@@ -25,7 +25,7 @@ int __real_os_thread_start(os_thread *out, void *(*entry)(void *), void *arg, si
 int __wrap_os_thread_start(os_thread *out, void *(*entry)(void *), void *arg, size_t stack_bytes, bool block_signals);
 int __wrap_os_thread_start(os_thread *out, void *(*entry)(void *), void *arg, size_t stack_bytes, bool block_signals)
 {
-    if (!ps_load_acquire(&held.hold_starts) || entry != vp_worker_main) /* not the monitor's */
+    if (!ps_load_acquire(&held.hold_starts) || entry != vp_worker_main) /* not the watchdog's */
         return __real_os_thread_start(out, entry, arg, stack_bytes, block_signals);
     held.out = out;
     held.entry = entry;
@@ -65,47 +65,47 @@ struct team {
     } member[2];
     void (*second)(struct team *t); /* what member 1 does */
     _Atomic unsigned runs;
-    bool by_mail; /* member 1 ran on another vp than the parent's */
+    bool by_handoff; /* member 1 ran on another vp than the parent's */
 };
 
 static void body(struct ps_member *m)
 {
     struct team *t = (struct team *)(void *)m->team;
     ps_add_relaxed(&t->runs, 1);
-    if (m->thread.team_id == 1)
+    if (m->id == 1)
         t->second(t);
 }
 static void assist(struct ps_member *m) { (void)m; }
 
 static void team_init(struct team *t, void (*second)(struct team *t))
 {
-    static const struct ps_team_ops ops = {body, assist};
+    static const struct ps_team_ops ops = {.body = body, .assist = assist};
     memset(t, 0, sizeof *t);
     t->second = second;
     ps_team_init(&t->t, &ops, t->member, sizeof t->member[0], 2);
 }
 
-/* Runs a region; true: member 1 had been mailed. */
+/* Runs a region; true: member 1 had been handed off. */
 static bool region(struct team *t)
 {
     ps_team_fork(&t->t, 2, true);
-    bool mailed = t->t.mailed;
+    bool handed_off = t->t.handed_off;
     body(&t->member[0].m);
     ps_team_join(&t->t);
-    return mailed;
+    return handed_off;
 }
 
-/* --- mail that nobody reads --- */
+/* --- handoffs that nobody reads --- */
 
-/* On a vp of its own: until the parent is out of patience, and has found its mail read if there was some. */
+/* On a vp of its own: until the parent is out of patience, and has found its handoff read if there was some. */
 static void sees_where(struct team *t)
 {
-    t->by_mail = ps_vp()->id == 1;
-    while (t->by_mail && !(ps_load_acquire(&t->t.left) & PS_TEAM_WAITING))
+    t->by_handoff = ps_vp()->id == 1;
+    while (t->by_handoff && !(ps_load_acquire(&t->t.left) & PS_TEAM_WAITING))
         usleep(1000);
 }
 
-static void unread_mail_is_not_sent_again_at_once(void **state)
+static void unread_handoffs_are_not_made_again_at_once(void **state)
 {
     (void)state;
     static struct team t;
@@ -122,18 +122,18 @@ static void unread_mail_is_not_sent_again_at_once(void **state)
             assert_false(region(&t));
         regions += 1 + pause;
         assert_int_equal(ps_load_relaxed(&t.runs), 2 * regions);
-        assert_false(t.by_mail);
+        assert_false(t.by_handoff);
     }
     let_it_start();
     assert_int_equal(t.t.unread, PS_UNREAD_MOST);
-    while (!region(&t) || !t.by_mail) /* who does run is found again, now or after some pauses */
+    while (!region(&t) || !t.by_handoff) /* who does run is found again, now or after some pauses */
         continue;
     assert_int_equal(t.t.unread, 0);
     ps_team_fini(&t.t);
     CHECK(psthread_finalize() == 0);
 }
 
-/* --- a root and mail --- */
+/* --- a root and a handoff --- */
 
 static _Atomic unsigned order, member_came;
 static unsigned root_came;
@@ -149,7 +149,7 @@ struct other {
     struct psthread *root;
 };
 
-/* Another root's region: member 1 goes by mail to the first root's vp, which idles; then that root gets ready. */
+/* Another root's region: member 1 goes by handoff to the first root's vp, which idles; then that root gets ready. */
 static void *other_main(void *arg)
 {
     struct other *o = arg;
@@ -157,17 +157,17 @@ static void *other_main(void *arg)
     while (!ps_load_acquire(&at_held_word))
         usleep(1000);
     ps_team_fork(&o->team.t, 2, true);
-    CHECK(o->team.t.mailed);
+    CHECK(o->team.t.handed_off);
     ps_ready(o->root, PS_FRONT);
     ps_store_release(&held_word, NULL);
-    while (!ps_load_acquire(&member_came)) /* the join would take the mail back */
+    while (!ps_load_acquire(&member_came)) /* the join would take the handoff back */
         usleep(1000);
     ps_team_join(&o->team.t);
     ps_team_fini(&o->team.t);
     return NULL;
 }
 
-static void a_ready_root_goes_before_mail(void **state)
+static void a_ready_root_goes_before_a_handoff(void **state)
 {
     (void)state;
     static struct other o;
@@ -193,8 +193,8 @@ static void a_ready_root_goes_before_mail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unread_mail_is_not_sent_again_at_once),
-        cmocka_unit_test(a_ready_root_goes_before_mail),
+        cmocka_unit_test(unread_handoffs_are_not_made_again_at_once),
+        cmocka_unit_test(a_ready_root_goes_before_a_handoff),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
-/* A vp's mailbox (src/psthreads/mail.h, team.c, idle.c): a member that is mailed is run once, by the vp or by the
- * parent that takes it back; a mail that nobody takes back is not slept over.
+/* A vp's handoff slot (src/psthreads/handoff.h, team.c, idle.c): a member that is handed off is run once, by the vp or
+ * by the parent that takes it back; a handoff that nobody takes back is not slept over.
  *
- * The parent mails a member for each of REGIONS regions, if the mailbox is open, then joins: it waits, or (IMPATIENT)
- * may take the mail back and run the member itself. Somebody else puts ITEMS things into the vp's queue, which the vp
- * may take only with its mailbox closed.
- *   BROKEN_LOOK    the vp does not look at its mailbox again after it has said that it parks
- *   BROKEN_OPEN    the vp takes from its queue with the mailbox open
- *   BROKEN_TAKE    the vp takes its mail by load and store
- *   BROKEN_WAKE    who mails looks whether the vp is parked before it mails */
+ * The parent hands a member off for each of REGIONS regions, if the handoff slot is open, then joins: it waits, or
+ * (IMPATIENT) may take the handoff back and run the member itself. Somebody else puts ITEMS things into the vp's queue,
+ * which the vp may take only with its handoff slot closed.
+ *   BROKEN_LOOK    the vp does not look at its handoff slot again after it has said that it parks
+ *   BROKEN_OPEN    the vp takes from its queue with the handoff slot open
+ *   BROKEN_TAKE    the vp takes its handoff by load and store
+ *   BROKEN_WAKE    the parent looks whether the vp is parked before it hands off */
 #ifndef REGIONS
 #define REGIONS 2
 #endif
@@ -17,7 +17,7 @@
 #define BUSY 0
 #define IDLE 1 /* and 2 + r: the member of region r */
 
-byte mail = IDLE, queue;
+byte handoff = IDLE, queue;
 bool parked, wake_word;
 byte ran[REGIONS], items_run;
 bool stop;
@@ -48,22 +48,22 @@ proctype vp()
     :: else ->
         /* one look, from the state IDLE */
         found = false;
-        m = mail;
+        m = handoff;
         if
         :: m > IDLE ->
 #ifdef BROKEN_TAKE
-            mail = BUSY;
+            handoff = BUSY;
             found = true;
 #else
             atomic {
                 if
-                :: mail == m -> mail = BUSY; found = true
+                :: handoff == m -> handoff = BUSY; found = true
                 :: else
                 fi
             };
 #endif
             if
-            :: found -> run_it(m - 2); mail = IDLE
+            :: found -> run_it(m - 2); handoff = IDLE
             :: else
             fi
         :: else ->
@@ -72,7 +72,7 @@ proctype vp()
 #ifndef BROKEN_OPEN
                 atomic {
                     if
-                    :: mail == IDLE -> mail = BUSY; found = true
+                    :: handoff == IDLE -> handoff = BUSY; found = true
                     :: else
                     fi
                 };
@@ -80,7 +80,7 @@ proctype vp()
                 found = true;
 #endif
                 if
-                :: found -> queue--; items_run++; mail = IDLE
+                :: found -> queue--; items_run++; handoff = IDLE
                 :: else
                 fi
             :: else
@@ -92,7 +92,7 @@ proctype vp()
 #ifdef BROKEN_LOOK
             was = queue > 0;
 #else
-            was = queue > 0 || mail > IDLE;
+            was = queue > 0 || handoff > IDLE;
 #endif
             if
             :: was || stop ->
@@ -114,27 +114,27 @@ proctype vp()
 proctype parent()
 {
     byte r;
-    bool mailed, was;
+    bool handed_off, was;
     for (r : 0 .. REGIONS - 1) {
 #ifdef BROKEN_WAKE
         wake_this();
 #endif
         atomic {
-            mailed = mail == IDLE;
+            handed_off = handoff == IDLE;
             if
-            :: mailed -> mail = 2 + r
+            :: handed_off -> handoff = 2 + r
             :: else
             fi
         };
         if
-        :: mailed ->
+        :: handed_off ->
 #ifndef BROKEN_WAKE
             wake_this();
 #endif
             do
             :: ran[r] == 1 -> break
 #ifdef IMPATIENT
-            :: atomic { mail == 2 + r -> mail = IDLE }; run_it(r); break
+            :: atomic { handoff == 2 + r -> handoff = IDLE }; run_it(r); break
 #endif
             od
         :: else -> run_it(r)

@@ -1,0 +1,230 @@
+/* Spare kernel threads: see spares.h. */
+#include "spares.h"
+
+#include "bind.h"
+#include "check.h"
+#include "runtime.h"
+#include "standby.h"
+#include "vp.h"
+#include "watchdog.h"
+
+#include <errno.h>
+
+#define STALL_TICKS (WATCHDOG_STALL_NS / WATCHDOG_TICK_NS)
+/* Where stalls repeat, the next one is noticed sooner: the watchdog's ticks are shorter until there has been none for
+ * QUICK_FOR_NS. */
+#define QUICK_AFTER 3 /* stalls; a single one may be a machine's that is busy with something else */
+#define QUICK_STALL_TICKS 5
+#define QUICK_CALM_TICKS 10 /* the system counts used time by its own clock's ticks, which may be 4 ms and more */
+#define QUICK_FOR_NS UINT64_C(1000000000)
+/* An idle vp has had so long to take what starves. */
+#define IDLE_COMES_NS UINT64_C(200000000)
+/* A kernel thread that had so many slices of the processor, and so short ones, ends them itself; the kernel leaves one
+ * for longer. */
+#define GIVEN_AWAY 8
+#define GIVEN_AWAY_NS UINT64_C(50000)
+#define BURST_MAX 64
+#define WHERE_TRIES 3 /* stalls whose place could not be told, before one is reported without */
+
+/* What was seen of each vp at the last change. */
+static struct held {
+    uint64_t ticks, cpu_ns, slices;
+    unsigned still;  /* looks without a tick of the vp's */
+    bool root_stuck; /* its root has been found waiting since */
+} held[PS_MAX_VPS];
+static struct vp *root_holders[PS_MAX_VPS];
+
+/* The policy's pace, and until when it stays quick. */
+static struct {
+    bool quick;
+    uint64_t quick_until_ns;
+    unsigned stalls; /* one soon after the other */
+} pace;
+static unsigned burst, calm_looks;
+static uint64_t idle_since_ns; /* when an idle vp was first waited for; 0: never */
+
+int64_t spares_period_ns(void) { return pace.quick ? WATCHDOG_QUICK_TICK_NS : WATCHDOG_TICK_NS; }
+static unsigned stall_ticks(void) { return pace.quick ? QUICK_STALL_TICKS : STALL_TICKS; }
+static unsigned calm_ticks(void) { return pace.quick ? QUICK_CALM_TICKS : STALL_TICKS + 1; }
+
+void spares_begin(void)
+{
+    burst = 1;
+    calm_looks = 0;
+    idle_since_ns = 0;
+}
+
+/* --- the decision --- */
+
+/* What the looks at all vps have found. */
+struct stalls {
+    unsigned stuck;                        /* vps that hold up what is ready behind them */
+    unsigned bound;                        /* such vps whose places' queues are not empty */
+    unsigned roots_stuck, new_roots_stuck; /* vps that hold their root up; the second: since this look */
+};
+
+/* Has the vp's kernel thread, which passed no scheduling point for a while, used the processor, gone to sleep in the
+ * kernel, or given the processor away again and again (the kernel's sched_yield in a loop, beside other programs: it
+ * uses next to nothing)? */
+static bool really_stuck(struct watchdog_seen *at, const struct held *before)
+{
+    const struct os_usage *u = watchdog_usage(at);
+    if (!u)
+        return false;
+    uint64_t used_ns = u->cpu_ns - before->cpu_ns, slices = u->slices - before->slices;
+    bool used = used_ns > (uint64_t)WATCHDOG_TICK_NS; /* more than the system's clock may be late */
+    bool given_away = slices >= GIVEN_AWAY && used_ns < slices * GIVEN_AWAY_NS;
+    return used || u->sleeping || given_away;
+}
+
+/* Whether the vp has passed no scheduling point for the time of a stall, with something ready behind it. */
+static bool stands_still(struct watchdog_seen *at, struct held *before)
+{
+    if (at->ticks != before->ticks || !(at->ready || at->root_ready)) {
+        before->ticks = at->ticks;
+        before->still = 0;
+        before->root_stuck = false;
+        return false;
+    }
+    if (before->still++ == 0) {
+        const struct os_usage *u = watchdog_usage(at);
+        before->cpu_ns = u ? u->cpu_ns : 0;
+        before->slices = u ? u->slices : 0;
+    }
+    return before->still > stall_ticks();
+}
+
+static void look_for_stall(struct watchdog_seen *at, struct held *before, struct stalls *found, struct spares_action *a)
+{
+    if (!stands_still(at, before) || (at->attached && !really_stuck(at, before)))
+        return;
+    found->stuck += at->ready != 0;
+    if (at->ready && at->attached)
+        a->holder = at->vp;
+    found->bound += at->bound != 0;
+    if (at->root_ready && at->attached) {
+        found->roots_stuck++;
+        found->new_roots_stuck += !before->root_stuck;
+        before->root_stuck = true;
+        a->root_holders[a->num_root_holders++] = at->vp; /* at each look: what it interrupts may not be ready to go */
+    }
+}
+
+static void count_stall(uint64_t now_ns)
+{
+    pace.quick = ++pace.stalls >= QUICK_AFTER;
+    pace.quick_until_ns = now_ns + QUICK_FOR_NS;
+}
+
+/* A stall ended, or none was seen for a while. */
+static void calm_down(uint64_t now_ns)
+{
+    if (now_ns > pace.quick_until_ns) {
+        pace.quick = false;
+        pace.stalls = 0;
+    }
+}
+
+/* Whether an idle vp will take what starves. Such a vp may be held up itself: its kernel thread gets no processor, or
+ * cannot be started because a lock of the system's loader is taken. */
+static bool idle_comes(const struct watchdog_sample *s, bool starves)
+{
+    if (!starves || !s->idle || !idle_since_ns)
+        idle_since_ns = s->now_ns;
+    return s->idle && s->now_ns - idle_since_ns < IDLE_COMES_NS;
+}
+
+static unsigned next_burst(const struct watchdog_sample *s)
+{
+    unsigned n = burst, room = s->most_spares > s->spares ? s->most_spares - s->spares : 0;
+    burst = burst < BURST_MAX ? burst * 2 : BURST_MAX;
+    for (unsigned id = 0; id < s->slots; id++)
+        held[id].still = 0;
+    return n < room ? n : room;
+}
+
+void spares_decide(struct watchdog_sample *s, struct spares_action *a)
+{
+    struct stalls found = {0};
+    *a = (struct spares_action){.root_holders = root_holders};
+    for (unsigned id = 0; id < s->slots; id++)
+        if (s->seen[id].vp)
+            look_for_stall(&s->seen[id], &held[id], &found, a);
+    calm_looks = found.stuck || found.roots_stuck ? 0 : calm_looks + 1;
+    if (calm_looks > calm_ticks()) { /* longer than it takes to see the next stall */
+        burst = 1;
+        a->calm = pace.stalls != 0;
+        if (a->calm)
+            calm_down(s->now_ns);
+    }
+    a->open_places = found.bound != 0;
+    if (found.new_roots_stuck)
+        count_stall(s->now_ns);
+    /* Where those started last have not run yet the system is late, and more of them would only be late too. */
+    bool helped = idle_comes(s, found.stuck) || s->coming;
+    if (found.stuck && !helped) {
+        count_stall(s->now_ns);
+        a->starving = true;
+        a->spares = next_burst(s); /* an entry may be a whole team; a spare that finds nothing retires at once */
+    }
+}
+
+/* --- the action --- */
+
+/* dladdr waits for the dynamic linker's lock: not while a callback may keep it. */
+static bool tell_where(struct vp *holder, char *where, size_t bytes)
+{
+    if (!standby_keep_out())
+        return false;
+    bool told = watchdog_where(holder, where, bytes);
+    standby_direct_end();
+    return told;
+}
+
+static void report_holder(struct vp *holder)
+{
+    static _Atomic uint32_t said;
+    static unsigned unknown; /* times that it could not be told where */
+    if (!ps_rt.verbose || ps_load_relaxed(&said))
+        return;
+    char where[256] = "unknown code";
+    if (!(holder && tell_where(holder, where, sizeof where)) && unknown++ < WHERE_TRIES)
+        return;
+    ps_store_relaxed(&said, 1);
+    ps_warn("a thread has held its processor for %d ms, in %s, while others were ready: spare kernel threads carry "
+            "those "
+            "(said once)",
+            (int)(WATCHDOG_STALL_NS / 1000000), where);
+}
+
+static bool start_spares(unsigned n)
+{
+    static _Atomic uint32_t refusal_said;
+    int err;
+    while (n-- > 0)
+        if ((err = vp_start_spare()) != 0) {
+            if (err != EBUSY && !ps_xchg_acq_rel(&refusal_said, 1))
+                ps_warn("a thread holds its processor while others are ready, and the system refuses them another "
+                        "kernel thread: "
+                        "they wait (said once)");
+            return false;
+        }
+    return true;
+}
+
+void spares_act(const struct spares_action *a)
+{
+    for (unsigned i = 0; i < a->num_root_holders; i++) {
+        ps_store_relaxed(&a->root_holders[i]->root_first, 1); /* the next such stall is avoided */
+        watchdog_preempt(a->root_holders[i]);
+    }
+    if (a->calm)
+        ps_store_relaxed(&ps_watchdog.starving, 0);
+    if (ps_places_on() && (a->calm || a->open_places))
+        ps_bind_starving(a->open_places);
+    if (a->starving) {
+        ps_store_relaxed(&ps_watchdog.starving, 1);
+        if (start_spares(a->spares))
+            report_holder(a->holder);
+    }
+}

@@ -1,0 +1,43 @@
+/* The watchdog's policy for vps that are held: spare kernel threads, and interrupts where a root waits.
+ *
+ * A vp is *stuck* if it has passed no scheduling point for WATCHDOG_STALL_NS although its kernel thread has used the
+ * processor or sleeps in the kernel, and something is ready behind it. (A kernel thread that merely waits for a
+ * processor does not count.) A vp whose kernel thread is gone counts as stuck without that: others may never come to
+ * steal what was readied there.
+ *
+ * Spares. If a vp is stuck and no vp is idle, 1, 2, 4 ... spares are started with each further stall, up to 64 at once,
+ * until the stall ends. The same if some vp is idle and has not come for the work in IDLE_COMES_NS. No spares are
+ * started while some have not run yet: on a loaded machine they would pile up by the hundred.
+ *
+ * Roots. A root is bound to its kernel thread, and no spare can run it. Where it is ready while its kernel thread is
+ * held, that kernel thread is interrupted, and the thread that runs there goes back to a queue (preempt.c).
+ *
+ * Pace. A program whose threads spin for one another does so again and again. After three stalls the watchdog looks
+ * every millisecond and takes five for a stall, until it has seen none for a second. Sooner would not do: the used time
+ * that the system tells lags by a tick of its clock, and on a loaded machine vps that were merely late would look
+ * stuck.
+ *
+ * Caller: the watchdog. States of the policy: calm -> stalls are counted -> quick -> calm. */
+#ifndef PS_SPARES_H
+#define PS_SPARES_H
+
+#include "watchdog_sample.h"
+
+struct spares_action {
+    struct vp **root_holders; /* they are interrupted */
+    unsigned num_root_holders;
+    bool open_places;  /* every vp may look into the queues of places */
+    bool calm;         /* nothing has starved for a while: spares retire, places are their homes' again */
+    bool starving;     /* something starves: spares may stay */
+    unsigned spares;   /* so many are started */
+    struct vp *holder; /* a stuck vp that carries a kernel thread, for the report; or NULL */
+};
+
+/* The time until the next look. */
+int64_t spares_period_ns(void);
+/* The watchdog begins to watch: what it has seen of an earlier stall's length does not count. */
+void spares_begin(void);
+void spares_decide(struct watchdog_sample *s, struct spares_action *action);
+void spares_act(const struct spares_action *action);
+
+#endif

@@ -1,0 +1,106 @@
+/* The watchdog's sample: see watchdog_sample.h. */
+#include "watchdog_sample.h"
+
+#include "bind.h"
+#include "idle.h"
+#include "race.h"
+#include "runtime.h"
+#include "vp.h"
+#include "watchdog.h"
+
+#include <limits.h>
+
+static struct watchdog_seen seen[PS_MAX_VPS];
+/* The last look at what the system allows; in_mask 0: there was none. */
+static struct {
+    uint64_t at_ns;
+    unsigned in_mask, by_quota;
+} limits;
+
+void watchdog_sample_reset(void)
+{
+    limits.at_ns = os_now_ns();
+    limits.in_mask = 0;
+}
+
+static unsigned count_ready(struct vp *vp, unsigned bound)
+{
+    unsigned ready = ps_load_relaxed(&vp->queue.count) + bound;
+    if (ps_rt.has_global && ps_load_relaxed(&vp->attached)) /* anybody's: a vp that is stuck does not take it */
+        ready += ps_load_relaxed(&ps_rt.global.count);
+    return ready;
+}
+
+static void see(struct vp *vp, struct watchdog_seen *at)
+{
+    *at = (struct watchdog_seen){.vp = vp};
+    if (!vp)
+        return;
+    at->ticks = ps_load_relaxed(&vp->ticks);
+    at->bound = ps_places_on() ? ps_bind_pending(vp) : 0;
+    at->ready = count_ready(vp, at->bound);
+    at->turn = ps_load_relaxed(&vp->turn);
+    at->tid = ps_load_relaxed(&vp->tid);
+    uint32_t attached = ps_load_acquire(&vp->attached);
+    at->attached = attached != 0;
+    at->roots = attached == PS_ATTACHED && vp_is_roots(vp); /* whose a slot is may change while it is not so */
+    at->root_ready = ps_load_seq(&vp->pinned) && at->roots; /* a worker's pinned slot has its request to rest */
+}
+
+static void sample_limits(struct watchdog_sample *s)
+{
+    s->new_limits = s->num_vps > 1 && s->now_ns - limits.at_ns >= WATCHDOG_ALLOWED_NS;
+    if (s->new_limits) {
+        struct os_cpuset mask;
+        unsigned quota = os_cpu_quota();
+        limits.at_ns = s->now_ns;
+        limits.in_mask = os_affinity_get(&mask) == 0 ? os_cpuset_count(&mask) : 1;
+        limits.by_quota = quota ? quota : UINT_MAX;
+    }
+    s->in_mask = limits.in_mask;
+    s->by_quota = limits.by_quota;
+    s->processors = limits.by_quota < limits.in_mask ? limits.by_quota : limits.in_mask;
+}
+
+void watchdog_sample_take(struct watchdog_sample *s)
+{
+    *s = (struct watchdog_sample){
+        .now_ns = os_now_ns(),
+        .num_vps = ps_rt.num_vps,
+        .slots = ps_load_acquire(&ps_rt.num_slots),
+        .spares = ps_load_relaxed(&ps_watchdog.spares),
+        .most_spares = ps_rt.max_spares,
+        .coming = ps_load_acquire(&ps_watchdog.coming),
+        .idle = idle_any(),
+        .may_hold = !PS_TSAN && !ps_race_enabled(),
+        .seen = seen,
+    };
+    sample_limits(s);
+    for (unsigned id = 0; id < s->slots; id++) {
+        see(ps_vp_at(id), &seen[id]);
+        s->pending += seen[id].ready;
+        s->roots_ready += seen[id].root_ready;
+    }
+}
+
+bool watchdog_clock(struct watchdog_seen *at, uint64_t *ns)
+{
+    if (at->clock == WATCHDOG_NOT_READ)
+        at->clock = os_thread_cpu_ns(at->tid, &at->clock_ns) == 0 ? WATCHDOG_READ : WATCHDOG_UNREADABLE;
+    *ns = at->clock_ns;
+    return at->clock == WATCHDOG_READ;
+}
+
+const struct os_usage *watchdog_usage(struct watchdog_seen *at)
+{
+    if (at->usage == WATCHDOG_NOT_READ)
+        at->usage = os_thread_usage(at->tid, &at->usage_at) == 0 ? WATCHDOG_READ : WATCHDOG_UNREADABLE;
+    return at->usage == WATCHDOG_READ ? &at->usage_at : NULL;
+}
+
+unsigned watchdog_processors(struct watchdog_sample *s)
+{
+    if (!s->processors)
+        s->processors = os_num_procs();
+    return s->processors;
+}

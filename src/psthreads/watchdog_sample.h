@@ -1,0 +1,68 @@
+/* What the watchdog sees in one tick.
+ *
+ * The watchdog takes one sample a tick. Each of its policies (spares.h, root_fairness.h, quota_park.h) is a function
+ * from the sample, and from what the policy remembers, to an action; the action is carried out afterwards. So all
+ * policies of a tick decide on the same state, and a test can hand them any state (tests/psthreads/policies_test.c).
+ *
+ * A sample is read without locks while vps run: its numbers may be some instructions old, and each of another age. An
+ * action therefore makes sure of what must not be wrong, by a compare-and-swap or in the interrupted kernel thread.
+ * Loads are relaxed, with one exception: `pinned` and, before it, `armed` are sequentially consistent (watchdog.h).
+ *
+ * Cost: some loads for each vp. What takes a system call is read at a policy's first question, once a tick
+ * (watchdog_clock, watchdog_usage); what the system allows is read every WATCHDOG_ALLOWED_NS.
+ *
+ * Caller of everything: the watchdog. */
+#ifndef PS_WATCHDOG_SAMPLE_H
+#define PS_WATCHDOG_SAMPLE_H
+
+#include "compiler.h"
+#include "os.h"
+
+struct vp;
+
+#define WATCHDOG_ALLOWED_NS UINT64_C(100000000)
+
+/* A number that is read at the first question. */
+enum watchdog_read { WATCHDOG_NOT_READ, WATCHDOG_READ, WATCHDOG_UNREADABLE };
+
+struct watchdog_seen {
+    struct vp *vp; /* NULL: the slot is free */
+    uint64_t ticks;
+    unsigned ready; /* entries in the queues that the vp alone, or with others, takes from */
+    unsigned bound; /* of these in queues of places */
+    uint32_t turn;  /* root_fairness.h */
+    int tid;
+    bool attached;
+    bool roots;      /* it has a root (vp_is_roots) */
+    bool root_ready; /* and the root waits for the vp */
+    enum watchdog_read clock, usage;
+    uint64_t clock_ns;        /* with `clock`: processor time used, up to now */
+    struct os_usage usage_at; /* with `usage` */
+};
+
+struct watchdog_sample {
+    uint64_t now_ns;
+    unsigned num_vps, slots; /* regular vps; all slots that were ever used */
+    unsigned pending, roots_ready;
+    unsigned spares, most_spares, coming; /* spares: alive, allowed, started but not run yet */
+    bool idle;                            /* some vp is */
+    bool may_hold;                        /* a handler may keep a kernel thread (not beside race detectors) */
+    /* What the system allows. new_limits: read in this tick. by_quota: UINT_MAX without a limit. processors: 0: not
+     * known yet. */
+    bool new_limits;
+    unsigned in_mask, by_quota, processors;
+    struct watchdog_seen *seen; /* [slots] */
+};
+
+void watchdog_sample_take(struct watchdog_sample *s);
+/* The library starts: nothing has been read yet, and limits are looked at WATCHDOG_ALLOWED_NS from now. */
+void watchdog_sample_reset(void);
+
+/* Processor time of seen's kernel thread; false: it is gone. */
+bool watchdog_clock(struct watchdog_seen *seen, uint64_t *ns);
+/* Time, slices and state from /proc; NULL: it is gone. */
+const struct os_usage *watchdog_usage(struct watchdog_seen *seen);
+/* Processors that the process may use; at least 1. */
+unsigned watchdog_processors(struct watchdog_sample *s);
+
+#endif

@@ -1,0 +1,359 @@
+/* The watchdog's policies, each handed samples that are made by hand: what it decides, and when. No kernel thread runs
+ * here, and no time passes but the samples'. */
+#include "quota_park.h"
+#include "root_fairness.h"
+#include "spares.h"
+#include "vp.h"
+#include "watchdog.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define MS UINT64_C(1000000)
+#define VPS 4   /* regular ones */
+#define SLOTS 8 /* roots in the others */
+
+static struct vp vp[SLOTS];
+static struct watchdog_seen seen[SLOTS];
+static uint64_t now = 1000 * MS;
+
+/* Each sample begins like this: all vps are attached, none uses its processor, nothing is ready. */
+static struct watchdog_sample sample_after(uint64_t ns)
+{
+    now += ns;
+    for (unsigned id = 0; id < SLOTS; id++) {
+        seen[id].vp = &vp[id];
+        seen[id].tid = (int)id + 1;
+        seen[id].attached = true;
+        seen[id].roots = id == 0 || id >= VPS;
+        seen[id].clock = seen[id].usage = WATCHDOG_READ;
+        seen[id].usage_at.sleeping = false;
+    }
+    return (struct watchdog_sample){.now_ns = now,
+                                    .num_vps = VPS,
+                                    .slots = SLOTS,
+                                    .most_spares = 1000,
+                                    .may_hold = true,
+                                    .processors = VPS,
+                                    .seen = seen};
+}
+
+/* --- spares --- */
+
+#define HELD 1 /* the vp that is held */
+
+/* The vp computes and passes no scheduling point; three entries wait behind it. */
+static struct watchdog_sample held_vp(bool idle, unsigned coming)
+{
+    struct watchdog_sample s = sample_after((uint64_t)spares_period_ns());
+    seen[HELD].usage_at.cpu_ns += (uint64_t)spares_period_ns();
+    s.pending = seen[HELD].ready = 3;
+    s.idle = idle;
+    s.coming = coming;
+    return s;
+}
+
+static struct spares_action decide_spares(struct watchdog_sample s)
+{
+    struct spares_action a;
+    spares_decide(&s, &a);
+    return a;
+}
+
+/* A long time without a stall. */
+static void calm_for_seconds(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        struct watchdog_sample s = sample_after(5 * MS);
+        seen[HELD].ready = 0;
+        seen[HELD].root_ready = seen[0].root_ready = false;
+        assert_int_equal(decide_spares(s).spares, 0);
+    }
+    assert_int_equal(spares_period_ns(), WATCHDOG_TICK_NS);
+    assert_false(decide_spares(sample_after(5 * MS)).calm); /* once is enough */
+    spares_begin();
+}
+
+/* The number of spares at the next stall; how long it took. */
+static unsigned spares_at_next_stall(uint64_t *after_ns)
+{
+    uint64_t began = now;
+    for (int i = 0; i < 100; i++) {
+        struct spares_action a = decide_spares(held_vp(false, 0));
+        assert_int_equal(a.spares != 0, a.starving);
+        if (a.spares) {
+            assert_ptr_equal(a.holder, &vp[HELD]);
+            *after_ns = now - began;
+            return a.spares;
+        }
+    }
+    fail_msg("no spare is started for a held vp");
+    return 0;
+}
+
+static void a_held_vp_gets_spares_twice_as_many_each_time(void **state)
+{
+    (void)state;
+    uint64_t first_ns, ns = 0;
+    calm_for_seconds();
+    assert_int_equal(spares_at_next_stall(&first_ns), 1);
+    assert_in_range(first_ns, WATCHDOG_STALL_NS, 2 * WATCHDOG_STALL_NS);
+    for (unsigned n = 2; n <= 64; n *= 2)
+        assert_int_equal(spares_at_next_stall(&ns), n);
+    assert_int_equal(spares_at_next_stall(&ns), 64); /* no more than that at once */
+    assert_true(ns < first_ns);                      /* stalls that repeat are noticed sooner */
+    assert_int_equal(spares_period_ns(), WATCHDOG_QUICK_TICK_NS);
+    calm_for_seconds();
+}
+
+static void scheduling_points_waits_for_a_processor_and_rest_are_no_stall(void **state)
+{
+    (void)state;
+    calm_for_seconds();
+    for (int i = 0; i < 100; i++) { /* it passes scheduling points */
+        struct watchdog_sample s = held_vp(false, 0);
+        seen[HELD].ticks++;
+        assert_int_equal(decide_spares(s).spares, 0);
+    }
+    for (int i = 0; i < 100; i++) { /* it waits for a processor */
+        struct watchdog_sample s = held_vp(false, 0);
+        seen[HELD].usage_at.cpu_ns -= 5 * MS;
+        assert_int_equal(decide_spares(s).spares, 0);
+    }
+    for (int i = 0; i < 100; i++) { /* nothing is ready behind it */
+        struct watchdog_sample s = held_vp(false, 0);
+        seen[HELD].ready = 0;
+        assert_int_equal(decide_spares(s).spares, 0);
+    }
+}
+
+static void spares_wait_for_the_last_ones_and_for_idle_vps(void **state)
+{
+    (void)state;
+    calm_for_seconds();
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(decide_spares(held_vp(false, 1)).spares, 0); /* the last one has not run yet */
+    calm_for_seconds();
+    uint64_t began = now;
+    while (decide_spares(held_vp(true, 0)).spares == 0) /* an idle vp does not come for it */
+        assert_true(now - began < 1000 * MS);
+    assert_true(now - began >= 200 * MS);
+    calm_for_seconds();
+}
+
+static void a_root_behind_a_held_vp_interrupts_it(void **state)
+{
+    (void)state;
+    calm_for_seconds();
+    unsigned interrupts = 0;
+    for (int i = 0; i < 8; i++) {
+        struct watchdog_sample s = sample_after((uint64_t)spares_period_ns());
+        seen[0].usage_at.cpu_ns += (uint64_t)spares_period_ns();
+        s.roots_ready = 1;
+        seen[0].root_ready = true;
+        struct spares_action a = decide_spares(s);
+        assert_int_equal(a.spares, 0); /* none could run it */
+        for (unsigned k = 0; k < a.num_root_holders; k++)
+            assert_ptr_equal(a.root_holders[k], &vp[0]);
+        assert_true(a.num_root_holders >= (interrupts != 0)); /* again at each look */
+        interrupts += a.num_root_holders;
+    }
+    assert_true(interrupts > 0);
+    calm_for_seconds();
+}
+
+static void places_are_opened_behind_a_held_home(void **state)
+{
+    (void)state;
+    calm_for_seconds();
+    bool opened = false;
+    for (int i = 0; i < 8; i++) {
+        struct watchdog_sample s = held_vp(true, 0); /* an idle vp may be there: it must not look into that queue */
+        seen[HELD].bound = 1;
+        opened |= decide_spares(s).open_places;
+        seen[HELD].bound = 0;
+    }
+    assert_true(opened);
+    calm_for_seconds();
+}
+
+/* --- root fairness --- */
+
+static uint32_t turn[SLOTS]; /* as the roots' kernel threads would have it */
+
+/* All roots spin; member vp 1 passes scheduling points if there is a team. Carries the decision out, with handlers that
+ * run at once. Returns how many roots are held. */
+static unsigned look_at_roots(uint64_t ns, unsigned spinning, bool team, unsigned processors)
+{
+    struct watchdog_sample s = sample_after(ns);
+    struct root_fairness_action a;
+    s.processors = processors;
+    for (unsigned id = 0; id < SLOTS; id++) {
+        bool runs = id == 1 ? team : seen[id].roots && id < VPS + spinning && turn[id] != ROOT_TURN_HELD;
+        seen[id].clock_ns += runs ? ns : 0;
+        seen[id].usage_at.sleeping = !runs;
+        seen[id].turn = turn[id];
+    }
+    seen[1].ticks += team;
+    root_fairness_decide(&s, &a);
+    for (unsigned i = 0; i < a.num_steps; i++) {
+        unsigned id = (unsigned)(a.steps[i].vp - vp);
+        assert_true(seen[id].roots);
+        if (a.steps[i].what == ROOT_HOLD) {
+            assert_int_equal(turn[id], ROOT_TURN_FREE);
+            turn[id] = ROOT_TURN_HELD;
+            if (a.steps[i].in_place_of) {
+                unsigned other = (unsigned)(a.steps[i].in_place_of - vp);
+                assert_int_equal(turn[other], ROOT_TURN_HELD);
+                turn[other] = ROOT_TURN_FREE;
+            }
+        } else if (a.steps[i].what == ROOT_LET_GO) {
+            assert_int_equal(turn[id], ROOT_TURN_HELD);
+            turn[id] = ROOT_TURN_FREE;
+        }
+    }
+    unsigned held = 0;
+    for (unsigned id = 0; id < SLOTS; id++)
+        held += turn[id] == ROOT_TURN_HELD;
+    assert_int_equal(a.soon, held != 0 || a.num_steps != 0);
+    return held;
+}
+
+static void no_root_is_held(void)
+{
+    for (unsigned id = 0; id < SLOTS; id++)
+        turn[id] = ROOT_TURN_FREE;
+    for (unsigned id = 0; id < SLOTS; id++)
+        seen[id].turn = ROOT_TURN_FREE;
+    root_fairness_end();
+    for (int i = 0; i < 10; i++)
+        look_at_roots(100 * MS, 0, false, VPS);
+}
+
+static void roots_take_turns_beside_a_team(void **state)
+{
+    (void)state;
+    unsigned held_of[SLOTS] = {0}, most = 0;
+    no_root_is_held();
+    for (int i = 0; i < 1000; i++) {
+        unsigned held = look_at_roots(5 * MS, 4, true, 2);
+        most = held > most ? held : most;
+        assert_true(held < 5); /* one of the five roots can always go on */
+        for (unsigned id = 0; id < SLOTS; id++)
+            held_of[id] += turn[id] == ROOT_TURN_HELD;
+    }
+    assert_int_equal(most, 4);
+    for (unsigned id = 0; id < SLOTS; id++)
+        if (id == 0 || id >= VPS)
+            assert_in_range(held_of[id], 400, 999); /* each in its turn */
+}
+
+static void roots_alone_or_with_room_are_left_in_peace(void **state)
+{
+    (void)state;
+    no_root_is_held();
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(look_at_roots(5 * MS, 1, false, 8), 0); /* no team: two roots and eight processors */
+    no_root_is_held();
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(look_at_roots(5 * MS, 4, false, 2), 0); /* no team, however few processors there are */
+}
+
+static void held_roots_go_on_when_the_team_is_gone(void **state)
+{
+    (void)state;
+    no_root_is_held();
+    unsigned held = 0;
+    for (int i = 0; i < 20; i++)
+        held = look_at_roots(5 * MS, 4, true, 2);
+    assert_true(held > 0);
+    for (int i = 0; i < 20; i++)
+        held = look_at_roots(5 * MS, 4, false, 2);
+    assert_int_equal(held, 0);
+}
+
+static void a_late_signal_is_taken_back_and_sent_again(void **state)
+{
+    (void)state;
+    no_root_is_held();
+    for (int i = 0; i < 20; i++)
+        look_at_roots(5 * MS, 4, true, 2);
+    for (unsigned id = 0; id < SLOTS; id++)
+        turn[id] = ROOT_TURN_FREE;
+    struct watchdog_sample s = sample_after(5 * MS);
+    struct root_fairness_action a;
+    s.processors = 1;
+    s.pending = 1;
+    for (unsigned id = 0; id < SLOTS; id++) {
+        seen[id].clock_ns += 5 * MS;
+        seen[id].turn = id == VPS ? ROOT_TURN_ASKED : ROOT_TURN_FREE;
+    }
+    root_fairness_decide(&s, &a);
+    unsigned late = UINT_MAX, again = UINT_MAX;
+    for (unsigned i = 0; i < a.num_steps; i++) {
+        if (a.steps[i].vp == &vp[VPS] && a.steps[i].what == ROOT_LATE)
+            late = i;
+        if (a.steps[i].vp == &vp[VPS] && a.steps[i].what == ROOT_HOLD)
+            again = i;
+    }
+    assert_true(late < again && again != UINT_MAX);
+}
+
+/* --- quota park --- */
+
+static unsigned decide_quota(struct quota_park_most *most, unsigned in_mask, unsigned by_quota)
+{
+    struct watchdog_sample s = sample_after(100 * MS);
+    s.new_limits = true;
+    s.in_mask = in_mask;
+    s.by_quota = by_quota;
+    return quota_park_decide(&s, most);
+}
+
+static void what_the_system_allows_is_what_may_run(void **state)
+{
+    (void)state;
+    struct quota_park_most most = {.quota = UINT_MAX};
+    assert_int_equal(decide_quota(&most, 8, UINT_MAX), VPS);
+    assert_int_equal(decide_quota(&most, 2, UINT_MAX), 2);
+    assert_int_equal(decide_quota(&most, 8, 3), 3);
+    assert_int_equal(decide_quota(&most, 2, 3), 2);
+    assert_int_equal(decide_quota(&most, 0, 3), 1);
+    assert_int_equal(decide_quota(&most, 8, UINT_MAX), VPS);
+    struct watchdog_sample s = sample_after(5 * MS);
+    assert_int_equal(quota_park_decide(&s, &most), 0); /* nothing was read in this tick */
+}
+
+/* A user who wants more vps than the machine has keeps them; what is fewer than there once was counts. */
+static void more_vps_than_processors_stay(void **state)
+{
+    (void)state;
+    struct quota_park_most most = {.quota = 2};
+    assert_int_equal(decide_quota(&most, 2, 2), VPS);
+    assert_int_equal(decide_quota(&most, 1, 2), 1);
+    assert_int_equal(decide_quota(&most, 2, 1), 1);
+    assert_int_equal(decide_quota(&most, 3, 3), VPS);
+    assert_int_equal(decide_quota(&most, 3, 2), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_held_vp_gets_spares_twice_as_many_each_time),
+        cmocka_unit_test(scheduling_points_waits_for_a_processor_and_rest_are_no_stall),
+        cmocka_unit_test(spares_wait_for_the_last_ones_and_for_idle_vps),
+        cmocka_unit_test(a_root_behind_a_held_vp_interrupts_it),
+        cmocka_unit_test(places_are_opened_behind_a_held_home),
+        cmocka_unit_test(roots_take_turns_beside_a_team),
+        cmocka_unit_test(roots_alone_or_with_room_are_left_in_peace),
+        cmocka_unit_test(held_roots_go_on_when_the_team_is_gone),
+        cmocka_unit_test(a_late_signal_is_taken_back_and_sent_again),
+        cmocka_unit_test(what_the_system_allows_is_what_may_run),
+        cmocka_unit_test(more_vps_than_processors_stay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
