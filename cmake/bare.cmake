@@ -23,13 +23,13 @@ set(bare_default_hal hws)
 set(bare_flags --specs=picolibc.specs -march=rv32imafc -mabi=ilp32f -O2 -g -std=gnu17 -Wall -Wextra -ffunction-sections
     -fdata-sections
     -D_GNU_SOURCE -DPS_VERSION="${PROJECT_VERSION}"
-    -DPS_CACHE_LINE=16 # no data caches: what begins a line is aligned for every type
+    -DPS_CACHE_LINE=16 -DPS_LINE_ALIGN=8 # no data caches: objects are aligned for every type, fields for their own
     -DPS_RACE=0 -DORT_TOOLS=0 -DORT_MEMBERS_APART=1 -DORT_EMERGENCY_BYTES=8192 -DORT_TASK_SLAB_BYTES=4096
-    -DEE_MEMBER_BYTES=32 -DEE_TEAM_BYTES=256)
+    -DORT_WS_RING=2 -DEE_MEMBER_BYTES=24 -DEE_TEAM_BYTES=144 -DPS_PREEMPTIBLE=)
 if(PS_WERROR)
   list(APPEND bare_flags -Werror)
 endif()
-foreach(room base os os/bare cpu cpu/riscv32 lockfree ee ee/manycore ee/manycore/hal ort abi/user
+foreach(room base os os/bare cpu cpu/riscv32 cpu/riscv64 lockfree ee ee/manycore ee/manycore/hal ort abi/user
     abi/gomp)
   list(APPEND bare_flags -I${bare_src}/${room})
 endforeach()
@@ -41,16 +41,17 @@ foreach(name malloc free calloc realloc aligned_alloc posix_memalign)
 endforeach()
 
 set(bare_runtime base/check.c lockfree/deque.c lockfree/spin.c)
-foreach(name thread team members_apart teams target emergency_pool icv env lock own_lock place place_parse allocator_env
-    alloc_pages workshare loop batch ordered doacross task task_fast task_queue task_memory task_range task_reduction
-    taskgroup taskloop depend depend_memory graph cancel without)
+foreach(name thread team members_apart region_again teams target emergency_pool icv env lock own_lock place
+    place_parse allocator_env alloc_pages workshare loop batch ordered doacross task task_create task_call task_run
+    task_complete task_queue task_memory task_range task_reduction taskgroup taskloop depend depend_node
+    depend_memory graph cancel without)
   list(APPEND bare_runtime ort/${name}.c)
 endforeach()
 foreach(name alloc cancel loop loop_ull parallel sync target task taskloop workshare)
   list(APPEND bare_runtime abi/gomp/${name}.c)
 endforeach()
 set(bare_program ee/manycore/ee.c ort/allocator.c os/linux/env.c os/bare/atomic.c os/bare/heap.c os/bare/os.c
-    os/bare/string.c cpu/riscv64/switch.S cpu/riscv64/context.c)
+    os/bare/string.c cpu/riscv64/switch.S cpu/riscv64/thread_pointer.c cpu/context.c)
 foreach(name allocator bare/by_chance bare/time device lock places settings task threads)
   list(APPEND bare_program abi/user/${name}.c)
 endforeach()
@@ -72,6 +73,9 @@ endfunction()
 # before main, and a library for each HAL; all are appended to bare_results of the caller.
 function(bare_board board out start start_c)
   set(here -I${bare_src}/os/bare/${board})
+  if(board STREQUAL "manycore")
+    list(APPEND here "-DEE_PORT=\"ee_port.h\"")
+  endif()
   set(objects)
   foreach(source ${bare_runtime})
     bare_object(${bare_src}/${source} ${out}/obj/${source}.o ${here} ${bare_own_memory})

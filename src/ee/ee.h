@@ -1,7 +1,9 @@
 /* The entities contract (psthreads-2009 section 3: ORT and EELIB): what the OpenMP core needs of threads.
  *
- * Two implementations, chosen when the runtime is linked: src/ee/psthreads (entities are user-level threads) and
- * src/ee/pthreads (entities are kernel threads). The core (src/ort) sees this header only.
+ * The implementation is chosen when the runtime is linked: src/ee/psthreads (entities are user-level threads),
+ * src/ee/pthreads (entities are kernel threads), src/ee/manycore (a fixed thread on each core, without a system). The
+ * core (src/ort) sees this header only. Another implementation defines every function below but those marked "Such
+ * entities alone", and on x86-64 the variable ee_here.
  *
  * Words. An *entity* carries one OpenMP thread. A *root* is the entity of a kernel thread that the runtime did not make
  * (the program's initial thread, any pthread that calls an OpenMP routine). A *member* is the entity of a thread in a
@@ -9,13 +11,16 @@
  * processor or a kernel thread.
  *
  * An entity may change its carrier in any call marked [switches]; never elsewhere. Therefore nothing that belongs to
- * the carrier (ee_carrier_slot, native thread-local variables of the runtime itself) may be kept across such a call. No
- * call here fails unless it says so. */
+ * the carrier (native thread-local variables of the runtime itself) may be kept across such a call. No call here fails
+ * unless it says so. */
 #ifndef PS_EE_H
 #define PS_EE_H
 
 #include "atomic.h"
 #include "compiler.h"
+#ifdef EE_PORT /* a header: what a target has inline of its own (ee_local_inline, ee_barrier_pass, ee_barrier_heed) */
+#include EE_PORT
+#endif
 
 /* --- configuration --- */
 
@@ -41,10 +46,8 @@ unsigned ee_num_vps(void);
 /* A member's native thread-local variables are its own wherever it runs; false: they are its carrier's. Starts what
  * ee_num_vps starts. */
 bool ee_private_storage(void);
-/* "psthreads" or "pthreads". */
+/* Its folder: "psthreads", "pthreads", "manycore". */
 const char *ee_name(void);
-/* Kernel threads that the runtime itself has at this moment. */
-unsigned ee_num_kernel_threads(void);
 /* In a forked child: forget every carrier but the caller, whose entity becomes a fresh root with the same local
  * pointer. */
 void ee_after_fork_in_child(void);
@@ -61,8 +64,9 @@ void ee_set_local(void *local);
 
 /* ee_local without the call. For functions that are not PS_PREEMPTIBLE: in those an entity may change its carrier
  * between two of the loads.
- * What it reads, both implementations lay out so: ee_here is the calling kernel thread's carrier (NULL: it is none),
- * which begins with the address of the entity that it runs (NULL: none). */
+ * What it reads is laid out so by each implementation: ee_here is the calling kernel thread's carrier (NULL: it is
+ * none), which begins with the address of the entity that it runs (NULL: none). An implementation defines it as
+ *   __thread struct ee_carrier *ee_here; with tls_model("initial-exec") and visibility("hidden"). */
 struct ee_running {
     unsigned char own[40];
     void *local;
@@ -78,15 +82,9 @@ static PS_ALWAYS_INLINE void *ee_local_inline(void)
     struct ee_running *running = PS_LIKELY(here != NULL) ? here->running : NULL;
     return PS_LIKELY(running != NULL) ? running->local : NULL;
 }
-#else
+#elif !defined(EE_PORT)
 static PS_ALWAYS_INLINE void *ee_local_inline(void) { return ee_local(); }
 #endif
-
-/* One pointer of the core's per carrier; begins as NULL; may be used without atomics between two [switches] calls. */
-void **ee_carrier_slot(void);
-/* A small number of the carrier, below ee_max_carriers(), stable while it lives. */
-unsigned ee_carrier_id(void);
-unsigned ee_max_carriers(void);
 
 /* --- teams --- */
 
@@ -95,7 +93,7 @@ unsigned ee_max_carriers(void);
 #define EE_TEAM_BYTES 256
 #endif
 struct ee_member {
-    alignas(PS_CACHE_LINE) unsigned char opaque[EE_MEMBER_BYTES];
+    PS_LINE_ALIGNED unsigned char opaque[EE_MEMBER_BYTES];
 };
 struct ee_team {
     alignas(PS_CACHE_LINE) unsigned char opaque[EE_TEAM_BYTES];
@@ -105,25 +103,39 @@ struct ee_team {
 struct ee_team_ops {
     /* Runs member m's share of the region; called with ee_local() == m. [may switch] */
     void (*body)(struct ee_member *m);
-    /* Runs explicit tasks of the team in the name of m, whose body has returned; returns when it finds none.
-     * Called after the body of each member of a region with tasks, and on behalf of ee_team_assist; ee_local() is what
-     * m had when its body returned. */
+    /* The identity of m is the caller's, and m's body has returned: runs explicit tasks of the team in the name of m;
+     * returns when it finds none. ee_local() is what m had when its body returned. [may switch] */
     void (*assist)(struct ee_member *m);
+    /* The identity of m is free: its body has returned, nobody runs tasks in its name, and nothing is kept in its
+     * thread. The core keeps it from here on, and gives it back by ee_team_lend. True: it is the caller's again, since
+     * there is a task: assist. Only in a region that was interrupted. [does not switch] */
+    bool (*idle)(struct ee_member *m);
     /* For entities whose memory is by clusters, which ask when they decide where member id runs next: its storage near
-     * there. `members` as given to ee_team_init. NULL: there is no such function; it returns NULL: no memory. */
+     * there, from a multiple of PS_CACHE_LINE on. `members` as given to ee_team_init. NULL: there is no such function;
+     * it returns NULL: no memory. */
     struct ee_member *(*near)(void *members, unsigned id, int near);
     /* Such entities alone. As body, in a region that ee_team_again opened, of a member that ran in the last
      * one on this carrier: its share is fn(data). */
     void (*again)(struct ee_member *m, void (*fn)(void *), void *data);
+    /* Of ee_team_run_again: all members are done, and one has made a task. And: there is no region yet. */
+    void (*ended)(struct ee_member *first);
+    void (*otherwise)(struct ee_team *team, void (*fn)(void *), void *data);
 };
 /* Such entities alone: memory near a group of carriers, zeroed by nobody; NULL: none there. And whether p is such. */
 #define EE_NEAR_HERE (-1) /* near the caller */
 #define EE_NEAR_ANY (-2)
 void *ee_memory_near(int near, size_t bytes);
+void *ee_memory_beside(const void *p, size_t bytes); /* as p, or anywhere */
 bool ee_is_near(const void *p, int near);
 /* Such entities alone. ee_team_fork of as many members as in the team's last region, where nothing but fn and data is
  * another one: they may be sent with the order to start, so that members have no need to look at the team. */
 void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
+/* The shortest way, for a region after one that has been joined, with nothing but fn and data another. `lasts`, after
+ * that join: whether there is such a way for this team. ee_team_run_again is then the whole region from
+ * ee_team_reserve to the join, with ops->again for member 0 as well, and ops->ended where there were tasks; where the
+ * team cannot have its carriers now it calls ops->otherwise, and does nothing else. [switches] */
+bool ee_team_lasts(struct ee_team *team);
+void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
 
 /* Once per team block, before its first fork. stride 0: members is a table of pointers to them, which `near` fills.
  * members: n_max objects that each begin with an ee_member, `stride` bytes apart. The block may be forked again and
@@ -158,19 +170,15 @@ void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
  * before. [switches] Everything that members did happens before the return. */
 void ee_team_join(struct ee_team *team);
 
-/* An explicit task has been made ready and may be taken by anyone of the team. A parent that waits in the join, or one
- * member that has returned from its body, is called with ops->assist; if that one is still on its way, no other. One
- * whose body returns at this moment sees the task. Members that wait in the barrier are not asked: ee_team_interrupt.
- * Costs a load or two while all are in their bodies, after ee_team_interrupt. Caller: an unfinished member of the team,
- * a fence (seq_cst) after the task was published; again where it waits for somebody to run a task. [does not
+/* The region has tasks. Members that wait in the barrier come back, and until the region ends ee_barrier_await answers
+ * EE_INTERRUPTED at once instead of waiting: the core itself knows better what its members wait for. Each member whose
+ * body has returned, or returns later, becomes free (ops->idle), on whatever thread; so does member 0 where it waits in
+ * the join. Caller: an unfinished member of the team, once a region. [does not switch] */
+void ee_team_interrupt(struct ee_team *team);
+/* ops->assist is called for member id by and by, whose identity ops->idle gave to the core; then ops->idle. The join
+ * waits for that. Caller: an unfinished member, one that assists, or who holds back a task of the region. [does not
  * switch] */
-void ee_team_assist(struct ee_team *team);
-
-/* ee_team_assist would ask nobody: all are in their bodies, or assist already, or one is on its way. Whoever that
- * ceases to hold for calls ops->assist between: each call of this counts as a request for assistance, which one that
- * found no task sees before it waits or ends, and looks again. False is always right. Caller: an unfinished member,
- * behind a fence (seq_cst); not for every task: may look at each member. */
-bool ee_team_nobody_to_ask(struct ee_team *team);
+void ee_team_lend(struct ee_team *team, unsigned id);
 
 /* --- barrier: of the team's members, counting other work as well --- */
 /*
@@ -198,12 +206,16 @@ enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase,
 /* Member id waits until `phase` is over, or until the region is interrupted (EE_INTERRUPTED). Spins only where each
  * member runs on a carrier of its own, and not for long; else blocks. [switches] */
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);
-/* From now until the region ends ee_barrier_await answers EE_INTERRUPTED at once instead of waiting, and members that
- * wait in it come back: from the first explicit task on, the core itself knows better what its members wait for.
- * Caller: an unfinished member of the team, any number of times. [does not switch] */
-void ee_team_interrupt(struct ee_team *team);
 /* Arrive, and release or wait; never interrupted. [switches] */
 void ee_barrier_wait(struct ee_team *team, unsigned id);
+
+#ifndef EE_PORT
+/* The whole barrier at once, where the entities can tell by themselves that the caller's region has no tasks and is not
+ * cancellable: true, it is over. False is always right. */
+static PS_ALWAYS_INLINE bool ee_barrier_pass(void) { return false; }
+/* The caller's implicit task has a child from here on: until its next barrier is over it does not pass one so. */
+static PS_ALWAYS_INLINE void ee_barrier_heed(void) {}
+#endif
 
 /* --- waiting on a word (a futex of entities) --- */
 

@@ -33,6 +33,8 @@ struct crew {
     unsigned n;
     void (*job)(struct hand *);
     void (*help)(struct hand *);
+    _Atomic uint32_t free; /* bits: members that were given to us, and may be lent */
+    bool interrupts;
     _Atomic unsigned counter;
     _Atomic uint32_t word;
     _Atomic unsigned stage[MEMBERS];
@@ -55,7 +57,27 @@ static void assist(struct ee_member *m)
         h->crew->help(h);
 }
 
-static const struct ee_team_ops ops = {.body = body, .assist = assist};
+/* As the core: the member is free, then a look for work. */
+static bool idle(struct ee_member *m)
+{
+    struct hand *h = (struct hand *)m;
+    struct crew *c = h->crew;
+    uint32_t bit = 1u << h->id;
+    PS_CHECK(c->interrupts, "member %u is free in a region without tasks", h->id);
+    PS_CHECK((ps_or_seq(&c->free, bit) & bit) == 0, "member %u was free already", h->id);
+    return ps_load_seq(&c->counter) != 0 && (ps_and_seq(&c->free, ~bit) & bit) != 0;
+}
+
+static void lend(struct crew *c)
+{
+    uint32_t free = ps_load_seq(&c->free);
+    while (free != 0 && !ps_cas_seq(&c->free, &free, free & (free - 1)))
+        continue;
+    if (free != 0)
+        ee_team_lend(&c->team, (unsigned)__builtin_ctz(free));
+}
+
+static const struct ee_team_ops ops = {.body = body, .assist = assist, .idle = idle};
 
 static struct crew *crew_new(void)
 {
@@ -85,6 +107,7 @@ static void region(struct crew *c, unsigned n, void (*job)(struct hand *), bool 
         ran[i] = ps_load_relaxed(&c->hands[i].ran);
     c->job = job;
     c->n = n;
+    ps_store_relaxed(&c->free, 0);
     PS_CHECK(ee_team_reserve(&c->team, n) == n, "fewer than %u members", n);
     ee_team_fork(&c->team, n, outermost);
     body(&c->hands[0].member);
@@ -205,8 +228,8 @@ static void test_barrier_in_steps(void **state)
     crew_free(c);
 }
 
-/* Work appears while others wait in the barrier or have ended; whoever is told does it, member 0 does what nobody
- * took. */
+/* Work appears while others are in their bodies, have ended or wait in the join: all that nobody in a body does is done
+ * by members that are lent, or find it where they become free. */
 static void work_off(struct hand *h)
 {
     unsigned left = ps_load_relaxed(&h->crew->counter);
@@ -218,14 +241,15 @@ static void work_off(struct hand *h)
 static void produce(struct hand *h)
 {
     struct crew *c = h->crew;
-    if (h->id == 0)
+    if (h->id == ps_load_relaxed(&c->word)) {
         for (unsigned i = 0; i < 200; i++) {
             ps_add_seq(&c->counter, 1);
-            ee_team_assist(&c->team);
+            if (i == 0)
+                ee_team_interrupt(&c->team);
+            lend(c);
         }
-    if (h->id % 3 == 0) {
-        work_off(h);
-        ps_add_seq(&c->word, 1);
+        while (ps_load_seq(&c->counter) != 0) /* nobody is asked any more */
+            ee_yield();
     }
 }
 
@@ -234,12 +258,11 @@ static void test_assist(void **state)
     (void)state;
     struct crew *c = crew_new();
     c->help = work_off;
-    for (unsigned round = 0; round < 50; round++) {
-        ps_store_relaxed(&c->word, 0);
-        region(c, 7, produce, true);
-        work_off(&c->hands[0]);
+    c->interrupts = true;
+    for (unsigned round = 0; round < 100; round++) {
+        ps_store_relaxed(&c->word, round % 7);
+        region(c, 7, produce, round % 3 != 0);
         assert_int_equal(ps_load_relaxed(&c->counter), 0);
-        assert_int_equal(ps_load_relaxed(&c->word), 3);
     }
     crew_free(c);
 }
@@ -271,6 +294,7 @@ static void test_interrupt(void **state)
 {
     (void)state;
     struct crew *c = crew_new();
+    c->interrupts = true;
     for (unsigned round = 0; round < 100; round++)
         region(c, 2 + round % 6, interrupted, true);
     crew_free(c);
@@ -333,30 +357,7 @@ static void test_tokens(void **state)
     crew_free(c);
 }
 
-/* --- carriers, roots, fork --- */
-
-static void use_carrier(struct hand *h)
-{
-    (void)h;
-    for (unsigned i = 0; i < 20; i++) {
-        void **slot = ee_carrier_slot();
-        PS_CHECK(ee_carrier_id() < ee_max_carriers(), "carrier %u of %u", ee_carrier_id(), ee_max_carriers());
-        *slot = h;
-        PS_CHECK(*ee_carrier_slot() == h, "the slot is not the carrier's own");
-        *slot = NULL;
-        ee_yield();
-    }
-}
-
-static void test_carriers(void **state)
-{
-    (void)state;
-    struct crew *c = crew_new();
-    assert_true(ee_num_vps() >= 1);
-    for (unsigned round = 0; round < 3; round++)
-        region(c, 8, use_carrier, true);
-    crew_free(c);
-}
+/* --- roots, fork --- */
 
 static void *root(void *arg)
 {
@@ -434,7 +435,6 @@ int main(void)
         cmocka_unit_test_setup(test_interrupt, setup),
         cmocka_unit_test_setup(test_wait, setup),
         cmocka_unit_test_setup(test_tokens, setup),
-        cmocka_unit_test_setup(test_carriers, setup),
         cmocka_unit_test_setup(test_roots, setup),
         cmocka_unit_test_setup(test_quiesce, setup),
         cmocka_unit_test_setup(test_fork, setup),

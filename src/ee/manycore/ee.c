@@ -4,14 +4,33 @@
  * back at the join. Does not: make threads, or run two entities on one core; so each wait is a look at a word, and
  * nobody has to be woken. How cores are told and waited for: hal.h.
  *
- * States of a core: idle -> taken (at a fork) -> runs its member's body -> done, still taken -> [asked to assist] ->
- * idle (at the join). The forking core is member 0; it was taken already.
+ * States of a core: idle -> taken (at a fork) -> runs its member's body -> done, still taken -> [assists] -> idle (at
+ * the join). The forking core is member 0; it was taken already.
+ *
+ * Free members. The OpenMP core is told of a member whose body has returned (ops->idle) where the region has tasks. Who
+ * makes the first task and who returns exchange the member's word `end`: the second one of them tells. Its value has
+ * the region's number, since a member may not have begun yet; the member counts regions itself, in its own cluster's
+ * memory: it is in each region of its mapping. The parent tells of member 0 where it waits, once it knows of tasks.
+ *
+ * The short way (ee_team_run_again) keeps to this. The parent has counted the region before it sends the first order,
+ * and a member counts it when the order has come, so that both use the same number. What a region's first task can
+ * meet:
+ *   a member whose order is under way, or that has prepared in its dock: it has not exchanged `end` in this region. It
+ *      finds at its end that it was told.
+ *   a member that has exchanged: who makes the task tells in its name, and may lend it. The assistance comes behind the
+ *      order in the same dock, or the same queue of words, whose words the core has read by then.
+ *   a parent that waits, and does not know: member 0 is not free, so nobody lends it. It looks at `interrupted` when
+ *      all have arrived, which was written before its writer arrived. Then it waits for those who assist: each is
+ *      counted by a member that has not arrived, or by one who is counted.
+ *   members in a barrier: the way's own signal, before the one that made the task arrives (hal/synchroniser.h).
+ * Only then (pool_tidy) the core and the entities forget free members, and the next region begins. A signal that comes
+ * later is found in the next region, as one of a team around would be: `interrupted` is 0 there.
  *
  * Shared fields            who writes                             who reads
  *   pool_root_cores        the cluster's members of that team     the same
- *   member.done            the member's core; who asks it (cas)   who asks it
+ *   member.end             the member's core; who interrupts      the same
  *   team up to `id_of`     the parent, no region open             members, behind the order
- *   assistants, calls, interrupted                                members; see pool.h
+ *   assistants, wanted, interrupted                               members; see pool.h
  * Ordering: memory is sequentially consistent, a core has one access at a time; the atomics keep the compiler to it. */
 #include "hal.h"
 
@@ -24,10 +43,12 @@ BOARD_LOCAL volatile uint32_t pool_root_cores;
 struct team *volatile pool_open_root;
 BOARD_LOCAL unsigned pool_clusters, pool_cores;
 __thread struct self pool_self;
+__thread void *pool_local;
+__thread volatile uint32_t *ee_gate;
+__thread uint32_t ee_gate_mask;
+__thread bool ee_gate_arrived;
 
 static struct ee_config config;
-static __thread void *local;
-static __thread void *slot;
 
 /* --- the current entity --- */
 
@@ -35,15 +56,15 @@ void ee_init(const struct ee_config *c) { config = *c; }
 unsigned ee_num_vps(void) { return pool_clusters * pool_cores; }
 bool ee_private_storage(void) { return true; }
 const char *ee_name(void) { return "manycore"; }
-unsigned ee_num_kernel_threads(void) { return ee_num_vps(); }
 void ee_after_fork_in_child(void) {}
 void ee_quiesce(void) {}
 
-void *ee_local(void) { return local; }
-void ee_set_local(void *value) { local = value; }
-void **ee_carrier_slot(void) { return &slot; }
-unsigned ee_carrier_id(void) { return pool_core(); }
-unsigned ee_max_carriers(void) { return CORES_MAX; }
+void *ee_local(void) { return pool_local; }
+void ee_set_local(void *value)
+{
+    pool_local = value;
+    ee_gate = NULL; /* a serialized region begins or ends */
+}
 
 /* --- places: the cluster of a place's first core counts --- */
 
@@ -75,6 +96,11 @@ void *ee_memory_near(int near, size_t bytes)
         return board_block(bytes);
     return board_block_only(near == EE_NEAR_HERE ? board_cluster() : (unsigned)near, bytes);
 }
+void *ee_memory_beside(const void *p, size_t bytes)
+{
+    void *block = board_block_only(board_cluster_of(p), bytes);
+    return block != NULL ? block : board_block(bytes);
+}
 bool ee_is_near(const void *p, int near)
 {
     if (near == EE_NEAR_ANY)
@@ -85,7 +111,29 @@ bool ee_is_near(const void *p, int near)
 
 /* --- members --- */
 
-static void assist(struct team *team, struct member *m) { team->ops->assist((struct ee_member *)(void *)m); }
+/* In the name of m, which is the caller's, until it is free. */
+static void assist_until_free(struct team *team, struct member *m)
+{
+    struct ee_member *member = (struct ee_member *)(void *)m;
+    do
+        team->ops->assist(member);
+    while (team->ops->idle(member));
+}
+
+void pool_assist_told(struct member *m)
+{
+    hal_sees_tasks(m->team); /* takes the signal, if it has come */
+    assist_until_free(m->team, m);
+}
+
+void pool_assist(struct team *team, bool *mine)
+{
+    if (!*mine && ps_load_acquire(&team->wanted) == 0)
+        return;
+    ps_store_relaxed(&team->wanted, 0); /* before it is free again */
+    *mine = false;
+    assist_until_free(team, member_at(team, 0));
+}
 
 /* Nobody else looks at it now. */
 static inline void reset(_Atomic uint32_t *word, uint32_t value) { *(uint32_t *)word = value; }
@@ -94,12 +142,14 @@ static PS_NOINLINE void look_at(struct team *team, uint32_t version)
 {
     struct self *self = &pool_self;
     struct member *m = member_at(team, team->id_of[pool_core()]);
+    m->region = team->region - 2;
     self->known_team = team;
     self->known_version = (uint16_t)version;
     self->known = m;
     self->known_slots = m->slots = team->slots;
     self->known_body = team->ops->body;
     self->known_again = team->ops->again;
+    self->known_gate = NULL;
 }
 
 static inline void run(struct order order)
@@ -108,30 +158,30 @@ static inline void run(struct order order)
     struct team *team = (struct team *)(order.what & ~(uintptr_t)ORDER_BITS); // NOLINT(performance-no-int-to-ptr)
     self->of_root_team = order.what & ORDER_ROOT;
     bool again = order.what & ORDER_AGAIN;
-    if (PS_UNLIKELY(again && self->known_team != team)) { /* another team had the core meanwhile */
-        again = false;
+    if (PS_UNLIKELY(again && self->known_team != team)) /* another team had the core meanwhile */
         look_at(team, team->version);
-    }
     if (PS_UNLIKELY(!(order.what & ORDER_AGAIN))) {
         if (order.what & ORDER_ROOT)
             pool_root_cores = order.cores & 0xffff;
         if (self->known_team != team || self->known_version != order.cores >> 16)
             look_at(team, order.cores >> 16);
+        hal_told(team);
     }
+    self->known_order = order.what | ORDER_AGAIN;
     struct member *m = self->known;
-    local = m;
+    pool_local = m;
     self->member = m;
     self->sees_tasks = false;
+    ee_gate = self->known_gate;
+    ee_gate_mask = self->known_gate_mask;
     m->phase = 0;
     m->barriers = 0;
-    reset(&m->done, 0);
+    uint32_t region = m->region += 2;
     if (PS_LIKELY(again))
         self->known_again((struct ee_member *)(void *)m, order.fn, order.data);
     else
         self->known_body((struct ee_member *)(void *)m);
-    if (PS_UNLIKELY(hal_sees_tasks(team)))
-        assist(team, m);
-    ps_store_seq(&m->done, 1);
+    pool_member_end(m, region);
     self->member = NULL;
     hal_arrive(m);
 }
@@ -139,12 +189,11 @@ static inline void run(struct order order)
 static void run_assist(struct member *m)
 {
     struct team *team = m->team;
-    local = m;
+    pool_local = m;
     pool_self.member = m;
-    pool_self.sees_tasks = true;
-    assist(team, m);
+    pool_saw_tasks();
+    assist_until_free(team, m);
     pool_self.member = NULL;
-    ps_store_seq(&m->done, 1);
     ps_sub_acq_rel(&team->assistants, 1);
 }
 
@@ -180,7 +229,7 @@ void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *member
 {
     struct team *team = team_of(t);
     PS_CHECK(stride == 0 && ops->near != NULL, "entities of the manycore want members that stand apart");
-    *team = (struct team){.ops = ops, .members = members, .place = EE_NO_PLACE};
+    *team = (struct team){.ops = ops, .members = members, .place = EE_NO_PLACE, .region = 1};
     size_t spans = pool_clusters * sizeof *team->spans, cores = pool_clusters * sizeof *team->cores,
            ids = pool_clusters * pool_cores * sizeof *team->id_of, places = n_max * sizeof *team->place_of;
     char *block = board_block(spans + cores + ids + places);
@@ -193,27 +242,27 @@ void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *member
     *member_at(team, 0) = (struct member){.team = team};
 }
 
-/* The root's team whose cores stand in each cluster's pool_root_cores. */
-static struct team *last_root;
+struct team *pool_last_root;
 
 void ee_team_fini(struct ee_team *t)
 {
     hal_unmapped(team_of(t));
-    if (last_root == team_of(t))
-        last_root = NULL;
+    if (pool_last_root == team_of(t))
+        pool_last_root = NULL;
     board_block_free(team_of(t)->spans);
 }
 
 static inline void open_team(struct team *team, unsigned n)
 {
     struct member *first = member_at(team, 0);
-    team->parent_local = local;
+    team->parent_local = pool_local;
     team->parent = pool_self.member;
     reset(&team->left, n - 1);
     reset(&team->arrivals_left, n);
     reset(&team->interrupted, 0);
-    reset(&team->calls, 0);
+    reset(&team->wanted, 0);
     reset(&team->phase, 0);
+    team->region += 2;
     first->phase = 0;
     first->barriers = 0;
     if (team->root) {
@@ -224,7 +273,9 @@ static inline void open_team(struct team *team, unsigned n)
     hal_release(team);
     pool_phase("BODY");
     pool_self.member = first;
-    local = first;
+    ee_gate = pool_self.sees_tasks ? NULL : team->gate;
+    ee_gate_mask = team->gate_mask;
+    pool_local = first;
 }
 
 void ee_team_fork(struct ee_team *t, unsigned n, PS_UNUSED bool outermost)
@@ -236,7 +287,9 @@ void ee_team_fork(struct ee_team *t, unsigned n, PS_UNUSED bool outermost)
     first->slots = team->slots;
     if (team->root) {
         pool_root_cores = team->cores[board_cluster()];
-        last_root = team;
+        if (pool_last_root != NULL && pool_last_root != team)
+            pool_last_root->opener = NULL;
+        pool_last_root = team;
     }
     team->again = false;
     team->told = true;
@@ -246,7 +299,7 @@ void ee_team_fork(struct ee_team *t, unsigned n, PS_UNUSED bool outermost)
 void ee_team_again(struct ee_team *t, void (*fn)(void *), void *data)
 {
     struct team *team = team_of(t);
-    if (PS_UNLIKELY(!team->told || (team->root && last_root != team))) {
+    if (PS_UNLIKELY(!team->told || (team->root && pool_last_root != team))) {
         ee_team_fork(t, team->n, false);
         return;
     }
@@ -263,7 +316,8 @@ void ee_team_join(struct ee_team *t)
     hal_gather(team);
     while (PS_UNLIKELY(ps_load_acquire(&team->assistants) != 0))
         cpu_pause();
-    local = team->parent_local;
+    pool_local = team->parent_local;
+    ee_gate = NULL;
     pool_self.member = team->parent;
     if (!team->root) {
         pool_phase("UPDATE");
@@ -274,6 +328,32 @@ void ee_team_join(struct ee_team *t)
     pool_phase("CLOSE");
     pool_self.sees_tasks = pool_self.of_root_team = false;
     pool_open_root = NULL;
+}
+
+void pool_end_with_tasks(struct team *team)
+{
+    pool_tidy(team);
+    if (team->root)
+        pool_close_again(&pool_self);
+    else
+        pool_give_back(team);
+    team->ops->ended((struct ee_member *)(void *)team->first);
+}
+
+void pool_run_otherwise(struct team *team, void (*fn)(void *), void *data)
+{
+    team->ops->otherwise((struct ee_team *)(void *)team, fn, data);
+}
+
+void pool_tidy(struct team *team)
+{
+    while (ps_load_acquire(&team->assistants) != 0)
+        cpu_pause();
+    reset(&team->interrupted, 0);
+    reset(&team->wanted, 0);
+    reset(&team->phase, 0);
+    reset(&team->arrivals_left, team->n);
+    team->first->phase = 0;
 }
 
 /* --- barrier --- */
@@ -304,22 +384,28 @@ void ee_barrier_wait(struct ee_team *t, unsigned id)
 
 /* --- tasks --- */
 
-void ee_team_interrupt(struct ee_team *t) { hal_interrupt(team_of(t)); }
-bool ee_team_nobody_to_ask(PS_UNUSED struct ee_team *t) { return false; }
-
-void ee_team_assist(struct ee_team *t)
+void ee_team_interrupt(struct ee_team *t)
 {
     struct team *team = team_of(t);
-    ps_add_seq(&team->calls, 1); /* the parent in its join looks at it */
+    uint32_t returned = pool_returned(team->region), told = pool_told(team->region);
+    hal_interrupt(team);
     for (unsigned id = 1; id < team->n; id++) {
         struct member *m = member_at(team, id);
-        uint32_t done = 1;
-        if (ps_load_seq(&m->done) == 0 || !ps_cas_acq_rel(&m->done, &done, 0))
-            continue;
-        ps_add_seq(&team->assistants, 1);
-        hal_order_assist(m->core, m);
+        if (ps_xchg_acq_rel(&m->end, told) == returned && team->ops->idle((struct ee_member *)(void *)m))
+            ee_team_lend(t, id);
+    }
+}
+
+void ee_team_lend(struct ee_team *t, unsigned id)
+{
+    struct team *team = team_of(t);
+    if (id == 0) {
+        ps_store_seq(&team->wanted, 1);
         return;
     }
+    struct member *m = member_at(team, id);
+    ps_add_seq(&team->assistants, 1);
+    hal_order_assist(m->core, m);
 }
 
 /* --- waiting on a word --- */

@@ -21,7 +21,10 @@ void hal_unmapped(struct team *team);
 void hal_release(struct team *team);
 /* Docked: waits for an order. */
 struct order hal_dock(void);
-/* Anybody: one core, whose member is done, assists. */
+/* Docked: has been ordered to run a member of the team, with another mapping than the last time or the first time
+ * since others of the root's teams. */
+void hal_told(struct team *team);
+/* Anybody: one core, whose member is free, assists; no other is under way to it. */
 void hal_order_assist(unsigned core, struct member *m);
 /* Member but the first: is done. Parent: waits until all are. */
 void hal_arrive(struct member *m);
@@ -31,8 +34,8 @@ enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t pha
 enum ee_await hal_barrier_await(struct team *team, struct member *m, uint32_t phase);
 void hal_barrier_release(struct team *team, struct member *m);
 uint32_t hal_barrier_phase(struct team *team, struct member *m);
-/* A member: from now on the region has tasks. One whose body has returned: whether it has, as far as can be told
- * without a look at remote memory. */
+/* A member: from now on the region has tasks. One that waits: whether it has, as far as can be told without a look at
+ * remote memory. */
 bool hal_sees_tasks(struct team *team);
 void hal_interrupt(struct team *team);
 

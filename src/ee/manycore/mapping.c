@@ -34,7 +34,7 @@ static uint32_t taken_by_root(unsigned cluster)
     return pool_open_root != NULL ? pool_open_root->cores[cluster] : 0;
 }
 
-static unsigned first_of(uint64_t clusters)
+static unsigned first_cluster(uint64_t clusters)
 {
     uint32_t low = (uint32_t)clusters;
     return (unsigned)(low != 0 ? __builtin_ctz(low) : 32 + __builtin_ctz((uint32_t)(clusters >> 32)));
@@ -46,7 +46,7 @@ static PS_NOINLINE bool claim_far(struct team *team)
     for (unsigned s = 0; s < team->num_spans; s++) {
         uint32_t cores = team->spans[s].cores;
         for (uint64_t rest = team->spans[s].clusters; rest != 0; rest &= rest - 1) {
-            unsigned c = first_of(rest);
+            unsigned c = first_cluster(rest);
             uint32_t before = atomic_fetch_and_explicit(idle_of(c), ~cores, memory_order_acq_rel);
             if (PS_LIKELY((before & cores) == cores && (cores & taken_by_root(c)) == 0))
                 continue;
@@ -71,13 +71,13 @@ static inline bool claim_near(struct team *team)
     atomic_fetch_or_explicit(team->idle, before & cores, memory_order_acq_rel);
     return false;
 }
-static bool claim(struct team *team) { return team->idle != NULL ? claim_near(team) : claim_far(team); }
+static bool claim_cores(struct team *team) { return team->idle != NULL ? claim_near(team) : claim_far(team); }
 
 static PS_NOINLINE void give_back_far(struct team *team)
 {
     for (unsigned s = 0; s < team->num_spans; s++)
         for (uint64_t rest = team->spans[s].clusters; rest != 0; rest &= rest - 1)
-            atomic_fetch_or_explicit(idle_of(first_of(rest)), team->spans[s].cores, memory_order_acq_rel);
+            atomic_fetch_or_explicit(idle_of(first_cluster(rest)), team->spans[s].cores, memory_order_acq_rel);
 }
 
 void pool_give_back(struct team *team)
@@ -131,6 +131,7 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
     team->mapped = (uint16_t)id;
     team->version = (uint16_t)ps_add_relaxed(&mappings, 1); /* another team may stand there tomorrow */
     team->bound_anew = team->told = false;
+    team->gate = NULL;
     team->n = id;
     team->root = root;
     if (id > 1)
@@ -147,11 +148,11 @@ static bool mapping_fits(const struct team *team, unsigned n, bool root)
 
 static PS_NOINLINE unsigned reserve_slowly(struct team *team, unsigned n, bool root)
 {
-    if (mapping_fits(team, n, root) && claim(team))
+    if (mapping_fits(team, n, root) && claim_cores(team))
         return n;
     do
         n = map(team, n, root);
-    while (!root && n > 1 && !claim(team));
+    while (!root && n > 1 && !claim_cores(team));
     return n;
 }
 

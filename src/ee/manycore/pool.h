@@ -8,18 +8,26 @@
 #include "board.h"
 #include "ee.h"
 
+#include <string.h>
+
 #define CORES_MAX (BOARD_CLUSTERS_MAX * BOARD_CORES_MAX)
 
 struct team;
+struct self;
 struct member {
     struct team *team;
-    uint16_t core;         /* that runs it: cluster * cores of a cluster + number there */
-    _Atomic uint32_t done; /* 1: its body has returned, and it may be asked to assist */
-    uint32_t phase;        /* of the barrier, as far as it knows */
-    uint8_t slots;         /* as the team's */
-    bool met;              /* it has arrived in the synchroniser at this barrier, too */
-    uint16_t barriers;     /* sw-paper: that it has met by flags in this region */
+    uint16_t core;        /* that runs it: cluster * cores of a cluster + number there */
+    uint32_t region;      /* as the team's, counted by the member itself */
+    _Atomic uint32_t end; /* pool_returned or pool_told, of the region */
+    uint32_t phase;       /* of the barrier, as far as it knows */
+    uint8_t slots;        /* as the team's */
+    bool met;             /* it has arrived in the synchroniser at this barrier, too */
+    uint16_t barriers;    /* sw-paper: that it has met by flags in this region */
 };
+/* How a region ends for a member: its body has returned; or it has been told that the region has tasks. Numbers of
+ * regions are odd. */
+static inline uint32_t pool_returned(uint32_t region) { return region; }
+static inline uint32_t pool_told(uint32_t region) { return region + 1; }
 _Static_assert(sizeof(struct member) <= sizeof(struct ee_member), "ee_member is too small");
 
 /* Clusters in which a team has the same cores. */
@@ -53,11 +61,23 @@ struct team {
     uint16_t *place_of;                  /* [members] number + 1; 0: anywhere */
     void (*fn)(void *);
     void *data;
-    uint32_t arrivals; /* sw: of the root's team, that the parent waits for */
+    uint32_t region;         /* its number, odd */
+    volatile uint32_t *gate; /* member 0's in the team, ee_gate and ee_gate_mask; NULL: it has none yet */
+    uint32_t gate_mask;
+    const struct self *opener; /* the core that may call ee_team_run_again; NULL: none may */
+    struct member *first;      /* then: member 0, */
+    uint32_t near;             /* and the cores of a team that has all but the first in the opener's cluster */
+    void (*run_again)(struct ee_member *, void (*)(void *), void *); /* and of `ops`, in memory that is near */
+    void (*go)(struct team *, void (*)(void *), void *);             /* the HAL's own: the whole region */
+    uint16_t expects;          /* and what the opener's two bytes must be, see struct self */
+    volatile uint32_t *joined; /* and the register of the synchroniser that waits for the join */
+    _Atomic uint32_t released; /* sw-paper: number of the barrier that member 0 has ended by flags; 0: none yet */
+    uint16_t arrivals;         /* sw: of the root's team, that the parent waits for */
+    uint8_t run_first, run_n;  /* sw: its cores in the parent's cluster, where they are neighbours */
     /* (shared) written by members */
     _Atomic uint32_t left;          /* software join: members but the first that are not done */
     _Atomic uint32_t assistants;    /* who assist after they were done */
-    _Atomic uint32_t calls;         /* requests for assistance */
+    _Atomic uint32_t wanted;        /* member 0 was lent to the parent, which waits in the join */
     _Atomic uint32_t interrupted;   /* the region has tasks */
     _Atomic uint32_t arrivals_left; /* software barrier */
     _Atomic uint32_t phase;
@@ -82,26 +102,134 @@ enum {
     ORDER_HAL = 8,
     ORDER_BITS = 15
 }; /* ORDER_HAL: the HAL's own */
+_Static_assert(_Alignof(struct ee_team) > ORDER_BITS && PS_CACHE_LINE > ORDER_BITS && BOARD_BLOCK_UNIT > ORDER_BITS,
+               "the lowest bits of a team's or a member's address are an order's");
 
 /* What each core keeps in its cluster's memory; its own alone. */
 struct self {
     struct member *member; /* that runs; NULL: it is the root, or docked */
-    bool sees_tasks;       /* it has been told of tasks in one of the teams around it */
-    bool of_root_team;     /* and `root_team` of its cluster is of the region that is open */
+    /* Two bytes that are looked at together (pool_may_run_again). */
+    bool sees_tasks;   /* it has been told of tasks in one of the teams around it */
+    bool of_root_team; /* and pool_root_cores of its cluster are of the region that is open */
     uint8_t known_slots;
     uint16_t known_version; /* the mapping that `known` is from */
+    uintptr_t known_order;  /* what tells to run `known` again */
     struct team *known_team;
     struct member *known;
+    volatile uint32_t *known_gate; /* ee_gate and ee_gate_mask of `known`; NULL: it has none yet */
+    uint32_t known_gate_mask;
     void (*known_body)(struct ee_member *);
     void (*known_again)(struct ee_member *, void (*fn)(void *), void *data);
 };
+#define POOL_SEES_NOTHING 0x000 /* both, as a number */
+#define POOL_OF_ROOT_TEAM 0x100
+_Static_assert(offsetof(struct self, of_root_team) == offsetof(struct self, sees_tasks) + 1, "they are neighbours");
 extern __thread struct self pool_self;
+/* The address of a core's own variable, and a store to it, computed where this stands. GCC would keep half of the
+ * address over a call, in a register that has to be saved, and the linker then finds that half to be nothing. */
+#define POOL_OWN(variable)                                                                             \
+    __extension__({                                                                                    \
+        __typeof__(variable) *own_;                                                                    \
+        __asm__ volatile("lui %0, %%tprel_hi(" #variable ")\n\tadd %0, %0, tp, %%tprel_add(" #variable \
+                         ")\n\taddi %0, %0, %%tprel_lo(" #variable ")"                                 \
+                         : "=r"(own_));                                                                \
+        own_;                                                                                          \
+    })
+#define POOL_OWN_SET(variable, value)                                                                  \
+    do {                                                                                               \
+        __typeof__(variable) value_ = (value);                                                         \
+        uintptr_t half_;                                                                               \
+        __asm__ volatile("lui %0, %%tprel_hi(" #variable ")\n\tadd %0, %0, tp, %%tprel_add(" #variable \
+                         ")\n\tsw %z1, %%tprel_lo(" #variable ")(%0)"                                  \
+                         : "=&r"(half_)                                                                \
+                         : "rJ"(value_)                                                                \
+                         : "memory");                                                                  \
+    } while (0)
+extern __thread void *pool_local; /* ee_local() */
+/* ee_port.h says what they are; only the way hws opens them. */
+extern __thread volatile uint32_t *ee_gate;
+extern __thread uint32_t ee_gate_mask;
+extern __thread bool ee_gate_arrived;
+static inline void pool_saw_tasks(void)
+{
+    pool_self.sees_tasks = true;
+    ee_gate = NULL;
+}
 /* The root's team while it is open, set by the root; and in each cluster its cores there. */
 extern struct team *volatile pool_open_root;
+/* The root's team whose cores stand in each cluster's pool_root_cores. */
+extern struct team *pool_last_root;
 extern BOARD_LOCAL volatile uint32_t pool_root_cores;
 /* In each cluster's memory: the clusters, and the cores of one. */
 extern BOARD_LOCAL unsigned pool_clusters, pool_cores;
 static inline unsigned pool_core(void) { return board_cluster() * pool_cores + board_core(); }
+
+/* What orders and joins are made of: acquire and release, which the compiler alone has to keep to where memory is
+ * sequentially consistent. */
+static inline uint32_t pool_load(_Atomic uint32_t *word)
+{
+    if (!board_in_order())
+        return ps_load_acquire(word);
+    uint32_t value = *(volatile uint32_t *)word;
+    ps_fence_compiler();
+    return value;
+}
+#define POOL_FETCH(name, operation)                                                         \
+    static inline uint32_t pool_##name(_Atomic uint32_t *word, uint32_t value)              \
+    {                                                                                       \
+        if (!board_in_order())                                                              \
+            return atomic_##operation##_explicit(word, value, memory_order_acq_rel);        \
+        ps_fence_compiler();                                                                \
+        uint32_t before = atomic_##operation##_explicit(word, value, memory_order_relaxed); \
+        ps_fence_compiler();                                                                \
+        return before;                                                                      \
+    }
+POOL_FETCH(and, fetch_and)
+POOL_FETCH(or, fetch_or)
+POOL_FETCH(sub, fetch_sub)
+POOL_FETCH(swap, exchange)
+#undef POOL_FETCH
+
+/* A docked core that has run `known` expects the last order again, and prepares for it. What it does between the order
+ * and its arrival is what all others of its team wait for. */
+struct expected {
+    struct member *m;
+    uintptr_t order;
+    uint32_t region;
+    void (*again)(struct ee_member *, void (*)(void *), void *);
+};
+static PS_ALWAYS_INLINE struct expected pool_expect(struct self *self)
+{
+    struct member *m = self->known;
+    struct expected e = {.m = m, .order = self->known_order, .region = m->region + 2, .again = self->known_again};
+    pool_local = m;
+    self->member = m;
+    self->sees_tasks = false;
+    ee_gate = self->known_gate;
+    ee_gate_mask = self->known_gate_mask;
+    m->phase = 0;
+    __asm__ volatile("" : "+r"(e.order), "+r"(e.region), "+r"(e.again) : : "memory"); /* now, not later */
+    return e;
+}
+
+/* A member that has been told: assists until it is free. */
+void pool_assist_told(struct member *m);
+/* A member but the first, whose body has returned: all but its arrival. */
+static PS_ALWAYS_INLINE void pool_member_end(struct member *m, uint32_t region)
+{
+    if (PS_UNLIKELY(pool_swap(&m->end, pool_returned(region)) == pool_told(region)))
+        pool_assist_told(m);
+}
+/* The expected order has come. All but the arrival; and what is left behind that. */
+static PS_ALWAYS_INLINE void pool_run_expected(const struct expected *e, void (*fn)(void *), void *data)
+{
+    e->again((struct ee_member *)(void *)e->m, fn, data);
+    pool_member_end(e->m, e->region);
+}
+static PS_ALWAYS_INLINE void pool_ran_expected(const struct expected *e) { e->m->region = e->region; }
+/* Parent, where it waits in the join and knows of tasks: assists where member 0 is its own (*mine; at first) or was
+ * lent. */
+void pool_assist(struct team *team, bool *mine);
 
 /* Which cores are idle: mapping.c, or hal/paper.c; ee_team_reserve (ee.h) is theirs, too. First core, before others
  * dock: all but itself are idle. */
@@ -121,5 +249,71 @@ static inline void pool_phase(const char *name)
     (void)name;
 #endif
 }
+
+/* After a region that had tasks: what the next one begins with. */
+void pool_tidy(struct team *team);
+/* Of ee_team_run_again, whose team has its cores in the caller's cluster: all of them or none. */
+static inline bool pool_claim_again(const struct team *team, uint32_t cores)
+{
+    uint32_t taken = pool_root_cores, before = pool_and(team->idle, ~cores); /* the root's do not change meanwhile */
+    if (PS_LIKELY(((~before | taken) & cores) == 0))
+        return true;
+    pool_or(team->idle, before & cores);
+    return false;
+}
+/* ee_team_lasts: what ee_team_run_again needs. */
+static inline bool pool_lasts(struct team *team)
+{
+    bool lasts = team->told && (team->root ? pool_last_root == team : team->idle != NULL && pool_self.of_root_team);
+    team->opener = lasts ? &pool_self : NULL;
+    team->expects = team->root ? POOL_SEES_NOTHING : POOL_OF_ROOT_TEAM;
+    team->first = team->members[0];
+    if (lasts)
+        pool_tidy(team); /* as open_team does it for the long way */
+    team->near = team->spans[0].cores;
+    team->run_again = team->ops->again;
+    return lasts;
+}
+/* Of ee_team_run_again: this core, and no tasks that it knows of. */
+static inline bool pool_may_run_again(const struct team *team, const struct self *self)
+{
+    uint16_t seen;
+    memcpy(&seen, &self->sees_tasks, sizeof seen);
+    /* one branch, behind all loads */
+    return (((uintptr_t)team->opener ^ (uintptr_t)self) | (uintptr_t)(seen ^ team->expects)) == 0;
+}
+/* Of the root's team, which is the last one that the root has mapped. */
+static inline void pool_open_again(struct team *team, struct self *self)
+{
+    self->of_root_team = true;
+    pool_open_root = team;
+}
+static inline void pool_close_again(struct self *self)
+{
+    self->sees_tasks = self->of_root_team = false;
+    pool_open_root = NULL;
+}
+/* Member 0 begins, and is done; others may be not. */
+static inline struct ee_member *pool_begin_first(struct team *team)
+{
+    struct member *first = team->first;
+    pool_self.member = first;
+    pool_local = first;
+    ee_gate = team->gate;
+    ee_gate_mask = team->gate_mask;
+    return (struct ee_member *)(void *)first;
+}
+static inline void pool_end_first(const struct team *team, struct self *self)
+{
+    void *local = team->parent_local;
+    struct member *parent = team->parent;
+    POOL_OWN_SET(pool_local, local);
+    self->member = parent;
+    POOL_OWN_SET(ee_gate, NULL);
+}
+/* All members are done, and one has made a task. */
+void pool_end_with_tasks(struct team *team);
+/* The short way cannot be had. */
+PS_COLD void pool_run_otherwise(struct team *team, void (*fn)(void *), void *data);
 
 #endif

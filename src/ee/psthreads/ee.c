@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct ps_team) <= sizeof(struct ee_team), "ee_team is too
 _Static_assert(sizeof(struct ps_member) <= sizeof(struct ee_member), "ee_member is too small for a ps_member");
 _Static_assert(offsetof(struct ps_member, thread) == 0, "a member begins with its thread");
 
-static struct ps_team *team_of(struct ee_team *team) { return (struct ps_team *)(void *)team; }
+static struct ps_team *scheduler_team(struct ee_team *team) { return (struct ps_team *)(void *)team; }
 
 /* --- configuration --- */
 
@@ -79,7 +79,6 @@ bool ee_private_storage(void)
     return uth_tls_enabled();
 }
 const char *ee_name(void) { return "psthreads"; }
-unsigned ee_num_kernel_threads(void) { return ps_started() ? ps_load_relaxed(&ps_rt.num_kernel_threads) : 0; }
 
 void ee_after_fork_in_child(void) { ps_after_fork_in_child(); /* once, whichever handler comes first */ }
 
@@ -93,10 +92,6 @@ _Static_assert(offsetof(struct vp, current) == offsetof(struct ee_carrier, runni
 void *ee_local(void) { return ps_local(); }
 void ee_set_local(void *local) { ps_self()->local = local; }
 
-void **ee_carrier_slot(void) { return &ps_vp_attach()->slot; }
-unsigned ee_carrier_id(void) { return ps_vp_attach()->id; }
-unsigned ee_max_carriers(void) { return PS_MAX_VPS; }
-
 /* --- teams --- */
 
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
@@ -104,9 +99,9 @@ void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *mem
     /* The two tables of functions begin alike but for the name of the member's type; memory is not by clusters here. */
     _Static_assert(offsetof(struct ee_team_ops, near) == sizeof(struct ps_team_ops),
                    "ee_team_ops has ps_team_ops first");
-    ps_team_init(team_of(team), (const struct ps_team_ops *)(const void *)ops, members, stride, n_max);
+    ps_team_init(scheduler_team(team), (const struct ps_team_ops *)(const void *)ops, members, stride, n_max);
 }
-void ee_team_fini(struct ee_team *team) { ps_team_fini(team_of(team)); }
+void ee_team_fini(struct ee_team *team) { ps_team_fini(scheduler_team(team)); }
 
 /* Members that wait need a stack each, and a team that is open cannot shrink any more. So where the address space is
  * limited, stacks for all of them are mapped before it opens: members take memory too (the C library's arenas, 64 MiB
@@ -181,7 +176,7 @@ static size_t stacks_that_map(void)
     return most == SIZE_MAX || each == 0 ? SIZE_MAX : most / 4 * 3 / each;
 }
 
-static PS_NOINLINE unsigned reserve(struct ps_team *team, unsigned n)
+static PS_NOINLINE unsigned reserve_stacks(struct ps_team *team, unsigned n)
 {
     static _Atomic uint32_t said;
     size_t fit = stacks_that_fit(team, n), map = n > MANY_STACKS ? stacks_that_map() : SIZE_MAX;
@@ -204,7 +199,7 @@ unsigned ee_team_reserve(struct ee_team *team, unsigned n)
     if (PS_UNLIKELY(
             ps_load_relaxed(&uth_tls_missing))) /* two members on one kernel thread would see one another's variables */
         return 1;
-    return PS_LIKELY(n <= team_of(team)->roomy) ? n : reserve(team_of(team), n);
+    return PS_LIKELY(n <= scheduler_team(team)->roomy) ? n : reserve_stacks(scheduler_team(team), n);
 }
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
 {
@@ -213,39 +208,44 @@ bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
 }
 void ee_member_bind(struct ee_team *team, unsigned id, int place)
 {
-    ps_member_bind(ps_team_member(team_of(team), id), place);
+    ps_member_bind(ps_team_member(scheduler_team(team), id), place);
 }
-void ee_team_bind(struct ee_team *team, int place, bool scattered) { ps_team_bind(team_of(team), place, scattered); }
+void ee_team_bind(struct ee_team *team, int place, bool scattered)
+{
+    ps_team_bind(scheduler_team(team), place, scattered);
+}
 
-void ee_team_fork(struct ee_team *team, unsigned n, bool outermost) { ps_team_fork(team_of(team), n, outermost); }
+void ee_team_fork(struct ee_team *team, unsigned n, bool outermost)
+{
+    ps_team_fork(scheduler_team(team), n, outermost);
+}
 void ee_team_join(struct ee_team *team)
 {
-    ps_team_join(team_of(team));
-    if (PS_UNLIKELY(team_of(team)->promised != 0)) {
-        ps_sub_relaxed(&promised, team_of(team)->promised);
-        team_of(team)->promised = 0;
+    ps_team_join(scheduler_team(team));
+    if (PS_UNLIKELY(scheduler_team(team)->promised != 0)) {
+        ps_sub_relaxed(&promised, scheduler_team(team)->promised);
+        scheduler_team(team)->promised = 0;
     }
 }
-void ee_team_assist(struct ee_team *team) { ps_team_assist(team_of(team)); }
-bool ee_team_nobody_to_ask(struct ee_team *team) { return ps_team_nobody_to_ask(team_of(team)); }
-void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(team_of(team)); }
+void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(scheduler_team(team)); }
+void ee_team_lend(struct ee_team *team, unsigned id) { ps_team_lend(scheduler_team(team), id); }
 
 /* --- barrier --- */
 
-uint32_t ee_barrier_phase(struct ee_team *team) { return ps_team_barrier_phase(team_of(team)); }
-bool ee_barrier_release(struct ee_team *team) { return ps_team_barrier_release(team_of(team)); }
+uint32_t ee_barrier_phase(struct ee_team *team) { return ps_team_barrier_phase(scheduler_team(team)); }
+bool ee_barrier_release(struct ee_team *team) { return ps_team_barrier_release(scheduler_team(team)); }
 _Static_assert((int)PS_MET_RELEASED == EE_RELEASED && (int)PS_MET_CALLED == EE_INTERRUPTED &&
                    (int)PS_MET_LAST == EE_LAST,
                "ps_met is ee_await by another name");
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted)
 {
-    return (enum ee_await)ps_team_barrier_meet(team_of(team), id, phase, counted);
+    return (enum ee_await)ps_team_barrier_meet(scheduler_team(team), id, phase, counted);
 }
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase)
 {
-    return ps_team_barrier_await(team_of(team), id, phase) ? EE_RELEASED : EE_INTERRUPTED;
+    return ps_team_barrier_await(scheduler_team(team), id, phase) ? EE_RELEASED : EE_INTERRUPTED;
 }
-void ee_barrier_wait(struct ee_team *team, unsigned id) { ps_team_barrier_wait(team_of(team), id); }
+void ee_barrier_wait(struct ee_team *team, unsigned id) { ps_team_barrier_wait(scheduler_team(team), id); }
 
 /* --- waiting on a word --- */
 

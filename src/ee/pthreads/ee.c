@@ -5,9 +5,15 @@
  * given back at the join (an inner region) or kept by the team block for its next region (an outermost one). A kernel
  * thread is its own carrier; entities never move.
  *
- * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by who asks for assistance)
+ * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by whoever lends the member)
  * -> NONE (by the worker, acquire). It counts itself out of `left` when it is through; from then on the parent may give
  * it another order before it even looks: the word keeps it.
+ *
+ * Free members. The core is told of a member whose body has returned (ops->idle) where the region has tasks. A member's
+ * `end` says who tells: RETURNED (by the member, exchange) or TOLD (by who interrupts, compare-and-swap), with the
+ * region's number. Where the member comes second it tells by itself, before it counts itself out; else the one who
+ * interrupts tells. The parent ends likewise where it waits in the join. So nobody looks at `interrupted` in a region
+ * without tasks.
  *
  * Orderings. fork -> member: the order's release store, the worker's acquire exchange. member -> join: `left` counted
  * down acq_rel, read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1, seq_cst) and then looks at
@@ -45,9 +51,10 @@ struct member {
     struct team *team;
     struct worker *worker; /* 1 .. n-1; member 0 is the parent's kernel thread */
     uint32_t place;        /* that it is bound to, from 1; 0: none; the parent, while no region is open */
-    _Atomic uint32_t
-        done_in; /* the region whose share it has run: then its worker may be asked to assist, who sets 0 */
+    _Atomic uint32_t end;  /* RETURNED or TOLD, of the region */
 };
+static uint32_t returned(uint32_t region) { return 2 * region; }
+static uint32_t told(uint32_t region) { return 2 * region + 1; }
 
 struct team {
     /* written by the parent between regions */
@@ -60,21 +67,21 @@ struct team {
     uint32_t parent_place;
     uint32_t born_in; /* fork_generation when its workers were taken */
     /* workers that have not ended, | PARENT_ASLEEP; who brings it to PARENT_ASLEEP wakes the parent, by address only:
-     * the block may be gone by then. Who wants the parent's assistance takes PARENT_ASLEEP off. */
+     * the block may be gone by then. Who lends member 0 sets PARENT_WANTED, and takes PARENT_ASLEEP off. */
     PS_LINE_ALIGNED _Atomic uint32_t left;
     PS_LINE_ALIGNED _Atomic uint32_t arrivals_left;
     _Atomic uint32_t phase;
     _Atomic uint32_t signal;      /* futex word of the barrier: changes with each opening and interruption */
     _Atomic uint32_t sleepers;    /* members that may be parked on signal */
-    _Atomic uint32_t calls;       /* for assistance */
     _Atomic uint32_t interrupted; /* nobody is to wait in the barrier any more; 0 at the fork */
 };
 #define PARENT_ASLEEP 0x80000000u
+#define PARENT_WANTED 0x40000000u
 _Static_assert(sizeof(struct team) <= sizeof(struct ee_team), "ee_team is too small");
 _Static_assert(sizeof(struct member) <= sizeof(struct ee_member), "ee_member is too small");
 
-static struct team *team_of(struct ee_team *team) { return (struct team *)(void *)team; }
-static struct member *member_at(struct team *team, unsigned id)
+static struct team *worker_team(struct ee_team *team) { return (struct team *)(void *)team; }
+static struct member *worker_team_member(struct team *team, unsigned id)
 {
     return (struct member *)(void *)(team->members + id * team->stride);
 }
@@ -84,14 +91,12 @@ static __thread struct ee_running entity __attribute__((tls_model("initial-exec"
 static __thread struct ee_carrier carrier __attribute__((tls_model("initial-exec")));
 extern __thread struct ee_carrier *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 __thread struct ee_carrier *ee_here; /* for ee_local_inline */
-static inline void become(void *value)
+static inline void become_entity(void *value)
 {
     entity.local = value;
     carrier.running = &entity;
     ee_here = &carrier;
 }
-static __thread void *slot __attribute__((tls_model("initial-exec")));
-static __thread uint32_t carrier_number __attribute__((tls_model("initial-exec"))); /* 0: none yet, else id + 1 */
 
 /* Place of the calling kernel thread, from 1 (0: not bound), and its mask of before. */
 static __thread uint32_t here __attribute__((tls_model("initial-exec")));
@@ -103,7 +108,6 @@ static pthread_key_t root_key;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct worker *pool;          /* idle workers; pool_lock */
 static uint32_t fork_generation = 1; /* counts up in each forked child */
-static _Atomic uint32_t num_workers; /* alive */
 static _Atomic uint32_t num_busy;    /* workers in teams */
 
 /* --- spinning --- */
@@ -135,7 +139,7 @@ static bool spin_while(_Atomic uint32_t *word, uint32_t value)
 
 /* --- configuration --- */
 
-static void root_ended(void *value)
+static void root_thread_ends(void *value)
 {
     if (config.root_exit && value)
         config.root_exit(value);
@@ -156,13 +160,12 @@ void ee_init(const struct ee_config *wanted)
         config.stack_bytes =
             getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (rlim_t)1 << 32 ? limit.rlim_cur : (size_t)8 << 20;
     }
-    pthread_key_create(&root_key, root_ended);
+    pthread_key_create(&root_key, root_thread_ends);
 }
 
 unsigned ee_num_vps(void) { return num_procs; }
 bool ee_private_storage(void) { return false; }
 const char *ee_name(void) { return "pthreads"; }
-unsigned ee_num_kernel_threads(void) { return ps_load_relaxed(&num_workers); }
 
 /* --- the current entity --- */
 
@@ -173,19 +176,8 @@ void ee_set_local(void *value)
 {
     if (!entity.local && value && !is_worker)
         pthread_setspecific(root_key, value); /* the root's own: what root_exit gets */
-    become(value);
+    become_entity(value);
 }
-
-void **ee_carrier_slot(void) { return &slot; }
-
-unsigned ee_carrier_id(void)
-{
-    static _Atomic uint32_t next;
-    if (!carrier_number)
-        carrier_number = ps_add_relaxed(&next, 1) % ee_max_carriers() + 1;
-    return carrier_number - 1;
-}
-unsigned ee_max_carriers(void) { return 1u << 20; }
 
 /* --- places --- */
 
@@ -242,21 +234,25 @@ static void follow(uint32_t place)
 
 void ee_member_bind(struct ee_team *team, unsigned id, int place)
 {
-    member_at(team_of(team), id)->place = (uint32_t)(place + 1);
+    worker_team_member(worker_team(team), id)->place = (uint32_t)(place + 1);
 }
 void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED bool scattered) {}
 
 /* --- workers --- */
 
-static void assist(struct team *team, struct member *m) { team->ops->assist((struct ee_member *)(void *)m); }
-
-/* m may be asked to assist from here on. False: somebody asked since `calls` was read, and found nobody: m is to look
- * once more. */
-static bool offer(struct team *team, struct member *m, uint32_t calls)
+/* In the name of m, which is the caller's, until it is free. */
+static void assist_as(struct team *team, struct member *m)
 {
-    uint32_t region = team->region;
-    ps_store_seq(&m->done_in, region);
-    return ps_load_seq(&team->calls) == calls || !ps_cas_acq_rel(&m->done_in, &region, 0);
+    struct ee_member *member = (struct ee_member *)(void *)m;
+    do
+        team->ops->assist(member);
+    while (team->ops->idle(member));
+}
+
+/* The share of m is done. True: the region has tasks, and it is for the caller to tell the core. */
+static bool returns(const struct team *team, struct member *m)
+{
+    return ps_xchg_acq_rel(&m->end, returned(team->region)) == told(team->region);
 }
 
 static void worker_run(struct worker *w, enum order order)
@@ -265,14 +261,11 @@ static void worker_run(struct worker *w, enum order order)
     struct member *m = w->member;
     follow(m->place);
     if (order == ORDER_MEMBER) {
-        become(m);
+        become_entity(m);
         team->ops->body((struct ee_member *)(void *)m);
     }
-    uint32_t calls;
-    do {
-        calls = ps_load_seq(&team->calls);
-        assist(team, m);
-    } while (!offer(team, m, calls));
+    if (order == ORDER_ASSIST || returns(team, m))
+        assist_as(team, m);
     if (ps_sub_acq_rel(&team->left, 1) == (PARENT_ASLEEP | 1))
         os_wake(&team->left, 1);
 }
@@ -297,7 +290,6 @@ static void *worker_main(void *arg)
             os_park(&w->order, ORDER_NONE, OS_FOREVER);
         ps_store_relaxed(&w->asleep, 0);
     }
-    ps_sub_relaxed(&num_workers, 1);
     pthread_mutex_lock(&pool_lock); /* who gave the order may still look at w */
     pthread_mutex_unlock(&pool_lock);
     free(own_mask);
@@ -319,7 +311,6 @@ static struct worker *worker_new(void)
     int err = w ? 0 : ENOMEM;
     if (w) {
         memset(w, 0, sizeof *w);
-        ps_add_relaxed(&num_workers, 1);
         uint32_t place = here;
         follow(0); /* it inherits the mask */
         err = os_thread_start(&w->thread, worker_main, w, config.stack_bytes, false);
@@ -329,8 +320,6 @@ static struct worker *worker_new(void)
         os_thread_detach(w->thread);
         return w;
     }
-    if (w)
-        ps_sub_relaxed(&num_workers, 1);
     free(w);
     if (!ps_xchg_acq_rel(&said, 1))
         ps_warn("the system refuses another kernel thread (%s): regions are smaller than asked for", strerror(err));
@@ -357,7 +346,7 @@ static void workers_put(struct team *team)
         return;
     pthread_mutex_lock(&pool_lock);
     for (unsigned id = 1; id < team->reserved; id++) {
-        struct member *m = member_at(team, id);
+        struct member *m = worker_team_member(team, id);
         m->worker->next = pool;
         pool = m->worker;
         m->worker = NULL;
@@ -371,22 +360,22 @@ static void workers_put(struct team *team)
 
 void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
-    struct team *team = team_of(t);
+    struct team *team = worker_team(t);
     *team = (struct team){
         .ops = ops, .members = members, .stride = stride, .n_max = n_max, .reserved = 1, .born_in = fork_generation};
     for (unsigned id = 0; id < n_max; id++)
-        *member_at(team, id) = (struct member){.team = team};
+        *worker_team_member(team, id) = (struct member){.team = team};
 }
 
 void ee_team_fini(struct ee_team *t)
 {
-    if (team_of(t)->born_in == fork_generation)
-        workers_put(team_of(t));
+    if (worker_team(t)->born_in == fork_generation)
+        workers_put(worker_team(t));
 }
 
 unsigned ee_team_reserve(struct ee_team *t, unsigned n)
 {
-    struct team *team = team_of(t);
+    struct team *team = worker_team(t);
     if (team->born_in != fork_generation) { /* its workers stayed in the parent process */
         team->born_in = fork_generation;
         team->reserved = 1;
@@ -395,14 +384,14 @@ unsigned ee_team_reserve(struct ee_team *t, unsigned n)
         struct worker *w = worker_get();
         if (!w)
             break;
-        member_at(team, team->reserved++)->worker = w;
+        worker_team_member(team, team->reserved++)->worker = w;
     }
     return team->reserved < n ? team->reserved : n;
 }
 
 void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
 {
-    struct team *team = team_of(t);
+    struct team *team = worker_team(t);
     team->n = n;
     team->region = team->region + 1 ? team->region + 1 : 1;
     team->keeps_workers = outermost;
@@ -411,59 +400,65 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
     ps_store_relaxed(&team->arrivals_left, n);
     ps_store_relaxed(&team->interrupted, 0);
     for (unsigned id = 1; id < n; id++) {
-        struct member *m = member_at(team, id);
+        struct member *m = worker_team_member(team, id);
         m->worker->team = team;
         m->worker->member = m;
         give_order(m->worker, ORDER_MEMBER);
     }
-    become(member_at(team, 0));
+    become_entity(worker_team_member(team, 0));
     team->parent_place = here;
-    follow(member_at(team, 0)->place);
+    follow(worker_team_member(team, 0)->place);
 }
 
-/* A parent that is asleep, while workers are left, shall assist. */
-static bool wake_parent(struct team *team)
+/* Spins while there are workers and the parent is not wanted. */
+static void spin_for_workers(struct team *team)
 {
-    uint32_t left = ps_load_seq(&team->left);
-    while (left > PARENT_ASLEEP) {
-        if (!ps_cas_seq(&team->left, &left, left & ~PARENT_ASLEEP))
-            continue;
-        os_wake(&team->left, 1);
-        return true;
-    }
-    return false;
-}
-
-/* Spins for the workers, until there is something to assist with; true: all have ended. */
-static bool spin_for_workers(struct team *team, uint32_t calls)
-{
-    for (unsigned i = 0, limit = spin_limit(); i < limit && ps_load_relaxed(&team->calls) == calls; i++) {
-        if (ps_load_acquire(&team->left) == 0)
-            return true;
+    for (unsigned i = 0, limit = spin_limit(); i < limit; i++) {
+        uint32_t left = ps_load_acquire(&team->left);
+        if (left == 0 || (left & PARENT_WANTED))
+            return;
         cpu_pause();
     }
-    return ps_load_acquire(&team->left) == 0;
+}
+
+/* The parent goes to sleep, unless it is wanted, which is taken off. What `left` was. */
+static uint32_t begin_to_sleep(struct team *team)
+{
+    uint32_t left = ps_load_seq(&team->left), next;
+    do
+        next = left & PARENT_WANTED ? left & ~PARENT_WANTED : left | PARENT_ASLEEP;
+    while (left != 0 && !ps_cas_seq(&team->left, &left, next));
+    return left;
+}
+
+/* Waits for the workers, and assists as often as member 0 is lent. */
+static void wait_for_workers(struct team *team)
+{
+    struct member *self = worker_team_member(team, 0);
+    for (bool mine = returns(team, self);;) {
+        if (mine)
+            assist_as(team, self);
+        spin_for_workers(team);
+        uint32_t left = begin_to_sleep(team);
+        if (left == 0)
+            return;
+        mine = left & PARENT_WANTED;
+        if (mine)
+            continue;
+        while ((left = ps_load_acquire(&team->left)) > PARENT_ASLEEP)
+            os_park(&team->left, left, OS_FOREVER);
+        if (left == PARENT_ASLEEP)
+            return;
+    }
 }
 
 void ee_team_join(struct ee_team *t)
 {
-    struct team *team = team_of(t);
-    while (ps_load_acquire(&team->left) != 0) {
-        uint32_t calls = ps_load_seq(&team->calls), left;
-        assist(team, member_at(team, 0));
-        if (spin_for_workers(team, calls) || ps_or_seq(&team->left, PARENT_ASLEEP) == 0)
-            break;
-        /* Dekker: the parent says that it sleeps, then reads `calls`; who asks counts in `calls`, then looks whether it
-         * sleeps. */
-        if (ps_load_seq(&team->calls) != calls)
-            wake_parent(team);
-        while ((left = ps_load_acquire(&team->left)) > PARENT_ASLEEP)
-            os_park(&team->left, left, OS_FOREVER);
-        if (left == PARENT_ASLEEP)
-            break;
-    }
+    struct team *team = worker_team(t);
+    if (ps_load_acquire(&team->left) != 0)
+        wait_for_workers(team);
     ps_store_relaxed(&team->left, 0);
-    become(team->parent_local);
+    become_entity(team->parent_local);
     follow(team->parent_place);
     if (!team->keeps_workers)
         workers_put(team);
@@ -471,8 +466,8 @@ void ee_team_join(struct ee_team *t)
 
 /* --- barrier --- */
 
-uint32_t ee_barrier_phase(struct ee_team *t) { return ps_load_relaxed(&team_of(t)->phase); }
-static bool arrive(struct team *team) { return ps_sub_acq_rel(&team->arrivals_left, 1) == 1; }
+uint32_t ee_barrier_phase(struct ee_team *t) { return ps_load_relaxed(&worker_team(t)->phase); }
+static bool arrive_in_barrier(struct team *team) { return ps_sub_acq_rel(&team->arrivals_left, 1) == 1; }
 
 static void signal_members(struct team *team)
 {
@@ -483,7 +478,7 @@ static void signal_members(struct team *team)
 
 bool ee_barrier_release(struct ee_team *t)
 {
-    struct team *team = team_of(t);
+    struct team *team = worker_team(t);
     ps_store_relaxed(&team->arrivals_left, team->n);
     ps_store_seq(&team->phase, ps_load_relaxed(&team->phase) + 1);
     signal_members(team);
@@ -513,61 +508,54 @@ enum ee_await ee_barrier_meet(struct ee_team *t, unsigned id, uint32_t phase, bo
 {
     (void)id;
     (void)counted;
-    return arrive(team_of(t)) ? EE_LAST : await(team_of(t), phase, true);
+    return arrive_in_barrier(worker_team(t)) ? EE_LAST : await(worker_team(t), phase, true);
 }
 
 enum ee_await ee_barrier_await(struct ee_team *t, unsigned id, uint32_t phase)
 {
     (void)id;
-    return await(team_of(t), phase, true);
+    return await(worker_team(t), phase, true);
 }
 
 void ee_barrier_wait(struct ee_team *t, unsigned id)
 {
     (void)id;
     uint32_t phase = ee_barrier_phase(t);
-    if (arrive(team_of(t)))
+    if (arrive_in_barrier(worker_team(t)))
         ee_barrier_release(t);
     else
-        await(team_of(t), phase, false);
+        await(worker_team(t), phase, false);
 }
 
 void ee_team_interrupt(struct ee_team *t)
 {
-    struct team *team = team_of(t);
+    struct team *team = worker_team(t);
     ps_store_seq(&team->interrupted, 1);
     signal_members(team);
-}
-
-bool ee_team_nobody_to_ask(struct ee_team *t)
-{
-    struct team *team = team_of(t);
-    ps_add_seq(&team->calls, 1);
-    if (ps_load_seq(&team->left) & PARENT_ASLEEP)
-        return false;
-    for (unsigned id = 1; id < team->n; id++)
-        if (ps_load_seq(&member_at(team, id)->done_in) == team->region)
-            return false;
-    return true;
-}
-
-void ee_team_assist(struct ee_team *t)
-{
-    struct team *team = team_of(t);
-    ps_add_seq(&team->calls, 1);
-    if (wake_parent(team))
-        return;
-    /* Somebody whose body has returned; the caller's own unit keeps `left` from being read as 0 by the parent, unless
-     * the caller is the parent itself, which has not begun to join. */
-    for (unsigned id = 1; id < team->n; id++) {
-        struct member *m = member_at(team, id);
-        uint32_t region = team->region;
-        if (ps_load_seq(&m->done_in) != region || !ps_cas_acq_rel(&m->done_in, &region, 0))
+    for (unsigned id = 0; id < team->n; id++) {
+        struct member *m = worker_team_member(team, id);
+        uint32_t end = ps_load_acquire(&m->end);
+        while (!ps_cas_acq_rel(&m->end, &end, told(team->region)))
             continue;
+        if (end == returned(team->region) && team->ops->idle((struct ee_member *)(void *)m))
+            ee_team_lend(t, id);
+    }
+}
+
+void ee_team_lend(struct ee_team *t, unsigned id)
+{
+    struct team *team = worker_team(t);
+    if (id != 0) {
+        /* The caller's own unit keeps the parent in its join; or the caller is the parent. */
         ps_add_seq(&team->left, 1);
-        give_order(m->worker, ORDER_ASSIST);
+        give_order(worker_team_member(team, id)->worker, ORDER_ASSIST);
         return;
     }
+    uint32_t left = ps_load_seq(&team->left);
+    while (!ps_cas_seq(&team->left, &left, (left & ~PARENT_ASLEEP) | PARENT_WANTED))
+        continue;
+    if (left & PARENT_ASLEEP)
+        os_wake(&team->left, 1);
 }
 
 /* --- waiting on a word --- */
@@ -613,7 +601,6 @@ void ee_after_fork_in_child(void)
     pool = NULL;
     is_worker = false;
     fork_generation++;
-    ps_store_relaxed(&num_workers, 0);
     ps_store_relaxed(&num_busy, 0);
     memset(buckets, 0, sizeof buckets);
 }

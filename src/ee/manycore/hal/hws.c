@@ -31,14 +31,136 @@ void hal_release(struct team *team)
     }
 }
 
+static inline void send_again(uint32_t cores, uint32_t what, uint32_t fn, uint32_t data)
+{
+    mc_hws_targets(cores);
+    mc_hws_send(SLOT_ORDER, what);
+    mc_hws_send(SLOT_ORDER, fn);
+    mc_hws_send(SLOT_ORDER, data);
+}
+
+/* The region was opened with tasks about, or member 0 has heard of some. */
+static PS_NOINLINE void end_with_tasks(struct team *team)
+{
+    hal_gather(team);
+    pool_end_first(team, &pool_self);
+    pool_end_with_tasks(team);
+}
+
+/* Member 0's share, and the join. False: there were tasks, and all is done. */
+static PS_ALWAYS_INLINE bool run_share(struct team *team, void (*fn)(void *), void *data)
+{
+    pool_phase("BODY");
+    team->run_again(pool_begin_first(team), fn, data);
+    pool_phase("GATHER");
+    struct self *self = POOL_OWN(pool_self);
+    uint32_t seen = self->sees_tasks, pending = mc_hws_pending(); /* both are read before either is used */
+    if (PS_UNLIKELY((seen | (pending & 1u << SLOT_TASKS)) != 0)) {
+        end_with_tasks(team);
+        return false;
+    }
+    volatile uint32_t *joined = team->joined;
+    pool_end_first(team, self);
+    (void)*joined;
+    __asm__ volatile("" ::: "memory");
+    return true;
+}
+
+/* The two kinds of team have functions of their own: what is known in one of them is not asked again. */
+static PS_NOINLINE void run_root_by_hws(struct team *team, void (*fn)(void *), void *data)
+{
+    uint32_t what = (uint32_t)(uintptr_t)team | ORDER_AGAIN | ORDER_ROOT, f = (uint32_t)(uintptr_t)fn,
+             d = (uint32_t)(uintptr_t)data;
+    const struct span *span = team->spans, *end = span + team->num_spans;
+    pool_phase("RELEASE");
+    pool_open_again(team, &pool_self);
+    team->region += 2;
+    do {
+        mc_hws_clusters(span->clusters);
+        send_again(span->cores, what, f, d);
+    } while (++span != end);
+    if (PS_UNLIKELY(!run_share(team, fn, data)))
+        return;
+    if (PS_UNLIKELY(pool_load(&team->interrupted) != 0)) {
+        pool_end_with_tasks(team);
+        return;
+    }
+    pool_close_again(POOL_OWN(pool_self));
+    pool_phase("CLOSE");
+}
+
+static PS_NOINLINE void run_near_by_hws(struct team *team, void (*fn)(void *), void *data)
+{
+    uint32_t what = (uint32_t)(uintptr_t)team | ORDER_AGAIN, f = (uint32_t)(uintptr_t)fn, d = (uint32_t)(uintptr_t)data;
+    uint32_t cores = team->near;
+    pool_phase("FETCH");
+    if (PS_UNLIKELY(!pool_claim_again(team, cores))) {
+        pool_run_otherwise(team, fn, data);
+        return;
+    }
+    pool_phase("RELEASE");
+    team->region += 2;
+    mc_hws_clusters(0);
+    send_again(cores, what, f, d);
+    if (PS_UNLIKELY(!run_share(team, fn, data)))
+        return;
+    uint32_t interrupted = pool_load(&team->interrupted);
+    _Atomic uint32_t *idle = team->idle;
+    cores = team->near;
+    if (PS_UNLIKELY(interrupted != 0)) {
+        pool_end_with_tasks(team);
+        return;
+    }
+    pool_phase("UPDATE");
+    pool_or(idle, cores);
+    pool_phase("CLOSE");
+}
+
+bool ee_team_lasts(struct ee_team *t)
+{
+    struct team *team = team_of(t);
+    team->joined = &MC_HWS(0x0c0 + 4u * team->slots);
+    team->go = team->root ? run_root_by_hws : run_near_by_hws;
+    return team->slots != 0 && pool_lasts(team);
+}
+
+void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data)
+{
+    struct team *team = team_of(t);
+    void (*go)(struct team *, void (*)(void *), void *) = team->go;
+    if (PS_UNLIKELY(!pool_may_run_again(team, &pool_self)))
+        go = pool_run_otherwise;
+    go(team, fn, data);
+}
+
 struct order hal_dock(void)
 {
-    struct order order = {.what = mc_hws_receive(SLOT_ORDER)};
-    if (PS_LIKELY(order.what & ORDER_AGAIN)) {
+    struct self *self = &pool_self;
+    struct order order;
+    if (PS_UNLIKELY(self->known_slots == 0)) {
+        order.what = mc_hws_receive(SLOT_ORDER);
+        goto other;
+    }
+    volatile uint32_t *joined = &MC_HWS(0x140 + 4u * self->known_slots); /* an order for another team ends the loop */
+    __asm__ volatile("" : "+r"(joined));
+    for (;;) {
+        struct expected e = pool_expect(self);
+        order.what = mc_hws_receive(SLOT_ORDER);
+        /* The expected order goes straight on: a branch that is taken costs two cycles more. */
+        __asm__ goto("bne %0, %1, %l2" : : "r"(order.what), "r"(e.order) : : other);
+        uint32_t fn = mc_hws_receive(SLOT_ORDER), data = mc_hws_receive(SLOT_ORDER);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
+        pool_run_expected(&e, (void (*)(void *))(uintptr_t)fn, (void *)(uintptr_t)data);
+        *joined = 0; /* memory is sequentially consistent */
+        pool_ran_expected(&e);
+    }
+other:
+    if (order.what & ORDER_AGAIN) {
         order.fn = (void (*)(void *))(uintptr_t)mc_hws_receive(SLOT_ORDER); // NOLINT(performance-no-int-to-ptr)
         order.data = (void *)(uintptr_t)mc_hws_receive(SLOT_ORDER);         // NOLINT(performance-no-int-to-ptr)
-    } else if (!(order.what & ORDER_ASSIST))
+    } else if (!(order.what & ORDER_ASSIST)) {
         order.cores = mc_hws_receive(SLOT_CORES);
+    }
     return order;
 }
 

@@ -118,6 +118,10 @@ static inline unsigned fetch(struct team *team, struct paper_descriptor *d, unsi
     return id;
 }
 
+/* Each region has a pool's lock and a descriptor to get. */
+bool ee_team_lasts(PS_UNUSED struct ee_team *team) { return false; }
+void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data) { team_of(t)->ops->otherwise(t, fn, data); }
+
 unsigned ee_team_reserve(struct ee_team *t, unsigned n)
 {
     struct team *team = team_of(t);
@@ -128,6 +132,7 @@ unsigned ee_team_reserve(struct ee_team *t, unsigned n)
         return 1;
     team->home = (uint16_t)pool_core();
     team->told = false;
+    team->gate = NULL; /* of the last region's slots */
     select_thread(d, 0, team->home, board_cluster() * BOARD_CORES_MAX + board_core());
     for (unsigned c = 0; c < pool_clusters; c++)
         team->cores[c] = 0;

@@ -13,7 +13,7 @@ static inline enum ee_await software_arrive(struct team *team)
 static inline void software_release(struct team *team, struct member *m)
 {
     ps_store_relaxed(&team->arrivals_left, team->n);
-    ps_store_seq(&team->phase, ++m->phase);
+    ps_store_seq(&team->phase, m->phase = ps_load_relaxed(&team->phase) + 1);
 }
 /* Waits until the phase is over, or the region has tasks. */
 static inline enum ee_await software_await(struct team *team, struct member *m, uint32_t phase)
@@ -24,7 +24,7 @@ static inline enum ee_await software_await(struct team *team, struct member *m, 
             return EE_RELEASED;
         }
         if (ps_load_acquire(&team->interrupted)) {
-            pool_self.sees_tasks = true; /* from here on the phase is to be read where the last one changes it */
+            pool_saw_tasks(); /* from here on the phase is to be read where the last one changes it */
             return EE_INTERRUPTED;
         }
         for (unsigned i = 0; i < 4; i++)

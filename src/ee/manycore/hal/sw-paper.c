@@ -6,7 +6,9 @@
  * ends the barrier by RFLAGS.
  *
  * Tasks: who makes a region's first one says so to each member in a word beside its RFLAGS. A barrier is counted in
- * memory from then on, as the OpenMP core wants it; the words of both then agree as in synchroniser.h. */
+ * memory from then on, as the OpenMP core wants it. The master decides for all: when all have come it looks for tasks,
+ * which were made before this barrier then, and says in `released` that it ends the barrier by flags. A slave that
+ * hears of tasks while it waits looks there: a thread that was released before it may have made them. */
 #include "paper.h"
 #include "software.h"
 
@@ -46,6 +48,7 @@ void hal_init(void)
     }
 }
 
+void hal_told(PS_UNUSED struct team *team) {}
 void hal_mapped(struct team *team)
 {
     for (unsigned id = 1; id < team->n; id++)
@@ -58,7 +61,11 @@ static void release(const struct team *team, uint32_t what)
     for (unsigned id = 1; id < team->n; id++)
         *at(rflags, team->descriptor->persistent[id]) = what;
 }
-void hal_release(struct team *team) { release(team, RELEASE_TEAM); }
+void hal_release(struct team *team)
+{
+    ps_store_relaxed(&team->released, 0);
+    release(team, RELEASE_TEAM);
+}
 
 struct order hal_dock(void)
 {
@@ -93,16 +100,16 @@ static uint32_t word_of(uint32_t version, uint32_t barrier) { return version << 
 
 void hal_arrive(PS_UNUSED struct member *m) { *masters[board_core()] = word_of(pool_self.known_version, BARRIER_JOIN); }
 
-static bool has_tasks(struct team *team)
+static bool flag_shows_tasks(struct team *team)
 {
     unsigned core = board_core();
     if (tasks[core]) {
         tasks[core] = 0;
-        pool_self.sees_tasks = true;
+        pool_saw_tasks();
     }
     return PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->interrupted);
 }
-bool hal_sees_tasks(struct team *team) { return has_tasks(team); }
+bool hal_sees_tasks(struct team *team) { return flag_shows_tasks(team); }
 
 /* Master: goes on from *id over slaves whose word is there; whether that were all. */
 static bool gathered(const struct team *team, unsigned *id, uint32_t word)
@@ -115,15 +122,11 @@ static bool gathered(const struct team *team, unsigned *id, uint32_t word)
 
 void hal_gather(struct team *team)
 {
-    uint32_t seen = 0, word = word_of(team->version, BARRIER_JOIN);
-    for (unsigned id = 1; !gathered(team, &id, word);) {
-        if (!has_tasks(team))
-            continue;
-        uint32_t calls = ps_load_seq(&team->calls);
-        if (calls != seen)
-            team->ops->assist((struct ee_member *)(void *)member_at(team, 0));
-        seen = calls;
-    }
+    uint32_t word = word_of(team->version, BARRIER_JOIN);
+    bool mine = true;
+    for (unsigned id = 1; !gathered(team, &id, word);)
+        if (flag_shows_tasks(team))
+            pool_assist(team, &mine);
 }
 
 enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t phase, bool counted)
@@ -136,16 +139,19 @@ enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t pha
         m->barriers = 1;
     if (m == member_at(team, 0)) {
         uint32_t word = word_of(team->version, m->barriers);
-        for (unsigned id = 1; !has_tasks(team);) {
-            if (!gathered(team, &id, word) || has_tasks(team))
+        for (unsigned id = 1; !flag_shows_tasks(team);) {
+            if (!gathered(team, &id, word) || flag_shows_tasks(team))
                 continue;
+            ps_store_seq(&team->released, m->barriers);
             release(team, RELEASE_BARRIER);
             return EE_RELEASED;
         }
+        ps_store_relaxed(&team->released, 0); /* the numbers come round */
     } else {
         unsigned core = board_core();
         *masters[core] = word_of(pool_self.known_version, m->barriers);
-        while (!has_tasks(team))
+        bool released = false;
+        while (released || !flag_shows_tasks(team) || (released = ps_load_seq(&team->released) == m->barriers))
             if (rflags[core] != 0) {
                 rflags[core] = 0;
                 return EE_RELEASED;
@@ -166,7 +172,7 @@ uint32_t hal_barrier_phase(struct team *team, struct member *m)
 void hal_interrupt(struct team *team)
 {
     ps_store_seq(&team->interrupted, 1);
-    pool_self.sees_tasks = true;
+    pool_saw_tasks();
     if (team->descriptor != NULL)
         for (unsigned id = 0; id < team->n; id++)
             *at(tasks, team->descriptor->persistent[id]) = 1;

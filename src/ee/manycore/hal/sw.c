@@ -2,8 +2,9 @@
  *
  * Fork of the root's team: the parent writes two words to the first of the team's cores in each other cluster, which
  * hands them on to the rest of its cluster; those of its own cluster, and all of a nested team's, the parent writes.
- * Where the region is as the last one, each core gets one word. Function and data stand in the team, and those of the
- * root's team in each other cluster, too: the first core there copies them.
+ * Where the region is as the last one, each core gets one word, and of many clusters the parent writes to every fourth
+ * only, whose first core hands the word on to the three behind it (plan_orders). Function and data stand in the team,
+ * and those of the root's team in each other cluster, too: the first core there copies them.
  * Join: of the root's team the members of another cluster count down a word of theirs, and the last one a word of the
  * parent's; all others count down that one. manycore-nested-2016 section 3.2 has the flags by cluster; there the parent
  * writes and reads one flag for each thread.
@@ -11,21 +12,32 @@
  *
  * Ordering: `what` is stored by release and loaded by acquire; what a core is told beside it was written before. The
  * counters of the join are acquire and release, so that the next order comes after all of the last region.
- * No instruction counts bits or finds the first one here (RV32IMA): the loops shift. */
+ * No instruction counts bits or finds the first one here (RV32IMA): the loops shift. Cores that are neighbours are
+ * counted once, when they are mapped, and then get their words by stores alone. */
 #include "software.h"
 
 struct dock {
-    _Atomic uintptr_t what;   /* 0: nothing */
-    uint32_t cores;           /* but with ORDER_AGAIN */
-    _Atomic uintptr_t assist; /* the member; 0: nobody */
+    _Atomic uint32_t what;   /* 0: nothing */
+    uint32_t cores;          /* but with ORDER_AGAIN */
+    _Atomic uint32_t assist; /* the member; 0: nobody */
 };
 static BOARD_LOCAL struct dock docks[BOARD_CORES_MAX];
+/* Docks of neighbours, at most 15 of them; n 0: they are none, or have a gap. */
+struct run {
+    uint8_t first, n;
+};
+/* Where there are more than DIRECT clusters, the first of each BLOCK hands an order on to the others of the block. */
+#define DIRECT 8u
+#define BLOCK 4u
 /* Of the root's team, in this cluster. */
-static BOARD_LOCAL struct {
+static BOARD_LOCAL struct root_here {
     void (*fn)(void *);
     void *data;
     _Atomic uint32_t left;
     uint32_t members; /* in another cluster than the root's */
+    struct run run;   /* all but the first */
+    uint8_t n_below;  /* docks of other clusters' first cores that this cluster's first core hands the order on to */
+    _Atomic uint32_t *below[BOARD_CLUSTERS_MAX / BLOCK + BLOCK];
 } root_here;
 
 #define ORDER_HAND_ON ORDER_HAL /* in `what`: the core is the first of its cluster */
@@ -33,10 +45,14 @@ static BOARD_LOCAL struct {
 static struct dock *dock_of(unsigned core) { return board_global(&docks[core % pool_cores], core / pool_cores); }
 
 void hal_init(void) {}
-void hal_mapped(PS_UNUSED struct team *team) {}
+void hal_told(PS_UNUSED struct team *team) {}
 void hal_unmapped(PS_UNUSED struct team *team) {}
 
-static inline struct dock *first_of(struct dock *d, uint32_t cores)
+/* A relaxed store. GCC 12 makes an atomic exchange of one, which keeps a bank longer; an aligned word is stored at once
+ * in any case. */
+static inline void put_plainly(_Atomic uint32_t *word, uint32_t value) { *(volatile uint32_t *)word = value; }
+
+static inline struct dock *first_dock(struct dock *d, uint32_t cores)
 {
     for (; !(cores & 1); cores >>= 1)
         d++;
@@ -59,24 +75,90 @@ static inline void give_all_again(struct dock *d, uint32_t to, uintptr_t what)
 #pragma GCC unroll 4
     for (; to != 0; to >>= 1, d++)
         if (to & 1)
-            ps_store_relaxed(&d->what, what);
+            put_plainly(&d->what, what);
 }
 
-static inline void release_again(struct team *team, uintptr_t what)
+static struct run run_of(uint32_t cores)
+{
+    struct run run = {.first = 0};
+    if (cores == 0)
+        return run;
+    for (; !(cores & 1); cores >>= 1)
+        run.first++;
+    for (; cores & 1; cores >>= 1)
+        run.n++;
+    if (cores != 0 || run.n > 15)
+        run.n = 0;
+    return run;
+}
+static PS_ALWAYS_INLINE struct dock *give_next(struct dock *d, unsigned n, uintptr_t what)
+{
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < n; i++)
+        put_plainly(&d[i].what, what);
+    return d + n;
+}
+/* As give_all_again, to this cluster's cores, of which run_of(to) is known. */
+static PS_ALWAYS_INLINE void give_near_again(struct run run, uint32_t to, uintptr_t what)
+{
+    if (PS_UNLIKELY(run.n == 0)) {
+        give_all_again(docks, to, what);
+        return;
+    }
+    struct dock *d = docks + run.first;
+    atomic_thread_fence(memory_order_release);
+    if (run.n & 8)
+        d = give_next(d, 8, what);
+    if (run.n & 4)
+        d = give_next(d, 4, what);
+    if (run.n & 2)
+        d = give_next(d, 2, what);
+    if (run.n & 1)
+        give_next(d, 1, what);
+}
+
+void hal_mapped(struct team *team)
+{
+    struct run run = run_of(team->cores[board_cluster()]);
+    team->run_first = run.first;
+    team->run_n = run.n;
+}
+
+/* Parent of the root's team: who hands its orders on to whom, as long as the mapping stands. */
+static void plan_orders(const struct team *team)
+{
+    unsigned block = pool_clusters > DIRECT ? BLOCK : 1, first = 0;
+    root_here.n_below = 0;
+    for (unsigned c = 1; c < pool_clusters; c++) { /* the root is in cluster 0 */
+        if (team->cores[c] == 0)
+            continue;
+        ((struct root_here *)board_global(&root_here, c))->n_below = 0;
+        unsigned by = c / block == first / block ? first : 0;
+        if (by == 0)
+            first = c / block == 0 ? 0 : c;
+        struct root_here *at = board_global(&root_here, by);
+        at->below[at->n_below++] = &first_dock(board_global(docks, c), team->cores[c])->what;
+    }
+}
+static PS_ALWAYS_INLINE void give_below(uint32_t what)
+{
+    atomic_thread_fence(memory_order_release);
+    for (unsigned i = 0, n = root_here.n_below; i < n; i++)
+        put_plainly(root_here.below[i], what);
+}
+
+static PS_ALWAYS_INLINE void release_again(struct team *team, uintptr_t what)
 {
     unsigned here = board_cluster();
+    struct run run = {team->run_first, team->run_n};
     what |= ORDER_AGAIN;
     if (team->root) {
         root_here.fn = team->fn;
         root_here.data = team->data;
-        for (unsigned c = 0; c < pool_clusters; c++) {
-            if (c == here || team->cores[c] == 0)
-                continue;
-            ps_store_release(&first_of(board_global(docks, c), team->cores[c])->what, what | ORDER_HAND_ON);
-        }
-        give_all_again(docks, team->cores[here], what);
+        give_below((uint32_t)what | ORDER_HAND_ON);
+        give_near_again(run, team->cores[here], what);
     } else if (PS_LIKELY(team->idle != NULL)) {
-        give_all_again(docks, team->spans[0].cores, what);
+        give_near_again(run, team->spans[0].cores, what);
     } else {
         for (unsigned c = 0; c < pool_clusters; c++)
             give_all_again(board_global(docks, c), team->cores[c], what);
@@ -90,9 +172,10 @@ void hal_release(struct team *team)
     uint32_t version = (uint32_t)team->version << 16;
     if (team->root) {
         if (!team->again) {
-            team->arrivals = (uint32_t)__builtin_popcount(team->cores[here]);
+            team->arrivals = (uint16_t)__builtin_popcount(team->cores[here]);
             for (unsigned c = 0; c < pool_clusters; c++)
                 team->arrivals += c != here && team->cores[c] != 0;
+            plan_orders(team);
         }
         ps_store_relaxed(&team->left, team->arrivals);
     }
@@ -106,11 +189,73 @@ void hal_release(struct team *team)
             continue;
         struct dock *base = board_global(docks, c);
         if (team->root)
-            give(first_of(base, cores), what | ORDER_HAND_ON, cores | version);
+            give(first_dock(base, cores), what | ORDER_HAND_ON, cores | version);
         else
             give_all(base, cores, what, cores | version);
     }
     give_all(docks, team->cores[here], what, team->cores[here] | version);
+}
+
+/* Tells the others, runs member 0's share and joins. False: there were tasks, and all is done. */
+static PS_ALWAYS_INLINE bool run_region(struct team *team, void (*fn)(void *), void *data, uintptr_t what)
+{
+    team->region += 2;
+    team->fn = fn;
+    team->data = data;
+    release_again(team, what);
+    pool_phase("BODY");
+    team->run_again(pool_begin_first(team), fn, data);
+    pool_phase("GATHER");
+    hal_gather(team);
+    pool_end_first(team, POOL_OWN(pool_self));
+    if (PS_LIKELY(pool_load(&team->interrupted) == 0))
+        return true;
+    pool_end_with_tasks(team);
+    return false;
+}
+
+/* The two kinds of team have functions of their own: what is known in one of them is not asked again. */
+static PS_NOINLINE void run_root_by_memory(struct team *team, void (*fn)(void *), void *data)
+{
+    pool_phase("RELEASE");
+    pool_open_again(team, &pool_self);
+    put_plainly(&team->left, team->arrivals);
+    if (PS_UNLIKELY(!run_region(team, fn, data, (uintptr_t)team | ORDER_ROOT)))
+        return;
+    pool_close_again(POOL_OWN(pool_self));
+    pool_phase("CLOSE");
+}
+
+static PS_NOINLINE void run_near_by_memory(struct team *team, void (*fn)(void *), void *data)
+{
+    pool_phase("FETCH");
+    if (PS_UNLIKELY(!pool_claim_again(team, team->near))) {
+        pool_run_otherwise(team, fn, data);
+        return;
+    }
+    pool_phase("RELEASE");
+    put_plainly(&team->left, team->n - 1);
+    if (PS_UNLIKELY(!run_region(team, fn, data, (uintptr_t)team)))
+        return;
+    pool_phase("UPDATE");
+    pool_or(team->idle, team->near);
+    pool_phase("CLOSE");
+}
+
+bool ee_team_lasts(struct ee_team *t)
+{
+    struct team *team = team_of(t);
+    team->go = team->root ? run_root_by_memory : run_near_by_memory;
+    return pool_lasts(team);
+}
+
+void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data)
+{
+    struct team *team = team_of(t);
+    void (*go)(struct team *, void (*)(void *), void *) = team->go;
+    if (PS_UNLIKELY(!pool_may_run_again(team, &pool_self)))
+        go = pool_run_otherwise;
+    go(team, fn, data);
 }
 
 /* The first core of its cluster gives the order to the others of the root's team. */
@@ -120,42 +265,90 @@ static inline void hand_on(const struct order *order)
         uint32_t cores = pool_root_cores;
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
         const struct team *team = (struct team *)(order->what & ~(uintptr_t)ORDER_BITS);
+        give_below((uint32_t)order->what | ORDER_HAND_ON);
         root_here.fn = team->fn;
         root_here.data = team->data;
-        ps_store_relaxed(&root_here.left, root_here.members);
-        give_all_again(docks, cores & (cores - 1), order->what);
+        put_plainly(&root_here.left, root_here.members);
+        give_near_again(root_here.run, cores & (cores - 1), order->what);
     } else {
         uint32_t cores = order->cores & 0xffff;
         root_here.members = (uint32_t)__builtin_popcount(cores);
+        root_here.run = run_of(cores & (cores - 1));
         ps_store_relaxed(&root_here.left, root_here.members);
         give_all(docks, cores & (cores - 1), order->what, order->cores);
     }
 }
 
+#define LOOKS 8 /* at the word that is waited for, between two at what comes but seldom */
+
+/* 0: somebody wants assistance. */
+static inline uintptr_t await_order(struct dock *own)
+{
+    for (;;) {
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < LOOKS; i++) {
+            uintptr_t what = pool_load(&own->what);
+            if (what != 0)
+                return what;
+        }
+        if (PS_UNLIKELY(pool_load(&own->assist) != 0))
+            return 0;
+    }
+}
+
+/* The order has come: the others in this cluster get it, and the core's word is free again, since nobody gives another
+ * order before this core has arrived. */
+static inline void take_order(struct dock *own, uintptr_t what, struct order *order)
+{
+    order->what = what & ~(uintptr_t)ORDER_HAND_ON;
+    order->cores = own->cores;
+    put_plainly(&own->what, 0);
+    if (what & ORDER_HAND_ON)
+        hand_on(order);
+    if (PS_LIKELY(what & ORDER_AGAIN)) {
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
+        const struct team *team = (struct team *)(what & ~(uintptr_t)ORDER_BITS);
+        order->fn = what & ORDER_ROOT ? root_here.fn : team->fn;
+        order->data = what & ORDER_ROOT ? root_here.data : team->data;
+    }
+}
+
+static PS_ALWAYS_INLINE void arrive_by_words(const struct self *self)
+{
+    /* The root is in cluster 0. */
+    if (self->of_root_team && board_cluster() != 0 && pool_sub(&root_here.left, 1) != 1)
+        return;
+    pool_sub(&self->known_team->left, 1);
+}
+void hal_arrive(PS_UNUSED struct member *m) { arrive_by_words(&pool_self); }
+
 struct order hal_dock(void)
 {
+    struct self *self = &pool_self;
     struct dock *own = &docks[board_core()];
-    for (;;) {
-        uintptr_t what = ps_load_acquire(&own->what), assist = ps_load_acquire(&own->assist);
-        if (what != 0) {
-            struct order order = {.what = what & ~(uintptr_t)ORDER_HAND_ON, .cores = own->cores};
-            /* Nobody gives another order before this core has arrived. */
-            ps_store_relaxed(&own->what, 0);
-            if (what & ORDER_HAND_ON)
-                hand_on(&order);
-            if (PS_LIKELY(what & ORDER_AGAIN)) {
-                // NOLINTNEXTLINE(performance-no-int-to-ptr)
-                const struct team *team = (struct team *)(what & ~(uintptr_t)ORDER_BITS);
-                order.fn = what & ORDER_ROOT ? root_here.fn : team->fn;
-                order.data = what & ORDER_ROOT ? root_here.data : team->data;
-            }
+    struct order order;
+    while (PS_LIKELY(self->known != NULL)) {
+        struct expected e = pool_expect(self);
+        uintptr_t what = await_order(own);
+        if (PS_UNLIKELY((what & ~(uintptr_t)ORDER_HAND_ON) != e.order)) {
+            if (what == 0)
+                break;
+            take_order(own, what, &order);
             return order;
         }
-        if (assist != 0) {
-            ps_store_release(&own->assist, 0);
-            return (struct order){.what = assist | ORDER_ASSIST};
-        }
+        take_order(own, what, &order);
+        pool_run_expected(&e, order.fn, order.data);
+        arrive_by_words(self);
+        pool_ran_expected(&e);
     }
+    uintptr_t what = await_order(own);
+    if (what != 0) {
+        take_order(own, what, &order);
+        return order;
+    }
+    order.what = ps_load_relaxed(&own->assist) | ORDER_ASSIST;
+    ps_store_release(&own->assist, 0);
+    return order;
 }
 
 void hal_order_assist(unsigned core, struct member *m)
@@ -166,24 +359,18 @@ void hal_order_assist(unsigned core, struct member *m)
     ps_store_release(&d->assist, (uintptr_t)m);
 }
 
-void hal_arrive(PS_UNUSED struct member *m)
-{
-    struct team *team = pool_self.known_team;
-    if (pool_self.of_root_team && board_cluster_of(team) != board_cluster() && ps_sub_acq_rel(&root_here.left, 1) != 1)
-        return;
-    ps_sub_acq_rel(&team->left, 1);
-}
-
 bool hal_sees_tasks(struct team *team) { return ps_load_seq(&team->interrupted); }
 
 void hal_gather(struct team *team)
 {
-    uint32_t seen = 0;
-    while (ps_load_acquire(&team->left) != 0) {
-        uint32_t calls = ps_load_seq(&team->calls);
-        if (calls != seen)
-            team->ops->assist((struct ee_member *)(void *)member_at(team, 0));
-        seen = calls;
+    bool mine = true;
+    for (;;) {
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < LOOKS; i++)
+            if (pool_load(&team->left) == 0)
+                return;
+        if (PS_UNLIKELY(hal_sees_tasks(team)))
+            pool_assist(team, &mine);
     }
 }
 

@@ -64,8 +64,10 @@ static PS_NOINLINE void set_away(const struct team *team, uint32_t version)
     set_masks(SLOT_ROOT, team, version);
 }
 
-static inline void look_at_masks(const struct team *team)
+void hal_told(struct team *team)
 {
+    if (pool_self.known_slots != SLOT_ROOT || board_cluster() == 0)
+        return;
     if (PS_UNLIKELY(synchroniser_masks[SLOT_ROOT].team != team ||
                     synchroniser_masks[SLOT_ROOT].version != pool_self.known_version))
         set_away(team, pool_self.known_version);
@@ -78,32 +80,28 @@ void hal_arrive(struct member *m)
         ps_sub_acq_rel(&m->team->left, 1);
         return;
     }
-    if (slot == SLOT_ROOT && board_cluster() != 0)
-        look_at_masks(pool_self.known_team);
     mc_hws_arrive(slot);
 }
 
-static bool has_tasks(struct team *team)
+static bool slot_shows_tasks(struct team *team)
 {
     if (mc_hws_pending() & 1u << SLOT_TASKS) {
         mc_hws_wait(SLOT_TASKS);
-        pool_self.sees_tasks = true;
+        pool_saw_tasks();
     }
     return PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->interrupted);
 }
-bool hal_sees_tasks(struct team *team) { return has_tasks(team); }
+bool hal_sees_tasks(struct team *team) { return slot_shows_tasks(team); }
 
 /* Software: or as long as there may be something to assist with. */
 static PS_NOINLINE void gather_slowly(struct team *team)
 {
     unsigned slot = team->slots;
-    uint32_t seen = 0;
+    bool mine = true;
     while (slot == 0 ? ps_load_acquire(&team->left) != 0
-                     : PS_UNLIKELY(has_tasks(team)) && !(mc_hws_pending() & 1u << slot)) {
-        uint32_t calls = ps_load_seq(&team->calls);
-        if (calls != seen)
-            team->ops->assist((struct ee_member *)(void *)member_at(team, 0));
-        seen = calls;
+                     : PS_UNLIKELY(slot_shows_tasks(team)) && !(mc_hws_pending() & 1u << slot)) {
+        if (slot_shows_tasks(team))
+            pool_assist(team, &mine);
         cpu_pause();
     }
     if (slot != 0)
@@ -119,29 +117,49 @@ void hal_gather(struct team *team)
         gather_slowly(team);
 }
 
+/* The next barriers are met by ee_barrier_pass, in this region and in those that are like it. */
+static inline void open_gate(struct team *team, const struct member *m, volatile uint32_t *gate, uint32_t mask)
+{
+    if (m == pool_self.known) {
+        pool_self.known_gate = gate;
+        pool_self.known_gate_mask = mask;
+    } else { /* the parent */
+        team->gate = gate;
+        team->gate_mask = mask;
+    }
+    ee_gate = gate;
+    ee_gate_mask = mask;
+}
+
 enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t phase, bool counted)
 {
-    unsigned slot = m->slots;
-    m->met = slot != 0 && !counted;
+    unsigned slot = m->slots + 1u;
+    m->met = slot != 1 && !counted;
     if (!m->met) {
         enum ee_await came = software_arrive(team);
         return came == EE_LAST ? came : software_await(team, m, phase);
     }
-    if (slot == SLOT_ROOT && board_cluster() != 0)
-        look_at_masks(team);
-    mc_hws_arrive(++slot);
-    MC_HWS(0x294) = 1u << slot | 1u << SLOT_TASKS;
-    while (PS_LIKELY(!pool_self.sees_tasks) || !ps_load_seq(&team->interrupted)) {
-        uint32_t came = MC_HWS(0x290);
+    volatile uint32_t *gate = &MC_HWS(0x140 + 4 * slot);
+    uint32_t mask = 1u << slot | 1u << SLOT_TASKS, came = 0, release;
+    if (PS_LIKELY(!pool_self.sees_tasks && !ee_gate_arrived))
+        came = ee_gate_meet(gate, mask, &release);
+    else if (!ee_gate_arrived)
+        mc_hws_arrive(slot);
+    ee_gate_arrived = false;
+    for (;;) {
         if (PS_UNLIKELY(came & 1u << SLOT_TASKS)) {
             mc_hws_wait(SLOT_TASKS);
-            pool_self.sees_tasks = true;
-            continue;
+            pool_saw_tasks();
+        } else if (PS_LIKELY(came != 0)) {
+            mc_hws_wait(slot);
+            if (PS_LIKELY(!pool_self.sees_tasks))
+                open_gate(team, m, gate, mask);
+            return EE_RELEASED;
         }
-        mc_hws_wait(slot);
-        return EE_RELEASED;
+        if (PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->interrupted))
+            return software_arrive(team);
+        came = mc_hws_wait_any(mask);
     }
-    return software_arrive(team);
 }
 
 static void take_signal(struct member *m)
@@ -173,7 +191,7 @@ uint32_t hal_barrier_phase(struct team *team, struct member *m)
 void hal_interrupt(struct team *team)
 {
     ps_store_seq(&team->interrupted, 1);
-    pool_self.sees_tasks = true;
+    pool_saw_tasks();
     for (unsigned s = 0; s < team->num_spans; s++)
         mc_hws_multicast(team->spans[s].clusters, team->spans[s].cores, SLOT_TASKS);
     mc_hws_multicast(UINT64_C(1) << team->home / pool_cores, 1u << team->home % pool_cores, SLOT_TASKS);

@@ -8,8 +8,8 @@
  * A team without a pair (a nested one of several clusters, a fifth one in its cluster) has the software's counters.
  *
  * A slot's masks stay for the next region of the same mapping. The parent sets those of its own cluster before it
- * releases anybody; in the others each core looks before it arrives, and sets them where they are another mapping's:
- * all set the same.
+ * releases anybody; in the others each core that is told of a mapping looks, before it runs its member, and sets them
+ * where they are another mapping's: all set the same.
  *
  * Tasks. A member that waits in the synchroniser has arrived, but must come back when the region's first task is made:
  * that is signalled to all. From then on the region's barriers are counted in memory as well, since the core wants to
@@ -21,6 +21,7 @@
 #ifndef PS_EE_HAL_SYNCHRONISER_H
 #define PS_EE_HAL_SYNCHRONISER_H
 
+#include "ee_port.h"
 #include "software.h"
 
 #include <manycore.h>
@@ -40,6 +41,7 @@ struct masks {
     const struct team *team;
     uint32_t version;
 };
+_Static_assert(EE_GATE_TASKS == 1 << SLOT_TASKS, "ee_port.h names the signal, too");
 extern BOARD_LOCAL volatile struct masks synchroniser_masks[SLOTS];
 
 /* Parent: slots for a team with a new mapping, or none; and free again. outermost: nobody else forked when it did. */

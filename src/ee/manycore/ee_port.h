@@ -1,0 +1,68 @@
+/* What the OpenMP core has inline of the entities on the virtual manycore (ee.h, EE_PORT): the barrier of a region
+ * without tasks.
+ *
+ * A core's gate is the register of the synchroniser by which its member arrives at its team's barrier; NULL: the long
+ * way, ee_barrier_meet. A member that has come that way through the synchroniser leaves the gate open
+ * (hal/synchroniser.c). It is closed by the core itself: as another member, another team or a serialized region begins
+ * or ends on it, where it has seen tasks, and where its implicit task has a child. Members of one barrier may come
+ * either way. */
+#ifndef PS_EE_PORT_H
+#define PS_EE_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compiler.h"
+
+#include <manycore.h>
+
+extern __thread void *pool_local; /* ee_local() */
+static PS_ALWAYS_INLINE void *ee_local_inline(void) { return pool_local; }
+
+#define EE_GATE_TASKS (1 << 3) /* the signal that a team around has tasks: SLOT_TASKS */
+
+extern __thread volatile uint32_t *ee_gate;
+extern __thread uint32_t ee_gate_mask; /* its slot's signal, and EE_GATE_TASKS */
+
+/* Arrives, and sleeps until a signal of the mask is pending; which. The three accesses stand in one line of the
+ * instruction cache: the core is asleep before anything can come that was sent after the release. *release: the
+ * barrier's signal alone, computed in the cycle in which what came cannot be used yet. */
+static PS_ALWAYS_INLINE uint32_t ee_gate_meet(volatile uint32_t *gate, uint32_t mask, uint32_t *release)
+{
+    uint32_t came;
+    __asm__ volatile(".balign 16\n\tsw zero, 0(%2)\n\tsw %3, 0x294(%4)\n\tlw %0, 0x290(%4)\n\tandi %1, %3, %5"
+                     : "=&r"(came), "=&r"(*release)
+                     : "r"(gate), "r"(mask), "r"(&MC_HWS(0)), "i"(~EE_GATE_TASKS)
+                     : "memory");
+    return came;
+}
+/* Takes the signal of the barrier. */
+static PS_ALWAYS_INLINE void ee_gate_take(volatile uint32_t *gate)
+{
+    (void)gate[-32]; /* 0x0c0 + slot * 4 */
+    __asm__ volatile("" ::: "memory");
+}
+
+/* The caller has arrived so, and there are tasks: it goes on in ee_barrier_meet. */
+extern __thread bool ee_gate_arrived;
+
+static PS_ALWAYS_INLINE bool ee_barrier_pass(void)
+{
+    volatile uint32_t *gate = ee_gate;
+    uint32_t mask = ee_gate_mask, release;
+    /* gate == NULL; four bytes long, which spares GOMP_barrier a nop before the line. */
+    __asm__ goto(".option push\n\t.option norvc\n\tbeqz %0, %l1\n\t.option pop" : : "r"(gate) : : closed);
+    if (PS_UNLIKELY(ee_gate_meet(gate, mask, &release) != release)) {
+        ee_gate_arrived = true;
+        ee_gate = NULL;
+        return false;
+    }
+    ee_gate_take(gate);
+    return true;
+closed:
+    return false;
+}
+static PS_ALWAYS_INLINE void ee_barrier_heed(void) { ee_gate = NULL; }
+
+#endif
