@@ -63,7 +63,7 @@ static uint64_t batch_word(uint64_t sequence, uint32_t first, uint32_t end)
 
 static void say_claiming(struct ort_thread *t, struct ort_workshare *ws)
 {
-    struct ort_batch *own = &t->batch;
+    struct ort_batch *own = ort_batch(t);
     if (!own->shown) {
         own->shown = true;
         ps_store_relaxed(&own->construct, t->ws_seq - 1);
@@ -93,8 +93,11 @@ void ort_batch_drop_slow(struct ort_batch *own)
 
 void ort_batch_reset(struct ort_team *team)
 {
-    for (unsigned i = 0; i < team->n; i++)
-        ort_batch_drop(&ort_member(team, i)->batch);
+    for (unsigned i = 0; i < team->n; i++) {
+        struct ort_batch *its = ort_batch_or_none(ort_member(team, i));
+        if (!ort_absent(its))
+            ort_batch_drop(its);
+    }
 }
 
 /* --- claiming --- */
@@ -123,7 +126,7 @@ static unsigned next_shift(struct ort_batch *own, const struct ort_workshare *ws
 
 static bool claim(struct ort_thread *t, struct ort_workshare *ws, unsigned shift, uint64_t *lo)
 {
-    struct ort_batch *own = &t->batch;
+    struct ort_batch *own = ort_batch(t);
     const struct ort_loop_desc *d = &ws->desc;
     uint64_t chunk = d->chunk, end = ws->batched, at;
     if (shift == 0) {
@@ -152,7 +155,7 @@ enum found { NOTHING, WAIT, TOOK };
 
 static enum found rob(struct ort_thread *t, struct ort_workshare *ws, struct ort_batch *victim, uint64_t *lo)
 {
-    struct ort_batch *own = &t->batch;
+    struct ort_batch *own = ort_batch(t);
     bool claiming = false;
     enum found found = NOTHING;
     uint64_t word = ps_load_acquire(&victim->word);
@@ -195,7 +198,8 @@ static enum found look_at_holders(struct ort_thread *t, struct ort_workshare *ws
         for (unsigned id = ((unsigned)__builtin_ctzll(holders) + turn) % 64; id < team->n; id += 64) {
             if (id == t->id)
                 continue;
-            enum found here = rob(t, ws, &ort_member(team, id)->batch, lo);
+            struct ort_batch *its = ort_batch_or_none(ort_member(team, id));
+            enum found here = ort_absent(its) ? NOTHING : rob(t, ws, its, lo);
             if (here == TOOK)
                 return TOOK;
             if (here == WAIT)
@@ -224,9 +228,9 @@ static bool rob_somebody(struct ort_thread *t, struct ort_workshare *ws, uint64_
 
 bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi)
 {
-    struct ort_workshare *ws = t->loop.ws;
+    struct ort_workshare *ws = ort_loop(t)->ws;
     const struct ort_loop_desc *d = &ws->desc;
-    t->loop.alone = false;
+    ort_loop(t)->alone = false;
     if (own->state == DONE)
         return false;
     own->state = ROBS;
@@ -248,15 +252,15 @@ bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo
 
 bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi)
 {
-    struct ort_workshare *ws = t->loop.ws;
+    struct ort_workshare *ws = ort_loop(t)->ws;
     const struct ort_loop_desc *d = &ws->desc;
     unsigned shift = 0;
-    bool first = t->loop.trip == 0;
+    bool first = ort_loop(t)->trip == 0;
     uint64_t word = ps_load_relaxed(&own->word);
     if (PS_UNLIKELY(ort_batch_first(word) != ort_batch_end(word)))
         hold_nothing(own);
     if (first) {
-        t->loop.trip = 1;
+        ort_loop(t)->trip = 1;
         own->state = CLAIMS;
         own->shown = false;
         own->stride = d->chunk * d->step;
@@ -266,7 +270,7 @@ bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo,
     }
     if (own->state != CLAIMS || !claim(t, ws, shift, lo))
         return ort_batch_used_up(t, own, lo, hi);
-    t->loop.alone = first && own->seen == 0;
+    ort_loop(t)->alone = first && own->seen == 0;
     *hi = *lo + own->stride;
     return true;
 }

@@ -8,10 +8,11 @@
  * region open.
  *
  * A claim moves the line of `next` to the claimer's processor, 50 to 100 ns; a chunk may be much shorter. So a member
- * claims batches: one chunk at first, one by one as long as nobody else claims (`alone`: the line stays where it is),
- * then twice as many each time the last batch took less than a few such moves of every vp (CLAIM_NS), half as many
- * where it took more than twice that. Bodies of microseconds are claimed one by one. Towards the loop's end a batch is
- * at most an equal share of half of what is left, unless it is so short that nobody cares.
+ * claims batches. The first batch is one chunk. As long as no other member claims, batches stay at one chunk (`alone`:
+ * the line stays where it is). Else a batch has twice as many chunks as the last one where that took less than a few
+ * such moves of every vp (CLAIM_NS), and half as many where it took more than twice that. Bodies of microseconds are
+ * claimed one by one. Towards the loop's end a batch is at most an equal share of half of what is left, unless it is so
+ * short that nobody cares.
  *
  * What a member has not begun of its batch stands in its word, {sequence 32 | first 16 | end 16}: chunks first .. end -
  * 1, counted from value `base`.
@@ -22,10 +23,11 @@
  * HELD, the owner raises `first` by an addition (a compare-and-swap would wait for the word's load), and thieves lower
  * `end` by compare-and-swap, until it is EMPTY. Where a thief came between the owner's look and its addition `first` is
  * beyond `end`, which looks like CLAIMING; the owner got nothing and makes it EMPTY at once. Every CLAIMING has a new
- * sequence, so what a thief read of an older batch (the base) never goes with a swap that succeeds: a sequence comes
- * back after 2^32 batches, within one look of one thief. A word is HELD only while its member is in the loop
- * `construct`: who leaves one with chunks left (cancelled) drops them, and the parent does it for a region that was
- * cancelled. So a member that is ahead in another loop is passed over by `construct`, and one in no loop is EMPTY.
+ * sequence. So what a thief has read of an older batch (the base) never goes with a swap that succeeds. A sequence
+ * would have to come back, after 2^32 batches, within one look of one thief. A word is HELD only while its member is in
+ * the loop `construct`: who leaves one with chunks left (cancelled) drops them, and the parent does it for a region
+ * that was cancelled. So a member that is ahead in another loop is passed over by `construct`, and one in no loop is
+ * EMPTY.
  *
  * The slot (line of `next`)     who writes                                         who reads
  *   next                        claims: fetch-and-add                              -
@@ -58,9 +60,9 @@
  * Ordering: a word is acquired by who reads it. HELD and EMPTY are released, a robbery is both: what it read of the
  * base was read before the swap, and the owner, who acquires that, writes the base anew behind it. `next` is acquired
  * by claims and released by those that follow CLAIMING. `moves` is both. Iterations are ordered by nothing of this.
- * Cost: a chunk of a batch, one addition on the member's own line; a claim as ever and a reading of the cycle counter;
- * a robbery four atomic operations and three lines; the end of a loop without batches two loads more, and an exchange
- * for its last chunk.
+ * Cost: a chunk of a batch is one addition on the member's own line. A claim costs what it did, and a reading of the
+ * cycle counter. A robbery costs four atomic operations and three lines. The end of a loop without batches costs two
+ * loads more, and an exchange for its last chunk.
  * Failures: none.
  * Rejected: larger claims that nobody may split (guided, in effect): a long body holds up the chunks behind it. A share
  * for each member from the start (libomp's static_steal): what waits for the iteration before then waits for whole

@@ -5,10 +5,10 @@
  * Does not: jump; the compiled code asks and leaves by itself.
  * Callers: members, in their implicit or an explicit task.
  *
- * States, each a flag that is only ever set while its construct lasts: team.tasks.cancelled (two, of the region and of
- * any task group in it, so that who makes or runs a task looks at one word and not at each group around it; cleared by
- * member 0 after the region), team.tasks.loop_cancelled (cleared by the last arrival at the construct's closing
- * barrier, of either kind), taskgroup.cancelled (gone with the group).
+ * States: three flags. Each is only ever set while its construct lasts. team.tasks.cancelled has two bits, of the
+ * region and of any task group in it. So a member that makes or runs a task looks at one word, and not at each group
+ * around it. Member 0 clears the word after the region. team.tasks.loop_cancelled is cleared by the last arrival at the
+ * construct's closing barrier, of either kind. taskgroup.cancelled is gone with the group.
  * A group's flag is set before the team's: who sees the team's (acquire, with the fetch-or) sees the group's.
  * A work-sharing construct with task reductions has a group of its own, which stands for the group around it.
  *

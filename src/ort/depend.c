@@ -5,13 +5,13 @@
  * Callers: insert and wait, the member that runs the parent; complete, whoever completes a task (thread NULL: one
  * outside of the team).
  *
- * Two things. The *table* belongs to the parent and is touched by its member alone, so it needs no lock: for each
- * address it knows the last writer (`out`), the set of tasks since then that may run together (`last`: readers, or
- * members of an inoutset), and the set before that one (`before`), which the present set waits for. A *node* stands for
- * a task with dependences: it counts the predecessors it still misses and lists its successors, the latter under a lock
- * of its own, held for some instructions by the parent's member, to add one, and by the task's finisher, to take them
- * all. No lock covers more than one node, and a finished task touches no table: entries that name finished nodes are
- * dropped when the table has to grow.
+ * Two things. The *table* belongs to the parent. Only the parent's member touches it, so it needs no lock. For each
+ * address it knows three things. `out` is the last writer. `last` is the set of tasks since then that may run together:
+ * readers, or members of an inoutset. `before` is the set before that one, which the present set waits for. A *node*
+ * stands for a task with dependences. It counts the predecessors that it still misses, and lists its successors. The
+ * list has a lock of its own. The parent's member holds the lock for some instructions to add a successor, the task's
+ * finisher to take them all. No lock covers more than one node, and a finished task touches no table: entries that name
+ * finished nodes are dropped when the table has to grow.
  *
  * What a new task T waits for, at an address:
  *   out, inout, mutexinoutset   the tasks in `last`, or else in `before`, or else `out`; then T is `out` and the sets
@@ -24,10 +24,10 @@
  * is one such order.
  *
  * States of a node: linking (missing has LINKING more, so that nobody makes it ready before its parent has gone through
- * the list) -> waiting (missing > 0) -> ready -> finished. While it is linking its predecessors are counted in
- * `linked`, and the subtraction that ends the state takes LINKING off and puts them on; a node without any is known to
- * nobody and needs none. Lifetime: refs counts the task (or the waiter) and, as one, all places in the table, which the
- * parent counts in `held`.
+ * the list) -> waiting (missing > 0) -> ready -> finished. While a node is linking its predecessors are counted in
+ * `linked`. The subtraction that ends the state takes LINKING off and puts the predecessors on. A node without
+ * predecessors is known to nobody and needs no subtraction. Lifetime: refs counts the task (or the waiter) and, as one,
+ * all places in the table, which the parent counts in `held`.
  *
  * Shared fields    who writes                                who reads
  *   missing        the parent (once), finishers (subtract)   who brings it to zero, the waiter
@@ -36,12 +36,13 @@
  *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
  *   held, linked   the parent                                the parent
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its
- * successor. A finisher that reads 1 (acquire, from the last one's subtraction, or the parent's) is the last: nobody
- * else will write it, nor read it, since a task is not asked whether it is satisfied; so it subtracts nothing.
- * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's cache, where
- * whoever gives it up last has put it (from cache to cache by batches: depend_memory.c); a lock for each predecessor
- * that has not ended, and one at the task's end; two read-modify-writes for its life, and one for each predecessor but
- * the last to end.
+ * successor. A finisher that reads 1 (acquire, from the last one's subtraction, or the parent's) is the last. No other
+ * thread will write `missing`. No other thread will read it, since a task is not asked whether it is satisfied. So this
+ * finisher subtracts nothing.
+ * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's cache, where the
+ * thread that gave it up last has put it (from cache to cache by batches: depend_memory.c). A lock for each predecessor
+ * that has not ended, and one at the task's end. Two read-modify-writes for the node's life, and one for each
+ * predecessor but the last to end.
  * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet
  * there. OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
@@ -52,8 +53,6 @@
 #include "depend_node.h"
 #include "emergency_pool.h"
 #include "race.h"
-
-#define LINKING (UINT32_C(1) << 31)
 
 struct node_set {
     struct ort_depend_node **v;
@@ -81,92 +80,12 @@ static void *allocate_depend_block(size_t bytes)
     return p;
 }
 
-/* --- nodes --- */
-
-static struct ort_depend_node *new_node(struct ort_thread *thread, struct ort_task *task)
-{
-    struct ort_depend_cache *cache = &thread->tasks.nodes;
-    struct ort_depend_node *node = cache->free;
-    if (PS_LIKELY(node != NULL)) {
-        cache->free = node->next;
-        cache->n--;
-        __builtin_prefetch(cache->free, 1); /* it may be another processor's */
-    } else {
-        node = ort_depend_refill(cache);
-    }
-    node->shown = NULL;
-    ps_spin_init(&node->lock);
-    node->kept = false;
-    ps_store_relaxed(&node->finished, 0);
-    ps_store_relaxed(&node->refs, 1);
-    ps_store_relaxed(&node->missing, LINKING);
-    node->task = task;
-    node->team = thread->team;
-    node->held = node->linked = 0;
-    node->n = 0;
-    node->capacity = ORT_DEPEND_FEW;
-    node->successors = node->few;
-    return node;
-}
-
-/* A place in the table names it. The first one does while the node is linking. */
-static struct ort_depend_node *hold_node(struct ort_depend_node *node)
-{
-    if (node->held++ == 0)
-        ps_store_relaxed(&node->refs, ps_load_relaxed(&node->refs) + 1);
-    return node;
-}
-
-static PS_NOINLINE void free_lists(struct ort_depend_node *node)
-{
-    if (node->successors != node->few)
-        ort_mem_free(node->successors);
-    free(node->shown);
-}
-
-/* By the table or the task. cache: the caller's; NULL: it has none. */
-static void release(struct ort_depend_cache *cache, struct ort_depend_node *node)
-{
-    if (ps_load_acquire(&node->refs) != 1 && ps_sub_acq_rel(&node->refs, 1) != 1)
-        return;
-    if (PS_UNLIKELY(node->successors != node->few) || PS_UNLIKELY(node->shown != NULL))
-        free_lists(node);
-    if (PS_UNLIKELY(cache == NULL)) {
-        ort_depend_gather(node);
-        return;
-    }
-    node->next = cache->free;
-    cache->free = node;
-    if (PS_UNLIKELY(++cache->n >= ORT_DEPEND_KEPT))
-        ort_depend_spill(cache);
-}
-
-/* A place in the table that named it (or NULL) is empty. */
-static inline void drop_node(struct ort_depend_cache *cache, struct ort_depend_node *node)
-{
-    if (node && --node->held == 0)
-        release(cache, node);
-}
-
-struct ort_depend_successor *ort_depend_successors(struct ort_task *t)
-{
-    struct ort_depend_node *node = t->node;
-    if (node == NULL)
-        return NULL;
-    ps_spin_lock(&node->lock);
-    struct ort_depend_successor *list = node->n == 0 ? NULL : realloc(node->shown, node->n * sizeof *list);
-    if (list != NULL)
-        node->shown = list;
-    for (unsigned i = 0; list != NULL && i < node->n; i++)
-        list[i] = (struct ort_depend_successor){node->successors[i], i + 1 < node->n ? &list[i + 1] : NULL};
-    ps_spin_unlock(&node->lock);
-    return list;
-}
+/* --- links between nodes --- */
 
 static bool is_finished(struct ort_depend_node *node) { return ps_load_acquire(&node->finished); }
 
 /* Finished, and dropped from the table therefore: what the caller submits from now on is behind it. */
-static inline bool is_over(struct ort_depend_node *node)
+static inline bool node_is_over(struct ort_depend_node *node)
 {
     bool over = is_finished(node);
     if (over)
@@ -216,67 +135,16 @@ static bool end_linking(struct ort_depend_node *node)
         ps_store_relaxed(&node->missing, 0);
         return true;
     }
-    uint32_t bias = LINKING - node->linked; /* behind the subtraction it may be gone */
+    uint32_t bias = ORT_DEPEND_LINKING - node->linked; /* behind the subtraction it may be gone */
     return ps_sub_seq(&node->missing, bias) == bias;
 }
-
-/* One predecessor less. What it was is known before: behind the decrement a waiter's node may be gone. */
-static void satisfy(struct ort_thread *thread, struct ort_depend_node *node)
-{
-    struct ort_team *team = node->team;
-    struct ort_task *task = node->task;
-    ps_race_release(&node->missing);
-    if (PS_LIKELY(task != NULL)) {
-        if (ps_load_acquire(&node->missing) == 1 || ps_sub_seq(&node->missing, 1) == 1)
-            ort_task_enqueue(thread, task);
-    } else if (ps_sub_seq(&node->missing, 1) == 1) {
-        ort_task_wake_object(team, node);
-    }
-}
-
-/* In a replay, whose nodes stay: nobody adds successors, and their tasks may come later, but before their maker's own
- * decrement. */
-static PS_NOINLINE void complete_kept(struct ort_thread *thread, struct ort_depend_node *node)
-{
-    for (unsigned i = 0; i < node->n; i++) {
-        struct ort_depend_node *successor = node->successors[i];
-        ps_race_release(&successor->missing);
-        if (ps_sub_seq(&successor->missing, 1) != 1)
-            continue;
-        if (successor->task)
-            ort_task_enqueue(thread, successor->task);
-        else
-            ort_task_wake_object(successor->team, successor);
-    }
-}
-
-void ort_depend_complete(struct ort_thread *thread, struct ort_task *t)
-{
-    struct ort_depend_node *node = t->node;
-    t->node = NULL;
-    ps_race_release(node);
-    if (PS_UNLIKELY(node->kept)) {
-        complete_kept(thread, node);
-        return;
-    }
-    ps_spin_lock(&node->lock);
-    ps_store_release(&node->finished, 1);
-    ps_spin_unlock(&node->lock);
-    for (unsigned i = 0; i < node->n; i++)
-        satisfy(thread, node->successors[i]);
-    release(thread ? &thread->tasks.nodes : NULL, node);
-}
-
-void ort_depend_begin(struct ort_depend_node *node) { ps_race_acquire(&node->missing); }
-
-bool ort_depend_node_satisfied(struct ort_depend_node *node) { return ps_load_seq(&node->missing) == 0; }
 
 /* --- sets --- */
 
 static void set_clear(struct ort_depend_cache *cache, struct node_set *set)
 {
     for (unsigned i = 0; i < set->n; i++)
-        drop_node(cache, set->v[i]);
+        ort_depend_node_drop(cache, set->v[i]);
     set->n = 0;
 }
 
@@ -291,8 +159,8 @@ static PS_NOINLINE void set_prune(struct ort_depend_cache *cache, struct node_se
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < set->n; i++) {
-        if (is_over(set->v[i]))
-            drop_node(cache, set->v[i]);
+        if (node_is_over(set->v[i]))
+            ort_depend_node_drop(cache, set->v[i]);
         else
             set->v[kept++] = set->v[i];
     }
@@ -315,7 +183,7 @@ static void set_add(struct ort_depend_cache *cache, struct node_set *set, struct
             set->capacity = capacity;
         }
     }
-    set->v[set->n++] = hold_node(node);
+    set->v[set->n++] = ort_depend_node_hold(node);
 }
 
 static void link_to_set(const struct node_set *set, struct ort_depend_node *node)
@@ -330,7 +198,7 @@ static void entry_clear(struct ort_depend_cache *cache, struct entry *e)
 {
     set_clear(cache, &e->last);
     set_clear(cache, &e->before);
-    drop_node(cache, e->out);
+    ort_depend_node_drop(cache, e->out);
     e->out = NULL;
 }
 
@@ -338,7 +206,7 @@ static void entry_free(struct ort_depend_cache *cache, struct entry *e)
 {
     set_free(cache, &e->last);
     set_free(cache, &e->before);
-    drop_node(cache, e->out);
+    ort_depend_node_drop(cache, e->out);
     *e = (struct entry){.address = NULL};
 }
 
@@ -363,7 +231,7 @@ static bool entry_is_over(struct ort_depend_cache *cache, struct entry *e)
 {
     set_prune(cache, &e->last);
     set_prune(cache, &e->before);
-    return !e->last.n && !e->before.n && (!e->out || is_over(e->out));
+    return !e->last.n && !e->before.n && (!e->out || node_is_over(e->out));
 }
 
 /* Drops what is over, then doubles if that was not much. */
@@ -392,7 +260,7 @@ static struct ort_depend_table *new_table(struct ort_thread *thread)
     struct ort_depend_table *table = allocate_depend_block(sizeof *table);
     new_entries(table, 16);
     table->all = NULL;
-    table->cache = &thread->tasks.nodes;
+    table->cache = &ort_tasks(thread)->nodes;
     return table;
 }
 
@@ -402,6 +270,7 @@ static struct ort_depend_table *table_of(struct ort_thread *thread)
     if (!parent->depends) {
         parent->depends = new_table(thread);
         parent->flags |= ORT_TASK_SPECIAL;
+        ort_member_changed(thread);
     }
     return parent->depends;
 }
@@ -416,7 +285,7 @@ static PS_ALWAYS_INLINE struct entry *address_entry(struct ort_depend_table *tab
         e = entry_place(table, address);
     }
     e->address = address;
-    e->out = table->all ? hold_node(table->all) : NULL;
+    e->out = table->all ? ort_depend_node_hold(table->all) : NULL;
     table->n++;
     return e;
 }
@@ -433,7 +302,7 @@ static void forget_entries(struct ort_depend_table *table)
 void ort_depend_table_free(struct ort_depend_table *table)
 {
     forget_entries(table);
-    drop_node(table->cache, table->all);
+    ort_depend_node_drop(table->cache, table->all);
     ort_mem_free(table->entries);
     ort_mem_free(table);
 }
@@ -478,15 +347,15 @@ static PS_ALWAYS_INLINE void insert_one(struct ort_depend_table *table, const st
     if (is_all_memory(d)) {
         link_at_all(table, node);
         forget_entries(table);
-        drop_node(table->cache, table->all);
-        table->all = hold_node(node);
+        ort_depend_node_drop(table->cache, table->all);
+        table->all = ort_depend_node_hold(node);
         return;
     }
     struct entry *e = address_entry(table, d->address);
     link_at(e, d->kind, node);
     if (!joins_set(d->kind)) {
         entry_clear(table->cache, e);
-        e->out = hold_node(node);
+        e->out = ort_depend_node_hold(node);
         return;
     }
     if (e->last.n && e->kind != d->kind) {
@@ -502,7 +371,7 @@ static PS_ALWAYS_INLINE void insert_one(struct ort_depend_table *table, const st
 bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list)
 {
     struct ort_depend_table *table = table_of(thread);
-    struct ort_depend_node *node = new_node(thread, t);
+    struct ort_depend_node *node = ort_depend_node_new(thread, t);
     t->node = node;
     t->flags |= ORT_TASK_ORDERED;
     for (size_t i = 0; i < list->n; i++) {
@@ -518,7 +387,7 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
     struct ort_depend_table *table = thread->task->depends;
     if (!table)
         return;
-    struct ort_depend_node *node = new_node(thread, NULL);
+    struct ort_depend_node *node = ort_depend_node_new(thread, NULL);
     for (size_t i = 0; i < list->n; i++) {
         struct ort_depend d = depend_at(list, i);
         struct entry *e = entry_place(table, d.address);
@@ -532,7 +401,7 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
     if (!end_linking(node))
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_NODE, .object = node, .within = thread->task});
     ps_race_acquire(&node->missing);
-    release(&thread->tasks.nodes, node);
+    ort_depend_node_release(&ort_tasks(thread)->nodes, node);
 }
 
 /* --- the order of a record (graph.c) --- */
@@ -545,7 +414,7 @@ void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort
         nodes[i] = NULL;
         if (lists[i].n == 0)
             continue;
-        nodes[i] = new_node(thread, NULL);
+        nodes[i] = ort_depend_node_new(thread, NULL);
         nodes[i]->number = i;
         for (size_t k = 0; k < lists[i].n; k++) {
             struct ort_depend d = lists[i].get(lists[i].list, k);
@@ -553,10 +422,4 @@ void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort
         }
     }
     ort_depend_table_free(table);
-}
-
-void ort_depend_drop(struct ort_thread *thread, struct ort_depend_node *node)
-{
-    if (node)
-        release(&thread->tasks.nodes, node);
 }

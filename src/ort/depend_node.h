@@ -1,11 +1,12 @@
-/* The node of a task with dependences: states, owners and orderings are in depend.c. Seen by depend.c,
- * depend_memory.c and graph.c only. */
+/* The node of a task with dependences: states, owners and orderings are in depend.c. Seen by depend*.c and
+ * graph.c only. */
 #ifndef ORT_DEPEND_NODE_H
 #define ORT_DEPEND_NODE_H
 
 #include "task_internal.h"
 
-#define ORT_DEPEND_FEW 7 /* successors in the node itself */
+#define ORT_DEPEND_LINKING (UINT32_C(1) << 31) /* of `missing`: the parent goes through the list still */
+#define ORT_DEPEND_FEW 7                       /* successors in the node itself */
 
 struct ort_depend_node {
     struct ort_depend_successor *shown; /* first: the snapshot that ort_depend_successors has given out; NULL: none */
@@ -37,5 +38,52 @@ struct ort_depend_node *ort_depend_refill(struct ort_depend_cache *cache);
 void ort_depend_spill(struct ort_depend_cache *cache);
 /* A node from a thread without a cache. */
 void ort_depend_gather(struct ort_depend_node *node);
+
+/* --- depend_node.c --- */
+
+/* A table, or the task, names the node no more. cache: the caller's; NULL: it has none. */
+void ort_depend_node_release(struct ort_depend_cache *cache, struct ort_depend_node *node);
+
+/* A node for `task` (NULL: the caller waits in place), in state linking. The caller has its one reference. */
+static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thread, struct ort_task *task)
+{
+    struct ort_depend_cache *cache = &ort_tasks(thread)->nodes;
+    struct ort_depend_node *node = cache->free;
+    if (PS_LIKELY(node != NULL)) {
+        cache->free = node->next;
+        cache->n--;
+        __builtin_prefetch(cache->free, 1); /* it may be another processor's */
+    } else {
+        node = ort_depend_refill(cache);
+    }
+    node->shown = NULL;
+    ps_spin_init(&node->lock);
+    node->kept = false;
+    ps_store_relaxed(&node->finished, 0);
+    ps_store_relaxed(&node->refs, 1);
+    ps_store_relaxed(&node->missing, ORT_DEPEND_LINKING);
+    node->task = task;
+    node->team = thread->team;
+    node->held = node->linked = 0;
+    node->n = 0;
+    node->capacity = ORT_DEPEND_FEW;
+    node->successors = node->few;
+    return node;
+}
+
+/* A place in the table names it. The first one does while the node is linking. */
+static inline struct ort_depend_node *ort_depend_node_hold(struct ort_depend_node *node)
+{
+    if (node->held++ == 0)
+        ps_store_relaxed(&node->refs, ps_load_relaxed(&node->refs) + 1);
+    return node;
+}
+
+/* A place in the table that named it (or NULL) is empty. */
+static inline void ort_depend_node_drop(struct ort_depend_cache *cache, struct ort_depend_node *node)
+{
+    if (node && --node->held == 0)
+        ort_depend_node_release(cache, node);
+}
 
 #endif

@@ -1,13 +1,13 @@
 /* OMP_DISPLAY_ENV: the values that the environment has led to.
  *
  * Does: the lines of libgomp's newest versions, in its order and spelling, since people's scripts read them: each with
- * the devices it is for. The host's values are those in force; what the environment says for all devices, for those
- * other than the host, and for single ones is shown as it was given, in capitals. libgomp 12 has the same host's lines
- * without "[host] ". Callers: the loader, or any thread. The whole is put together first and written at once. Failures:
- * no memory: nothing is shown.
- * Deviations: OMP_STACKSIZE is '0' where the default holds, as in libgomp. GOMP_SPINCOUNT is what libgomp would take
- * for its own where it was not given: here waiting is not counted in rounds then. Who loads the library in another's
- * place may show them in that one's form (ort_display_env_otherwise). OpenMP 5.2 sections 18.15, 21.7. */
+ * the devices it is for. The host's values are those in force. What the environment says for all devices, for devices
+ * other than the host, and for single devices is shown as it was given, in capitals. libgomp 12 has the same host's
+ * lines without "[host] ". Callers: the loader, or any thread. The whole is put together first and written at once.
+ * Failures: no memory: nothing is shown.
+ * Deviations: OMP_STACKSIZE is '0' where the default holds, as in libgomp. Where GOMP_SPINCOUNT was not given the line
+ * shows what libgomp would take; waiting is not counted in rounds here then. A runtime whose place the library takes
+ * may have a form of its own for the lines (ort_display_env_otherwise). OpenMP 5.2 sections 18.15, 21.7. */
 #include "display.h"
 
 #include <ctype.h>

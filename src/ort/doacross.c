@@ -1,9 +1,9 @@
 /* doacross loops: ordered(n) with depend(source) and depend(sink).
  *
  * An iteration's position is one number, counted in the order of the nest. A chunk of the outermost loop runs in that
- * order on one member, so one cell a chunk (static: one a member) that holds the last position posted, plus one, says
- * for every position of the chunk whether it is finished. The cells are written by the chunk's member alone (release)
- * and read by who waits (acquire).
+ * order on one member. So there is one cell for each chunk (static: one for each member). The cell holds the last
+ * position posted, plus one. That says for every position of the chunk whether it is finished. The cells are written by
+ * the chunk's member alone (release) and read by who waits (acquire).
  *
  * Who waits long sleeps on the cell's count of posts: a position has 64 bits, and of two posted one after the other the
  * low 32 may be the same. A poster writes the position [1], then the count [2], then wakes; who waits reads the count
@@ -11,8 +11,8 @@
  * (release, acquire); or the count has changed, and nobody sleeps on the old one. (The count goes round after 2^32
  * posts: a thread would have to be held between [3] and its sleep for exactly that many posts of one chunk.)
  * Failures: no memory for the cells: aborts with one line.
- * Rejected: a cell for each iteration; a shift-and-or instead of the multiplication (libgomp's), which needs a second
- * representation where the bits do not suffice: the product of the counts always fits, or the loop would never end.
+ * Rejected: a cell for each iteration. A shift-and-or instead of the multiplication (libgomp's): it needs a second
+ * representation where the bits do not suffice. The product of the counts always fits, or the loop would never end.
  * OpenMP 5.2 section 15.9.4. */
 #include "doacross.h"
 
@@ -74,7 +74,7 @@ bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *cou
     if (extra != NULL && extra->reductions != NULL)
         ort_workshare_reduction_start(t);
     bool first = ort_ws_enter(t);
-    struct ort_workshare *ws = t->loop.ws;
+    struct ort_workshare *ws = ort_loop(t)->ws;
     if (first) {
         struct ort_loop_desc d = ort_loop_desc_ull(true, 0, counts[0], 1, sched, chunk);
         if (runtime)
@@ -87,7 +87,7 @@ bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *cou
     if (first)
         ort_ws_ready(t);
     if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_loop_begins(t, false, t->loop.desc->n, t->loop.desc->sched);
+        ort_tool_loop_begins(t, false, ort_loop(t)->desc->n, ort_loop(t)->desc->sched);
     return ort_loop_next(t, lo, hi);
 }
 
@@ -113,12 +113,13 @@ static uint64_t position_number(const struct ort_doacross *d, const uint64_t *po
 
 unsigned ort_doacross_dims(const struct ort_thread *t)
 {
-    return t->loop.ws != NULL && t->loop.ws->doacross != NULL ? t->loop.ws->doacross->dims : 0;
+    const struct ort_loop *loop = ort_loop_or_none(t);
+    return !ort_absent(loop) && loop->ws != NULL && loop->ws->doacross != NULL ? loop->ws->doacross->dims : 0;
 }
 
 void ort_doacross_post(struct ort_thread *t, const uint64_t *position)
 {
-    const struct ort_doacross *d = t->loop.ws->doacross;
+    const struct ort_doacross *d = ort_loop(t)->ws->doacross;
     if (d == NULL)
         return;
     struct cell *cell = cell_of(t, d, position[0]);
@@ -130,7 +131,7 @@ void ort_doacross_post(struct ort_thread *t, const uint64_t *position)
 
 void ort_doacross_wait(struct ort_thread *t, const uint64_t *position)
 {
-    const struct ort_doacross *d = t->loop.ws->doacross;
+    const struct ort_doacross *d = ort_loop(t)->ws->doacross;
     if (d == NULL)
         return;
     struct cell *cell = cell_of(t, d, position[0]);

@@ -1,13 +1,13 @@
 /* Memory for what a program cannot go on without, where the system has none left.
  *
  * A program that meets the limit of its address space (RLIMIT_AS) may go on with less: teams shrink, tasks run at once.
- * But a region of one thread, a task, a taskgroup need a block all the same, and the C library may have none for a
- * thread without an arena of its own, though there is memory in others. This megabyte lies in the library's data;
+ * But a region of one thread, a task or a taskgroup needs a block all the same. The C library may have no memory for a
+ * thread without an arena of its own, though other arenas have some. This megabyte lies in the library's data;
  * untouched, it costs no memory.
  *
- * Does: gives and takes back blocks of any size, in units of a cache line, aligned to one: the first place that is long
- * enough; and stands behind malloc and calloc for the core and the ABIs. Does not: grow, or move anything together:
- * blocks that lie side by side are one place again when they are free.
+ * Does: gives and takes back blocks of any size, in units of a cache line and aligned to one. It takes the first place
+ * that is long enough. It stands behind malloc and calloc for the core and the ABIs. Does not: grow, or move anything
+ * together: blocks that lie side by side are one place again when they are free.
  * Callers: any thread, on any stack.
  * Shared, under a spin lock: `used`, a bit a unit; `last`, set for the last unit of each block, which tells its length;
  * `lowest`, no unit below it is free; `left`, the number of free units.

@@ -1,4 +1,6 @@
-/* The environment variables of OpenMP and of libgomp, read once when the library is loaded.
+/* The environment variables of OpenMP and of libgomp, read when the library is loaded. libomp reads them at the first
+ * OpenMP call, and its programs set some before that call. So a process that was built for libomp reads them again at
+ * its first call, where they have changed (ort_env_settle).
  *
  * Each value that cannot be read gets one line with the variable, the value and what is used instead; the others still
  * count.
@@ -44,6 +46,9 @@ struct ort_settings ort_settings = {
 
 bool ort_env_as_libomp;
 void (*ort_env_hook)(void);
+void (*ort_env_forget)(void);
+bool (*ort_env_changed)(void);
+_Atomic bool ort_env_open;
 
 const char *ort_env_name(const char *name, const char *for_all)
 {
@@ -166,8 +171,8 @@ static void read_int(const char *name, long min, long max, long *out, const char
 
 static bool nthreads_given;
 
-/* As libomp reads it: a level without a number has that of the level before, the first one the processors'; no number
- * is too small; a comma may stand at the end. 0: it cannot be read. */
+/* As libomp reads it. A level without a number has that of the level before; the first level has the number of
+ * processors. No number is too small. A comma may stand at the end. 0: it cannot be read. */
 static unsigned read_list_as_libomp(const char *text, unsigned *list)
 {
     unsigned n = 0;
@@ -412,6 +417,7 @@ static void read_numbers(struct ort_icv *icv)
 
 void ort_env_finish(void)
 {
+    ort_env_ask();
     ort_processors_restrict();
     unsigned limit = nthreads_given ? 0 : ort_places_limit();
     if (!nthreads_given)
@@ -442,9 +448,7 @@ void ort_env_read_late(void)
 
 void ort_env_read_levels(void) { read_levels(&ort_settings.initial); }
 
-/* The only constructor that reads variables: the order of what it calls is the order in which they count. Runs before
- * the program and any library that uses OpenMP, but after the libraries this one needs. */
-__attribute__((constructor)) static void load_settings(void)
+static void read_environment(void)
 {
     ort_env_read();
     ort_place_env_read();
@@ -453,4 +457,40 @@ __attribute__((constructor)) static void load_settings(void)
     if (ort_env_hook != NULL)
         ort_env_hook();
     ort_display_env_read();
+}
+
+static struct ort_settings without_them; /* the settings where no variable is set */
+
+static void read_again(void)
+{
+    if (ort_env_changed()) {
+        char *format = ort_settings.affinity_format;
+        ort_settings = without_them;
+        ort_settings.affinity_format = format;
+        nthreads_given = false;
+        ort_place_env_forget();
+        ort_env_forget();
+        read_environment();
+    }
+    ps_store_release(&ort_env_open, false);
+}
+
+void ort_env_settle(void)
+{
+    static os_once_flag once = OS_ONCE_INIT;
+    os_once(&once, read_again);
+}
+
+/* The only constructor that reads variables: the order of what it calls is the order in which they count. Runs before
+ * the program and any library that uses OpenMP, but after the libraries this one needs. */
+__attribute__((constructor)) static void load_settings(void)
+{
+    if (ort_env_changed == NULL) {
+        read_environment();
+        return;
+    }
+    without_them = ort_settings;
+    read_environment();
+    ort_env_changed();
+    ps_store_release(&ort_env_open, true);
 }

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "atomic.h"
+#include "compiler.h"
+
 /* Once, while the library is loaded, in this order: variables of their own; then (OMP_PROC_BIND known) the number of
  * active levels. */
 void ort_env_read(void);
@@ -35,6 +38,20 @@ bool ort_env_says_false(const char *text);
 /* The size of members' stacks, in units of `unit` bytes; false: not given, or unreadable, which is said. */
 bool ort_env_stack_size(const char *name, size_t unit, bool as_libomp, const char *instead);
 #define ORT_ENV_NAME(name) ort_env_name(name, name "_ALL")
+
+/* Before settings are used that no root has been made for: in a process built for libomp the variables count as they
+ * are at the first use. */
+extern _Atomic bool ort_env_open; /* they may still be read again */
+void ort_env_settle(void);
+static inline void ort_env_ask(void)
+{
+    if (PS_UNLIKELY(ps_load_acquire(&ort_env_open)))
+        ort_env_settle();
+}
+/* Set in the loader, where so: whether variables are others than when this was asked last; an ABI's own settings become
+ * what they are without variables, which are read again. */
+extern bool (*ort_env_changed)(void);
+extern void (*ort_env_forget)(void);
 
 /* libomp reads the environment at the first OpenMP call, and programs set OMP_SCHEDULE before it: read then, where it
  * was not there in the loader. By the first thread that asks in libomp's way, once. */

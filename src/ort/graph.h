@@ -1,9 +1,9 @@
 /* Graphs of tasks: what a task creates is recorded once; replays submit tasks in the recorded order of their
  * dependences, without asking for addresses again.
  *
- * Does: finds the order of a record's tasks, and links a replay's tasks accordingly. Does not: know what a task is
- * (each replay brings its tasks, in the record's order), record (an entry point does, while ORT_TASK_RECORDS is set in
- * the task that creates), or wait for a replay's end (its maker does, in a taskgroup).
+ * Does: finds the order of a record's tasks, and links a replay's tasks accordingly. Does not know what a task is: each
+ * replay brings its tasks, in the record's order. Does not record: an entry point does, while ORT_TASK_RECORDS is set
+ * in the task that creates. Does not wait for a replay's end: its maker does, in a taskgroup.
  * Callers: a member on its own behalf. A graph is never changed once it is made: any number of replays may go on at
  * once, each with nodes of its own.
  *
@@ -47,7 +47,7 @@ void ort_graph_end(struct ort_graph *graph, struct ort_graph_play *play);
 /* The thread's task has done something that a record of its children cannot show again. */
 static inline void ort_graph_spoil(struct ort_thread *thread) { thread->task->flags &= (uint16_t)~ORT_TASK_RECORDS; }
 
-/* Between graph.c and task.c. Waits in place for what comes before node's task. [switches] */
+/* Between graph.c and task_create.c. Waits in place for what comes before node's task. [switches] */
 void ort_graph_wait(struct ort_thread *thread, struct ort_depend_node *node);
 /* True: t, which is node's task, may begin. False: whoever completes its last predecessor queues it. */
 bool ort_graph_ready(struct ort_depend_node *node, struct ort_task *t);

@@ -25,6 +25,7 @@ struct ort_icv *ort_icv_write(struct ort_thread *t)
     copy->older = mine ? icv : NULL;
     task->icv = copy;
     task->flags |= ORT_TASK_OWN_ICV | ORT_TASK_SPECIAL;
+    ort_member_changed(t);
     return copy;
 }
 

@@ -1,8 +1,8 @@
 /* Internal control variables: those of a data environment (ort_icv) and those of the process (ort_settings).
  *
  * An ort_icv is shared by all tasks that have the same values: a task inherits its creator's pointer, and a region's
- * implicit tasks the parent's, or the team's own copy where the region shifts a list. Who changes a value first makes a
- * copy of its own (ort_icv_write); it may change that copy in place as long as no other task has inherited it
+ * implicit tasks the parent's, or the team's own copy where the region shifts a list. A task that changes a value first
+ * makes a copy of its own (ort_icv_write). It may change that copy in place as long as no other task has inherited it
  * (`shared`).
  *
  * Fields: written by the task that owns the copy, before anybody else sees it or while nobody else does; read by

@@ -2,17 +2,15 @@
  * outside of the program has come, too.
  *
  * Found in the process as `ort_layer`, in a drop-in. The table's layout stays; new entries go to its end.
- *   hold     the calling task shall not complete before one release more; NULL: the caller is in no explicit task
- *   that can be left so (an
- *            implicit one, one that its creator waits for, one outside of every region): the layer has to wait itself
- *   release  of what hold returned, once for each; from any kernel thread, which becomes one of the program's that
- *   the runtime knows; not where no
- *            thread runs (psthreads/layer.h, poll_by)
- *   in_order whether a member that is in no explicit task runs its tasks in the order of their making. As a rule the
- *   last one made goes first, which is
- *            cheaper; but where tasks wait for one another outside of the program (a message's sender and its
- *            receiver), a program that works under libgomp relies on its order without knowing: with two threads, two
- *            receivers would wait for senders that nobody is left to run */
+ *   hold     The calling task does not complete before one release more. NULL: the caller is in no explicit task that
+ *            can be left so (an implicit one, one that its creator waits for, one outside of every region). The layer
+ *            has to wait itself then.
+ *   release  Takes back what hold returned, once for each. Any kernel thread may call it, and becomes one that the
+ *            runtime knows; but not where no thread runs (psthreads/layer.h, poll_by).
+ *   in_order Whether a member that is in no explicit task runs its tasks in the order of their making. As a rule the
+ *            task that was made last goes first, which is cheaper. But tasks may wait for one another outside of the
+ *            program (a message's sender and its receiver). A program that works under libgomp relies on libgomp's
+ *            order then: with two threads, two receivers would wait for senders that no thread is left to run. */
 #ifndef PS_ORT_LAYER_H
 #define PS_ORT_LAYER_H
 

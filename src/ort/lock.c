@@ -1,26 +1,28 @@
 /* Locks of the program: omp_lock_t, omp_nest_lock_t, critical and atomic regions.
  *
  * One word, as in Drepper's "Futexes are tricky": 0 free, 1 taken, 2 taken and somebody may wait. Taking:
- * compare-and-swap 0 to 1; who fails looks at the value now and then (test-and-test-and-set; a look takes the line away
- * from the holder, who else would have freed the lock and taken it again many times on one processor where it is held
- * for some instructions), then sets 2 and waits in ee_wait, so that its carrier runs other entities; who comes out of a
- * wait sets 2 again, since others may wait still. Releasing: exchange with 0, and a wake where 2 stood.
- * Entities are not preempted: who polls, taking a lock and freeing it in a loop, would keep from its carrier the one
- * that it polls for, and whoever was woken for the lock, until the watchdog comes (20 ms). So each TURNS-th time that a
- * lock is freed on a kernel thread the others of the carrier run first. Counted by kernel thread, not by lock: the
- * lock's word changes where it is free or taken only. Who frees gives way where the one that was woken can run on this
- * carrier alone and has been kept waiting here before; a try that fails lets others of this carrier run, since the
- * program may try again and again, and the one that has the lock may be among them. A nest lock has the task that owns
- * it, read by everybody but equal to the reader's own task only where the reader wrote it.
+ * compare-and-swap 0 to 1. An entity that fails looks at the value now and then (test-and-test-and-set). It looks
+ * seldom, because a look takes the line away from the holder. Where a lock is held for some instructions, the holder
+ * could else free it and take it again many times on one processor. Then the entity sets 2 and waits in ee_wait, so
+ * that its carrier runs other entities. An entity that comes out of a wait sets 2 again, since others may wait still.
+ * Releasing: exchange with 0, and a wake where 2 stood.
+ * Entities are not preempted. An entity that polls, taking a lock and freeing it in a loop, keeps its carrier. The
+ * entity that it polls for, and the one that was woken for the lock, would not run there until the watchdog comes (20
+ * ms). So each TURNS-th time that a lock is freed on a kernel thread the others of the carrier run first. Counted by
+ * kernel thread, not by lock: the lock's word changes where it is free or taken only. An entity that frees the lock
+ * gives way where the woken entity can run on this carrier alone and has been kept waiting here before. A try that
+ * fails lets others of this carrier run: the program may try again and again, and the holder may be among those others.
+ * A nest lock has the task that owns it, read by everybody but equal to the reader's own task only where the reader
+ * wrote it.
  *
  * Callers: any OpenMP thread; on any stack. Ordering: the exchange or compare-and-swap that takes is an acquire, the
  * exchange that frees a release. Cost: uncontended one read-modify-write each.
  * Two forms (lock.h): ort_lock tells the program's thread sanitizer (race.h); ort_lock_untraced does not, is inlined,
  * and is for entry points that have found nobody who listens (ort_traced).
- * Rejected: to count, in the word, those that were faster than who was woken, and to give way after some of them: most
- * of those that a poller keeps from running do not wait for the lock. A queue lock: fair, but an omp_lock_t has four
- * bytes here, and hand-over to an entity whose carrier is busy stalls all others. OpenMP 5.2 sections 15.2 (critical)
- * and 18.9 (locks); balder-threads-2004 section 2 (spin for two switches, then block: ee_wait). */
+ * Rejected: a count, in the word, of the entities that were faster than the woken one, and to give way after some of
+ * them. Most entities that a poller keeps from running do not wait for the lock. A queue lock: fair, but an omp_lock_t
+ * has four bytes here, and hand-over to an entity whose carrier is busy stalls all others. OpenMP 5.2 sections 15.2
+ * (critical) and 18.9 (locks); balder-threads-2004 section 2 (spin for two switches, then block: ee_wait). */
 #include "lock.h"
 
 #include "cpu.h"

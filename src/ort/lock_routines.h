@@ -17,24 +17,24 @@
 
 #define ORT_ROUTINE static PS_ALWAYS_INLINE
 
-/* `twin` where somebody listens, `untraced` where nobody does. */
-#define ORT_LOCK_TOLD(twin, untraced)  \
-    do {                               \
-        if (PS_UNLIKELY(ort_traced())) \
-            twin;                      \
-        else                           \
-            untraced;                  \
+/* `traced` where a tool or a sanitizer listens, `untraced` where none does. */
+#define ORT_LOCK_TRACED(traced, untraced) \
+    do {                                  \
+        if (PS_UNLIKELY(ort_traced()))    \
+            traced;                       \
+        else                              \
+            untraced;                     \
     } while (0)
 
 /* --- locks of any kind --- */
 
 ORT_ROUTINE void ort_routine_enter(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint)
 {
-    ORT_LOCK_TOLD(ort_tool_lock(word, kind, hint, ORT_CALLER), ort_lock_untraced(word));
+    ORT_LOCK_TRACED(ort_tool_lock(word, kind, hint, ORT_CALLER), ort_lock_untraced(word));
 }
 ORT_ROUTINE void ort_routine_leave(_Atomic uint32_t *word, enum ort_mutex_kind kind)
 {
-    ORT_LOCK_TOLD(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock_untraced(word));
+    ORT_LOCK_TRACED(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock_untraced(word));
 }
 
 /* --- simple locks --- */
@@ -92,11 +92,11 @@ ORT_ROUTINE void ort_routine_destroy_nest(struct ort_nest_lock **lock)
 /* owner: lock.h */
 ORT_ROUTINE void ort_routine_set_nest(struct ort_nest_lock *lock, const void *owner)
 {
-    ORT_LOCK_TOLD(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock_untraced(lock, owner));
+    ORT_LOCK_TRACED(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock_untraced(lock, owner));
 }
 ORT_ROUTINE void ort_routine_unset_nest(struct ort_nest_lock *lock)
 {
-    ORT_LOCK_TOLD(ort_tool_nest_unlock(lock, ORT_CALLER), ort_nest_unlock_untraced(lock));
+    ORT_LOCK_TRACED(ort_tool_nest_unlock(lock, ORT_CALLER), ort_nest_unlock_untraced(lock));
 }
 ORT_ROUTINE int ort_routine_test_nest(struct ort_nest_lock *lock, const void *owner)
 {

@@ -1,6 +1,6 @@
 /* Loops: static, dynamic, guided; runtime and auto become one of them. Slots: workshare.h.
  *
- * Iterations are numbers 0 .. n-1 here; values are made of them at the very end, so signed, unsigned, upward and
+ * Iterations are numbers 0 .. n-1 here. Values are made of them at the very end. So signed, unsigned, upward and
  * downward loops are one. static: member id has chunks id, id + threads, ...; without a chunk size one contiguous
  * share. dynamic: fetch-and-add on the slot's `next`, where it may be nonmonotonic for several chunks at once
  * (batch.h). guided: compare-and-swap, a chunk being what is left divided by the threads, at least the chunk size. auto
@@ -150,7 +150,7 @@ static void pass_turn(struct ort_thread *t)
 
 static PS_NOINLINE bool next_chunk(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
-    struct ort_loop *loop = &t->loop;
+    struct ort_loop *loop = ort_loop(t);
     const struct ort_loop_desc *d = loop->desc;
     uint32_t threads = t->team->n;
     uint64_t a, b;
@@ -182,10 +182,10 @@ static PS_NOINLINE bool next_chunk(struct ort_thread *t, uint64_t *lo, uint64_t 
 /* A chunk of a loop that would be claimed in batches, had anybody else claimed since the member's last one. */
 static inline bool next_alone(struct ort_thread *t, const struct ort_loop_desc *d, uint64_t *lo, uint64_t *hi)
 {
-    struct ort_batch *own = &t->batch;
-    struct ort_workshare *ws = t->loop.ws;
+    struct ort_batch *own = ort_batch(t);
+    struct ort_workshare *ws = ort_loop(t)->ws;
     uint64_t chunk = d->chunk, at = ps_add_acquire(&ws->next, chunk);
-    t->loop.alone = at == own->seen + chunk;
+    ort_loop(t)->alone = at == own->seen + chunk;
     own->seen = at;
     if (PS_UNLIKELY(at >= ws->batched))
         return ort_batch_used_up(t, own, lo, hi);
@@ -196,16 +196,17 @@ static inline bool next_alone(struct ort_thread *t, const struct ort_loop_desc *
 
 static PS_NOINLINE bool next_otherwise(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
-    const struct ort_loop_desc *d = t->loop.desc;
+    const struct ort_loop_desc *d = ort_loop(t)->desc;
     if (d->plain == ORT_PLAIN_BATCHES)
-        return t->loop.alone ? next_alone(t, d, lo, hi) : ort_batch_next(t, &t->batch, lo, hi);
-    return d->plain == ORT_PLAIN_GUIDED ? next_plain_guided(t->loop.ws, d, t->team->n, lo, hi) : next_chunk(t, lo, hi);
+        return ort_loop(t)->alone ? next_alone(t, d, lo, hi) : ort_batch_next(t, ort_batch(t), lo, hi);
+    return d->plain == ORT_PLAIN_GUIDED ? next_plain_guided(ort_loop(t)->ws, d, t->team->n, lo, hi)
+                                        : next_chunk(t, lo, hi);
 }
 
 static PS_ALWAYS_INLINE bool next_loop_chunk(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
-    const struct ort_loop_desc *d = t->loop.desc;
-    return PS_LIKELY(d->plain == ORT_PLAIN_DYNAMIC) ? next_plain_dynamic(t->loop.ws, d, lo, hi)
+    const struct ort_loop_desc *d = ort_loop(t)->desc;
+    return PS_LIKELY(d->plain == ORT_PLAIN_DYNAMIC) ? next_plain_dynamic(ort_loop(t)->ws, d, lo, hi)
                                                     : next_otherwise(t, lo, hi);
 }
 
@@ -223,7 +224,7 @@ void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d)
 bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool runtime,
                     const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi)
 {
-    struct ort_loop *loop = &t->loop;
+    struct ort_loop *loop = ort_loop(t);
     if (extra != NULL && extra->reductions != NULL)
         ort_workshare_reduction_start(t);
     if (desc->sched == ORT_SCHED_STATIC && !runtime && !desc->ordered && extra == NULL) {
@@ -248,12 +249,12 @@ bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool
 
 void ort_loop_leave_slot(struct ort_thread *t)
 {
-    struct ort_loop *loop = &t->loop;
+    struct ort_loop *loop = ort_loop(t);
     if (loop->desc->ordered && loop->has_chunk)
         pass_turn(t);
     loop->has_chunk = false;
     if (loop->desc->plain == ORT_PLAIN_BATCHES)
-        ort_batch_drop(&t->batch);
+        ort_batch_drop(ort_batch(t));
     ort_ws_leave(t);
 }
 
@@ -261,7 +262,7 @@ void ort_loop_leave(struct ort_thread *t)
 {
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_loop_ends(t);
-    if (t->loop.ws != NULL)
+    if (ort_loop(t)->ws != NULL)
         ort_loop_leave_slot(t);
 }
 
@@ -271,7 +272,7 @@ unsigned ort_sections_start(struct ort_thread *t, unsigned n, const struct ort_l
         ort_workshare_reduction_start(t);
     bool first = ort_ws_enter(t);
     if (first)
-        ort_ws_describe(t->loop.ws, &(struct ort_loop_desc){.n = n, .sched = ORT_SCHED_DYNAMIC}, t->team->n);
+        ort_ws_describe(ort_loop(t)->ws, &(struct ort_loop_desc){.n = n, .sched = ORT_SCHED_DYNAMIC}, t->team->n);
     if (extra != NULL)
         ort_ws_extra(t, extra, first);
     if (first)
@@ -283,7 +284,7 @@ unsigned ort_sections_start(struct ort_thread *t, unsigned n, const struct ort_l
 
 unsigned ort_sections_next(struct ort_thread *t)
 {
-    struct ort_workshare *ws = t->loop.ws;
+    struct ort_workshare *ws = ort_loop(t)->ws;
     uint64_t i = ps_add_relaxed(&ws->next, 1);
     if (PS_UNLIKELY(ort_tool_on()) && i < ws->desc.n)
         ort_tool_section(t);

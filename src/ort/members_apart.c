@@ -5,52 +5,51 @@
  * former is kept for the next time that the member is there. So a thread has what it keeps from region to region, its
  * hot team above all, once for each cluster that it has been in. Member 0 runs on its parent's core and never moves.
  *
+ * What tasks need, and loops that the compiler does not divide, is got by the first of them, from the memory that the
+ * member or the team is in (ort_tasks, ort_loop, ort_store), and goes with the team.
  * Storage is not given back to the heap, but to a list for the next team: thieves may look through it (task_memory.c).
  * Callers: the parent, no region of the team open. Shared: the list, under a lock. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "emergency_pool.h"
 #include "spin.h"
 #include "task_internal.h"
 #include "team.h"
 
-struct apart {
-    struct ort_thread thread;
-    struct ort_task_implicit implicit;
-    struct apart *next; /* free, or of the same member in another cluster's memory */
-};
-
-static struct apart *free_ones;
+static struct ort_thread *free_ones;
 static struct ps_spin lock;
 
 size_t ort_members_bytes(unsigned n_max) { return sizeof(struct ort_team) + n_max * sizeof(struct ort_thread *); }
 
-static struct apart *of(struct ort_thread *t) { return PS_CONTAINER_OF(t, struct apart, thread); }
+/* No padding behind the thread. With it and the block's head members are an odd number of 16 bytes apart, so that fewer
+ * of them meet at a bank. */
+#define APART_BYTES (offsetof(struct ort_apart, thread) + sizeof(struct ort_thread))
 
 /* Fresh, for member id; NULL: no memory there. */
-static struct apart *get(struct ort_team *team, unsigned id, int near)
+static struct ort_thread *get(struct ort_team *team, unsigned id, int near)
 {
     ps_spin_lock(&lock);
-    struct apart **at = &free_ones;
+    struct ort_thread **at = &free_ones;
     while (*at != NULL && !ee_is_near(*at, near))
         at = &(*at)->next;
-    struct apart *a = *at;
-    if (a != NULL)
-        *at = a->next;
+    struct ort_thread *t = *at;
+    if (t != NULL)
+        *at = t->next;
     ps_spin_unlock(&lock);
-    if (a != NULL) { /* what thieves read of the implicit task stays as it is */
-        memset(&a->thread, 0, sizeof a->thread);
+    if (t != NULL) { /* what thieves read of the implicit task stays as it is */
+        memset(t, 0, sizeof *t);
     } else {
-        a = ee_memory_near(near, sizeof *a);
+        struct ort_apart *a = ee_memory_near(near, APART_BYTES);
         if (a == NULL)
             return NULL;
-        memset(a, 0, sizeof *a);
+        memset((void *)a, 0, APART_BYTES);
+        t = &a->thread;
     }
-    a->next = NULL;
-    a->thread.team = team;
-    a->thread.id = id;
-    a->thread.tasks.implicit = &a->implicit;
-    return a;
+    t->team = team;
+    t->id = id;
+    return t;
 }
 
 static struct ee_member *near_core(void *members, unsigned id, int near)
@@ -59,51 +58,98 @@ static struct ee_member *near_core(void *members, unsigned id, int near)
     struct ort_thread *now = table[id];
     if (now != NULL && ee_is_near(now, near))
         return &now->member;
-    struct apart *first = now != NULL ? of(now) : NULL, **at = &first;
+    struct ort_thread *first = now, **at = &first;
     while (*at != NULL && !ee_is_near(*at, near))
         at = &(*at)->next;
-    struct apart *a = *at;
-    if (a != NULL)
-        *at = a->next;
+    struct ort_thread *t = *at;
+    if (t != NULL)
+        *at = t->next;
     else
-        a = get(table[0]->team, id, near);
-    if (a == NULL && now != NULL)
+        t = get(table[0]->team, id, near);
+    if (t == NULL && now != NULL)
         return &now->member;
-    if (a == NULL && (a = get(table[0]->team, id, EE_NEAR_ANY)) == NULL)
+    if (t == NULL && (t = get(table[0]->team, id, EE_NEAR_ANY)) == NULL)
         return NULL;
-    a->next = first;
-    table[id] = &a->thread;
-    return &a->thread.member;
-}
-
-static void again(struct ee_member *member, void (*fn)(void *), void *data)
-{
-    struct ort_thread *m = PS_CONTAINER_OF(member, struct ort_thread, member);
-    ort_member_begin_again(m);
-    fn(data);
-    ort_member_ends(m);
+    t->next = first;
+    table[id] = t;
+    return &t->member;
 }
 
 bool ort_members_get(struct ort_team *team)
 {
     team->apart = (struct ort_thread **)(void *)(team + 1);
-    struct apart *a = get(team, 0, EE_NEAR_HERE);
-    if (a == NULL && (a = get(team, 0, EE_NEAR_ANY)) == NULL)
+    struct ort_thread *t = get(team, 0, EE_NEAR_HERE);
+    if (t == NULL && (t = get(team, 0, EE_NEAR_ANY)) == NULL)
         return false;
-    team->apart[0] = &a->thread;
+    team->apart[0] = t;
     return true;
 }
 
 void ort_members_give(struct ort_team *team)
 {
     for (unsigned i = 0; i < team->n_max; i++)
-        for (struct apart *a = team->apart[i] != NULL ? of(team->apart[i]) : NULL, *next; a != NULL; a = next) {
-            next = a->next;
+        for (struct ort_thread *t = team->apart[i], *next; t != NULL; t = next) {
+            next = t->next;
             ps_spin_lock(&lock);
-            a->next = free_ones;
-            free_ones = a;
+            t->next = free_ones;
+            free_ones = t;
             ps_spin_unlock(&lock);
         }
+}
+
+/* Zeroed, for what members and teams have behind the first use: near them, whoever the caller is. */
+static void *get_more(const void *beside, size_t bytes)
+{
+    void *p = ee_memory_beside(beside, bytes);
+    if (p == NULL)
+        p = ort_emergency_pool_take(bytes, 0);
+    PS_CHECK(p != NULL, "no memory for the loops or tasks of a team (%zu bytes)", bytes);
+    return memset(p, 0, bytes);
+}
+
+static void give_more(void *p)
+{
+    if (p != NULL && !ort_emergency_pool_give(p))
+        free(p);
+}
+
+struct ort_task_member *ort_tasks_make(struct ort_thread *t)
+{
+    struct ort_task_member *own = get_more(t, sizeof *own);
+    own->thread = t;
+    ps_store_release(&t->tasks, own); /* thieves look */
+    return own;
+}
+
+struct ort_in_loops *ort_in_loops_make(struct ort_thread *t)
+{
+    struct ort_in_loops *own = get_more(t, sizeof *own);
+    ps_store_release(&t->in_loops, own); /* so do robbers */
+    return own;
+}
+
+struct ort_team_store *ort_store_make(struct ort_team *team)
+{
+    struct ort_team_store *store = get_more(team, sizeof *store), *other = NULL;
+    ort_ws_open(store->ring);
+    if (ps_cas_acq_rel(&team->store, &other, store))
+        return store;
+    give_more(store);
+    return other;
+}
+
+void ort_store_give(struct ort_team *team)
+{
+    give_more(ps_load_relaxed(&team->store));
+    ps_store_relaxed(&team->store, NULL);
+}
+
+void ort_member_bare(struct ort_thread *t)
+{
+    give_more(ps_load_relaxed(&t->tasks));
+    give_more(ps_load_relaxed(&t->in_loops));
+    ps_store_relaxed(&t->tasks, NULL);
+    ps_store_relaxed(&t->in_loops, NULL);
 }
 
 void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops)
@@ -111,8 +157,11 @@ void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops)
     static struct ee_team_ops apart_ops; /* each store writes what others have written or will write */
     apart_ops.body = ops->body;
     apart_ops.assist = ops->assist;
+    apart_ops.idle = ops->idle;
     apart_ops.near = near_core;
-    apart_ops.again = again;
+    apart_ops.again = ort_member_again;
+    apart_ops.ended = ort_region_ended;
+    apart_ops.otherwise = ort_region_otherwise;
     ee_team_init(&team->ee, &apart_ops, team->apart, 0, team->n_max);
 }
 
@@ -120,6 +169,6 @@ void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops)
 void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t))
 {
     for (unsigned i = 0; i < team->n_max; i++)
-        for (struct apart *a = team->apart[i] != NULL ? of(team->apart[i]) : NULL; a != NULL; a = a->next)
-            visit(&a->thread);
+        for (struct ort_thread *t = team->apart[i]; t != NULL; t = t->next)
+            visit(t);
 }

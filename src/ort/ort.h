@@ -8,11 +8,11 @@
  * Callers: entry points, on the stack of the OpenMP thread concerned.
  *
  * Storage. A *team block* is an ort_team with n_max ort_threads behind it, got in one piece. Each ort_thread keeps the
- * block of the region that it opened last (`hot`), so that a region costs no allocation and its members' own hot
- * blocks, task descriptors and so on are still there; a region that wants more members than the block has gets a larger
- * one. A member's team and number never change as long as its block lives. A root (a kernel thread that the runtime did
- * not make) is member 0 of a block of one, at level 0. A serialized region is a region of one member that does not
- * trouble the entities.
+ * block of the region that it opened last (`hot`). So a region costs no allocation, and its members' own hot blocks,
+ * task descriptors and so on are still there. A region that wants more members than the block has gets a larger one. A
+ * member's team and number never change as long as its block lives. A root (a kernel thread that the runtime did not
+ * make) is member 0 of a block of one, at level 0. A serialized region is a region of one member that does not trouble
+ * the entities.
  *
  * States of a block: idle (in a parent's hot) -> open (ort_team_start .. ort_team_end; `open` of the parent) -> idle ->
  * freed. Members initialise themselves when they begin (member_begin): the parent touches its own storage and the
@@ -38,10 +38,6 @@
 /* More members than this no region gets. */
 #define ORT_THREADS_MAX (1u << 20)
 
-#ifndef ORT_MEMBERS_APART
-#define ORT_MEMBERS_APART 0
-#endif
-
 /* Set in the loader: is told of the number of virtual processors when the first OpenMP thread appears. NULL: nobody
  * is. */
 extern void (*ort_started)(unsigned num_vps);
@@ -65,19 +61,24 @@ struct ort_thread {
     uint32_t id;             /* constant: number in the team */
     uint32_t ws_seq;         /* number of the next work-sharing construct that needs a slot */
     uint32_t single_seq;     /* number of the next single construct */
-    uint32_t shown;          /* size of the team for which its affinity was displayed last */
-    uint32_t number;       /* entry points' own: what they number it by, from 1; 0: they were not asked yet. For good */
-    struct ort_task *task; /* current */
-    struct ort_team *hot;  /* block of the last region that this thread opened; NULL: none */
-    struct ort_team *open; /* == hot while that region is open */
+    struct ort_task *task;   /* current */
+    struct ort_team *hot;    /* block of the last region that this thread opened; NULL: none */
+    struct ort_team *open;   /* == hot while that region is open */
+#if ORT_MEMBERS_APART
+    _Atomic(struct ort_in_loops *) in_loops; /* NULL: it has been in none that needs it (ort_loop) */
+    _Atomic(struct ort_task_member *) tasks; /* NULL: it has had nothing to do with tasks (ort_tasks) */
+    unsigned long shape;                     /* ort_shape_around */
+    struct ort_thread *next;                 /* free, or of the same member in another cluster's memory */
+    bool anew; /* it has to begin as in its first region, and to end slowly (region_again.c) */
+#else
+    uint32_t shown;  /* size of the team for which its affinity was displayed last */
+    uint32_t number; /* entry points' own: what they number it by, from 1; 0: they were not asked yet. For good */
     struct ort_local *local; /* NULL: nothing */
     void *offered;           /* to member 0 of the team, between two barriers: what it combines (entry points' own) */
     struct ort_loop loop;
     struct ort_task_member tasks;
     struct ort_tool_thread tool;
     struct ort_batch batch;
-#if ORT_MEMBERS_APART
-    unsigned long shape; /* ort_shape_around */
 #endif
 };
 /* A cache has a power of two of sets: with an even number of lines from thread to thread the same field of many threads
@@ -119,13 +120,16 @@ struct ort_team {
     const struct ort_icv *icv_then; /* then: the ICVs of the task that opened it, */
     unsigned asked;                 /* and its clauses: num_threads, */
     int8_t asked_bind;              /* and proc_bind */
+    uint8_t again_bind;             /* apart: that of GNU's flags, where ort_parallel_again may open the next region */
     struct ort_bound {              /* what its members were bound for last (ort_place_bind); n 0: never */
         unsigned n, place, first, places;
         int8_t bind;
     } bound;
     struct ort_icv icv_store;
+#if !ORT_MEMBERS_APART
     struct ort_loop_desc static_loop; /* with ORT_BEGINS_IN_STATIC */
     struct ort_taskgroup group_store;
+#endif
     struct ort_tool_team tool;
     _Atomic uint32_t begun; /* (shared) members that have begun; counted under a thread sanitizer alone (team.c) */
     /* (shared) number of the next single construct nobody has taken yet: compare-and-swap by members. */
@@ -133,10 +137,11 @@ struct ort_team {
     /* (shared) written by the member that executes single copyprivate, read by the others behind a barrier. */
     void *copyprivate;
     struct ort_task_team tasks;
-    struct ort_workshare ring[ORT_WS_RING];
 #if ORT_MEMBERS_APART
+    _Atomic(struct ort_team_store *) store; /* NULL: nothing has needed it yet (ort_slot) */
     struct ort_thread **apart; /* [n_max] those from number 1 on where the entities want them; NULL: not yet */
 #else
+    struct ort_workshare ring[ORT_WS_RING];
     struct ort_thread threads[]; /* [n_max] */
 #endif
 };
@@ -152,6 +157,108 @@ static inline struct ort_thread *ort_member(struct ort_team *team, unsigned i)
 #endif
 }
 
+/* What a member needs for tasks, and for loops other than those that compilers divide inline. Apart, it stands behind
+ * the first use: `make` gets it near t, or ends the program with one line. t is the caller's, but in
+ * _or_none: NULL, of which ort_absent tells, where t has made none; anybody asks. */
+#if ORT_MEMBERS_APART
+struct ort_in_loops {
+    struct ort_loop loop;
+    struct ort_batch batch;
+};
+struct ort_task_member *ort_tasks_make(struct ort_thread *t);
+struct ort_in_loops *ort_in_loops_make(struct ort_thread *t);
+/* What t has besides its tasks is given back with its block. */
+void ort_member_bare(struct ort_thread *t);
+
+static inline struct ort_task_member *ort_tasks_or_none(struct ort_thread *t) { return ps_load_acquire(&t->tasks); }
+static inline struct ort_task_member *ort_tasks(struct ort_thread *t)
+{
+    struct ort_task_member *own = *(struct ort_task_member **)&t->tasks; /* nobody else writes it */
+    return PS_LIKELY(own != NULL) ? own : ort_tasks_make(t);
+}
+static inline struct ort_in_loops *ort_in_loops(struct ort_thread *t)
+{
+    struct ort_in_loops *own = *(struct ort_in_loops **)&t->in_loops;
+    return PS_LIKELY(own != NULL) ? own : ort_in_loops_make(t);
+}
+static inline struct ort_loop *ort_loop(struct ort_thread *t) { return &ort_in_loops(t)->loop; }
+static inline struct ort_batch *ort_batch(struct ort_thread *t) { return &ort_in_loops(t)->batch; }
+static inline struct ort_loop *ort_loop_or_none(const struct ort_thread *t)
+{
+    struct ort_in_loops *own = *(struct ort_in_loops *const *)&t->in_loops;
+    return own != NULL ? &own->loop : NULL;
+}
+static inline struct ort_batch *ort_batch_or_none(struct ort_thread *t)
+{
+    struct ort_in_loops *its = ps_load_acquire(&t->in_loops);
+    return its != NULL ? &its->batch : NULL;
+}
+
+/* A member's storage, whose implicit task is not given back (members_apart.c). */
+struct ort_apart {
+    struct ort_task_implicit implicit;
+    alignas(PS_CACHE_LINE) struct ort_thread thread; /* ee.h: what `near` returns */
+};
+static inline struct ort_task_implicit *ort_implicit(struct ort_thread *t)
+{
+    return &PS_CONTAINER_OF(t, struct ort_apart, thread)->implicit;
+}
+/* The thread's link in its team's list of free members, and back. */
+static inline struct ps_list *ort_free_link(struct ort_thread *t) { return &ort_tasks(t)->free; }
+static inline struct ort_thread *ort_of_free_link(struct ps_list *link)
+{
+    return PS_CONTAINER_OF(link, struct ort_task_member, free)->thread;
+}
+#else
+static inline struct ort_task_member *ort_tasks_or_none(struct ort_thread *t) { return &t->tasks; }
+static inline struct ort_task_member *ort_tasks(struct ort_thread *t) { return &t->tasks; }
+static inline struct ort_loop *ort_loop(struct ort_thread *t) { return &t->loop; }
+static inline struct ort_batch *ort_batch(struct ort_thread *t) { return &t->batch; }
+static inline const struct ort_loop *ort_loop_or_none(const struct ort_thread *t) { return &t->loop; }
+static inline struct ort_batch *ort_batch_or_none(struct ort_thread *t) { return &t->batch; }
+static inline struct ort_task_implicit *ort_implicit(struct ort_thread *t) { return t->tasks.implicit; }
+static inline struct ps_list *ort_free_link(struct ort_thread *t) { return &t->tasks.free; }
+static inline struct ort_thread *ort_of_free_link(struct ps_list *link)
+{
+    return PS_CONTAINER_OF(link, struct ort_thread, tasks.free);
+}
+static inline void ort_member_bare(struct ort_thread *t)
+{
+    if (t->local != NULL)
+        t->local->free(t->local);
+}
+#endif
+static inline bool ort_absent(const void *p) { return ORT_MEMBERS_APART && p == NULL; }
+
+/* The slots of a team and what some of its regions begin with, likewise got by who needs it first; by any member. */
+#if ORT_MEMBERS_APART
+struct ort_team_store {
+    struct ort_workshare ring[ORT_WS_RING];
+    struct ort_loop_desc static_loop;
+    struct ort_taskgroup group;
+};
+struct ort_team_store *ort_store_make(struct ort_team *team);
+void ort_store_give(struct ort_team *team);
+static inline struct ort_team_store *ort_store(struct ort_team *team)
+{
+    struct ort_team_store *store = ps_load_acquire(&team->store);
+    return PS_LIKELY(store != NULL) ? store : ort_store_make(team);
+}
+static inline struct ort_workshare *ort_slot(struct ort_team *team, uint32_t s)
+{
+    return &ort_store(team)->ring[s % ORT_WS_RING];
+}
+static inline bool ort_has_slots(struct ort_team *team) { return ps_load_acquire(&team->store) != NULL; }
+static inline struct ort_loop_desc *ort_static_loop(struct ort_team *team) { return &ort_store(team)->static_loop; }
+static inline struct ort_taskgroup *ort_group_store(struct ort_team *team) { return &ort_store(team)->group; }
+#else
+static inline struct ort_workshare *ort_slot(struct ort_team *team, uint32_t s) { return &team->ring[s % ORT_WS_RING]; }
+static inline bool ort_has_slots(PS_UNUSED struct ort_team *team) { return true; }
+static inline struct ort_loop_desc *ort_static_loop(struct ort_team *team) { return &team->static_loop; }
+static inline struct ort_taskgroup *ort_group_store(struct ort_team *team) { return &team->group_store; }
+static inline void ort_store_give(PS_UNUSED struct ort_team *team) {}
+#endif
+
 /* The shape of the team that t is a member of; apart, the member has it in its own memory from its begin on. */
 static inline unsigned long ort_shape_around(const struct ort_thread *t)
 {
@@ -165,6 +272,16 @@ static inline void ort_member_reshaped(PS_UNUSED struct ort_thread *t)
 {
 #if ORT_MEMBERS_APART
     t->shape = t->team->shape;
+    t->anew = true;
+#endif
+}
+
+/* Apart: t's implicit task has a child, a table of dependences or ICVs of its own from here on. So the region's end and
+ * the next one's begin have something to do for t. */
+static inline void ort_member_changed(PS_UNUSED struct ort_thread *t)
+{
+#if ORT_MEMBERS_APART
+    t->anew = true;
 #endif
 }
 
@@ -200,7 +317,8 @@ static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->ta
  * round. No event: ort_tool_loop_ends. [switches] */
 static inline void ort_loop_abandon(struct ort_thread *t)
 {
-    if (PS_UNLIKELY(t->loop.ws != NULL))
+    const struct ort_loop *loop = ort_loop_or_none(t);
+    if (PS_UNLIKELY(!ort_absent(loop) && loop->ws != NULL))
         ort_loop_leave_slot(t);
 }
 
@@ -221,12 +339,36 @@ struct ort_parallel {
 
 /* Runs the whole region; returns how many threads it had. [switches] */
 unsigned ort_parallel(const struct ort_parallel *region);
+/* A region with nothing but these, bind as in GNU's flags, if it is as the thread's last one and has a shorter way
+ * (region_again.c); false: nothing is done. [switches] */
+#define ORT_AGAIN_NOT 0xff /* ort_team.again_bind: it has not */
+static PS_ALWAYS_INLINE bool ort_parallel_again(void (*fn)(void *), void *data, unsigned num_threads, unsigned bind)
+{
+    if (!ORT_MEMBERS_APART)
+        return false;
+    struct ort_thread *t = ee_local_inline();
+    if (PS_UNLIKELY(t == NULL))
+        return false;
+    /* What is compared is read first: a value that the next instruction needs costs a cycle more. */
+    struct ort_team *team = t->hot;
+    const struct ort_task *task = t->task;
+    unsigned long around = ort_shape_around(t);
+    __asm__("" : "+r"(team), "+r"(task), "+r"(around));
+    if (PS_UNLIKELY(team == NULL))
+        return false;
+    const struct ort_icv *icv = task->icv, *icv_then = team->icv_then;
+    unsigned long within = team->within;
+    unsigned asked = team->asked, again_bind = team->again_bind;
+    __asm__("" : "+r"(icv), "+r"(icv_then), "+r"(within), "+r"(asked), "+r"(again_bind));
+    if (PS_UNLIKELY(within != around || asked != num_threads || again_bind != bind || icv_then != icv))
+        return false;
+    ee_team_run_again(&team->ee, fn, data);
+    return true;
+}
 /* In two halves, the caller runs its own share in between. On return of start the caller is member 0. */
 unsigned ort_parallel_start(const struct ort_parallel *region);
 void ort_parallel_end(void);
-/* Number of threads that a region would get now; the thread limit is not considered. */
-unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads);
-/* The same, with the thread limit as its account is now. */
+/* Number of threads that a region would get now, with the thread limit as its account is now. */
 unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads);
 
 /* teams on the host, and the same within a target region: the caller runs the region's body as long as `next` says
@@ -248,7 +390,11 @@ bool ort_teams_next(unsigned num_teams, unsigned thread_limit, bool first);
 void ort_target(void (*fn)(void *), void *data, unsigned thread_limit);
 
 /* Barrier of the team, a task scheduling point. [switches] */
-static inline void ort_barrier(struct ort_thread *t) { ort_task_barrier(t); }
+static inline void ort_barrier(struct ort_thread *t)
+{
+    if (!ee_barrier_pass())
+        ort_task_barrier(t);
+}
 
 /* Walks outwards: the thread at `level` that is t or encloses it; NULL where there is no such level. */
 struct ort_thread *ort_ancestor(struct ort_thread *t, int level);

@@ -190,6 +190,15 @@ void ort_place_env_read(void)
         ort_settings.bind = ort_env_as_libomp ? ORT_BIND_SPREAD : ORT_BIND_TRUE;
 }
 
+void ort_place_env_forget(void)
+{
+    place_free(&asked_list);
+    asked_kind = PLACE_THREADS;
+    asked_count = 0;
+    asked_make = NULL;
+    round_robin = of_abi = false;
+}
+
 bool ort_places_of_abi(void) { return of_abi; }
 
 const char *ort_places_name(void)
@@ -221,7 +230,7 @@ void ort_processors_restrict(void)
     os_once(&once_restricted, restrict_once);
 }
 
-static void make_places(void)
+static void make_place_list(void)
 {
     struct os_topology machine;
     ort_processors_restrict();
@@ -242,9 +251,10 @@ static void make_places(void)
 
 const struct ort_places *ort_places(void)
 {
+    ort_env_ask();
     if (ort_settings.bind == ORT_BIND_FALSE)
         return NULL;
-    os_once(&once, make_places);
+    os_once(&once, make_place_list);
     return places_exist ? &places : NULL;
 }
 

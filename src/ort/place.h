@@ -2,9 +2,9 @@
  *
  * Does: reads OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY, keeps the list of places, computes for any thread its
  * place and its place partition, and tells the entities before a region where its members belong. Does not: move
- * anything: that is the entities' (ee.h). An initial thread has the first place as far as the routines go; its kernel
- * thread is bound in active regions only, and has its own mask outside: a kernel thread that the program makes there
- * would inherit a narrower one.
+ * anything: that is the entities' (ee.h). An initial thread has the first place as far as the routines go. Its kernel
+ * thread is bound in active regions only, and has its own mask outside. A kernel thread that the program makes there
+ * would else inherit a narrower mask.
  * Callers: place_env_read in the loader; the others anywhere.
  *
  * Shared fields: the list is written once, in the loader or at the first need (names such as "cores" want the
@@ -33,6 +33,8 @@ struct ort_places {
 /* OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the settings. Once, in the
  * loader. */
 void ort_place_env_read(void);
+/* Before the variables are read again: nothing has been asked for. No place has been made yet. */
+void ort_place_env_forget(void);
 /* In the loader: the places that a variable of an ABI's own asks for, made at the first need; OpenMP's variables, where
  * given, are stronger (the caller has looked). make: false: no memory. round: of more members than places the ones
  * beyond go round in the list; else neighbours share one. */

@@ -1,8 +1,8 @@
 /* Target regions: the host is the only device, so a region runs in a fresh initial thread of its own, on the caller's
  * stack.
  *
- * The initial thread is a block of one at level 0 in a contention group of its own, as a root's is; the caller's own
- * team is out of sight until it is done (OpenMP 5.2 section 13.8). Cost: two allocations a region.
+ * The initial thread is a block of one at level 0 in a contention group of its own, as a root's is. The caller's own
+ * team is out of sight until the region is done (OpenMP 5.2 section 13.8). Cost: two allocations a region.
  * Failures: no memory: aborts with one line. */
 #include <limits.h>
 

@@ -2,23 +2,25 @@
  *
  * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take
  * part.
- * Does not: know an ABI; decide how a team forks. Modules: task.c (create, run, finish), task_fast.c (the same on the
- * fast path), task_queue.c (find work, sleep, wake), task_range.c (many tasks of a taskloop), task_memory.c
- * (descriptors), depend.c, graph.c, taskgroup.c, taskloop.c, task_reduction.c, cancel.c.
+ * Does not: know an ABI; decide how a team forks.
+ * Modules: task.c (hooks of regions and barriers), task_create.c (make, queue), task_call.c (tasks that run at once),
+ * task_run.c (run, wait), task_complete.c (events, completion), task_queue.c (find work, sleep, wake). Beside these:
+ * task_range.c (many tasks of a taskloop), task_memory.c (descriptors), depend.c, graph.c, taskgroup.c, taskloop.c,
+ * task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
  * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member, as a call on
  * that member's stack -> body done -> [waits for its event] -> complete -> [waits for the subtree below it] -> freed.
  * All tasks are tied to the member that runs them; an undeferred task goes from made to run at once, in its creator.
  *
- * Counts. A task owes two numbers: children that are not complete (taskwait waits for them) and children whose subtree
- * is not complete (the descriptor lives, and the implicit task does not arrive at a barrier, until that is zero). Both
- * are packed in one number, ORT_COUNT_LIVE each child's subtree and ORT_COUNT_INCOMPLETE each child, and that number is
- * split in two: `own`, which only the member that runs the task touches, without atomics, and `others`, to which every
- * other member adds atomically. Where a child is made and finished by its parent's member, which is the rule, there is
- * no atomic at all. When the body is done and something is left, `own` is poured into `others` (ORT_TASK_MERGED) and
- * whoever brings `others` to zero from then on completes the subtree. Before that `others` is never zero after a
- * subtraction, since it only falls from zero, so nobody completes a task too early.
+ * Counts. A task counts two things. The first is its children that are not complete: taskwait waits for them. The
+ * second is its children whose subtree is not complete. Until this number is zero the descriptor lives, and the
+ * implicit task does not arrive at a barrier. Both are packed in one number: ORT_COUNT_LIVE for each child's subtree
+ * and ORT_COUNT_INCOMPLETE for each child. That number is split in two. Only the member that runs the task touches
+ * `own`, without atomics. Every other member adds to `others` atomically. Where a child is made and finished by its
+ * parent's member, which is the rule, there is no atomic at all. When the body is done and something is left, `own` is
+ * poured into `others` (ORT_TASK_MERGED) and whoever brings `others` to zero from then on completes the subtree. Before
+ * that `others` is never zero after a subtraction, since it only falls from zero, so nobody completes a task too early.
  *
  * Shared fields            who writes                                   who reads
  *   fn .. node             the creator, before the task is published    who runs or finishes it
@@ -31,7 +33,7 @@
  *   flags                  the creator; then the owner                  who runs or finishes it
  *
  * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. Who gives it something of the kind sets the
- * flag; without it the task ends on the fast path (task_fast.c), which asks for nothing else. A free descriptor's node,
+ * flag; without it the task ends on the fast path (task_run.c), which asks for nothing else. A free descriptor's node,
  * depends, event and priority are zero, and data points behind it: whoever changed one of them has put it back.
  *
  * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen
@@ -47,6 +49,10 @@
 #include "list.h"
 #include "spin.h"
 #include "tool.h"
+
+#ifndef ORT_MEMBERS_APART /* ort_member, ort_tasks: a target with memory by clusters */
+#define ORT_MEMBERS_APART 0
+#endif
 
 struct ort_icv;
 struct ort_thread;
@@ -93,7 +99,7 @@ enum ort_task_flags {
 
 struct ort_task {
     /* Written by the creator. */
-    PS_LINE_ALIGNED void (*fn)(void *);
+    alignas(PS_CACHE_LINE) void (*fn)(void *);
     void *data;
     _Atomic(struct ort_task *) parent; /* NULL: implicit */
     struct ort_team *team;
@@ -105,8 +111,8 @@ struct ort_task {
     uint16_t size_class; /* of its memory */
     /* While it runs. */
     PS_LINE_ALIGNED struct ort_thread *owner;
-    struct ort_count count;
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
+    struct ort_count count;
     union {
         struct ort_task *next; /* in a free list */
         struct ps_list link;   /* in the team's priority queue */
@@ -142,17 +148,24 @@ struct ort_task_implicit {
     struct ort_tool_task tool; /* behind it, as for every task */
 };
 
-/* In each ort_thread. Zeroed memory is its initial state; it lasts from region to region. */
+/* In each ort_thread, or got by its first task (ort_tasks). Zeroed memory is its initial state; it lasts from region to
+ * region. */
 struct ort_task_member {
     struct ps_deque deque; /* owner: the member, or who runs tasks in its name after its body (ee_team_ops.assist) */
     int64_t base;          /* items of the deque from here on are descendants of the task that runs */
     uint32_t seed;         /* where the next search for a victim begins */
     struct ort_task_cache cache;
-    /* Descriptors of tasks that run at once (task_fast.c, "Frames"): the first, the last, and the next to be used,
+    /* Descriptors of tasks that run at once (task_steps.h, "Frames"): the first, the last, and the next to be used,
      * NULL: none is made yet. */
     struct ort_task *frames, *last_frame, *frame;
     struct ort_depend_cache nodes;
+#if ORT_MEMBERS_APART
+    struct ort_thread *thread; /* whose it is */
+#else
     struct ort_task_implicit *implicit; /* from ort_task_team_init on */
+#endif
+    struct ps_list free; /* in the team's list of that name, under its lock */
+    bool comes; /* it was lent, and the team's `coming` is for it; written under the lock by who lends, then its own */
 };
 
 #define ORT_CANCELLED_REGION 1u
@@ -160,17 +173,20 @@ struct ort_task_member {
 
 /* In each ort_team. Zeroed memory is its initial state. */
 struct ort_task_team {
-    PS_LINE_ALIGNED _Atomic uint32_t sleepers; /* members in `sleeping`; read after every push */
-    _Atomic uint32_t priority_count;           /* tasks in `priority` */
-    _Atomic uint32_t used;                     /* a deferred task has been made in this region */
-    _Atomic uint32_t unfenced;                 /* some member's deque was unfenced in this region (deque.h) */
-    _Atomic uint32_t cancelled;                /* bits: cancel parallel; cancel taskgroup, of any group */
-    _Atomic uint32_t loop_cancelled;           /* cancel for or sections */
-    PS_LINE_ALIGNED struct ps_spin lock;       /* of the two lists: both are empty but in rare cases */
-    struct ps_list sleeping;                   /* members that found no task while they wait for some */
-    struct ps_list priority;                   /* ready tasks with a priority, or readied from outside; by priority */
-    _Atomic uint32_t pins;                     /* threads outside of the team that finish one of its tasks just now */
-    _Atomic uint32_t barrier_arrived;          /* cancellable barrier */
+    PS_LINE_ALIGNED _Atomic uint32_t takers; /* members in `sleeping` and `free`; read after every push */
+    _Atomic uint32_t sleepers;               /* members in `sleeping` */
+    _Atomic uint32_t priority_count;         /* tasks in `priority` */
+    _Atomic uint32_t used;                   /* a deferred task has been made in this region */
+    _Atomic uint32_t unfenced;               /* some member's deque was unfenced in this region (deque.h) */
+    _Atomic uint32_t cancelled;              /* bits: cancel parallel; cancel taskgroup, of any group */
+    _Atomic uint32_t loop_cancelled;         /* cancel for or sections */
+    PS_LINE_ALIGNED struct ps_spin lock;     /* of the three lists, which are empty but in rare cases */
+    bool coming;                             /* a free member was lent, and has not looked for tasks yet */
+    struct ps_list sleeping;                 /* members that found no task while they wait for some */
+    struct ps_list free;                     /* members whose bodies have returned, and who find no task */
+    struct ps_list priority;                 /* ready tasks with a priority, or readied from outside; by priority */
+    _Atomic uint32_t pins;                   /* threads outside of the team that finish one of its tasks just now */
+    _Atomic uint32_t barrier_arrived;        /* cancellable barrier */
     _Atomic uint32_t barrier_phase;
 };
 
@@ -192,8 +208,9 @@ void ort_task_team_end(struct ort_team *team);
 /* In a forked child, whose only thread is t: what other threads held in the teams around it, and in the process, is let
  * go. */
 void ort_task_after_fork_in_child(struct ort_thread *t);
-/* ee_team_ops.assist. [switches] */
+/* ee_team_ops.assist [switches] and idle. */
 void ort_task_assist(struct ort_thread *thread);
+bool ort_task_idle(struct ort_thread *thread);
 /* Barrier of the team, a task scheduling point: all tasks of the region are complete when it opens. [switches] */
 void ort_task_barrier(struct ort_thread *thread);
 /* The same in a region that may be cancelled; true: it has been. [switches] */

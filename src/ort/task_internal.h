@@ -1,5 +1,4 @@
-/* Explicit tasks: what their modules know of each other. Seen by src/ort/task*.c, depend.c, taskgroup.c, taskloop.c,
- * cancel.c only. */
+/* Explicit tasks: what their modules know of each other. Seen by src/ort/task*.c, depend*.c, cancel.c only. */
 #ifndef PS_ORT_TASK_INTERNAL_H
 #define PS_ORT_TASK_INTERNAL_H
 
@@ -33,7 +32,7 @@ void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n);
 /* By a thread that has no cache. */
 void ort_task_free_shared(struct ort_task *t);
 void ort_task_cache_drain(struct ort_task_cache *cache);
-/* Gives a member's frames (task_fast.c) back; no task of its own runs. */
+/* Gives a member's frames (task_call.c) back; no task of its own runs. */
 void ort_task_frames_drain(struct ort_task_member *m);
 void ort_task_memory_after_fork_in_child(void);
 
@@ -57,14 +56,15 @@ struct ort_wait {
     /* While it sleeps, under team->tasks.lock. */
     struct ps_list link;
     _Atomic uint32_t word; /* 1: woken */
+    struct ort_task *told; /* for this one; NULL: for its wish */
 };
 
 /* Returns when what `wait` names has come, running tasks meanwhile. [switches] */
 void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
 /* Some task of the team is ready, and nobody runs it yet. */
 bool ort_task_any(struct ort_team *team);
-/* Runs tasks until none is found. [switches] */
-void ort_task_run_all(struct ort_thread *thread);
+/* A free member, if any, shall look for tasks. The caller is a member. */
+void ort_task_ask(struct ort_team *team);
 /* One task that the member may run now, taken; NULL: none found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
 /* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: anybody. */
@@ -73,7 +73,7 @@ void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
 void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_task *t);
 static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t)
 {
-    if (PS_UNLIKELY(!ps_deque_is_unfenced_owner(&thread->tasks.deque)))
+    if (PS_UNLIKELY(!ps_deque_is_unfenced_owner(&ort_tasks(thread)->deque)))
         ort_task_pushed_fenced(thread, t);
 }
 /* Something about `object` has changed: wakes those of the team who wait for it. The change was sequentially
@@ -82,35 +82,53 @@ void ort_task_wake_object(struct ort_team *team, const void *object);
 /* Wakes whoever waits in a barrier. */
 void ort_task_wake_barrier(struct ort_team *team);
 
-/* --- task.c --- */
+/* --- task_create.c --- */
 
 /* A task, counted by its parent and group, to be run or queued next. Its data is copied. */
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args);
-/* Runs t as a call and finishes it. [switches] */
-void ort_task_run(struct ort_thread *thread, struct ort_task *t);
-/* The same where tasks are traced; the caller has looked. [switches] */
-void ort_task_run_traced(struct ort_thread *thread, struct ort_task *t);
-/* The body of t, which ran in `below`, is done; base: of before. [switches] */
-void ort_task_leave_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
-/* ort_task_leave of one that is counted. [switches] */
-void ort_task_leave_counted(struct ort_thread *thread, struct ort_task *t);
-/* A child of `parent` is complete, and gone with all below it. */
-void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
-void ort_taskwait_traced(struct ort_thread *thread);
-/* A task without clauses for which there is no fast path now; one that is called runs on the caller's data.
- * [switches] */
-bool ort_task_call_fast(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
-void ort_task_spawn_long(struct ort_thread *thread, void (*fn)(void *), void *data, size_t size, size_t align,
-                         unsigned flags);
-void ort_task_call_long(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
+/* t becomes a child of the current task, as args says; its data is its maker's affair. */
+void ort_task_adopt(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 /* As ort_task_submit, of a task whose node, one of a replay's, has its successors already. [switches] */
 void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args,
                             struct ort_depend_node *node);
+
+/* --- task_call.c --- */
+
+/* A task without clauses runs at once, on the caller's data. False: nothing is done, by want of a fast path.
+ * [switches] */
+bool ort_task_call_fast(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
+/* The same on whichever path. [switches] */
+void ort_task_call_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
+/* ort_task_submit_fast of a task that would have to be run at once: runs it. [switches] */
+bool ort_task_submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
+
+/* --- task_run.c --- */
+
+/* Runs t as a call and finishes it. [switches] */
+void ort_task_run(struct ort_thread *thread, struct ort_task *t);
+
+/* --- task_complete.c --- */
+
+/* The body of t, which ran in `below`, is done; base: of before. [switches] */
+void ort_task_end_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
+/* The same where tasks are traced. was_run: else it was cancelled; tool: one is there. [switches] */
+void ort_task_end_traced(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base,
+                         bool was_run, bool tool);
+/* A child of `parent` is complete, and gone with all below it. */
+void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
 /* Body and event of t are done. thread: see ort_task_enqueue. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
+/* t ends, or its event is fulfilled: for the program's thread sanitizer (race.h). */
+void ort_task_race_end(struct ort_task *t);
 
+/* Where a barrier orders, for a thread sanitizer: another address than the next barrier's. A member that wakes late
+ * from this barrier must not be ordered behind the next one. */
+static inline const void *ort_barrier_at(const struct ort_team *team, uint32_t phase)
+{
+    return (const char *)&team->tasks + 8 + 8 * (phase & 1);
+}
 /* What a thread sanitizer is told of a cancellable barrier: an address for each phase and its next one, as for the
- * others (task.c); and of a cancellation. */
+ * others; and of a cancellation. */
 static inline const void *ort_cancel_barrier_at(const struct ort_team *team, uint32_t phase)
 {
     return (const char *)&team->tasks + 24 + 8 * (phase & 1);

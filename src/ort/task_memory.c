@@ -11,14 +11,14 @@
  *
  * Type stability: blocks are carved out of slabs that are never given back, so that thieves may read parent and depth
  * of a task that is gone (task_queue.c). A thief that is kept from running in the middle of its walk may find that the
- * task is another team's by now, and walk on there; so implicit tasks are blocks of their own too, and outlive the
- * team's, in lists by their number (a power of two). Data that does not fit into the largest size lives in a block of
- * its own. Where the C library has no memory a block comes from the emergency pool (emergency_pool.h), and stays a
- * descriptor as well.
+ * task is another team's by now, and walk on there. So implicit tasks are blocks of their own too, and outlive the
+ * team's block. They stand in lists by their number (a power of two). Data that does not fit into the largest size
+ * lives in a block of its own. Where the C library has no memory a block comes from the emergency pool
+ * (emergency_pool.h), and stays a descriptor as well.
  *
  * Shared: `shared[class]` (lock): a stack of batches; a batch is linked by `next`, batches by `link.prev` of their
  * first block.
- * Failures: out of memory is told by NULL (task.c: the caller runs others, whose blocks it gets).
+ * Failures: out of memory is told by NULL (task_create.c: the caller runs others, whose blocks it gets).
  * Cost: a load and a store each way; a lock per BATCH blocks that flow between members. */
 #include "task_internal.h"
 

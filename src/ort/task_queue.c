@@ -1,7 +1,8 @@
 /* Finding work, and sleeping where there is none.
  *
- * Does: queues ready tasks, finds one that a member may run, puts members that wait to sleep and wakes them. Does not:
- * run or finish a task, know what its body is.
+ * Does: queues ready tasks, finds one that a member may run, puts members that wait to sleep and wakes them, keeps
+ * members that have returned and lends them. Does not: run or finish a task, know what its body is, or how a member
+ * that was lent comes to run (ee.h).
  * Callers: members of the team; ort_task_enqueue(NULL, ..) and the wake functions also threads outside that have pinned
  * the team.
  *
@@ -30,18 +31,39 @@
  * 5.2, bench/NOTES.md): a program that holds a lock while it makes tasks which take it would wait for itself; libgomp
  * runs tasks at once where so many are ready, and not sooner.
  *
- * Sleeping. A member that finds nothing says so (the list `sleeping` and the count `sleepers`), looks once more, then
- * waits on a word of its own. Who makes a task ready pushes it, fences, then reads `sleepers`; who completes what
- * somebody may wait for changes the count, then reads `sleepers`. All four accesses are sequentially consistent (the
- * push by the fence behind it): either the reader sees the sleeper, or the sleeper's second look sees the change. Where
- * a deque is unfenced (deque.h) its owner does not read `sleepers`, nor whether somebody wants to assist: whoever takes
- * a second look, or a last one before it leaves, makes every deque fenced first (find_last), and an owner that becomes
- * unfenced looks for both behind a fence, and is fenced again where there is anybody (become_unfenced). A sleeper is
- * woken for a task only where it may run it, and for a change only where it then finds its wish fulfilled; a waker
- * takes it off the list, so that it is woken once.
+ * Sleeping. A member that finds nothing says so (the list `sleeping`, counted in `sleepers` and `takers`), looks once
+ * more, then waits on a word of its own. Who makes a task ready pushes it, fences, then reads `takers`; who completes
+ * what somebody may wait for changes the count, then reads `sleepers`. All four accesses are sequentially consistent
+ * (the push by the fence behind it): either the reader sees the sleeper, or the sleeper's second look sees the change.
+ * Where a deque is unfenced (deque.h) its owner does not read `takers`: whoever takes a second look makes every other
+ * deque fenced first (fence_others), and an owner that becomes unfenced reads `takers` behind a fence, and is fenced
+ * again where there is anybody (become_unfenced). A sleeper is woken for a task only where it may run it, and for a
+ * change only where it then finds its wish fulfilled; a waker takes it off the list, so that it is woken once.
  *
- * Shared: tasks.lock guards sleeping, priority and the list fields of ort_wait; sleepers and priority_count are written
- * under it and read without. ort_wait.word: the waker, under the lock; the sleeper reads it.
+ * Nobody else is told of a task for which a sleeper was woken. So the sleeper must not keep that to itself: its wish
+ * may be fulfilled before it runs again, or its second look may have found another task, and then it goes on in the
+ * program's code, where it may wait for that very task. The waker writes the task into the sleeper's wait (`told`).
+ * A sleeper that leaves without this task, which still stands, tells the next one of it (leave_sleep). And the
+ * second look ends only where no task stands that it could take: a steal that loses its race says nothing about the
+ * tasks behind the lost one (look_surely). tests/models/task_sleep.pml has this.
+ * Limit: a member inside of a task sees of a victim's deque the oldest task alone. It may sleep although the deque has
+ * a younger one that it may run. The members that may run the oldest one have been told of that.
+ *
+ * Free members. A member whose body has returned may run every task of the team, and nobody waits for it. When the
+ * region has tasks its identity comes here (ort_task_idle; ee.h says when) and stands in the list `free`, counted in
+ * `takers`, by the same protocol: it enters the list, then somebody looks once more in its name. A task for which no
+ * sleeper wakes lends the first free member: it leaves the list, and the entities call ort_task_assist for it. One at a
+ * time: from the lending until this member is about to look `coming` is set, under the lock, and no other one is lent.
+ * It sees the task of whoever found `coming` set, since it takes the lock later, and looks after that. A member that
+ * looks for another reason, because its body has returned, leaves `coming` set: else a member would be lent for the
+ * next member's first task as well, and so for each member of a large team. A member that sees a task at its second
+ * look takes itself back, unless it was lent meanwhile, or one is coming, which sees that task. So of a region's first
+ * task one member hears, however many are free.
+ * tests/models/team_join.pml has this, together with the ways by which the entities tell of a free member.
+ *
+ * Shared: tasks.lock guards sleeping, free, coming, priority and the list fields of ort_wait; sleepers, takers and
+ * priority_count are written under it and read without. ort_wait.word and told: the waker, under the lock, word last
+ * (release); the sleeper reads word (acquire), or takes the lock.
  * A sleeping member's count.own is read by wakers under the lock, which the member took after its last change.
  * Failures: none. Cost: push: a store; fenced, also a fence and some loads; own pop: fenced, a fence; a failed
  * search: three loads a member. */
@@ -69,16 +91,21 @@ static bool accept_descendant(void *item, void *within) { return is_descendant(i
 
 /* --- the priority queue --- */
 
-static void priority_insert(struct ort_team *team, struct ort_task *t)
+static void priority_insert_locked(struct ort_team *team, struct ort_task *t)
 {
     struct ort_task_team *q = &team->tasks;
-    ps_spin_lock(&q->lock);
     struct ps_list *at = q->priority.prev;
     while (at != &q->priority && PS_CONTAINER_OF(at, struct ort_task, link)->priority < t->priority)
         at = at->prev;
     ps_list_insert_between(&t->link, at, at->next);
     ps_add_seq(&q->priority_count, 1);
-    ps_spin_unlock(&q->lock);
+}
+
+static void priority_insert(struct ort_team *team, struct ort_task *t)
+{
+    ps_spin_lock(&team->tasks.lock);
+    priority_insert_locked(team, t);
+    ps_spin_unlock(&team->tasks.lock);
 }
 
 PS_NOINLINE static struct ort_task *priority_take(struct ort_team *team, struct ort_task *within)
@@ -104,14 +131,15 @@ PS_NOINLINE static struct ort_task *priority_take(struct ort_team *team, struct 
 PS_NOINLINE static struct ort_task *steal(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_team *team = thread->team;
-    unsigned n = team->n, victim = thread->tasks.seed < n ? thread->tasks.seed : 0;
+    struct ort_task_member *own = ort_tasks_or_none(thread);
+    unsigned n = team->n, seed = ort_absent(own) ? thread->id : own->seed, victim = seed < n ? seed : 0;
     for (unsigned i = 0; i < n; i++) {
         struct ort_thread *other = ort_member(team, victim);
-        struct ps_deque *d = &other->tasks.deque;
-        if (other != thread) {
-            struct ort_task *t = ps_deque_steal_if(d, within ? accept_descendant : NULL, within);
+        struct ort_task_member *its = ort_tasks_or_none(other);
+        if (other != thread && !ort_absent(its)) {
+            struct ort_task *t = ps_deque_steal_if(&its->deque, within ? accept_descendant : NULL, within);
             if (t) {
-                thread->tasks.seed = victim;
+                ort_tasks(thread)->seed = victim;
                 return t;
             }
         }
@@ -130,8 +158,9 @@ struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *withi
         if (t)
             return t;
     }
-    struct ps_deque *d = &thread->tasks.deque;
-    if (ps_deque_bottom_owner(d) > thread->tasks.base) {
+    struct ort_task_member *own = ort_tasks_or_none(thread);
+    if (!ort_absent(own) && ps_deque_bottom_owner(&own->deque) > own->base) {
+        struct ps_deque *d = &own->deque;
         bool in_order = PS_UNLIKELY(ps_load_relaxed(&ort_tasks_in_order)) && thread->task->flags & ORT_TASK_IMPLICIT;
         struct ort_task *t = in_order ? ps_deque_steal_if(d, NULL, NULL) : ps_deque_pop(d);
         if (t)
@@ -140,17 +169,16 @@ struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *withi
     return team->n > 1 ? steal(thread, within) : NULL;
 }
 
-/* The last look before the caller sleeps or leaves: what is pushed from here on is told (`tell`). */
-static struct ort_task *find_last(struct ort_thread *thread, struct ort_task *within)
+/* Before the last look in the name of thread, which is in a list: what others push from here on is told (`tell`). */
+static void fence_others(const struct ort_thread *thread)
 {
     struct ort_team *team = thread->team;
     ps_fence_seq();
     for (unsigned i = 0; team->n > 1 && i < team->n; i++) {
-        struct ps_deque *d = &ort_member(team, i)->tasks.deque;
-        if (PS_UNLIKELY(!ps_deque_is_fenced(d)) && ort_member(team, i) != thread)
-            ps_deque_fence(d);
+        struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
+        if (!ort_absent(its) && PS_UNLIKELY(!ps_deque_is_fenced(&its->deque)) && ort_member(team, i) != thread)
+            ps_deque_fence(&its->deque);
     }
-    return ort_task_find(thread, within);
 }
 
 bool ort_task_any(struct ort_team *team)
@@ -158,20 +186,11 @@ bool ort_task_any(struct ort_team *team)
     if (!ps_load_relaxed(&team->tasks.used))
         return false;
     bool any = ps_load_seq(&team->tasks.priority_count) != 0;
-    for (unsigned i = 0; i < team->n && !any; i++)
-        any = !ps_deque_seems_empty(&ort_member(team, i)->tasks.deque);
-    return any;
-}
-
-void ort_task_run_all(struct ort_thread *thread)
-{
-    /* First as if it were the last time: who makes a task from now on asks for the next one to help. */
-    for (struct ort_task *t = find_last(thread, NULL); t != NULL;) {
-        ort_task_run(thread, t);
-        t = ort_task_find(thread, NULL);
-        if (t == NULL)
-            t = find_last(thread, NULL);
+    for (unsigned i = 0; i < team->n && !any; i++) {
+        struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
+        any = !ort_absent(its) && !ps_deque_seems_empty(&its->deque);
     }
+    return any;
 }
 
 /* --- sleeping --- */
@@ -198,10 +217,18 @@ static bool satisfied(struct ort_team *team, const struct ort_wait *w)
     return true;
 }
 
-static void wake_locked(struct ort_team *team, struct ort_wait *w)
+static void leave_sleeping_locked(struct ort_team *team, struct ort_wait *w)
 {
     ps_list_remove(&w->link);
     ps_sub_relaxed(&team->tasks.sleepers, 1);
+    ps_sub_relaxed(&team->tasks.takers, 1);
+}
+
+/* For task t; NULL: its wish is fulfilled. */
+static void wake_locked(struct ort_team *team, struct ort_wait *w, struct ort_task *t)
+{
+    leave_sleeping_locked(team, w);
+    w->told = t;
     /* The sleeper's stack is its own again once it reads 1: only the address is used after that. */
     _Atomic uint32_t *word = &w->word;
     ps_store_release(word, 1);
@@ -209,20 +236,16 @@ static void wake_locked(struct ort_team *team, struct ort_wait *w)
 }
 
 /* Wakes one that may run t. False: there is none. */
-static bool wake_for_task(struct ort_team *team, struct ort_task *t)
+static bool wake_for_task_locked(struct ort_team *team, struct ort_task *t)
 {
-    bool woken = false;
-    ps_spin_lock(&team->tasks.lock);
     for (struct ps_list *at = team->tasks.sleeping.next; at != &team->tasks.sleeping; at = at->next) {
         struct ort_wait *w = PS_CONTAINER_OF(at, struct ort_wait, link);
         if (!w->within || is_descendant(t, w->within)) {
-            wake_locked(team, w);
-            woken = true;
-            break;
+            wake_locked(team, w, t);
+            return true;
         }
     }
-    ps_spin_unlock(&team->tasks.lock);
-    return woken;
+    return false;
 }
 
 PS_NOINLINE static void wake_satisfied(struct ort_team *team, const void *object)
@@ -233,7 +256,7 @@ PS_NOINLINE static void wake_satisfied(struct ort_team *team, const void *object
         next = at->next;
         struct ort_wait *w = PS_CONTAINER_OF(at, struct ort_wait, link);
         if (w->object == object && satisfied(team, w))
-            wake_locked(team, w);
+            wake_locked(team, w, NULL);
     }
     ps_spin_unlock(&team->tasks.lock);
 }
@@ -251,28 +274,114 @@ void ort_task_wake_barrier(struct ort_team *team)
     ort_task_wake_object(team, NULL);
 }
 
-/* Says that the caller sleeps, looks again, sleeps. A task found in the second look is returned. [switches] */
+static void leave_free_locked(struct ort_team *team, struct ort_thread *m)
+{
+    ps_list_remove(ort_free_link(m));
+    ps_sub_relaxed(&team->tasks.takers, 1);
+    if (m->id != 0) /* that one may have to wait for its carrier */
+        team->tasks.coming = ort_tasks(m)->comes = true;
+}
+
+/* A free member that is to be lent; NULL: there is none, or one is coming. */
+static struct ort_thread *take_free_locked(struct ort_team *team)
+{
+    struct ort_task_team *q = &team->tasks;
+    if (q->coming || ps_list_empty(&q->free))
+        return NULL;
+    struct ort_thread *m = ort_of_free_link(q->free.next);
+    leave_free_locked(team, m);
+    return m;
+}
+
+/* A sleeper or a free member is told of t. */
+PS_NOINLINE static void tell_taker(struct ort_team *team, struct ort_task *t)
+{
+    struct ort_thread *lent = NULL;
+    ps_spin_lock(&team->tasks.lock);
+    if (!wake_for_task_locked(team, t))
+        lent = take_free_locked(team);
+    ps_spin_unlock(&team->tasks.lock);
+    if (lent != NULL)
+        ee_team_lend(&team->ee, lent->id);
+}
+
+/* Some task stands where ort_task_find would take it. */
+static bool stands(struct ort_thread *thread, struct ort_task *within)
+{
+    struct ort_team *team = thread->team;
+    for (unsigned i = 0; i < team->n; i++) {
+        struct ort_thread *other = ort_member(team, i);
+        struct ort_task_member *its = ort_tasks_or_none(other);
+        struct ort_task *t = ort_absent(its) ? NULL : ps_deque_peek(&its->deque);
+        if (t &&
+            (other == thread ? ps_deque_bottom_owner(&its->deque) > its->base : !within || is_descendant(t, within)))
+            return true;
+    }
+    return false;
+}
+
+/* A task that the member may run; NULL: there was none. Each turn somebody else has taken one. */
+static struct ort_task *look_surely(struct ort_thread *thread, struct ort_task *within)
+{
+    struct ort_task *t;
+    do
+        t = ort_task_find(thread, within);
+    while (!t && stands(thread, within));
+    return t;
+}
+
+/* False: t, of which the caller was told, has been taken. */
+static bool may_stand(struct ort_team *team, const struct ort_task *t)
+{
+    bool may = ps_load_seq(&team->tasks.priority_count) != 0;
+    for (unsigned i = 0; i < team->n && !may; i++) {
+        struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
+        may = !ort_absent(its) && ps_deque_may_hold(&its->deque, t);
+    }
+    return may;
+}
+
+/* The caller is no sleeper any more; t: what it has found. The task that it goes on with. */
+static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *w, struct ort_task *t)
+{
+    struct ort_team *team = thread->team;
+    if (ps_load_acquire(&w->word) == 0) {
+        ps_spin_lock(&team->tasks.lock);
+        if (ps_load_relaxed(&w->word) == 0)
+            leave_sleeping_locked(team, w);
+        ps_spin_unlock(&team->tasks.lock);
+    }
+    struct ort_task *told = w->told;
+    if (told == NULL)
+        return t;
+    if (t == NULL && !satisfied(team, w))
+        t = look_surely(thread, w->within);
+    if (t != told && (t != NULL || satisfied(team, w)) && may_stand(team, told))
+        tell_taker(team, told); /* if it is gone somebody looks in vain */
+    return t;
+}
+
+/* Says that the caller sleeps, looks again, sleeps. A task found meanwhile is returned. [switches] */
 static struct ort_task *sleep_for(struct ort_thread *thread, struct ort_wait *w)
 {
     struct ort_team *team = thread->team;
     ps_store_relaxed(&w->word, 0);
+    w->told = NULL;
     ps_spin_lock(&team->tasks.lock);
     ps_list_push_back(&team->tasks.sleeping, &w->link);
     ps_add_seq(&team->tasks.sleepers, 1);
+    ps_add_seq(&team->tasks.takers, 1);
     ps_spin_unlock(&team->tasks.lock);
     struct ort_task *t = NULL;
-    if (satisfied(team, w) || (t = find_last(thread, w->within)) != NULL) {
-        ps_spin_lock(&team->tasks.lock);
-        if (ps_load_relaxed(&w->word) == 0) {
-            ps_list_remove(&w->link);
-            ps_sub_relaxed(&team->tasks.sleepers, 1);
-        }
-        ps_spin_unlock(&team->tasks.lock);
-        return t;
+    bool stays = !satisfied(team, w);
+    if (stays) {
+        fence_others(thread);
+        t = look_surely(thread, w->within);
+        stays = t == NULL;
     }
-    while (ps_load_acquire(&w->word) == 0)
+    while (stays && ps_load_acquire(&w->word) == 0)
         ee_wait(&w->word, 0);
-    return NULL;
+    return leave_sleep(thread, w, t);
 }
 
 /* Searches in vain before a member sleeps, where each can have a carrier of its own. */
@@ -297,51 +406,131 @@ void ort_task_wait(struct ort_thread *thread, struct ort_wait *w)
     }
 }
 
+/* --- free members --- */
+
+static bool is_coming(struct ort_team *team)
+{
+    ps_spin_lock(&team->tasks.lock);
+    bool coming = team->tasks.coming;
+    ps_spin_unlock(&team->tasks.lock);
+    return coming;
+}
+
+bool ort_task_idle(struct ort_thread *thread)
+{
+    struct ort_team *team = thread->team;
+    struct ort_task_team *q = &team->tasks;
+    struct ps_list *link = ort_free_link(thread);
+    ps_spin_lock(&q->lock);
+    if (thread->id == 0)
+        ps_list_push_back(&q->free, link);
+    else
+        ps_list_push_front(&q->free, link); /* what was used last is lent first */
+    ps_add_seq(&q->takers, 1);
+    ps_spin_unlock(&q->lock);
+    fence_others(thread);
+    if (is_coming(team) || !ort_task_any(team))
+        return false;
+    ps_spin_lock(&q->lock);
+    bool again = ps_list_linked(link) && !q->coming;
+    if (again)
+        leave_free_locked(team, thread);
+    ps_spin_unlock(&q->lock);
+    return again;
+}
+
+void ort_task_assist(struct ort_thread *thread)
+{
+    struct ort_team *team = thread->team;
+    if (!ps_load_relaxed(&team->tasks.used))
+        return;
+    struct ort_task_member *own = ort_tasks_or_none(thread);
+    if (!ort_absent(own) && own->comes) {
+        ps_spin_lock(&team->tasks.lock);
+        team->tasks.coming = own->comes = false; /* before the look */
+        ps_spin_unlock(&team->tasks.lock);
+    }
+    bool first = true;
+    for (struct ort_task *t; (t = ort_task_find(thread, NULL)) != NULL; first = false) {
+        if (first && ort_task_any(team)) /* pushed while this one was coming: nobody was told */
+            ort_task_ask(team);
+        ort_task_run(thread, t);
+    }
+}
+
+PS_NOINLINE void ort_task_ask(struct ort_team *team)
+{
+    if (ps_load_seq(&team->tasks.takers) == 0)
+        return;
+    ps_spin_lock(&team->tasks.lock);
+    struct ort_thread *lent = take_free_locked(team);
+    ps_spin_unlock(&team->tasks.lock);
+    if (lent != NULL)
+        ee_team_lend(&team->ee, lent->id);
+}
+
 /* --- making ready --- */
 
-/* The first task of a region: members that wait in the barrier shall wait here instead. */
+/* The first task of a region: members that wait in the barrier shall wait here instead, and those that have returned
+ * are free. */
 PS_NOINLINE static void first_task(struct ort_team *team)
 {
     if (ps_xchg_acq_rel(&team->tasks.used, 1) == 0)
         ee_team_interrupt(&team->ee);
 }
 
-/* Nobody has robbed thread's deque lately: then nobody needs to be told, unless somebody sleeps, or is about to
- * leave. */
+/* Nobody has robbed thread's deque lately: then nobody needs to be told, unless somebody sleeps or is free. */
 static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
 {
-    struct ps_deque *d = &thread->tasks.deque;
+    struct ps_deque *d = &ort_tasks(thread)->deque;
     bool alone = team->n == 1;
-    if (!alone && ps_load_relaxed(&team->tasks.sleepers) != 0)
+    if (!alone && ps_load_relaxed(&team->tasks.takers) != 0)
         return;
     ps_store_relaxed(&team->tasks.unfenced, 1);
     ps_store_relaxed(&team->tasks.used, 1);
     ps_deque_unfence_owner(d);
-    if (!alone && (ps_load_seq(&team->tasks.sleepers) != 0 || !ee_team_nobody_to_ask(&team->ee)))
+    if (!alone && ps_load_seq(&team->tasks.takers) != 0)
         ps_deque_fence_owner(d);
 }
 
+/* By a thread outside of the team. Until t can be taken it keeps the region open: so who is lent is lent before, and
+ * looks when the lock is free again. */
+PS_NOINLINE static void enqueue_from_outside(struct ort_team *team, struct ort_task *t)
+{
+    struct ort_task_team *q = &team->tasks;
+    ps_spin_lock(&q->lock);
+    bool slept = false;
+    for (struct ps_list *at = q->sleeping.next; at != &q->sleeping && !slept; at = at->next) {
+        struct ort_wait *w = PS_CONTAINER_OF(at, struct ort_wait, link);
+        slept = !w->within || is_descendant(t, w->within);
+    }
+    struct ort_thread *lent = slept ? NULL : take_free_locked(team);
+    if (lent != NULL)
+        ee_team_lend(&team->ee, lent->id);
+    priority_insert_locked(team, t);
+    if (slept)
+        wake_for_task_locked(team, t);
+    ps_spin_unlock(&q->lock);
+}
+
 /* t may be taken by anybody by now, and gone: its memory is a task's still. */
-static void tell(struct ort_thread *thread, struct ort_team *team, struct ort_task *t)
+static void tell(struct ort_team *team, struct ort_task *t)
 {
     if (PS_UNLIKELY(!ps_load_relaxed(&team->tasks.used)) && team->n > 1)
         first_task(team);
     ps_fence_seq();
-    if (PS_UNLIKELY(ps_load_seq(&team->tasks.sleepers) != 0) && wake_for_task(team, t))
-        return;
-    /* A thread outside is no member, and asks for no assistance: those who wait for its task sleep in the list. */
-    if (thread)
-        ee_team_assist(&team->ee);
+    if (PS_UNLIKELY(ps_load_seq(&team->tasks.takers) != 0))
+        tell_taker(team, t);
 }
 
 PS_NOINLINE void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_team *team = thread->team;
-    struct ps_deque *d = &thread->tasks.deque;
+    struct ps_deque *d = &ort_tasks(thread)->deque;
     if (PS_UNLIKELY(!ps_deque_is_fenced(d)))
         ps_deque_fence_owner(d);
     if (team->n > 1)
-        tell(thread, team, t);
+        tell(team, t);
     if (PS_UNLIKELY(ps_deque_calm_owner(d)))
         become_unfenced(thread, team);
 }
@@ -349,10 +538,14 @@ PS_NOINLINE void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_ta
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_team *team = t->team;
-    if (PS_UNLIKELY(!thread || t->priority > 0) || PS_UNLIKELY(!ps_deque_push(&thread->tasks.deque, t))) {
+    if (PS_UNLIKELY(!thread)) {
+        enqueue_from_outside(team, t);
+        return;
+    }
+    if (PS_UNLIKELY(t->priority > 0) || PS_UNLIKELY(!ps_deque_push(&ort_tasks(thread)->deque, t))) {
         priority_insert(team, t);
-        if (team->n > 1 || !thread)
-            tell(thread, team, t);
+        if (team->n > 1)
+            tell(team, t);
         return;
     }
     ort_task_pushed(thread, t);

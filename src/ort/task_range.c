@@ -6,7 +6,7 @@
  * Callers: the member that meets the construct; then members that run a range, as the body of a task.
  *
  * A range stands in a deque as one task. Who runs it runs the loop's tasks one by one, each as a call on a descriptor
- * of its own (task_fast.c, "Frames"). Meanwhile those that have not begun stand in the member's deque, but for a few:
+ * of its own (task_steps.h, "Frames"). Meanwhile those that have not begun stand in the member's deque, but for a few:
  *   half   half of what there was, pushed first, anew whenever nothing is left of the deque
  *   rest   what the member goes on with, pushed last; popped again when it is through with its own
  *   own    at most SOME, less towards the end, that the member has to itself; they go back into the rest as soon as
@@ -17,7 +17,7 @@
  * and runs at once.
  *
  * Parents. Rest and halves are children of the range that they come from, as the loop's tasks are (of the member's
- * own); so nothing is counted for a task that leaves nothing behind, and the construct's taskgroup sees one child.
+ * own). So nothing is counted for a task that leaves nothing behind, and the construct's taskgroup sees one child.
  * Without a group (nogroup) the creator's taskwait waits for children that are not complete, not for theirs: there a
  * range is over only when its children are.
  *
@@ -56,14 +56,14 @@ static struct ort_chunks behind(struct ort_chunks *c, uint64_t n)
 }
 static struct ort_chunks second_half(struct ort_chunks *c) { return behind(c, c->n - c->n / 2); }
 
-static void run(void *data);
+static void run_range(void *data);
 
 struct origin {
     const struct range *head;
     const struct ort_chunks *chunks;
     const void *data;
 };
-static void construct(void *to, void *from)
+static void construct_chunk(void *to, void *from)
 {
     const struct origin *origin = from;
     struct range *r = to;
@@ -73,13 +73,13 @@ static void construct(void *to, void *from)
 }
 
 /* A child of the current task that stands for these chunks. */
-static struct ort_task *make(struct ort_thread *thread, const struct range *head, const struct ort_chunks *chunks,
-                             const void *data)
+static struct ort_task *make_range(struct ort_thread *thread, const struct range *head, const struct ort_chunks *chunks,
+                                   const void *data)
 {
     struct origin origin = {head, chunks, data};
-    return ort_task_make(thread, &(struct ort_task_args){.fn = run,
+    return ort_task_make(thread, &(struct ort_task_args){.fn = run_range,
                                                          .data = &origin,
-                                                         .copy = construct,
+                                                         .copy = construct_chunk,
                                                          .size = sizeof *head + head->size,
                                                          .align = alignof(struct range)});
 }
@@ -89,7 +89,7 @@ static void discard(struct ort_thread *thread, struct ort_task *t)
 {
     thread->task->count.own -= ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
     ort_icv_drop(t->icv, t);
-    ort_task_free(&thread->tasks.cache, t);
+    ort_task_free(&ort_tasks(thread)->cache, t);
 }
 
 static struct ort_chunks *chunks_of(struct ort_task *t) { return &((struct range *)t->data)->chunks; }
@@ -97,12 +97,12 @@ static struct ort_chunks *chunks_of(struct ort_task *t) { return &((struct range
 /* Pops a child of self's that is a range; what stands above it runs. NULL: there is none any more. [switches] */
 static inline struct ort_task *pop_range(struct ort_thread *thread, const struct ort_task *self)
 {
-    struct ps_deque *d = &thread->tasks.deque;
-    while (ps_deque_bottom_owner(d) > thread->tasks.base) {
+    struct ps_deque *d = &ort_tasks(thread)->deque;
+    while (ps_deque_bottom_owner(d) > ort_tasks(thread)->base) {
         struct ort_task *t = ps_deque_pop(d);
         if (PS_UNLIKELY(t == NULL))
             return NULL;
-        if (PS_LIKELY(t->fn == run) && PS_LIKELY(ps_load_relaxed(&t->parent) == self))
+        if (PS_LIKELY(t->fn == run_range) && PS_LIKELY(ps_load_relaxed(&t->parent) == self))
             return t;
         ort_task_run(thread, t);
     }
@@ -112,12 +112,12 @@ static inline struct ort_task *pop_range(struct ort_thread *thread, const struct
 /* Of the chunks that the member has to itself all but some go into the deque: half of them where nothing is left there,
  * and the rest. spare: a descriptor
  * for the rest, or NULL. */
-static struct ort_task *share(struct ort_thread *thread, const struct range *mine, struct ort_chunks *own,
-                              struct ort_task *spare)
+static struct ort_task *share_range(struct ort_thread *thread, const struct range *mine, struct ort_chunks *own,
+                                    struct ort_task *spare)
 {
-    if (ps_deque_seems_empty(&thread->tasks.deque) && own->n > 2) {
+    if (ps_deque_seems_empty(&ort_tasks(thread)->deque) && own->n > 2) {
         struct ort_chunks half = second_half(own);
-        ort_task_enqueue(thread, make(thread, mine, &half, mine->data));
+        ort_task_enqueue(thread, make_range(thread, mine, &half, mine->data));
     }
     uint64_t some = own->n / (2 * (uint64_t)thread->team->n);
     some = some > SOME ? SOME : some > 0 ? some : 1;
@@ -125,7 +125,7 @@ static struct ort_task *share(struct ort_thread *thread, const struct range *min
         return spare;
     struct ort_chunks rest = behind(own, some);
     if (spare == NULL)
-        spare = make(thread, mine, &rest, mine->data);
+        spare = make_range(thread, mine, &rest, mine->data);
     else
         *chunks_of(spare) = rest;
     ort_task_enqueue(thread, spare);
@@ -133,7 +133,7 @@ static struct ort_task *share(struct ort_thread *thread, const struct range *min
 }
 
 /* What t stands for is the member's own now, behind what that is already. False: it does not follow. */
-static bool add(struct ort_chunks *own, struct ort_task *t)
+static bool add_range(struct ort_chunks *own, struct ort_task *t)
 {
     const struct ort_chunks *more = chunks_of(t);
     if (own->n == 0) {
@@ -149,20 +149,20 @@ static bool add(struct ort_chunks *own, struct ort_task *t)
 }
 
 /* The body of a range. */
-static void run(void *data)
+static void run_range(void *data)
 {
     struct ort_thread *thread = ort_self_inline();
     struct ort_task *self = thread->task, *spare = NULL;
-    struct ps_deque *d = &thread->tasks.deque;
+    struct ps_deque *d = &ort_tasks(thread)->deque;
     struct range *mine = data;
     struct ort_chunks own = mine->chunks;
     while (own.n > 0) {
-        spare = share(thread, mine, &own, spare);
+        spare = share_range(thread, mine, &own, spare);
         ort_task_call_chunks(thread, mine->fn, mine->data, mine->flags, &own);
         struct ort_task *t = pop_range(thread, self);
         if (t == NULL)
             continue;
-        if (PS_UNLIKELY(!add(&own, t))) {
+        if (PS_UNLIKELY(!add_range(&own, t))) {
             ps_deque_push_room_owner(d, t); /* where it came from */
             ort_task_pushed(thread, t);
             continue;
@@ -191,6 +191,6 @@ bool ort_task_range(struct ort_thread *thread, const struct ort_task_args *args,
         return true;
     }
     struct range head = {.fn = args->fn, .size = args->size, .flags = flags, .nogroup = nogroup};
-    ort_task_enqueue(thread, make(thread, &head, chunks, args->data));
+    ort_task_enqueue(thread, make_range(thread, &head, chunks, args->data));
     return true;
 }

@@ -27,15 +27,14 @@ static inline void ort_chunk_next(struct ort_chunks *c, void *data)
     bounds[1] = c->from += count * c->step;
 }
 
-/* task_fast.c: calls fn(data) as a task for one chunk after the other, until there is none left, somebody has stolen
- * from the caller's deque, or one has
- * left something behind; for one at least. Nobody watches tasks. [switches] */
+/* task_call.c: calls fn(data) as a task for one chunk after the other, until there is none left, a thief has stolen
+ * from the caller's deque, or one has left something behind; for one at least. No task is traced. [switches] */
 void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags,
                           struct ort_chunks *chunks);
 
 /* All of these tasks, as args says, whose data begins with two bounds to be filled in (and is written, where they run
- * at once). They are queued or run as
- * ort_task_create does it. False: nothing is done, they have to be made one by one. [switches] */
+ * at once). They are queued or run as ort_task_create does it. False: nothing is done, they have to be made one by one.
+ * [switches] */
 bool ort_task_range(struct ort_thread *thread, const struct ort_task_args *args, const struct ort_chunks *chunks,
                     bool nogroup);
 

@@ -29,7 +29,7 @@
 enum { ITEMS, BYTES, MEMORY, ALLOCATOR, NEXT, FIRST, END, ITEM };
 #define ITEM_WORDS 3
 
-static uintptr_t *next_of(const uintptr_t *block) { return (uintptr_t *)block[NEXT]; }
+static uintptr_t *next_reduction(const uintptr_t *block) { return (uintptr_t *)block[NEXT]; }
 
 static void get_memory(uintptr_t *block, unsigned n)
 {
@@ -46,11 +46,11 @@ static void get_memory(uintptr_t *block, unsigned n)
 static void register_block(uintptr_t *block, uintptr_t *around, uintptr_t *first, unsigned n)
 {
     uintptr_t *at = block;
-    for (;; at = next_of(at)) {
+    for (;; at = next_reduction(at)) {
         if (first) {
             at[MEMORY] = first[MEMORY];
             at[END] = first[END];
-            first = next_of(first);
+            first = next_reduction(first);
         } else {
             get_memory(at, n);
         }
@@ -73,7 +73,7 @@ void ort_task_reduction_unregister(uintptr_t *block)
 {
     do {
         ort_mem_free((void *)block[MEMORY]);
-        block = next_of(block);
+        block = next_reduction(block);
     } while (block && !block[FIRST]);
 }
 
@@ -82,7 +82,7 @@ void ort_task_reduction_unregister(uintptr_t *block)
 /* The block and item of an original address; NULL: it is none. */
 static uintptr_t *find_original(uintptr_t *block, uintptr_t address, uintptr_t **in)
 {
-    for (; block; block = next_of(block)) {
+    for (; block; block = next_reduction(block)) {
         for (size_t i = 0; i < block[ITEMS]; i++) {
             uintptr_t *item = block + ITEM + i * ITEM_WORDS;
             if (item[0] == address) {
@@ -97,7 +97,7 @@ static uintptr_t *find_original(uintptr_t *block, uintptr_t address, uintptr_t *
 static uintptr_t *block_of_copy(uintptr_t *block, uintptr_t address)
 {
     while (block && !(address >= block[MEMORY] && address < block[END]))
-        block = next_of(block);
+        block = next_reduction(block);
     return block;
 }
 

@@ -5,15 +5,15 @@
  * Does not: know how a bound is represented beyond 64 bits: the task's data begins with two of them, filled in here.
  * Callers: the member that meets the construct.
  *
- * n iterations in k tasks: the first n mod k tasks get one iteration more than n / k. k is num_tasks, at most n, by
- * default the number of threads; with a grainsize g it is n / g, at least 1, so that each gets between g and 2 g - 1;
- * with a strict grainsize every task gets g and the last one what is left. An upper bound is the lower one plus the
- * task's iterations times the step, modulo 2^64: compiled code tests it after each step, so that it ends also where the
- * loop's own bound is near the type's end.
+ * n iterations in k tasks: the first n mod k tasks get one iteration more than n / k. k is num_tasks, at most n; by
+ * default it is the number of threads. With a grainsize g it is n / g, at least 1, so that each task gets between g and
+ * 2 g - 1. With a strict grainsize every task gets g, and the last one what is left. An upper bound is the lower one
+ * plus the task's iterations times the step, modulo 2^64. Compiled code tests it after each step. So the loop ends also
+ * where its own bound is near the type's end.
  *
  * Where data has to be constructed (C++), all tasks are made before the first one runs, since a body may change what is
- * copied from; else they are made and queued one by one, and once the deque is full the creator runs them; those of
- * which there are many stand in one descriptor (task_range.c).
+ * copied from. Else tasks are made and queued one by one; once the deque is full the creator runs them. Where there are
+ * many, they stand in one descriptor (task_range.c).
  * Failures: as of ort_task_create. OpenMP 5.2 section 12.6. */
 #include "graph.h"
 #include "task_range.h"
@@ -77,7 +77,7 @@ static void make_tasks(struct ort_thread *thread, const struct ort_taskloop *loo
         count = count < rest ? count : rest;
         done += count;
         if (PS_UNLIKELY(ort_tool_on()))
-            thread->tool.chunk = (struct ort_tool_chunk){.start = from, .iterations = count};
+            ort_tool_next_chunk(thread, from, count);
         if (loop->submit) {
             loop->submit(thread, loop, from, count, done == loop->n);
             from += count * loop->step;
@@ -104,7 +104,7 @@ static void make_tasks(struct ort_thread *thread, const struct ort_taskloop *loo
 
 static void make_traced(struct ort_thread *thread, const struct ort_taskloop *loop)
 {
-    const void *caller = thread->tool.caller;
+    const void *caller = ort_tool_caller_of(thread);
     ort_tool_work(thread, ORT_WORK_TASKLOOP, ORT_SCOPE_BEGIN, loop->n, caller);
     make_tasks(thread, loop);
     ort_tool_work(thread, ORT_WORK_TASKLOOP, ORT_SCOPE_END, loop->n, caller);

@@ -1,8 +1,7 @@
 /* Team blocks and regions. Storage and states: ort.h.
  *
  * A region in steps:
- *   1. ort_parallel_start: how many members (ort_parallel_size), the parent's hot block or a larger one, how many the
- *     entities grant
+ *   1. ort_parallel_start: how many members (size), the parent's hot block or a larger one, how many the entities grant
  *      (ee_team_reserve), the team's own fields, ee_team_fork; the caller is member 0 and begins.
  *   2. body, for each other member: begins, runs the outlined function, ends.
  *   3. ort_parallel_end: member 0 ends, ee_team_join, the team is closed.
@@ -10,8 +9,9 @@
  * gets, where they belong, its level and ICVs depend on the clauses, on the opening task's ICVs and on the region
  * around it. The last of these is one number, its shape, which changes whenever anything of it may have: so a
  * comparison of four words tells that all is as it was, and nothing is computed again. A shape is relied upon (within)
- * only where the ICVs' address says all of them: the opening task is implicit, and they are not its own, which may be
- * gone when another task has its own there; but for an initial thread's, which last. ort_icv_write forgets the shape.
+ * only where the ICVs' address stands for their values. This is so where the opening task is implicit and the ICVs are
+ * not its own, since those may be gone when another task has its own at that address. An initial thread's own ICVs
+ * last, and are relied upon too. ort_icv_write forgets the shape.
  * A member begins by taking its counters from the team (member_begin) and ends when the explicit tasks below it have
  * (task.h).
  * Cost: the parent writes about three lines of its own team; nothing is done for each member.
@@ -43,7 +43,7 @@ static void begin_together(struct ort_team *team)
     ps_race_acquire(&team->fn);
 }
 
-static inline void run_body(struct ort_thread *m)
+static inline void run_member_body(struct ort_thread *m)
 {
     if (PS_UNLIKELY(ort_tool_on())) {
         ort_tool_run(m->team->fn, m->team->data);
@@ -61,16 +61,20 @@ static void body(struct ee_member *member)
     ort_member_begin(m);
     if (ps_race_enabled()) {
         begin_together(m->team);
-        run_body(m);
+        run_member_body(m);
         ps_race_release(&m->team->tasks);
     } else {
-        run_body(m);
+        run_member_body(m);
     }
 }
 
-static void assist(struct ee_member *member) { ort_task_assist(PS_CONTAINER_OF(member, struct ort_thread, member)); }
+static void assist_with_tasks(struct ee_member *member)
+{
+    ort_task_assist(PS_CONTAINER_OF(member, struct ort_thread, member));
+}
+static bool idle(struct ee_member *member) { return ort_task_idle(PS_CONTAINER_OF(member, struct ort_thread, member)); }
 
-static const struct ee_team_ops ops = {.body = body, .assist = assist};
+static const struct ee_team_ops ops = {.body = body, .assist = assist_with_tasks, .idle = idle};
 
 struct ort_team *ort_team_alloc(unsigned n_max)
 {
@@ -97,8 +101,7 @@ static void member_free(struct ort_thread *t)
     if (t->team->parent == NULL && t->task != NULL)
         ort_icv_drop(t->task->icv, t->task);
     ort_task_thread_fini(t);
-    if (t->local != NULL)
-        t->local->free(t->local);
+    ort_member_bare(t);
 }
 
 void ort_team_free(struct ort_team *team)
@@ -132,8 +135,7 @@ void ort_member_begin(struct ort_thread *m)
     ort_member_reshaped(m);
     m->ws_seq = team->ws_base;
     m->single_seq = team->single_base;
-    m->loop.ws = NULL;
-    m->loop.has_chunk = false;
+    ort_member_begin_own(m);
     ort_task_member_begin(m, team->icv);
     if (PS_UNLIKELY(ORT_TOOLS && (ort_settings.display_affinity | ort_tool_on())))
         watched_member_begins(m);
@@ -162,8 +164,6 @@ static PS_ALWAYS_INLINE unsigned size(const struct ort_thread *t, unsigned num_t
         n = ee_num_vps();
     return n;
 }
-
-unsigned ort_parallel_size(struct ort_thread *t, unsigned num_threads) { return size(t, num_threads); }
 
 unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads)
 {
@@ -239,7 +239,7 @@ static struct ort_icv *inherit(struct ort_team *team, const struct ort_team *out
 }
 
 /* How many of n members the entities grant, who know where they are to run. */
-static PS_ALWAYS_INLINE unsigned reserve(struct ort_team *team, int8_t bind, unsigned n)
+static PS_ALWAYS_INLINE unsigned reserve_members(struct ort_team *team, int8_t bind, unsigned n)
 {
     if (PS_UNLIKELY(ort_settings.bind != ORT_BIND_FALSE))
         ort_place_bind(team, bind, n);
@@ -268,7 +268,7 @@ static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, int8_t bi
             ort_members_entities(team, &ops);
             team->ee_ready = true;
         }
-        *n = reserve(team, bind, *n);
+        *n = reserve_members(team, bind, *n);
     }
     if (*counted && *n < wanted)
         ps_sub_relaxed(&group->busy, wanted - *n);
@@ -284,7 +284,7 @@ static PS_ALWAYS_INLINE struct ort_team *admit(struct ort_thread *t, int8_t bind
         return admit_slowly(t, bind, n, counted);
     *counted = false;
     if (*n > 1)
-        *n = reserve(team, bind, *n);
+        *n = reserve_members(team, bind, *n);
     return team;
 }
 
@@ -347,8 +347,8 @@ static PS_ALWAYS_INLINE bool same_shape(const struct ort_thread *t, const struct
                      team->asked_bind == (int8_t)region->bind && team->icv_then == t->task->icv);
 }
 
-/* Returns the team, whose member 0 the caller is now. Inlined, as end is: the two ways to open a region are called once
- * a region. */
+/* Returns the team, whose member 0 the caller is now. Inlined, as end_region is: the two ways to open a region are
+ * called once a region. */
 static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region)
 {
     struct ort_thread *t = ort_self();
@@ -363,11 +363,12 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
         team = new_shape(t, region, granted);
         n = team->n;
     }
+    ort_region_counts(team);
     ps_update(team->fn, region->fn);
     ps_update(team->data, region->data);
     ps_update(team->group, NULL);
     if (PS_UNLIKELY(region->reductions != NULL)) {
-        team->group = &team->group_store;
+        team->group = ort_group_store(team);
         ort_parallel_reduction_start(team->group, region->reductions, n);
     }
     uint8_t begins_in = region->loop != NULL ? ort_ws_prepare(team, region->loop) : ORT_BEGINS_PLAIN;
@@ -398,7 +399,7 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
     return team;
 }
 
-static PS_ALWAYS_INLINE void end(struct ort_team *team)
+static PS_ALWAYS_INLINE void end_region(struct ort_team *team)
 {
     struct ort_thread *m = ort_member(team, 0);
     struct ort_thread *parent = team->parent;
@@ -424,13 +425,14 @@ static PS_ALWAYS_INLINE void end(struct ort_team *team)
         ort_task_team_end(team);
     if (PS_UNLIKELY(team->counted))
         ps_sub_relaxed(&team->contention->busy, team->n - 1);
+    ort_region_lasts(team);
     parent->open = NULL;
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_region_ends(parent, team);
 }
 
 unsigned ort_parallel_start(const struct ort_parallel *region) { return start(region)->n; }
-void ort_parallel_end(void) { end(ort_self()->team); }
+void ort_parallel_end(void) { end_region(ort_self()->team); }
 
 unsigned ort_parallel(const struct ort_parallel *region)
 {
@@ -440,6 +442,6 @@ unsigned ort_parallel(const struct ort_parallel *region)
         ort_tool_run(region->fn, region->data);
     else
         region->fn(region->data);
-    end(team);
+    end_region(team);
     return n;
 }

@@ -19,18 +19,56 @@ void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops);
 void ort_team_reshaped(struct ort_team *team);
 /* The member enters the region: by itself, first thing. */
 void ort_member_begin(struct ort_thread *m);
+/* What the member has of its own is as at a region's begin: it is in no loop, and all that it pushes belongs to its
+ * implicit task. */
+static inline void ort_member_begin_own(struct ort_thread *m)
+{
+    if (!ort_absent(ort_loop_or_none(m))) {
+        struct ort_loop *loop = ort_loop(m);
+        loop->ws = NULL;
+        loop->has_chunk = false;
+    }
+    struct ort_task_member *tasks = ort_tasks_or_none(m);
+    if (!ort_absent(tasks))
+        tasks->base = ps_deque_bottom_owner(&tasks->deque);
+}
 /* The same in a region that is as the team's last one, without a look at the team where the member's implicit task
  * is as it was then. */
 static inline void ort_member_begin_again(struct ort_thread *m)
 {
-    const struct ort_task *t = &m->tasks.implicit->task;
+    const struct ort_task *t = &ort_implicit(m)->task;
     if (PS_UNLIKELY(m->task != t || t->flags != ORT_TASK_IMPLICIT || t->count.own != 0)) {
         ort_member_begin(m);
         return;
     }
-    m->loop.ws = NULL;
-    m->loop.has_chunk = false;
-    m->tasks.base = ps_deque_bottom_owner(&m->tasks.deque);
+    ort_member_begin_own(m);
+}
+/* Apart, region_again.c: ee_team_ops. */
+void ort_member_again(struct ee_member *member, void (*fn)(void *), void *data);
+void ort_region_ended(struct ee_member *first);
+void ort_region_otherwise(struct ee_team *t, void (*fn)(void *), void *data);
+/* Apart: before a region is opened by any other way than ort_parallel_again: the counters are those that the last one
+ * has left. */
+static inline void ort_region_counts(PS_UNUSED struct ort_team *team)
+{
+#if ORT_MEMBERS_APART
+    if (!team->plain)
+        return; /* it took another way, which has left them */
+    team->ws_base = ort_member(team, 0)->ws_seq;
+    team->single_base = ps_load_relaxed(&team->single);
+#endif
+}
+/* Apart: the region that has ended may be followed by one of ort_parallel_again. */
+static inline void ort_region_lasts(struct ort_team *team)
+{
+#if ORT_MEMBERS_APART
+    bool lasts = team->n > 1 && team->plain && !team->cancellable && !team->counted && ee_team_lasts(&team->ee);
+    uint8_t bind = team->asked_bind == ORT_BIND_UNSET ? 0 : (uint8_t)team->asked_bind;
+    team->again_bind = lasts ? bind : ORT_AGAIN_NOT;
+    ort_member(team, 0)->anew = true;
+#else
+    (void)team;
+#endif
 }
 /* And last thing: its implicit task's own ICVs; and all, where no tool is told. [switches] */
 static inline void ort_member_drops(struct ort_thread *m)

@@ -2,8 +2,9 @@
  *
  * A root's storage: a block of one at level 0 and its contention group, got when its kernel thread first meets OpenMP
  * and given back by the entities (root_exit) when that ends.
- * After fork() only the calling entity lives in the child: the hot blocks of the threads that enclose it may have
- * members on kernel threads that are gone, so they are forgotten (not freed: their locks may be held by nobody). */
+ * After fork() only the calling entity lives in the child. The hot blocks of the threads that enclose it may have
+ * members on kernel threads that are gone. So these blocks are forgotten. They are not freed, because their locks may
+ * be held by threads that are gone. */
 #include "check.h"
 #include "ort.h"
 
@@ -55,6 +56,7 @@ void (*ort_started)(unsigned num_vps);
 
 static void configure(void)
 {
+    ort_env_ask();
     struct ee_config config = {
         .num_vps = 0,
         .stack_bytes = ort_settings.stack_bytes,

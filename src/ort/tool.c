@@ -5,9 +5,9 @@
  * thread is ending has no such region any more: its members' threads end without the event. When the program ends
  * inside of a region, the threads of that region are still at work: no event for them either; the tool's own finalizer
  * comes in any case.
- * With a tool the end of a region is a barrier, which it is not otherwise (members that are done return, and are lent
- * to run tasks of others in ee_team_ops.assist): so a member's implicit task ends on its own stack, after the last
- * explicit task that the member runs. */
+ * With a tool the end of a region is a barrier. Otherwise members that are done return, and are lent to run tasks of
+ * others in ee_team_ops.assist. So with a tool a member's implicit task ends on its own stack, after the last explicit
+ * task that the member runs. */
 #include "tool.h"
 
 #include "ort.h"
@@ -59,6 +59,11 @@ void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame)
 void ort_tool_leave(struct ort_thread *t) { ort_tool_task(t->task)->frame.enter.ptr = NULL; }
 
 void ort_tool_caller(struct ort_thread *t, const void *caller) { t->tool.caller = caller; }
+const void *ort_tool_caller_of(const struct ort_thread *t) { return t->tool.caller; }
+void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iterations)
+{
+    t->tool.chunk = (struct ort_tool_chunk){.start = start, .iterations = iterations};
+}
 
 PS_NOINLINE void ort_tool_run(void (*fn)(void *), void *data)
 {

@@ -10,22 +10,21 @@
  *
  * How it costs nothing without a tool. ort_tool_on() is the one word that is looked at, in a branch that is not taken;
  * what follows it stands out of line. It is true until the first OpenMP thread exists, so that the first call of all is
- * seen as well: by then the tool has been looked for (what stands behind the branch asks for the thread first), and
- * without one every event is NULL. Entry points that begin and end a wait call a twin (ort_tool_barrier for
- * ort_barrier) which has the events around it, so that the core's own functions have no hook; ORT_TOOL_CALL keeps the
- * caller's address and frame for events that the core raises. Tasks' tool data lies behind their descriptor, which is
- * longer only with a tool (ort_tool_task_bytes). A tool is found before the first team or task is made or never; at its
- * end its callbacks are taken away, and nothing else changes.
+ * seen as well. What stands behind the branch asks for the thread first, and so the tool has been looked for by then.
+ * Without a tool every event is NULL. Entry points that begin and end a wait call a traced function (ort_tool_barrier
+ * for ort_barrier) which has the events around it, so that the core's own functions have no hook; ORT_TOOL_CALL keeps
+ * the caller's address and frame for events that the core raises. Tasks' tool data lies behind their descriptor, which
+ * is longer only with a tool (ort_tool_task_bytes). A tool is found before the first team or task is made or never; at
+ * its end its callbacks are taken away, and nothing else changes.
  *
- * What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data: a
- * root, or a member other than 0 of a team block, from the first region that it takes part in until the block is freed;
- * member 0 is its parent's thread. So thread data follows the member wherever it runs; the kernel thread below may
- * change in every wait and has no data here. A tool's own thread-local variables are the member's as well
- * (src/uth/tls.h). Where they cannot be (ee_private_storage: under a sanitizer, with kernel-thread entities), tools
- * would find another member's, or none made by a thread_begin: there the native thread is the carrier. Its thread_begin
- * comes before its first event, its thread_end never, but for a root's. Rejected, elsewhere: the virtual processor as
- * native thread: events of one task would come from several threads, and begin/end pairs would not match on any of
- * them.
+ * What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data. It
+ * is a root, or a member other than 0 of a team block, from the member's first region until the block is freed. Member
+ * 0 is its parent's thread. So thread data follows the member wherever it runs; the kernel thread below may change in
+ * every wait and has no data here. A tool's own thread-local variables are the member's as well (src/uth/tls.h). Where
+ * they cannot be (ee_private_storage: under a sanitizer, with kernel-thread entities), tools would find another
+ * member's, or none made by a thread_begin: there the native thread is the carrier. Its thread_begin comes before its
+ * first event, its thread_end never, but for a root's. Rejected, elsewhere: the virtual processor as native thread:
+ * events of one task would come from several threads, and begin/end pairs would not match on any of them.
  *
  * Fields                       who writes                          who reads
  *   ort_tool_wanted            who makes the first root            everybody, relaxed: a late reader finds nothing
@@ -67,6 +66,10 @@ struct ort_tool_chunk {
     uint64_t start, iterations;
 };
 
+#ifndef ORT_TOOLS
+#define ORT_TOOLS 1
+#endif
+#if ORT_TOOLS
 struct ort_tool_task {
     union ort_tool_data data;
     struct ort_tool_frame frame;
@@ -94,6 +97,14 @@ struct ort_tool_team {
     int flags;
     bool farewell; /* its members only say that their threads end */
 };
+#else
+struct ort_tool_task {
+};
+struct ort_tool_thread {
+};
+struct ort_tool_team {
+};
+#endif
 
 struct ort_tool_dependence {
     union ort_tool_data variable;
@@ -245,9 +256,6 @@ void ort_tool_native_begins(void);
 extern ORT_HIDDEN bool ort_tool_wanted;
 /* A tool is there, or nobody has looked for one yet. ORT_TOOLS=0: the target has no tools; what stands behind the
  * branch is not even linked. */
-#ifndef ORT_TOOLS
-#define ORT_TOOLS 1
-#endif
 static inline bool ort_tool_on(void)
 {
 #if !ORT_TOOLS
@@ -289,16 +297,24 @@ bool ort_tool_attached(void);
 void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame);
 void ort_tool_leave(struct ort_thread *t);
 void ort_tool_caller(struct ort_thread *t, const void *caller);
+const void *ort_tool_caller_of(const struct ort_thread *t);
+/* Of a taskloop: the iterations of the task that t makes next. */
+void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iterations);
+#if ORT_TOOLS
 #define ORT_CALLER __builtin_return_address(0)
 #define ORT_FRAME __builtin_dwarf_cfa()
+#else
+#define ORT_CALLER NULL
+#define ORT_FRAME NULL
+#endif
 /* In an entry point: remembers who called, around a call that comes back to the program. */
 #define ORT_TOOL_CALL(t, ...)                             \
     do {                                                  \
         if (PS_UNLIKELY(ort_tool_on())) {                 \
-            struct ort_thread *told_ = (t);               \
-            ort_tool_enter(told_, ORT_CALLER, ORT_FRAME); \
+            struct ort_thread *self_ = (t);               \
+            ort_tool_enter(self_, ORT_CALLER, ORT_FRAME); \
             __VA_ARGS__;                                  \
-            ort_tool_leave(told_);                        \
+            ort_tool_leave(self_);                        \
         } else {                                          \
             __VA_ARGS__;                                  \
         }                                                 \
@@ -310,25 +326,25 @@ void ort_tool_caller(struct ort_thread *t, const void *caller);
         if (PS_UNLIKELY(ort_tool_on()))     \
             ort_tool_caller(t, ORT_CALLER); \
     } while (0)
-/* `twin` in place of `plain`; they have the caller's address from ORT_CALLER. */
-#define ORT_TOLD(twin, plain)             \
+/* `traced` in place of `untraced`; both have the caller's address from ORT_CALLER. */
+#define ORT_TRACED(traced, untraced)      \
     do {                                  \
         if (PS_UNLIKELY(ort_tool_on())) { \
-            twin;                         \
+            traced;                       \
         } else {                          \
-            plain;                        \
+            untraced;                     \
         }                                 \
     } while (0)
 /* The same, between ort_tool_enter and ort_tool_leave. */
-#define ORT_TOOL_TWIN(t, twin, plain)                     \
+#define ORT_TOOL_TRACED(t, traced, untraced)              \
     do {                                                  \
         if (PS_UNLIKELY(ort_tool_on())) {                 \
-            struct ort_thread *told_ = (t);               \
-            ort_tool_enter(told_, ORT_CALLER, ORT_FRAME); \
-            twin;                                         \
-            ort_tool_leave(told_);                        \
+            struct ort_thread *self_ = (t);               \
+            ort_tool_enter(self_, ORT_CALLER, ORT_FRAME); \
+            traced;                                       \
+            ort_tool_leave(self_);                        \
         } else {                                          \
-            plain;                                        \
+            untraced;                                     \
         }                                                 \
     } while (0)
 

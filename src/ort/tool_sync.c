@@ -1,7 +1,7 @@
 /* Tools: the events of barriers, mutual exclusion, work-sharing, cancellation and the rest. See tool.h.
  *
- * Each twin raises the events around the core's own function. The caller's address is read before that, since tasks
- * that run meanwhile on the same thread leave theirs.
+ * Each traced function raises the events around the core's own function. The caller's address is read before that,
+ * since tasks that run meanwhile on the same thread leave theirs.
  * GCC does not tell where a single region ends; its end is raised at the thread's next work-sharing construct, barrier
  * or region end. */
 #include "check.h"

@@ -13,16 +13,16 @@ static ort_tool_ptr current_task_data(const struct ort_thread *t) { return &ort_
 static struct ort_tool_dependence dependence(struct ort_depend d)
 {
     enum { IN = 1, INOUT = 3, MUTEXINOUTSET = 4, INOUTSET = 7, ALL_MEMORY = 34 };
-    struct ort_tool_dependence told = {.variable = {.ptr = d.address}, .type = INOUT};
+    struct ort_tool_dependence shown = {.variable = {.ptr = d.address}, .type = INOUT};
     if (d.kind == ORT_DEPEND_IN)
-        told.type = IN;
+        shown.type = IN;
     else if (d.kind == ORT_DEPEND_MUTEXINOUTSET)
-        told.type = MUTEXINOUTSET;
+        shown.type = MUTEXINOUTSET;
     else if (d.kind == ORT_DEPEND_INOUTSET)
-        told.type = INOUTSET;
+        shown.type = INOUTSET;
     else if (d.address == NULL)
-        told.type = ALL_MEMORY;
-    return told;
+        shown.type = ALL_MEMORY;
+    return shown;
 }
 
 static void tell_dependences(ort_tool_ptr task, const struct ort_depend_list *list)

@@ -19,8 +19,8 @@ static inline uint32_t phase(uint32_t s, unsigned state) { return 4 * s + state;
 
 void ort_ws_reset(struct ort_team *team, uint32_t base)
 {
-    for (uint32_t s = base; s != base + ORT_WS_RING; s++) {
-        struct ort_workshare *ws = &team->ring[s % ORT_WS_RING];
+    for (uint32_t s = base; ort_has_slots(team) && s != base + ORT_WS_RING; s++) {
+        struct ort_workshare *ws = ort_slot(team, s);
         ort_doacross_free(ws);
         ps_store_relaxed(&ws->left, 0);
         ps_store_relaxed(&ws->phase, phase(s, FREE));
@@ -29,17 +29,25 @@ void ort_ws_reset(struct ort_team *team, uint32_t base)
     team->ws_base = base;
 }
 
+void ort_ws_open(struct ort_workshare *ring)
+{
+    for (uint32_t s = 0; s < ORT_WS_RING; s++)
+        ps_store_relaxed(&ring[s].phase, phase(s, FREE));
+}
+
 void ort_ws_fini(struct ort_team *team)
 {
-    for (unsigned i = 0; i < ORT_WS_RING; i++) {
-        ort_doacross_free(&team->ring[i]);
-        ort_mem_free(team->ring[i].mem);
+    for (uint32_t s = 0; ort_has_slots(team) && s < ORT_WS_RING; s++) {
+        struct ort_workshare *ws = ort_slot(team, s);
+        ort_doacross_free(ws);
+        ort_mem_free(ws->mem);
     }
+    ort_store_give(team);
 }
 
 void ort_ws_static(struct ort_thread *t, const struct ort_loop_desc *desc)
 {
-    struct ort_loop *loop = &t->loop;
+    struct ort_loop *loop = ort_loop(t);
     ort_loop_abandon(t);
     loop->ws = NULL;
     loop->own = *desc;
@@ -52,12 +60,13 @@ bool ort_ws_enter(struct ort_thread *t)
 {
     ort_loop_abandon(t);
     uint32_t s = t->ws_seq++;
-    struct ort_workshare *ws = &t->team->ring[s % ORT_WS_RING];
-    t->loop.ws = ws;
-    t->loop.desc = &ws->desc;
-    t->loop.trip = 0;
-    t->loop.has_chunk = false;
-    t->loop.alone = false;
+    struct ort_workshare *ws = ort_slot(t->team, s);
+    struct ort_loop *loop = ort_loop(t);
+    loop->ws = ws;
+    loop->desc = &ws->desc;
+    loop->trip = 0;
+    loop->has_chunk = false;
+    loop->alone = false;
     for (;;) {
         uint32_t seen = ps_load_acquire(&ws->phase);
         if (seen == phase(s, READY))
@@ -73,7 +82,7 @@ bool ort_ws_enter(struct ort_thread *t)
 
 void ort_ws_ready(struct ort_thread *t)
 {
-    struct ort_workshare *ws = t->loop.ws;
+    struct ort_workshare *ws = ort_loop(t)->ws;
     ps_store_release(&ws->phase, phase(t->ws_seq - 1, READY));
     if (t->team->n > 1)
         ee_wake(&ws->phase, UINT_MAX);
@@ -81,9 +90,9 @@ void ort_ws_ready(struct ort_thread *t)
 
 void ort_ws_leave(struct ort_thread *t)
 {
-    struct ort_workshare *ws = t->loop.ws;
+    struct ort_workshare *ws = ort_loop(t)->ws;
     uint32_t n = t->team->n;
-    t->loop.ws = NULL;
+    ort_loop(t)->ws = NULL;
     if (n > 1 && ps_add_acq_rel(&ws->left, 1) + 1 != n)
         return;
     ort_doacross_free(ws);
@@ -119,37 +128,38 @@ uint8_t ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc)
 {
     uint32_t s = team->ws_base;
     if (desc->sched == ORT_SCHED_STATIC && !desc->ordered) {
-        team->static_loop = *desc;
+        *ort_static_loop(team) = *desc;
         return ORT_BEGINS_IN_STATIC;
     }
-    struct ort_workshare *ws = &team->ring[s % ORT_WS_RING];
+    struct ort_workshare *ws = ort_slot(team, s);
     ort_ws_describe(ws, desc, team->n);
     ps_store_relaxed(&ws->phase, phase(s, READY));
     return ORT_BEGINS_IN_SLOT;
 }
 
-const struct ort_loop_desc *ort_ws_begun_in(const struct ort_team *team)
+const struct ort_loop_desc *ort_ws_begun_in(struct ort_team *team)
 {
-    return team->begins_in == ORT_BEGINS_IN_STATIC ? &team->static_loop : &team->ring[team->ws_base % ORT_WS_RING].desc;
+    return team->begins_in == ORT_BEGINS_IN_STATIC ? ort_static_loop(team) : &ort_slot(team, team->ws_base)->desc;
 }
 
 void ort_ws_begin_in(struct ort_thread *t)
 {
     if (t->team->begins_in == ORT_BEGINS_IN_STATIC) {
-        ort_ws_static(t, &t->team->static_loop);
+        ort_ws_static(t, ort_static_loop(t->team));
         return;
     }
     uint32_t s = t->ws_seq++;
-    t->loop.ws = &t->team->ring[s % ORT_WS_RING];
-    t->loop.desc = &t->loop.ws->desc;
-    t->loop.trip = 0;
-    t->loop.has_chunk = false;
-    t->loop.alone = false;
+    struct ort_loop *loop = ort_loop(t);
+    loop->ws = ort_slot(t->team, s);
+    loop->desc = &loop->ws->desc;
+    loop->trip = 0;
+    loop->has_chunk = false;
+    loop->alone = false;
 }
 
 void ort_ws_extra(struct ort_thread *t, const struct ort_loop_extra *extra, bool first)
 {
-    struct ort_workshare *ws = t->loop.ws;
+    struct ort_workshare *ws = ort_loop(t)->ws;
     if (extra->reductions != NULL) {
         ort_workshare_reduction_register(t, extra->reductions, first ? NULL : ws->reductions);
         if (first)

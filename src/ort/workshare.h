@@ -1,14 +1,15 @@
 /* Work-sharing: the slots of a team's ring, loops and sections handed out from them, ordered, doacross, single.
  *
  * A construct that needs state shared by the team takes the next of ORT_WS_RING slots; each member counts such
- * constructs in ws_seq (all members meet the same constructs in the same order), so that number s is in slot s %
- * ORT_WS_RING for everybody, and a member may be up to ORT_WS_RING nowait constructs ahead of the slowest. A static
- * loop whose schedule is known needs no slot.
+ * constructs in ws_seq. All members meet the same constructs in the same order, so number s is in slot s % ORT_WS_RING
+ * for everybody. A member may be up to ORT_WS_RING nowait constructs ahead of the slowest. A static loop whose schedule
+ * is known needs no slot.
  *
  * States of a slot, in `phase`, for construct number s (4 s + state, modulo 2^32):
- *   FREE  -- first member: compare-and-swap --> SETUP -- it stores the description --> READY -- last member leaves -->
- *         FREE of
- *   s + ORT_WS_RING. A member that is ahead of the ring waits for that (ee_wait on phase).
+ *   FREE  -- first member: compare-and-swap --> SETUP
+ *   SETUP -- the first member stores the description --> READY
+ *   READY -- last member leaves --> FREE of s + ORT_WS_RING
+ * A member that is ahead of the ring waits for the last step (ee_wait on phase).
  *
  * Shared fields            who writes                         who reads
  *   phase                  see above                          all
@@ -34,7 +35,9 @@
 struct ort_thread;
 struct ort_team;
 
+#ifndef ORT_WS_RING /* a target with little memory has fewer; a power of two */
 #define ORT_WS_RING 8
+#endif
 
 /* A loop's iterations are numbered 0 .. n-1; number i has the value start + i * step, modulo 2^64, for signed and
  * unsigned loops alike. */
@@ -94,7 +97,7 @@ void ort_ws_leave(struct ort_thread *t);
 /* The parent, before a region is opened whose members begin in a construct. ORT_BEGINS_... */
 uint8_t ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc);
 /* What they begin in. */
-const struct ort_loop_desc *ort_ws_begun_in(const struct ort_team *team);
+const struct ort_loop_desc *ort_ws_begun_in(struct ort_team *team);
 /* Begins a static loop, which takes no slot. */
 void ort_ws_static(struct ort_thread *t, const struct ort_loop_desc *desc);
 /* A member of such a region, when it begins. */
@@ -103,6 +106,8 @@ void ort_ws_begin_in(struct ort_thread *t);
 void ort_ws_fini(struct ort_team *team);
 /* The parent, no region open: all slots FREE for the constructs from `base` on. */
 void ort_ws_reset(struct ort_team *team, uint32_t base);
+/* Zeroed slots that nobody knows yet: FREE for the first constructs. */
+void ort_ws_open(struct ort_workshare *ring);
 
 /* Between this room's modules. The first member, or the parent: what the slot hands out. */
 void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc, unsigned threads);

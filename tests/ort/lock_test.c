@@ -13,7 +13,7 @@
 #include "vp.h"
 
 #define N 2
-#define TRIES 100 /* no monitor comes within so few */
+#define TRIES 100 /* no watchdog comes within so few */
 
 static _Atomic uint32_t lock;
 static struct ort_nest_lock nest;
@@ -54,7 +54,7 @@ static void a_failed_test_lets_the_holder_run(void **state)
 
 /* --- a lock that is free each time --- */
 
-#define POLLS 1000 /* no monitor comes within so few */
+#define POLLS 1000 /* no watchdog comes within so few */
 static bool came;
 
 /* Member 1 is ready behind the root, which polls for what it does. */

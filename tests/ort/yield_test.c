@@ -1,5 +1,5 @@
-/* A task that yields for one which it may not run itself asks for help, even where nobody has heard of that one when it
- * was made. */
+/* A task that yields for one which it may not run itself asks for help, where nobody was told of that one when it was
+ * made: a member had been lent for another task just before, and was on its way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,15 +12,20 @@
 #include "ort.h"
 #include "task.h"
 
-static _Atomic bool begun, joining, yields, done;
+#define MEMBERS 4
+#define NOBODY UINT32_MAX
 
-/* Requests are lost, but for those that a yield makes. */
-void __real_ee_team_assist(struct ee_team *team);
-void __wrap_ee_team_assist(struct ee_team *team);
-void __wrap_ee_team_assist(struct ee_team *team)
+static _Atomic bool begun, holds, joining, done;
+static _Atomic uint32_t held = NOBODY; /* the member that was lent first, and is on its way until it is let go */
+
+void __real_ee_team_lend(struct ee_team *team, unsigned id);
+void __wrap_ee_team_lend(struct ee_team *team, unsigned id);
+void __wrap_ee_team_lend(struct ee_team *team, unsigned id)
 {
-    if (ps_load_acquire(&yields))
-        __real_ee_team_assist(team);
+    if (ps_xchg_acq_rel(&holds, false))
+        ps_store_release(&held, id);
+    else
+        __real_ee_team_lend(team, id);
 }
 
 void __real_ee_team_join(struct ee_team *team);
@@ -37,36 +42,52 @@ static void says_so(void *data)
     ps_store_release(&done, true);
 }
 
+/* Whoever was lent for this one cannot run the other one. */
+static void keeps_its_member(void *data)
+{
+    (void)data;
+    while (!ps_load_acquire(&done))
+        usleep(1000);
+}
+
 /* A sibling of the task that it waits for, and no ancestor. */
 static void waits_for_it(void *data)
 {
     (void)data;
-    ps_store_release(&yields, true);
     while (!ps_load_acquire(&done))
         ort_taskyield(ort_self());
 }
+
+static void nothing(void *data) { (void)data; }
 
 static void body(void *data)
 {
     (void)data;
     struct ort_thread *t = ort_self();
-    if (t->id == 0) { /* ends, and waits in the join */
-        while (!ps_load_acquire(&begun))
-            ee_yield();
+    while (t->id == 0 && !ps_load_acquire(&begun)) /* else the parent could run member 1 as a call */
+        ee_yield();
+    if (t->id != 1)
         return;
-    }
     ps_store_release(&begun, true);
     while (!ps_load_acquire(&joining))
         usleep(1000);
-    usleep(20000); /* as a rule the parent sleeps then; where it does not it finds the task, and nothing is shown */
+    /* Until members are free: then one is lent for a task, and held. */
+    ps_store_release(&holds, true);
+    while (ps_load_acquire(&held) == NOBODY) {
+        ort_task_create(t, &(struct ort_task_args){.fn = nothing, .align = 1});
+        ort_taskwait(t);
+        ee_yield();
+    }
+    ort_task_create(t, &(struct ort_task_args){.fn = keeps_its_member, .align = 1});
     ort_task_create(t, &(struct ort_task_args){.fn = says_so, .align = 1});
+    __real_ee_team_lend(&t->team->ee, ps_load_acquire(&held));
     ort_task_create(t, &(struct ort_task_args){.fn = waits_for_it, .align = 1, .flags = ORT_TASK_UNDEFERRED});
 }
 
 static void a_yield_asks(void **state)
 {
     (void)state;
-    assert_int_equal(ort_parallel(&(struct ort_parallel){.fn = body, .num_threads = 2}), 2);
+    assert_int_equal(ort_parallel(&(struct ort_parallel){.fn = body, .num_threads = MEMBERS}), MEMBERS);
     assert_true(ps_load_acquire(&done));
 }
 

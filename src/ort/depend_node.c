@@ -1,0 +1,105 @@
+/* Nodes of tasks with dependences: their completion and their end. States, owners and orderings: depend.c.
+ *
+ * Callers: ort_depend_complete, whoever completes a task (thread NULL: one outside of the team); release and drop, a
+ * member of the team; ort_depend_successors, a tool's caller. */
+#include "depend_node.h"
+
+#include <stdlib.h>
+
+#include "emergency_pool.h"
+#include "race.h"
+
+static PS_NOINLINE void free_node_lists(struct ort_depend_node *node)
+{
+    if (node->successors != node->few)
+        ort_mem_free(node->successors);
+    free(node->shown);
+}
+
+void ort_depend_node_release(struct ort_depend_cache *cache, struct ort_depend_node *node)
+{
+    if (ps_load_acquire(&node->refs) != 1 && ps_sub_acq_rel(&node->refs, 1) != 1)
+        return;
+    if (PS_UNLIKELY(node->successors != node->few) || PS_UNLIKELY(node->shown != NULL))
+        free_node_lists(node);
+    if (PS_UNLIKELY(cache == NULL)) {
+        ort_depend_gather(node);
+        return;
+    }
+    node->next = cache->free;
+    cache->free = node;
+    if (PS_UNLIKELY(++cache->n >= ORT_DEPEND_KEPT))
+        ort_depend_spill(cache);
+}
+
+void ort_depend_drop(struct ort_thread *thread, struct ort_depend_node *node)
+{
+    if (node)
+        ort_depend_node_release(&ort_tasks(thread)->nodes, node);
+}
+
+/* One predecessor less. What it was is known before: behind the decrement a waiter's node may be gone. */
+static void satisfy_node(struct ort_thread *thread, struct ort_depend_node *node)
+{
+    struct ort_team *team = node->team;
+    struct ort_task *task = node->task;
+    ps_race_release(&node->missing);
+    if (PS_LIKELY(task != NULL)) {
+        if (ps_load_acquire(&node->missing) == 1 || ps_sub_seq(&node->missing, 1) == 1)
+            ort_task_enqueue(thread, task);
+    } else if (ps_sub_seq(&node->missing, 1) == 1) {
+        ort_task_wake_object(team, node);
+    }
+}
+
+/* In a replay, whose nodes stay: nobody adds successors, and their tasks may come later, but before their maker's own
+ * decrement. */
+static PS_NOINLINE void complete_replayed(struct ort_thread *thread, struct ort_depend_node *node)
+{
+    for (unsigned i = 0; i < node->n; i++) {
+        struct ort_depend_node *successor = node->successors[i];
+        ps_race_release(&successor->missing);
+        if (ps_sub_seq(&successor->missing, 1) != 1)
+            continue;
+        if (successor->task)
+            ort_task_enqueue(thread, successor->task);
+        else
+            ort_task_wake_object(successor->team, successor);
+    }
+}
+
+void ort_depend_complete(struct ort_thread *thread, struct ort_task *t)
+{
+    struct ort_depend_node *node = t->node;
+    t->node = NULL;
+    ps_race_release(node);
+    if (PS_UNLIKELY(node->kept)) {
+        complete_replayed(thread, node);
+        return;
+    }
+    ps_spin_lock(&node->lock);
+    ps_store_release(&node->finished, 1);
+    ps_spin_unlock(&node->lock);
+    for (unsigned i = 0; i < node->n; i++)
+        satisfy_node(thread, node->successors[i]);
+    ort_depend_node_release(thread ? &ort_tasks(thread)->nodes : NULL, node);
+}
+
+void ort_depend_begin(struct ort_depend_node *node) { ps_race_acquire(&node->missing); }
+
+bool ort_depend_node_satisfied(struct ort_depend_node *node) { return ps_load_seq(&node->missing) == 0; }
+
+struct ort_depend_successor *ort_depend_successors(struct ort_task *t)
+{
+    struct ort_depend_node *node = t->node;
+    if (node == NULL)
+        return NULL;
+    ps_spin_lock(&node->lock);
+    struct ort_depend_successor *list = node->n == 0 ? NULL : realloc(node->shown, node->n * sizeof *list);
+    if (list != NULL)
+        node->shown = list;
+    for (unsigned i = 0; list != NULL && i < node->n; i++)
+        list[i] = (struct ort_depend_successor){node->successors[i], i + 1 < node->n ? &list[i + 1] : NULL};
+    ps_spin_unlock(&node->lock);
+    return list;
+}

@@ -1,0 +1,28 @@
+/* Doacross nests that stand apart from the loop that hands out their iterations (a loop of doacross.c knows its own).
+ *
+ * The loop may be static, without any state of the team. So a nest has one bit for each iteration, numbered in the
+ * order of the nest. The bit is set when the iteration has been posted. A member that waits long sleeps on the bit's
+ * word.
+ *
+ * The member that comes first makes the nest; the others find it through the construct's slot, which all members leave
+ * at once. The last member that leaves the nest frees it.
+ * Shared fields: bits (fetch-or, release; read with acquire), left (acq_rel: the last member has seen that no other
+ * one looks any more).
+ * Failures: no memory: aborts with one line.
+ * Cost: an allocation a nest; a read-modify-write and a fence a post. OpenMP 5.2 section 15.9.6. */
+#ifndef PS_ORT_DOACROSS_NEST_H
+#define PS_ORT_DOACROSS_NEST_H
+
+#include "ort.h"
+
+struct ort_nest;
+
+/* Each member of a team of two or more enters the nest, once. iterations > 0. [switches] */
+struct ort_nest *ort_nest_enter(struct ort_thread *t, uint64_t iterations);
+/* Waits until the iteration has been posted. [switches] */
+void ort_nest_wait(struct ort_nest *nest, uint64_t iteration);
+void ort_nest_post(struct ort_nest *nest, uint64_t iteration);
+/* The member neither waits nor posts any more. */
+void ort_nest_leave(struct ort_nest *nest);
+
+#endif

@@ -1,0 +1,65 @@
+/* A region like the thread's last one, by the shortest way; built with ORT_MEMBERS_APART=1.
+ *
+ * Does: opens, runs and ends a region whose team, shape, clauses, ICVs and kind are those of the thread's last one
+ * (team.c, "Alike"). ort_parallel_again has compared them, so nothing of the team is set but function and data, and a
+ * member has nothing to do before and after its share. What a member seldom meets there is told by `anew`: it has run
+ * its last region by another way, or its implicit task has got a child, a table of dependences or ICVs of its own
+ * (ort_member_changed). Then it begins and ends as by any other way.
+ * A member's counters of work-sharing constructs and singles go on from region to region, and are the same in all
+ * members at a region's end. The team's are brought up to date when another way opens its next region
+ * (ort_region_counts).
+ * `base` of a member stays: its deque is empty when a region begins, so that all it holds later is above any base of
+ * before.
+ * Does not: cancellation (so no loop is left in its middle), reductions, combined loops, thread limits, teams for which
+ * the entities have no fast path.
+ *
+ * Callers: entry points, as ort_parallel. `anew` of a member is its own while it runs; again_bind of a team its
+ * parent's. */
+#include "task_internal.h"
+#include "team.h"
+
+/* Its counters go on: those in the team are of the last region that took another way. */
+static PS_NOINLINE void begin_slowly(struct ort_thread *m)
+{
+    uint32_t ws_seq = m->ws_seq, single_seq = m->single_seq;
+    ort_member_begin(m);
+    m->ws_seq = ws_seq;
+    m->single_seq = single_seq;
+    m->anew = false;
+}
+
+/* What `anew` tells of; 0: nothing differs from how the region began. */
+static inline PS_UNUSED uint64_t changes(const struct ort_thread *m)
+{
+    const struct ort_task *t = m->task;
+    const struct ort_loop *loop = ort_loop_or_none(m);
+    return (uint64_t)t->count.own | (uintptr_t)t->depends | (loop != NULL ? (uintptr_t)loop->ws : 0) |
+           (unsigned)(t->flags ^ ORT_TASK_IMPLICIT);
+}
+
+void ort_member_again(struct ee_member *member, void (*fn)(void *), void *data)
+{
+    struct ort_thread *m = PS_CONTAINER_OF(member, struct ort_thread, member);
+    if (PS_UNLIKELY(m->anew))
+        begin_slowly(m);
+    fn(data);
+    PS_ASSERT(m->anew || changes(m) == 0);
+    if (PS_UNLIKELY(m->anew))
+        ort_member_ends(m);
+}
+
+void ort_region_ended(struct ee_member *first)
+{
+    ort_task_team_end(PS_CONTAINER_OF(first, struct ort_thread, member)->team);
+}
+
+void ort_region_otherwise(struct ee_team *t, void (*fn)(void *), void *data)
+{
+    struct ort_team *team = PS_CONTAINER_OF(t, struct ort_team, ee);
+    ort_parallel(&(struct ort_parallel){
+        .fn = fn,
+        .data = data,
+        .num_threads = team->asked,
+        .bind = (enum ort_bind)team->asked_bind,
+    });
+}

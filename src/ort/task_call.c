@@ -1,0 +1,277 @@
+/* Tasks that run at once, as calls: the fast path in a frame (task_steps.h), the slow path through ort_task_create.
+ *
+ * Does: ort_task_call and its like, for a task of the caller's without clauses; ort_task_enter and ort_task_leave, for
+ * a descriptor that compiled code has filled and runs itself. The fast path is taken where no task is traced
+ * (ort_tasks_traced); under cancellation it is taken too, where nothing of the team's is cancelled.
+ * Callers: a member on its own behalf.
+ * Failures: none; without memory the slow path is taken, which says so.
+ * Cost: about 55 instructions with the entry point. */
+#include "task_range.h"
+#include "task_steps.h"
+
+#include "race.h"
+
+/* --- frames --- */
+
+/* What a task that runs at once spares its parent and its group, as long as its body runs. */
+static void count_late(struct ort_task *t, struct ort_task *below)
+{
+    below->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
+    ee_barrier_heed();
+    ort_member_changed(t->owner);
+    if (t->group != NULL && t->group->task == below) {
+        t->flags |= ORT_TASK_IN_GROUP | ORT_TASK_SPECIAL;
+        t->group->count.own += 1;
+    }
+}
+
+PS_NOINLINE void ort_task_frame_outlives(struct ort_task *t)
+{
+    struct ort_thread *thread = t->owner;
+    struct ort_task_member *m = ort_tasks(thread);
+    struct ort_task *below = ps_load_relaxed(&t->parent), *under = t->under, *above = t->above;
+    int64_t base = t->base;
+    if (under != NULL)
+        under->above = above;
+    else
+        m->frames = above;
+    if (above != NULL)
+        above->under = under;
+    else
+        m->last_frame = under;
+    m->frame = above;
+    count_late(t, below);
+    ort_task_end_run(thread, t, below, base);
+}
+
+PS_NOINLINE bool ort_task_frame_add(struct ort_thread *thread)
+{
+    struct ort_task_member *m = ort_tasks(thread);
+    struct ort_task *t = ort_task_alloc(&m->cache, 0, 1);
+    if (t == NULL)
+        return false;
+    t->team = thread->team;
+    t->owner = thread;
+    t->count.own = 0;
+    ps_store_relaxed(&t->count.others, 0);
+    t->under = m->last_frame;
+    t->above = NULL;
+    if (m->last_frame != NULL)
+        m->last_frame->above = t;
+    else
+        m->frames = t;
+    m->last_frame = m->frame = t;
+    return true;
+}
+
+void ort_task_frames_drain(struct ort_task_member *m)
+{
+    for (struct ort_task *t = m->frames, *above; t != NULL; t = above) {
+        above = t->above;
+        t->flags = 0;
+        ort_task_free(&m->cache, t);
+    }
+    m->frames = m->last_frame = m->frame = NULL;
+}
+
+/* --- calls --- */
+
+/* Nobody wants to hear of the call; discarded: but it is cancelled. */
+static PS_ALWAYS_INLINE bool may_call(struct ort_thread *thread, bool *discarded)
+{
+    unsigned traced = ort_tasks_traced();
+    *discarded = false;
+    if (!has_frame(thread) || (traced & ORT_TASKS_TRACED))
+        return false;
+    *discarded = PS_UNLIKELY(traced) && ort_task_is_cancelled(thread->team, thread->task->group);
+    return true;
+}
+
+PS_NOINLINE bool ort_task_call_fast(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
+{
+    bool discarded;
+    if (!may_call(thread, &discarded))
+        return false;
+    if (!discarded)
+        call_in_frame(thread, fn, data, flags);
+    return true;
+}
+
+struct call {
+    void (*fn)(void *);
+    void *data;
+};
+static void run_called(void *data)
+{
+    const struct call *call = data;
+    call->fn(call->data);
+}
+
+PS_NOINLINE void ort_task_call_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
+{
+    if (ort_task_call_fast(thread, fn, data, flags))
+        return;
+    struct call call = {fn, data};
+    ort_task_create(thread, &(struct ort_task_args){.fn = run_called,
+                                                    .data = &call,
+                                                    .size = sizeof call,
+                                                    .align = alignof(struct call),
+                                                    .flags = flags | ORT_TASK_UNDEFERRED});
+}
+
+/* A kernel thread that is no OpenMP thread yet becomes one, and enters again; apart, so that nothing is kept over that
+ * call. */
+static PS_NOINLINE void call_as_root(void (*fn)(void *), void *data, unsigned flags)
+{
+    ort_thread_make_root();
+    ort_task_call(fn, data, flags);
+}
+
+void ort_task_call(void (*fn)(void *), void *data, unsigned flags)
+{
+    struct ort_thread *thread = ee_local_inline();
+    if (PS_UNLIKELY(thread == NULL)) {
+        call_as_root(fn, data, flags);
+        return;
+    }
+    call_or_slow(thread, fn, data, flags);
+}
+
+/* A frame is entered once for all of them, as long as they leave nothing behind. */
+void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags,
+                          struct ort_chunks *chunks)
+{
+    struct ps_deque *d = &ort_tasks(thread)->deque;
+    int64_t top = ps_load_relaxed(&d->top);
+    if (PS_UNLIKELY(!has_frame(thread))) {
+        ort_chunk_next(chunks, data);
+        ort_task_call_slow(thread, fn, data, flags);
+        return;
+    }
+    struct ort_task *t = frame_enter(thread, flags);
+    do {
+        ort_chunk_next(chunks, data);
+        fn(data);
+        if (!frame_is_over(t)) {
+            ort_task_frame_outlives(t);
+            return;
+        }
+    } while (chunks->n > 0 && PS_LIKELY(ps_load_relaxed(&d->top) == top));
+    frame_leave(t);
+}
+
+/* --- calls with data that a function constructs --- */
+
+/* Data of a task that runs at once, up to so many bytes, is constructed on its creator's stack, which is aligned to so
+ * many. */
+#define STACK_DATA_BYTES 16384
+#define STACK_ALIGN 16
+
+static PS_NOINLINE void call_copied_slow(struct ort_thread *thread, void (*fn)(void *), void *data,
+                                         void (*copy)(void *to, void *from), size_t size, size_t align, unsigned flags)
+{
+    ort_task_create(
+        thread,
+        &(struct ort_task_args){
+            .fn = fn, .data = data, .copy = copy, .size = size, .align = align, .flags = flags | ORT_TASK_UNDEFERRED});
+}
+
+static PS_ALWAYS_INLINE void call_copied(struct ort_thread *thread, void (*fn)(void *), void *data,
+                                         void (*copy)(void *to, void *from), size_t size, size_t align, unsigned flags)
+{
+    bool discarded;
+    if (PS_UNLIKELY((size > STACK_DATA_BYTES) | (align > STACK_ALIGN)) || PS_UNLIKELY(!may_call(thread, &discarded))) {
+        call_copied_slow(thread, fn, data, copy, size, align, flags);
+        return;
+    }
+    if (PS_UNLIKELY(discarded))
+        return;
+    /* As a line begins, which long copies want. */
+    void *own = (void *)(((uintptr_t)__builtin_alloca(size + PS_CACHE_LINE - STACK_ALIGN) + PS_CACHE_LINE - 1) &
+                         -(uintptr_t)PS_CACHE_LINE);
+    copy(own, data);
+    call_in_frame(thread, fn, own, flags);
+}
+
+void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size, size_t align,
+                          unsigned flags)
+{
+    call_copied(ort_self_inline(), fn, data, copy, size, align, flags);
+}
+
+/* --- descriptors that compiled code has filled, and runs itself --- */
+
+static PS_ALWAYS_INLINE void enter_uncounted(struct ort_thread *thread, struct ort_task *t, unsigned flags)
+{
+    struct ort_task *below = thread->task;
+    ps_store_relaxed(&t->parent, below);
+    ps_store_relaxed(&t->depth, ps_load_relaxed(&below->depth) + 1);
+    t->team = thread->team;
+    t->icv = below->icv;
+    t->group = below->group;
+    t->flags = (uint16_t)(flags | t->flags | ORT_TASK_UNDEFERRED | ORT_TASK_UNCOUNTED |
+                          (task_flags(below) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)));
+    t->owner = thread;
+    t->count.own = 0;
+    ps_store_relaxed(&t->count.others, 0);
+    t->base = ort_tasks(thread)->base;
+    ort_tasks(thread)->base = ps_deque_bottom_owner(&ort_tasks(thread)->deque);
+    thread->task = t;
+}
+
+static PS_NOINLINE void leave_slow(struct ort_thread *thread, struct ort_task *t)
+{
+    if (t->flags & ORT_TASK_UNCOUNTED)
+        count_late(t, ps_load_relaxed(&t->parent));
+    ort_task_end_traced(thread, t, ps_load_relaxed(&t->parent), t->base, true, ort_tool_on());
+}
+
+static PS_ALWAYS_INLINE void leave_uncounted(struct ort_thread *thread, struct ort_task *t)
+{
+    if (PS_UNLIKELY((task_flags(t) & (ORT_TASK_UNCOUNTED | ORT_TASK_SPECIAL)) != ORT_TASK_UNCOUNTED) ||
+        PS_UNLIKELY((t->count.own | ps_load_acquire(&t->count.others)) != 0)) {
+        leave_slow(thread, t);
+        return;
+    }
+    thread->task = ps_load_relaxed(&t->parent);
+    ort_tasks(thread)->base = t->base;
+    ort_task_free(&ort_tasks(thread)->cache, t);
+}
+
+void ort_task_leave(struct ort_thread *thread, struct ort_task *t) { leave_uncounted(thread, t); }
+
+bool ort_task_enter_fast(struct ort_thread *thread, struct ort_task *t, unsigned flags)
+{
+    if (PS_UNLIKELY(ort_tasks_traced()) || (task_flags(thread->task) & (ORT_TASK_OWN_ICV | ORT_TASK_RECORDS)))
+        return false;
+    enter_uncounted(thread, t, flags);
+    return true;
+}
+
+/* ort_task_submit of a task without clauses that would have to be run at once: runs it. [switches] */
+static inline bool run_at_once_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
+{
+    if (!ort_task_enter_fast(thread, t, flags))
+        return false;
+    fn(t->data);
+    leave_uncounted(thread, t);
+    return true;
+}
+
+void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+{
+    struct ort_task *below = thread->task;
+    ort_task_adopt(thread, t, args);
+    /* With a detach clause the creator goes on when the body has been run: it may be the one to fulfill the event. */
+    t->flags =
+        (uint16_t)(t->flags & ORT_TASK_DETACH ? t->flags & ~ORT_TASK_UNDEFERRED : t->flags | ORT_TASK_UNDEFERRED);
+    t->base = task_enter(thread, t);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_task_begins(thread, t, below);
+}
+
+PS_NOINLINE bool ort_task_submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *),
+                                         unsigned flags)
+{
+    return ort_task_is_undeferred(thread, flags) && run_at_once_fast(thread, t, fn, flags);
+}

@@ -1,0 +1,198 @@
+/* The end of a task: its event, its completion, and what completes with it.
+ *
+ * Callers: the member that has run the body; ort_task_fulfill and ort_task_release: any thread.
+ *
+ * Completion of t by thread m, in this order: its successors become ready; its own count is settled; its group and
+ * parent lose their counts. If nothing is below t, that is a LIVE and an INCOMPLETE. Else the parent loses an
+ * INCOMPLETE now, and the LIVE later, by the thread that completes the subtree. After the parent has been told, nothing
+ * of t is touched: it may be gone.
+ *
+ * Detach. `event` collects two bits: the body is done (set by the member), the event is fulfilled (set by any thread).
+ * The thread that sets the second bit completes the task. Before the member sets its bit it pours the count, with one
+ * more ORT_COUNT_LIVE for the missing completion, because from then on a stranger may complete the task. An undeferred
+ * task waits for its event in place. A task may be held as well (ort_task_hold): `event` counts in its further bits
+ * what it is held for, and completes when nothing is left of that either. A task without a detach clause that is held
+ * first becomes one whose event is fulfilled.
+ * A stranger pins the team (team->tasks.pins) before it sets its bit, since the task that it completes may be the last
+ * that the team waits for. Member 0 waits for the pins to go before it gives the team up.
+ *
+ * Ordering: see task.h. event: fetch-or, acq_rel: the thread that completes has seen all that the body and the
+ * fulfiller did. */
+#include "race.h"
+#include "task_internal.h"
+
+static void give_task_back(struct ort_thread *thread, struct ort_task *t)
+{
+    ort_icv_drop(t->icv, t);
+    if (PS_LIKELY(thread != NULL))
+        ort_task_free(&ort_tasks(thread)->cache, t);
+    else
+        ort_task_free_shared(t);
+}
+
+static void leave_taskgroup(struct ort_thread *thread, struct ort_taskgroup *group)
+{
+    struct ort_task *opener = group->task;
+    if (opener->owner == thread) {
+        group->count.own -= 1;
+        return;
+    }
+    struct ort_team *team = opener->team;
+    ps_sub_seq(&group->count.others, 1);
+    ort_task_wake_object(team, group);
+}
+
+/* Takes delta off p's count; true: p's body is done and this was the last, so its subtree is complete. */
+static bool take_count(struct ort_thread *thread, struct ort_task *p, int64_t delta)
+{
+    if (PS_LIKELY(p->owner == thread) && PS_LIKELY(!(p->flags & ORT_TASK_MERGED))) {
+        p->count.own -= delta;
+        return false;
+    }
+    struct ort_team *team = p->team;
+    if (ps_sub_seq(&p->count.others, delta) == delta)
+        return true;
+    ort_task_wake_object(team, p);
+    return false;
+}
+
+/* Nothing below t is left: it goes, and perhaps the ones above it. delta: what its parent's count holds for it
+ * still. */
+static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int64_t delta)
+{
+    for (;;) {
+        struct ort_task *parent = ps_load_relaxed(&t->parent);
+        if (t->flags & ORT_TASK_IN_GROUP)
+            leave_taskgroup(thread, t->group);
+        give_task_back(thread, t);
+        if (!take_count(thread, parent, delta))
+            return;
+        t = parent;
+        delta = ORT_COUNT_LIVE;
+    }
+}
+
+/* What the program's thread sanitizer is told (race.h): a task begins behind its creation (t) and its predecessors. A
+ * thread that waits for the task (as its parent, in a taskgroup, in a barrier of the team or at the region's end) goes
+ * on behind its end, and behind its fulfilment. A descriptor is used again behind the end of the task before. */
+void ort_task_race_end(struct ort_task *t)
+{
+    if (!ps_race_enabled())
+        return;
+    ps_race_release(t);
+    ps_race_release(ps_load_relaxed(&t->parent));
+    if (t->group != NULL)
+        ps_race_release(t->group);
+    ps_race_release(&t->team->tasks);
+    if (ort_settings.cancellation)
+        ps_race_release(ort_cancel_barrier_at(t->team, ps_load_relaxed(&t->team->tasks.barrier_phase)));
+    if (t->team->n > 1)
+        ps_race_release(ort_barrier_at(t->team, ee_barrier_phase(&t->team->ee)));
+}
+
+void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent)
+{
+    if (take_count(thread, parent, ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE))
+        subtree_complete(thread, parent, ORT_COUNT_LIVE);
+}
+
+void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
+{
+    if (PS_UNLIKELY(t->node != NULL))
+        ort_depend_complete(thread, t);
+    struct ort_task *parent = ps_load_relaxed(&t->parent);
+    bool all;
+    if (PS_LIKELY(!(t->flags & ORT_TASK_MERGED))) {
+        int64_t own = t->count.own;
+        all = own + ps_load_acquire(&t->count.others) == 0;
+        if (!all) {
+            t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
+            all = ps_add_acq_rel(&t->count.others, own) == -own;
+        }
+    } else {
+        all = ps_sub_acq_rel(&t->count.others, ORT_COUNT_LIVE) == ORT_COUNT_LIVE;
+    }
+    if (all)
+        subtree_complete(thread, t, ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE);
+    else if (take_count(thread, parent, ORT_COUNT_INCOMPLETE))
+        subtree_complete(thread, parent, ORT_COUNT_LIVE);
+}
+
+/* The body of a deferred task with a detach clause is done. True: so is its event. */
+static bool event_has_come(struct ort_task *t)
+{
+    int64_t own = t->count.own;
+    t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
+    ps_add_relaxed(&t->count.others, own + ORT_COUNT_LIVE);
+    return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) == ORT_EVENT_FULFILLED; /* and nobody holds it */
+}
+
+void ort_task_hold(struct ort_task *t)
+{
+    if (!(t->flags & ORT_TASK_DETACH)) {
+        ps_store_relaxed(&t->event, ORT_EVENT_FULFILLED);
+        t->flags |= ORT_TASK_DETACH | ORT_TASK_SPECIAL;
+    }
+    ps_add_relaxed(&t->event, ORT_EVENT_HOLD);
+}
+
+void ort_task_release(void *task)
+{
+    struct ort_task *t = task;
+    ort_self();
+    struct ort_team *team = t->team;
+    ps_add_seq(&team->tasks.pins, 1);
+    if (ps_sub_seq(&t->event, ORT_EVENT_HOLD) == (ORT_EVENT_HOLD | ORT_EVENT_BODY_DONE | ORT_EVENT_FULFILLED))
+        ort_task_complete(NULL, t);
+    ps_sub_release(&team->tasks.pins, 1);
+}
+
+void ort_task_fulfill(void *event)
+{
+    struct ort_task *t = event;
+    ort_self(); /* ee_wake and its like want an entity */
+    struct ort_team *team = t->team;
+    ort_task_race_end(t);
+    ps_add_seq(&team->tasks.pins, 1);
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_task_fulfilled(t, ps_load_acquire(&t->event) & ORT_EVENT_BODY_DONE);
+    uint32_t before = ps_or_seq(&t->event, ORT_EVENT_FULFILLED);
+    PS_CHECK(!(before & ORT_EVENT_FULFILLED), "omp_fulfill_event: the event has been fulfilled already");
+    if (before == ORT_EVENT_BODY_DONE)
+        ort_task_complete(NULL, t);
+    else if (!(before & ORT_EVENT_BODY_DONE))
+        ort_task_wake_object(team, t);
+    ps_sub_release(&team->tasks.pins, 1);
+}
+
+/* The body of t, which ran in `below`, is done or was not run (detach: 0). tool: one is there. [switches] */
+static PS_ALWAYS_INLINE void end_body(struct ort_thread *thread, struct ort_task *t, struct ort_task *below,
+                                      int64_t base, unsigned detach, bool tool)
+{
+    if (PS_UNLIKELY(t->depends != NULL)) {
+        ort_depend_table_free(t->depends);
+        t->depends = NULL;
+    }
+    if (PS_UNLIKELY(detach) && (t->flags & ORT_TASK_UNDEFERRED)) {
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_EVENT, .object = t, .within = t});
+        detach = 0;
+    }
+    if (ORT_TOOLS && tool)
+        ort_tool_task_ends(thread, t, below, detach != 0);
+    thread->task = below;
+    ort_tasks(thread)->base = base;
+    if (PS_UNLIKELY(detach) && !event_has_come(t))
+        return;
+    ort_task_complete(thread, t);
+}
+
+PS_NOINLINE void ort_task_end_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base)
+{
+    end_body(thread, t, below, base, t->flags & ORT_TASK_DETACH, false);
+}
+
+PS_NOINLINE void ort_task_end_traced(struct ort_thread *thread, struct ort_task *t, struct ort_task *below,
+                                     int64_t base, bool was_run, bool tool)
+{
+    end_body(thread, t, below, base, was_run ? t->flags & ORT_TASK_DETACH : 0, tool);
+}

@@ -1,0 +1,365 @@
+/* Making tasks: the fast path and the slow path beside each other.
+ *
+ * The fast path (takes_fast_path, publish_task) makes a task without clauses, or with dependences alone, and pushes it.
+ * The slow path (ort_task_create, ort_task_submit) makes every other one. Both make it a child by adopt_child. A
+ * function of the fast path goes to the slow path before it has changed anything.
+ * Where a tool, a thread sanitizer or cancellation wants to hear of tasks (ort_tasks_traced) every task takes the slow
+ * path, so that nothing on the fast one asks for them one by one.
+ * Callers: a member on its own behalf, on its own stack, with no lock held. States and fields: task.h.
+ *
+ * Undeferred tasks (ort_task_is_undeferred) are those with if(0), children of final tasks, tasks of a root outside of
+ * every region, and tasks made while the creator's deque is full. They have a descriptor as others have, and no place
+ * in a queue: they are made, run at once as a call, and completed. So a child that outlives them finds its parent.
+ *
+ * Ordering: none of its own: the push publishes what the creator wrote (deque.h).
+ * Failures: without memory for a descriptor the emergency pool has one (emergency_pool.h). Without one there, ready
+ * tasks are run until a descriptor comes free. Where no task is ready either, the runtime aborts with one line: there
+ * is nothing left to go on with.
+ * Cost: about 60 instructions a task on the fast path. A child made and run by the same member: no read-modify-write
+ * and no fence while nobody steals from the member (deque.h); else the fence behind the push, and the pop's.
+ * Rejected: the fast path as special cases within the slow one: each test costs every task an instruction or two and a
+ * branch; together they were half of a task's 440 instructions. */
+#include "task_steps.h"
+
+#include <string.h>
+
+#include "graph.h"
+#include "race.h"
+
+/* Tasks in a deque beyond which the creator runs new ones itself; what fits into the deque's first buffer. */
+#define DEQUE_FULL PS_DEQUE_INITIAL
+/* Longer data, or data that wants more alignment than the descriptor has, takes the slow path. */
+#define PLAIN_DATA_BYTES 64
+
+/* In place, since a call would have every register of its caller's saved. */
+static PS_ALWAYS_INLINE void copy_task_words(void *to, const void *from, size_t bytes)
+{
+    size_t i = 0;
+    for (; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
+        memcpy((char *)to + i, (const char *)from + i, sizeof(uint64_t));
+        __asm__("" : "+r"(i)); /* a few words: what a vector loop sets up would cost more */
+    }
+    for (; PS_UNLIKELY(i < bytes); i++) {
+        ((char *)to)[i] = ((const char *)from)[i];
+        __asm__("" : "+r"(i));
+    }
+}
+
+/* A few pointers and numbers as a rule, for which memcpy's call costs more than the copy. */
+static inline void copy_task_data(void *to, const void *from, size_t bytes)
+{
+    if (PS_LIKELY(bytes <= PLAIN_DATA_BYTES))
+        copy_task_words(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
+#define PATIENCE 1000 /* tries, of a thread that has no block for a task */
+
+/* The system has no memory, and the emergency pool none for tasks: those that are ready run first, here, and their
+ * blocks come free. [switches] */
+static PS_COLD PS_NOINLINE struct ort_task *new_task_in_time(struct ort_thread *thread, size_t size, size_t align)
+{
+    struct ort_task *t = NULL;
+    for (int i = 0; t == NULL && i < PATIENCE; i++) {
+        ort_taskyield(thread);
+        t = ort_task_alloc(&ort_tasks(thread)->cache, size, align);
+    }
+    PS_CHECK(t != NULL, "out of memory for a task of %zu bytes", size);
+    return t;
+}
+
+struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align)
+{
+    struct ort_task *t = ort_task_alloc(&ort_tasks(thread)->cache, size, align);
+    if (PS_UNLIKELY(t == NULL))
+        t = new_task_in_time(thread, size, align);
+    ps_race_acquire(t);
+    return t;
+}
+
+/* t becomes a child of the current task `parent`, which counts it. */
+static PS_ALWAYS_INLINE void adopt_child(struct ort_thread *thread, struct ort_task *parent, struct ort_task *t,
+                                         void (*fn)(void *), unsigned flags)
+{
+    t->fn = fn;
+    ps_store_relaxed(&t->parent, parent);
+    ps_store_relaxed(&t->depth, ps_load_relaxed(&parent->depth) + 1);
+    t->team = thread->team;
+    t->icv = parent->icv;
+    t->flags = (uint16_t)flags;
+    t->count.own = 0;
+    ps_store_relaxed(&t->count.others, 0);
+    parent->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
+    ee_barrier_heed();
+    ort_member_changed(thread);
+    struct ort_taskgroup *group = parent->group;
+    t->group = group;
+    if (PS_UNLIKELY(group != NULL) && group->task == parent) {
+        t->flags |= ORT_TASK_IN_GROUP | ORT_TASK_SPECIAL;
+        group->count.own += 1;
+    }
+}
+
+/* The same with all that a task may have. Its data is its maker's affair. */
+static inline void adopt_with_args(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+{
+    struct ort_task *parent = thread->task;
+    unsigned inherited = parent->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES);
+    adopt_child(thread, parent, t, args->fn, t->flags | args->flags | inherited);
+    ort_icv_share(parent->icv);
+    t->owner = NULL;
+    t->priority = args->priority < ort_settings.max_task_priority ? args->priority : ort_settings.max_task_priority;
+    if (PS_UNLIKELY(args->flags & ORT_TASK_DETACH) || PS_UNLIKELY(t->priority != 0))
+        t->flags |= ORT_TASK_SPECIAL;
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_task_created(thread, t, args);
+}
+
+/* --- the slow path --- */
+
+void ort_task_adopt(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+{
+    adopt_with_args(thread, t, args);
+}
+
+struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args)
+{
+    struct ort_task *t = ort_task_new(thread, args->size, args->align);
+    adopt_with_args(thread, t, args);
+    if (PS_UNLIKELY(args->flags & ORT_TASK_DETACH)) {
+        *args->event = t;
+        if (args->data)
+            *(void **)args->data = t;
+    }
+    if (PS_UNLIKELY(args->copy != NULL)) {
+        args->copy(t->data, args->data);
+        t->flags |= ORT_TASK_COPIED;
+    } else {
+        copy_task_data(t->data, args->data, args->size);
+    }
+    return t;
+}
+
+static bool task_deque_full(struct ps_deque *d)
+{
+    int64_t bottom = ps_deque_bottom_owner(d);
+    if (PS_LIKELY(bottom - d->top_seen < DEQUE_FULL))
+        return false;
+    d->top_seen = ps_load_acquire(&d->top);
+    return bottom - d->top_seen >= DEQUE_FULL && !ort_settings.unbounded_tasks;
+}
+
+bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags)
+{
+    if (PS_UNLIKELY((flags & ORT_TASK_UNDEFERRED) || (thread->task->flags & ORT_TASK_FINAL) ||
+                    thread->team->level == 0))
+        return true;
+    return PS_UNLIKELY(task_deque_full(&ort_tasks(thread)->deque)) && !(flags & ORT_TASK_DETACH);
+}
+
+/* t's predecessors are complete. Its creator waits for its event too only where the program says so: outside of every
+ * region it does not (it may be the one that fulfills it), and later siblings depend on it. */
+static void run_undeferred(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+{
+    bool outlives = (args->flags & (ORT_TASK_DETACH | ORT_TASK_UNDEFERRED)) == ORT_TASK_DETACH &&
+                    !(thread->task->flags & ORT_TASK_FINAL);
+    if (PS_LIKELY(!outlives)) {
+        t->flags |= ORT_TASK_UNDEFERRED;
+    } else if (args->depend) {
+        bool ready = ort_depend_insert(thread, t, args->depend);
+        PS_CHECK(ready, "a task whose predecessors were complete has others");
+    }
+    ort_task_run(thread, t);
+}
+
+void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args)
+{
+    ort_graph_spoil(thread);
+    if (PS_UNLIKELY(ort_settings.cancellation) && ort_task_is_cancelled(thread->team, thread->task->group))
+        return;
+    if (PS_UNLIKELY(ort_task_is_undeferred(thread, args->flags))) {
+        if (args->depend)
+            ort_depend_wait(thread, args->depend);
+        run_undeferred(thread, ort_task_make(thread, args), args);
+        return;
+    }
+    struct ort_task *t = ort_task_make(thread, args);
+    ps_race_release(t);
+    if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
+        return;
+    ort_task_enqueue(thread, t);
+}
+
+void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+{
+    if (PS_UNLIKELY(ort_settings.cancellation) && !(args->flags & ORT_TASK_COPIED) &&
+        ort_task_is_cancelled(thread->team, thread->task->group)) {
+        ort_task_discard(thread, t);
+        return;
+    }
+    if (PS_UNLIKELY(ort_task_is_undeferred(thread, args->flags))) {
+        if (args->depend)
+            ort_depend_wait(thread, args->depend);
+        adopt_with_args(thread, t, args);
+        run_undeferred(thread, t, args);
+        return;
+    }
+    adopt_with_args(thread, t, args);
+    ps_race_release(t);
+    if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
+        return;
+    ort_task_enqueue(thread, t);
+}
+
+void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args,
+                            struct ort_depend_node *node)
+{
+    bool at_once = ort_task_is_undeferred(thread, args->flags);
+    if (at_once)
+        ort_graph_wait(thread, node);
+    adopt_with_args(thread, t, args);
+    t->node = node;
+    t->flags |= ORT_TASK_ORDERED | (at_once ? ORT_TASK_UNDEFERRED : 0);
+    ps_race_release(t);
+    if (at_once)
+        ort_task_run(thread, t);
+    else if (ort_graph_ready(node, t))
+        ort_task_enqueue(thread, t);
+}
+
+void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_free(&ort_tasks(thread)->cache, t); }
+
+/* --- the fast path --- */
+
+/* A task made here and now may take the fast path. */
+static inline bool takes_fast_path(struct ort_thread *thread)
+{
+    return !PS_UNLIKELY(ort_tasks_traced()) && PS_LIKELY(ps_deque_has_room_owner(&ort_tasks(thread)->deque)) &&
+           !PS_UNLIKELY(task_flags(thread->task) &
+                        (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV | ORT_TASK_RECORDS));
+}
+
+/* t, whose data is in place, becomes a child of the current task and is queued. */
+static inline void publish_task(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
+{
+    adopt_child(thread, thread->task, t, fn, flags);
+    ps_deque_push_room_owner(&ort_tasks(thread)->deque, t);
+    ort_task_pushed(thread, t);
+}
+
+/* The same where it has predecessors perhaps, the last of which queues it then. */
+static inline void publish_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
+                                   const struct ort_depend_list *depend)
+{
+    adopt_child(thread, thread->task, t, fn, flags);
+    if (!ort_depend_insert(thread, t, depend))
+        return;
+    ps_deque_push_room_owner(&ort_tasks(thread)->deque, t);
+    ort_task_pushed(thread, t);
+}
+
+static PS_NOINLINE void spawn_slow(struct ort_thread *thread, void (*fn)(void *), void *data, size_t size, size_t align,
+                                   unsigned flags)
+{
+    if (ort_task_is_undeferred(thread, flags) && ort_task_call_fast(thread, fn, data, flags))
+        return;
+    ort_task_create(thread,
+                    &(struct ort_task_args){.fn = fn, .data = data, .size = size, .align = align, .flags = flags});
+}
+
+static PS_NOINLINE void spawn_as_root(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags)
+{
+    ort_thread_make_root();
+    ort_task_spawn(fn, data, size, align, flags);
+}
+
+void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags)
+{
+    struct ort_thread *thread = ee_local_inline();
+    if (PS_UNLIKELY(thread == NULL)) {
+        spawn_as_root(fn, data, size, align, flags);
+        return;
+    }
+    struct ort_task_cache *cache = &ort_tasks(thread)->cache;
+    struct ort_task *t = cache->free[0];
+    if (task_flags(thread->task) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)) {
+        call_or_slow(thread, fn, data, flags);
+        return;
+    }
+    if (!takes_fast_path(thread) || PS_UNLIKELY(size > PLAIN_DATA_BYTES) || PS_UNLIKELY(align > PS_CACHE_LINE) ||
+        PS_UNLIKELY(t == NULL)) {
+        spawn_slow(thread, fn, data, size, align, flags);
+        return;
+    }
+    cache->free[0] = t->next;
+    cache->count[0]--;
+    copy_task_words(t->data, data, size);
+    publish_task(thread, t, fn, flags);
+}
+
+static PS_NOINLINE void spawn_copied_slow(struct ort_thread *thread, void (*fn)(void *), void *data,
+                                          void (*copy)(void *to, void *from), size_t size, size_t align, unsigned flags)
+{
+    if (ort_task_is_undeferred(thread, flags))
+        ort_task_call_copied(fn, data, copy, size, align, flags);
+    else
+        ort_task_create(thread,
+                        &(struct ort_task_args){
+                            .fn = fn, .data = data, .copy = copy, .size = size, .align = align, .flags = flags});
+}
+
+void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size,
+                           size_t align, unsigned flags)
+{
+    struct ort_thread *thread = ort_self_inline();
+    if (task_flags(thread->task) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)) {
+        ort_task_call_copied(fn, data, copy, size, align, flags);
+        return;
+    }
+    if (!takes_fast_path(thread)) {
+        spawn_copied_slow(thread, fn, data, copy, size, align, flags);
+        return;
+    }
+    struct ort_task *t = ort_task_new(thread, size, align);
+    copy(t->data, data);
+    publish_task(thread, t, fn, t->flags | flags | ORT_TASK_COPIED);
+}
+
+bool ort_task_submit_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
+{
+    if (!takes_fast_path(thread))
+        return ort_task_submit_at_once(thread, t, fn, flags);
+    publish_task(thread, t, fn, t->flags | flags);
+    return true;
+}
+
+void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags,
+                            const struct ort_depend_list *depend)
+{
+    struct ort_thread *thread = ort_self_inline();
+    struct ort_task_cache *cache = &ort_tasks(thread)->cache;
+    struct ort_task *t = cache->free[0];
+    if (!takes_fast_path(thread) || PS_UNLIKELY(size > PLAIN_DATA_BYTES) || PS_UNLIKELY(align > PS_CACHE_LINE) ||
+        PS_UNLIKELY(t == NULL)) {
+        ort_task_create(thread,
+                        &(struct ort_task_args){
+                            .fn = fn, .data = data, .size = size, .align = align, .flags = flags, .depend = depend});
+        return;
+    }
+    cache->free[0] = t->next;
+    cache->count[0]--;
+    __builtin_prefetch(t->next, 1); /* as a rule another member has ended it */
+    __builtin_prefetch((char *)t->next + PS_CACHE_LINE, 1);
+    copy_task_words(t->data, data, size);
+    publish_ordered(thread, t, fn, flags, depend);
+}
+
+bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
+                             const struct ort_depend_list *depend)
+{
+    if (!takes_fast_path(thread))
+        return false;
+    publish_ordered(thread, t, fn, t->flags | flags, depend);
+    return true;
+}
