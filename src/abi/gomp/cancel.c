@@ -23,7 +23,7 @@ PS_EXPORT bool GOMP_cancellation_point(int which)
 static PS_ALWAYS_INLINE bool meet_cancellable_barrier(struct ort_thread *t, enum ort_sync_kind kind)
 {
     bool cancelled;
-    ORT_TOOL_TWIN(t, cancelled = ort_tool_barrier_cancel(t, kind), cancelled = ort_task_barrier_cancel(t));
+    ORT_TOOL_TRACED(t, cancelled = ort_tool_barrier_cancel(t, kind), cancelled = ort_task_barrier_cancel(t));
     return cancelled;
 }
 

@@ -34,9 +34,18 @@ static PS_ALWAYS_INLINE void parallel_start(void (*fn)(void *), void *data, unsi
     });
 }
 
-PS_EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags)
+/* Where GOMP_parallel has a shorter way. */
+static PS_NOINLINE PS_UNUSED void parallel_anew(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags)
 {
     parallel(fn, data, num_threads, flags, NULL);
+}
+
+PS_EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags)
+{
+    if (!ORT_MEMBERS_APART)
+        parallel(fn, data, num_threads, flags, NULL);
+    else if (!ort_parallel_again(fn, data, num_threads, flags & 7))
+        parallel_anew(fn, data, num_threads, flags);
 }
 
 PS_EXPORT void GOMP_parallel_start(void (*fn)(void *), void *data, unsigned num_threads)

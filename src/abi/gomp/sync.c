@@ -10,7 +10,10 @@
 /* GCC calls it for the barriers at the end of single and static loops as well: a tool is told that all are explicit. */
 static PS_ALWAYS_INLINE void meet_gomp_barrier(void)
 {
-    ORT_TOLD(ort_tool_barrier_from(ORT_SYNC_BARRIER_EXPLICIT, ORT_CALLER, ORT_FRAME), ort_barrier(ort_self_inline()));
+    if (ee_barrier_pass())
+        return;
+    ORT_TRACED(ort_tool_barrier_from(ORT_SYNC_BARRIER_EXPLICIT, ORT_CALLER, ORT_FRAME),
+               ort_task_barrier(ort_self_inline()));
 }
 PS_EXPORT void GOMP_barrier(void) { meet_gomp_barrier(); }
 /* kind: what the barrier belongs to, for tools. */

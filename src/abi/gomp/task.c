@@ -114,14 +114,14 @@ PS_EXPORT void GOMP_taskwait(void)
     struct ort_thread *t = ee_local_inline();
     if (PS_LIKELY(t != NULL) && ort_taskwait_is_over(t))
         return;
-    ORT_TOLD(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(ort_self()));
+    ORT_TRACED(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(ort_self()));
 }
 
 PS_EXPORT void GOMP_taskwait_depend(void **depend)
 {
     struct ort_depend_list list = gomp_depend_list(depend);
     struct ort_thread *t = ort_self();
-    ORT_TOOL_TWIN(t, ort_tool_taskwait_depend(t, &list), ort_taskwait_depend(t, &list));
+    ORT_TOOL_TRACED(t, ort_tool_taskwait_depend(t, &list), ort_taskwait_depend(t, &list));
 }
 
 static void empty_gomp_task(void *data) { (void)data; }
@@ -139,13 +139,13 @@ PS_EXPORT void GOMP_taskyield(void) { ORT_TOOL_CALL(ort_self(), ort_taskyield(or
 PS_EXPORT void GOMP_taskgroup_start(void)
 {
     struct ort_thread *t = ort_self();
-    ORT_TOOL_TWIN(t, ort_tool_taskgroup_start(t), ort_taskgroup_start(t));
+    ORT_TOOL_TRACED(t, ort_tool_taskgroup_start(t), ort_taskgroup_start(t));
 }
 
 PS_EXPORT void GOMP_taskgroup_end(void)
 {
     struct ort_thread *t = ort_self();
-    ORT_TOOL_TWIN(t, ort_tool_taskgroup_end(t, ort_taskgroup_end), ort_taskgroup_end(t));
+    ORT_TOOL_TRACED(t, ort_tool_taskgroup_end(t, ort_taskgroup_end), ort_taskgroup_end(t));
 }
 
 PS_EXPORT void GOMP_taskgroup_reduction_register(uintptr_t *data) { ort_task_reduction_register(ort_self(), data); }

@@ -21,16 +21,16 @@ PS_EXPORT unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, v
     return ort_sections_start(t, count, &extra);
 }
 
-PS_EXPORT unsigned GOMP_sections_next(void) { return ort_sections_next(ort_self()); }
+PS_EXPORT unsigned GOMP_sections_next(void) { return ort_sections_next(ort_self_inline()); }
 
 PS_EXPORT void GOMP_sections_end(void)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     ort_loop_leave(t);
-    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_WORKSHARE), ort_barrier(t));
+    ORT_TOOL_TRACED(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_WORKSHARE), ort_barrier(t));
 }
 
-PS_EXPORT void GOMP_sections_end_nowait(void) { ort_loop_leave(ort_self()); }
+PS_EXPORT void GOMP_sections_end_nowait(void) { ort_loop_leave(ort_self_inline()); }
 
 /* --- single, scope --- */
 
@@ -54,14 +54,14 @@ PS_EXPORT void *GOMP_single_copy_start(void)
 {
     struct ort_thread *t = ort_self();
     void *data;
-    ORT_TOOL_TWIN(t, data = ort_tool_single_copy_start(t), data = ort_single_copy_start(t));
+    ORT_TOOL_TRACED(t, data = ort_tool_single_copy_start(t), data = ort_single_copy_start(t));
     return data;
 }
 
 PS_EXPORT void GOMP_single_copy_end(void *data)
 {
     struct ort_thread *t = ort_self();
-    ORT_TOOL_TWIN(t, ort_tool_single_copy_end(t, data), ort_single_copy_end(t, data));
+    ORT_TOOL_TRACED(t, ort_tool_single_copy_end(t, data), ort_single_copy_end(t, data));
 }
 
 PS_EXPORT void GOMP_scope_start(uintptr_t *reductions)
@@ -115,7 +115,7 @@ STATIC_SHARES(distribute, share_of_team)
 PS_EXPORT void GOMP_ordered_start(void)
 {
     struct ort_thread *t = ort_self();
-    ORT_TOLD(ort_tool_ordered_start(t, ORT_CALLER), ort_ordered_start(t));
+    ORT_TRACED(ort_tool_ordered_start(t, ORT_CALLER), ort_ordered_start(t));
 }
 
 PS_EXPORT void GOMP_ordered_end(void)

@@ -243,6 +243,14 @@ static struct {
     struct ort_places list; /* explicit */
 } asked = {.type = NONE, .granularity = CORE};
 
+void kmpc_affinity_forget(void)
+{
+    asked.type = NONE;
+    asked.granularity = CORE;
+    asked.permute = asked.offset = 0;
+    asked.verbose = asked.disabled = false;
+}
+
 /* What a processor's places are sorted by: from the outermost on. */
 struct key {
     unsigned at[3], index;

@@ -8,10 +8,11 @@
  *   - a number of teams, or a limit of theirs, below one is one;
  *   - a pause is refused (1) while there is one, which lasts to the next region, and inside of a region it is taken
  *     note of only.
- * Callers: any thread. State: kmpc_paused, relaxed: programs that pause in several threads at once cannot tell an
+ * Callers: any thread. State: kmpc_regions, relaxed: programs that pause in several threads at once cannot tell an
  * order. */
 #include <limits.h>
 
+#include "env.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "os.h"
@@ -126,8 +127,16 @@ static void change_nested_as_libomp(int on)
     if (icv != NULL && (!on || icv->max_active_levels == 1))
         icv->max_active_levels = on ? ort_settings.supported_levels : 1;
 }
-static void change_num_teams_as_libomp(int n) { ort_settings.num_teams = n < 1 ? 1 : (unsigned)n; }
-static void change_teams_thread_limit_as_libomp(int n) { ort_settings.teams_thread_limit = n < 1 ? 1 : (unsigned)n; }
+static void change_num_teams_as_libomp(int n)
+{
+    ort_env_ask();
+    ort_settings.num_teams = n < 1 ? 1 : (unsigned)n;
+}
+static void change_teams_thread_limit_as_libomp(int n)
+{
+    ort_env_ask();
+    ort_settings.teams_thread_limit = n < 1 ? 1 : (unsigned)n;
+}
 
 ANSWER(get_nested, ort_icv(ort_self())->max_active_levels > 1);
 SET(set_nested, change_nested_as_libomp);
@@ -138,14 +147,14 @@ SET(set_teams_thread_limit, change_teams_thread_limit_as_libomp);
 
 #define SOFT 1
 #define HARD 2
-_Atomic bool kmpc_paused;
+_Atomic uint8_t kmpc_regions;
 
 int kmpc_pause(int kind)
 {
-    if ((kind != SOFT && kind != HARD) || ps_load_relaxed(&kmpc_paused))
+    if ((kind != SOFT && kind != HARD) || ps_load_relaxed(&kmpc_regions) & KMPC_PAUSED)
         return 1;
     ort_pause(kind == HARD); /* refuses inside of a region */
-    ps_store_relaxed(&kmpc_paused, true);
+    ps_or_acq_rel(&kmpc_regions, (uint8_t)KMPC_PAUSED);
     return 0;
 }
 

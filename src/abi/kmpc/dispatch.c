@@ -93,7 +93,7 @@ static PS_ALWAYS_INLINE void start_dispatch(const struct kmpc_location *at, cons
     struct kmpc_schedule s;
     if (!kmpc_schedule_of(number, &s) || s.distribute)
         kmpc_fatal(at, entry, "unknown schedule");
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     kmpc_leave_cancelled_loop(t);
     /* What the ICVs begin with is static for libomp's programs. */
     if (PS_UNLIKELY(s.runtime) && ort_icv(t)->sched == ORT_SCHED_UNSET) {
@@ -167,18 +167,19 @@ static bool next_dispatch_chunk(struct ort_thread *t, uint64_t *lo, uint64_t *hi
         struct ort_thread *t = ort_self_inline();                                                                    \
         if (t->loop.ws == NULL && t->loop.desc != &t->loop.own)                                                      \
             return 0;                                                                                                \
-        const struct ort_loop_desc *d = t->loop.desc;                                                                \
-        uint64_t step = d->step, end = d->end, lo, hi;                                                               \
-        if (PS_UNLIKELY(t->loop.unit != 1))                                                                          \
-            step = (uint64_t)((int64_t)step / (int64_t)t->loop.unit);                                                \
+        uint64_t lo, hi;                                                                                             \
         if (!next_dispatch_chunk(t, &lo, &hi))                                                                       \
             return 0;                                                                                                \
+        const struct ort_loop_desc *d = t->loop.desc;                                                                \
+        uint64_t step = d->step;                                                                                     \
+        if (PS_UNLIKELY(t->loop.unit != 1))                                                                          \
+            step = (uint64_t)((int64_t)step / (int64_t)t->loop.unit);                                                \
         *lower = (T)lo;                                                                                              \
         *upper = (T)(hi - step);                                                                                     \
         if (stride != NULL)                                                                                          \
             *stride = (S)step;                                                                                       \
         if (last != NULL)                                                                                            \
-            *last = hi == end;                                                                                       \
+            *last = hi == d->end;                                                                                    \
         return 1;                                                                                                    \
     }                                                                                                                \
     PS_EXPORT void __kmpc_dispatch_fini_##suffix(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid) {}
@@ -190,7 +191,7 @@ DISPATCH(8u, uint64_t, uint64_t, int64_t)
 
 PS_EXPORT void __kmpc_dispatch_deinit(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)
 {
-    kmpc_leave_cancelled_loop(ort_self());
+    kmpc_leave_cancelled_loop(ort_self_inline());
 }
 
 /* --- sections: numbers 0 .. n-1, n when none is left --- */
@@ -205,7 +206,7 @@ PS_EXPORT int32_t __kmpc_sections_init(PS_UNUSED struct kmpc_location *at, PS_UN
 
 PS_EXPORT int32_t __kmpc_next_section(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t n)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     ORT_TOOL_CALLER(t);
     unsigned section = t->loop.ws == NULL ? ort_sections_start(t, (unsigned)n, NULL) : ort_sections_next(t);
     if (section != 0)

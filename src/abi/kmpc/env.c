@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "display.h"
 #include "env.h"
@@ -36,7 +37,11 @@
 _Static_assert(ORT_WS_RING == 8, "the lines below say so");
 #define NS_PER_SPIN 15 /* what ee counts an iteration of a waiting loop as */
 
-struct kmpc_settings kmpc_settings = {.library = KMPC_THROUGHPUT, .blocktime = {.amount = 200}};
+#define UNSET                                                     \
+    {                                                             \
+        .library = KMPC_THROUGHPUT, .blocktime = {.amount = 200 } \
+    }
+struct kmpc_settings kmpc_settings = UNSET;
 
 static void complain_of_variable(const char *name, const char *value, const char *what)
 {
@@ -95,16 +100,19 @@ static void limit_threads(unsigned limit)
         ort_settings.initial.thread_limit = limit;
 }
 
+/* By this ABI's entry points, not by a limit in ICVs: other initial threads may have copies of those, which nobody
+ * could put back. Only KMP_LIBRARY itself limits the threads too, before there are any, for what GCC has compiled. */
+static unsigned limit_unless_serial; /* 0: KMP_LIBRARY did not limit them */
 void kmpc_serial(bool on)
 {
-    static unsigned otherwise; /* what holds without; 0: it is off */
-    if (on && otherwise == 0) {
-        otherwise = ort_settings.initial.thread_limit;
-        limit_threads(1);
-    } else if (!on && otherwise != 0) {
-        ort_settings.initial.thread_limit = otherwise;
-        otherwise = 0;
+    if (on) {
+        ps_or_acq_rel(&kmpc_regions, (uint8_t)KMPC_ALONE);
+        return;
     }
+    ps_and_acq_rel(&kmpc_regions, (uint8_t)~KMPC_ALONE);
+    if (limit_unless_serial != 0)
+        ort_settings.initial.thread_limit = limit_unless_serial;
+    limit_unless_serial = 0;
 }
 
 /* The library's kind, which decides how long is waited where KMP_BLOCKTIME does not say. */
@@ -123,6 +131,8 @@ static void read_library(void)
     if (strcasecmp(text, "serial") == 0) {
         kmpc_settings.library = KMPC_SERIAL;
         kmpc_serial(true);
+        limit_unless_serial = ort_settings.initial.thread_limit;
+        limit_threads(1);
     } else if (strcasecmp(text, "turnaround") == 0) {
         kmpc_settings.library = KMPC_TURNAROUND;
         ort_settings.wait_policy = ORT_POLICY_ACTIVE;
@@ -236,6 +246,33 @@ static void read_warnings(void)
     ps_warn_quiet = !warnings;
 }
 
+/* By a hash (FNV-1a) of all variables that could count, whatever their order. */
+static bool variables_changed(void)
+{
+    static uint64_t before;
+    uint64_t sum = 0;
+    for (char *const *e = environ; e != NULL && *e != NULL; e++)
+        if (strncmp(*e, "OMP_", 4) == 0 || strncmp(*e, "KMP_", 4) == 0 || strncmp(*e, "GOMP_", 5) == 0) {
+            uint64_t hash = UINT64_C(14695981039346656037);
+            for (const unsigned char *p = (const unsigned char *)*e; *p != '\0'; p++)
+                hash = (hash ^ *p) * UINT64_C(1099511628211);
+            sum += hash;
+        }
+    bool so = sum != before;
+    before = sum;
+    return so;
+}
+
+static void forget_variables(void)
+{
+    kmpc_settings = (struct kmpc_settings)UNSET;
+    ort_display_env_wish = ORT_DISPLAY_NOTHING;
+    limit_unless_serial = 0;
+    ps_and_acq_rel(&kmpc_regions, (uint8_t)~KMPC_ALONE);
+    kmpc_affinity_forget();
+    read_warnings();
+}
+
 /* By the first thread that asks in libomp's way, once. */
 void kmpc_env_read_late(void)
 {
@@ -290,6 +327,8 @@ __attribute__((constructor(101))) static void see_first(void)
     if (found.first != LIBOMP)
         return;
     ort_env_as_libomp = true;
+    ort_env_changed = variables_changed;
+    ort_env_forget = forget_variables;
     ort_settings.supported_levels = INT_MAX;
     ort_display_env_otherwise = kmpc_display_env;
     ps_warn_mark = "OMP: Warning #1: ";

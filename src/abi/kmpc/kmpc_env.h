@@ -36,17 +36,21 @@ void kmpc_display_env(bool verbose);
 /* Of a thread, where nothing was said: libomp's default. */
 size_t kmpc_stack_bytes(void);
 
-/* A pause has been asked for, and no region has been opened since (answers.c). */
-extern _Atomic bool kmpc_paused;
+/* What regions are opened otherwise for. Relaxed reads at each region; changed by read-modify-writes, since bits have
+ * different writers. */
+#define KMPC_PAUSED 1u /* a pause has been asked for, and no region has been opened since (answers.c) */
+#define KMPC_ALONE 2u  /* the library is serial: teams and leagues of one, whoever opens them */
+extern _Atomic uint8_t kmpc_regions;
 int kmpc_pause(int kind);
 
 /* KMP_AFFINITY. */
 void kmpc_affinity_env_read(void);
+void kmpc_affinity_forget(void);
 /* KMP_HW_SUBSET will be read when processors are counted first. In the loader. */
 void kmpc_affinity_restricts(void);
 /* All of them, where the process was not built for libomp but a part of it is. */
 void kmpc_env_read_late(void);
-/* Teams of one, whatever is asked for, of the initial threads that come; or no longer. One thread at a time. */
+/* Teams of one, whatever is asked for and whoever asks; or no longer. */
 void kmpc_serial(bool on);
 
 #endif

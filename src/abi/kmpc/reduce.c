@@ -44,7 +44,7 @@ static bool atomic(const struct kmpc_location *at)
 
 static void meet_reduce_barrier(struct ort_thread *t)
 {
-    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
+    ORT_TOOL_TRACED(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
 }
 
 static PS_COLD PS_NOINLINE int32_t combine_in_order(struct ort_thread *t, void *data, combine_function combine,

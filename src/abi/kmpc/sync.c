@@ -30,7 +30,7 @@ PS_EXPORT void __kmpc_barrier(where at, G)
 {
     struct ort_thread *t = ort_self_inline();
     kmpc_leave_cancelled_loop(t);
-    ORT_TOLD(ort_tool_barrier_from(barrier_kind(at), ORT_CALLER, ORT_FRAME), ort_barrier(t));
+    ORT_TRACED(ort_tool_barrier_from(barrier_kind(at), ORT_CALLER, ORT_FRAME), ort_barrier(t));
 }
 
 PS_EXPORT int32_t __kmpc_cancel_barrier(where at, G)
@@ -38,7 +38,8 @@ PS_EXPORT int32_t __kmpc_cancel_barrier(where at, G)
     struct ort_thread *t = ort_self();
     bool cancelled;
     kmpc_leave_cancelled_loop(t);
-    ORT_TOOL_TWIN(t, cancelled = ort_tool_barrier_cancel(t, barrier_kind(at)), cancelled = ort_task_barrier_cancel(t));
+    ORT_TOOL_TRACED(t, cancelled = ort_tool_barrier_cancel(t, barrier_kind(at)),
+                    cancelled = ort_task_barrier_cancel(t));
     return cancelled;
 }
 
@@ -115,10 +116,10 @@ PS_EXPORT void __kmpc_copyprivate(W, G, PS_UNUSED size_t bytes, void *data, void
     struct ort_thread *t = ort_self();
     if (didit)
         t->team->copyprivate = data;
-    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
+    ORT_TOOL_TRACED(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
     if (!didit)
         copy(data, t->team->copyprivate);
-    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
+    ORT_TOOL_TRACED(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
 }
 
 /* data: not NULL for the thread that executed the region; what it gave, for everybody. Compiled code has a barrier
@@ -128,32 +129,44 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
     struct ort_thread *t = ort_self();
     if (data != NULL)
         t->team->copyprivate = data;
-    ORT_TOOL_TWIN(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
+    ORT_TOOL_TRACED(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
     return t->team->copyprivate;
 }
 
 /* --- critical, ordered, flush --- */
 
+/* Called as the last action, which takes no frame from the entry points; a call that is known not to return would. */
+static __attribute__((noipa, cold)) void without_lock(where at, const char *entry)
+{
+    kmpc_fatal(at, entry, "the construct's lock is a null pointer");
+}
+
 PS_EXPORT void __kmpc_critical(W, G, kmpc_critical *name)
 {
-    KMPC_NOT_NULL(at, name, "the construct's lock");
-    ort_routine_enter(name, ORT_MUTEX_CRITICAL, 0);
+    if (PS_UNLIKELY(name == NULL))
+        without_lock(at, "__kmpc_critical");
+    else
+        ort_routine_enter(name, ORT_MUTEX_CRITICAL, 0);
 }
 PS_EXPORT void __kmpc_critical_with_hint(W, G, kmpc_critical *name, uint32_t hint)
 {
-    KMPC_NOT_NULL(at, name, "the construct's lock");
-    ort_routine_enter(name, ORT_MUTEX_CRITICAL, hint);
+    if (PS_UNLIKELY(name == NULL))
+        without_lock(at, "__kmpc_critical_with_hint");
+    else
+        ort_routine_enter(name, ORT_MUTEX_CRITICAL, hint);
 }
 PS_EXPORT void __kmpc_end_critical(W, G, kmpc_critical *name)
 {
-    KMPC_NOT_NULL(at, name, "the construct's lock");
-    ort_routine_leave(name, ORT_MUTEX_CRITICAL);
+    if (PS_UNLIKELY(name == NULL))
+        without_lock(at, "__kmpc_end_critical");
+    else
+        ort_routine_leave(name, ORT_MUTEX_CRITICAL);
 }
 
 PS_EXPORT void __kmpc_ordered(W, G)
 {
     struct ort_thread *t = ort_self();
-    ORT_TOLD(ort_tool_ordered_start(t, ORT_CALLER), ort_ordered_start(t));
+    ORT_TRACED(ort_tool_ordered_start(t, ORT_CALLER), ort_ordered_start(t));
 }
 PS_EXPORT void __kmpc_end_ordered(W, G)
 {

@@ -446,7 +446,7 @@ static PS_ALWAYS_INLINE void wait_for_depends(bool nowait, LISTS)
     if (all != NULL && nowait)
         ort_task_create(t, &args);
     else if (all != NULL)
-        ORT_TOOL_TWIN(t, ort_tool_taskwait_depend(t, all), ort_taskwait_depend(t, all));
+        ORT_TOOL_TRACED(t, ort_tool_taskwait_depend(t, all), ort_taskwait_depend(t, all));
     free_dependences(&d);
 }
 
@@ -481,7 +481,7 @@ PS_EXPORT int32_t __kmpc_omp_taskwait(HEAD)
         taskwait_recorded(t);
         return 0;
     }
-    ORT_TOLD(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(t));
+    ORT_TRACED(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(t));
     return 0;
 }
 PS_EXPORT int32_t __kmpc_omp_taskyield(HEAD, PS_UNUSED int32_t end_part)
@@ -496,14 +496,14 @@ PS_EXPORT void __kmpc_taskgroup(HEAD)
     struct ort_thread *t = ort_self();
     if (kmpc_records(t))
         kmpc_record_step(t, KMPC_STEP_GROUP, NULL);
-    ORT_TOOL_TWIN(t, ort_tool_taskgroup_start(t), ort_taskgroup_start(t));
+    ORT_TOOL_TRACED(t, ort_tool_taskgroup_start(t), ort_taskgroup_start(t));
 }
 PS_EXPORT void __kmpc_end_taskgroup(HEAD)
 {
     struct ort_thread *t = ort_self();
     if (kmpc_records(t))
         kmpc_record_step(t, KMPC_STEP_GROUP_END, NULL);
-    ORT_TOOL_TWIN(t, ort_tool_taskgroup_end(t, kmpc_taskgroup_end), kmpc_taskgroup_end(t));
+    ORT_TOOL_TRACED(t, ort_tool_taskgroup_end(t, kmpc_taskgroup_end), kmpc_taskgroup_end(t));
 }
 
 PS_EXPORT int32_t __kmpc_omp_has_task_team(PS_UNUSED int32_t gtid) { return ort_self()->team->n > 1; }

@@ -54,6 +54,7 @@ void kmpc_asked_as_libomp(void)
 {
     if (ps_load_relaxed(&ort_display_as_libomp) || ps_xchg_acq_rel(&ort_display_as_libomp, true))
         return;
+    ort_env_ask();
     ort_env_read_late();
     kmpc_env_read_late();
     if (kmpc_settings.show)

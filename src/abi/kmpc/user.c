@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "env.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "os.h"
@@ -19,17 +20,23 @@
 #define DEFAULT_STACK_BYTES ((size_t)8 << 20)
 
 size_t kmpc_stack_bytes(void) { return ort_settings.stack_bytes != 0 ? ort_settings.stack_bytes : DEFAULT_STACK_BYTES; }
+static size_t stack_bytes_now(void)
+{
+    ort_env_ask();
+    return kmpc_stack_bytes();
+}
 static void set_stack_bytes(size_t bytes)
 {
+    ort_env_ask();
     if (bytes != 0)
         ort_settings.stack_bytes = bytes;
 }
-static int stack_bytes_int(void) { return kmpc_stack_bytes() > INT_MAX ? INT_MAX : (int)kmpc_stack_bytes(); }
+static int stack_bytes_int(void) { return stack_bytes_now() > INT_MAX ? INT_MAX : (int)stack_bytes_now(); }
 
 PS_EXPORT int kmp_get_stacksize(void) { return stack_bytes_int(); }
 PS_EXPORT int32_t kmp_get_stacksize_(void) { return stack_bytes_int(); }
-PS_EXPORT size_t kmp_get_stacksize_s(void) { return kmpc_stack_bytes(); }
-PS_EXPORT size_t kmp_get_stacksize_s_(void) { return kmpc_stack_bytes(); }
+PS_EXPORT size_t kmp_get_stacksize_s(void) { return stack_bytes_now(); }
+PS_EXPORT size_t kmp_get_stacksize_s_(void) { return stack_bytes_now(); }
 PS_EXPORT void kmp_set_stacksize(int bytes) { set_stack_bytes(bytes > 0 ? (size_t)bytes : 0); }
 PS_EXPORT void kmp_set_stacksize_(const int32_t *bytes) { set_stack_bytes(*bytes > 0 ? (size_t)*bytes : 0); }
 PS_EXPORT void kmp_set_stacksize_s(size_t bytes) { set_stack_bytes(bytes); }
@@ -37,15 +44,24 @@ PS_EXPORT void kmp_set_stacksize_s_(const size_t *bytes) { set_stack_bytes(*byte
 PS_EXPORT void kmpc_set_stacksize(int bytes) { set_stack_bytes(bytes > 0 ? (size_t)bytes : 0); }
 PS_EXPORT void kmpc_set_stacksize_s(size_t bytes) { set_stack_bytes(bytes); }
 
-static void set_blocktime(int ms) { kmpc_settings.blocktime = (struct kmpc_time){.amount = ms < 0 ? 0 : ms}; }
-PS_EXPORT int kmp_get_blocktime(void) { return kmpc_settings.blocktime.amount; }
-PS_EXPORT int32_t kmp_get_blocktime_(void) { return kmpc_settings.blocktime.amount; }
+static const struct kmpc_settings *settings_now(void)
+{
+    ort_env_ask();
+    return &kmpc_settings;
+}
+static void set_blocktime(int ms)
+{
+    ort_env_ask();
+    kmpc_settings.blocktime = (struct kmpc_time){.amount = ms < 0 ? 0 : ms};
+}
+PS_EXPORT int kmp_get_blocktime(void) { return settings_now()->blocktime.amount; }
+PS_EXPORT int32_t kmp_get_blocktime_(void) { return settings_now()->blocktime.amount; }
 PS_EXPORT void kmp_set_blocktime(int ms) { set_blocktime(ms); }
 PS_EXPORT void kmp_set_blocktime_(const int32_t *ms) { set_blocktime(*ms); }
 PS_EXPORT void kmpc_set_blocktime(int ms) { set_blocktime(ms); }
 
-/* Outside of regions, for the calling thread and what will be initial threads later: serial makes teams of one whatever
- * is asked for, the others make them as large as before, and all put nthreads-var back to what it was at first. */
+/* Outside of regions. Serial makes teams of one whatever is asked for and whoever asks, the others make them as large
+ * as before; all put the caller's nthreads-var back to what it was at first. */
 static void set_library(int kind)
 {
     struct ort_thread *t = ort_self();
@@ -59,8 +75,8 @@ static void set_library(int kind)
     kmpc_serial(kind == KMPC_SERIAL);
     icv->thread_limit = ort_settings.initial.thread_limit;
 }
-PS_EXPORT int kmp_get_library(void) { return kmpc_settings.library; }
-PS_EXPORT int32_t kmp_get_library_(void) { return kmpc_settings.library; }
+PS_EXPORT int kmp_get_library(void) { return settings_now()->library; }
+PS_EXPORT int32_t kmp_get_library_(void) { return settings_now()->library; }
 PS_EXPORT void kmp_set_library(int kind) { set_library(kind); }
 PS_EXPORT void kmp_set_library_(const int32_t *kind) { set_library(*kind); }
 PS_EXPORT void kmpc_set_library(int kind) { set_library(kind); }
@@ -81,6 +97,7 @@ PS_EXPORT void kmp_set_warnings_off_(void) { ps_warn_quiet = true; }
 static void set_defaults(const char *text)
 {
     char *copy = text == NULL ? NULL : strdup(text), *rest = copy;
+    ort_env_ask();
     for (char *one; copy != NULL && (one = strsep(&rest, "|")) != NULL;) {
         char *value = strchr(one, '=');
         if (value != NULL)
@@ -233,8 +250,8 @@ PS_EXPORT int kmpc_control_tool_(const int *command, const int *modifier, void *
 {
     struct ort_thread *t = ort_self();
     int result;
-    ORT_TOOL_TWIN(t, result = ort_tool_control((uint64_t)*command, (uint64_t)*modifier, argument, ORT_CALLER),
-                  result = ORT_TOOL_NONE);
+    ORT_TOOL_TRACED(t, result = ort_tool_control((uint64_t)*command, (uint64_t)*modifier, argument, ORT_CALLER),
+                    result = ORT_TOOL_NONE);
     return result;
 }
 AS(control_tool_);

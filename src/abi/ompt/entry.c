@@ -145,13 +145,13 @@ static int get_task_info(int level, int *flags, ompt_data_t **data, ompt_frame_t
     struct ort_task *task = t != NULL ? ort_tool_ancestor(t, level, &t) : NULL;
     if (task == NULL)
         return 0;
-    struct ort_tool_task *told = ort_tool_task(task);
+    struct ort_tool_task *record = ort_tool_task(task);
     if (flags != NULL)
         *flags = ort_tool_task_flags(task);
     if (data != NULL)
-        *data = data_of(&told->data);
+        *data = data_of(&record->data);
     if (frame != NULL)
-        *frame = (ompt_frame_t *)(void *)&told->frame;
+        *frame = (ompt_frame_t *)(void *)&record->frame;
     if (region != NULL)
         *region = data_of(&task->team->tool.data);
     if (number != NULL)

@@ -90,7 +90,7 @@ static ompt_start_tool_result_t *in_library(const char *name)
 
 static ompt_start_tool_result_t *in_libraries(void)
 {
-    const char *list = os_env("OMP_TOOL_LIBRARIES");
+    const char *list = os_env_trusted("OMP_TOOL_LIBRARIES");
     if (list == NULL) {
         SAY("No OMP_TOOL_LIBRARIES defined.\n");
         return NULL;
@@ -131,7 +131,7 @@ void ompt_finalize(void)
 
 static void open_log(void)
 {
-    const char *where = os_env("OMP_TOOL_VERBOSE_INIT");
+    const char *where = os_env_trusted("OMP_TOOL_VERBOSE_INIT");
     if (where == NULL || strcasecmp(where, "disabled") == 0)
         return;
     log_file = strcasecmp(where, "stderr") == 0   ? stderr

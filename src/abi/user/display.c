@@ -2,6 +2,7 @@
  *
  * Fortran's strings come with their lengths behind all arguments, have no zero and are filled with blanks. */
 #include "display.h"
+#include "env.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,16 @@
 
 USER_SET(omp_display_env, ort_display_env)
 
-PS_EXPORT void omp_set_affinity_format(const char *format) { ort_affinity_format_set(format, strlen(format)); }
-PS_EXPORT void omp_set_affinity_format_(const char *format, size_t length) { ort_affinity_format_set(format, length); }
+PS_EXPORT void omp_set_affinity_format(const char *format)
+{
+    ort_env_ask();
+    ort_affinity_format_set(format, strlen(format));
+}
+PS_EXPORT void omp_set_affinity_format_(const char *format, size_t length)
+{
+    ort_env_ask();
+    ort_affinity_format_set(format, length);
+}
 
 PS_EXPORT size_t omp_get_affinity_format(char *buffer, size_t size) { return ort_affinity_format_get(buffer, size); }
 

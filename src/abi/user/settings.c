@@ -4,6 +4,7 @@
  * as in libgomp: written plainly, by a program that does so before it opens teams. Values out of range are brought into
  * it in silence, as in libgomp. */
 #include "by_chance.h"
+#include "env.h"
 #include "user.h"
 
 static void set_num_threads(int n)
@@ -66,14 +67,22 @@ static int user_thread_limit(void)
     return limit > INT_MAX ? INT_MAX : (int)limit;
 }
 
+static const struct ort_settings *settled(void)
+{
+    ort_env_ask();
+    return &ort_settings;
+}
+
 static void user_set_num_teams(int n)
 {
+    ort_env_ask();
     if (n >= 0)
         ort_settings.num_teams = (unsigned)n;
 }
 
 static void user_set_teams_thread_limit(int n)
 {
+    ort_env_ask();
     if (n >= 0)
         ort_settings.teams_thread_limit = (unsigned)n;
 }
@@ -89,13 +98,13 @@ USER_GET(omp_get_max_active_levels, (int)ort_icv(ort_self())->max_active_levels)
 USER_GET(omp_get_supported_active_levels, (int)ort_settings.supported_levels)
 USER_GET(omp_get_thread_limit, user_thread_limit())
 PS_EXPORT int omp_get_thread_limit_dim(int dim) { return dim == 0 ? user_thread_limit() : 1; }
-USER_GET(omp_get_cancellation, ort_settings.cancellation)
-USER_GET(omp_get_max_task_priority, ort_settings.max_task_priority)
+USER_GET(omp_get_cancellation, settled()->cancellation)
+USER_GET(omp_get_max_task_priority, settled()->max_task_priority)
 USER_GET(omp_get_proc_bind, ort_self()->team->bind_var)
 USER_SET(omp_set_num_teams, user_set_num_teams)
-USER_GET(omp_get_max_teams, (int)ort_settings.num_teams)
+USER_GET(omp_get_max_teams, (int)settled()->num_teams)
 USER_SET(omp_set_teams_thread_limit, user_set_teams_thread_limit)
-USER_GET(omp_get_teams_thread_limit, (int)ort_settings.teams_thread_limit)
+USER_GET(omp_get_teams_thread_limit, (int)settled()->teams_thread_limit)
 
 PS_EXPORT void omp_set_schedule(unsigned kind, int chunk) { set_schedule(kind, chunk); }
 PS_EXPORT void omp_set_schedule_(const int32_t *kind, const int32_t *chunk) { set_schedule((unsigned)*kind, *chunk); }

@@ -6,7 +6,7 @@ static PS_ALWAYS_INLINE int control(uint64_t command, uint64_t modifier, void *a
 {
     struct ort_thread *t = ort_self();
     int result;
-    ORT_TOOL_TWIN(t, result = ort_tool_control(command, modifier, argument, ORT_CALLER), result = ORT_TOOL_NONE);
+    ORT_TOOL_TRACED(t, result = ort_tool_control(command, modifier, argument, ORT_CALLER), result = ORT_TOOL_NONE);
     return result;
 }
 
