@@ -1,7 +1,7 @@
 /* The deadlock program, timed: each rank has 8 OpenMP threads, on one processor where the caller says so; each waits in
  * MPI_Recv for a message that the next thread of the rank sends only when it has received its own. Kernel threads
  * finish because the system runs all of them; user-level threads do where one that waits in MPI holds no processor,
- * and else only because a monitor lends others. Prints milliseconds for a chain. */
+ * and else only because a watchdog lends others. Prints milliseconds for a chain. */
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>

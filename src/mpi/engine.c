@@ -201,7 +201,7 @@ static bool pause_watching(int64_t pause_ns)
     return rested;
 }
 
-static void *watch(void *arg)
+static void *watch_mpi(void *arg)
 {
     int64_t quiet_ns = 0;
     uint32_t seen = 0;
@@ -250,7 +250,7 @@ void mpi_start_watcher(void)
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, WATCHER_STACK_BYTES);
-    int error = pthread_create(&thread, &attr, watch, NULL);
+    int error = pthread_create(&thread, &attr, watch_mpi, NULL);
     pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
