@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,9 @@ static int add_loader_line(struct closure *c, char *line, const struct elf *drop
 static void trace_in_child(int out, const char *interp, const char *program, const char *library_path,
                            const char *preload, bool with_gaps)
 {
+    /* Who started psrun may have closed any of these three: the pipe stands above them. */
+    if (out < 3 && (out = fcntl(out, F_DUPFD_CLOEXEC, 3)) < 0)
+        _exit(127);
     int null = open("/dev/null", O_RDWR);
     if (null >= 0) {
         dup2(null, 0);
@@ -88,6 +92,7 @@ static void trace_in_child(int out, const char *interp, const char *program, con
     unsetenv("LD_WARN");
     unsetenv("LD_BIND_NOW");
     unsetenv("LD_DEBUG");
+    unsetenv("LD_VERBOSE");
     if (library_path)
         setenv("LD_LIBRARY_PATH", library_path, 1);
     if (preload)
@@ -106,9 +111,13 @@ static int trace(struct closure *c, const char *interp, const char *program, con
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return errno;
+    /* Where they are ignored, a child's status cannot be asked for. */
+    struct sigaction before, told = {.sa_handler = SIG_DFL};
+    sigaction(SIGCHLD, &told, &before);
     pid_t pid = fork();
     if (pid < 0) {
         int error = errno;
+        sigaction(SIGCHLD, &before, NULL);
         close(ends[0]);
         close(ends[1]);
         return error;
@@ -130,6 +139,7 @@ static int trace(struct closure *c, const char *interp, const char *program, con
     *status = 0;
     while (waitpid(pid, status, 0) < 0 && errno == EINTR)
         ;
+    sigaction(SIGCHLD, &before, NULL);
     if (error)
         closure_free(c);
     return error;

@@ -54,6 +54,13 @@ static bool is_thread_list(const char *text)
 
 static bool is_entities(const char *text) { return strcmp(text, "psthreads") == 0 || strcmp(text, "pthreads") == 0; }
 
+/* A variable that is set to nothing counts as not set. */
+static const char *setting(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
 static void report_plan(const struct plan *p)
 {
     fprintf(stderr, "psrun: runtime %s/libgomp.so.1, entities: %s\n", p->dropin_dir, p->entities);
@@ -74,9 +81,11 @@ static void report_plan(const struct plan *p)
         fprintf(stderr, "psrun: LD_PRELOAD=%s\n", p->preload_value);
 }
 
-static void set_environment(const struct plan *p, const char *threads, bool verbose)
+/* `entities`: what was asked for, for what the program starts; NULL: each psrun decides. */
+static void set_environment(const struct plan *p, const char *entities, const char *threads, bool verbose)
 {
-    if (setenv("LD_LIBRARY_PATH", p->library_path, 1) || setenv("PSTHREADS_EE", p->entities, 1) ||
+    if (setenv("LD_LIBRARY_PATH", p->library_path, 1) ||
+        (entities ? setenv("PSTHREADS_EE", entities, 1) : unsetenv("PSTHREADS_EE")) ||
         (p->preload_value && setenv("LD_PRELOAD", p->preload_value, 1)) ||
         (threads && setenv("OMP_NUM_THREADS", threads, 1)) || (verbose && setenv("PSTHREADS_VERBOSE", "1", 1))) {
         fprintf(stderr, "psrun: cannot set the environment: %s\n", strerror(errno));
@@ -99,7 +108,8 @@ int main(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    const char *threads = NULL, *dropin_dir = NULL, *entities = getenv("PSTHREADS_EE"), *mpi = getenv("PSTHREADS_MPI");
+    const char *threads = NULL, *dropin_dir = NULL;
+    const char *entities = setting("PSTHREADS_EE"), *mpi = setting("PSTHREADS_MPI");
     bool mpi_from_environment = mpi != NULL;
     bool verbose = false;
     if (entities && !is_entities(entities)) {
@@ -180,7 +190,7 @@ int main(int argc, char **argv)
                 argv[optind]);
     if (verbose)
         report_plan(&plan);
-    set_environment(&plan, threads, verbose);
+    set_environment(&plan, entities, threads, verbose);
     execv(plan.file, argv + optind);
     int error = errno;
     fprintf(stderr, "psrun: %s: %s\n", plan.file, strerror(error));

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define DROPIN_LINK "libgomp.so.1"
-#define SCRIPT_NESTED 4 /* "#!" of "#!" of ...; the kernel gives up at 4 too */
+#define SCRIPT_NESTED 5 /* "#!" of "#!" of ...; the kernel gives up behind 5 too */
 
 __attribute__((format(printf, 3, 4))) static int fail(struct plan *p, int status, const char *format, ...)
 {
@@ -67,6 +67,17 @@ static char *find_dropin_dir(struct plan *p)
     return NULL;
 }
 
+/* What the drop-in of a given folder stands on: its symbols tell the scheduler's, the folder's name (dropin-NAME) all
+ * others. */
+static const char *entities_of(const struct plan *p)
+{
+    static const char prefix[] = "dropin-";
+    const char *leaf = strrchr(p->dropin_dir, '/') + 1;
+    if (elf_defines(&p->dropin, "ps_debug_layout", NULL))
+        return "psthreads";
+    return strncmp(leaf, prefix, sizeof prefix - 1) == 0 ? leaf + sizeof prefix - 1 : "unknown";
+}
+
 static int open_dropin(struct plan *p, const char *given)
 {
     p->dropin_dir = given ? realpath(given, NULL) : find_dropin_dir(p);
@@ -80,6 +91,8 @@ static int open_dropin(struct plan *p, const char *given)
     enum elf_status s = elf_open(&p->dropin, file);
     if (s != ELF_OK || (runtime_of(&p->dropin) != RUNTIME_GNU && runtime_of(&p->dropin) != RUNTIME_BOTH))
         fail(p, EXIT_USAGE, "%s is not an OpenMP runtime", file);
+    else if (given)
+        p->entities = entities_of(p);
     free(file);
     return p->status;
 }
@@ -142,7 +155,11 @@ static int look_at_elf(struct plan *p, struct elf *e, bool allow_library)
         if (s == ELF_FOREIGN)
             return fail(p, EXIT_CANNOT_RUN, "%s is a program for %s; this psrun can run its own kind only", p->elf,
                         elf_machine_name(e->machine, buf, sizeof buf));
-        char *next = s == ELF_NOT && depth < SCRIPT_NESTED ? interpreter_of_script(p->elf) : NULL;
+        char *next = s == ELF_NOT ? interpreter_of_script(p->elf) : NULL;
+        if (next && depth == SCRIPT_NESTED) {
+            free(next);
+            return fail(p, EXIT_CANNOT_RUN, "%s: scripts that run one another, more than %d deep", p->file, depth);
+        }
         if (!next)
             return fail(p, EXIT_CANNOT_RUN, "%s is %s", p->elf,
                         s == ELF_NOT ? "neither an ELF program nor a script with a #! line" : "a broken ELF file");
@@ -198,19 +215,20 @@ static int check_privileges(struct plan *p)
 
 /* --- the environment --- */
 
-/* "dir:old", where old loses what an outer psrun put there: entries that end in ours. */
+/* "dir:old", where old loses what an outer psrun put there: entries that end in ours. A folder without a name is the
+ * current one to the loader, and so it stays. */
 static char *put_first(const char *first, const char *old, const char *separators, bool files)
 {
     char *value = print("%s", first);
-    while (old && *old) {
-        size_t n = strcspn(old, separators);
+    for (const char *at = old && *old ? old : NULL; at;) {
+        size_t n = strcspn(at, separators);
         const char *leaf = files ? "/" DROPIN_LINK : "";
-        char *entry = print("%.*s", (int)n, old);
+        char *entry = n > 0 || files ? print("%.*s", (int)n, at) : print(".");
         char *a = print("lib/dropin%s", leaf), *b = print("lib/dropin-pthreads%s", leaf);
         char *c = print("psthreads/dropin%s", leaf), *d = print("psthreads/dropin-pthreads%s", leaf);
         const char *const ends[] = {
             a, b, c, d, first, files ? "/libpsthreads-mpi-openmpi.so" : "", files ? "/libpsthreads-mpi-mpich.so" : ""};
-        bool drop = n == 0;
+        bool drop = !*entry;
         for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++) {
             size_t m = strlen(ends[i]);
             drop = drop || (m > 0 && n >= m && strcmp(entry + n - m, ends[i]) == 0);
@@ -222,8 +240,7 @@ static char *put_first(const char *first, const char *old, const char *separator
         }
         free(entry);
         free(a), free(b), free(c), free(d);
-        old += n;
-        old += *old ? 1 : 0;
+        at = at[n] ? at + n + 1 : NULL;
     }
     return value;
 }

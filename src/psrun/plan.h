@@ -36,9 +36,10 @@ enum {
 struct plan {
     char *dropin_dir;
     struct elf dropin;
-    const char *entities; /* "psthreads" or "pthreads" */
-    const char *mpi;      /* "openmpi" or "mpich": whose task-aware layer is preloaded; NULL: none */
-    bool no_mpi;          /* (option) none is wanted */
+    /* "psthreads", "pthreads", or what a given drop-in folder is called by; lives as long as dropin_dir */
+    const char *entities;
+    const char *mpi; /* "openmpi" or "mpich": whose task-aware layer is preloaded; NULL: none */
+    bool no_mpi;     /* (option) none is wanted */
     /* pthreads was chosen since user-level threads would share thread-local storage (closure_shares_tls) */
     bool for_sanitizer;
     char *file; /* what will be executed */

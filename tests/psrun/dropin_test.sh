@@ -35,6 +35,17 @@ for ee in psthreads pthreads; do
     check "$ee: signal" 143 '' sh -c '"$1" --ee "$2" ./program kill; exit $?' sh "$psrun" $ee
     check "$ee: doctor" 0 'verdict *yes' "$psrun" --ee $ee doctor ./maps
 done
+lib=$(cd "$(dirname "$psrun")/../lib" && pwd)
+mkdir -p same other
+cp -P "$lib"/dropin/*.so* same && cp -P "$lib"/dropin-pthreads/*.so* other
+check "--dropin: the scheduler's" 0 'entities: psthreads$' "$psrun" --verbose --dropin "$lib/dropin" ./maps
+check "--dropin: kernel threads" 0 'entities: pthreads$' "$psrun" --verbose --dropin "$lib/dropin-pthreads" ./maps
+check "--dropin: what --ee says is not asked" 0 'entities: pthreads$' "$psrun" --verbose --ee psthreads --dropin \
+    "$lib/dropin-pthreads" ./maps
+check "--dropin: a copy of the scheduler's" 0 'entities: psthreads$' "$psrun" --verbose --dropin same ./maps
+check "--dropin: a copy of another" 0 'entities: unknown$' "$psrun" --verbose --dropin other ./maps
+check "--dropin: doctor" 0 'dropin-pthreads/libgomp.so.1 (entities: pthreads)' "$psrun" --dropin \
+    "$lib/dropin-pthreads" doctor ./maps
 echo "int main(void) { return 0; }" >silent.c && $cc -o silent silent.c -ldl || exit 1
 version=$("$psrun" --version | sed 's/.* //')
 check "verbose: who runs it" 0 \

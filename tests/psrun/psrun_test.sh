@@ -90,6 +90,8 @@ check "renamed copy, loaded later" 0 '^runtime: ours$' "$psrun" ./host wheel/plu
 check "script" 5 '^runtime: ours$' "$psrun" ./script 5
 check "started by another program" 6 '^runtime: ours$' "$psrun" env A=b ./plain 6
 check "psrun in psrun" 0 '^runtime: ours-pthreads$' "$psrun" "$psrun" --ee pthreads ./by_other_name
+check "psrun in psrun, with a sanitizer" 0 '^runtime: ours-pthreads$' "$psrun" "$psrun" ./sanitized_tls
+check "psrun in psrun, the outer one was told" 0 '^runtime: ours-pthreads$' "$psrun" --ee pthreads "$psrun" ./plain
 check "nested preload" 0 '^runtime: ours-pthreads$' "$psrun" env A=b "$psrun" --ee pthreads ./by_other_name
 check "program from PATH" 0 '^runtime: ours$' env PATH="$work:$PATH" "$psrun" plain
 check "arguments are the program's" 9 '^runtime: ours$' "$psrun" ./plain 9 --help -n
@@ -98,6 +100,13 @@ check "LD_PRELOAD of others stays" 0 'LD_PRELOAD=.*dropin/libgomp.so.1:libm.so.6
     ./by_other_name env LD_PRELOAD
 check "LD_LIBRARY_PATH of others stays" 0 'LD_LIBRARY_PATH=.*/dropin:/opt/x$' env LD_LIBRARY_PATH=/opt/x "$psrun" \
     ./plain env LD_LIBRARY_PATH
+check "LD_LIBRARY_PATH with the current folder in it" 0 '/dropin:\.:/opt/x:\.$' env LD_LIBRARY_PATH=:/opt/x: "$psrun" \
+    ./plain env LD_LIBRARY_PATH
+check "LD_LIBRARY_PATH that is empty" 0 '/dropin$' env LD_LIBRARY_PATH= "$psrun" ./plain env LD_LIBRARY_PATH
+check "standard input and output are closed" 7 - sh -c '"$1" ./plain 7 <&- >&-' sh "$psrun"
+check "standard input and error are closed" 7 '^runtime: ours$' sh -c '"$1" ./by_rpath 7 <&- 2>&-' sh "$psrun"
+check "all three are closed" 7 - sh -c '"$1" ./by_rpath 7 <&- >&- 2>&-' sh "$psrun"
+check "LD_VERBOSE" 1 '^1$' sh -c 'LD_VERBOSE=1 "$1" doctor ./plain | grep -c "entry points)"; exit 1' sh "$psrun"
 check "-n" 0 '^OMP_NUM_THREADS=3$' "$psrun" -n 3 ./plain env OMP_NUM_THREADS
 check "-n list" 0 '^OMP_NUM_THREADS=4,2$' "$psrun" -n 4,2 ./plain env OMP_NUM_THREADS
 check "--threads" 0 '^OMP_NUM_THREADS=5$' "$psrun" --threads=5 ./plain env OMP_NUM_THREADS
@@ -111,6 +120,7 @@ check "a sanitizer and thread-local variables, but --ee" 0 '^runtime: ours$' "$p
 check "a sanitizer alone" 0 '^runtime: ours$' "$psrun" ./sanitized
 check "thread-local variables alone" 0 '^runtime: ours$' "$psrun" ./plain_tls
 check "PSTHREADS_EE wrong" 0 'PSTHREADS_EE=fibres: .*psthreads is used' env PSTHREADS_EE=fibres "$psrun" ./plain
+check "PSTHREADS_EE and PSTHREADS_MPI set to nothing" 6 - env PSTHREADS_EE= PSTHREADS_MPI= "$psrun" sh -c 'exit 6'
 check "--verbose names the runtime" 0 'psrun: runtime .*/lib/dropin/libgomp.so.1, entities: psthreads' "$psrun" \
     --verbose ./plain
 check "--verbose names what is replaced" 0 'replaces libgomp-a34b.so.1' "$psrun" -v ./by_other_name
@@ -167,6 +177,11 @@ check "a link from PATH" 0 '^runtime: ours$' env PATH="$work/elsewhere/bin:$PATH
 check "doctor: a link" 0 'yes, by interposition' "$psrun" doctor elsewhere/bin/linked
 check "doctor: a link, all its files" 0 'file  *.*/wheel/libs/libgomp-a34b.so.1' "$psrun" doctor elsewhere/bin/twice
 printf '#!%s/elsewhere/bin/twice 8\n' "$work" >linked_script && chmod +x linked_script
+echo '#!/bin/sh' >deep0 && chmod +x deep0
+for i in 1 2 3 4 5; do echo "#!$work/deep$((i - 1))" >deep$i && chmod +x deep$i; done
+check "scripts that run one another, as deep as the kernel goes" 0 - "$psrun" ./deep4
+check "scripts that run one another, deeper" 126 'deep5: scripts that run one another, more than 5 deep' "$psrun" \
+    ./deep5
 check "a script run by a link" 8 '^runtime: ours$' "$psrun" ./linked_script
 if command -v valgrind >/dev/null; then
     check "below valgrind" 0 '^runtime: ours$' valgrind -q --trace-children=yes "$psrun" ./by_other_name
@@ -181,6 +196,8 @@ $cc -shared -fPIC -o libgone.so -x c - <serial.c -Wl,-soname,libgone.so && $cc -
 check "doctor: a library that is not there" 1 'verdict *no: ./loses needs libgone.so, which is not found' "$psrun" \
     doctor ./loses
 check "a library that is not there" 127 '^psrun: ./loses needs libgone.so, which is not found$' "$psrun" ./loses
+check "a library that is not there, SIGCHLD ignored" 127 '^psrun: ./loses needs libgone.so, which is not found$' \
+    sh -c 'trap "" CHLD; exec "$1" ./loses' sh "$psrun"
 printf '#!/no/such/interpreter\n' >orphan && chmod +x orphan
 check "doctor: interpreter that is not there" 1 'verdict *no: /no/such/interpreter: No such file' "$psrun" doctor \
     ./orphan
