@@ -1,9 +1,13 @@
 /* After the runtime's barrier every other member blocks in the kernel until the initial thread has done something: in
- * read, on a semaphore, on a condition variable, in a polling loop with usleep. The same with a kernel thread of the
- * program's own as the first member. */
+ * read, on a semaphore, on a condition variable, in a polling loop with usleep, on a futex by the C library's `syscall`
+ * (as std::atomic's wait does). The same with a kernel thread of the program's own as the first member. */
+#define _GNU_SOURCE
 #include "check.h"
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define N 6
@@ -13,14 +17,20 @@ static sem_t sem;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static volatile int done;
+static _Atomic unsigned opened, about_to_wait;
 
 static void give(int kind)
 {
     char text[N] = {0};
+    while (kind == 4 && about_to_wait < N - 1) { /* the others run on its kernel thread, and wait there */
+#pragma omp taskyield
+    }
     if (kind == 0)
         CHECK(write(channel[1], text, N - 1) == N - 1);
     for (int i = 1; i < N && kind == 1; i++)
         sem_post(&sem);
+    opened = 1;
+    syscall(SYS_futex, &opened, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     pthread_mutex_lock(&lock);
     done = kind + 1;
     pthread_cond_broadcast(&cond);
@@ -43,13 +53,17 @@ static void take(int kind)
     }
     while (kind == 3 && done != kind + 1)
         usleep(500);
+    about_to_wait++;
+    while (kind == 4 && !opened)
+        syscall(SYS_futex, &opened, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
 static void *all_kinds(void *arg)
 {
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 5; kind++) {
         for (int round = 0; round < 3; round++) {
             done = 0;
+            opened = about_to_wait = 0;
 #pragma omp parallel num_threads(N)
             {
 #pragma omp barrier

@@ -1,5 +1,5 @@
 /* However deep and wide the nesting is, the process has at most one kernel thread for each vp and one for each foreign
- * caller, and the monitor where it has just been started (see kernel_threads.h). libgomp has a kernel thread for each
+ * caller, and the watchdog where it has just been started (see kernel_threads.h). libgomp has a kernel thread for each
  * OpenMP thread. */
 #include "check.h"
 #include "kernel_threads.h"

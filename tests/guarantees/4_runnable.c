@@ -1,5 +1,5 @@
 /* K kernel threads of the program's own open regions at the same time: never more kernel threads are runnable than
- * there are processors, plus K, the one that looks, and the monitor where it has just been started (see
+ * there are processors, plus K, the one that looks, and the watchdog where it has just been started (see
  * kernel_threads.h). libgomp has one for each OpenMP thread. */
 #include "check.h"
 #include "kernel_threads.h"

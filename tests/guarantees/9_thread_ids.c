@@ -39,6 +39,10 @@ int main(void)
     action.sa_sigaction = on_signal;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     CHECK(sigaction(SIGRTMIN + 5, &action, NULL) == 0);
+    for (int region = 0; region < 20; region++) { /* members that were nobody's before */
+#pragma omp parallel num_threads(N)
+        waits_compute_us(1);
+    }
     for (int round = 0; round < 5; round++) {
 #pragma omp parallel num_threads(N)
         {

@@ -1,0 +1,226 @@
+/* A system call of a member's ends as it would anywhere: with what it waits for, or when its time is over, and not
+ * sooner; never with EINTR, for the program has no handlers. That holds while the region's first thread waits for a
+ * lock, gets it, and wants to go on where the member's call blocks. What a call did to its thread's signal mask while
+ * it waited is nobody else's mask. [KIND] */
+#define _GNU_SOURCE
+#include "contend.h"
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/msg.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* sigset */
+
+#define MEMBERS 4
+#define ROUNDS 2
+#define WAIT_MS 60
+
+static unsigned long long mask_of_caller(void)
+{
+    sigset_t set;
+    unsigned long long mask = 0;
+    CHECK(sigprocmask(SIG_SETMASK, NULL, &set) == 0);
+    for (int number = 1; number < 32; number++)
+        mask |= (unsigned long long)(sigismember(&set, number) == 1) << number;
+    return mask;
+}
+
+/* The last member calls; the first one waits for the second one's lock, which is given back meanwhile. */
+static void while_wanted(void (*call)(void), bool takes_its_time)
+{
+    omp_lock_t lock;
+    int inside = 0;
+    omp_init_lock(&lock);
+    for (int round = 0; round < ROUNDS; round++) {
+        __atomic_store_n(&inside, 0, __ATOMIC_SEQ_CST);
+#pragma omp parallel num_threads(MEMBERS)
+        {
+            int id = omp_get_thread_num();
+            if (id == 1)
+                omp_set_lock(&lock);
+#pragma omp barrier
+            if (id == MEMBERS - 1) {
+                double begin = contend_now_ms();
+                __atomic_store_n(&inside, 1, __ATOMIC_SEQ_CST);
+                call();
+                CHECK(!takes_its_time || contend_now_ms() - begin >= WAIT_MS - 1);
+            } else if (id == 1) {
+                while (!__atomic_load_n(&inside, __ATOMIC_SEQ_CST))
+                    usleep(50);
+                compute_ms(2);
+                omp_unset_lock(&lock);
+            } else {
+                omp_set_lock(&lock);
+                omp_unset_lock(&lock);
+            }
+        }
+        CHECK(mask_of_caller() == 0);
+    }
+    omp_destroy_lock(&lock);
+}
+
+static struct timespec in_time(void) { return (struct timespec){0, WAIT_MS * 1000000L}; }
+static sigset_t some_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGINT);
+    return set;
+}
+
+static void do_poll(void) { CHECK(poll(NULL, 0, WAIT_MS) == 0); }
+static void do_ppoll(void)
+{
+    sigset_t set = some_signals();
+    struct timespec time = in_time();
+    CHECK(ppoll(NULL, 0, &time, &set) == 0);
+}
+static void do_select(void)
+{
+    struct timeval time = {0, WAIT_MS * 1000L};
+    CHECK(select(0, NULL, NULL, NULL, &time) == 0);
+}
+static void do_pselect(void)
+{
+    sigset_t set = some_signals();
+    struct timespec time = in_time();
+    CHECK(pselect(0, NULL, NULL, NULL, &time, &set) == 0);
+}
+static void wait_for_events(const sigset_t *set)
+{
+    struct epoll_event event;
+    int file = epoll_create1(0);
+    CHECK(file >= 0 && epoll_pwait(file, &event, 1, WAIT_MS, set) == 0 && close(file) == 0);
+}
+static void do_epoll_wait(void) { wait_for_events(NULL); }
+static void do_epoll_pwait(void)
+{
+    sigset_t set = some_signals();
+    wait_for_events(&set);
+}
+static void do_nanosleep(void)
+{
+    struct timespec time = in_time();
+    CHECK(nanosleep(&time, NULL) == 0);
+}
+static void do_nanosleep_with_rest(void)
+{
+    struct timespec time = in_time(), rest;
+    CHECK(nanosleep(&time, &rest) == 0);
+}
+static void do_clock_nanosleep(void)
+{
+    struct timespec time = in_time();
+    CHECK(clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL) == 0);
+}
+static void do_usleep(void) { CHECK(usleep(WAIT_MS * 1000) == 0); }
+static void do_sem_timedwait(void)
+{
+    sem_t semaphore;
+    struct timespec until;
+    CHECK(sem_init(&semaphore, 0, 0) == 0 && clock_gettime(CLOCK_REALTIME, &until) == 0);
+    until.tv_nsec += WAIT_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    CHECK(sem_timedwait(&semaphore, &until) == -1 && errno == ETIMEDOUT);
+}
+static void do_semtimedop(void)
+{
+    struct sembuf take = {0, -1, 0};
+    struct timespec time = in_time();
+    int set = semget(IPC_PRIVATE, 1, 0600);
+    CHECK(set >= 0 && semtimedop(set, &take, 1, &time) == -1 && errno == EAGAIN);
+    CHECK(semctl(set, 0, IPC_RMID) == 0);
+}
+static void do_receive(void)
+{
+    int pair[2];
+    char byte;
+    struct timeval time = {0, WAIT_MS * 1000L};
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    CHECK(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time) == 0);
+    CHECK(recv(pair[0], &byte, 1, 0) == -1 && errno == EAGAIN);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+struct message {
+    long type;
+    char byte;
+};
+static void *send_later(void *queue)
+{
+    struct message message = {1, 'x'};
+    usleep(WAIT_MS * 1000);
+    CHECK(msgsnd(*(int *)queue, &message, 1, 0) == 0);
+    return NULL;
+}
+static void do_msgrcv(void)
+{
+    struct message message;
+    pthread_t sender;
+    int queue = msgget(IPC_PRIVATE, 0600);
+    CHECK(queue >= 0 && pthread_create(&sender, NULL, send_later, &queue) == 0);
+    CHECK(msgrcv(queue, &message, 1, 0, 0) == 1 && message.byte == 'x');
+    CHECK(pthread_join(sender, NULL) == 0 && msgctl(queue, IPC_RMID, NULL) == 0);
+}
+static void do_system(void) { CHECK(system("sleep 0.06") == 0); }
+
+/* Masks that other functions than pthread_sigmask set are the member's own, too. */
+static void old_functions(void)
+{
+#pragma omp parallel num_threads(MEMBERS)
+    {
+        bool holds = omp_get_thread_num() % 2;
+        if (holds)
+            CHECK(sigset(SIGUSR1, SIG_HOLD) != SIG_ERR);
+        for (int i = 0; i < 5; i++) {
+            compute_ms(0.2);
+#pragma omp barrier
+            CHECK((mask_of_caller() >> SIGUSR1 & 1) == holds);
+        }
+    }
+    CHECK(mask_of_caller() == 0);
+}
+
+static const struct {
+    const char *name;
+    void (*call)(void);
+} calls[] = {{"poll", do_poll},
+             {"ppoll", do_ppoll},
+             {"select", do_select},
+             {"pselect", do_pselect},
+             {"epoll_wait", do_epoll_wait},
+             {"epoll_pwait", do_epoll_pwait},
+             {"nanosleep", do_nanosleep},
+             {"nanosleep_with_rest", do_nanosleep_with_rest},
+             {"clock_nanosleep", do_clock_nanosleep},
+             {"usleep", do_usleep},
+             {"sem_timedwait", do_sem_timedwait},
+             {"semtimedop", do_semtimedop},
+             {"receive", do_receive},
+             {"msgrcv", do_msgrcv},
+             {"system", do_system},
+             {"sigset", NULL}};
+static const char *name(int i) { return calls[i].name; }
+static void run(int i)
+{
+    if (calls[i].call)
+        while_wanted(calls[i].call, calls[i].call != do_msgrcv);
+    else
+        old_functions();
+}
+
+int main(int argc, char **argv)
+{
+    in_a_process_each(sizeof calls / sizeof *calls, name, run, argc > 1 ? argv[1] : NULL);
+    return 0;
+}
