@@ -2,6 +2,7 @@
 #include "image.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -243,9 +244,36 @@ void image_watch_signals(void)
     }
 }
 
+static bool write_all(const struct image *image, const char *path, FILE *file)
+{
+    png_image png = {.version = PNG_IMAGE_VERSION,
+                     .width = (png_uint_32)image->width,
+                     .height = (png_uint_32)image->height,
+                     .format = image->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
+    bool good = file && png_image_write_to_stdio(&png, file, 0, image->pixels, 0, NULL);
+    if (!good)
+        complain(path, file ? png.message : strerror(errno));
+    return good;
+}
+
+/* To what is there already and is no file (a device, a pipe), which another file must not take the place of. */
+static bool write_directly(const struct image *image, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    bool good = write_all(image, path, file);
+    if (file && fclose(file) != 0 && good)
+        good = complain(path, strerror(errno));
+    return good;
+}
+
 bool image_write(const struct image *image, const char *path)
 {
-    char name[sizeof unfinished];
+    char name[sizeof unfinished], target[PATH_MAX];
+    struct stat there;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        return write_directly(image, path);
+    if (realpath(path, target)) /* a link stays one */
+        path = target;
     if (snprintf(name, sizeof name, "%s.XXXXXX", path) >= (int)sizeof name)
         return complain(path, strerror(ENAMETOOLONG));
     sigset_t ours, old;
@@ -264,13 +292,7 @@ bool image_write(const struct image *image, const char *path)
     mode_t mask = umask(0);
     umask(mask);
     FILE *file = fdopen(fd, "wb");
-    png_image png = {.version = PNG_IMAGE_VERSION,
-                     .width = (png_uint_32)image->width,
-                     .height = (png_uint_32)image->height,
-                     .format = image->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
-    bool good = file && png_image_write_to_stdio(&png, file, 0, image->pixels, 0, NULL);
-    if (!good)
-        complain(path, file ? png.message : strerror(errno));
+    bool good = write_all(image, path, file);
     if (file && fchmod(fd, 0666 & ~mask) != 0 && good)
         good = complain(path, strerror(errno));
     if (file && fclose(file) != 0 && good)

@@ -1,12 +1,16 @@
-/* See scene.h. The file is written under another name and renamed when it is whole. */
+/* See scene.h. A file is written under another name and renamed when it is whole; what is there already and is no file
+ * (a device, a pipe) is written to directly, for another file must not take its place. */
 #include "scene.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <png.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char unready[4096];
@@ -37,19 +41,43 @@ static bool write_png(FILE *file, const unsigned char *pixels, unsigned width, u
     return true;
 }
 
+static bool not_written(const char *path, int error)
+{
+    fprintf(stderr, "%s: it could not be written: %s\n", path, strerror(error));
+    return false;
+}
+
+static bool write_directly(const char *path, const unsigned char *pixels, unsigned width, unsigned height)
+{
+    FILE *file = fopen(path, "wb");
+    bool written = file && write_png(file, pixels, width, height);
+    int error = errno;
+    if (file && fclose(file) != 0 && written) {
+        written = false;
+        error = errno;
+    }
+    return written || not_written(path, error);
+}
+
 bool picture_write(const char *path, const unsigned char *pixels, unsigned width, unsigned height)
 {
+    char target[PATH_MAX];
+    struct stat there;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        return write_directly(path, pixels, width, height);
+    if (realpath(path, target)) /* a link stays one */
+        path = target;
     if (snprintf(unready, sizeof unready, "%s.part", path) >= (int)sizeof unready) {
         fprintf(stderr, "%s: the name is too long\n", path);
         return false;
     }
+    signal(SIGINT, stopped);
+    signal(SIGTERM, stopped);
     FILE *file = fopen(unready, "wb");
     if (!file) {
         fprintf(stderr, "%s: %s\n", path, strerror(errno));
         return false;
     }
-    signal(SIGINT, stopped);
-    signal(SIGTERM, stopped);
     bool written = write_png(file, pixels, width, height);
     written = fflush(file) == 0 && written;
     int error = errno;
@@ -61,6 +89,5 @@ bool picture_write(const char *path, const unsigned char *pixels, unsigned width
     }
     error = written ? errno : error;
     unlink(unready);
-    fprintf(stderr, "%s: it could not be written: %s\n", path, strerror(error));
-    return false;
+    return not_written(path, error);
 }

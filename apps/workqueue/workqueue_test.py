@@ -48,6 +48,26 @@ def picture_size(path):
     return struct.unpack(">II", head[16:24]) if head[:8] == b"\x89PNG\r\n\x1a\n" else None
 
 
+def special_files(command, scene, folder):
+    """A pipe and a link stay what they are, and get the picture."""
+    pipe, link, pointed = (folder / name for name in ("pipe", "link", "pointed.png"))
+    for old in (pipe, link):
+        old.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    code = run([*command, "-o", pipe, scene])[0]
+    if code or not pipe.is_fifo() or not os.read(end, 65536).startswith(b"\x89PNG"):
+        wrong.append(f"to a pipe: exit status {code}")
+    os.close(end)
+    link.symlink_to(pointed)
+    pointed.write_bytes(b"")
+    code = run([*command, "-o", link, scene])[0]
+    if code or not link.is_symlink() or picture_size(pointed) is None:
+        wrong.append(f"to a link: exit status {code}")
+    for old in (pipe, link, pointed):
+        old.unlink(missing_ok=True)
+
+
 def raytrace(a):
     program, out = a.bin / "wq-raytrace", a.folder / "picture.png"
     for scene in ("flake", "room"):
@@ -56,6 +76,7 @@ def raytrace(a):
     if code or said or picture_size(out) != (33, 20):
         wrong.append(f"the picture: exit status {code}: {said}")
     out.unlink(missing_ok=True)
+    special_files([program, "--size", "33x20"], a.scenes / "room.scene", a.folder)
     bad = a.folder / "bad.scene"
     for text, expected in BAD_SCENES.items():
         bad.write_text(text)

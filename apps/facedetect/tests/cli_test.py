@@ -129,6 +129,27 @@ def test_inputs(program, folder):
     inside = all(min(abs(px - x), abs(px - x - w)) < 3 or min(abs(py - y), abs(py - y - h)) < 3 for px, py in changed)
     check(len(changed) > w and inside, f"a frame is drawn: {len(changed)} pixels")
     again.unlink()
+    pipe, link = folder / "pipe", folder / "link"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with subprocess.Popen([program, "--draw", pipe, PICTURE], stdout=subprocess.DEVNULL) as draws:
+        data = b""
+        while draws.poll() is None:
+            time.sleep(0.01)
+            try:
+                data += os.read(end, 1 << 20)
+            except BlockingIOError: # nothing there yet
+                pass
+    os.close(end)
+    kept = pipe.is_fifo() and data.startswith(b"\x89PNG")
+    check(draws.returncode == 0 and kept, "a pipe stays one, and gets a drawing")
+    link.symlink_to(again)
+    again.write_bytes(b"")
+    good(run([program, "--draw", link, PICTURE]))
+    kept = link.is_symlink() and again.read_bytes().startswith(b"\x89PNG")
+    check(kept, "a link stays one, and its file is the drawing")
+    for old in (pipe, link, again):
+        old.unlink()
     grey = folder / "a grey.PNG"
     grey.write_bytes(png(width, height, [r[::3] for r in rows]))
     got = good(run([program, folder]))
