@@ -96,6 +96,15 @@ expect "it is named" grep -q 'nothing.c: No such file' said
 "$taskqc" --translate main.c -o no/such/folder.c 2>said
 expect "cannot be written" test $? -eq 1
 expect "that is said" grep -q 'no/such/folder.c: ' said
+mkfifo pipe
+exec 9<>pipe
+"$taskqc" --translate main.c -o pipe || failed=1
+expect "a pipe stays one" test -p pipe
+expect "it gets the translation" timeout 10 grep -q -m 1 psthread_taskq /dev/fd/9
+ln -s pointed.c link.c
+echo >pointed.c
+"$taskqc" --translate main.c -o link.c || failed=1
+expect "a link stays one, and its file gets it" test -L link.c -a -s pointed.c
 expect "nothing is left in the temporary folder" rmdir temporary
 mkdir -p temporary
 

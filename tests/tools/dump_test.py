@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """dump_test.py DEADLOCK LATE DROPIN PSRUN WORK - the deadlock report, PSTHREADS_DUMP on request, psrun dump, and that
-none of them cries wolf.
+none of them cries wolf. What was stolen is counted.
 
 DEADLOCK (deadlock.c) can never go on: one report names its six threads, with what each waits for and where; the process
 stays. LATE (late.c) is woken by a kernel thread that the runtime does not know, or sleeps in a system call: no report;
@@ -93,6 +93,18 @@ def request(program, dropin, work):
     expect("deadlock" not in errors, "a member that sleeps in the kernel is taken for a deadlock", errors)
 
 
+def steals(program, dropin, psrun, work):
+    process = start(program, dropin, os.path.join(work, "steal"), "steal")
+    process.stdout.readline()
+    done = subprocess.run([psrun, "dump", str(process.pid)], capture_output=True, text=True)
+    if "cannot be read" not in done.stderr:
+        found = re.findall(r"^vp \d+ .*\n  steals by distance: (?:machine|guests) [1-9]\d*(?:, guests [1-9]\d*)?$",
+                           done.stdout, re.M)
+        expect(found, "psrun dump shows no steal, where there was one", done.stdout)
+    process.kill()
+    process.communicate()
+
+
 def request_of_child(program, dropin, work):
     dump = os.path.join(work, "family.%p")
     process = start(program, dropin, dump, "fork")
@@ -114,6 +126,7 @@ def main():
     deadlock(deadlock_program, dropin, psrun, work)
     late(late_program, dropin, work)
     request(late_program, dropin, work)
+    steals(late_program, dropin, psrun, work)
     request_of_child(late_program, dropin, work)
     for arguments in (["dump"], ["dump", "x"], ["dump", str(os.getpid())]):
         expect(subprocess.run([psrun, *arguments], capture_output=True).returncode, f"psrun {arguments} is not refused")

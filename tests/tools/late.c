@@ -1,7 +1,7 @@
 /* Nothing of the runtime can go on for a while, but somebody foreign comes: a kernel thread that the runtime knows
  * nothing of fulfills a detached task's event after half a second; then a member sleeps in the kernel while the others
  * wait. No deadlock. Prints "done"; with an argument, prints "ready" and never ends its sleep; with "fork" a child does
- * that, whose number is printed first. */
+ * that, whose number is printed first; with "steal" another processor has robbed a queue before. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -17,6 +17,26 @@ static void *foreign(void *event)
     return NULL;
 }
 
+/* A member spins for one that stands in its own processor's queue. */
+static void have_one_stolen(void)
+{
+    int runs = 0;
+    omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 0) {
+#pragma omp parallel num_threads(2)
+        if (omp_get_thread_num() == 1) {
+#pragma omp atomic write seq_cst
+            runs = 1;
+        } else {
+            for (int seen = 0; !seen;) {
+#pragma omp atomic read seq_cst
+                seen = runs;
+            }
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread;
@@ -29,6 +49,8 @@ int main(int argc, char **argv)
 #pragma omp taskwait
     }
     pthread_join(thread, NULL);
+    if (argc > 1 && !strcmp(argv[1], "steal"))
+        have_one_stolen();
     if (argc > 1 && !strcmp(argv[1], "fork")) {
         pid_t child = fork();
         if (child) {

@@ -121,7 +121,9 @@ class Runtime:
         return f"{name} {what:#x}"
 
     def identity(self, thread):
-        local = pointer(thread + self.at["psthread.local"])
+        member = u8(thread + self.at["psthread.flags"]) & self.at["flag.member"]
+        begun = member or pointer(thread + self.at["psthread.uth"])
+        local = pointer(thread + self.at["psthread.local"]) if begun else 0  # its argument stands there
         if not self.ort or not local:
             return ""
         team = pointer(local + self.ort["ort_thread.team"])
@@ -280,7 +282,10 @@ def function_at(pc):
 def whereabouts(thread):
     """The innermost frame outside of the runtime, and the runtime's function that it called."""
     if not enter(thread):
-        return f"has not begun: {function_at(pointer(thread.address + runtime().at['psthread.fn']))}"
+        at = runtime().at
+        member = u8(thread.address + at["psthread.flags"]) & at["flag.member"]
+        function = pointer(thread.address + at["psthread.member_fn" if member else "psthread.fn"])
+        return f"has not begun: {function_at(function)}"
     called, frame = "", gdb.selected_frame()
     while frame is not None and frame.is_valid():
         pc = frame.pc() - (1 if frame.level() else 0)

@@ -341,9 +341,12 @@ class Emitter
     {
         const Directive &d = *c.directive;
         string head, tail, indent = "    ";
+        const string condition = openmp ? condition_of(c) : "";
         if (openmp && d.kind == Kind::parallel_taskq) {
-            head += "#pragma omp parallel" + clause_text(c, "num_threads") + clause_text(c, "if") +
-                    "\n#pragma omp single\n";
+            if (!condition.empty())
+                head += "{\n    const int " + condition + " = !!(" + expression(c, *d.clause("if")) + ");\n";
+            head += "#pragma omp parallel" + clause_text(c, "num_threads") +
+                    (condition.empty() ? "" : " if(" + condition + ")") + "\n#pragma omp single\n";
         }
         head += "{ /* " + d.words + " */\n";
         for (const Shadow &s : c.shadows)
@@ -377,7 +380,14 @@ class Emitter
                 tail += indent + combine("*" + pointer(c, s.variable), s.op, s.variable->name) + "\n";
         if (inner)
             tail += indent + "}\n";
-        out.own(c.end, tail + "}\n", c.at);
+        out.own(c.end, tail + (condition.empty() ? "}\n" : "}\n}\n"), c.at);
+    }
+
+    // The variable with the value of the if clause of c itself, a region; "": there is none.
+    static string condition_of(const Construct &c)
+    {
+        bool has = c.directive->kind == Kind::parallel_taskq && c.directive->clause("if");
+        return has ? "_tq_if" + to_string(c.number) : "";
     }
 
     string begin(const Construct &c, const string &indent) const
@@ -488,7 +498,15 @@ class Emitter
             tail += "    if (_tq_n" + number + " > _tq_last" + number + ") {\n        _tq_last" + number + " = _tq_n" +
                     number + ";\n" + assign + "    }\n";
         }
-        head += "#pragma omp task" + (shared.empty() ? "" : " shared(" + shared + ")") +
+        string at_once; // where the region's condition does not hold: what the task makes too
+        for (const Construct *around = &q; around; around = around->parent)
+            if (around->directive->kind == Kind::parallel_taskq) {
+                const string condition = condition_of(*around);
+                if (!condition.empty())
+                    at_once = " if(" + condition + ") final(!" + condition + ")";
+                break;
+            }
+        head += "#pragma omp task" + at_once + (shared.empty() ? "" : " shared(" + shared + ")") +
                 (copied.empty() ? "" : " firstprivate(" + copied + ")") + (own.empty() ? "" : " private(" + own + ")") +
                 (q.directive->clause("ordered") ? " depend(inout: _tq_turn" + number + ")" : "") + "\n{\n" + inner;
         out.own(c.directive->at, head, c.at);

@@ -653,9 +653,19 @@ int only_translate(const Settings &s)
         }
         return 0;
     }
-    string unready = s.out + ".part";
+    std::error_code none;
+    if (fs::exists(s.out, none) && !fs::is_regular_file(s.out, none)) { // a device, a pipe: no file takes its place
+        if (write_file(s.out, result))
+            return 0;
+        std::cerr << "psthreads-taskqc: " << s.out << ": " << strerror(errno) << "\n";
+        return 1;
+    }
+    fs::path out = fs::canonical(s.out, none); // a link stays one
+    if (none)
+        out = s.out;
+    string unready = out.string() + ".part";
     snprintf(unfinished, sizeof unfinished, "%s", unready.c_str());
-    if (!write_file(unready, result) || rename(unready.c_str(), s.out.c_str()) != 0) {
+    if (!write_file(unready, result) || rename(unready.c_str(), out.c_str()) != 0) {
         std::cerr << "psthreads-taskqc: " << s.out << ": " << strerror(errno) << "\n";
         unlink(unready.c_str());
         return 1;
