@@ -151,7 +151,7 @@ def jobs(build, quick, processors, libraries, blas):
                                    "2" if quick else "3"],
                           by_name, environment={"LD_LIBRARY_PATH": str(blas)}))
     result.append(program("idle", "30" if quick else "60"))
-    result.append(program("monitor", "1" if quick else "2"))
+    result.append(program("watchdog", "1" if quick else "2"))
     result.append(Job("process", lambda peer: [p / "whole_process", "20" if quick else "60", *peer.prefix, p / "hello"],
                       by_name,
                       peers=[GOMP, OMP, BOLT, OURS, DIRECT], bare=True))
@@ -281,10 +281,10 @@ def whole_rows():
                  against(GOMP, 1.5)),
              Row("idle", "CPU burnt after a region", "burn", "us", "below libomp's", against(OMP, 1)),
              Row("idle", "a process at rest", "rest", "us", "none (0.1%)", own=at_rest),
-             Row("idle", "the monitor, flat regions", "monitor, flat", "%", "below 0.5% of the CPU time",
-                 own=below("monitor, flat", 0.5, "%")),
-             Row("idle", "the monitor, nested regions", "monitor, nested", "%", "below 0.5% of the CPU time",
-                 own=below("monitor, nested", 0.5, "%")),
+             Row("idle", "the watchdog, flat regions", "watchdog, flat", "%", "below 0.5% of the CPU time",
+                 own=below("watchdog, flat", 0.5, "%")),
+             Row("idle", "the watchdog, nested regions", "watchdog, nested", "%", "below 0.5% of the CPU time",
+                 own=below("watchdog, nested", 0.5, "%")),
              Row("idle", "wake-ups at rest", "wakes", "in 1 s", "none", own=below("wakes", 0, "in 1 s")),
              Row("start-up", "hello world, the runtime", "process", "ms", "within 1 ms of libgomp's",
                  own=lambda v: within(v, "process", DIRECT, 1.0, "ms")),

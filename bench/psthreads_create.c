@@ -12,7 +12,7 @@ enum { SAMPLES = 7, BATCH = 100 };
 static const unsigned num_user = 1000 * 1000, num_kernel = 5000;
 static unsigned char ran[1000 * 1000];
 
-/* Its own byte: threads may run at the same time, even with one vp (the library's monitor lends a kernel thread to
+/* Its own byte: threads may run at the same time, even with one vp (the library's watchdog lends a kernel thread to
  * those that wait behind a creator that does not stop). */
 static void *mark(void *arg)
 {

@@ -7,7 +7,9 @@ A peer is its shared object, built elsewhere; also by PSTHREADS_PEERS="massiveth
 of theirs is needed to build this. Every row runs under every library in turns, ROUNDS times; a value is the median of
 the rounds, nanoseconds. Each library is asked for one worker and for two. psthreads thrice: psthread_create and
 psthread_enqueue, the same where threads share their kernel thread's thread-local storage (PSTHREADS_TLS=never), and
-psthread_spawn. The last row is bytes in memory for a ready thread, of a million."""
+psthread_spawn. The last row is bytes in memory for a ready thread, of a million. Behind it stands the processor time
+of the whole process outside of the kernel, of which other work on the machine takes nothing away; the least of the
+rounds."""
 
 import argparse
 import json
@@ -59,7 +61,7 @@ def read_arguments():
 
 
 def run(command, environment):
-    """The value that it prints; None where it fails, with its reason on standard error."""
+    """The two values that it prints; None where it fails, with its reason on standard error."""
     try:
         done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired:
@@ -68,7 +70,7 @@ def run(command, environment):
     if done.returncode:
         harness.say(f"{' '.join(map(str, command))}: exit status {done.returncode}: {done.stderr.strip()}")
         return None
-    return json.loads(done.stdout.splitlines()[0])["median"]
+    return [json.loads(line)["median"] for line in done.stdout.splitlines()[:2]]
 
 
 def bytes_of_a_thread(build):
@@ -78,6 +80,16 @@ def bytes_of_a_thread(build):
         if value["bench"] == "a ready psthread":
             return value["median"]
     return None
+
+
+def print_table(a, values, names, value_of):
+    print(f"{'':24}" + "".join(f"{name:>18}" for name in names))
+    for row in a.rows:
+        cells = []
+        for name in names:
+            found = [values.get(row, {}).get(str(w), {}).get(name) for w in a.workers]
+            cells.append(" / ".join(f"{value_of(v):.0f}" if v else "-" for v in found))
+        print(f"{ROWS[row]:24}" + "".join(f"{cell:>18}" for cell in cells))
 
 
 def main():
@@ -102,15 +114,11 @@ def main():
         harness.say(f"round {this_round + 1} of {a.rounds}")
     each = bytes_of_a_thread(a.build)
     print(f"ns, medians of {a.rounds} interleaved runs; workers: {' / '.join(map(str, a.workers))}")
-    print(f"{'':24}" + "".join(f"{name:>18}" for name in names))
-    for row in a.rows:
-        cells = []
-        for name in names:
-            found = [values.get(row, {}).get(str(w), {}).get(name) for w in a.workers]
-            cells.append(" / ".join(f"{statistics.median(v):.0f}" if v else "-" for v in found))
-        print(f"{ROWS[row]:24}" + "".join(f"{cell:>18}" for cell in cells))
+    print_table(a, values, names, lambda found: statistics.median(wall for wall, _ in found))
     if each is not None:
         print(f"{'a ready thread, bytes':24}{each:>18.0f}")
+    print(f"\nns of processor time, the least of {a.rounds}")
+    print_table(a, values, names, lambda found: min(used for _, used in found))
     if a.json:
         partial = a.json.with_name(a.json.name + ".part")
         partial.write_text(json.dumps({"rounds": a.rounds, "ns": values, "bytes": each}, indent=1) + "\n")

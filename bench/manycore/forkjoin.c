@@ -108,23 +108,26 @@ static void barrier(unsigned threads)
 #pragma omp barrier
         unsigned start = mc_cycles();
 #pragma omp barrier
+        unsigned end = mc_cycles();
         if (omp_get_thread_num() == 0 && round >= 0)
-            cycles[round] = mc_cycles() - start;
+            cycles[round] = end - start;
     }
     tell("barrier", threads, cycles);
 }
 
+/* As many outer threads as clusters: each has one place, in which its inner team is. */
 static void cluster_barrier(void)
 {
     unsigned cycles[ROUNDS];
-#pragma omp parallel num_threads(2) proc_bind(spread)
+#pragma omp parallel num_threads(mc_clusters()) proc_bind(spread)
 #pragma omp parallel num_threads(mc_cores()) proc_bind(close)
     for (int round = -warm; round < rounds; round++) {
 #pragma omp barrier
         unsigned start = mc_cycles();
 #pragma omp barrier
+        unsigned end = mc_cycles();
         if (omp_get_thread_num() == 0 && mc_cluster() == 0 && round >= 0)
-            cycles[round] = mc_cycles() - start;
+            cycles[round] = end - start;
     }
     tell("cluster-barrier", mc_cores(), cycles);
 }

@@ -1,9 +1,9 @@
-/* What does the progress monitor cost? Its share of the process's CPU time, in %, while threads are busy and others are
- * ready all the time, and how often the process at rest is woken. monitor [SECONDS a part]
- *   monitor, flat     regions of as many threads as there are processors, back to back
- *   monitor, nested   regions of four threads, each with regions of four and a barrier inside
- *   wakes             of all kernel threads but the first, in a second at rest
- * The monitor is the kernel thread that names itself so; a runtime without one has 0. */
+/* What does the watchdog cost? Its share of the process's CPU time, in %, while threads are busy and others are
+ * ready all the time, and how often the process at rest is woken. watchdog [SECONDS a part]
+ *   watchdog, flat    regions of as many threads as there are processors, back to back
+ *   watchdog, nested  regions of four threads, each with regions of four and a barrier inside
+ *   wakes              of all kernel threads but the first, in a second at rest
+ * The watchdog is the kernel thread that names itself so; a runtime without one has 0. */
 #include "sample.h"
 
 #include <dirent.h>
@@ -44,10 +44,10 @@ static int is_named(const char *tid, const char *wanted)
     return !strcmp(name, wanted);
 }
 
-/* Of the monitor: CPU seconds; of all other kernel threads than the first: how often they were switched to. */
+/* Of the watchdog: CPU seconds; of all other kernel threads than the first: how often they were switched to. */
 static double look(double *wakes)
 {
-    double monitor = 0;
+    double watchdog = 0;
     DIR *tasks = opendir("/proc/self/task");
     *wakes = 0;
     for (struct dirent *e; tasks && (e = readdir(tasks)) != NULL;) {
@@ -55,12 +55,12 @@ static double look(double *wakes)
             continue;
         *wakes += number_of(e->d_name, "status", "\nvoluntary_ctxt_switches:") +
                   number_of(e->d_name, "status", "nonvoluntary_ctxt_switches:");
-        if (is_named(e->d_name, "psthreads-mon"))
-            monitor += number_of(e->d_name, "schedstat", NULL) * 1e-9;
+        if (is_named(e->d_name, "psthreads-watch"))
+            watchdog += number_of(e->d_name, "schedstat", NULL) * 1e-9;
     }
     if (tasks)
         closedir(tasks);
-    return monitor;
+    return watchdog;
 }
 
 static double cpu_seconds(void)
@@ -89,12 +89,12 @@ static void nested(void)
 
 static double share_during(void (*work)(void), double seconds)
 {
-    double wakes, monitor = look(&wakes), cpu = cpu_seconds(), end = sample_now() + seconds;
+    double wakes, watchdog = look(&wakes), cpu = cpu_seconds(), end = sample_now() + seconds;
     while (sample_now() < end)
         for (int i = 0; i < 20; i++)
             work();
-    monitor = look(&wakes) - monitor;
-    return 100 * monitor / (cpu_seconds() - cpu);
+    watchdog = look(&wakes) - watchdog;
+    return 100 * watchdog / (cpu_seconds() - cpu);
 }
 
 int main(int argc, char **argv)
@@ -104,9 +104,9 @@ int main(int argc, char **argv)
     omp_set_max_active_levels(2);
     nested(); /* the kernel threads are there */
     share = share_during(flat, seconds);
-    sample_print("monitor, flat", "%", &share, 1);
+    sample_print("watchdog, flat", "%", &share, 1);
     share = share_during(nested, seconds);
-    sample_print("monitor, nested", "%", &share, 1);
+    sample_print("watchdog, nested", "%", &share, 1);
     nanosleep(&a_second, NULL); /* it goes to rest */
     look(&before);
     nanosleep(&a_second, NULL);
