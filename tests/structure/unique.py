@@ -5,8 +5,7 @@ Looked at are definitions, whose head begins in the first column. A static funct
 What several files may define:
   - a function of a contract that has several implementations (ports, entities): not static, declared in a header
   - the inline functions of headers named *_port.h, of which a build has one
-  - one file's variants under #if and #else, and an inline function of a header that a .c file beside it replaces
-EXCEPTIONS are files whose static functions are not looked at yet."""
+  - one file's variants under #if and #else, and an inline function of a header that a .c file beside it replaces"""
 
 import collections
 import re
@@ -16,10 +15,6 @@ from pathlib import Path
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 HEAD = re.compile(r"^(?!#)([A-Za-z_][\w\s*]*?)\b(\w+)\(([^;{}]*)\)\s*\{", re.M)
 NO_NAMES = {"if", "for", "while", "switch", "return", "defined", "sizeof"}
-EXCEPTIONS = ("src/ee/", "src/ort/icv.", "src/ort/members", "src/ort/place", "src/ort/task", "src/ort/team",
-              "src/psthreads/idle.", "src/psthreads/watchdog.", "src/psthreads/promote.", "src/psthreads/steal.",
-              "src/psthreads/team", "src/psthreads/vp", "src/psthreads/loop.", "src/psthreads/search.",
-              "src/psthreads/sched.", "src/psthreads/sources.", "src/psthreads/switch.")
 
 
 def definitions(path):
@@ -45,11 +40,10 @@ def offences(root):
             for line, name, static in definitions(path):
                 places[name].setdefault(file, (line, static))
     for name, found in sorted(places.items()):
-        looked_at = {f: at for f, at in found.items() if not (at[1] and f.startswith(EXCEPTIONS))}
-        files = [f for f, at in looked_at.items() if at[1]]
-        replaced = len(files) == 1 and files[0].endswith(".h") and len({room(f) for f in looked_at}) == 1
-        if len(looked_at) > 1 and files and not replaced:
-            yield f"{name} means several functions: " + ", ".join(f"{f}:{at[0]}" for f, at in looked_at.items())
+        files = [f for f, at in found.items() if at[1]]
+        replaced = len(files) == 1 and files[0].endswith(".h") and len({room(f) for f in found}) == 1
+        if len(found) > 1 and files and not replaced:
+            yield f"{name} means several functions: " + ", ".join(f"{f}:{at[0]}" for f, at in found.items())
     if not places:
         yield f"no functions under {root}/src"
 
