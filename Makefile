@@ -75,7 +75,7 @@ $(BUILD)/build.ninja: | configure
 configure:
 	@tools/install-deps -n build
 	@test -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release \
-	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(STRICT)
+	    -DCMAKE_INSTALL_PREFIX="$(PREFIX)" $(STRICT)
 
 .PHONY: reference
 reference:
@@ -230,7 +230,7 @@ bench-plots:
 	$(if $(KEEP),cp $(BUILD)/bench/papers/*.png docs/ && cp $(BUILD)/bench/papers/papers.json bench/results/)
 
 install: all
-	$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
+	$(CMAKE) --install $(BUILD) --prefix "$(PREFIX)"
 
 library:
 	$(CMAKE) -S . -B build-library -G Ninja -DCMAKE_BUILD_TYPE=Release -DPS_OPENMP=OFF -DPS_TESTS=OFF -DPS_BENCH=OFF
