@@ -191,7 +191,7 @@ int main(int argc, char **argv)
     if (verbose)
         report_plan(&plan);
     set_environment(&plan, entities, threads, verbose);
-    execv(plan.file, argv + optind);
+    execvp(plan.file, argv + optind); /* for its shell; the name has a slash */
     int error = errno;
     fprintf(stderr, "psrun: %s: %s\n", plan.file, strerror(error));
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;

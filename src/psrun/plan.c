@@ -125,8 +125,9 @@ static char *find_program(struct plan *p, const char *name)
     return NULL;
 }
 
-/* The interpreter that a "#!" line names; NULL: it has none. */
-static char *interpreter_of_script(const char *file)
+/* The interpreter that a "#!" line names; NULL: it has none. Text without such a line is the shell's, as execvp and all
+ * shells have it; only where it is what was to be run: the system takes no such interpreter. */
+static char *interpreter_of_script(const char *file, bool to_be_run)
 {
     char line[256];
     FILE *f = fopen(file, "re");
@@ -135,7 +136,7 @@ static char *interpreter_of_script(const char *file)
         fclose(f);
     line[n] = '\0';
     if (strncmp(line, "#!", 2) != 0)
-        return NULL;
+        return to_be_run && n > 0 && line[0] != '\177' && !memchr(line, '\0', n) ? print("/bin/sh") : NULL;
     char *name = line + 2 + strspn(line + 2, " \t");
     name[strcspn(name, " \t\r\n")] = '\0';
     return *name ? print("%s", name) : NULL;
@@ -155,14 +156,14 @@ static int look_at_elf(struct plan *p, struct elf *e, bool allow_library)
         if (s == ELF_FOREIGN)
             return fail(p, EXIT_CANNOT_RUN, "%s is a program for %s; this psrun can run its own kind only", p->elf,
                         elf_machine_name(e->machine, buf, sizeof buf));
-        char *next = s == ELF_NOT ? interpreter_of_script(p->elf) : NULL;
+        char *next = s == ELF_NOT ? interpreter_of_script(p->elf, depth == 0) : NULL;
         if (next && depth == SCRIPT_NESTED) {
             free(next);
             return fail(p, EXIT_CANNOT_RUN, "%s: scripts that run one another, more than %d deep", p->file, depth);
         }
         if (!next)
             return fail(p, EXIT_CANNOT_RUN, "%s is %s", p->elf,
-                        s == ELF_NOT ? "neither an ELF program nor a script with a #! line" : "a broken ELF file");
+                        s == ELF_NOT ? "neither an ELF program nor a script" : "a broken ELF file");
         free(p->elf);
         p->elf = next;
         p->script = true;

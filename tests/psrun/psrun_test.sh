@@ -51,7 +51,8 @@ $cc -o sanitized program.o -fopenmp $asan || exit 1
 $cc -o sanitized_tls program.o tls.c -fopenmp $asan || exit 1
 $cc -o plain_tls program.o tls.c -fopenmp || exit 1
 printf '#!/bin/sh\nexec "%s/plain" "$@"\n' "$work" >script && chmod +x script
-printf 'echo no first line\n' >bare && chmod +x bare
+printf 'exec "%s/plain" "$@"\n' "$work" >bare && chmod +x bare
+printf 'a\000b\n' >binary && chmod +x binary
 printf '\177ELFxxxxx' >broken && chmod +x broken
 printf 'int x;\n' >data
 cp -r lib "with blank/" && mkdir "with blank/bin" && cp bin/psrun "with blank/bin/"
@@ -140,7 +141,8 @@ check "no such file" 127 'nothing_here: No such file' "$psrun" ./nothing_here
 check "no such program" 127 'no such program in PATH' "$psrun" nothing_here
 check "folder" 126 'is a folder' "$psrun" "$work"
 check "not executable" 126 'data: Permission denied' "$psrun" ./data
-check "neither ELF nor script" 126 'neither an ELF program nor a script' "$psrun" ./bare
+check "neither ELF nor script" 126 'neither an ELF program nor a script' "$psrun" ./binary
+check "a script without a first line" 8 '^runtime: ours$' "$psrun" ./bare 8
 check "broken ELF" 126 'broken' "$psrun" ./broken
 check "static" 3 - "$psrun" ./static
 check "static, -v" 3 'static runs as it is: it is linked statically' "$psrun" -v ./static
@@ -202,7 +204,8 @@ printf '#!/no/such/interpreter\n' >orphan && chmod +x orphan
 check "doctor: interpreter that is not there" 1 'verdict *no: /no/such/interpreter: No such file' "$psrun" doctor \
     ./orphan
 check "doctor: script" 0 'a script, run by /bin/sh' "$psrun" doctor ./script
-check "doctor: no first line" 1 'neither an ELF program nor a script' "$psrun" doctor ./bare
+check "doctor: no first line" 0 'a script, run by /bin/sh' "$psrun" doctor ./bare
+check "doctor: neither ELF nor script" 1 'neither an ELF program nor a script' "$psrun" doctor ./binary
 : >empty && chmod +x empty
 check "doctor: empty file" 1 'verdict *no: ./empty' "$psrun" doctor ./empty
 printf '\177ELF\001\001\001\000\000\000\000\000\000\000\000\000\002\000\003\000%060d' 0 >of_32_bits && chmod +x \
