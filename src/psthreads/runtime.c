@@ -877,12 +877,12 @@ int psthread_finalize(void)
 /* --- the process's end --- */
 
 /* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX has it: the C library
- * sees to that where kernel threads end. The library's own do not: they sleep. So the last root that ends once the
- * initial thread has (or that is the initial thread itself) waits for all threads, and stops the library's kernel
- * threads; they start again where somebody still calls.
+ * sees to that where kernel threads end. The library's own do not: they sleep. So the last root that ends after the
+ * initial thread, or the initial thread if it is the last, waits for all threads. Then it stops the library's kernel
+ * threads; they start again if somebody still calls.
  *
  * main_ended is set by a destructor of the initial thread's; it and `attached` are seq_cst: of the initial thread and
- * of who else ends as a root one sees that it is the last. In a child forked by a thread that is not a root there is no
+ * another root that ends, one sees that it is the last. In a child forked by a thread that is not a root there is no
  * root at all: the vp that finds nothing to do, and that nobody could ever wake (deadlock.c), ends the process. */
 static pthread_key_t main_key;
 
