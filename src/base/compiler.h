@@ -43,8 +43,8 @@
 #endif
 /* Of a function that may be left in the middle and gone on with on another kernel thread: it has no lock, and nothing
  * that is its kernel thread's, in hand. A thread that spins in such calls is interrupted there as in the program's own
- * code (src/os/linux/interrupt.c); in what they call it is not, so that may be anything, but must not be inlined where
- * it is otherwise. */
+ * code (src/os/linux/interrupt.c). It is not interrupted in functions that these functions call. Those may hold locks;
+ * but then they must not be inlined here. */
 #ifndef PS_PREEMPTIBLE /* a target without interrupts has its functions where they are linked best */
 #define PS_PREEMPTIBLE __attribute__((section("ps_preemptible")))
 #endif

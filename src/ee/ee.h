@@ -130,10 +130,10 @@ bool ee_is_near(const void *p, int near);
 /* Such entities alone. ee_team_fork of as many members as in the team's last region, where nothing but fn and data is
  * another one: they may be sent with the order to start, so that members have no need to look at the team. */
 void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
-/* The shortest way, for a region after one that has been joined, with nothing but fn and data another. `lasts`, after
- * that join: whether there is such a way for this team. ee_team_run_again is then the whole region from
- * ee_team_reserve to the join, with ops->again for member 0 as well, and ops->ended where there were tasks; where the
- * team cannot have its carriers now it calls ops->otherwise, and does nothing else. [switches] */
+/* The shortest way, for a region after one that has been joined, with nothing but fn and data another. ee_team_lasts,
+ * after that join: whether there is such a way for this team. ee_team_run_again is then the whole region from
+ * ee_team_reserve to the join. It calls ops->again for member 0 as well, and ops->ended if there were tasks. If the
+ * team cannot have its carriers now, it calls ops->otherwise and does nothing else. [switches] */
 bool ee_team_lasts(struct ee_team *team);
 void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
 

@@ -17,9 +17,9 @@
  * Both indices are 64 bits and never wrap; top only grows.
  *
  * Fenced and unfenced. A pop needs a fence between its store to bottom and its load of top, and so does a push whose
- * owner looks for sleepers behind it; and nearly always nobody is there. An owner that was not robbed for a while says
- * so (unfenced), and from then on has a compiler barrier in place of the fence; a thief, or who is about to sleep,
- * first sees to it that the deque is fenced again. The word `watch` is a state and a number of turns:
+ * owner looks for sleepers behind it; and nearly always nobody is there. So an owner that was not robbed for a while
+ * makes its deque *unfenced*: from then on it has a compiler barrier in place of the fence. A thief, or a member that
+ * is about to sleep, first makes the deque fenced again. The word `watch` is a state and a number of turns:
  *   FENCED     pops fence. Also the state of zeroed memory. -- ps_deque_unfence_owner: turn + 1, then a fence -->
  *   UNFENCED   they do not; nobody may steal                     -- ps_deque_fence, a thief: compare-and-swap -->
  *   ANNOUNCED  they do again, but one may be on its way that has not -- the owner at its next operation, behind a
@@ -44,16 +44,16 @@
  *   top: the thieves' compare-and-swap pairs with the owner's acquire load in push, before a slot is written anew: a
  *     thief that read that slot has either moved top first, or will fail.
  *   pop's store to bottom and load of top have a fence between them (fenced), steal's load of top and load of bottom
- *     and the compare-and-swaps are sequentially consistent. What it forbids: one item left; pop lowers bottom but
- *     reads the old top, so takes the item unchallenged, while a thief reads the new top (of the item before it, just
- *     stolen) but the old bottom, and takes it as well. In the one order of these accesses the owner's load of top
- *     comes before the other theft's compare-and-swap, that before the thief's load of top, so pop's store comes before
- *     the thief's load of bottom, which sees it.
+ *     and the compare-and-swaps are sequentially consistent. What it forbids: one item is left, and the item before it
+ *     has just been stolen. pop lowers bottom but reads the old top, so it takes the item without a compare-and-swap. A
+ *     thief reads the new top but the old bottom, and takes the item as well. In the one order of these accesses, the
+ *     owner's load of top comes before the first theft's compare-and-swap, and that comes before the thief's load of
+ *     top. So pop's store comes before the thief's load of bottom, which sees it.
  *   watch, against an unfenced owner. Its push and pop store bottom, then read the word (compiler barrier between),
  *     then, a pop, top. os_fence_all is a fence in the middle of whatever the owner does: if it comes before the word
  *     is read, the owner sees ANNOUNCED and fences; if after, the store to bottom came before it, and the thief, who
- *     reads bottom behind os_fence_all, sees it. So does one who reads FENCED where the owner or another thief wrote it
- *     (release, acquire).
+ *     reads bottom behind os_fence_all, sees it. So does a thief that reads FENCED, which the owner or another thief
+ *     wrote (release, acquire).
  *   watch, against an owner that becomes unfenced. A thief has read top, bottom and FENCED, and is late with its
  *     compare-and-swap. The owner's pops without a fence come behind the fence of ps_deque_unfence_owner, that behind
  *     the thief's second look: so they read a top no older than the thief's, and take that item by compare-and-swap
@@ -239,11 +239,11 @@ static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
     return top < bottom;
 }
 
-/* Anybody. The item pushed first, unless `accept` (NULL: anything will do) refuses it; NULL where there is none, or
- * where another took it meanwhile, or the owner became unfenced (a thief passes on to the next victim; who must know
- * which it was asks ps_deque_seems_empty). accept may be shown an item that another has taken meanwhile, whose answer
- * then counts for nothing (top has moved): so it must not follow pointers into memory that may be unmapped, and reads
- * relaxed atomics. */
+/* Anybody. The item that was pushed first, unless `accept` refuses it (accept NULL: any item will do). NULL in three
+ * cases: there is no item; another thief took it meanwhile; the owner became unfenced. A thief then goes on to the next
+ * victim; a caller that must know which case it was asks ps_deque_seems_empty. accept may be shown an item that another
+ * has taken meanwhile, whose answer then counts for nothing (top has moved): so it must not follow pointers into memory
+ * that may be unmapped, and reads relaxed atomics. */
 static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *item, void *arg), void *arg)
 {
     if (PS_UNLIKELY(!ps_deque_is_fenced(d))) {

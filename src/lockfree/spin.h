@@ -1,15 +1,15 @@
 /* Spin lock: test-and-test-and-set.
  *
- * Does: short critical sections between kernel threads. Does not: sleep, queue, count, or know user-level threads: who
- * holds one must not switch to another context, and the section should be some tens of instructions.
+ * Does: short critical sections between kernel threads. Does not: sleep, queue, count, or know user-level threads: a
+ * holder must not switch to another context, and its section should be some tens of instructions.
  * Callers: anybody, on any stack; not from a signal handler that may have interrupted the holder.
  * States: 0 free, 1 held. Written by whoever takes it (exchange) and by the holder (release store); read by who waits.
  * Ordering: unlock's release store pairs with the acquire of the exchange in lock and try_lock that takes it next.
  * Failures: none. Cost: lock, one exchange; unlock, one store; try_lock on a held one, one load.
  *
- * A waiter looks at the line without writing it, pausing longer and longer; after some hundred looks it gives its
- * processor to another kernel thread between looks (the holder may have been preempted on this very processor). That is
- * no sleep: a waiter stays runnable.
+ * A waiter looks at the line without writing it, and pauses longer and longer. After some hundred looks it gives its
+ * processor to another kernel thread between looks, because the holder may have been preempted on this very processor.
+ * That is no sleep: a waiter stays runnable.
  * Rejected: ticket and queue locks, which convoy as soon as one waiter in line is preempted.
  * Paper: balder-threads-2004, figure 2, whose spinning half this is; the blocking half is the scheduler's.
  *

@@ -2,7 +2,7 @@
  * balder-threads-2004 table 1, and the mapping to POSIX mutexes of psthreads-2009 section 2.1.
  *
  * What portable does not change. The words that carry the state of queues, barriers, mutexes and the like stay C11
- * atomics, which are standard C and need no port, so the state machines are the same ones and are tested once. Waiting
+ * atomics. These are standard C and need no port. So the state machines are the same, and are tested once. Waiting
  * threads still block in the scheduler: a POSIX primitive that held a waiting *thread* would hold its kernel thread,
  * and a vp with a thousand threads on it would deadlock. Calls that wait for another thread do not spin first
  * (src/psthreads/active_wait.h).

@@ -1,7 +1,8 @@
 /* Calls that block and have no nonblocking form: communicators made and freed, windows, collective file access; and
- * reading from files, whose nonblocking form does not always end. A thread in one of them goes to a kernel thread of
- * its own first, as a thread that sets its own state in the kernel does, and stays there until its region ends: so it
- * holds no virtual processor while MPI waits. The program's own threads (a region's first) are on theirs already. */
+ * reading from files, whose nonblocking form does not always end. A thread that makes such a call first goes to a
+ * kernel thread of its own, as a thread does that sets its own state in the kernel. It stays there until its region
+ * ends. So it holds no virtual processor while MPI waits. The program's own threads (a region's first) are on theirs
+ * already. */
 #include "mpi_layer.h"
 
 static void go_apart(void)

@@ -14,11 +14,12 @@
  * (its thread is ready and may be gone).
  *   coming    a stack; push by compare-and-swap (release), all taken by exchange (acquire)
  *   list      guarded by polling
- *   polling   1: somebody polls; taken by exchange (acquire), given by a store (release). Who finds it taken goes away
+ *   polling   1: somebody polls; taken by exchange (acquire), given by a store (release). A thread that finds it taken
+ *             does not poll
  *   waiting   how many there are in both; added to before the push, taken off before the thread is readied
  *   looks     how often somebody has polled; only a hint
- * No wait is forgotten: the watcher sleeps without end only while `waiting` is 0, which it looks at under
- * watcher_lock; who adds the first one takes that lock after it has pushed, and wakes it.
+ * No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it looks at under
+ * watcher_lock. The thread that adds the first wait takes that lock after it has pushed, and wakes the watcher.
  *
  * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
  * After fork: the child has no watcher and nobody waits in it. At exit and in MPI_Finalize polling is taken for

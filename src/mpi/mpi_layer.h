@@ -3,7 +3,7 @@
  *   abi.c       finds MPI's own functions (PMPI_...) and its constants in the process, without being linked to them
  *   engine.c    whether the caller is a thread that can wait, waiting, polling
  *   calls.c     the calls that block, for C
- *   collective.c, file.c   the same, collective ones and files
+ *   collective.c   the same, collective calls and file access
  *   apart.c     those that have no nonblocking form
  *   fortran.c   Open MPI's Fortran calls (MPICH's call the C ones)
  *   tasks.c     TAMPI's interface
@@ -12,12 +12,12 @@
  * psthreads/layer.h and ort/layer.h; linked to neither: a program without MPI loads this library's code and nothing
  * of MPI.
  *
- * How a call waits. It starts the nonblocking form, which keeps the order of messages, and tests it at once. Where
- * that is not complete the caller is published with a function that looks whether its call would go on now, and
- * waits; whoever polls finds it and readies it; the caller itself then completes the request by MPI's own blocking
- * call, which no longer blocks. So status, errors, error handlers, persistent and generalized requests are MPI's own
- * affair, on the thread that made the call. Rejected: MPI_Testsome over all requests. It completes them, and calls an
- * error handler, on the thread that happens to poll; MPICH takes MPI_COMM_WORLD's handler there, whatever the
+ * How a call waits. It starts the nonblocking form, which keeps the order of messages, and tests it at once. If the
+ * request is not complete, the caller is published together with a function that tells whether the call would go on
+ * now, and waits. The thread that polls finds the caller and readies it. The caller then completes the request by MPI's
+ * own blocking call, which no longer blocks. So status, errors, error handlers, persistent and generalized requests are
+ * MPI's own affair, on the thread that made the call. Rejected: MPI_Testsome over all requests. It completes them, and
+ * calls an error handler, on the thread that happens to poll; MPICH takes MPI_COMM_WORLD's handler there, whatever the
  * communicator's is. */
 #ifndef PS_MPI_LAYER_H
 #define PS_MPI_LAYER_H
@@ -111,9 +111,9 @@ void mpi_tested_in_vain(void);
 void mpi_await_one(MPI_Request *request);
 void mpi_await_all(int count, MPI_Request *requests);
 /* Until any of them is. MPI says of a request that is not active (a persistent one before it is started) that it is
- * complete, and cannot be asked which is which. So: the caller tests, and finds none; begin notes those that are said
- * to be complete; the caller tests once more; if it finds none again, those noted are not active, and wait waits for
- * the others. */
+ * complete, and cannot be asked which is which. So the caller tests, and finds none complete. mpi_any_begin notes the
+ * requests that MPI says are complete. The caller tests once more. If it finds none again, the noted requests are not
+ * active, and mpi_any_wait waits for the others. */
 struct mpi_any {
     int count;
     MPI_Request *request;

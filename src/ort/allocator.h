@@ -4,11 +4,11 @@
 
 #include "compiler.h"
 
-/* Handles of the predefined allocators; above them an address. Both ABIs have these numbers. */
+/* Handles of the predefined allocators; above them an address. Both ABIs have these numbers: 2 to 8 are large_cap,
+ * const, high_bw, low_lat, cgroup, pteam and thread. */
 enum {
     ORT_ALLOCATOR_NULL = 0,
     ORT_ALLOCATOR_DEFAULT = 1,
-    ORT_ALLOCATOR_PREDEFINED_MAX = 8, /* default, large_cap, const, high_bw, low_lat, cgroup, pteam, thread */
     ORT_ALLOCATOR_PINNED = 200,       /* GCC's ompx_gnu_pinned_mem_alloc */
     ORT_ALLOCATOR_MANAGED,            /* ompx_gnu_managed_mem_alloc: devices', here as the default one */
     ORT_ALLOCATOR_RESERVED_MAX = 4095 /* no address; numbers that nobody has said yet are as the default one */

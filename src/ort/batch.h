@@ -16,18 +16,19 @@
  *
  * What a member has not begun of its batch stands in its word, {sequence 32 | first 16 | end 16}: chunks first .. end -
  * 1, counted from value `base`.
- *   EMPTY     first == end written by the member, or by who took the last one
- *   CLAIMING  first > end: it is about to claim or to rob: wait written by the member alone, while EMPTY; it waits for
- *             nobody meanwhile
- *   HELD      first < end                                             written by the member alone, while CLAIMING
- * HELD, the owner raises `first` by an addition (a compare-and-swap would wait for the word's load), and thieves lower
- * `end` by compare-and-swap, until it is EMPTY. Where a thief came between the owner's look and its addition `first` is
- * beyond `end`, which looks like CLAIMING; the owner got nothing and makes it EMPTY at once. Every CLAIMING has a new
- * sequence. So what a thief has read of an older batch (the base) never goes with a swap that succeeds. A sequence
- * would have to come back, after 2^32 batches, within one look of one thief. A word is HELD only while its member is in
- * the loop `construct`: who leaves one with chunks left (cancelled) drops them, and the parent does it for a region
- * that was cancelled. So a member that is ahead in another loop is passed over by `construct`, and one in no loop is
- * EMPTY.
+ *   state     the word      written by                                   a thief that reads it
+ *   EMPTY     first == end  the member, or whoever took the last chunk   goes on to the next holder
+ *   CLAIMING  first > end   the member alone, while EMPTY                waits: the member is about to claim or to rob,
+ *                                                                        and waits for nobody meanwhile
+ *   HELD      first < end   the member alone, while CLAIMING             may rob
+ * While the word is HELD, the owner raises `first` by an addition (a compare-and-swap would wait for the word's load).
+ * Thieves lower `end` by compare-and-swap. This goes on until the word is EMPTY. A thief may come between the owner's
+ * look and its addition. Then `first` is beyond `end`, which looks like CLAIMING; the owner got nothing and makes the
+ * word EMPTY at once. Every CLAIMING has a new sequence. So a swap never succeeds with the base of an older batch: the
+ * sequence would have to come back, after 2^32 batches, within one look of one thief. A word is HELD only while its
+ * member is in the loop `construct`: a member that leaves a loop with chunks left (cancelled) drops them, and the
+ * parent does it for a region that was cancelled. So a thief passes over a member that is ahead in another loop
+ * (`construct` differs), and a member in no loop is EMPTY.
  *
  * The slot (line of `next`)     who writes                                         who reads
  *   next                        claims: fetch-and-add                              -
@@ -38,31 +39,32 @@
  *   last                        who begins the loop's last chunk: exchange         -
  *
  * A member that finds `next` used up looks at the words of all holders and takes the latter half of what it finds
- * (rounded up): it begins the first of them and holds the others itself. Where it finds nothing, nobody was CLAIMING
- * and `moves` stood still meanwhile, all chunks but the loop's last have begun.
- * The last one is no part of a batch: it goes to the first who finds nothing else, and that member runs nothing after
- * it. Compiled code copies lastprivate variables from who has run the last chunk, as it left them.
+ * (rounded up): it begins the first of them and holds the others itself. If it finds nothing, saw no CLAIMING, and
+ * `moves` did not change meanwhile, then all chunks but the loop's last have begun.
+ * The last chunk is no part of a batch. It goes to the first member that finds nothing else, and this member runs
+ * nothing after it: compiled code copies lastprivate variables from the member that has run the last chunk, as it left
+ * them.
  *
- * No chunk twice, none lost: batches are disjoint (fetch-and-add), and a chunk leaves a word by exactly one atomic
- * operation, into the hands of who did it. No member leaves while another holds a chunk that has not begun, which may
- * be behind a long one. Take chunk c, held when member B looks at `moves` first. Its holder X set bit and CLAIMING
+ * No chunk runs twice and none is lost: batches are disjoint (fetch-and-add), and a chunk leaves a word by exactly one
+ * atomic operation, whose caller then has it. No member leaves while another holds a chunk that has not begun, which
+ * may be behind a long one. Take chunk c, held when member B looks at `moves` first. Its holder X set bit and CLAIMING
  * before it got c: before its release of `next`, which B's last claim acquired, or before it counted the move. In the
  * first case, and where B saw the move, B finds X in `holders` and its word CLAIMING (it looks again), HELD (it robs,
  * or fails because somebody else made progress, and looks again), or c gone by a robbery. That was counted before its
  * release: B, who acquired the word behind it, sees `moves` changed and looks again, unless the robber took one chunk
  * alone, and has begun it.
  *
- * Who waits by hand for the iteration before (a flag for each, say) lives as ever: claims are in order, a member runs
- * what it holds in order, and it robs when it holds nothing. So of the chunks that are not finished the lowest is run
- * by its member, or is what that takes next, or else what the next claim gets. A body that waits for *later* iterations
- * lives only while some member is idle, or claims chunks one by one: OpenMP promises it nothing.
+ * A body may wait by hand for the iteration before its own (by a flag for each iteration, say). Claims are in order, a
+ * member runs what it holds in order, and it robs only when it holds nothing. So the lowest chunk that is not finished
+ * is being run, or is what its member takes next, or is what the next claim gets. A body that waits for *later*
+ * iterations goes on only while some member is idle, or claims chunks one by one: OpenMP promises it nothing.
  *
- * Ordering: a word is acquired by who reads it. HELD and EMPTY are released, a robbery is both: what it read of the
- * base was read before the swap, and the owner, who acquires that, writes the base anew behind it. `next` is acquired
- * by claims and released by those that follow CLAIMING. `moves` is both. Iterations are ordered by nothing of this.
- * Cost: a chunk of a batch is one addition on the member's own line. A claim costs what it did, and a reading of the
- * cycle counter. A robbery costs four atomic operations and three lines. The end of a loop without batches costs two
- * loads more, and an exchange for its last chunk.
+ * Ordering: every reader of a word acquires it. HELD and EMPTY are released. A robbery does both: the thief reads the
+ * base before its swap, and the owner acquires that swap before it writes the base anew. `next` is acquired by claims
+ * and released by those that follow CLAIMING. `moves` is both. Iterations are ordered by nothing of this. Cost: a chunk
+ * of a batch is one addition on the member's own line. A claim costs what it did, and a reading of the cycle counter. A
+ * robbery costs four atomic operations and three lines. The end of a loop without batches costs two loads more, and an
+ * exchange for its last chunk.
  * Failures: none.
  * Rejected: larger claims that nobody may split (guided, in effect): a long body holds up the chunks behind it. A share
  * for each member from the start (libomp's static_steal): what waits for the iteration before then waits for whole

@@ -9,13 +9,13 @@
  * region and of any task group in it. So a member that makes or runs a task looks at one word, and not at each group
  * around it. Member 0 clears the word after the region. team.tasks.loop_cancelled is cleared by the last arrival at the
  * construct's closing barrier, of either kind. taskgroup.cancelled is gone with the group.
- * A group's flag is set before the team's: who sees the team's (acquire, with the fetch-or) sees the group's.
+ * A group's flag is set before the team's: a member that sees the team's (acquire, with the fetch-or) sees the group's.
  * A work-sharing construct with task reductions has a group of its own, which stands for the group around it.
  *
- * The cancellable barrier counts arrivals in barrier_arrived; the last sets it to 0 and moves barrier_phase on. Who
- * cancels the region sets `cancelled` and wakes everybody who waits here; arrivals counted by then do not matter any
- * more, since all members go to the end of the region, where the count is cleared. A member arrives when the tasks
- * below its implicit task are complete.
+ * The cancellable barrier counts arrivals in barrier_arrived; the last arrival sets it to 0 and moves barrier_phase on.
+ * The member that cancels the region sets `cancelled` and wakes all members that wait here. The arrivals counted so far
+ * no longer matter: all members go to the end of the region, where the count is cleared. A member arrives when the
+ * tasks below its implicit task are complete.
  * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_queue.c), read with
  * acquire or stronger.
  * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */

@@ -18,8 +18,8 @@
  *                               are empty
  *   in, inoutset                where `last` is of another kind, it becomes `before`; then the tasks in `before`, or
  *                               else `out`; T joins `last`
- *   omp_all_memory              as out at every address of the table, and `all`, T of every address that comes to the
- *                               table later
+ *   omp_all_memory              as out at every address of the table; and T becomes `all`, which is the first `out` of
+ *                               every address that comes to the table later
  * mutexinoutset: tasks of such a set exclude each other and their order is free; taking them in the order of creation
  * is one such order.
  *

@@ -85,7 +85,9 @@ static bool read_given_word(const char **p, const char *word)
     return true;
 }
 
-bool ort_env_match(const char *word, size_t least, const char *text)
+/* Compares as libomp does: in any case, and from `least` letters on the rest of the longer one does not matter. least
+ * 0: all letters matter. */
+static bool matches_word(const char *word, size_t least, const char *text)
 {
     size_t i = 0;
     while (word[i] != '\0' && text[i] != '\0' && tolower((unsigned char)word[i]) == tolower((unsigned char)text[i]))
@@ -96,15 +98,15 @@ bool ort_env_match(const char *word, size_t least, const char *text)
 }
 bool ort_env_says_true(const char *text)
 {
-    return ort_env_match("true", 1, text) || ort_env_match("on", 2, text) || ort_env_match("1", 1, text) ||
-           ort_env_match(".true.", 2, text) || ort_env_match(".t.", 2, text) || ort_env_match("yes", 1, text) ||
-           ort_env_match("enabled", 0, text);
+    return matches_word("true", 1, text) || matches_word("on", 2, text) || matches_word("1", 1, text) ||
+           matches_word(".true.", 2, text) || matches_word(".t.", 2, text) || matches_word("yes", 1, text) ||
+           matches_word("enabled", 0, text);
 }
 bool ort_env_says_false(const char *text)
 {
-    return ort_env_match("false", 1, text) || ort_env_match("off", 2, text) || ort_env_match("0", 1, text) ||
-           ort_env_match(".false.", 2, text) || ort_env_match(".f.", 2, text) || ort_env_match("no", 1, text) ||
-           ort_env_match("disabled", 0, text);
+    return matches_word("false", 1, text) || matches_word("off", 2, text) || matches_word("0", 1, text) ||
+           matches_word(".false.", 2, text) || matches_word(".f.", 2, text) || matches_word("no", 1, text) ||
+           matches_word("disabled", 0, text);
 }
 
 bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *instead)
@@ -298,7 +300,7 @@ static void read_schedule(struct ort_icv *icv)
                 name, text);
 }
 
-/* bind_lists: OMP_PROC_BIND has more than one element. */
+/* All levels are active where OMP_NUM_THREADS or OMP_PROC_BIND has more than one element, and nothing else is said. */
 static void read_levels(struct ort_icv *icv)
 {
     long levels = -1;
@@ -425,9 +427,8 @@ void ort_env_finish(void)
     nthreads_given = true;
 }
 
-void ort_env_read(void)
+static void read_own_variables(struct ort_icv *icv)
 {
-    struct ort_icv *icv = &ort_settings.initial;
     read_num_threads(icv);
     read_schedule(icv);
     ort_env_bool(ORT_ENV_NAME("OMP_DYNAMIC"), ort_env_as_libomp, &icv->dynamic, "false");
@@ -446,13 +447,13 @@ void ort_env_read_late(void)
         read_schedule(&ort_settings.initial);
 }
 
-void ort_env_read_levels(void) { read_levels(&ort_settings.initial); }
-
+/* In this order: the number of active levels depends on OMP_PROC_BIND, which ort_place_env_read reads. */
 static void read_environment(void)
 {
-    ort_env_read();
+    struct ort_icv *icv = &ort_settings.initial;
+    read_own_variables(icv);
     ort_place_env_read();
-    ort_env_read_levels();
+    read_levels(icv);
     ort_allocator_env_read();
     if (ort_env_hook != NULL)
         ort_env_hook();

@@ -8,10 +8,6 @@
 #include "atomic.h"
 #include "compiler.h"
 
-/* Once, while the library is loaded, in this order: variables of their own; then (OMP_PROC_BIND known) the number of
- * active levels. */
-void ort_env_read(void);
-void ort_env_read_levels(void);
 /* Before nthreads-var is used: counts the processors if OMP_NUM_THREADS did not say. Idempotent, not thread-safe: under
  * the first root's once, or in the loader. */
 void ort_env_finish(void);
@@ -30,9 +26,7 @@ bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *inste
 /* A number as libomp's users know it: one out of range is brought into it, and so is *out where it is none, which is
  * said. false: not given. */
 bool ort_env_number(const char *name, long min, long max, long *out);
-/* The word that a text begins with as libomp compares: any case, and the rest of the longer one does not matter from
- * `least` letters on; 0: all of it. */
-bool ort_env_match(const char *word, size_t least, const char *text);
+/* libomp's spellings of a switch. */
 bool ort_env_says_true(const char *text);
 bool ort_env_says_false(const char *text);
 /* The size of members' stacks, in units of `unit` bytes; false: not given, or unreadable, which is said. */

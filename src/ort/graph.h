@@ -8,7 +8,7 @@
  * once, each with nodes of its own.
  *
  * A replay: start (every node misses its predecessors and one unit more, its maker's) -> submit, each task in turn (the
- * maker's unit goes: who brings `missing` to zero makes the task ready) -> all complete -> end.
+ * maker's unit goes; the thread that brings `missing` to zero makes the task ready) -> all complete -> end.
  *
  * Shared fields    who writes                                      who reads
  *   spare          who ends a replay (compare-and-swap, release)   who starts one (exchange, acquire)

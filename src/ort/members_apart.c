@@ -1,12 +1,13 @@
 /* Where a team's members stand: each in the memory near its core. See ort_member; built with ORT_MEMBERS_APART=1.
  *
  * The entities know on which core a member will run when they map the team, and ask for its storage near it then
- * (`near` of ee_team_ops). What the member has already stays where it is near; else another one is taken, and the
- * former is kept for the next time that the member is there. So a thread has what it keeps from region to region, its
- * hot team above all, once for each cluster that it has been in. Member 0 runs on its parent's core and never moves.
+ * (`near` of ee_team_ops). If the member's storage is near this core already, it stays. Else the member takes another
+ * one, and the former is kept for the next time that the member is there. So a thread has what it keeps from region to
+ * region, its hot team above all, once for each cluster that it has been in. Member 0 runs on its parent's core and
+ * never moves.
  *
- * What tasks need, and loops that the compiler does not divide, is got by the first of them, from the memory that the
- * member or the team is in (ort_tasks, ort_loop, ort_store), and goes with the team.
+ * Tasks, and loops that the compiler does not divide, need storage of their own. The first task or loop gets it, from
+ * the memory that the member or the team is in (ort_tasks, ort_loop, ort_store). It goes with the team.
  * Storage is not given back to the heap, but to a list for the next team: thieves may look through it (task_memory.c).
  * Callers: the parent, no region of the team open. Shared: the list, under a lock. */
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  *
  * Does: regions to any depth, work-sharing, synchronisation, ICVs. Does not: know an ABI, or anything of threads but
  * ee.h.
- * Modules: thread.c (roots, fork()), team.c (blocks, regions), icv.h (ICVs, settings), env*.c (environment),
- * workshare.c (slots, single), loop.c, batch.h (dynamic loops' batches), ordered.c, doacross.c, sections.c, lock.c,
- * place*.c, allocator.c, display.c; explicit tasks: task.h and its modules; tools: tool.h.
+ * Modules: thread.c (roots, fork()), team.c (blocks, regions), icv.h (ICVs, settings), env.c (environment), workshare.c
+ * (slots, single), loop.c (loops, sections), batch.h (dynamic loops' batches), ordered.c, doacross*.c, lock.c,
+ * place*.c, allocator*.c, display.c; explicit tasks: task.h and its modules; tools: tool.h.
  * Callers: entry points, on the stack of the OpenMP thread concerned.
  *
  * Storage. A *team block* is an ort_team with n_max ort_threads behind it, got in one piece. Each ort_thread keeps the
@@ -14,9 +14,9 @@
  * make) is member 0 of a block of one, at level 0. A serialized region is a region of one member that does not trouble
  * the entities.
  *
- * States of a block: idle (in a parent's hot) -> open (ort_team_start .. ort_team_end; `open` of the parent) -> idle ->
- * freed. Members initialise themselves when they begin (member_begin): the parent touches its own storage and the
- * team's only.
+ * States of a block: idle (in a parent's hot) -> open (ort_parallel_start .. ort_parallel_end; `open` of the parent) ->
+ * idle -> freed. Members initialise themselves when they begin (ort_member_begin): the parent touches its own storage
+ * and the team's only.
  *
  * Shared fields: those of a team up to `ws_base` are written by the parent while no region is open and read by the
  * members, ordered by ee_team_fork; the others say it themselves. An ort_thread belongs to the entity that runs it, but

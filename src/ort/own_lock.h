@@ -1,10 +1,10 @@
 /* Locks of the runtime's own, which no fork finds held.
  *
- * Two kinds. ORT_OWN_LOCK: around data of the runtime, for some instructions or a malloc; no code of the program runs
- * inside, no switch happens there, and no other lock of this kind is taken. A fork takes them all (ort_own_before_fork)
- * and lets go in parent and child: a child is born with none held, and with nothing half changed. ORT_CHILD_FREES:
- * words of ort_lock around what the program computes in the middle of an atomic update. Nobody waits for the program
- * there; the child frees them, since who held one was not copied.
+ * Two kinds. ORT_OWN_LOCK: around data of the runtime, for some instructions or a malloc. While it is held, no code of
+ * the program runs, no switch happens, and no other lock of this kind is taken. A fork takes them all
+ * (ort_own_before_fork) and lets go in parent and child: a child is born with none held, and with nothing half changed.
+ * ORT_CHILD_FREES: words of ort_lock around what the program computes in the middle of an atomic update. No fork waits
+ * for the program there; the child frees them, since the thread that held one is not in the child.
  * Callers: any thread on any stack; not a signal handler. The list is made by constructors, and only read later.
  * Rejected: ort_lock around the runtime's data (its holders switch, a fork in a handler cannot); freeing those too
  * (lists half changed). */

@@ -2,10 +2,9 @@
  *
  * Assignment, for a team of T whose parent has place p of a partition of P places:
  *   primary  everybody has p; the partition stays.
- *   close    member i has the i-th place from p on, going round in the partition, which stays. T > P: the first P * (T
- *            / P) members in runs of T / P, the rest one by one; in a process that was built for libomp the runs of T %
- *            P places are longer by one, as
- *            far apart as can be.
+ *   close    member i has the i-th place from p on, going round in the partition, which stays. T > P: the first
+ *            P * (T / P) members in runs of T / P, the rest one by one. In a process that was built for libomp the runs
+ *            of T % P places are longer by one; these places are as far apart as can be.
  *   spread   T <= P: the partition falls into T parts, the first P % T of them one place longer; member i has the i-th
  *            part from p's on as its partition, and that part's first place (member 0 keeps p). T > P: as close, each
  *            with a partition of one.

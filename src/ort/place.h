@@ -5,7 +5,7 @@
  * anything: that is the entities' (ee.h). An initial thread has the first place as far as the routines go. Its kernel
  * thread is bound in active regions only, and has its own mask outside. A kernel thread that the program makes there
  * would else inherit a narrower mask.
- * Callers: place_env_read in the loader; the others anywhere.
+ * Callers: ort_place_env_read in the loader; the others anywhere.
  *
  * Shared fields: the list is written once, in the loader or at the first need (names such as "cores" want the
  * topology), then read only; os_once orders it.

@@ -24,7 +24,7 @@
  *
  * Shared fields            who writes                                   who reads
  *   fn .. node             the creator, before the task is published    who runs or finishes it
- *   parent, depth          the creator thieves, speculatively (relaxed; see task_queue.c)
+ *   parent, depth          the creator                                  thieves, speculatively (relaxed; task_queue.c)
  *   owner                  who runs it, before the body                 who finishes a child
  *   count.own              the owner                                    the owner
  *   count.others           anybody (read-modify-write)                  the owner (acquire)
@@ -32,9 +32,10 @@
  *   depends                the owner                                    the owner
  *   flags                  the creator; then the owner                  who runs or finishes it
  *
- * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. Who gives it something of the kind sets the
- * flag; without it the task ends on the fast path (task_run.c), which asks for nothing else. A free descriptor's node,
- * depends, event and priority are zero, and data points behind it: whoever changed one of them has put it back.
+ * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. A function that gives the task something of
+ * the kind sets the flag. Without the flag the task ends on the fast path (task_run.c), which asks for nothing else. A
+ * free descriptor's node, depends, event and priority are zero, and data points behind it: whoever changed one of them
+ * has put it back.
  *
  * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen
  * all of it); taskwait's load is its acquire.

@@ -11,54 +11,57 @@
  * its order, taken before anything else), tasks readied by a thread outside of the team, and tasks for which there was
  * no memory in the deque.
  *
- * Rejected: a deque for each carrier: it would mix the tasks of all teams that pass there, and a member that moves to
- * another carrier between a push and a pop would lose its own; a member is run by one carrier at a time, so its deque
- * has one owner at a time.
+ * Rejected: a deque for each carrier. It would mix the tasks of all teams that pass there, and a member that moves to
+ * another carrier between a push and a pop would lose its own tasks. A member's deque has one owner at a time, because
+ * one carrier at a time runs the member.
  *
- * The tied-task scheduling constraint. A member that waits inside of a task may run descendants of that task only (a
- * task that it runs is itself a descendant of the ones below it on its stack, so asking for the innermost is enough);
- * one that waits in a barrier may run everything. In the own deque the answer is a number: items at or above `base`,
- * the bottom at the time when the running task began, were pushed since by the task or by descendants of it that ran
- * nested, and what these push are their descendants. (A successor that a task readies is its sibling: a child of the
- * task that was below or of a descendant of that one.) Of a victim's item the ancestors are walked, as many as the
- * depths differ. The item may be taken and even finished meanwhile: descriptors stay readable, the walk is bounded by
- * its length, and the answer is thrown away, because the top has moved.
+ * The tied-task scheduling constraint. A member that waits inside of a task may run descendants of that task only. A
+ * member that waits in a barrier may run everything. It suffices to ask for the innermost task: it is a descendant of
+ * the tasks below it on the stack. In the member's own deque the answer is a number. `base` is the bottom of the deque
+ * when the running task began. Items at or above `base` were pushed later, by the task or by descendants of it that ran
+ * nested; so they are descendants as well. (A successor that a task readies is its sibling: a child of the task that
+ * was below or of a descendant of that one.) For an item of a victim's deque the thief walks up the item's ancestors,
+ * as many as the depths differ. Another member may take the item meanwhile, and even finish it. That does no harm:
+ * descriptors stay readable, the number of steps is fixed before, and the thief drops the answer because the top has
+ * moved.
  * Rejected: to let thieves ignore the constraint as libgomp mostly does (a lock held across a taskwait then deadlocks
  * with itself); to run children only (the waiter of a stolen task idles while it could help its thief).
  *
- * Not bounded: tasks that wait for predecessors stand nowhere here, and who makes them may make any number. Rejected:
- * that who has 64 for each member that are not complete runs a ready one first (sparse LU on one processor 6.3 ms to
- * 5.2, bench/NOTES.md): a program that holds a lock while it makes tasks which take it would wait for itself; libgomp
- * runs tasks at once where so many are ready, and not sooner.
+ * Not bounded: tasks that wait for predecessors are in no queue, and a task may make any number of them. Rejected: a
+ * limit of 64 incomplete tasks for each member, above which the creator first runs a ready one (sparse LU on one
+ * processor: 5.2 ms instead of 6.3, bench/NOTES.md). A program may hold a lock while it makes tasks that take this
+ * lock; it would then wait for itself. libgomp has such a limit, but for ready tasks only.
  *
  * Sleeping. A member that finds nothing says so (the list `sleeping`, counted in `sleepers` and `takers`), looks once
- * more, then waits on a word of its own. Who makes a task ready pushes it, fences, then reads `takers`; who completes
- * what somebody may wait for changes the count, then reads `sleepers`. All four accesses are sequentially consistent
- * (the push by the fence behind it): either the reader sees the sleeper, or the sleeper's second look sees the change.
- * Where a deque is unfenced (deque.h) its owner does not read `takers`: whoever takes a second look makes every other
- * deque fenced first (fence_others), and an owner that becomes unfenced reads `takers` behind a fence, and is fenced
- * again where there is anybody (become_unfenced). A sleeper is woken for a task only where it may run it, and for a
- * change only where it then finds its wish fulfilled; a waker takes it off the list, so that it is woken once.
+ * more, then waits on a word of its own. A thread that makes a task ready pushes it, makes a fence, then reads
+ * `takers`. A thread that completes something changes its count, then reads `sleepers`. All four accesses are
+ * sequentially consistent (the push by the fence behind it): either the reader sees the sleeper, or the sleeper's
+ * second look sees the change. The owner of an unfenced deque (deque.h) does not read `takers`. So a member makes every
+ * other deque fenced before its second look (fence_others). An owner whose deque becomes unfenced reads `takers` behind
+ * a fence, and makes the deque fenced again if it finds anybody (become_unfenced). A sleeper is woken for a task only
+ * if it may run the task, and for a change only if what it waits for is then fulfilled. The waker takes the sleeper off
+ * the list, so a sleeper is woken once.
  *
- * Nobody else is told of a task for which a sleeper was woken. So the sleeper must not keep that to itself: its wish
- * may be fulfilled before it runs again, or its second look may have found another task, and then it goes on in the
- * program's code, where it may wait for that very task. The waker writes the task into the sleeper's wait (`told`).
- * A sleeper that leaves without this task, which still stands, tells the next one of it (leave_sleep). And the
- * second look ends only where no task stands that it could take: a steal that loses its race says nothing about the
- * tasks behind the lost one (look_surely). tests/models/task_sleep.pml has this.
+ * Nobody else is told of a task for which a sleeper was woken, and the sleeper may not take the task. What it waits for
+ * may be fulfilled before it runs again, or its second look may have found another task. Then it goes on in the
+ * program's code, where it may wait for that very task. So the waker writes the task into the sleeper's wait (`told`).
+ * A sleeper that leaves while this task is still in its queue tells the next sleeper of the task (leave_sleep). The
+ * second look ends only when there is no task that the member could take: a steal that loses its race says nothing
+ * about the tasks behind the lost one (look_surely). tests/models/task_sleep.pml has this.
  * Limit: a member inside of a task sees of a victim's deque the oldest task alone. It may sleep although the deque has
  * a younger one that it may run. The members that may run the oldest one have been told of that.
  *
  * Free members. A member whose body has returned may run every task of the team, and nobody waits for it. When the
  * region has tasks its identity comes here (ort_task_idle; ee.h says when) and stands in the list `free`, counted in
  * `takers`, by the same protocol: it enters the list, then somebody looks once more in its name. A task for which no
- * sleeper wakes lends the first free member: it leaves the list, and the entities call ort_task_assist for it. One at a
- * time: from the lending until this member is about to look `coming` is set, under the lock, and no other one is lent.
- * It sees the task of whoever found `coming` set, since it takes the lock later, and looks after that. A member that
- * looks for another reason, because its body has returned, leaves `coming` set: else a member would be lent for the
- * next member's first task as well, and so for each member of a large team. A member that sees a task at its second
- * look takes itself back, unless it was lent meanwhile, or one is coming, which sees that task. So of a region's first
- * task one member hears, however many are free.
+ * sleeper wakes lends the first free member: it leaves the list, and the entities call ort_task_assist for it. One
+ * member at a time is lent: `coming` is set under the lock from the lending until the member is about to look, and
+ * meanwhile no other member is lent. A thread that has pushed a task and finds `coming` set may leave it so: the member
+ * takes the lock later than this thread, looks after that, and sees the task. A member that looks for another reason,
+ * because its body has returned, leaves `coming` set: else a member would be lent for the next member's first task as
+ * well, and so for each member of a large team. A member that sees a task at its second look takes itself back, unless
+ * it was lent meanwhile, or one is coming, which sees that task. So one member is told of a region's first task,
+ * however many are free.
  * tests/models/team_join.pml has this, together with the ways by which the entities tell of a free member.
  *
  * Shared: tasks.lock guards sleeping, free, coming, priority and the list fields of ort_wait; sleepers, takers and

@@ -5,23 +5,24 @@
  * those are made one by one.
  * Callers: the member that meets the construct; then members that run a range, as the body of a task.
  *
- * A range stands in a deque as one task. Who runs it runs the loop's tasks one by one, each as a call on a descriptor
- * of its own (task_steps.h, "Frames"). Meanwhile those that have not begun stand in the member's deque, but for a few:
+ * A range stands in a deque as one task. The member that takes it runs the loop's tasks one by one, each as a call on a
+ * descriptor of its own (task_steps.h, "Frames"). Tasks of the range that have not begun are kept in three parts, two
+ * of which stand in the member's deque:
  *   half   half of what there was, pushed first, anew whenever nothing is left of the deque
  *   rest   what the member goes on with, pushed last; popped again when it is through with its own
  *   own    at most SOME, less towards the end, that the member has to itself; they go back into the rest as soon as
  *          somebody has taken something
- * A thief takes the oldest item, hence the half while there is one: the rest goes back and forth at the loop's end
- * only. So a long task keeps no others waiting but the few in `own`, and these until its end at the most, at which the
- * member sees that others have taken the half meanwhile. What is popped and is neither was made by the loop's tasks,
- * and runs at once.
+ * A thief takes the oldest item. That is the half, as long as there is one; the rest is taken at the loop's end only.
+ * So behind a long task only the few tasks in `own` wait, at most until it ends: then the member sees whether the half
+ * was taken meanwhile. An item that is popped and is neither half nor rest was made by one of the loop's tasks, and
+ * runs at once.
  *
  * Parents. Rest and halves are children of the range that they come from, as the loop's tasks are (of the member's
  * own). So nothing is counted for a task that leaves nothing behind, and the construct's taskgroup sees one child.
  * Without a group (nogroup) the creator's taskwait waits for children that are not complete, not for theirs: there a
  * range is over only when its children are.
  *
- * Shared: a range that stands in a deque is written by nobody; who took it owns it (ordered by the deque).
+ * Shared: nobody writes a range that stands in a deque; the member that takes it owns it (ordered by the deque).
  * Failures: as of ort_task_create. Cost of a task: a call; of SOME: a push and a pop.
  * Rejected: nothing of one's own: a push and a pop for each task were half of an empty one's time. To run all of them
  * at once where they are many (libgomp): nobody helps. */
@@ -110,8 +111,7 @@ static inline struct ort_task *pop_range(struct ort_thread *thread, const struct
 }
 
 /* Of the chunks that the member has to itself all but some go into the deque: half of them where nothing is left there,
- * and the rest. spare: a descriptor
- * for the rest, or NULL. */
+ * and the rest. spare: a descriptor for the rest, or NULL. */
 static struct ort_task *share_range(struct ort_thread *thread, const struct range *mine, struct ort_chunks *own,
                                     struct ort_task *spare)
 {

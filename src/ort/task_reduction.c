@@ -1,20 +1,23 @@
 /* Task reductions: memory for each thread's copy, and finding it.
  *
- * Does: keeps the blocks that describe the reductions of a taskgroup, a work-sharing construct or a parallel region,
- * and gives a task the address of its thread's copy of a list item. Does not: initialise or combine copies; compiled
- * code does that, and looks at the memory (zeroed) to see whether a copy is in use.
+ * Does: keeps the blocks that describe the reductions of a taskgroup, a work-sharing construct or a parallel region.
+ * Gives a task the address of its thread's copy of a list item. Does not: initialise or combine copies; compiled code
+ * does that, and looks at the memory (zeroed) to see whether a copy is in use.
  * Callers: the member that meets the construct; remap: the member that runs a task.
  *
  * A block (the GNU compilers' layout, also written by the LLVM entry points), in words:
- *   0  number of list items 4 next block of the construct, or 0; when registered the last one leads to the construct
- *      around
- *   1  bytes of one thread's copies  5  0; when registered 1 in the construct's first block
- *   2  alignment; then the memory    6  end of the memory
- *   3  allocator, -1: the default 7+ for each item: original address, offset in a thread's copies (ascending), unused
+ *   0   number of list items
+ *   1   bytes of one thread's copies
+ *   2   alignment; once registered, the memory
+ *   3   allocator; -1: the default one
+ *   4   next block of the construct, or 0; once registered, the last block leads to the construct around
+ *   5   0; once registered, 1 in the construct's first block
+ *   6   end of the memory
+ *   7.. for each item three words: original address, offset in a thread's copies (ascending), unused
  * Thread i of the team has its copies at memory + i * bytes.
  *
- * Fields are written by who registers, before the tasks that read them are made. Members of a work-sharing construct
- * have a block each, with the memory of the first one's.
+ * The member that registers writes the fields, before the tasks that read them are made. Members of a work-sharing
+ * construct have a block each, with the memory of the first one's.
  * Lookups walk the blocks from the innermost outwards: constructs have few items, so a hash table (libgomp's way) costs
  * more to build than it saves.
  * Failures: no memory, nor in the emergency pool: aborts with one line; an unknown address: likewise. OpenMP 5.2

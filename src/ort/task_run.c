@@ -2,8 +2,8 @@
  *
  * The fast path (run_task, run_children) serves tasks that have nothing special and that are not traced. The slow path
  * (run_traced, ort_task_end_run) serves all others. Both enter a task by task_enter.
- * Where a tool, a thread sanitizer or cancellation wants to hear of tasks (ort_tasks_traced) every task takes the slow
- * path, so that the fast one asks for none of them. ORT_TASK_SPECIAL says which other tasks end on the slow path.
+ * Where a tool, a thread sanitizer or cancellation is to hear of tasks (ort_tasks_traced), every task takes the slow
+ * path. So the fast path asks for none of the three. ORT_TASK_SPECIAL says which other tasks end on the slow path.
  * Callers: a member on its own behalf, on its own stack, with no lock held. States and fields: task.h.
  * Ordering: none of its own; the counts' is in task.h.
  * Cost: about 70 instructions to take a task, run and end it, with the read-modify-writes of the deque. */

@@ -12,8 +12,8 @@
  * only where the ICVs' address stands for their values. This is so where the opening task is implicit and the ICVs are
  * not its own, since those may be gone when another task has its own at that address. An initial thread's own ICVs
  * last, and are relied upon too. ort_icv_write forgets the shape.
- * A member begins by taking its counters from the team (member_begin) and ends when the explicit tasks below it have
- * (task.h).
+ * A member begins by taking its counters from the team (ort_member_begin) and ends when the explicit tasks below it
+ * have (task.h).
  * Cost: the parent writes about three lines of its own team; nothing is done for each member.
  * Deviation: dyn-var true caps a team at the processors that are there, whatever else runs (OpenMP 5.2, algorithm 10.1
  * leaves it open). */

@@ -1,7 +1,7 @@
 /* Roots, and what fork() leaves behind. See ort.h.
  *
- * A root's storage: a block of one at level 0 and its contention group, got when its kernel thread first meets OpenMP
- * and given back by the entities (root_exit) when that ends.
+ * A root's storage is a block of one at level 0, and its contention group. The root gets them when its kernel thread
+ * first meets OpenMP; the entities give them back (root_exit) when that kernel thread ends.
  * After fork() only the calling entity lives in the child. The hot blocks of the threads that enclose it may have
  * members on kernel threads that are gone. So these blocks are forgotten. They are not freed, because their locks may
  * be held by threads that are gone. */

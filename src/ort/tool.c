@@ -1,10 +1,10 @@
 /* Tools: starting and ending, inquiries, and the events of threads, regions and implicit tasks. See tool.h.
  *
- * A member's thread_end is raised by the member itself, in a region of the block's in which nothing else happens
- * (`farewell`), so that it comes on its own stack, with its own thread-local variables. A block whose parent's kernel
- * thread is ending has no such region any more: its members' threads end without the event. When the program ends
- * inside of a region, the threads of that region are still at work: no event for them either; the tool's own finalizer
- * comes in any case.
+ * A member raises its thread_end itself, in a region of its block in which nothing else happens (`farewell`). So the
+ * event comes on the member's own stack, with its own thread-local variables. A block whose parent's kernel thread is
+ * ending has no such region any more: its members' threads end without the event. When the program ends inside of a
+ * region, the threads of that region are still at work: no event for them either; the tool's own finalizer comes in any
+ * case.
  * With a tool the end of a region is a barrier. Otherwise members that are done return, and are lent to run tasks of
  * others in ee_team_ops.assist. So with a tool a member's implicit task ends on its own stack, after the last explicit
  * task that the member runs. */

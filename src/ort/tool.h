@@ -1,8 +1,8 @@
 /* Tools that watch a program (profilers, race detectors): what the core tells them, and where their data is kept.
  *
- * Does: holds the tool's callbacks, each thread's, region's and task's word of tool data, the frames between which a
- * task is outside of the program's code; raises the events that OpenMP 5.2 chapter 19 defines. Does not: find or start
- * a tool, know the interface's C names (src/abi/ompt does): the callbacks and the numbers of kinds are the
+ * Does: holds the tool's callbacks; a word of tool data for each thread, region and task; and the frames between which
+ * a task is outside of the program's code. Raises the events that OpenMP 5.2 chapter 19 defines. Does not: find or
+ * start a tool, or know the interface's C names (src/abi/ompt does). The callbacks and the numbers of kinds are the
  * specification's, so nothing is translated on the way.
  *
  * Callers: entry points and the core's modules, on the stack of the OpenMP thread concerned, with no lock held but
@@ -11,11 +11,12 @@
  * How it costs nothing without a tool. ort_tool_on() is the one word that is looked at, in a branch that is not taken;
  * what follows it stands out of line. It is true until the first OpenMP thread exists, so that the first call of all is
  * seen as well. What stands behind the branch asks for the thread first, and so the tool has been looked for by then.
- * Without a tool every event is NULL. Entry points that begin and end a wait call a traced function (ort_tool_barrier
- * for ort_barrier) which has the events around it, so that the core's own functions have no hook; ORT_TOOL_CALL keeps
- * the caller's address and frame for events that the core raises. Tasks' tool data lies behind their descriptor, which
- * is longer only with a tool (ort_tool_task_bytes). A tool is found before the first team or task is made or never; at
- * its end its callbacks are taken away, and nothing else changes.
+ * Without a tool every event is NULL. An entry point that begins and ends a wait calls a traced function in the place
+ * of the core's own (ort_tool_barrier for ort_barrier). The traced function raises the events around it, so the
+ * core's own function has no hook. ORT_TOOL_CALL keeps the caller's address and frame for events that the core raises.
+ * Tasks' tool data lies behind their descriptor, which is longer only with a tool (ort_tool_task_bytes). A tool is
+ * found before the first team or task is made or never; at its end its callbacks are taken away, and nothing else
+ * changes.
  *
  * What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data. It
  * is a root, or a member other than 0 of a team block, from the member's first region until the block is freed. Member

@@ -16,7 +16,8 @@
  *   left                   every member that leaves (add)     the last one, who sets it to 0
  *   desc, mem, reductions  the first member, in SETUP         all, while READY
  *   next                   all: fetch-and-add or CAS          all
- *   holders, moves, last   batch.h; share, quantum, batched: as desc
+ *   holders, moves, last   see batch.h                        see batch.h
+ *   share, quantum, batched   as desc                         as desc
  *   turn, turn_event       the member whose turn it is        all
  *
  * Ordering: READY is a release, its reader's load the acquire: desc is seen. Leaving is acq_rel: the last one has seen

@@ -14,9 +14,9 @@
  * A level of processors all alone, and one of the whole machine, say nothing and go likewise; "machine" is then put
  * last.
  *
- * NUMA nodes hang beside hwloc's tree, as memory of the object that they serve; a processor's node is the one that
- * serves the fewest processors besides it, the first of those (machines with two kinds of memory have two nodes for one
- * set).
+ * NUMA nodes hang beside hwloc's tree, as memory of the object that they serve. Several nodes may serve a processor:
+ * its node is the one that serves the fewest processors, and the first of those. (Machines with two kinds of memory
+ * have two nodes for one set.)
  * Failures: ENOMEM, EINVAL. Cost: processors x kinds x depth of the tree. Rejected: hwloc's distances (latencies in
  * arbitrary units; groups are what stealing needs). */
 #include "hwloc_levels.h"

@@ -102,8 +102,8 @@ void os_set_robust_list(void *head);
  * signal. */
 void os_library_signal_between(void *(*enter)(void), void (*leave)(void *));
 
-/* Calls fn on kernel thread `tid` of this process, from a signal handler, on the stack that runs there; fn may switch
- * to other stacks and come back on another kernel thread (then it returns true). One interrupt may replace another that
+/* Calls fn on kernel thread `tid` of this process, from a signal handler, on the stack that runs there. fn may switch
+ * to other stacks, and come back on another kernel thread; then it returns true. One interrupt may replace another that
  * has not been handled yet: fn looks whether it is still wanted. ESRCH, EBUSY (no signal is free),
  * ENOTSUP. */
 typedef bool os_interrupt_fn(void *frame);
@@ -233,9 +233,10 @@ uint64_t os_times_preempted(void);
 
 /* --- topology (src/os/topology.c: hwloc when needed; src/os/synthetic: from a string, tests only) --- */
 
-/* Levels of sharing, innermost first. A level lists for each of n processors (in the order of os_topology.cpu) the
- * number of the group it is in; groups of a level need not be of equal size, and each level's groups are unions of the
- * level before. Levels that would repeat the one before are left out; the last level is always the whole machine. */
+/* Levels of sharing, innermost first. A level lists, for each of n processors in the order of os_topology.cpu, the
+ * number of the group that it is in. Groups of a level need not be of equal size. Each group is a union of groups of
+ * the level before. Levels that would repeat the one before are left out; the last level is always the whole
+ * machine. */
 #define OS_MAX_LEVELS 8
 struct os_topology_level {
     const char *kind;   /* "smt", "l2", "l3", "numa", "package", "machine" */

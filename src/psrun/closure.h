@@ -46,9 +46,9 @@ bool closure_has_runtime(const struct closure *c);
 /* Whether an object but the C library imports one of `names` (NULL at the end), which dropin defines too, and the C
  * library stands before ours in the order of lookup. */
 bool closure_misses(const struct closure *c, const char *const *names);
-/* Whether the program has a sanitizer that keeps its own state in the kernel thread's thread-local storage (address,
- * thread), so that user-level threads have none of their own, and something in it would miss that: thread-local
- * variables, or what the C library keeps for a thread. */
+/* Whether both hold. The program has a sanitizer that keeps its own state in the kernel thread's thread-local storage
+ * (address, thread), so user-level threads have no storage of their own. And something in the program would miss that:
+ * thread-local variables, or what the C library keeps for a thread. */
 bool closure_shares_tls(const struct closure *c);
 /* Whether some object but the C library imports one of the names (NULL-terminated). */
 bool closure_wants_any(const struct closure *c, const char *const names[]);
@@ -62,8 +62,8 @@ struct lack {
     const char *version; /* NULL: any */
     const char *user;    /* the object that wants it */
 };
-/* Collects up to max of the entry points (and version nodes) that objects of c want from their runtime and dropin does
- * not define; returns how many there are, and in *num_wanted how many are wanted at all. */
+/* Collects the entry points (with version nodes) that objects of c want from their runtime and that dropin does not
+ * define, `max` at most. Returns how many there are; *num_wanted is how many the objects want at all. */
 unsigned closure_lacks(const struct closure *c, const struct elf *dropin, struct lack *lack, unsigned max,
                        unsigned *num_wanted);
 

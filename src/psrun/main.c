@@ -95,7 +95,15 @@ static void set_environment(const struct plan *p, const char *entities, const ch
         unsetenv("LD_PRELOAD");
 }
 
-int main(int argc, char **argv)
+/* What the command line and the environment ask for; NULL: nothing. */
+struct wishes {
+    const char *threads, *dropin_dir, *entities, *mpi;
+    bool mpi_from_environment, verbose;
+};
+
+enum { GO_ON = -1 }; /* else the exit status */
+
+static int read_options(int argc, char **argv, struct wishes *w)
 {
     enum { OPT_EE = 256, OPT_DROPIN, OPT_MPI };
     static const struct option options[] = {
@@ -108,31 +116,23 @@ int main(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    const char *threads = NULL, *dropin_dir = NULL;
-    const char *entities = setting("PSTHREADS_EE"), *mpi = setting("PSTHREADS_MPI");
-    bool mpi_from_environment = mpi != NULL;
-    bool verbose = false;
-    if (entities && !is_entities(entities)) {
-        fprintf(stderr, "psrun: PSTHREADS_EE=%s: there are psthreads and pthreads; psthreads is used\n", entities);
-        entities = NULL;
-    }
     for (int c; (c = getopt_long(argc, argv, "+n:vVh", options, NULL)) != -1;) {
         switch (c) {
         case 'n':
-            threads = optarg;
+            w->threads = optarg;
             break;
         case OPT_EE:
-            entities = optarg;
+            w->entities = optarg;
             break;
         case OPT_DROPIN:
-            dropin_dir = optarg;
+            w->dropin_dir = optarg;
             break;
         case OPT_MPI:
-            mpi = optarg;
-            mpi_from_environment = false;
+            w->mpi = optarg;
+            w->mpi_from_environment = false;
             break;
         case 'v':
-            verbose = true;
+            w->verbose = true;
             break;
         case 'V':
             printf("psrun (psthreads) %s\n", PS_VERSION);
@@ -145,24 +145,61 @@ int main(int argc, char **argv)
             return EXIT_USAGE;
         }
     }
-    if (threads && !is_thread_list(threads)) {
-        fprintf(stderr, "psrun: -n %s: wanted a number of threads from 1, or a list such as 4,2\n", threads);
+    return GO_ON;
+}
+
+/* A mistake in a variable is said, and the default used; one on the command line ends psrun. */
+static int check_wishes(struct wishes *w)
+{
+    if (w->threads && !is_thread_list(w->threads)) {
+        fprintf(stderr, "psrun: -n %s: wanted a number of threads from 1, or a list such as 4,2\n", w->threads);
         return EXIT_USAGE;
     }
-    if (entities && !is_entities(entities)) {
-        fprintf(stderr, "psrun: --ee %s: there are psthreads and pthreads\n", entities);
+    if (w->entities && !is_entities(w->entities)) {
+        fprintf(stderr, "psrun: --ee %s: there are psthreads and pthreads\n", w->entities);
         return EXIT_USAGE;
     }
-    if (mpi && strcmp(mpi, "auto") != 0 && strcmp(mpi, "off") != 0) {
-        fprintf(stderr, "psrun: %s%s: there are auto and off%s\n", mpi_from_environment ? "PSTHREADS_MPI=" : "--mpi ",
-                mpi, mpi_from_environment ? "; auto is used" : "");
-        if (!mpi_from_environment)
+    if (w->mpi && strcmp(w->mpi, "auto") != 0 && strcmp(w->mpi, "off") != 0) {
+        fprintf(stderr, "psrun: %s%s: there are auto and off%s\n",
+                w->mpi_from_environment ? "PSTHREADS_MPI=" : "--mpi ", w->mpi,
+                w->mpi_from_environment ? "; auto is used" : "");
+        if (!w->mpi_from_environment)
             return EXIT_USAGE;
-        mpi = NULL;
+        w->mpi = NULL;
     }
-    bool examine = optind < argc && strcmp(argv[optind], "doctor") == 0 && strcmp(argv[optind - 1], "--") != 0;
+    return GO_ON;
+}
+
+/* Whether the next argument is this command; after "--" it is a program of that name. */
+static bool is_command(int argc, char **argv, const char *name)
+{
+    return optind < argc && strcmp(argv[optind], name) == 0 && strcmp(argv[optind - 1], "--") != 0;
+}
+
+static int become_program(const struct plan *p, char **argv)
+{
+    execv(p->file, argv);
+    int error = errno;
+    fprintf(stderr, "psrun: %s: %s\n", p->file, strerror(error));
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+int main(int argc, char **argv)
+{
+    struct wishes w = {.entities = setting("PSTHREADS_EE"), .mpi = setting("PSTHREADS_MPI")};
+    w.mpi_from_environment = w.mpi != NULL;
+    if (w.entities && !is_entities(w.entities)) {
+        fprintf(stderr, "psrun: PSTHREADS_EE=%s: there are psthreads and pthreads; psthreads is used\n", w.entities);
+        w.entities = NULL;
+    }
+    int status = read_options(argc, argv, &w);
+    if (status == GO_ON)
+        status = check_wishes(&w);
+    if (status != GO_ON)
+        return status;
+    bool examine = is_command(argc, argv, "doctor");
     optind += examine;
-    if (!examine && optind < argc && strcmp(argv[optind], "dump") == 0 && strcmp(argv[optind - 1], "--") != 0) {
+    if (!examine && is_command(argc, argv, "dump")) {
         if (argc - optind != 2) {
             fprintf(stderr, "psrun: dump: wanted a process's number\n");
             return EXIT_USAGE;
@@ -174,8 +211,8 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     static struct plan plan;
-    plan.no_mpi = mpi && strcmp(mpi, "off") == 0;
-    plan_make(&plan, argv[optind], entities, dropin_dir, examine || verbose, examine);
+    plan.no_mpi = w.mpi && strcmp(w.mpi, "off") == 0;
+    plan_make(&plan, argv[optind], w.entities, w.dropin_dir, examine || w.verbose, examine);
     if (examine)
         return doctor(&plan);
     if (plan.status) {
@@ -185,14 +222,10 @@ int main(int argc, char **argv)
     if (plan.for_sanitizer)
         fprintf(stderr,
                 "psrun: %s has a sanitizer, whose state user-level threads share, and thread-local variables: kernel "
-                "threads "
-                "are used (--ee psthreads: not)\n",
+                "threads are used (--ee psthreads: not)\n",
                 argv[optind]);
-    if (verbose)
+    if (w.verbose)
         report_plan(&plan);
-    set_environment(&plan, entities, threads, verbose);
-    execvp(plan.file, argv + optind); /* for its shell; the name has a slash */
-    int error = errno;
-    fprintf(stderr, "psrun: %s: %s\n", plan.file, strerror(error));
-    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    set_environment(&plan, w.entities, w.threads, w.verbose);
+    return become_program(&plan, argv + optind);
 }

@@ -364,6 +364,49 @@ static void use_kernel_threads(struct plan *p, const char *interp, bool compare)
         make_environment(p, interp, compare);
 }
 
+/* The program needs no runtime of ours, but programs that it starts may. */
+static int plan_alone(struct plan *p)
+{
+    char *link = print("%s/" DROPIN_LINK, p->dropin_dir);
+    p->library_path = put_first(p->dropin_dir, getenv("LD_LIBRARY_PATH"), ":;", false);
+    p->preload_value = put_first(link, getenv("LD_PRELOAD"), ": ", true);
+    free(link);
+    return 0;
+}
+
+/* NULL: not known. A library does not name its loader; psrun's own will do. */
+static char *loader_of(const struct elf *e)
+{
+    struct elf own;
+    char *interp = e->interp ? print("%s", e->interp) : NULL;
+    if (!interp && elf_open(&own, "/proc/self/exe") == ELF_OK) {
+        interp = own.interp ? print("%s", own.interp) : NULL;
+        elf_close(&own);
+    }
+    return interp;
+}
+
+/* Libraries that are not found, and entry points that the runtime does not have. */
+static int look_for_lacks(struct plan *p)
+{
+    const char *missing;
+    unsigned num_missing = closure_missing(&p->after, &missing);
+    if (num_missing > 0)
+        return fail(p, EXIT_NOT_FOUND, "%s needs %s, which is not found%s", p->file, missing,
+                    num_missing > 1 ? ", nor are others" : "");
+    p->num_lacks = closure_lacks(&p->after, &p->dropin, p->lack, PLAN_LACKS_MAX, &p->num_wanted);
+    if (!p->num_lacks)
+        return 0;
+    const struct lack *l = &p->lack[0];
+    size_t n = (size_t)snprintf(p->why, sizeof p->why,
+                                "%s needs %u OpenMP entry point%s that the runtime does not have:", p->file,
+                                p->num_lacks, p->num_lacks == 1 ? "" : "s");
+    for (unsigned i = 0; i < p->num_lacks && i < PLAN_LACKS_MAX && n < sizeof p->why - 8; i++, l++)
+        n += (size_t)snprintf(p->why + n, sizeof p->why - n, " %s%s%s", l->symbol, l->version ? "@" : "",
+                              l->version ? l->version : "");
+    return p->status = EXIT_NOT_FOUND;
+}
+
 int plan_make(struct plan *p, const char *program, const char *entities, const char *dropin_dir, bool compare,
               bool allow_library)
 {
@@ -380,22 +423,10 @@ int plan_make(struct plan *p, const char *program, const char *entities, const c
         elf_close(&e);
         return p->status;
     }
-    if (p->alone) { /* its children may be others */
-        char *link = print("%s/" DROPIN_LINK, p->dropin_dir);
-        p->library_path = put_first(p->dropin_dir, getenv("LD_LIBRARY_PATH"), ":;", false);
-        p->preload_value = put_first(link, getenv("LD_PRELOAD"), ": ", true);
-        free(link);
-        elf_close(&e);
-        return 0;
-    }
-    char self[] = "/proc/self/exe";
-    struct elf own;
-    char *interp = e.interp ? print("%s", e.interp) : NULL;
-    if (!interp && elf_open(&own, self) == ELF_OK) { /* a library does not say who loads it; our own loader will do */
-        interp = own.interp ? print("%s", own.interp) : NULL;
-        elf_close(&own);
-    }
+    char *interp = p->alone ? NULL : loader_of(&e);
     elf_close(&e);
+    if (p->alone)
+        return plan_alone(p);
     if (!interp || access(interp, X_OK) != 0)
         return fail(p, EXIT_CANNOT_RUN, "%s: its loader %s is not on this machine", p->elf,
                     interp ? interp : "(unknown)");
@@ -403,23 +434,5 @@ int plan_make(struct plan *p, const char *program, const char *entities, const c
     if (!p->status && !entities && !dropin_dir && closure_shares_tls(&p->after))
         use_kernel_threads(p, interp, compare);
     free(interp);
-    if (p->status)
-        return p->status;
-    const char *missing;
-    unsigned num_missing = closure_missing(&p->after, &missing);
-    if (num_missing > 0)
-        return fail(p, EXIT_NOT_FOUND, "%s needs %s, which is not found%s", p->file, missing,
-                    num_missing > 1 ? ", nor are others" : "");
-    p->num_lacks = closure_lacks(&p->after, &p->dropin, p->lack, PLAN_LACKS_MAX, &p->num_wanted);
-    if (p->num_lacks) {
-        const struct lack *l = &p->lack[0];
-        size_t n = (size_t)snprintf(p->why, sizeof p->why,
-                                    "%s needs %u OpenMP entry point%s that the runtime does not have:", p->file,
-                                    p->num_lacks, p->num_lacks == 1 ? "" : "s");
-        for (unsigned i = 0; i < p->num_lacks && i < PLAN_LACKS_MAX && n < sizeof p->why - 8; i++, l++)
-            n += (size_t)snprintf(p->why + n, sizeof p->why - n, " %s%s%s", l->symbol, l->version ? "@" : "",
-                                  l->version ? l->version : "");
-        return p->status = EXIT_NOT_FOUND;
-    }
-    return 0;
+    return p->status ? p->status : look_for_lacks(p);
 }

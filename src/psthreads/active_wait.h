@@ -6,9 +6,9 @@
  *           return;
  *   ... block
  *
- * No spinning where it cannot pay: other threads are ready behind the caller (also if they become so meanwhile), the
- * configuration is passive, or the build is PS_PORTABLE, which waits in POSIX primitives and by blocking only
- * (src/lockfree/spin_posix.c). */
+ * There is no spinning where it cannot pay. This is so if other threads are ready behind the caller (also if they
+ * become so meanwhile), and in a passive configuration. A PS_PORTABLE build never spins: it waits in POSIX primitives
+ * and by blocking only (src/lockfree/spin_posix.c). */
 #ifndef PS_ACTIVE_WAIT_H
 #define PS_ACTIVE_WAIT_H
 

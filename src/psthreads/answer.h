@@ -1,5 +1,5 @@
 /* What the handler of an interrupt (os_interrupt) answers to the thread that asked for it and waits: the watchdog
- * (preempt.c) or who sends a signal to one thread (directed.c).
+ * (preempt.c), or the sender of a signal to one thread (directed.c).
  *
  * An answer wakes the asker. The asker may send the next interrupt before this kernel thread has come back from waking
  * it: where another program has its processor, each time. A handler that answered inside the one before would do the

@@ -21,9 +21,9 @@
  * can end.
  *
  * who      NULL -> self   by the member (store)
- *          self -> NULL   by the last to arrive (compare-and-swap), who must ready it; or by the member that saw the
- *                         phase over on its second look (compare-and-swap). Only one of them succeeds; a member that
- *                         fails was or will be readied, and blocks to take that. With more members than vps nobody
+ *          self -> NULL by the last to arrive (compare-and-swap), which must then ready it; or by the member that saw
+ *                         the phase over on its second look (compare-and-swap). Only one of them succeeds; a member
+ *                         that fails was or will be readied, and blocks to take that. With more members than vps nobody
  *                         looks a second time, and the last to arrive just stores.
  *
  * No wake-up is lost. Second look: the member stores who, then loads phase; the last stores phase, then loads who; all
@@ -42,8 +42,8 @@
  * Failures: ENOMEM at init. Cost: one fetch-and-add. A member that spins stores twice more, to a line of its own. A
  * member that blocks costs one switch; the last to arrive pays a store and a place in the queue for it. The queue's
  * lock is taken once for as many members as are there in a row.
- * Rejected: sense reversal with one flag per member (the walk would write n lines also where all spin); a tree or
- * dissemination barrier (pays from some dozens of processors on, and blocked members cannot pass anything on). */
+ * Rejected: sense reversal with one flag per member: the walk would write n lines even where all members spin. A tree
+ * or dissemination barrier: it pays from some dozens of processors on, and blocked members cannot pass anything on. */
 #include "active_wait.h"
 #include "os.h"
 #include "psthread.h"

@@ -10,10 +10,10 @@
  * stands in its place's queue, and only that place's *home* vps look into this queue. A regular vp has one processor of
  * the places, and is at home in all places that hold this processor. Processors are dealt in order: the first of each
  * place, then the second of each, and so on; the order goes round where there are more vps. A place without a home
- * (fewer vps than places) has no queue: its threads stand in ordinary queues, and who takes one follows it. Guests
- * (foreign roots while they wait, spares) look into every place's queue. Every vp does so while `open` is set. The
- * watchdog sets it where what stands in a place's queue starves behind a home vp that is held by a thread (watchdog.c).
- * The processor is shared for a while then, as it is among kernel threads.
+ * (fewer vps than places) has no queue: its threads stand in ordinary queues, and the vp that takes one moves to the
+ * place. Guests (foreign roots while they wait, spares) look into every place's queue. Every vp does so while `open` is
+ * set. The watchdog sets it where what stands in a place's queue starves behind a home vp that is held by a thread
+ * (watchdog.c). The processor is shared for a while then, as it is among kernel threads.
  *
  * A root's kernel thread is bound while the root is a member, from fork to join. Before the kernel thread is moved its
  * own mask is read. The mask is given back when the kernel thread runs something unbound. So the program finds its mask
@@ -22,12 +22,17 @@
  *
  * Shared fields: the table is written once, before any team is bound, and published with release. A place's queue:
  * under its lock. vp->place, own_mask: the vp's own. A member's place: the parent, while no region is open; ordered by
- * the fork. Protocol (vp = a vp that found nothing; ins = who makes something of place p ready; mon = the watchdog):
- *   vp   1. sets its bit [P] 2. reads `open`; looks at the queues of the places it looks into (all, if open), each
- *        under its lock [L] 3. nothing: sleeps. Something: takes its bit back, searches
- *   ins  1. inserts under p's lock [I] 2. takes the bit of a parked home of p, else of a guest, and wakes it; else, if
- *        `open`, of any parked vp [W] 3. found nobody: arms the watchdog [A]
- *   mon  sees p's queue not empty behind a home that holds its processor, or was refused one: sets `open`, then wakes
+ * the fork.
+ * Protocol (vp = a vp that found nothing; ins = the thread that makes something of place p ready; dog = the watchdog):
+ *   vp   1. sets its bit                                                                                   [P]
+ *        2. reads `open`; looks at the queues of the places that it looks into (all, if open), each under
+ *           its lock                                                                                       [L]
+ *        3. nothing: sleeps. Something: takes its bit back, searches
+ *   ins  1. inserts under p's lock                                                                         [I]
+ *        2. takes the bit of a parked home of p, else of a guest, and wakes it; else, if `open`, of any
+ *           parked vp                                                                                      [W]
+ *        3. found nobody: arms the watchdog                                                                [A]
+ *   dog  sees p's queue not empty behind a home that holds its processor, or was refused one: sets `open`, then wakes
  *        any parked vp; where nobody is idle a spare is started, which looks everywhere. Clears `open` (but for a
  *        refused home) when nothing starves.
  * No wake-up is lost: for a home, [L] and [I] exclude each other by p's lock. If [I] came first, [L] sees the entry. If
@@ -35,9 +40,9 @@
  * home is awake and looks again before it sleeps. A home that runs something looks when that ends or passes a
  * scheduling point; if it does neither, [A] has armed the watchdog, which comes again as long as something is ready.
  * For the vps of other places: the watchdog sets `open`, then reads the bits; the vp sets its bit, then reads `open`.
- * All four are sequentially consistent, so one of the two sees the other (Dekker). A home whose kernel thread the
- * system refuses is found out by who wakes it: `open` is set for good, before that waker goes on to [W]'s last part.
- * tests/models/bind.pml checks this, and that each step is needed.
+ * All four are sequentially consistent, so one of the two sees the other (Dekker). The system may refuse a home its
+ * kernel thread. The thread that wakes the home finds this out, and sets `open` for good before it goes on to [W]'s
+ * last part. tests/models/bind.pml checks this, and that each step is needed.
  * Cost: not bound: a comparison where a thread is put into a queue, and where one begins to run. Bound: what the queue
  * costs, and two or three system calls in each outermost region for the root's kernel thread.
  * Rejected: leaving bound entries in the vps' queues and passing them over there: a vp of another place could not park

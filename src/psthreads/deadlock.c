@@ -8,9 +8,9 @@
  *   1. Every attached vp has its bit set, and nobody searches.
  *   2. Nothing is ready: every queue under its lock, every handoff slot, every root's slot.
  *   3. As 1, and ps_idle.parks is what it was before 1.
- * A bit is cleared by who wakes its vp and set only by a vp that parks, which counts in parks before. So between 1 and
- * 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among them: a root's bit is set while it
- * waits in the runtime and its vp found nothing.
+ * A bit is cleared by the thread that wakes its vp. It is set only by a vp that parks, and that vp first counts itself
+ * in parks. So between 1 and 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among them: a
+ * root's bit is set while it waits in the runtime and its vp found nothing.
  *   4. The process has no kernel thread but those that carry attached vps, those that rest, the watchdog and the
  *     poller. The watchdog readies nothing. The poller must have had nothing to wait for before 1: what it had, it may
  *     have readied since 2.

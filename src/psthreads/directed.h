@@ -53,9 +53,9 @@
  *
  * A root has no P: its own kernel thread carries others while it waits. From the first signal on that somebody sends to
  * it (by handle, number or timer), or that a member's mask may leave to it, its kernel thread carries it alone
- * (vp.lone): it waits in a futex on its own stack, and calls no members there. A thread that is on that kernel thread
- * when the first signal is sent is interrupted and goes back to a queue; the loop stands below the root's saved context
- * then, as P does. Where that takes too long the handler runs as the root, on the loop's stack.
+ * (vp.lone): it waits in a futex on its own stack, and calls no members there. If another thread is on that kernel
+ * thread when the first signal is sent, it is interrupted and goes back to a queue. The loop then stands below the
+ * root's saved context, as P does. Where that takes too long the handler runs as the root, on the loop's stack.
  *
  * Rejected: to send first and let the handler find the thread (the handler is the program's). To stop the thread's
  * kernel thread while its handler runs on P (that is another stack: a collector looks for the stack pointer in the

@@ -1,5 +1,6 @@
-/* A thread's stack, a part of which is a coroutine's (makecontext): no other thread is called on it, for on the
- * coroutine the room below is not what it is on the thread's own part. Coroutines of other makers are not seen. */
+/* A thread's stack may have a part that is a coroutine's (makecontext). No other thread is called on such a stack: on
+ * the coroutine's part the room below the stack pointer is not what it is on the thread's own part. Coroutines of other
+ * makers are not seen. */
 #ifndef PS_DIVIDED_H
 #define PS_DIVIDED_H
 

@@ -7,10 +7,10 @@
  * set. psrun dump PID shows the same of any process, without the variable and without that thread, where the system
  * lets one read another's memory.
  *
- * States: `path` is set once, before the thread is made, and constant then. `writing` is held (compare-and-swap) by who
- * writes. A child of a fork has no such thread. Where PATH has a %p the child has a file of its own. Then the thread is
- * made at the child's first outermost region (`owed`, set in the child's fork handler and taken by exchange). Else only
- * the deadlock report writes there.
+ * States: `path` is set once, before the thread is made, and constant then. `writing` is held (compare-and-swap) by the
+ * thread that writes. A child of a fork has no such thread. Where PATH has a %p the child has a file of its own. Then
+ * the thread is made at the child's first outermost region (`owed`, set in the child's fork handler and taken by
+ * exchange). Else only the deadlock report writes there.
  * Failures: no folder, no inotify, no thread: one line, and no dumps on request. */
 #include "dump_request.h"
 

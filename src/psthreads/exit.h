@@ -11,7 +11,7 @@
  *         psthread_exit(here.result)
  *
  * The points of a stack form a list in the order of their frames, innermost first; it moves with the stack from vp to
- * vp. Nobody but who runs on the stack touches it. On the way C++ destructors run, where the process has the C++
+ * vp. Only the thread that runs on the stack touches it. On the way C++ destructors run, where the process has the C++
  * runtime's unwinder (exit.c). */
 #ifndef PS_EXIT_H
 #define PS_EXIT_H

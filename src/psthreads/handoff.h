@@ -1,7 +1,8 @@
 /* A vp's handoff slot: HANDOFF_BUSY, HANDOFF_IDLE, or a message, which is a team and the number of one of its members.
  *
- * The vp sets IDLE when it has nothing to do and takes it back by compare-and-swap; a parent that opens an outermost
- * region replaces IDLE by its message, and may take that back. The model is tests/models/handoff.pml. */
+ * The vp sets HANDOFF_IDLE when it has nothing to do, and takes it back by compare-and-swap. A parent that opens an
+ * outermost region replaces HANDOFF_IDLE by its message, and may take the message back. The model is
+ * tests/models/handoff.pml. */
 #ifndef PS_HANDOFF_H
 #define PS_HANDOFF_H
 

@@ -3,7 +3,7 @@
  * One word counts both: searching (low half) and parked (high half); one bit per vp says parked. A worker whose kernel
  * thread does not exist yet counts as parked; waking it starts it.
  *
- * Protocol (vp = a vp that found nothing; ins = who makes something ready):
+ * Protocol (vp = a vp that found nothing; ins = the thread that makes something ready):
  *   vp  1. searches for a while (it is counted in searching)
  *       2. word: searching - 1, parked + 1 in one read-modify-write; sets its bit                    [P]
  *       3. looks at every source of work (the list in sources.h: PS_LOOK): queues under their locks, its
@@ -12,21 +12,21 @@
  *   ins 1. inserts under the queue's lock                                                             [I]
  *       2. reads the word: if nobody searches and somebody is parked, takes a parked vp's bit, counts it as searching
  *          and wakes it                                                                              [W]
- *   A vp that found something leaves searching; if it was the last searcher while others are parked, it does [L] once
- *   and wakes one if there is more (wake-one, and the woken wake others).
+ *   A vp that found something leaves searching. If it was the last searcher while others are parked, it does [L] once,
+ *   and wakes one vp if there is more work. So one vp is woken at a time, and woken vps wake others.
  *
  * No wake-up is lost. The argument is for one source at a time, so the order of the list does not matter. There are two
  * kinds of sources: queues (the vp's own, the others', the places', the global one; bind.h says who is woken for a
  * place's), and what one vp alone may take (handoff slot, pinned slot).
  * For a queue q, [L] and [I] exclude each other by q's lock. If [I] came first, [L] sees the item. If [L] came first,
- * then [P] happens before [I]'s lock (through q's unlock and lock) and so before [W], which therefore sees parked > 0
- * with the vp counted, or a later value. A later value means that the vp searches since then (it will do [L] before it
- * sleeps), or was woken since then (it will search). So each insertion is seen by a vp that is not going to sleep
+ * then [P] happens before [I]'s lock (through q's unlock and lock), and so before [W]. Therefore [W] sees parked > 0
+ * with the vp counted, or a later value. A later value means that the vp has begun to search again (it will do [L]
+ * before it sleeps), or was woken (it will search). So each insertion is seen by a vp that is not going to sleep
  * without looking.
  * The losing interleaving that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps;
  * forbidden since the vp leaves searching before its last look, not after.
- * Handoff slot and pinned slot: the writer's store and its reading of the bit, the vp's setting of the bit and its
- * reading of the slot are all sequentially consistent, so one of the two sees the other (Dekker).
+ * Handoff slot and pinned slot: the writer stores into the slot, then reads the bit; the vp sets the bit, then reads
+ * the slot. All four are sequentially consistent, so one of the two sees the other (Dekker).
  *
  * tests/models/park.pml checks all of this, and that each step is needed.
  *

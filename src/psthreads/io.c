@@ -1,14 +1,14 @@
 /* Waiting for file descriptors without a vp: psthread_poll, and read, write, accept and connect on top of it.
  *
- * The poller (timer.c) has each descriptor that somebody waits for in its epoll set, one-shot: an event disarms it. Who
- * waits stands in a bucket by the descriptor's number; its lock guards the bucket's list and orders what epoll is told,
- * which is always all that the descriptor's waiters want together:
+ * The poller (timer.c) has each descriptor that somebody waits for in its epoll set, one-shot: an event disarms it. A
+ * waiter stands in a bucket by the descriptor's number. The bucket's lock guards its list, and orders what epoll is
+ * told. That is always what all waiters for the descriptor want together:
  *   waiter   lock; push; arm (add or modify); unlock; block
  *   event    lock; take those whom it concerns; arm again for the rest; unlock; ready
  *   late     lock; take out; unlock (it stays armed: the event finds nobody, and nothing is armed again)
- * No event is lost: epoll reports what is so when it is armed, not only what changes. An event may be another file's:
- * of one that was closed under this number and that a copy keeps alive. So who is woken looks, and waits again where
- * nothing is so.
+ * No event is lost: epoll reports what is so when it is armed, not only what changes. An event may belong to another
+ * file: one that was closed under this number while a copy keeps it open. So a woken thread looks at the descriptor,
+ * and waits again if it is not ready.
  *
  * A descriptor that epoll does not take (a regular file: EPERM) is always ready, as for poll. One that is closed while
  * somebody waits for it wakes nobody, as with epoll. Failures: ENOMEM, ENOSPC from epoll; EBADF. Cost of a wait: four

@@ -10,11 +10,12 @@
  * A thread's value carries the generation that it was set under. So the key that takes the slot later does not see
  * values of the deleted key, and no thread has to visit all others. (A generation returns after 2^31 reuses of one
  * slot.)
- *   generation  even -> odd   key_create, compare-and-swap claims the slot; the destructor is stored right after
- *               odd -> even   key_delete, compare-and-swap
- * Shared fields: generation: above; read (acquire) by everybody. destructor: written by key_create before it returns
- * the key, so before anyone can know the key; read by a thread that ends, which checks the generation again after it: a
- * key deleted and made anew in between is not mixed up with the old one.
+ *   generation  even -> odd   psthread_key_create, compare-and-swap claims the slot; the destructor is stored
+ *                             right after
+ *               odd -> even   psthread_key_delete, compare-and-swap
+ * Shared fields: generation: above; read (acquire) by everybody. destructor: written by psthread_key_create before it
+ * returns the key, so before anyone can know the key. A thread that ends reads it, and then checks the generation
+ * again: so a key that was deleted and made anew in between is not taken for the old one.
  *
  * Failures: EAGAIN, all keys exist; ENOMEM, a thread's table; EINVAL, no such key. Cost: getspecific, two loads and
  * a compare more than finding the current thread. Rejected: all PSTHREAD_KEYS_MAX values in each table (2 KiB for a

@@ -5,10 +5,11 @@
  * one, and so has libpsthreads.so; each knows its own threads only. The table's layout stays; new entries go to its
  * end, `bytes` tells how many there are.
  *
- *   thread = layer->self();                  NULL: no thread of this library's, or one that may not wait: the layer
- *   does without ... publishes itself ...
- *   layer->wait(thread, object);             until somebody calls layer->ready(thread), which may come first; the vp
- *   runs others
+ *   thread = layer->self();        NULL: no thread of this library's, or one that may not wait; then the layer waits
+ *                                  in its own way
+ *   ... publishes itself ...
+ *   layer->wait(thread, object);   until somebody calls layer->ready(thread), which may come first; meanwhile the vp
+ *                                  runs others
  *
  * ready may be called on any kernel thread, also one that is none of this library's. Exactly one ready for each wait.
  * poll_by(f): a vp that finds nothing to do calls f again and again while it searches, and others do at the same

@@ -5,8 +5,8 @@
  * Callers: any thread, on any stack; lock may block, so not while a spin lock is held. destroy never waits;
  * unlock and trylock never wait for the mutex.
  *
- * The state word. Every change is a compare-and-swap or another read-modify-write, since bits have different writers; a
- * plain store in unlock would wipe out a WAITERS or HANDOFF set by somebody else between the look and the store.
+ * The state word. Every change is a compare-and-swap or another read-modify-write, because the bits have different
+ * writers. A plain store in unlock would wipe out a WAITERS or HANDOFF that another thread has set since unlock looked.
  *   LOCKED   somebody holds it. Set by who takes it (acquire), cleared by unlock (release). Under HANDOFF it is not
  *            cleared: it goes from owner to owner.
  *   WAITERS  the queue is not empty. Set (with LOCKED seen in the same compare-and-swap) and cleared under `lock` only;
@@ -31,23 +31,23 @@
  *            WAITERS, WOKEN       -> LOCKED cleared (the woken thread is on its way, and will take or queue)
  *            HANDOFF              -> LOCKED kept, HANDOFF cleared; takes the head off, gives it the lock, readies it
  *
- * No wake-up is lost: who goes to sleep has set WAITERS while LOCKED was set, in one step, so the unlock that clears
- * LOCKED sees WAITERS: it wakes the head, or WOKEN is set. WOKEN is cleared only by a thread that then holds the lock
- * (its unlock sees WAITERS) or that saw LOCKED set in the same step (the holder's unlock will see WAITERS without
- * WOKEN). tests/models/mutex.pml checks it. Only one thread at a time is between "unlock saw WAITERS" and its ps_ready:
- * WOKEN, or LOCKED under HANDOFF, keeps others out.
+ * No wake-up is lost. A thread that goes to sleep has set WAITERS while LOCKED was set, in one step. So the unlock that
+ * clears LOCKED sees WAITERS: it wakes the head, or WOKEN is set. Two kinds of threads clear WOKEN: one that then holds
+ * the lock (its unlock sees WAITERS), and one that saw LOCKED set in the same step (the holder's unlock will see
+ * WAITERS without WOKEN). tests/models/mutex.pml checks it. Only one thread at a time is between "unlock saw WAITERS"
+ * and its ps_ready: WOKEN, or LOCKED under HANDOFF, keeps others out.
  *
  * No convoy: a lock that is released is free at once. A running thread may take it before the woken one comes
  * (barging). So a lock that is taken often does not cost a switch each time. Starvation is bounded: a woken thread
- * queues at the front, and after LOSSES_MAX attempts the lock is handed to it, at the front of its vp's queue, because
- * from then on everybody waits for it.
+ * queues at the front, and after LOSSES_MAX attempts the lock is handed to it. It then goes to the front of its vp's
+ * queue, because from then on all others wait for it.
  *
- * Nobody polls in vain: a thread that takes the mutex, looks and frees it in a loop would keep from its vp the thread
- * that it polls for (until the watchdog interrupts, 20 ms). Each TURNS-th time that a thread frees a mutex, or does not
- * get one by trylock, the other ready threads of its vp run first. As in src/ort/lock.c.
+ * Nobody polls in vain. A thread may take the mutex, look and free it in a loop. The thread that it polls for could
+ * then not run on the same vp until the watchdog interrupts (20 ms). Each TURNS-th time that a thread frees a mutex, or
+ * does not get one by trylock, the other ready threads of its vp run first. As in src/ort/lock.c.
  *
- * The memory may be given up as soon as it is known that nobody holds or waits, as POSIX wants: unlock's last access
- * comes before it lets the thread go that could find out.
+ * The memory may be given up as soon as it is known that nobody holds the mutex or waits for it, as POSIX wants:
+ * unlock's last access comes before it lets any thread go that could find this out.
  *
  * Shared fields: queue: by who holds `lock`. owner: written by the holder, read by anyone (relaxed: a thread can only
  * ever see its own address there if it wrote it itself); checked build only.

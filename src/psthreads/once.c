@@ -1,8 +1,9 @@
 /* Once in the process: the first caller runs the function, others wait until it has returned.
  *
- * The word: NEVER -> RUNNING (compare-and-swap by who will run it) -> WAITED (by who is about to wait) -> DONE
- * (exchange by the runner), or RUNNING -> DONE. DONE is stored with release and read with acquire: what the function
- * did is seen by everybody who returns. Waiting is on the word (address_wait.c); only a runner that finds WAITED wakes.
+ * The word: NEVER -> RUNNING (compare-and-swap, by the thread that will run the function: the runner) -> WAITED (by a
+ * thread that is about to wait) -> DONE (exchange, by the runner), or RUNNING -> DONE. DONE is stored with release and
+ * read with acquire: every caller that returns sees what the function did. Waiting is on the word (address_wait.c);
+ * only a runner that finds WAITED wakes.
  *
  * The function may block (others run meanwhile). Where it does not return, but throws a C++ exception or calls
  * psthread_exit, it has not run: the word goes back to NEVER, and one of those who wait runs it. A call of

@@ -1,11 +1,11 @@
 /* A thread is made to give way to a root.
  *
  * User-level threads are not preempted, with one exception. A root (a thread on a kernel thread's own stack) can run on
- * that kernel thread alone. While it waits, its vp runs other threads there; one of them may spin, or block in the
- * kernel, until the root has done something - and then no number of further kernel threads helps. So when a root is
- * ready and the watchdog finds its vp stuck, the watchdog interrupts that kernel thread. The handler runs on the stack
- * of the thread that holds the vp. It puts that thread into the vp's queue as if the thread had yielded, and switches
- * to the root. The thread goes on inside its handler, on whatever vp takes it, and returns from there to what it did.
+ * that kernel thread alone. While it waits, its vp runs other threads there. One of them may spin, or block in the
+ * kernel, until the root has done something. Then no number of further kernel threads helps. So when a root is ready
+ * and the watchdog finds its vp stuck, the watchdog interrupts that kernel thread. The handler runs on the stack of the
+ * thread that holds the vp. It puts that thread into the vp's queue as if the thread had yielded, and switches to the
+ * root. The thread goes on inside its handler, on whatever vp takes it, and returns from there to what it did.
  *
  * When this is safe: only in code of the program's own, or in a system call in which the C library waits for the
  * program that the program called (os_interrupted_program). Then no spin lock of the runtime's is held, and nothing is

@@ -14,12 +14,12 @@
  *   EMPTY    P sleeps on its native stack; c is not bound to P
  *   COMING   c.vp == P, pinned == thread; its vp is about to leave c's stack, P waits until it has (uth.running)
  *   RUNS     P is on c's stack: runs, or sleeps in ps_wait_alone
- *   EMPTY    c.vp is what it was before, c is published there; P is about to leave c's stack, whoever takes c waits
- *   until it has
- * A context is bound by the thread itself, so there is no race for c.vp. Contexts are nested: a member that another
- * promoted thread runs as a call may be promoted too; then c goes on to that one's kernel thread, and `home` tells
- * where it comes back to. A root's own stack goes with it: what stands there below the member cannot go on before the
- * member ends.
+ *   EMPTY    c.vp is what it was before, c is published there; P is about to leave c's stack, and the vp that takes c
+ *            waits until P has left it
+ * A context is bound by the thread itself, so there is no race for c.vp. Contexts are nested: a promoted thread may run
+ * a member as a call, and the member may be promoted too. Then c goes on to the member's kernel thread, and `home`
+ * tells where c comes back to. If the stack is a root's own, it moves as well: what stands on it below the member
+ * cannot go on before the member ends.
  *
  * No wake-up is lost: a thread that readies another one on P stores pinned, then exchanges wake_alone 0 -> 1 and wakes
  * (ps_wake_alone). P takes pinned, else parks where wake_alone is 0, and takes wake_alone back before it looks at

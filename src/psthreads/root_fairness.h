@@ -1,18 +1,18 @@
 /* Roots take turns where there are more kernel threads than processors.
  *
  * A library that lets one team at a time in (OpenBLAS's OpenMP build) has its other callers spin, without a yield,
- * until that team is done. Each of them takes a time slice after the other from the members they wait for, and the more
- * of them there are, the slower the one that works. Nobody tells the system who waits; what can be seen is that roots
- * outside any region burn the processors that a team could use.
+ * until that team is done. Each of these callers takes one time slice after the other from the members that it waits
+ * for. The more callers there are, the slower the team gets. Nobody tells the system which threads wait. What can be
+ * seen is that roots outside of any region burn the processors that a team could use.
  *
  * Does: holds roots that are too many. While several roots want a processor and one of them runs members, all but one
  * of the others are too many, for its team could use every processor. They are held in a signal handler, in the
- * program's own code outside of regions. A root runs for TURN_NS before it is held; one that has been held for as long
- * takes the place of one whose turn is over, and nobody is held for more than HELD_NS. That is what the system does to
- * threads that it preempts, in longer slices. Does not: hold a root in a region, in the C library or in the runtime,
- * where the root may have a lock in hand. It does not leave a processor unused either: held roots go on, one at each
- * look, once fewer threads want a processor than there are, or no thread runs members (a held root may have what the
- * others spin for).
+ * program's own code outside of regions. A root runs for TURN_NS before it is held. A root that has been held for
+ * TURN_NS takes the place of a root whose turn is over. No root is held for more than HELD_NS. That is what the system
+ * does to threads that it preempts, in longer slices. Does not: hold a root in a region, in the C library or in the
+ * runtime, where the root may have a lock in hand. It does not leave a processor unused either. Held roots go on, one
+ * at each look, once fewer threads want a processor than there are processors. They also go on once no thread runs
+ * members, because a held root may have what the others spin for.
  *
  * Caller: the watchdog. A root that opens an outermost region arms it where there is more than one root.
  * States (vp.turn), each change by compare-and-swap, so each has one author, and a handler that is late for its ASKED
@@ -24,7 +24,7 @@
  *   INSIDE -> FREE     the watchdog, once the vp has passed a scheduling point
  *   ASKED -> FREE      the watchdog: the signal is late, or the code was not the program's
  * Limit: INSIDE is as old as the vp's last scheduling point. A root that has left its region since is not held, and
- * counts as a team, until it opens another one. No wake-up is needed for progress: who is held has a deadline of its
+ * counts as a team, until it opens another one. No wake-up is needed for progress: each held root has a deadline of its
  * own.
  * Orderings: relaxed but for the release of ASKED, which the handler acquires: nothing else is handed over.
  *

@@ -12,8 +12,8 @@
  * such a root. Does not: narrow the mask (it is set to one processor and back, which moves the kernel thread), move
  * what is bound to a place, or anything where all processors have such roots.
  *
- * Caller: ps_recheck_tls, on the root's own kernel thread, once in RECHECK_NS at most, and only once guests have
- * existed.
+ * Caller: ps_recheck_tls, on the root's own kernel thread, once in PS_RECHECK_NS (4 us) at most, and only after the
+ * first guest was made.
  * Shared fields of a vp: cpu, seen_at: its own root writes, other roots read, all relaxed: what is stale costs a move
  * that was not needed, and at most one in 20 ms. Its own: look_at, waits, meetings.
  * Failures: a mask that cannot be read or set: no move. One that was set meanwhile by another thread on the root's

@@ -1,8 +1,8 @@
 /* Starting and stopping the library: configuration, vps, roots, the forked child.
  *
- * The library starts at the first call that needs it; workers start when they are first woken (idle.c), so a program
- * that uses two threads on a large machine has one worker. Roots attach at their first call and detach when their
- * kernel thread ends (a pthread key's destructor).
+ * The library starts at the first call that needs it. Workers start when they are first woken (idle.c): a program that
+ * uses two threads on a large machine has one worker. Roots attach at their first call and detach when their kernel
+ * thread ends (a pthread key's destructor).
  *
  * start_lock guards init, finalize, and the making of slots; a pthread mutex, since any kernel thread may come. */
 #include "runtime.h"
@@ -58,8 +58,6 @@ static _Atomic uint32_t victims_prepared;
 static struct ps_settings settings = {.search_ns = UINT64_MAX, .max_spares = PS_MAX_SPARES};
 
 void ps_configure(const struct ps_settings *wanted) { settings = *wanted; }
-
-bool ps_started(void) { return ps_load_acquire(&started); }
 
 static void forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 
@@ -301,6 +299,53 @@ static void tell_share(unsigned n)
                                 : "dealt evenly");
 }
 
+static void describe_current(char *buf, size_t bytes)
+{
+    struct psthread *t = ps_current();
+    if (!t)
+        snprintf(buf, bytes, "a scheduler loop");
+    else if (t->flags & PS_T_ROOT)
+        snprintf(buf, bytes, "a root thread");
+    else
+        snprintf(buf, bytes, "thread %p of level %u", (void *)t, t->level);
+}
+
+static unsigned spares_wanted(const psthread_config_t *config)
+{
+    if (!config || !config->max_spares)
+        return settings.max_spares;
+    return config->max_spares == PSTHREAD_NO_SPARES ? 0 : config->max_spares;
+}
+
+/* What stays as it is until the library stops. */
+static void set_constants(const psthread_config_t *config, unsigned num_vps, size_t stack)
+{
+    memset(&ps_rt, 0, sizeof ps_rt);
+    ps_rt.num_vps = num_vps;
+    ps_rt.stack_size = stack;
+    ps_rt.has_global = config && config->global_queue;
+    ps_queue_init(&ps_rt.global);
+    ps_rt.spin_limit = measure_spin_limit();
+    ps_rt.search_ns = settings.search_ns == UINT64_MAX ? DEFAULT_SEARCH_NS : settings.search_ns;
+    ps_rt.search_learns = settings.search_ns == UINT64_MAX;
+    ps_rt.block_on_idle = settings.passive;
+    ps_rt.predicts_serial = num_vps > 1 && !settings.passive;
+    ps_rt.max_spares = spares_wanted(config);
+}
+
+static int make_vps(unsigned n)
+{
+    for (unsigned id = 0; id < n; id++)
+        if (!vp_new(id, false)) {
+            forget_vps();
+            return ENOMEM;
+        }
+    int err = pthread_key_create(&root_key, root_ended);
+    if (err)
+        forget_vps();
+    return err;
+}
+
 static int start_locked(const psthread_config_t *config)
 {
     unsigned long n = config && config->num_vps ? config->num_vps : settings.num_vps;
@@ -318,19 +363,7 @@ static int start_locked(const psthread_config_t *config)
         (config && config->stack_size)) /* who joins a thread may run it on what is left of its own stack */
         stack += stack / (UTH_CALL_SHARE - 1) + 1;
     uth_init(stack);
-    memset(&ps_rt, 0, sizeof ps_rt);
-    ps_rt.num_vps = (unsigned)n;
-    ps_rt.stack_size = stack;
-    ps_rt.has_global = config && config->global_queue;
-    ps_queue_init(&ps_rt.global);
-    ps_rt.spin_limit = measure_spin_limit();
-    ps_rt.search_ns = settings.search_ns == UINT64_MAX ? DEFAULT_SEARCH_NS : settings.search_ns;
-    ps_rt.search_learns = settings.search_ns == UINT64_MAX;
-    ps_rt.block_on_idle = settings.passive;
-    ps_rt.predicts_serial = n > 1 && !settings.passive;
-    ps_rt.max_spares = !config || !config->max_spares             ? settings.max_spares
-                       : config->max_spares == PSTHREAD_NO_SPARES ? 0
-                                                                  : config->max_spares;
+    set_constants(config, (unsigned)n, stack);
     watchdog_reset();
     standby_reset();
     ps_promote_in_this_process();
@@ -341,21 +374,14 @@ static int start_locked(const psthread_config_t *config)
     if (ps_tls_on())
         vp_prepare_tls();
     ps_store_relaxed(&victims_prepared, 0);
-    for (unsigned id = 0; id < n; id++)
-        if (!vp_new(id, false)) {
-            forget_vps();
-            return ENOMEM;
-        }
-    err = pthread_key_create(&root_key, root_ended);
-    if (err) {
-        forget_vps();
+    err = make_vps((unsigned)n);
+    if (err)
         return err;
-    }
     ps_store_release(&ps_rt.num_slots, (uint32_t)n);
     quota_park_init();
     if (num_levels) /* the user's own order holds from the first steal; hwloc's is read by who has nothing else to do */
         ps_prepare_victims();
-    uth_overflow_install(ps_current_uth, settings.describe ? settings.describe : ps_describe_current,
+    uth_overflow_install(ps_current_uth, settings.describe ? settings.describe : describe_current,
                          settings.stack_variable ? settings.stack_variable : "PSTHREADS_STACKSIZE");
     dump_request_start();
     ps_store_release(&started, 1);
@@ -851,12 +877,12 @@ int psthread_finalize(void)
 /* --- the process's end --- */
 
 /* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX has it: the C library
- * sees to that where kernel threads end. The library's own do not: they sleep. So the last root that ends once the
- * initial thread has (or that is the initial thread itself) waits for all threads, and stops the library's kernel
- * threads; they start again where somebody still calls.
+ * sees to that where kernel threads end. The library's own do not: they sleep. So the last root that ends after the
+ * initial thread, or the initial thread if it is the last, waits for all threads. Then it stops the library's kernel
+ * threads; they start again if somebody still calls.
  *
  * main_ended is set by a destructor of the initial thread's; it and `attached` are seq_cst: of the initial thread and
- * of who else ends as a root one sees that it is the last. In a child forked by a thread that is not a root there is no
+ * another root that ends, one sees that it is the last. In a child forked by a thread that is not a root there is no
  * root at all: the vp that finds nothing to do, and that nobody could ever wake (deadlock.c), ends the process. */
 static pthread_key_t main_key;
 
@@ -935,7 +961,7 @@ static void lonely(struct psthread *t)
     ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
 }
 
-/* Nor is anybody else who waited: for who counts those that wait. */
+/* Nor are other threads that waited: so debuggers and reports, which count waiting threads, do not find them. */
 static void forget_who_waits(const struct uth *but)
 {
     for (struct uth_chunk *c = &uth_registry; c != NULL; c = ps_load_acquire(&c->next))
@@ -973,6 +999,81 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     ps_team_forget_block(self->current, block);
 }
 
+/* What others have left for vp in the parent. */
+static void forget_messages(struct vp *vp)
+{
+    ps_queue_init(&vp->queue);
+    vp->waiters.root = NULL;
+    vp->waiters.uncounted = 0;
+    ps_list_init(&vp->waiters.list);
+    ps_store_relaxed(&vp->waiters.count, 0);
+    vp->is_deaf = false;
+    ps_store_relaxed(&vp->pinned, NULL);
+    ps_store_relaxed(&vp->wake_word, 0);
+    ps_store_relaxed(&vp->wake_alone, 0);
+    ps_store_relaxed(&vp->alone_sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
+    ps_store_relaxed(&vp->alone_ends, 0);
+    ps_store_relaxed(&vp->directed, 0);
+    ps_store_relaxed(&vp->started, PS_WORKER_NONE);
+    ps_store_relaxed(&vp->by_standby, PS_STANDBY_NONE);
+    ps_store_relaxed(&vp->made, 0);
+    ps_store_relaxed(&vp->submitted, 0);
+    ps_store_relaxed(&vp->ended, 0);
+    vp->native.wait.thread = NULL;
+}
+
+/* The kernel thread that carried vp is not in this process. What it was in the middle of is unknown: its caches are
+ * left alone for good. */
+static void forget_carrier(struct vp *vp, unsigned id)
+{
+    uth_cache_init(&vp->stacks);
+    vp->blocks.num = 0;
+    vp->free_threads = vp->free_batch = NULL;
+    vp->num_free = 0;
+    vp->slab_left = 0;
+    vp->searching = false;
+    vp->is_spare = false;
+    vp->held = false;
+    vp->current = NULL;
+    vp->tls = NULL; /* it was in the block of whom it carried in the parent */
+    vp->alone_for = NULL;
+    vp->is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
+    vp->own_uth = &vp->native;
+    vp->own_tls = NULL;
+    vp->first_work = (struct ps_work){0};
+    ps_store_relaxed(&vp->attached, 0);
+    ps_store_relaxed(&vp->handoff, vp->is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
+}
+
+/* The library's own kernel threads, and what they kept. */
+static void forget_kernel_threads(void)
+{
+    ps_descriptors_after_fork_in_child();
+    ps_wait_on_after_fork();
+    timer_after_fork_in_child();
+    ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
+    ps_store_relaxed(&ps_rt.quiescing, 0);
+    ps_store_relaxed(&ps_rt.stopping, 0);
+    watchdog_reset();
+    standby_reset();
+    dump_request_after_fork_in_child();
+    ps_alone_after_fork_in_child();
+}
+
+/* self, the vp of the thread that forked, goes on as a carrier like any other: nothing starves here, and the watchdog
+ * does not know of it. block: the thread-local block that the thread is in, promoted or not; NULL: none. */
+static void go_on_in_child(struct vp *self, struct uth_tls *block)
+{
+    ps_team_after_fork_in_child(self);
+    self->alone_for = NULL;
+    self->is_spare = false;
+    ps_store_relaxed(&self->attached, PS_ATTACHED);
+    if (self->id != 0 && self->id < ps_rt.num_vps)
+        idle_never_start(self); /* a member forked on a worker: this kernel thread carries it already */
+    if (block)
+        own_by_fork(self, block);
+}
+
 void ps_after_fork_in_child(void)
 {
     static _Atomic int done_in;
@@ -983,44 +1084,9 @@ void ps_after_fork_in_child(void)
     unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        ps_queue_init(&vp->queue);
-        vp->waiters.root = NULL;
-        vp->waiters.uncounted = 0;
-        ps_list_init(&vp->waiters.list);
-        ps_store_relaxed(&vp->waiters.count, 0);
-        vp->is_deaf = false;
-        ps_store_relaxed(&vp->pinned, NULL);
-        ps_store_relaxed(&vp->wake_word, 0);
-        ps_store_relaxed(&vp->wake_alone, 0);
-        ps_store_relaxed(&vp->alone_sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
-        ps_store_relaxed(&vp->alone_ends, 0);
-        ps_store_relaxed(&vp->directed, 0);
-        ps_store_relaxed(&vp->started, PS_WORKER_NONE);
-        ps_store_relaxed(&vp->by_standby, PS_STANDBY_NONE);
-        ps_store_relaxed(&vp->made, 0);
-        ps_store_relaxed(&vp->submitted, 0);
-        ps_store_relaxed(&vp->ended, 0);
-        vp->native.wait.thread = NULL;
-        if (vp == self)
-            continue;
-        /* What its kernel thread was in the middle of is unknown: its caches are left alone for good. */
-        uth_cache_init(&vp->stacks);
-        vp->blocks.num = 0;
-        vp->free_threads = vp->free_batch = NULL;
-        vp->num_free = 0;
-        vp->slab_left = 0;
-        vp->searching = false;
-        vp->is_spare = false;
-        vp->held = false;
-        vp->current = NULL;
-        vp->tls = NULL; /* it was in the block of whom it carried in the parent */
-        vp->alone_for = NULL;
-        vp->is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
-        vp->own_uth = &vp->native;
-        vp->own_tls = NULL;
-        vp->first_work = (struct ps_work){0};
-        ps_store_relaxed(&vp->attached, 0);
-        ps_store_relaxed(&vp->handoff, vp->is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
+        forget_messages(vp);
+        if (vp != self)
+            forget_carrier(vp, id);
     }
     if (current && !(current->flags & (PS_T_ROOT | PS_T_MEMBER))) {
         vp_count_made(self);
@@ -1032,16 +1098,7 @@ void ps_after_fork_in_child(void)
     starter = current && current->flags & PS_T_ROOT ? self : NULL;
     forked = current && !(current->flags & PS_T_ROOT) ? self : NULL;
     ps_store_relaxed(&main_ended, forked != NULL);
-    ps_descriptors_after_fork_in_child();
-    ps_wait_on_after_fork();
-    timer_after_fork_in_child();
-    ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
-    ps_store_relaxed(&ps_rt.quiescing, 0);
-    ps_store_relaxed(&ps_rt.stopping, 0);
-    watchdog_reset();
-    standby_reset();
-    dump_request_after_fork_in_child();
-    ps_alone_after_fork_in_child();
+    forget_kernel_threads();
     struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->own_tp : NULL) : NULL;
     if (self)
         ps_store_relaxed(&self->tid, os_thread_id());
@@ -1049,16 +1106,7 @@ void ps_after_fork_in_child(void)
     ps_bind_after_fork_in_child();
     quota_park_restart();
     if (self)
-        ps_team_after_fork_in_child(self);
-    if (self) { /* nothing starves here, and the watchdog knows nothing of it: a carrier as any other */
-        self->alone_for = NULL;
-        self->is_spare = false;
-        ps_store_relaxed(&self->attached, PS_ATTACHED);
-    }
-    if (self && self->id != 0 && self->id < ps_rt.num_vps)
-        idle_never_start(self); /* a member forked on a worker: this kernel thread carries it already */
-    if (self && block)          /* it was in one, whether or not it was promoted */
-        own_by_fork(self, block);
+        go_on_in_child(self, block);
 }
 
 bool ps_forked_here(void)
@@ -1100,15 +1148,4 @@ struct uth *ps_current_uth(void)
 {
     struct vp *vp = ps_vp();
     return vp ? vp->uth : NULL;
-}
-
-void ps_describe_current(char *buf, size_t bytes)
-{
-    struct psthread *t = ps_current();
-    if (!t)
-        snprintf(buf, bytes, "a scheduler loop");
-    else if (t->flags & PS_T_ROOT)
-        snprintf(buf, bytes, "a root thread");
-    else
-        snprintf(buf, bytes, "thread %p of level %u", (void *)t, t->level);
 }

@@ -74,7 +74,6 @@ void ps_end_local(struct psthread *t);
 
 /* The stack that runs on the calling kernel thread, for overflow reports; async-signal-safe. */
 struct uth *ps_current_uth(void);
-void ps_describe_current(char *buf, size_t bytes);
 
 /* Gives every regular vp its visiting order, once; reads the topology: called by a vp that has nothing else to do. */
 void ps_prepare_victims(void);
@@ -94,7 +93,6 @@ bool ps_main_ended(void);
 /* Nobody is left who could do anything: exit(0), from a kernel thread of its own. */
 void ps_end_process(void);
 void ps_start(void); /* with the defaults, if nobody has started the library yet */
-bool ps_started(void);
 int vp_start_worker(struct vp *vp);
 void *vp_worker_main(void *arg);
 /* A guest vp carried by a new kernel thread, for the watchdog. */

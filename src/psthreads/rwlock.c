@@ -9,10 +9,11 @@
  *   unlock   the last reader, or the writer: its bit and WAITED go in one step (release); WAITED was set: wakes all,
  *            who try again
  *
- * No wake-up is lost: who waits has set WAITED, and the word is compared when it registers; who clears WAITED wakes. A
- * reader that waits for a writer's sake alone: that writer, where it gives up, takes itself off `writers` and then
- * looks for WAITED; the reader sets WAITED, then reads `writers` (all seq_cst): one sees the other. What unlock touches
- * last is the state: waking needs its address alone. tests/models/rwlock.pml checks this.
+ * No wake-up is lost. A waiter has set WAITED, and the word is compared when the waiter registers; the thread that
+ * clears WAITED wakes all. A reader may wait only because a writer waits, and that writer may give up. Then the writer
+ * takes itself off `writers`, and looks for WAITED; the reader sets WAITED, then reads `writers`. All four are seq_cst:
+ * one sees the other. The last thing that unlock touches is the state: waking needs its address alone.
+ * tests/models/rwlock.pml checks this.
  *
  * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers). Cost: one compare-and-swap each way. Rejected: readers first
  * (a writer may starve); hand-over in order (a convoy: as for the mutex). */

@@ -42,12 +42,6 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     wait->thread = NULL;
 }
 
-bool ps_may_block(void)
-{
-    struct psthread *self = ps_current();
-    return !self || !(self->flags & PS_T_NOSTACK);
-}
-
 /* The only vp that may run t; NULL: any. */
 static struct vp *pinned_to(const struct psthread *t) { return t->uth ? t->uth->vp : NULL; }
 

@@ -26,12 +26,12 @@ void *ps_local(void);
 
 /* --- the waiting primitive ---
  *
- * A thread publishes itself (under the object's own lock, or by a compare-and-swap), then calls ps_block(); whoever
- * completes what it waits for takes it from there and calls ps_ready(t). There is exactly one ps_ready for each
- * ps_block, in any order. A ps_ready that comes first makes the thread ready while it still runs. If the thread's own
- * vp dequeues it then, ps_block returns at once. Another vp waits until the thread's context is saved (uth.running),
- * but not where others may wait for that vp's own context (vp_switch_away). ps_ready does everything with t before the
- * thread can run: t may be gone when it returns.
+ * A thread publishes itself (under the object's own lock, or by a compare-and-swap), then calls ps_block(). The thread
+ * that completes what it waits for takes it from where it is published, and calls ps_ready(t). There is exactly one
+ * ps_ready for each ps_block, in any order. A ps_ready that comes first makes the thread ready while it still runs. If
+ * the thread's own vp dequeues it then, ps_block returns at once. Another vp waits until the thread's context is saved
+ * (uth.running), but not where others may wait for that vp's own context (vp_switch_away). ps_ready does everything
+ * with t before the thread can run: t may be gone when it returns.
  * Ordering: what the readier did before ps_ready happens before ps_block's return. */
 
 /* What a thread waits for, told to debuggers and reports (debug_layout.h): the kind, and the object's address. */
@@ -80,8 +80,5 @@ bool ps_spin_useful(void);
 
 /* The place of a thread's array of specific values (key.c); NULL in it: none yet. Only the thread itself uses it. */
 void **ps_thread_keys_slot(struct psthread *self);
-
-/* Would ps_block be refused now (no-stack thread)? For calls that answer EDEADLK-like errors instead of aborting. */
-bool ps_may_block(void);
 
 #endif

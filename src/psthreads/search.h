@@ -21,10 +21,10 @@ struct ps_work vp_find_work(struct vp *vp);
 
 /* A signal for the process goes to any kernel thread that does not block it. Where threads have kernel threads of their
  * own (promote.h), with masks of their own, a worker that carries nobody is none that the program knows. It is deaf: it
- * blocks all signals, from its search on until code of the program's is about to run on it. What it takes may be none:
- * a member's context that comes home from its own kernel thread, and only ends; or a member that has a kernel thread of
- * its own, where it goes at once. Then the vp stays deaf, and looks for its next work as such (vp_at_hand finds
- * nothing). Whoever runs the program's code after one of these calls vp_hear. */
+ * blocks all signals, from its search on until code of the program's is about to run on it. What it takes may run no
+ * code of the program's here: a member's context that comes home from its own kernel thread and only ends, or a member
+ * that goes at once to a kernel thread of its own. Then the vp stays deaf, and looks for its next work as such
+ * (vp_at_hand finds nothing). Whoever runs the program's code after one of these calls vp_hear. */
 static inline void vp_hear(struct vp *vp)
 {
     if (!vp->is_deaf)

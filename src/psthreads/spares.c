@@ -63,9 +63,9 @@ struct stalls {
     unsigned roots_stuck, new_roots_stuck; /* vps that hold their root up; the second: since this look */
 };
 
-/* Has the vp's kernel thread, which passed no scheduling point for a while, used the processor, gone to sleep in the
- * kernel, or given the processor away again and again (the kernel's sched_yield in a loop, beside other programs: it
- * uses next to nothing)? */
+/* The vp has passed no scheduling point for a while. Has its kernel thread used the processor, gone to sleep in the
+ * kernel, or given the processor away again and again? (A loop over the kernel's sched_yield, beside other programs,
+ * uses next to nothing.) */
 static bool really_stuck(struct watchdog_seen *at, const struct held *before)
 {
     const struct os_usage *u = watchdog_usage(at);

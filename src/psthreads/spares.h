@@ -1,9 +1,9 @@
 /* The watchdog's policy for vps that are held: spare kernel threads, and interrupts where a root waits.
  *
- * A vp is *stuck* if it has passed no scheduling point for WATCHDOG_STALL_NS although its kernel thread has used the
- * processor or sleeps in the kernel, and something is ready behind it. (A kernel thread that merely waits for a
- * processor does not count.) A vp whose kernel thread is gone counts as stuck without that: others may never come to
- * steal what was readied there.
+ * A vp is *stuck* if three things hold: it has passed no scheduling point for WATCHDOG_STALL_NS; its kernel thread has
+ * used the processor meanwhile, or sleeps in the kernel; something is ready behind it. (A kernel thread that merely
+ * waits for a processor does not count.) A vp whose kernel thread is gone counts as stuck without that: others may
+ * never come to steal what was readied there.
  *
  * Spares. If a vp is stuck and no vp is idle, 1, 2, 4 ... spares are started with each further stall, up to 64 at once,
  * until the stall ends. The same if some vp is idle and has not come for the work in IDLE_COMES_NS. No spares are

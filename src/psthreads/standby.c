@@ -45,7 +45,7 @@ static void *grow_pool(void *arg);
 
 /* --- a standby --- */
 
-/* A start, or an arrival: who asks looks again. */
+/* After a start or an arrival: the askers look again. */
 static void tell_who_asks(void)
 {
     ps_add_release(&served, 1);

@@ -15,52 +15,57 @@
  *
  * A standby: STARTS -> (looks) -> PARKED -> CARRIES -> (looks) ...; from (looks) or PARKED -> ENDS. It ends when the
  * library stops, and not before. `lock` guards the list of the parked, `stops` and `carrying`. Each standby has a word
- * of its own: PARKED is stored under the lock, with which it enters the list; who has taken it out stores what is to be
- * done, then GO or END (release), and wakes; the standby sleeps where the word is PARKED, and reads what is to be done
- * when it is not (acquire).
- * No wake-up is lost: a standby is in the list before the lock is free, so each is taken by one; the futex compares the
- * word. `stops` is set under the lock: who looks after that ends, who was parked before that is in the list and gets
- * END. Who wakes may touch the word of a standby that has gone on and ended: a futex wake asks nothing of the address.
+ * of its own. It stores PARKED in it under the lock, as it enters the list. The thread that takes it out of the list
+ * stores what is to be done, then GO or END (release), and wakes the standby. The standby sleeps while the word is
+ * PARKED; then it reads (acquire) what is to be done.
+ * No wake-up is lost. A standby is in the list before the lock is free, so each is taken by one thread; the futex
+ * compares the word. `stops` is set under the lock: a standby that looks later ends, and one that was parked before is
+ * in the list and gets END. A waker may touch the word of a standby that has gone on and ended: a futex wake does not
+ * need the memory at its address.
  *
- * Who starts them. Who asks is any kernel thread, with locks of the program's in hand that a start may want as well
- * (malloc's): so it starts none itself. It raises `wanted` (seq_cst), then arms the watchdog; so they begin with what
- * spares begin with. `growing` is taken (exchange) by who starts them, one at a time: the watchdog, or a parked standby
- * for it while somebody is inside. After each start `alive` is stored. A standby that has parked itself for the first
- * time counts up `arrived`. After each of the two, `served` is counted up (release), and who waits is woken. Who asked
- * reads `served` (acquire), then both, and sleeps where `served` is still that: each change of them comes before a
- * look. So who asked goes on when there are as many to be taken, not when their kernel threads are still to run. The
- * watchdog disarms (seq_cst), then reads `wanted` (seq_cst), and arms itself again; who asked raised `wanted` before
- * it read `armed` (both seq_cst): one sees the other.
- * Who finds somebody inside already asks, and does not wait: the start may be what that one holds up.
+ * Who starts them. Any kernel thread may ask for standbys (the *asker*). It may hold locks of the program's that a
+ * start needs as well (malloc's), so it starts none itself. It raises `wanted` (seq_cst), then arms the watchdog; so
+ * standbys begin with the state that spares begin with. One *starter* at a time starts them, which has taken `growing`
+ * (exchange). It is the watchdog, or a parked standby in its place while a thread is inside a callback. After each
+ * start the starter stores `alive`. A standby that has parked itself for the first time adds 1 to `arrived`. After each
+ * of the two, 1 is added to `served` (release), and askers that wait are woken. An asker reads `served` (acquire), then
+ * `alive` and `arrived`, and sleeps only while `served` is the same: so it looks again after each change of the two. It
+ * goes on when enough standbys are parked, and not while their kernel threads are still to run. The watchdog disarms
+ * (seq_cst), then reads `wanted` (seq_cst), and arms itself again; the asker raises `wanted`, then reads `armed` (both
+ * seq_cst): one sees the other.
+ * An asker that finds another thread inside a callback does not wait, because that thread may be what holds up the
+ * start.
  *
- * `inside` counts who is in a callback. The watchdog sets `direct` around a start of its own, then reads `inside`; who
- * enters counts up `inside`, then reads `direct`, and waits until that start is through (all seq_cst: one sees the
- * other). So no start by the watchdog is under way while a callback runs. It may be one that another callback, which
- * has left meanwhile, has let begin: it takes as long as a start takes.
- * A spare leaves the last parked standby alone while somebody is inside: that one starts more where they are wanted,
- * and only it hangs where that cannot be done. So one more is asked for than can be needed. A worker keeps its standby
- * until the library stops. So the last one that is parked starts another before it carries a worker; else nobody could
- * start more, and spares would never come, once somebody is inside.
+ * `inside` counts the threads in a callback. The watchdog sets `direct` around a start of its own, then reads `inside`.
+ * A thread that enters a callback counts up `inside`, then reads `direct`, and waits until the watchdog's start is done
+ * (all seq_cst: one sees the other). So no start by the watchdog is under way while a callback runs. The wait takes as
+ * long as a start takes.
+ * A spare leaves the last parked standby alone while a thread is inside a callback. This standby starts more where they
+ * are wanted, and only this standby hangs where a start cannot be done. So one standby more is asked for than can be
+ * needed. A worker keeps its standby until the library stops. So the last parked standby starts another one before it
+ * carries a worker. Else, once a thread is inside a callback, no kernel thread could start more, and spares would never
+ * come.
  *
- * A start that the system refuses, or none for IN_VAIN_NS: nobody asks again before the library is started anew
- * (`hopeless`), and everything is as without standbys. The first case is a limit of the system's; the second is a lock
- * that who asks holds and a start wants.
+ * If the system refuses a start, or no start is done for IN_VAIN_NS, `hopeless` is set. From then on nobody asks before
+ * the library is started anew, and everything is as without standbys. In the first case a limit of the system's is met.
+ * In the second case the asker holds a lock that a start needs.
  *
- * On a parked kernel thread all signals are blocked. Its processors are the watchdog's; who carried a vp gives back
- * what that vp had narrowed (bind_lift).
+ * On a parked kernel thread all signals are blocked. Its affinity mask is the watchdog's; a standby that has carried a
+ * vp gives back what that vp had narrowed (bind_lift).
  * Stop: the watchdog is gone, so nobody hands anything over; workers and spares are through. All are joined. A forked
- * child has none: a kernel thread that forked while it carried a vp finds another `generation` when it is through, and
- * ends; who forked inside a callback and leaves it finds another one, too, and counts nothing.
+ * child has no standbys. A kernel thread that forked while it carried a vp finds another `generation` when it is done
+ * with that vp, and ends. A thread that forked inside a callback finds another `generation` too when it leaves the
+ * callback, and counts nothing.
  *
- * Limits: STANDBY_MOST; only members of teams ask, and only for their own teams, the inner times the outer: threads of
- * psthread_create do not; dl_iterate_phdr is answered on x86-64 only (calls/calls.c). A thread that is promoted
- * for the first time meanwhile (promote.h) waits. A replaced malloc or an indirect function's resolver that waits for
- * another thread inside dlopen has the lock without a callback.
+ * Limits. There are at most STANDBY_MOST. Only members of teams ask, and only for their own teams (the inner sizes
+ * times the outer ones); threads of psthread_create do not. dl_iterate_phdr is answered on x86-64 only (calls/calls.c).
+ * A thread that is promoted for the first time meanwhile (promote.h) waits. A replaced malloc or an indirect function's
+ * resolver that waits for another thread inside dlopen has the lock without a callback.
  *
  * Cost: once, a kernel thread's start for each; then, for each call of dl_iterate_phdr, a walk over the caller's teams.
- * Rejected: standbys in every program that has more members than vps (parked threads for nothing); none where each vp
- * has its kernel thread and there are no more members than vps (a kernel thread that gets no processor for a while is
- * one too few); to answer dlopen as well, which finds its library by who has called it. */
+ * Rejected: standbys in every program that has more members than vps: most would be parked for nothing. No standbys
+ * where each vp has its kernel thread and there are no more members than vps: a kernel thread that gets no processor
+ * for a while is one too few. To answer dlopen as well: it finds a library by the address of its caller. */
 #ifndef PS_STANDBY_H
 #define PS_STANDBY_H
 

@@ -90,11 +90,11 @@ void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w);
  * where it has no thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w
  * may run.
  *
- * Self may be in another vp's hand by now, which waits for its context. So self waits for another one's no longer than
- * a switch takes; then it leaves for a fresh stack, and that one's loop waits, for whose stack nobody does, and not for
- * ever either. Else two members that a barrier lets go as they are about to leave their stacks may each be taken by the
- * other's vp, and wait for ever. The vps would take them out of the queue of a place that both share, or of one that a
- * resting vp has filled. tests/models/block_ready.pml. */
+ * Another vp may have taken self by now, and waits for self's context to be saved. So self waits for the context of w
+ * no longer than a switch takes. After that it leaves for a fresh stack, and the loop on that stack waits instead:
+ * nobody waits for its stack, and its wait is bounded. Without this two members could wait for each other for ever: a
+ * barrier lets both go as they are about to leave their stacks, and each is taken by the other's vp, out of the queue
+ * of a place that both vps share, or out of a queue that a resting vp has filled. tests/models/block_ready.pml. */
 static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     struct psthread *t = ps_work_thread(w);
@@ -109,9 +109,9 @@ static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self
     vp_set_errno(vp, error);
 }
 
-/* Between these two a vp that carries a thread alone runs it: t, whose context is bound to vp, from vp's native stack;
- * back to that one, where the context gets the block `tls` to go on with, and whose it is from then on is the caller's
- * to have published. The latter returns on another vp. */
+/* For a vp that carries a thread alone. The first switches from vp's native stack to t, whose context is bound to vp.
+ * The second switches back to the native stack; before that the caller has published to whom the context belongs, and
+ * the context goes on with the block `tls`. The second returns on another vp. */
 void vp_run_alone(struct vp *vp, struct psthread *t);
 void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls);
 /* The running thread leaves vp, which goes on with what else is ready; its context is bound to another vp, and

@@ -7,10 +7,10 @@
  *
  * Telling the core. In a region without tasks nobody tells. Each member that returns leaves the region's number in
  * done_in, and the one that makes the first task tells for all (ps_team_interrupt). From then on each member tells for
- * itself, when its identity is free: nothing looks at its thread any more, and its thread-local block is left. Whoever
- * takes the number out of done_in by compare-and-swap tells; so the core is told once.
- *   A member that ends as a thread, and a parent that waits, store done_in and then read `interrupted`; who interrupts
- *   stores `interrupted` and then reads done_in (all seq_cst): one of the two sees the other.
+ * itself, when its identity is free: nothing looks at its thread any more, and its thread-local block is left. The
+ * thread that takes the number out of done_in by compare-and-swap tells the core; so the core is told once.
+ *   A member that ends as a thread, and a parent that waits, store done_in and then read `interrupted`. The thread that
+ *   interrupts stores `interrupted` and then reads done_in. All four are seq_cst: one of the two sees the other.
  *   All others store done_in and end by what they do anyway, as follows.
  *
  * The first task of a region. Before it one subtraction ends all members that a vp has run. The thread that makes it
@@ -18,17 +18,17 @@
  * and looks for members that have returned (C). A member that returns stores done_in; then its vp drops the reference,
  * or claims another one. The reference, dropped before (A): (C) sees done_in. After (A): its pending reference is seen,
  * and kept for a look for tasks in the name of the last member, which then tells. The claim, before (B): (C) sees
- * done_in; after (B): the vp sees `interrupted`, and counts whom it has run so far as ended. The vp does not run the
- * member that it has claimed meanwhile behind a look for tasks, as tasks may wait for that member: the member becomes a
- * thread. So a region without tasks pays for no fence and no load.
- * tests/models/team_join.pml has this protocol, and what happens where a step is missing. It leaves out the store by
- * which a parent that ran all members itself ends a region without tasks (run_the_rest). In it only one claimed member
- * at a time becomes a thread.
+ * done_in; after (B): the vp sees `interrupted`, and counts whom it has run so far as ended. The vp may have claimed a
+ * further member meanwhile. This member must not have to wait until the vp has looked for tasks, because a task may
+ * wait for the member. So the member becomes a thread of its own. A region without tasks thus pays for no fence and no
+ * load. tests/models/team_join.pml has this protocol, and what happens where a step is missing. It leaves out the store
+ * by which a parent that ran all members itself ends a region without tasks (run_the_rest). In it only one claimed
+ * member at a time becomes a thread.
  *
  * Orderings.
  *  - fork -> member: what the parent wrote before the fork is seen by a member, through the queue's lock or the
- *    handoff slot's compare-and-swap (release) and its taking (acquire). For this a claim needs no order: who claims
- *    has come that way, or is the parent, or has claimed before.
+ *    handoff slot's compare-and-swap (release) and its taking (acquire). For this a claim needs no order: a vp that
+ *    claims has come that way, or is the parent's, or has claimed before.
  *  - member -> join: `left` is counted down with release (seq_cst), the parent reads 0 with acquire.
  *  - done_in -> who makes the first task: through (A) or (B), which acquire what the subtraction or the claim (acq_rel)
  *    released.

@@ -35,7 +35,7 @@ struct ps_member {
     void *fiber; /* the program's thread sanitizer's, kept likewise; NULL: none */
     uint32_t id; /* its number in the team; constant */
     /* The first member of a batch that waits in the barrier: how many it has, and the batch behind it in the team's
-     * list. Written by who publishes the batch, read by who has taken it. */
+     * list. Written by the member that publishes the batch, read by the thread that has taken it. */
     uint32_t batch, next_batch;
     /* (shared) the region's number when the body has returned and the core does not know it: who tells the core sets 0
      * (compare-and-swap). */
@@ -94,7 +94,7 @@ struct ps_team {
     _Atomic bool spread;
     bool handed_off; /* some member was offered by handoff */
     /* member 0 has its parent's thread-local block, so only the parent runs tasks as member 0, while it waits in the
-     * join; written by the parent at the join's begin, read by who lends member 0 afterwards */
+     * join. Written by the parent at the join's begin, read by the thread that lends member 0 afterwards */
     bool recalled;
     /* stacks that its open region may need; the entity layer's, parent only: that reads `left` last as well */
     uint32_t promised;

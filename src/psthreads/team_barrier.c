@@ -5,14 +5,14 @@
  *
  * Who may call: an unfinished member of an open region, in its own name.
  *
- * Where there are more members than processors a barrier is a walk through the members of one vp after the other, so it
- * should cost a switch each and nothing more. Hence a member that arrives first looks what its vp would run next. Is
- * that a member of the same team, it joins the vp's list of *waiters* and that one runs at once: one section of the
- * queue's lock, no shared line. Neither is it counted yet: the next one has to arrive as well before the barrier can
- * open. Who finds no teammate behind it counts all, itself included, with one subtraction. The last member of a vp
- * spins for about as long as its fellows took; if the barrier opens meanwhile, the vp's list becomes ready in its own
- * queue as a whole. Otherwise it is *published* as a batch, together with the member that blocks, and who opens the
- * barrier puts it back into its vp's queue under one lock.
+ * Where there are more members than processors, each vp goes through its members one after the other in a barrier. So a
+ * member should cost a switch and nothing more. Hence a member that arrives first looks what its vp would run next. If
+ * that is a teammate, the member joins the vp's list of *waiters*, and the teammate runs at once: one section of the
+ * queue's lock, no shared line. The member is not counted yet, because the teammate has to arrive as well before the
+ * barrier can open. A member that finds no teammate behind it counts all waiters of its vp, itself included, with one
+ * subtraction. The last member of a vp spins for about as long as its teammates took. If the barrier opens meanwhile,
+ * the vp's list becomes ready in its own queue as a whole. Otherwise the list is *published* as a batch, together with
+ * the member that blocks. The member that opens the barrier puts the batch back into its vp's queue under one lock.
  *
  * The word `barrier`: arrivals to come (left) | first published batch (head, its first member's number + 1) | number of
  * the phase. One word, so that no state has to be looked at twice:
@@ -36,7 +36,7 @@
  *   uncounted or counted -> ready, by call_back from any vp: uncounted ones are counted before the lock is let go
  * So arrivals that are not counted belong to a vp whose running member has not arrived: they cannot hold the barrier
  * up, and counting them does not open it. The exception is a running member that was called back and is counted
- * already; who counts then opens.
+ * already; then the thread that counts opens the barrier.
  *
  * The first task of a region calls all members back, for good (ps_team_interrupt): from then on they wait in the core.
  * The caller sets `interrupted` (seq_cst), then reads `batched` (seq_cst), looks at each vp's waiters under their lock,
@@ -61,8 +61,8 @@
  *
  * A root, which stands on a kernel thread's own stack, is in no queue: it waits in waiters.root and is readied by
  * itself. Teams whose members have a vp each, and members bound to places, do not use the lists: they spin, then block
- * as batches of one. The former meet without the word as long as nobody comes late (team_rounds.c): then the phase
- * stays, and what is said here begins where they fall back to it.
+ * as batches of one. Members that have a vp each meet without the word as long as nobody comes late (team_rounds.c).
+ * The phase stays the same meanwhile, and what is said here begins when they fall back to the word.
  *
  * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look
  * at it. tests/models/team_barrier.pml has the protocol, and what happens where a step is missing.

@@ -7,13 +7,13 @@
  * psthread_finalize only.
  *
  * Life of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. Who frees it:
- *   detached: the thread itself at its end; never submitted: psthread_discard; joinable: who joins it while it runs;
- *     else it becomes a
- *   zombie of its parent and is freed by the parent's waitall, or by the parent's later creations once it is joined.
- *     When the parent and all
- *   its children have ended, zombies that nobody has joined become orphans: in no list, freed by who joins or detaches
- *     them;
- *   create_ex: the user (psthread_free).
+ *   detached          the thread itself, at its end
+ *   never submitted   psthread_discard
+ *   joinable          the joiner, where it joins while the thread runs. Else the thread becomes a *zombie* of its
+ *                     parent: freed by the parent's waitall, or by the parent's later creations once it is joined.
+ *                     When the parent and all its children have ended, zombies that nobody has joined become *orphans*:
+ *                     in no list, freed by the thread that joins or detaches them
+ *   create_ex         the user (psthread_free)
  *
  * Counting children. The parent keeps `created` to itself; a child that ends subtracts 1 from `children`; waitall adds
  * `created`. So `children` is never positive before a waitall, and afterwards reaches exactly 0 with the last child:
@@ -26,16 +26,21 @@
  * rely on what it has read to be an upper bound.
  *
  * Zombies. A child that ends pushes itself (compare-and-swap), then counts itself down (release). The parent takes out.
- * So where the parent finds (acquire) that no child is alive but those that it is ending itself, by calls on its own
- * stack, every push is over and seen, and none can begin before the parent makes another child: it needs no
- * compare-and-swap then (alone_with). It looks at the count first and at the list behind it. Losing interleaving of the
+ * The parent may find (acquire) that no child is alive but those that it is ending itself, by calls on its own stack.
+ * Then every push is over and seen, and no push can begin before the parent makes another child. So the parent needs no
+ * compare-and-swap (alone_with). It looks at the count first and at the list behind it. Losing interleaving of the
  * other order: parent reads the list's first, t - a child pushes itself and counts itself down - parent finds nobody
  * alive and stores what stands behind t: the child is lost.
  *
- * join word: OPEN -> ENDED by the thread's end (acq_rel exchange; pairs with the joiner's acquire), OPEN -> joiner ->
- * ENDED, ENDED -> JOINED, OPEN -> DETACHED; ENDED -> ORPHANED by who frees the parent, ORPHANED -> JOINED. Every step
- * out of ENDED is a compare-and-swap: of a joiner and of who frees the parent, one comes first, and the other one sees
- * what is left for it to do. */
+ * The join word:
+ *   OPEN -> ENDED            by the thread's end (acq_rel exchange; pairs with the joiner's acquire)
+ *   OPEN -> joiner -> ENDED  a joiner waits
+ *   OPEN -> DETACHED
+ *   ENDED -> JOINED          by a joiner
+ *   ENDED -> ORPHANED        by the thread that frees the parent
+ *   ORPHANED -> JOINED       by a joiner
+ * Every step out of ENDED is a compare-and-swap. A joiner and the thread that frees the parent may both want it: one
+ * comes first, and the other sees what is left for it to do. */
 #include "address_wait.h"
 #include "check.h"
 #include "current.h"
@@ -691,11 +696,11 @@ static bool take_joiner(struct ps_timer *timer)
 
 /* --- joining what nobody has taken ---
  *
- * A thread that has not begun is run by who joins it, as a call on its stack: no switch, no wait. The thread keeps its
- * identity (keys, name, level, children); if it blocks, the stack blocks, and with it the joiner, who could not go on
- * before it anyway. It is found where it was enqueued, at either end of the queue: threads are joined in the order in
- * which they were made, or the other way round, and anywhere else a theft may have moved it to another queue, whose
- * lock is not in hand.
+ * The joiner runs a thread that has not begun, as a call on its own stack: no switch, no wait. The thread keeps its
+ * identity (keys, name, level, children). If it blocks, the stack blocks, and with it the joiner; but the joiner could
+ * not go on before the thread anyway. It is looked for where it was enqueued, at either end of the queue, because
+ * threads are joined in the order in which they were made, or the other way round. Anywhere else it is not looked for:
+ * a theft may have moved it to another queue, whose lock is not held.
  * It begins in a thread-local block of its own all the same, but for psthread_spawn's.
  * Not where the thread has a stack, a kernel thread or a fiber of its own to come, nor where more than a share of the
  * stack is in use (uth.h: call_floor), or that was smaller than a thread's usual one. */

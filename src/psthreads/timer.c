@@ -1,12 +1,13 @@
 /* Deadlines and the poller: see timer.h.
  *
  * All timers are in one pairing heap under one spin lock: insertion is O(1), taking one out O(log n) amortised. The
- * nodes stand on the stacks of those who wait, so nothing is allocated. The poller's timerfd is set to the earliest
- * deadline by who inserts it; who leaves early does not set it back, and the poller finds nothing due then.
+ * nodes stand on the stacks of those who wait, so nothing is allocated. A thread that inserts the earliest deadline
+ * sets the poller's timerfd to it. A thread that leaves early does not set the timerfd back; the poller then wakes up
+ * and finds nothing due.
  *
- * Lock order: this lock, then that of the place where the waiter is published (take), then a queue's (ps_ready). Who
- * waits takes this lock with no other one in hand, before and after its ps_block; so after the second time its timer is
- * neither in the heap nor in a take.
+ * Lock order: this lock, then that of the place where the waiter is published (take), then a queue's (ps_ready). A
+ * waiter takes this lock before its ps_block and once more after it, each time without another lock in hand. So after
+ * the second time its timer is neither in the heap nor in a take.
  *
  * Exactly one ps_ready: take and the readier exclude one another by the place's lock or word. tests/models/timer.pml
  * checks this. */

@@ -151,8 +151,8 @@ struct vp {
         kept_regions; /* that its root has kept (serial_predictor.h): written by the vp, read by those who peek */
 
     /* Read in every search of others, hence on a line that seldom changes: PS_KEEPS_... Set by its root, at an
-     * outermost region's start; to CALLED_OFF by a thief. Relaxed: it says where to look less often, not what is
-     * there. */
+     * outermost region's start; to PS_KEEPS_CALLED_OFF by a thief. Relaxed: it says where to look less often, not what
+     * is there. */
     PS_LINE_ALIGNED _Atomic uint32_t keeps;
 };
 

@@ -6,9 +6,9 @@
  *   waiter    lock; push; unlock; ps_block      (from the unlock on it may be popped, and its ps_block returns early)
  *   readier   lock; pop; unlock; ps_ready       (from ps_ready on the waiter and the object may be gone)
  *
- * Fields: thread and tag are written by the waiter before it pushes itself, next under the object's lock; `given` by
- * the readier between pop and ps_ready, read by the waiter after ps_block (ordered by ps_ready). All zero: an empty
- * queue. */
+ * Fields: the waiter writes thread and tag before it pushes itself; next is written under the object's lock. The
+ * readier writes `given` between pop and ps_ready, and the waiter reads it after ps_block (ordered by ps_ready). All
+ * zero: an empty queue. */
 #ifndef PS_WAITQ_H
 #define PS_WAITQ_H
 

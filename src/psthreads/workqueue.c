@@ -1,6 +1,6 @@
-/* The work-queue: numbered or irregular work handed out to whoever asks (balder-threads-2004 section 2; the
- * workqueueing model of nthlib-2004 section 3.3, whose tasks are descriptors in the ready queues and whose end is a
- * counter).
+/* The work-queue: numbered or irregular work, handed out to the threads that ask for it. It follows balder-threads-2004
+ * section 2, and the workqueueing model of nthlib-2004 section 3.3: tasks are descriptors in the ready queues, and a
+ * counter tells when all have run.
  *
  * Callers: add: any thread; it does not block. wait: a thread that may block; from inside a piece of this queue's work
  * EDEADLK (the piece would wait for itself). destroy: a thread that knows that no other one uses the queue any more.

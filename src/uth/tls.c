@@ -24,8 +24,9 @@
  * - every module that had a static place in the vector is one whose image is kept (tls_images.h), in the same place.
  * Of the thread descriptor, values of keys are not written where none was set.
  *
- * epoch: even; odd while who has found that something was loaded looks at it (under init_lock). A block is right when
- * its thread begins, because get_block reads epoch (acquire) before, and again behind, what it writes into the block:
+ * epoch: even; odd while the thread that has found a newly loaded object looks at it (under init_lock). A block is
+ * right when its thread begins, because get_block reads epoch (acquire) before, and again behind, what it writes into
+ * the block:
  *   get_block  1. read epoch: even   2. write the block         3. read epoch: the same, else begin again
  *   recheck    a. make epoch odd     b. write all blocks        c. make epoch even (release)
  * A fence stands between 2 and 3, and one between a and b; with os_fence_all in b the first one is the compiler's. So
@@ -34,16 +35,16 @@
  * Given back: the malloc cache of a block can only be freed by the C library at a kernel thread's end. So a kernel
  * thread is started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
  *
- * Bounds: such a cache holds up to seven blocks of memory of each of 64 sizes, 230 KiB, and fills with what threads
- * free; where blocks go from thread to thread all of them fill up in time. So a block that is put is emptied where its
- * cache is older than CACHE_NS - one in ONE_IN puts, so that a wide team's end does not wait for hundreds of kernel
- * threads - and the block that has been free longest is unmade when that is IDLE_NS. The clock is read at one put in
- * LOOK. Cost: a kernel thread's life (20 us) at one put in ONE_IN at most, at most once in CACHE_NS for a block. What
- * threads hold that live on - a hot team's members - is theirs, as a kernel thread's would be.
+ * Bounds: such a malloc cache holds up to seven pieces of memory of each of 64 sizes, 230 KiB, and fills with what
+ * threads free. Blocks go from thread to thread, so all caches fill up in time. One put in UTH_TLS_ONE_IN therefore
+ * looks after memory (one, so that a wide team's end does not wait for hundreds of kernel threads). If some block has
+ * been free for UTH_TLS_IDLE_NS, the one that has been free longest is unmade. Else the block that is put is emptied,
+ * if its cache is older than UTH_TLS_CACHE_NS. The clock is read at one put in UTH_TLS_LOOK. Cost: a kernel thread's
+ * life (20 us) at one put in UTH_TLS_ONE_IN at most, at most once in UTH_TLS_CACHE_NS for a block. What threads hold
+ * that live on - a hot team's members - is theirs, as a kernel thread's would be.
  *
- * Rejected: saving and restoring TLS segments by copying at each switch (the address of a thread-local variable would
- * change its thread); a kernel thread's own thread pointer for the first thread it carries (that thread may
- * migrate). */
+ * Rejected: copying TLS segments out and in at each switch: one address would be the variable of several threads. A
+ * kernel thread's own thread pointer for the first thread that it carries: that thread may migrate. */
 #define _GNU_SOURCE
 #include "tls.h"
 
@@ -464,7 +465,7 @@ static void push_locked(struct uth_tls *tls)
     free_count++;
 }
 
-/* The put in ONE_IN that gives memory back. */
+/* The put in UTH_TLS_ONE_IN that gives memory back. */
 static PS_NOINLINE void put_tidily(struct uth_tls *tls)
 {
     ps_spin_lock(&lock);
@@ -653,11 +654,12 @@ static void initialise_segment(const struct uth_tls_segment *segment)
         write_segment(segment, tls->tp);
 }
 
-/* Blocks that exist get the initial values of segments that dlopen has put in the static part of every thread's block
- * since the last look; the dynamic linker does that for the threads it knows. Where it could not be asked before
- * (os_objects_visit), nothing is known to be new. `beginning`: code of an object of which nothing else has run yet, or
- * NULL. Its segment may have been seen before the dynamic linker was through with it, or have been another object's
- * that lay there. So it is initialised, unless that was done when another object began that was loaded with it. */
+/* dlopen may have put segments into the static part of every thread's block since the last look. Blocks that exist get
+ * their initial values here; the dynamic linker does that for the threads that it knows. Where it could not be asked
+ * before (os_objects_visit), nothing is known to be new. `beginning`: code of an object of which nothing else has run
+ * yet, or NULL. Its segment may have been seen before the dynamic linker was through with it, or have been another
+ * object's that lay there. So it is initialised, unless that was done when another object began that was loaded with
+ * it. */
 static void initialise_new_segments(bool any_known, const void *beginning, unsigned long long loaded)
 {
     static struct uth_tls_segment now[UTH_TLS_MAX_SEGMENTS]; /* under init_lock; too big for a small stack */

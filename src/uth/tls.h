@@ -7,20 +7,17 @@
  *
  * Life: uth_tls_get -> (uth_tls_enter ... uth_tls_leave)* -> uth_tls_enter, uth_tls_end, uth_tls_leave -> uth_tls_put.
  * A block from uth_tls_get has initial values everywhere, as a new thread's; between enter and leave of different
- * kernel threads it keeps its values. It is entered by one kernel thread at a time; who enters it has acquired what
- * the last one released (the upper room's hand-over of the thread).
+ * kernel threads it keeps its values. One kernel thread at a time enters it, and that one has acquired what the last
+ * one released (by the upper room's hand-over of the thread).
  *
  * What the caller must know:
  * - Native thread-local variables of the runtime itself are switched as well: after uth_tls_enter and uth_tls_leave
- *   the current
- *   vp (and the like) must be written anew, and no address of such a variable kept across them. A block that the same
- *   carrier enters again
- *   still has what was written then.
- * - To the C library the thread has a number of its own, which no kernel thread has (uth_tls_number_blocks): what it
- *   compares (owners of mutexes, of
- *   rwlocks, of streams, of the dynamic linker's lock) is right wherever the thread runs. What it hands on to the
- *   kernel is not: whoever numbers
- *   blocks answers those calls in the C library's place. Where nobody does, the number is the carrier's.
+ *   the current vp (and the like) must be written anew, and no address of such a variable may be kept across them. A
+ *   block that the same carrier enters again still has what was written then.
+ * - To the C library the thread has a number of its own, which no kernel thread has (uth_tls_number_blocks). So what
+ *   the C library compares (owners of mutexes, of rwlocks, of streams, of the dynamic linker's lock) is right wherever
+ *   the thread runs. What it hands on to the kernel would be wrong: the room that numbers blocks answers those calls in
+ *   the C library's place. Where no room does, the number is the carrier's.
  * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64
  *   any). Blocks that exist get its initial values before its first constructor runs, where somebody says when that is
  *   (uth_tls_object_begins), else at the next uth_tls_recheck. So one belongs at the start of every region.
@@ -71,10 +68,10 @@ struct uth_tls {
  * the runtime has thread-local variables; always says so in any case. */
 enum uth_tls_mode { UTH_TLS_AUTO, UTH_TLS_ALWAYS, UTH_TLS_NEVER };
 
-/* Finds out whether blocks can be made here (C library, processor, sanitizers) and whether they are wanted; starts and
- * ends one kernel thread to learn the C library's layout, tries a block, and says in one line why not when it was
- * asked for (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call decides. Returns
- * uth_tls_enabled(). */
+/* Finds out whether blocks can be made here (C library, processor, sanitizers) and whether they are wanted. To learn
+ * the C library's layout it starts and ends one kernel thread; then it tries a block. If blocks cannot be made, one
+ * line says why, where somebody asked for it (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call
+ * decides. Returns uth_tls_enabled(). */
 bool uth_tls_init(enum uth_tls_mode mode, bool verbose);
 bool uth_tls_enabled(void);
 /* Looks again where objects were loaded since the last look: existing blocks get the initial values of segments in the

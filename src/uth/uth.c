@@ -3,35 +3,36 @@
  * Does not schedule and never waits, but for uth_saved_soon. The contract with its states is uth.h.
  *
  * A uth's descriptor lies at the top of its own stack: one mapping, one page touched, and an overflow, which runs away
- * downwards, cannot reach it. Stacks are a whole number of pages apart, so equal depths of all of them would meet in
- * the same sets of the first-level cache; each top is therefore lowered by a colour.
+ * downwards, cannot reach it. Stacks are a whole number of pages apart, so equal depths of all stacks would fall into
+ * the same sets of the first-level cache. Therefore each top is lowered by a few lines, its colour.
  *
  * The way of a stack:   system -> cache of a vp <-> shared list <-> cache of another vp
  *                          ^------------------------------'
- * A cache is its owner's alone. Past CACHE_MAX stacks it gives a batch to the shared list; an empty one takes a batch.
- * The shared list is an array of slots, each empty or the first uth of a chain of up to BATCH:
+ * A cache is its owner's alone. Past UTH_CACHE_MAX stacks it gives a batch to the shared list; an empty one takes a
+ * batch. The shared list is an array of slots, each empty or the first uth of a chain of up to UTH_BATCH:
  *   put   compare-and-swap NULL -> batch (release: the chain's links and stacks are written before)
  *   take  exchange -> NULL (acquire: pairs with it)
  * Whoever took a batch owns it, so there is no ABA and no lock that a forked child could find held. All slots full:
  * the stacks go back to the system. shared_batches is a hint only (relaxed): it saves the scan of an empty array.
  *
- * Memory: what runs touched its stack. A cache keeps up to CACHE_MAX such stacks, for reuse while it is warm; a vp
- * about to park calls uth_cache_trim, which gives the pages below the topmost back to the system, on the shared list
- * too.
- * Bounds: CACHE_MAX a vp plus SLOTS * BATCH shared; all others are unmapped. Once stacks are scarce (uth_scarce) no
- * cache keeps any: each that is not in use stands where every vp finds it.
+ * Memory: a stack that was used has touched pages. A cache keeps up to UTH_CACHE_MAX such stacks, to reuse them while
+ * they are warm. A vp that is about to park calls uth_cache_trim, which gives all pages but the topmost of each stack
+ * back to the system, on the shared list too.
+ * Bounds: UTH_CACHE_MAX a vp plus UTH_SLOTS * UTH_BATCH shared; all others are unmapped. Once stacks are scarce
+ * (uth_scarce) no cache keeps any: each that is not in use stands where every vp finds it.
  *
- * running: 1 from the switch to a uth until its context is saved again. Written 1 by who switches to it (relaxed: it
- * owns the uth, and nobody looks before it is published again); 0 by uth_switched (release), which the acquire in
- * uth_saved_soon pairs with: what ran before the save happens before what resumes it.
+ * running: 1 from the switch to a uth until its context is saved again. Written 1 by the vp that switches to the uth
+ * (relaxed: this vp owns the uth, and nobody looks before it is published again); 0 by uth_switched (release), which
+ * the acquire in uth_saved_soon pairs with: what ran before the save happens before what resumes it.
  *
  * Registry: a slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before
  * the stack is unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either.
  *
- * Cost: uth_get and uth_put a few loads and stores; batches one compare-and-swap each BATCH of them; fresh stacks two
- * system calls. Failure: no memory for a stack, NULL.
- * Rejected: a locked overflow list (fork); one list of single stacks (a shared line at each put); descriptors from
- * malloc (a second miss; malloc is the program's, and may be interposed by something that runs on us).
+ * Cost: uth_get and uth_put a few loads and stores; batches one compare-and-swap each UTH_BATCH of them; fresh stacks
+ * two system calls. Failure: no memory for a stack, NULL.
+ * Rejected: a locked overflow list (a forked child could find the lock held); one list of single stacks (a shared line
+ * at each put); descriptors from malloc (a second cache miss; and the program may replace malloc by one that runs on
+ * these threads).
  * Papers: psthreads-2009 section 2.3 (recycling through local queues); nthlib-2004 section 2. */
 #include "uth.h"
 
@@ -439,8 +440,8 @@ void uth_release(struct uth *u)
 
 /* --- visits: directed.h says what for --- */
 
-/* Who continues a context stores running, then reads visited; the visitor the other way round, with a fence for all
- * kernel threads between: one sees the other. */
+/* A vp that continues a context stores `running`, then reads `visited`. The visitor stores `visited`, makes a fence for
+ * all kernel threads, and reads `running`: one sees the other. */
 bool uth_visit(struct uth *u, const struct uth_tls *tls)
 {
     struct uth_tls *volatile *block = &u->tls; /* of a context that runs its owner's to write */

@@ -11,8 +11,8 @@
  *   uth_adopt: stands for a kernel thread's own stack; never put; uth_release at the end.
  *
  * Who may touch a uth: the kernel thread that runs on it, or, while it does not run, its one owner. `running` is the
- * hand-over: the switching side clears it (release) once the context is saved (uth_switched, called on the other side);
- * who wants to switch to the uth waits until it reads 0 (acquire). */
+ * hand-over: the switching side clears it (release) once the context is saved (uth_switched, called on the other side).
+ * A vp that wants to switch to the uth waits until it reads 0 (acquire). */
 #ifndef PS_UTH_H
 #define PS_UTH_H
 
@@ -23,7 +23,7 @@ struct psthread;
 struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
 
 /* What the thread whose context is saved here waits for; thread NULL: it does not, or the context runs. Written by the
- * thread itself before it leaves and after it is back; for who looks from outside. */
+ * thread itself before it leaves and after it is back; read by debuggers and reports. */
 struct uth_wait {
     struct psthread *thread;
     const volatile void *object;
@@ -152,8 +152,8 @@ void uth_await_visitor(struct uth *u);
 /* --- stack overflow --- */
 
 /* Installs a SIGSEGV handler (only where the disposition is the default) and an alternate stack for the calling kernel
- * thread (only where it has none). On a fault in the guard page of the stack that runs, `describe` writes what the
- * thread is into buf; one line with the stack's size and the variable that raises it follows; then the default action.
+ * thread (only where it has none). On a fault in the guard page of the stack that runs, `describe` writes into buf what
+ * the thread is. Then one line tells the stack's size, and the variable that raises it. Then comes the default action.
  * Any other fault: the default action, as if no handler were there. */
 typedef void uth_describe_fn(char *buf, size_t bytes);
 /* The uth that runs on the calling kernel thread, or NULL: given by the upper room; async-signal-safe. */

@@ -109,7 +109,6 @@ bool ps_yield(void)
 
 unsigned ps_spin_limit(void) { return SPIN_LIMIT; }
 bool ps_spin_useful(void) { return ps_self()->turn++ / 3 % 2; }
-bool ps_may_block(void) { return !(ps_self()->flags & PSTHREAD_ATTR_NOSTACK); }
 void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
 
 static _Thread_local struct ps_exits exits;

@@ -352,43 +352,56 @@ static bool make_places(struct ort_places *out)
     return good;
 }
 
+/* 4, 4-6 or 8-14:2; *p moves behind it. */
+static bool read_span(const char **p, unsigned *from, unsigned *to, unsigned *step)
+{
+    if (!read_affinity_number(p, from))
+        return false;
+    *to = *from;
+    *step = 1;
+    if (**p == '-' && (++*p, !read_affinity_number(p, to)))
+        return false;
+    return **p != ':' || (++*p, read_affinity_number(p, step) && *step != 0);
+}
+
+/* A span, each processor of which is a place; or {1,2}, spans that are one place. *p moves behind it. */
+static bool read_list_item(const char **p, const struct os_cpuset *mask, struct place_builder *b)
+{
+    bool braces = **p == '{';
+    unsigned from, to, step;
+    struct os_cpuset set;
+    *p += braces;
+    os_cpuset_zero(&set);
+    do {
+        if (braces && **p == ',')
+            ++*p;
+        if (!read_span(p, &from, &to, &step))
+            return false;
+        for (unsigned cpu = from; cpu <= to && cpu < OS_MAX_CPUS; cpu += step) {
+            if (!os_cpuset_has(mask, cpu))
+                continue;
+            os_cpuset_add(&set, cpu);
+            if (!braces && !place_append(b, &set))
+                return false;
+            if (!braces)
+                os_cpuset_zero(&set);
+        }
+    } while (braces && **p == ',');
+    if (!braces)
+        return true;
+    return *(*p)++ == '}' && (os_cpuset_count(&set) == 0 || place_append(b, &set));
+}
+
 /* [0,{1,2},4-6,8-14:2] behind "proclist="; *p moves behind it. Processors that the process may not use are left out. */
 static bool read_list(const char **p, struct ort_places *out)
 {
     struct place_builder b = {0};
-    struct os_cpuset mask, set;
+    struct os_cpuset mask;
     os_affinity_at_start(&mask);
     if (*(*p)++ != '[')
         return false;
     while (**p != ']') {
-        bool braces = **p == '{';
-        unsigned from, to, step;
-        *p += braces;
-        os_cpuset_zero(&set);
-        do {
-            if (braces && **p == ',')
-                ++*p;
-            if (!read_affinity_number(p, &from))
-                goto wrong;
-            to = from;
-            step = 1;
-            if (**p == '-' && (++*p, !read_affinity_number(p, &to)))
-                goto wrong;
-            if (**p == ':' && (++*p, !read_affinity_number(p, &step) || step == 0))
-                goto wrong;
-            for (unsigned cpu = from; cpu <= to && cpu < OS_MAX_CPUS; cpu += step) {
-                if (!os_cpuset_has(&mask, cpu))
-                    continue;
-                os_cpuset_add(&set, cpu);
-                if (!braces && !place_append(&b, &set))
-                    goto wrong;
-                if (!braces)
-                    os_cpuset_zero(&set);
-            }
-        } while (braces && **p == ',');
-        if (braces && *(*p)++ != '}')
-            goto wrong;
-        if (braces && os_cpuset_count(&set) > 0 && !place_append(&b, &set))
+        if (!read_list_item(p, &mask, &b))
             goto wrong;
         if (**p == ',')
             ++*p;

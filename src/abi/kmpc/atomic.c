@@ -2,9 +2,9 @@
  *
  * One list for each kind of type, from which the functions are made: <type>_<operation> updates, .._cpt ("capture")
  * also returns the new value (flag) or the old one, .._rev has the operands the other way round, .._swp exchanges,
- * .._rd and .._wr read and write. Types of up to eight bytes are compared and swapped, integers' sums added (acq_rel;
- * compiled code adds the flushes that a seq_cst clause asks for); larger ones have a lock, chosen by the address, so
- * that all functions on a variable agree whatever its type is called.
+ * .._rd and .._wr read and write. Types of up to eight bytes are updated by compare-and-swap, sums of integers by an
+ * atomic addition (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types have a lock.
+ * The address chooses the lock, so all functions on a variable use the same one, whatever its type is called.
  * Cost: a load and a compare-and-swap, or one addition; the lock: two more. OpenMP 5.2 section 15.8.4. */
 #include <complex.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* LLVM entry points: loops and sections whose chunks are asked for one by one.
  *
  * Bounds are inclusive. The core hands out a chunk as its first value and the one behind its last, 64 bits wide. When
- * none is left the thread leaves the loop; that it was left early is seen at the next barrier or loop, or at the
- * region's end, where no barrier stands behind the loop of a combined construct (kmpc_leave_cancelled_loop); clang 19's
- * dispatch_deinit stands on the way that is not cancelled. Schedules of multiples of a vector's length hand out vectors
- * (`unit` iterations each). An ordered loop's turn goes from chunk to chunk in the core, so that dispatch_fini, called
- * after each iteration, has nothing to do. */
+ * no chunk is left the thread leaves the loop. A cancelled loop is left early. This is seen at the next barrier or
+ * loop; or at the region's end, where no barrier stands behind the loop of a combined construct
+ * (kmpc_leave_cancelled_loop). clang 19 calls dispatch_deinit only where the loop was not cancelled. Schedules of
+ * multiples of a vector's length hand out vectors (`unit` iterations each). An ordered loop's turn goes from chunk to
+ * chunk in the core, so that dispatch_fini, called after each iteration, has nothing to do. */
 #include "kmpc.h"
 
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)

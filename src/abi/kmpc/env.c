@@ -7,18 +7,18 @@
  * is told. KMP_DISP_NUM_BUFFERS is looked at, and changes nothing. Of no meaning here, in silence:
  * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at
  * every level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK,
- * LIBOMP_NUM_HIDDEN_HELPER_THREADS and KMP_HIDDEN_HELPER_AFFINITY (a target task is run by any thread of its team;
- * libomp keeps kernel threads for them, but a program may not count on that). KMP_AFFINITY and KMP_HW_SUBSET:
+ * LIBOMP_NUM_HIDDEN_HELPER_THREADS and KMP_HIDDEN_HELPER_AFFINITY (any thread of the team runs a target task; libomp
+ * keeps kernel threads for such tasks, but a program may not count on that). KMP_AFFINITY and KMP_HW_SUBSET:
  * affinity.c.
  *
  * They count where a part of the process was built for libomp: where an object that is loaded when this library is
  * needs a library of libomp's names; else from the first call in libomp's way on (kmpc_env_read_late: a library that is
  * loaded later). For a process of GCC's programs alone they are not there. They are read by the core's constructor,
- * when OpenMP's own have been read (ort_env_hook), so what they say is what remains. Whose spelling and defaults the
- * other variables have is told by the first loaded object that needs a runtime (the program stands before its
- * libraries); a process without one goes by the name that the library was loaded by. Where that is libomp, warnings
- * begin as libomp's do ("OMP: Warning #N: "; people's scripts look for that), and OMP_DISPLAY_ENV has libomp's form.
- * All that is found out before any variable is read. */
+ * when OpenMP's own have been read (ort_env_hook), so what they say is what remains. The first loaded object that needs
+ * a runtime decides whose spelling and defaults the other variables have, libgomp's or libomp's (the program stands
+ * before its libraries). In a process without such an object, the name decides by which this library was loaded. Where
+ * that is libomp, warnings begin as libomp's do ("OMP: Warning #N: "; people's scripts look for that), and
+ * OMP_DISPLAY_ENV has libomp's form. All that is found out before any variable is read. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>

@@ -4,8 +4,8 @@
  * itself between begin_if0 and complete_if0, or gives it to taskloop as a pattern. Here it lies in the core's
  * descriptor, behind a head of ours.
  *
- * Untied tasks come in parts: a part that ends hands its own task to omp_task and returns; the next part then follows
- * at once, on the same member (tasks are tied here), so that `again` is touched by that member alone.
+ * Untied tasks come in parts: a part that ends hands its own task to omp_task and returns. The next part follows at
+ * once on the same member, since tasks are tied here. So that member alone touches `again`.
  * Destructors of a task's private copies run when its body is done, also where a cancellation would have kept it from
  * running: the copies exist already, so it runs (ORT_TASK_COPIED).
  * Proxy tasks (their work is done elsewhere, and somebody completes them) are tasks without a body whose event that is.

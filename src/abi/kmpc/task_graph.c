@@ -9,12 +9,13 @@
  * A graph is known by its number and the place in the source, for parts of a program count from 0 each (libomp knows
  * the number alone).
  *
- * States of a graph: RECORDING (whoever put it into the table) -> READY, or ANEW, where it has something that cannot be
- * shown again: a task with an event or destructors (its copies are gone after the first run), a cancellation, tasks of
- * the GNU compilers' entry points; also where the program wants it recorded again, for others may be in the middle of
- * it. In any state but READY the body runs, which is always right; so it does where a tool listens, and for a graph
- * inside of one that is being recorded, which then has its tasks. At a replay, tasks with dependences wait for what
- * came before the graph; a waiting for dependences is one for all.
+ * States of a graph: RECORDING (by the thread that put it into the table) -> READY or ANEW. A graph becomes ANEW if it
+ * has something that cannot be shown again: a task with an event or destructors (its copies are gone after the first
+ * run), a cancellation, tasks of the GNU compilers' entry points. It becomes ANEW too if the program wants it recorded
+ * again, because other threads may be in the middle of it. In any state but READY the body runs, which is always right.
+ * The body also runs where a tool listens, and for a graph inside of one that is being recorded: the outer graph then
+ * has its tasks. At a replay, tasks with dependences wait for what came before the graph; a waiting for dependences is
+ * one for all.
  *
  * Shared fields      who writes                                            who reads
  *   table            who adds a graph (compare-and-swap, release)          anybody (acquire)

@@ -2,11 +2,12 @@
  * ready thread.
  *
  * Programs and libraries wait for one another's flags with sched_yield between two looks (OpenBLAS's teams do). With
- * more threads than processors the one that is waited for may stand behind the waiting one on the same virtual
- * processor; the kernel, which knows nothing of that, would give the processor back to the same thread, and only the
- * watchdog would help, some milliseconds later. What is no OpenMP thread gets the kernel's sched_yield and nothing
- * else. Found before the C library's because a program's libraries are searched in order, and the C library comes last;
- * where it does not, the program has the kernel's, and the watchdog. Not async-signal-safe, as POSIX has it.
+ * more threads than processors, both may be on the same virtual processor, and the thread that sets the flag then
+ * stands behind the one that waits. The kernel does not know that: it would give the processor back to the same thread,
+ * and only the watchdog would help, some milliseconds later. A caller that is no OpenMP thread gets the kernel's
+ * sched_yield and nothing else. Found before the C library's because a program's libraries are searched in order, and
+ * the C library comes last; where it does not, the program has the kernel's, and the watchdog. Not async-signal-safe,
+ * as POSIX has it.
  * The runtime itself yields by the system call (os_yield): this must not call itself. The build on POSIX primitives
  * alone has no system call, and does without this. */
 #include "user.h"

@@ -1,9 +1,10 @@
 /* Contexts emulated by kernel threads. See cpu_port.h.
  *
- * Life of a carrier: created by the first cpu_context_init, waits for the baton; a baton with RESTART makes it (longjmp
- * to its base where it waits in the middle of something) run the entry anew; one with END makes it return, and
- * cpu_context_fini joins it. Fields of a context are written by who is about to post its semaphore and read after the
- * wait: the semaphore orders them. A context that started afresh has no baton yet: the first switch brings it. */
+ * Life of a carrier: the first cpu_context_init creates it, and it waits for the baton. A baton with RESTART makes it
+ * run the entry anew (by a longjmp to its base, if it waits in the middle of something). A baton with END makes it
+ * return, and cpu_context_fini joins it. Fields of a context are written by who is about to post its semaphore and read
+ * after the wait: the semaphore orders them. A context that started afresh has no baton yet: the first switch brings
+ * it. */
 #define _GNU_SOURCE    /* femode_t */
 #undef _FORTIFY_SOURCE /* its longjmp may refuse a stack that the C library did not make */
 #include "cpu.h"

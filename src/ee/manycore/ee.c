@@ -197,7 +197,7 @@ static void run_assist(struct member *m)
     ps_sub_acq_rel(&team->assistants, 1);
 }
 
-/* Where every core but the first spends its life (board.c). */
+/* Where every core but the first spends its life; the board's start calls it (board.h). */
 void mc_main_others(void);
 void mc_main_others(void)
 {

@@ -1,8 +1,8 @@
 /* Which cores a team has: the pool of the ways sw and hws.
  *
- * Does: keeps which cores are idle, a word of bits in each cluster's memory; maps a team's members to cores, those of
- * the member's place first, takes these at a fork and gives them back at the join. A team that is bound to one place
- * stays inside: it has fewer members where that has no more idle cores.
+ * Does: keeps which cores are idle, in a word of bits in each cluster's memory. Maps a team's members to cores, those
+ * of the member's place first. Takes these cores at a fork, and gives them back at the join. A team that is bound to
+ * one place stays inside: it has fewer members where that has no more idle cores.
  *
  * Mapping. It stays with the team from region to region: a fork takes the same cores again where they are idle, with
  * one atomic operation a cluster. The root's team takes nothing from the pool: while it is open every other fork is by

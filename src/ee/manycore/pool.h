@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define CORES_MAX (BOARD_CLUSTERS_MAX * BOARD_CORES_MAX)
-
 struct team;
 struct self;
 struct member {

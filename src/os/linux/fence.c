@@ -1,11 +1,12 @@
 /* A fence for all kernel threads of the process: membarrier, the private expedited kind.
  *
- * The system wants to know beforehand that a process means to use it. To one kernel thread alone that costs nothing, so
- * it is told when this library is loaded; to several some milliseconds, which only a program that asks often is made to
- * pay. A forked child has its parent's arrangement.
+ * The system wants to know beforehand that a process means to use it. In a process of one kernel thread that costs
+ * nothing, so such a process registers when this library is loaded. With several kernel threads it takes some
+ * milliseconds; there the library registers only once the fence has been wanted ENOUGH_WISHES times. A forked child
+ * keeps its parent's registration.
  * States of `arranged`: UNKNOWN -> ARRANGED or REFUSED, once; written by whoever arranges, read by all (relaxed:
  * nothing hangs on it).
- * Failures: an old system, a sandbox: never ready, and who asks goes on with fences of its own. Callers: anybody. */
+ * Failures: an old system, a sandbox: never ready, and the caller goes on with fences of its own. Callers: anybody. */
 #include "os.h"
 
 #if __has_include(<sys/single_threaded.h>)

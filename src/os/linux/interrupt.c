@@ -96,8 +96,7 @@ static uint8_t owner(const char *path, bool ours)
 }
 
 #if defined(__GLIBC__)
-/* Asked where it is needed: without a lock, which somebody may hold who waits for what the interrupt is to bring
- * about. */
+/* Asked where it is needed, and without a lock: its holder could wait for what the interrupt is to bring about. */
 static void read_ranges(void) {}
 
 static enum code code_at(uintptr_t address)
@@ -239,9 +238,9 @@ static bool called_by_name(uintptr_t back)
 /* The system call that was interrupted, and will be made anew, is a wait on a futex. */
 static bool in_futex(const ucontext_t *uc) { return CALL_NUMBER(uc) == SYS_futex; }
 
-/* What was interrupted is the program's own doing: nothing of the runtime's is beneath a signal handler, and a wait in
- * the C library is for the program, not for the runtime, which may have a lock in hand, or a vp that it goes on with
- * afterwards. */
+/* What was interrupted is the program's own doing. This needs two things: no frame of the runtime's lies beneath a
+ * signal handler, and a wait in the C library is the program's. In a wait of its own the runtime may hold a lock, or a
+ * vp that it goes on with afterwards. */
 static bool for_the_program(const ucontext_t *uc, bool in_library)
 {
     void *at[UNWIND_DEPTH];

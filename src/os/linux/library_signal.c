@@ -1,9 +1,9 @@
 /* The C library's own signal, by which it has every kernel thread of the process do something: setuid and its like.
  *
- * glibc's handler tells in the descriptor behind the thread pointer that this thread has done so, and whoever sent the
- * signal repeats it until each descriptor that it lists says so. A kernel thread whose thread pointer is another's
- * (uth/tls.h) would never say so. So the handler is called between two functions of the upper room's, which put the
- * kernel thread's own thread pointer in place and take it away again.
+ * glibc's handler notes in the descriptor behind the thread pointer that this thread has done it. The sender repeats
+ * the signal until each descriptor in glibc's list has the note. A kernel thread that is in a thread-local block
+ * (uth/tls.h) has another thread pointer, and would never be noted. So the handler is called between two functions of
+ * an upper room: the first puts the kernel thread's own thread pointer in place, the second takes it away again.
  *
  * The handler is glibc's from the first pthread_create on; it is installed once. sigaction refuses this number. */
 #include "os.h"

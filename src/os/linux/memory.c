@@ -15,9 +15,9 @@
  * stack and costs two mappings, so there are some 30,000 stacks. Whether a mark works is tried at the first such stack
  * (an emulator may say so and do nothing): once it is refused, stacks have guards of the old kind. The first
  * PLAIN_STACKS have it anyway: gdb's gcore (13) leaves out a whole mapping that has a page which it cannot read.
- * Rejected for old kernels: gaps instead of guards (one mapping a stack, but anybody's next map may fill the gap, and
- * an overflow then writes into it); write-protection by userfaultfd (one mapping, but it is lost at fork, and sandboxes
- * refuse it); a mark that is looked at when a thread switches (an overflow has destroyed a neighbour by then).
+ * Rejected for old kernels: gaps instead of guards (the next map of any code may fill the gap, and an overflow then
+ * writes into it). Write-protection by userfaultfd (it is lost at fork, and sandboxes refuse it). A mark in the stack
+ * that is checked when a thread switches (an overflow has destroyed a neighbour by then).
  *
  * A stack is reserved without swap accounting (MAP_NORESERVE): thousands of them are mostly never touched.
  * Rejected: MAP_GROWSDOWN (its guard moves, and a neighbour map can take the room); MAP_STACK alone means nothing on

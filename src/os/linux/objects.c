@@ -7,15 +7,15 @@
  * between.
  * Callers: anybody; the call-back must not ask again, nor fork. Cost: two locks, some 20 ns.
  *
- * Who loads waits for the dynamic linker's own lock, which another thread may hold while a constructor of its library
- * runs a region, and that takes any other lock of ours. So who loads holds nothing else of ours; several may load at
- * once (readers go first); and a fork waits for them before it takes anything else: its handler is registered last
- * (os_loading_init).
+ * A thread that loads waits for the dynamic linker's own lock. Another thread may hold that lock while a constructor of
+ * its library runs a region, which takes any other lock of ours. So a thread that loads holds no other lock of ours.
+ * Several threads may load at once (readers go first). A fork waits for them before it takes anything else: its handler
+ * is registered last (os_loading_init).
  *
- * A program's own dlopen may be in the middle as well, and holds the dynamic linker's lock in the child for ever. What
- * asks in a child for the first time therefore sends a kernel thread ahead (PROBE_NS); where that does not come back,
- * nobody asks any more: regions go on with what was known. A probe that is merely late comes back by and by, and then
- * everybody asks again.
+ * A program's own dlopen may be in the middle as well, and holds the dynamic linker's lock in the child for ever. So
+ * the first thread that asks in a child sends a kernel thread ahead, the probe, and waits for it (PROBE_NS). If the
+ * probe does not come back, nobody asks any more: regions go on with what was known. If it was merely late and comes
+ * back, everybody asks again.
  * States of `asked`: SAFE (a process that nobody forked) -> in a child UNSURE -> SAFE or HOPELESS; HOPELESS -> SAFE
  * when a late probe has come back. Changed under `asking`.
  *

@@ -9,8 +9,8 @@
  *
  * Where a group is:    /proc/self/cgroup     "0::/path" (version 2)   "4:cpu,cpuacct:/path" (version 1)
  * where that shows:    /proc/self/mountinfo  "... ROOT MOUNTPOINT ... - cgroup2|cgroup SOURCE OPTIONS"
- * In a container without a namespace of its own, ROOT is the container's group and only what lies below shows at
- * MOUNTPOINT; a path that is not below ROOT is taken to be MOUNTPOINT itself, which is where such containers stand.
+ * In a container without a namespace of its own, ROOT is the container's group, and only what lies below shows at
+ * MOUNTPOINT. A path that is not below ROOT is taken to be MOUNTPOINT itself, because such containers stand there.
  *
  * Quotas round up: 1.5 processors are two that are busy three quarters of the time; one would waste a third. */
 #include "quota.h"

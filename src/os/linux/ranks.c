@@ -1,11 +1,11 @@
 /* Processors for the ranks of an MPI job that share a machine: what os_num_procs is cut to.
  *
- * A launcher tells each process how many ranks of its job run on this machine, and which of them it is, in the
- * environment; each launcher in words of its own (the table below). Where the launcher has bound the ranks, a rank
- * has its binding: then m * L <= N, where m is the number of processors that the rank may use, L the number of ranks
- * here, N the number of processors that the launcher's own processes may use. Where it has left them free, or bound
- * several to the same processors, the N processors are dealt evenly: rank r has those from N * r / L up to N * (r +
- * 1) / L, and one at least. Only their number counts: nobody is bound here.
+ * A launcher tells each process through the environment how many ranks of its job run on this machine, and which of
+ * them the process is. Each launcher has variables of its own (the table below). Let m be the number of processors that
+ * the rank may use, L the number of ranks here, and N the number of processors that the launcher's own processes may
+ * use. If m * L <= N, the launcher has bound the ranks, and the rank keeps its binding. Else the launcher has left the
+ * ranks free, or has bound several to the same processors; then the N processors are dealt evenly: rank r has those
+ * from N * r / L up to N * (r + 1) / L, and one at least. Only their number counts: nobody is bound here.
  *
  * N is asked of the rank's ancestors (a shell may stand between it and the launcher): the first that may use more
  * processors than the rank itself; where there is none, nobody has bound it, and N is m.

@@ -193,15 +193,15 @@ static size_t read_task_file(int tid, const char *file, char *text, size_t bytes
 int os_thread_cpu_ns(int tid, uint64_t *cpu_ns)
 {
     struct timespec used;
-    if (clock_gettime((clockid_t)(~(unsigned)tid << 3 | 6), &used) !=
-        0) /* CPUCLOCK_SCHED of one thread, which the kernel numbers so */
+    /* The kernel's number for the clock CPUCLOCK_SCHED of one thread. */
+    if (clock_gettime((clockid_t)(~(unsigned)tid << 3 | 6), &used) != 0)
         return errno == EINVAL ? ESRCH : ENOSYS;
     *cpu_ns = (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
     return 0;
 }
 
-/* Without /proc, or without a file to spare. Whether it sleeps is not known then; it is said to, and who asks has seen
- * no progress. */
+/* Without /proc, or without a file to spare. Whether it sleeps is not known then. The answer is that it does, since the
+ * caller has seen no progress. */
 static int usage_by_clock(int tid, struct os_usage *u)
 {
     *u = (struct os_usage){.sleeping = true};

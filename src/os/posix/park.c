@@ -3,7 +3,7 @@
  * A word hashes to an entry with a mutex and a condition variable. The parker compares the word under the mutex, the
  * waker takes the mutex before it signals: a wake that follows the change of the word is not lost. Words that share an
  * entry share wake-ups, so all sleepers of an entry are woken and look again, which os.h allows.
- * States of an entry: sleepers counts those in cond_wait, guarded by the mutex.
+ * States of an entry: sleepers counts those in pthread_cond_wait, guarded by the mutex.
  * Failures: as os.h. No EINTR: POSIX conditions do not report signals. Cost: a mutex pair, and a broadcast where
  * somebody sleeps. After fork() a child finds entries as they were: fork handlers take all of them over the fork.
  * Rejected: a semaphore per kernel thread (a list of sleepers per word would be needed to find it). */

@@ -7,8 +7,9 @@
  * join gives them back thread by thread. The team's descriptor is in the master's cluster, got at the fork and given
  * back at the join.
  *
- * Other than in the paper: ids have two bytes, since there may be 1024 threads, so that a descriptor of 64 has more
- * than its 148 bytes; a thread that starts also finds the member's data, which the OpenMP core keeps near it (ee.c).
+ * Other than in the paper: ids have two bytes, since there may be 1024 threads; so a descriptor for 64 threads is
+ * larger than the paper's 148 bytes. And a thread that starts finds the member's data, which the OpenMP core keeps near
+ * it (ee.c).
  */
 #ifndef PS_EE_HAL_PAPER_H
 #define PS_EE_HAL_PAPER_H

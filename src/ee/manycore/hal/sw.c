@@ -1,10 +1,11 @@
 /* Teams by memory alone. Docked cores look at a word of their own in their cluster's memory.
  *
- * Fork of the root's team: the parent writes two words to the first of the team's cores in each other cluster, which
- * hands them on to the rest of its cluster; those of its own cluster, and all of a nested team's, the parent writes.
- * Where the region is as the last one, each core gets one word, and of many clusters the parent writes to every fourth
- * only, whose first core hands the word on to the three behind it (plan_orders). Function and data stand in the team,
- * and those of the root's team in each other cluster, too: the first core there copies them.
+ * Fork of the root's team: in each other cluster the parent writes two words to the first of the team's cores, and this
+ * core hands them on to the rest of its cluster. To cores of its own cluster the parent writes by itself; so it does to
+ * all cores of a nested team. If the region is like the last one, each core gets one word. With many clusters the
+ * parent then writes to every fourth cluster only, whose first core hands the word on to the three clusters behind it
+ * (plan_orders). Function and data stand in the team, and those of the root's team in each other cluster, too: the
+ * first core there copies them.
  * Join: of the root's team the members of another cluster count down a word of theirs, and the last one a word of the
  * parent's; all others count down that one. manycore-nested-2016 section 3.2 has the flags by cluster; there the parent
  * writes and reads one flag for each thread.

@@ -7,15 +7,15 @@
  *   4 on   pairs for teams inside of one cluster, one for each that is mapped, as far as they go
  * A team without a pair (a nested one of several clusters, a fifth one in its cluster) has the software's counters.
  *
- * A slot's masks stay for the next region of the same mapping. The parent sets those of its own cluster before it
- * releases anybody; in the others each core that is told of a mapping looks, before it runs its member, and sets them
- * where they are another mapping's: all set the same.
+ * A slot's masks stay for the next region of the same mapping. The parent sets the masks of its own cluster before it
+ * releases anybody. In the other clusters each core that is told of a mapping looks before it runs its member, and sets
+ * the masks if they are another mapping's. All cores set the same.
  *
  * Tasks. A member that waits in the synchroniser has arrived, but must come back when the region's first task is made:
- * that is signalled to all. From then on the region's barriers are counted in memory as well, since the core wants to
- * be told who is last; each member arrives in both, and takes the synchroniser's signal when the counted barrier is
- * over. All members of a barrier go the same way: the signal of tasks was sent by a member before it arrived, and
- * overtakes the release, which goes by way of the home cluster.
+ * that is signalled to all. From then on the region's barriers are counted in memory as well, because the OpenMP core
+ * must be told which member is last. Each member arrives in both, and takes the synchroniser's signal when the counted
+ * barrier is over. All members of a barrier go the same way: the signal of tasks was sent by a member before it
+ * arrived, and overtakes the release, which goes by way of the home cluster.
  *
  * synchroniser.c has hal.h's functions from hal_arrive on. */
 #ifndef PS_EE_HAL_SYNCHRONISER_H
