@@ -58,21 +58,21 @@ void ps_deque_unfence_owner(struct ps_deque *d)
     ps_fence_seq();
 }
 
-static bool become(struct ps_deque *d, uint64_t from, uint64_t state)
+static bool become(struct ps_deque *d, uintptr_t from, uintptr_t state)
 {
-    return ps_cas_seq(&d->watch, &from, (from & ~(uint64_t)PS_DEQUE_STATE) | state);
+    return ps_cas_seq(&d->watch, &from, (from & ~(uintptr_t)PS_DEQUE_STATE) | state);
 }
 
 PS_NOINLINE void ps_deque_fence_owner(struct ps_deque *d)
 {
     ps_fence_seq();
-    for (uint64_t w; ((w = ps_load_acquire(&d->watch)) & PS_DEQUE_STATE) != PS_DEQUE_FENCED;)
+    for (uintptr_t w; ((w = ps_load_acquire(&d->watch)) & PS_DEQUE_STATE) != PS_DEQUE_FENCED;)
         become(d, w, PS_DEQUE_FENCED);
 }
 
 PS_NOINLINE void ps_deque_fence(struct ps_deque *d)
 {
-    for (uint64_t w; ((w = ps_load_acquire(&d->watch)) & PS_DEQUE_STATE) != PS_DEQUE_FENCED;) {
+    for (uintptr_t w; ((w = ps_load_acquire(&d->watch)) & PS_DEQUE_STATE) != PS_DEQUE_FENCED;) {
         if ((w & PS_DEQUE_STATE) == PS_DEQUE_UNFENCED) {
             become(d, w, PS_DEQUE_ANNOUNCED);
             continue;

@@ -60,7 +60,8 @@
  *     only. Without the second look the owner could have turned unfenced before the thief read top: a pop could read
  *     the top of before another theft, its store to bottom still be on its way, and both have the item. The number of
  *     turns tells an owner that was unfenced in between; it makes the compare-and-swap of a thief that was late with
- *     its os_fence_all fail.
+ *     its os_fence_all fail. The word has the bits of a pointer: with 32 the number comes back after 2^30 turns, each
+ *     of PS_DEQUE_CALM pushes or more, which no thief is late by.
  *   Where we deviate from the 2013 paper: it has relaxed accesses and two fences. Sequentially consistent accesses give
  *     the same guarantee with no fence at all in steal on x86-64, cost acquire loads and release stores on AArch64, and
  *     the thread sanitizer understands them.
@@ -117,7 +118,7 @@ struct ps_deque {
     PS_LINE_ALIGNED _Atomic int64_t bottom;
     _Atomic(struct ps_deque_buffer *) buffer;
     int64_t top_seen; /* owner: top was at least this; saves push a look at the thieves' line */
-    _Atomic uint64_t watch;
+    _Atomic uintptr_t watch;
     int64_t own_tops; /* owner: how often it has moved top itself */
     int64_t thefts;   /* owner: how often others had at its last look */
     uint32_t calm;    /* owner: calls since that */
@@ -147,13 +148,17 @@ bool ps_deque_calm_owner(struct ps_deque *d);
  * look behind this call shows, it has to be taken back by ps_deque_fence_owner. */
 void ps_deque_unfence_owner(struct ps_deque *d);
 
+/* Owner only: the index that the next push takes. Items from an index kept by the caller on are those pushed since.
+ * Nobody else writes it: no atomic, which is a call where 64 bits are two words. */
+static inline int64_t ps_deque_bottom_owner(struct ps_deque *d) { return *(const int64_t *)&d->bottom; }
+
 /* Makes room for one more item: the first buffer, or twice the last. Part of push. */
 PS_COLD bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom);
 
 /* Owner only. False: no memory, not pushed. */
 static inline bool ps_deque_push(struct ps_deque *d, void *item)
 {
-    int64_t bottom = ps_load_relaxed(&d->bottom);
+    int64_t bottom = ps_deque_bottom_owner(d);
     struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
     if (PS_UNLIKELY(buffer == NULL || bottom - d->top_seen > buffer->mask)) {
         d->top_seen = ps_load_acquire(&d->top);
@@ -172,11 +177,11 @@ static inline bool ps_deque_push(struct ps_deque *d, void *item)
  * more. */
 static inline bool ps_deque_has_room_owner(struct ps_deque *d)
 {
-    return ps_load_relaxed(&d->bottom) - d->top_seen < PS_DEQUE_INITIAL && ps_load_relaxed(&d->buffer) != NULL;
+    return ps_deque_bottom_owner(d) - d->top_seen < PS_DEQUE_INITIAL && ps_load_relaxed(&d->buffer) != NULL;
 }
 static inline void ps_deque_push_room_owner(struct ps_deque *d, void *item)
 {
-    int64_t bottom = ps_load_relaxed(&d->bottom);
+    int64_t bottom = ps_deque_bottom_owner(d);
     struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
     ps_store_relaxed(&buffer->slot[bottom & buffer->mask], item);
     ps_store_release(&d->bottom, bottom + 1);
@@ -185,7 +190,7 @@ static inline void ps_deque_push_room_owner(struct ps_deque *d, void *item)
 /* Owner only. The item pushed last, or NULL where there is none. */
 static inline void *ps_deque_pop(struct ps_deque *d)
 {
-    int64_t bottom = ps_load_relaxed(&d->bottom) - 1;
+    int64_t bottom = ps_deque_bottom_owner(d) - 1;
     if (ps_load_relaxed(&d->top) > bottom) /* top only grows: empty for certain */
         return NULL;
     ps_store_release(&d->bottom, bottom);
@@ -252,7 +257,7 @@ static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *i
             return NULL;
         ps_deque_fence(d);
     }
-    uint64_t watch = ps_load_acquire(&d->watch);
+    uintptr_t watch = ps_load_acquire(&d->watch);
     PS_DEQUE_WINDOW();
     int64_t top = ps_load_seq(&d->top);
     PS_DEQUE_WINDOW();
@@ -271,10 +276,6 @@ static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *i
     return ps_cas_seq(&d->top, &top, top + 1) ? item : NULL;
 }
 static inline void *ps_deque_steal(struct ps_deque *d) { return ps_deque_steal_if(d, NULL, NULL); }
-
-/* Owner only: the index that the next push takes. Items from an index kept by the caller on are those pushed since. */
-/* Nobody else writes it: no atomic, which is a call where 64 bits are two words. */
-static inline int64_t ps_deque_bottom_owner(struct ps_deque *d) { return *(const int64_t *)&d->bottom; }
 
 /* Anybody; exact for an instant between call and return where the deque is fenced, and then sequentially consistent
  * with pop and steal. */

@@ -24,9 +24,9 @@ static struct ps_spin lock;
 
 size_t ort_members_bytes(unsigned n_max) { return sizeof(struct ort_team) + n_max * sizeof(struct ort_thread *); }
 
-/* No padding behind the thread. With it and the block's head members are an odd number of 16 bytes apart, so that fewer
- * of them meet at a bank. */
-#define APART_BYTES (offsetof(struct ort_apart, thread) + sizeof(struct ort_thread))
+/* No padding behind it. With the block's head members are an odd number of 16 bytes apart, so that fewer of them meet
+ * at a bank. */
+#define APART_BYTES (offsetof(struct ort_apart, implicit) + ORT_TASK_IMPLICIT_BYTES)
 
 /* Fresh, for member id; NULL: no memory there. */
 static struct ort_thread *get(struct ort_team *team, unsigned id, int near)

@@ -59,11 +59,11 @@ struct ort_thread {
     struct ee_member member; /* first: ee_local() is the address of both */
     struct ort_team *team;   /* constant */
     uint32_t id;             /* constant: number in the team */
-    uint32_t ws_seq;         /* number of the next work-sharing construct that needs a slot */
-    uint32_t single_seq;     /* number of the next single construct */
     struct ort_task *task;   /* current */
     struct ort_team *hot;    /* block of the last region that this thread opened; NULL: none */
     struct ort_team *open;   /* == hot while that region is open */
+    uint32_t ws_seq;         /* number of the next work-sharing construct that needs a slot */
+    uint32_t single_seq;     /* number of the next single construct */
 #if ORT_MEMBERS_APART
     _Atomic(struct ort_in_loops *) in_loops; /* NULL: it has been in none that needs it (ort_loop) */
     _Atomic(struct ort_task_member *) tasks; /* NULL: it has had nothing to do with tasks (ort_tasks) */
@@ -194,14 +194,16 @@ static inline struct ort_batch *ort_batch_or_none(struct ort_thread *t)
     return its != NULL ? &its->batch : NULL;
 }
 
-/* A member's storage, whose implicit task is not given back (members_apart.c). */
+/* A member's storage, whose implicit task is not given back (members_apart.c): the part of a task that an implicit one
+ * uses (task.h). */
 struct ort_apart {
-    struct ort_task_implicit implicit;
     alignas(PS_CACHE_LINE) struct ort_thread thread; /* ee.h: what `near` returns */
+    alignas(struct ort_task) unsigned char implicit[ORT_TASK_IMPLICIT_BYTES];
 };
+_Static_assert(!ORT_TOOLS, "a tool's words stand behind a whole task");
 static inline struct ort_task_implicit *ort_implicit(struct ort_thread *t)
 {
-    return &PS_CONTAINER_OF(t, struct ort_apart, thread)->implicit;
+    return (struct ort_task_implicit *)(void *)PS_CONTAINER_OF(t, struct ort_apart, thread)->implicit;
 }
 /* The thread's link in its team's list of free members, and back. */
 static inline struct ps_list *ort_free_link(struct ort_thread *t) { return &ort_tasks(t)->free; }

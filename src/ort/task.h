@@ -100,7 +100,7 @@ enum ort_task_flags {
 
 struct ort_task {
     /* Written by the creator. */
-    alignas(PS_CACHE_LINE) void (*fn)(void *);
+    PS_LINE_ALIGNED void (*fn)(void *);
     void *data;
     _Atomic(struct ort_task *) parent; /* NULL: implicit */
     struct ort_team *team;
@@ -114,6 +114,8 @@ struct ort_task {
     PS_LINE_ALIGNED struct ort_thread *owner;
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
     struct ort_count count;
+    /* An implicit task uses nothing from here on: it is in no queue and no frame, has no priority and no event. Only
+     * task_memory.c has a list of blocks of them. With ORT_MEMBERS_APART it has no room for the rest (ort_apart). */
     union {
         struct ort_task *next; /* in a free list */
         struct ps_list link;   /* in the team's priority queue */
@@ -126,6 +128,7 @@ struct ort_task {
     int32_t priority;
     _Atomic uint32_t event;
 };
+#define ORT_TASK_IMPLICIT_BYTES offsetof(struct ort_task, next)
 _Static_assert(sizeof(struct ort_task) % 16 == 0 && sizeof(struct ort_task) <= 128, "its data begins behind it");
 
 #define ORT_TASK_CLASSES 3

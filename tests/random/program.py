@@ -225,8 +225,10 @@ class Program:
             if less == ">":
                 by = -step
         first_text = self.opaque(kind, self.literal(first))
-        # GCC 12 takes a loop for signed where it knows that bound plus step, wrapped, is small
-        bound_text = self.opaque(kind, self.literal(bound), known=0 if bound + by > high else 0.6)
+        # GCC 12 takes a loop for signed where it knows that bound plus step, wrapped, is small; and refuses one whose
+        # comparison it knows to be false of every value
+        hidden = bound + by > high or (less == "<" and bound == low)
+        bound_text = self.opaque(kind, self.literal(bound), known=0 if hidden else 0.6)
         if abs(by) == 1 and self.chance(0.7):
             change = f"{var}{'++' if by > 0 else '--'}"
         elif self.chance(0.5):
@@ -254,6 +256,8 @@ class Program:
             chunk = self.pick(1, 2, 3, self.rng.randint(1, 20))
             if kind != "static" and self.chance(0.1):
                 chunk = 0x7FFFFFFF
+            elif kind == "static" and space and self.bits[space.kind] == 8 and self.compiler == "gcc":
+                chunk = min(chunk, 3)  # GCC 12 computes numbers of iterations in the variable's type: MOST chunks fit
         text = f" schedule({modifier}{kind}{', ' + self.opaque('int', chunk) if chunk else ''})"
         in_order = kind == "static" or modifier == "monotonic: " or ordered
         return text, in_order, chunk if kind == "static" else None
