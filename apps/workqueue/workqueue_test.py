@@ -7,6 +7,8 @@ of bad input."""
 
 import argparse
 import os
+import pty
+import re
 import signal
 import struct
 import subprocess
@@ -97,6 +99,28 @@ def raytrace(a):
         wrong.append(f"stopped: {stopped.returncode}, left {list(a.folder.glob('picture*'))}")
 
 
+def progress(program):
+    """On a terminal a long job says how far it is, and takes the line back; elsewhere it does not."""
+    command = [program, "--log2", "20", "--samples", "3"]
+    ours, its = pty.openpty()
+    done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=its)
+    os.close(its)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:  # the terminal's other side is closed
+        pass
+    os.close(ours)
+    said = done.communicate()[0]
+    if done.returncode or not said.startswith(b"fft:"):
+        wrong.append(f"on a terminal: exit status {done.returncode}: {said}")
+    if not re.search(rb"run [1-8] of 8, about \d+ s to go", shown) or not shown.endswith(b"\r\x1b[K"):
+        wrong.append(f"on a terminal: {shown}")
+    if (said := run(command)[2]) != "":
+        wrong.append(f"not on a terminal: {said}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bin", type=Path)
@@ -116,6 +140,8 @@ def main():
             code, _, said = run([a.bin / f"wq-{name}", *options])
             if code != 1 or expected not in said:
                 wrong.append(f"{name} {options}: exit status {code}: {said}; expected {expected}")
+        if name == "fft":
+            progress(a.bin / "wq-fft")
     for line in wrong:
         print(line)
     return 1 if wrong else 0
