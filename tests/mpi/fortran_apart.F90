@@ -30,7 +30,8 @@ program fortran_apart
     end function
   end interface
   integer, parameter :: waits = 11, tries = 50
-  integer :: provided, rank, ranks, error, number, right, left, own(2), try
+  integer :: provided, rank, ranks, error, number, right, left, try
+  integer, asynchronous :: own(2) ! a window
   integer(MPI_ADDRESS_KIND) :: bytes
   integer(MPI_OFFSET_KIND) :: at
   integer :: numbers(2), in(2)
@@ -179,7 +180,7 @@ contains
       call is_ok(ierror)
       call mpi_put(rank, 1, MPI_INTEGER, right, 0_MPI_ADDRESS_KIND, 1, MPI_INTEGER, w, ierror)
     case (20)
-      call mpi_win_fence(MPI_MODE_NOSUCCEED, w, ierror)
+      call mpi_win_fence(MPI_MODE_NOSUCCEED, w, ierror) ! Debian's MPICH 4.0.2 alone loses Fortran's put
     case (21)
       call mpi_win_post(from, 0, w, ierror)
       call mpi_win_start(to, 0, w, ierror)
@@ -270,7 +271,8 @@ contains
   ! One number comes, in each way to wait for it.
   subroutine wait_for(which)
     integer, intent(in) :: which
-    integer :: got, ierror, chosen, some, where(2)
+    integer, asynchronous :: got
+    integer :: ierror, chosen, some, where(2)
     logical :: found
     HANDLE(MPI_Request) :: r(2)
 #ifdef USE_F08
