@@ -3,7 +3,7 @@
 however it runs.
 
 By libpsthreads with one, two, three and eight threads; by OpenMP tasks under libgomp and under psrun; and what they say
-of bad input."""
+of bad input. --clang FOLDER: those in FOLDER alone, which clang has built, under libomp and under psrun."""
 
 import argparse
 import os
@@ -38,11 +38,16 @@ def run(command, environment=None, seconds=120):
 
 
 def agrees(a, name, options):
+    omp, tried = (a.clang or a.bin) / f"wq-{name}-omp", []
+    if not a.clang:
+        tried.append(([], a.bin / f"wq-{name}"))
+    tried += [([], omp), ([a.bin / "psrun"], omp)]
     for n in ("1", "2", "3", "8"):
-        for prefix, program in (([], f"wq-{name}"), ([], f"wq-{name}-omp"), ([a.bin / "psrun"], f"wq-{name}-omp")):
-            code, out, said = run([*prefix, a.bin / program, "--threads", n, "--samples", "2", *options])
+        for prefix, program in tried:
+            code, out, said = run([*prefix, program, "--threads", n, "--samples", "2", *options])
             if code or said or not out.startswith(name):
-                wrong.append(f"{program} {' '.join(map(str, options))}, {n} threads: exit status {code}: {said or out}")
+                command = " ".join(map(str, [*prefix, program, *options]))
+                wrong.append(f"{command}, {n} threads: exit status {code}: {said or out}")
 
 
 def picture_size(path):
@@ -70,10 +75,14 @@ def special_files(command, scene, folder):
         old.unlink(missing_ok=True)
 
 
-def raytrace(a):
-    program, out = a.bin / "wq-raytrace", a.folder / "picture.png"
+def pictures_agree(a):
     for scene in ("flake", "room"):
         agrees(a, "raytrace", ["--compare", "--size", "50x37", "--rays", "1", a.scenes / f"{scene}.scene"])
+
+
+def raytrace(a):
+    program, out = a.bin / "wq-raytrace", a.folder / "picture.png"
+    pictures_agree(a)
     code, _, said = run([program, "--size", "33x20", "-o", out, a.scenes / "room.scene"])
     if code or said or picture_size(out) != (33, 20):
         wrong.append(f"the picture: exit status {code}: {said}")
@@ -126,12 +135,17 @@ def main():
     parser.add_argument("bin", type=Path)
     parser.add_argument("scenes", type=Path)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--clang", type=Path)
     parser.add_argument("names", nargs="+", choices=SMALL)
     a = parser.parse_args()
     a.folder.mkdir(parents=True, exist_ok=True)
     for name in a.names:
         for options in SMALL[name]:
             agrees(a, name, options)
+        if a.clang:
+            if name == "raytrace":
+                pictures_agree(a)
+            continue
         if name == "raytrace":
             raytrace(a)
             continue
