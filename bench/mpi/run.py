@@ -12,6 +12,7 @@ import argparse
 import glob
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -47,13 +48,16 @@ def main():
     def once(mpi, runner, ranks, threads, program, *words, **more):
         prefix, folder, variables = runners[runner]
         command = launchers[mpi] + ["-n", str(ranks), *prefix, f"{folder}/{program}.{mpi}", *words]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         try:
             done = subprocess.run(command, env=dict(environment, OMP_NUM_THREADS=str(threads), **variables, **more),
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                                   encoding="utf-8", timeout=LIMIT_S, check=False)
         except subprocess.TimeoutExpired:
             return None
-        return done.stdout if done.returncode == 0 else None
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return f"{done.stdout}\nprocessor time {spent:.3f} s\n" if done.returncode == 0 else None
 
     def table(rows, mpi, *what, **more):
         """rows: title -> pattern. Medians of what each pattern finds; of one without a group: 1."""
@@ -114,7 +118,8 @@ def main():
                   PSTHREADS_NUM_VPS=vps)
         for ranks in (2, 4):
             for threads in (2, 8):
-                table({f"heat_mpi, ms a step, {ranks} ranks x {threads}": r"([\d.]+) ms a step"}, mpi, ranks, threads,
+                table({f"heat_mpi, ms a step, {ranks} ranks x {threads}": r"([\d.]+) ms a step",
+                       "  processor time of the job, s": r"processor time ([\d.]+)"}, mpi, ranks, threads,
                       "heat_mpi", "--steps=30")
         table({"cg_mpi, ms an iteration, 2 ranks x 2": r"([\d.]+) ms each"}, mpi, 2, 2, "cg_mpi")
         added(mpi)
