@@ -31,8 +31,11 @@ static void fail(const char *what)
 static double *vector(void)
 {
     double *v = calloc((size_t)((high + 2) * n), sizeof *v);
-    if (!v)
+    if (!v) {
+        fprintf(stderr, "cg_mpi: no memory for %ld x %ld points\n", high, n);
         MPI_Abort(MPI_COMM_WORLD, 1);
+        exit(1);
+    }
     return v + n;
 }
 
@@ -97,17 +100,33 @@ static long number(const char *text, const char *what, long up_to)
     return value;
 }
 
+static const char usage[] = "usage: mpirun -n RANKS cg_mpi [options]\n"
+                            "Solves a linear system of a plate's points by conjugate gradients; rows are dealt to the "
+                            "ranks.\n"
+                            "  --n N            points a side of the plate (256)\n"
+                            "  --iterations N   iterations at most (2000)";
+
 static void read_arguments(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"n", required_argument, NULL, 'n'}, {"iterations", required_argument, NULL, 'i'}, {0}};
+    static const struct option options[] = {{"n", required_argument, NULL, 'n'},
+                                            {"iterations", required_argument, NULL, 'i'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    opterr = rank == 0; /* one line, not one of each rank */
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
         if (o == 'n')
             n = number(optarg, "--n", 1 << 15);
         else if (o == 'i')
             most = (int)number(optarg, "--iterations", 1 << 30);
-        else
-            fail("cg_mpi [--n POINTS] [--iterations MOST]");
+        else if (o == 'h') {
+            if (rank == 0)
+                puts(usage);
+            MPI_Finalize();
+            exit(0);
+        } else
+            fail("cg_mpi --help lists the options");
+    if (optind < argc)
+        fail("only options are expected; cg_mpi --help lists them");
     if (n < ranks)
         fail("--n: wanted a row for each rank at least");
 }

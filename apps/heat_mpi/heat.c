@@ -167,8 +167,18 @@ static long number(const char *text, const char *what, long most)
     return n;
 }
 
+static const char usage[] =
+    "usage: mpirun -n RANKS heat_mpi [options]\n"
+    "Heat spreads over a plate, which is dealt to the ranks by rows.\n"
+    "  --rows N, --columns N   points of the plate (1024, 1024)\n"
+    "  --block N               points a side of a task (128)\n"
+    "  --steps N               steps of time (50)\n"
+    "  --comm tasks|master     who sends and receives: tasks (default), or one thread between the steps\n"
+    "  --check                 compares the result with that of plain loops";
+
 static void read_arguments(int argc, char **argv)
 {
+    opterr = rank == 0; /* one line, not one of each rank */
     static const struct option options[] = {
         {"rows", required_argument, NULL, 'r'},  {"columns", required_argument, NULL, 'c'},
         {"block", required_argument, NULL, 'b'}, {"steps", required_argument, NULL, 's'},
@@ -196,10 +206,17 @@ static void read_arguments(int argc, char **argv)
             if (!by_tasks && strcmp(optarg, "master") != 0)
                 fail("--comm: wanted tasks or master");
             break;
+        case 'h':
+            if (rank == 0)
+                puts(usage);
+            MPI_Finalize();
+            exit(0);
         default:
-            fail("heat_mpi [--rows N] [--columns N] [--block N] [--steps N] [--comm tasks|master] [--check]");
+            fail("heat_mpi --help lists the options");
         }
     }
+    if (optind < argc)
+        fail("only options are expected; heat_mpi --help lists them");
     if (rows / ranks < 1)
         fail("--rows: wanted a row for each rank at least");
     if ((columns + block - 1) / block > 4096)

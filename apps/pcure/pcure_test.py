@@ -132,6 +132,7 @@ class Pcure(unittest.TestCase):
                     self.assertEqual(self.labels(self.write("p.npy", npy(self.rows, descr, fortran))), expected)
         loose = "# a comment\n\n" + self.text(self.rows).replace(",", " ,\t").replace("\n", "\r\n").rstrip()
         self.assertEqual(self.labels(self.write("loose.csv", loose)), expected)
+        self.assertEqual(self.labels(self.write("marked.csv", "\ufeff" + self.text(self.rows))), expected)
         head = npy(self.rows)
         second = head[:6] + b"\x02\x00" + head[8:10] + b"\x00\x00" + head[10:]
         self.assertEqual(self.labels(self.write("second.npy", second)), expected)
@@ -150,6 +151,7 @@ class Pcure(unittest.TestCase):
             ("1,-2e160\n", ":1: field 2 is beyond 1e150"),
             (npy([[1.0, 2e160]]), ": row 1, column 2 is beyond 1e150"),
             ("", ": no points in it"),
+            ("1,2\n\ufeff3,4\n", ":2: field 1, '\ufeff3', is not a number"),
             ("# nothing\n\n", ": no points in it"),
             (b"1,2\n3\0,4\n", ":2: a byte of value 0"),
             (whole[:-3], ": 18397 bytes of numbers, the header promises 18400 (230 x 10): the file is cut off"),

@@ -123,6 +123,8 @@ static bool read_csv(const char *path, FILE *in, struct points *p, const struct 
     for (size_t line = 1; fine && (length = getline(&text, &room, in)) != -1; line++) {
         while (length && strchr("\r\n", text[length - 1]))
             text[--length] = '\0';
+        if (line == 1 && strncmp(text, "\xef\xbb\xbf", 3) == 0) /* spreadsheets' mark for UTF-8 */
+            memmove(text, text + 3, (size_t)(length -= 3) + 1);
         if (strlen(text) != (size_t)length)
             fine = wrong(path, ":%zu: a byte of value 0; this is neither CSV nor .npy", line);
         else if (text[0] != '#' && text[strspn(text, " \t")])

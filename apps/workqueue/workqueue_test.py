@@ -3,10 +3,12 @@
 however it runs.
 
 By libpsthreads with one, two, three and eight threads; by OpenMP tasks under libgomp and under psrun; and what they say
-of bad input."""
+of bad input. --clang FOLDER: those in FOLDER alone, which clang has built, under libomp and under psrun."""
 
 import argparse
 import os
+import pty
+import re
 import signal
 import struct
 import subprocess
@@ -36,11 +38,16 @@ def run(command, environment=None, seconds=120):
 
 
 def agrees(a, name, options):
+    omp, tried = (a.clang or a.bin) / f"wq-{name}-omp", []
+    if not a.clang:
+        tried.append(([], a.bin / f"wq-{name}"))
+    tried += [([], omp), ([a.bin / "psrun"], omp)]
     for n in ("1", "2", "3", "8"):
-        for prefix, program in (([], f"wq-{name}"), ([], f"wq-{name}-omp"), ([a.bin / "psrun"], f"wq-{name}-omp")):
-            code, out, said = run([*prefix, a.bin / program, "--threads", n, "--samples", "2", *options])
+        for prefix, program in tried:
+            code, out, said = run([*prefix, program, "--threads", n, "--samples", "2", *options])
             if code or said or not out.startswith(name):
-                wrong.append(f"{program} {' '.join(map(str, options))}, {n} threads: exit status {code}: {said or out}")
+                command = " ".join(map(str, [*prefix, program, *options]))
+                wrong.append(f"{command}, {n} threads: exit status {code}: {said or out}")
 
 
 def picture_size(path):
@@ -68,10 +75,14 @@ def special_files(command, scene, folder):
         old.unlink(missing_ok=True)
 
 
-def raytrace(a):
-    program, out = a.bin / "wq-raytrace", a.folder / "picture.png"
+def pictures_agree(a):
     for scene in ("flake", "room"):
         agrees(a, "raytrace", ["--compare", "--size", "50x37", "--rays", "1", a.scenes / f"{scene}.scene"])
+
+
+def raytrace(a):
+    program, out = a.bin / "wq-raytrace", a.folder / "picture.png"
+    pictures_agree(a)
     code, _, said = run([program, "--size", "33x20", "-o", out, a.scenes / "room.scene"])
     if code or said or picture_size(out) != (33, 20):
         wrong.append(f"the picture: exit status {code}: {said}")
@@ -97,17 +108,44 @@ def raytrace(a):
         wrong.append(f"stopped: {stopped.returncode}, left {list(a.folder.glob('picture*'))}")
 
 
+def progress(program):
+    """On a terminal a long job says how far it is, and takes the line back; elsewhere it does not."""
+    command = [program, "--log2", "20", "--samples", "3"]
+    ours, its = pty.openpty()
+    done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=its)
+    os.close(its)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:  # the terminal's other side is closed
+        pass
+    os.close(ours)
+    said = done.communicate()[0]
+    if done.returncode or not said.startswith(b"fft:"):
+        wrong.append(f"on a terminal: exit status {done.returncode}: {said}")
+    if not re.search(rb"run [1-8] of 8, about \d+ s to go", shown) or not shown.endswith(b"\r\x1b[K"):
+        wrong.append(f"on a terminal: {shown}")
+    if (said := run(command)[2]) != "":
+        wrong.append(f"not on a terminal: {said}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bin", type=Path)
     parser.add_argument("scenes", type=Path)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--clang", type=Path)
     parser.add_argument("names", nargs="+", choices=SMALL)
     a = parser.parse_args()
     a.folder.mkdir(parents=True, exist_ok=True)
     for name in a.names:
         for options in SMALL[name]:
             agrees(a, name, options)
+        if a.clang:
+            if name == "raytrace":
+                pictures_agree(a)
+            continue
         if name == "raytrace":
             raytrace(a)
             continue
@@ -116,6 +154,8 @@ def main():
             code, _, said = run([a.bin / f"wq-{name}", *options])
             if code != 1 or expected not in said:
                 wrong.append(f"{name} {options}: exit status {code}: {said}; expected {expected}")
+        if name == "fft":
+            progress(a.bin / "wq-fft")
     for line in wrong:
         print(line)
     return 1 if wrong else 0

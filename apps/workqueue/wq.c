@@ -118,17 +118,37 @@ static double timed(const struct wq *w, bool serial, int threads)
     return ms;
 }
 
+/* On a terminal, from half a second on: how many runs are done, and how long the others may take. */
+static void show_runs(int done, int all, double start)
+{
+    static bool shown;
+    double passed = sample_now() - start;
+    if (!isatty(STDERR_FILENO) || (!shown && passed < 0.5))
+        return;
+    if (done < all)
+        fprintf(stderr, "\rrun %d of %d, about %.0f s to go\033[K", done, all, passed / done * (all - done));
+    else
+        fprintf(stderr, "\r\033[K");
+    shown = true;
+}
+
 int wq_main(const struct wq *w, int argc, char **argv)
 {
     static double serial[SAMPLES_MAX], parallel[SAMPLES_MAX];
     char result[200];
     struct run run = read_arguments(w, argc, argv);
     wq_threads(run.threads);
+    double start = sample_now();
+    int all = 2 * run.samples + 2;
     timed(w, true, 1);
+    show_runs(1, all, start);
     timed(w, false, run.threads); /* threads come into being here */
+    show_runs(2, all, start);
     for (int i = 0; i < run.samples; i++) {
         serial[i] = timed(w, true, 1);
+        show_runs(2 * i + 3, all, start);
         parallel[i] = timed(w, false, run.threads);
+        show_runs(2 * i + 4, all, start);
     }
     struct sample_summary s = sample_summarize(serial, (unsigned)run.samples),
                           p = sample_summarize(parallel, (unsigned)run.samples);

@@ -4,13 +4,15 @@
 psrun with the task-aware layer and without it. Runs each program with each MPI that was found, in turns, and prints
 medians: what messages cost (messages.c), the stencil with tasks (apps/heat_mpi) on 2 and 4 ranks with 2 and 8 threads,
 conjugate gradients (apps/cg_mpi), threads of one processor that wait for one another's messages (chain.c), tasks that
-do (tests/mpi/task_pairs.c), and the instructions of calls whose message is there already (path.c, by callgrind).
+do (tests/mpi/task_pairs.c), and what the layer adds to a call whose message is there already (path.c): the thread's own
+time, of pairs of runs, and instructions, by callgrind.
 libomp's programs are built by clang, where it was there; so are those of "ours, clang". The others are built by GCC."""
 
 import argparse
 import glob
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -46,13 +48,16 @@ def main():
     def once(mpi, runner, ranks, threads, program, *words, **more):
         prefix, folder, variables = runners[runner]
         command = launchers[mpi] + ["-n", str(ranks), *prefix, f"{folder}/{program}.{mpi}", *words]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         try:
             done = subprocess.run(command, env=dict(environment, OMP_NUM_THREADS=str(threads), **variables, **more),
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                                   encoding="utf-8", timeout=LIMIT_S, check=False)
         except subprocess.TimeoutExpired:
             return None
-        return done.stdout if done.returncode == 0 else None
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return f"{done.stdout}\nprocessor time {spent:.3f} s\n" if done.returncode == 0 else None
 
     def table(rows, mpi, *what, **more):
         """rows: title -> pattern. Medians of what each pattern finds; of one without a group: 1."""
@@ -70,6 +75,22 @@ def main():
                 row += f"  {runner}: " + (f"{statistics.median(ended):10.3f}" if ended else "   no end  ")
                 row += f" ({len(ended)} of {len(numbers)})" if len(ended) < len(numbers) else ""
             print(row, flush=True)
+
+    def path(mpi, layer):
+        """A rank alone receives messages of its own: the thread's time of one."""
+        text = once(mpi, "ours" if layer else "ours, --mpi=off", 1, 1, "mpi_path", "60000", PSTHREADS_NUM_VPS="1")
+        match = re.search(r"path ([\d.]+)", text or "")
+        return float(match.group(1)) if match else None
+
+    def added(mpi):
+        """What the layer adds to each of the two calls that it answers there: of pairs of runs, the quarters."""
+        pairs = [(path(mpi, False), path(mpi, True)) for _ in range(max(9, args.rounds))]
+        both = [(plain, ours) for plain, ours in pairs if plain and ours]
+        if len(both) > 1:
+            more = [(ours - plain) / 2 for plain, ours in both]
+            low, middle, high = statistics.quantiles(more)
+            print(f"{mpi:8} ns that a call costs more, message there: {middle:.0f} ({low:.0f} to {high:.0f} in half of "
+                  f"{len(both)} pairs; MPI alone {statistics.median(plain for plain, _ in both) / 2:.0f})", flush=True)
 
     def instructions(mpi, layer, count):
         """What callgrind counts of a rank alone that receives so many messages of its own; None: no valgrind."""
@@ -97,9 +118,11 @@ def main():
                   PSTHREADS_NUM_VPS=vps)
         for ranks in (2, 4):
             for threads in (2, 8):
-                table({f"heat_mpi, ms a step, {ranks} ranks x {threads}": r"([\d.]+) ms a step"}, mpi, ranks, threads,
+                table({f"heat_mpi, ms a step, {ranks} ranks x {threads}": r"([\d.]+) ms a step",
+                       "  processor time of the job, s": r"processor time ([\d.]+)"}, mpi, ranks, threads,
                       "heat_mpi", "--steps=30")
         table({"cg_mpi, ms an iteration, 2 ranks x 2": r"([\d.]+) ms each"}, mpi, 2, 2, "cg_mpi")
+        added(mpi)
         counts = {layer: [instructions(mpi, layer, count) for count in (1000, 5000)] for layer in (False, True)}
         if all(count for pair in counts.values() for count in pair):
             plain, ours = ((pair[1] - pair[0]) / 4000 for pair in counts.values())

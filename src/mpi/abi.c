@@ -18,10 +18,10 @@
 
 #ifdef OPEN_MPI
 #define MPI_NAME "Open MPI"
-static const char *const libraries[] = {"libmpi.so.40", "libmpi_mpifh.so.40"};
+static const char *const libraries[] = {"libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40"};
 #else
 #define MPI_NAME "MPICH"
-static const char *const libraries[] = {"libmpich.so.12", "libmpi.so.12"};
+static const char *const libraries[] = {"libmpich.so.12", "libmpi.so.12", "libmpichfort.so.12", "libmpifort.so.12"};
 #endif
 
 struct mpi_own mpi_own;

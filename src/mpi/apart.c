@@ -1,11 +1,11 @@
-/* Calls that block and have no nonblocking form: communicators made and freed, windows, collective file access; and
- * reading from files, whose nonblocking form does not always end. A thread that makes such a call first goes to a
- * kernel thread of its own, as a thread does that sets its own state in the kernel. It stays there until its region
- * ends. So it holds no virtual processor while MPI waits. The program's own threads (a region's first) are on theirs
- * already. */
+/* Calls that block and have no nonblocking form: communicators made and freed, processes started and connected,
+ * windows, collective file access, buffers taken back; and reading from files, whose nonblocking form does not always
+ * end. A thread that makes such a call first goes to a kernel thread of its own, as a thread does that sets its own
+ * state in the kernel. It stays there until its region ends. So it holds no virtual processor while MPI waits. The
+ * program's own threads (a region's first) are on theirs already. */
 #include "mpi_layer.h"
 
-static void go_apart(void)
+void mpi_go_apart(void)
 {
     void *thread;
     const struct ps_layer *layer = mpi_aware() ? mpi_threads(&thread) : NULL;
@@ -16,7 +16,7 @@ static void go_apart(void)
 #define APART(name, parameters, ...)            \
     PS_EXPORT int MPI_##name parameters         \
     {                                           \
-        go_apart();                             \
+        mpi_go_apart();                         \
         return mpi_own.MPI_##name(__VA_ARGS__); \
     }
 
@@ -30,6 +30,15 @@ APART(Comm_free, (MPI_Comm * c), c)
 APART(Comm_disconnect, (MPI_Comm * c), c)
 APART(Comm_accept, (const char *port, MPI_Info i, int root, MPI_Comm c, MPI_Comm *d), port, i, root, c, d)
 APART(Comm_connect, (const char *port, MPI_Info i, int root, MPI_Comm c, MPI_Comm *d), port, i, root, c, d)
+APART(Comm_join, (int fd, MPI_Comm *d), fd, d)
+APART(Comm_spawn,
+      (const char *command, char *arguments[], int n, MPI_Info i, int root, MPI_Comm c, MPI_Comm *d, int errors[]),
+      command, arguments, n, i, root, c, d, errors)
+APART(Comm_spawn_multiple,
+      (int count, char *commands[], char **arguments[], const int n[], const MPI_Info i[], int root, MPI_Comm c,
+       MPI_Comm *d, int errors[]),
+      count, commands, arguments, n, i, root, c, d, errors)
+APART(Comm_set_info, (MPI_Comm c, MPI_Info i), c, i)
 APART(Intercomm_create, (MPI_Comm c, int leader, MPI_Comm peer, int remote, int tag, MPI_Comm *d), c, leader, peer,
       remote, tag, d)
 APART(Intercomm_merge, (MPI_Comm c, int high, MPI_Comm *d), c, high, d)
@@ -42,6 +51,10 @@ APART(Dist_graph_create_adjacent,
       (MPI_Comm c, int in, const int sources[], const int inweights[], int out, const int dests[],
        const int outweights[], MPI_Info i, int reorder, MPI_Comm *d),
       c, in, sources, inweights, out, dests, outweights, i, reorder, d)
+APART(Dist_graph_create,
+      (MPI_Comm c, int n, const int sources[], const int degrees[], const int dests[], const int weights[], MPI_Info i,
+       int reorder, MPI_Comm *d),
+      c, n, sources, degrees, dests, weights, i, reorder, d)
 APART(Win_create, (void *base, MPI_Aint bytes, int unit, MPI_Info i, MPI_Comm c, MPI_Win *w), base, bytes, unit, i, c,
       w)
 APART(Win_allocate, (MPI_Aint bytes, int unit, MPI_Info i, MPI_Comm c, void *base, MPI_Win *w), bytes, unit, i, c, base,
@@ -50,6 +63,7 @@ APART(Win_allocate_shared, (MPI_Aint bytes, int unit, MPI_Info i, MPI_Comm c, vo
       c, base, w)
 APART(Win_create_dynamic, (MPI_Info i, MPI_Comm c, MPI_Win *w), i, c, w)
 APART(Win_free, (MPI_Win * w), w)
+APART(Win_set_info, (MPI_Win w, MPI_Info i), w, i)
 APART(Win_fence, (int mode, MPI_Win w), mode, w)
 APART(Win_start, (MPI_Group g, int mode, MPI_Win w), g, mode, w)
 APART(Win_complete, (MPI_Win w), w)
@@ -62,9 +76,14 @@ APART(Win_flush, (int rank, MPI_Win w), rank, w)
 APART(Win_flush_all, (MPI_Win w), w)
 APART(Win_flush_local, (int rank, MPI_Win w), rank, w)
 APART(Win_flush_local_all, (MPI_Win w), w)
+APART(Buffer_detach, (void *buf, int *bytes), buf, bytes)
 APART(File_close, (MPI_File * f), f)
 APART(File_sync, (MPI_File f), f)
 APART(File_set_size, (MPI_File f, MPI_Offset bytes), f, bytes)
+APART(File_preallocate, (MPI_File f, MPI_Offset bytes), f, bytes)
+APART(File_set_info, (MPI_File f, MPI_Info i), f, i)
+APART(File_set_atomicity, (MPI_File f, int atomic), f, atomic)
+APART(File_seek_shared, (MPI_File f, MPI_Offset at, int from), f, at, from)
 APART(File_set_view, (MPI_File f, MPI_Offset at, MPI_Datatype e, MPI_Datatype type, const char *form, MPI_Info i), f,
       at, e, type, form, i)
 #ifdef OPEN_MPI
@@ -81,3 +100,14 @@ APART(File_write_at_all, (MPI_File f, MPI_Offset at, const void *buf, int n, MPI
       buf, n, type, s)
 APART(File_read_ordered, (MPI_File f, void *buf, int n, MPI_Datatype type, MPI_Status *s), f, buf, n, type, s)
 APART(File_write_ordered, (MPI_File f, const void *buf, int n, MPI_Datatype type, MPI_Status *s), f, buf, n, type, s)
+#define IN_TWO_PARTS(write, const_)                                                                                    \
+    APART(File_##write##_all_begin, (MPI_File f, const_ void *buf, int n, MPI_Datatype type), f, buf, n, type)         \
+    APART(File_##write##_all_end, (MPI_File f, const_ void *buf, MPI_Status *s), f, buf, s)                            \
+    APART(File_##write##_at_all_begin, (MPI_File f, MPI_Offset at, const_ void *buf, int n, MPI_Datatype type), f, at, \
+          buf, n, type)                                                                                                \
+    APART(File_##write##_at_all_end, (MPI_File f, const_ void *buf, MPI_Status *s), f, buf, s)                         \
+    APART(File_##write##_ordered_begin, (MPI_File f, const_ void *buf, int n, MPI_Datatype type), f, buf, n, type)     \
+    APART(File_##write##_ordered_end, (MPI_File f, const_ void *buf, MPI_Status *s), f, buf, s)
+#define NOT_CONST
+IN_TWO_PARTS(read, NOT_CONST)
+IN_TWO_PARTS(write, const)

@@ -68,10 +68,12 @@ static inline bool caller_can_wait(void)
 #ifndef OPEN_MPI
 static _Atomic bool handlers_set;
 
+void mpi_note_handler(void) { ps_store_relaxed(&handlers_set, true); }
+
 PS_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 {
     mpi_aware();
-    ps_store_relaxed(&handlers_set, true);
+    mpi_note_handler();
     return mpi_own.MPI_Comm_set_errhandler(comm, handler);
 }
 
@@ -299,21 +301,20 @@ PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
  * others' turns. */
 #ifdef OPEN_MPI
 static inline bool by_turns(void) { return false; }
-static void note_file(void) {}
 #else
 static _Atomic bool files_open;
 static inline bool by_turns(void) { return PS_UNLIKELY(ps_load_relaxed(&files_open)); }
+bool mpi_by_turns(void) { return by_turns(); }
 
-static void note_file(void) { ps_store_relaxed(&files_open, true); }
+void mpi_note_file(void) { ps_store_relaxed(&files_open, true); }
 #endif
 
 PS_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
 {
-    void *thread;
-    const struct ps_layer *layer = mpi_aware() ? mpi_threads(&thread) : NULL;
-    if (layer)
-        layer->apart(); /* it is collective, and has no nonblocking form */
-    note_file();
+    mpi_go_apart(); /* it is collective, and has no nonblocking form */
+#ifndef OPEN_MPI
+    mpi_note_file();
+#endif
     return mpi_own.MPI_File_open(comm, name, mode, info, file);
 }
 
@@ -422,6 +423,24 @@ PS_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *outcount, int
     bool aware = mpi_aware();
     int error = mpi_own.MPI_Testsome(count, requests, outcount, indices, statuses);
     if (aware && !error && *outcount == 0)
+        mpi_tested_in_vain();
+    return error;
+}
+
+PS_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    bool aware = mpi_aware();
+    int error = mpi_own.MPI_Request_get_status(request, flag, status);
+    if (aware && !error && !*flag)
+        mpi_tested_in_vain();
+    return error;
+}
+
+PS_EXPORT int MPI_Win_test(MPI_Win win, int *flag)
+{
+    bool aware = mpi_aware();
+    int error = mpi_own.MPI_Win_test(win, flag);
+    if (aware && !error && !*flag)
         mpi_tested_in_vain();
     return error;
 }

@@ -3,70 +3,15 @@
  *
  * Each starts Open MPI's own Fortran form of the nonblocking call, waits, and completes the request by the Fortran
  * form of test or wait. So addresses that mean something (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE) are never
- * looked at here; handles become C's only to be asked whether they are complete. */
-#include "mpi_layer.h"
+ * looked at here; handles become C's only to be asked whether they are complete. fortran_apart.c has the calls that
+ * have no nonblocking form. */
+#include "fortran.h"
 
 #ifdef OPEN_MPI
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "TAMPI.h"
-
-#define SPELLINGS(lower, UPPER)                                                                         \
-    __typeof__(ompi_##lower##_f) mpi_##lower PS_EXPORT __attribute__((alias("ompi_" #lower "_f")));     \
-    __typeof__(ompi_##lower##_f) mpi_##lower##_ PS_EXPORT __attribute__((alias("ompi_" #lower "_f")));  \
-    __typeof__(ompi_##lower##_f) mpi_##lower##__ PS_EXPORT __attribute__((alias("ompi_" #lower "_f"))); \
-    __typeof__(ompi_##lower##_f) MPI_##UPPER PS_EXPORT __attribute__((alias("ompi_" #lower "_f")));
-
-/* A Fortran call has addresses alone; T: their types, P: parameters, A: arguments, of as many as it has before the
- * error. */
-#define T1 void *
-#define T2 T1, void *
-#define T3 T2, void *
-#define T4 T3, void *
-#define T5 T4, void *
-#define T6 T5, void *
-#define T7 T6, void *
-#define T8 T7, void *
-#define T9 T8, void *
-#define T11 T9, void *, void *
-#define P1 void *a
-#define P2 P1, void *b
-#define P3 P2, void *c
-#define P4 P3, void *d
-#define P5 P4, void *e
-#define P6 P5, void *f
-#define P7 P6, void *g
-#define P8 P7, void *h
-#define P9 P8, void *i
-#define P11 P9, void *j, void *k
-#define A1 a
-#define A2 A1, b
-#define A3 A2, c
-#define A4 A3, d
-#define A5 A4, e
-#define A6 A5, f
-#define A7 A6, g
-#define A8 A7, h
-#define A9 A8, i
-#define A11 A9, j, k
-
-/* Open MPI's own Fortran function, looked up once. */
-#define OWN(name, ...)                                                           \
-    ({                                                                           \
-        static _Atomic(void *) known;                                            \
-        void *at = ps_load_relaxed(&known);                                      \
-        if (PS_UNLIKELY(!at)) {                                                  \
-            at = mpi_find("pmpi_" #name "_");                                    \
-            if (!at) {                                                           \
-                fprintf(stderr, "psthreads: Open MPI has no pmpi_" #name "_\n"); \
-                abort();                                                         \
-            }                                                                    \
-            ps_store_relaxed(&known, at);                                        \
-        }                                                                        \
-        (void (*)(__VA_ARGS__, MPI_Fint *)) at;                                  \
-    })
 
 static MPI_Request handle(MPI_Fint request)
 {
@@ -110,12 +55,6 @@ static MPI_Fint packed(void)
         ps_store_relaxed(&known, at);
     }
     return ((MPI_Fint(*)(MPI_Datatype))at)(mpi_packed());
-}
-
-static bool fortran_caller_can_wait(void)
-{
-    void *thread;
-    return mpi_aware() && mpi_threads(&thread) != NULL;
 }
 
 static void finish(MPI_Fint *request, void *status, MPI_Fint *error)
@@ -386,6 +325,48 @@ PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_
         mpi_tested_in_vain();
 }
 SPELLINGS(test, TEST)
+
+/* n: of its arguments before the error; flag: the one that says whether it has found something. */
+#define TESTS(lower, UPPER, n, flag)                        \
+    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error); \
+    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error)  \
+    {                                                       \
+        bool aware = mpi_aware();                           \
+        OWN(lower, T##n)(A##n, error);                      \
+        if (aware && !*(MPI_Fint *)(flag) && !*error)       \
+            mpi_tested_in_vain();                           \
+    }                                                       \
+    SPELLINGS(lower, UPPER)
+
+TESTS(testall, TESTALL, 4, c)
+TESTS(testany, TESTANY, 5, d)
+TESTS(testsome, TESTSOME, 5, c)
+TESTS(iprobe, IPROBE, 5, d)
+TESTS(improbe, IMPROBE, 6, d)
+TESTS(request_get_status, REQUEST_GET_STATUS, 3, b)
+TESTS(win_test, WIN_TEST, 2, b)
+
+/* --- writing to files that is not collective --- */
+
+/* n: of its arguments before the status. */
+#define FILE_ACCESS(lower, UPPER, nonblocking, n)                         \
+    PS_EXPORT void ompi_##lower##_f(P##n, void *status, MPI_Fint *error); \
+    PS_EXPORT void ompi_##lower##_f(P##n, void *status, MPI_Fint *error)  \
+    {                                                                     \
+        MPI_Fint request;                                                 \
+        if (!fortran_caller_can_wait()) {                                 \
+            OWN(lower, T##n, void *)(A##n, status, error);                \
+            return;                                                       \
+        }                                                                 \
+        OWN(nonblocking, T##n, void *)(A##n, &request, error);            \
+        if (!*error)                                                      \
+            finish(&request, status, error);                              \
+    }                                                                     \
+    SPELLINGS(lower, UPPER)
+
+FILE_ACCESS(file_write, FILE_WRITE, file_iwrite, 4)
+FILE_ACCESS(file_write_at, FILE_WRITE_AT, file_iwrite_at, 5)
+FILE_ACCESS(file_write_shared, FILE_WRITE_SHARED, file_iwrite_shared, 4)
 
 /* --- collective calls: the same form as C's, in all ranks --- */
 

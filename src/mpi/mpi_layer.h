@@ -5,7 +5,8 @@
  *   calls.c     the calls that block, for C
  *   collective.c   the same, collective calls and file access
  *   apart.c     those that have no nonblocking form
- *   fortran.c   Open MPI's Fortran calls (MPICH's call the C ones)
+ *   fortran.c, fortran_apart.c   Open MPI's Fortran calls (MPICH's call the C ones)
+ *   fortran08.c   the calls of the module mpi_f08 that go to PMPI past all of these
  *   tasks.c     TAMPI's interface
  *
  * Compiled once for each MPI, with that one's mpi.h. Knows of MPI what the standard says, and of threads
@@ -106,6 +107,15 @@ void mpi_tasks_in_order(void);
 void mpi_tasks_complete(void);
 /* A test has failed: another thread may run. */
 void mpi_tested_in_vain(void);
+/* The caller goes on on a kernel thread of its own, if it is a thread of ours: see apart.c. */
+void mpi_go_apart(void);
+#ifndef OPEN_MPI
+/* What MPICH wants to be known, see calls.c: a communicator's error handler is set; a file is opened, and from then on
+ * who waits for a request tests it by turns. */
+void mpi_note_handler(void);
+void mpi_note_file(void);
+bool mpi_by_turns(void);
+#endif
 
 /* Until the request is complete, or all of them; then MPI's own call does not block. */
 void mpi_await_one(MPI_Request *request);
