@@ -62,6 +62,7 @@ static void start_and_wait(int what)
 
 static void members(bool promoted)
 {
+    int nice_value = getpriority(PRIO_PROCESS, 0);
 #pragma omp parallel num_threads(N)
     {
         long number = promoted ? syscall(SYS_gettid) : 0;
@@ -69,10 +70,10 @@ static void members(bool promoted)
             start_and_wait((i * 7 + omp_get_thread_num() * 5) % ALL);
             wait_in_all_ways();
         }
-        CHECK(nothing_is_blocked() && getpriority(PRIO_PROCESS, 0) == 0);
+        CHECK(nothing_is_blocked() && getpriority(PRIO_PROCESS, 0) == nice_value);
         CHECK(!promoted || syscall(SYS_gettid) == number);
     }
-    CHECK(nothing_is_blocked() && getpriority(PRIO_PROCESS, 0) == 0);
+    CHECK(nothing_is_blocked() && getpriority(PRIO_PROCESS, 0) == nice_value);
 }
 static void of_members(void) { members(false); }
 static void of_promoted_members(void) { members(true); }
