@@ -14,6 +14,7 @@
 #include "directed.h"
 #include "divided.h"
 #include "dump_request.h"
+#include "ghosts.h"
 #include "handoff.h"
 #include "idle.h"
 #include "key.h"
@@ -935,6 +936,17 @@ static void lonely(struct psthread *t)
     ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
 }
 
+/* Of those whose functions are on its stack, that thread, and its parent where it is a region's first member. Whoever
+ * else has called it as a call is not there. */
+static bool goes_on(const struct psthread *t)
+{
+    const struct psthread *living = ps_vp()->current;
+    while (living != t && living->flags & PS_T_MEMBER &&
+           PS_CONTAINER_OF(living, const struct ps_member, thread)->id == 0)
+        living = living->parent;
+    return living == t;
+}
+
 /* Nor is anybody else who waited: for who counts those that wait. */
 static void forget_who_waits(const struct uth *but)
 {
@@ -1034,6 +1046,10 @@ void ps_after_fork_in_child(void)
     ps_store_relaxed(&main_ended, forked != NULL);
     ps_descriptors_after_fork_in_child();
     ps_wait_on_after_fork();
+    if (current) {
+        ps_once_after_fork_in_child(goes_on);
+        ps_workqueue_after_fork_in_child(goes_on);
+    }
     timer_after_fork_in_child();
     ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
     ps_store_relaxed(&ps_rt.quiescing, 0);

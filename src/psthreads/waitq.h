@@ -6,6 +6,8 @@
  *   waiter    lock; push; unlock; ps_block      (from the unlock on it may be popped, and its ps_block returns early)
  *   readier   lock; pop; unlock; ps_ready       (from ps_ready on the waiter and the object may be gone)
  *
+ * A forked child forgets queues as a whole, and reads no waiter in them (ghosts.h).
+ *
  * Fields: thread and tag are written by the waiter before it pushes itself, next under the object's lock; `given` by
  * the readier between pop and ps_ready, read by the waiter after ps_block (ordered by ps_ready). All zero: an empty
  * queue. */
