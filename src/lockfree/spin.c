@@ -8,11 +8,11 @@
 #define LOOKS_BEFORE_YIELD 300 /* some microseconds: longer than any section that is not preempted */
 #define MOST_PAUSES 16         /* between two looks */
 
-void ps_spin_lock_slow(struct ps_spin *lock)
+void ps_spin_lock_slow(struct ps_spin *lock, uint32_t number)
 {
     unsigned looks = 0, pauses = 1;
     do {
-        while (ps_load_relaxed(&lock->word) != 0) {
+        while (ps_load_relaxed(&lock->word) == number) {
             if (++looks > LOOKS_BEFORE_YIELD) {
                 os_yield();
                 continue;
@@ -22,7 +22,7 @@ void ps_spin_lock_slow(struct ps_spin *lock)
             if (pauses < MOST_PAUSES)
                 pauses *= 2;
         }
-    } while (ps_xchg_acquire(&lock->word, 1) != 0);
+    } while (ps_xchg_acquire(&lock->word, number) == number);
 }
 
 #endif

@@ -15,6 +15,8 @@
  * mutex does not fit there; so a table of them is hashed by the lock's address. An entry's mutex guards the words of
  * the locks that hash to it; who finds its word set waits on the entry's condition variable. Locks that share an entry
  * share wake-ups, hence the broadcast, but never wait for one another longer than for a look.
+ * A forked child makes the entries anew, before anything else is done in it: other threads' sections are not there to
+ * end. The words stay as they are.
  * Rejected: holding the table's mutex for as long as the lock (two locks of one thread may share an entry: it would
  * deadlock with itself); pthread_spinlock_t in the four bytes (a zeroed one is a held one in glibc's x86-64 port).
  * Cost: two mutex pairs a critical section, and a condition variable where it is contended. */
@@ -32,21 +34,33 @@ static struct entry {
     unsigned waiting; /* kernel threads in `released`; guarded by mutex */
 } table[ENTRIES] = {[0 ... ENTRIES - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER, .released = PTHREAD_COND_INITIALIZER}};
 
+static void make_entries(void)
+{
+    for (struct entry *e = table; e < table + ENTRIES; e++) {
+        pthread_mutex_init(&e->mutex, NULL);
+        pthread_cond_init(&e->released, NULL);
+        e->waiting = 0;
+    }
+}
+
+/* Handlers in a child run in the order in which they were registered. */
+__attribute__((constructor(101))) static void spin_watch_forks(void) { pthread_atfork(NULL, NULL, make_entries); }
+
 static struct entry *spin_entry(const struct ps_spin *lock)
 {
     return &table[(uintptr_t)lock / sizeof(*lock) * UINT64_C(0x9E3779B97F4A7C15) >> 58];
 }
 
-void ps_spin_lock(struct ps_spin *lock)
+void ps_spin_lock_as(struct ps_spin *lock, uint32_t number)
 {
     struct entry *e = spin_entry(lock);
     pthread_mutex_lock(&e->mutex);
-    while (ps_load_relaxed(&lock->word)) {
+    while (ps_load_relaxed(&lock->word) == number) {
         e->waiting++;
         pthread_cond_wait(&e->released, &e->mutex);
         e->waiting--;
     }
-    ps_store_relaxed(&lock->word, 1);
+    ps_store_relaxed(&lock->word, number);
     pthread_mutex_unlock(&e->mutex);
 }
 

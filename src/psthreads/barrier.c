@@ -37,6 +37,15 @@
  *          0. The wait is bounded, because such a member runs and does not block. So a thread that has left a barrier
  *          may destroy it at once, as with POSIX. The word has a line of its own, which the walk of the last to arrive
  *          does not take from the member.
+ * process  the generation of the process in which it is waited at, plus one (ghosts.h); 0: nobody came yet. Where it is
+ *          another one's, who comes first puts the barrier in order under `lock`, before anybody arrives: the slots
+ *          name nobody, and nobody is inside. `process` is stored last (release), and acquired by all who come: so
+ *          what they find in a slot was written in this process.
+ *          Ghosts that arrived stay counted, as with kernel threads: the phase ends when as many more have arrived as
+ *          were missing at the fork, under any ids. Two states are in the middle of the phase's end, by a ghost.
+ *          `arrived` is the count: the phase is ended in its place. `arrived` is 0 already and `phase` the old number:
+ *          that stays the number of the next phase, in which nobody is. Where nobody has come in this process, destroy
+ *          finds ghosts alone, and does not look at them.
  * came     checked build: number of the phase the id came to last, plus one; finds an id that comes twice.
  *
  * Failures: ENOMEM at init. Cost: one fetch-and-add. A member that spins stores twice more, to a line of its own. A
@@ -45,6 +54,7 @@
  * Rejected: sense reversal with one flag per member: the walk would write n lines even where all members spin. A tree
  * or dissemination barrier: it pays from some dozens of processors on, and blocked members cannot pass anything on. */
 #include "active_wait.h"
+#include "ghosts.h"
 #include "os.h"
 #include "psthread.h"
 #include "race.h"
@@ -63,7 +73,9 @@ struct slot {
 
 struct psthread_barrier {
     unsigned count;
-    _Atomic unsigned vps;                     /* as many as there were when it was first waited at; 0: not yet */
+    unsigned vps; /* as many as there were when it was first waited at: members decide by it, all in the same way */
+    _Atomic uint32_t process;
+    struct ps_spin lock;
     PS_LINE_ALIGNED _Atomic uint32_t arrived; /* in this phase; set to 0 by the last */
     PS_LINE_ALIGNED _Atomic uint32_t phase;   /* written by the last to arrive */
     struct slot slot[];
@@ -77,20 +89,43 @@ int psthread_barrier_init(psthread_barrier_t *barrier, unsigned count)
     struct psthread_barrier *b = aligned_alloc(PS_CACHE_LINE, bytes);
     if (!b)
         return ENOMEM;
+    memset(b, 0, bytes);
     b->count = count;
-    ps_store_relaxed(&b->vps, 0);
-    ps_store_relaxed(&b->arrived, 0);
-    ps_store_relaxed(&b->phase, 0);
-    memset(b->slot, 0, count * sizeof(struct slot));
     *barrier = b;
     return 0;
 }
 
+static void forget_ghosts(struct psthread_barrier *b)
+{
+    if (ps_load_relaxed(&b->arrived) == b->count) {
+        ps_store_relaxed(&b->arrived, 0);
+        ps_store_relaxed(&b->phase, ps_load_relaxed(&b->phase) + 1);
+    }
+    memset(b->slot, 0, b->count * sizeof(struct slot));
+}
+
+/* Somebody comes, the first in this process. */
+static PS_NOINLINE void begin_barrier(struct psthread_barrier *b)
+{
+    unsigned vps = psthread_num_vps();
+    ps_lock_living(&b->lock);
+    if (ps_load_relaxed(&b->process) != ps_generation + 1) {
+        if (ps_load_relaxed(&b->process) != 0)
+            forget_ghosts(b);
+        b->vps = vps;
+        ps_store_release(&b->process, ps_generation + 1);
+    }
+    ps_spin_unlock(&b->lock);
+}
+
+static bool was_used(const struct psthread_barrier *b) { return ps_load_acquire(&b->process) == ps_generation + 1; }
+
 int psthread_barrier_destroy(psthread_barrier_t b)
 {
-    if (ps_load_acquire(&b->arrived) != 0)
+    bool used = was_used(b);
+    if (used && ps_load_acquire(&b->arrived) != 0)
         return EBUSY;
-    for (unsigned i = 0; i < b->count; i++)
+    for (unsigned i = 0; used && i < b->count; i++)
         while (ps_load_acquire(&b->slot[i].inside[0]) || ps_load_acquire(&b->slot[i].inside[1]))
             if (!ps_yield())
                 os_yield();
@@ -140,22 +175,13 @@ static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t pha
         ps_block(self, PS_WAIT_BARRIER, b);
 }
 
-/* Constant: all members decide by it, in the same way. */
-static unsigned num_vps_for(struct psthread_barrier *b)
-{
-    unsigned vps = ps_load_relaxed(&b->vps);
-    if (PS_LIKELY(vps != 0))
-        return vps;
-    vps = psthread_num_vps();
-    ps_store_relaxed(&b->vps, vps);
-    return vps;
-}
-
 int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
 {
     const unsigned count = b->count; /* from the arrival on a member that blocks has no claim on the memory */
     if (id >= count)
         return EINVAL;
+    if (PS_UNLIKELY(!was_used(b)))
+        begin_barrier(b);
     struct slot *s = &b->slot[id];
     uint32_t phase = ps_load_acquire(&b->phase); /* stays, until this thread has arrived */
 #if PS_CHECKED
@@ -165,7 +191,7 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
     struct psthread *self = ps_self();
     const void *phases = &b->slot[0].who[phase % 2]; /* for the race detector: this phase and the next do not mix */
     ps_race_release(phases);
-    const bool may_spin = count <= num_vps_for(b);
+    const bool may_spin = count <= b->vps;
     unsigned spins = may_spin ? ps_spin_budget() : 0;
     if (spins)
         ps_store_relaxed(&s->inside[phase % 2], 1);

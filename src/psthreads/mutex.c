@@ -22,6 +22,12 @@
  *            who is late leaves no trace in the mutex. Set with LOCKED seen in the same step; cleared by the unlock
  *            that clears LOCKED, which wakes all of them.
  *
+ * Where a bit beside LOCKED is set, the generation of the process stands above the bits (ghosts.h). In another process
+ * these bits count as clear (bits_of), and go in the next step that changes the word. So a forked child has the mutex
+ * as held or as free as it was, and nobody who waits. The queue is looked at where WAITERS counts, and at no other
+ * time: who sets WAITERS empties it first. HANDOFF and WOKEN name nobody either, then: a mutex on its way to a ghost is
+ * held by that ghost (HANDOFF), or free (WOKEN).
+ *
  *   lock     free                 -> LOCKED
  *            taken                spins; then, under `lock`: LOCKED -> LOCKED|WAITERS, pushes itself (woken: to the
  *                                 front, WOKEN cleared), blocks. Woken: starts again, carrying WOKEN. Given the lock:
@@ -58,6 +64,7 @@
 #include "active_wait.h"
 #include "address_wait.h"
 #include "check.h"
+#include "ghosts.h"
 #include "race.h"
 #include "spin.h"
 #include "waitq.h"
@@ -70,6 +77,8 @@
 #define WOKEN 4u
 #define HANDOFF 8u
 #define TIMED 16u
+#define BITS (LOCKED | WAITERS | WOKEN | HANDOFF | TIMED)
+#define GENERATION_SHIFT 5
 
 #define LOSSES_MAX 4
 #define TURNS 64
@@ -86,6 +95,13 @@ _Static_assert(sizeof(struct mutex) <= sizeof(psthread_mutex_t), "a mutex fits")
 _Static_assert(alignof(struct mutex) <= alignof(psthread_mutex_t), "a mutex fits");
 
 static struct mutex *mutex_inside(psthread_mutex_t *mutex) { return (struct mutex *)(void *)mutex; }
+
+/* What a state word says in this process; and back. */
+static uint32_t bits_of(uint32_t state)
+{
+    return state <= LOCKED || state >> GENERATION_SHIFT == ps_generation ? state & BITS : state & LOCKED;
+}
+static uint32_t state_with(uint32_t bits) { return bits <= LOCKED ? bits : bits | ps_generation << GENERATION_SHIFT; }
 
 /* own and disown also tell the program's thread sanitizer. */
 #if PS_CHECKED
@@ -113,7 +129,7 @@ static bool try_for_a_while(struct mutex *m, uint32_t woken)
     for (;;) {
         uint32_t s = ps_load_relaxed(&m->state);
         while (!(s & LOCKED))
-            if (ps_cas_acquire(&m->state, &s, (s | LOCKED) & ~woken))
+            if (ps_cas_acquire(&m->state, &s, state_with((bits_of(s) | LOCKED) & ~woken)))
                 return true;
         if (!left)
             return false;
@@ -124,12 +140,15 @@ static bool try_for_a_while(struct mutex *m, uint32_t woken)
 /* Puts the caller into the queue; false: the lock was free by now and is the caller's instead. */
 static bool queue_up_for_mutex(struct mutex *m, struct ps_waiter *me, uint32_t woken, bool starved)
 {
-    ps_spin_lock(&m->lock);
-    uint32_t s = ps_load_relaxed(&m->state), next;
+    ps_lock_living(&m->lock);
+    uint32_t s = ps_load_relaxed(&m->state), bits, next;
     do {
-        next = s & LOCKED ? s | WAITERS | (starved ? HANDOFF : 0) : s | LOCKED;
-    } while (!ps_cas_acquire(&m->state, &s, next & ~woken));
-    bool queued = s & LOCKED;
+        bits = bits_of(s);
+        next = bits & LOCKED ? bits | WAITERS | (starved ? HANDOFF : 0) : bits | LOCKED;
+    } while (!ps_cas_acquire(&m->state, &s, state_with(next & ~woken)));
+    bool queued = bits & LOCKED;
+    if (queued && !(bits & WAITERS))
+        m->queue.head = NULL; /* it may be of ghosts */
     if (queued && woken)
         ps_waitq_push_front(&m->queue, me);
     else if (queued)
@@ -157,12 +176,13 @@ static PS_NOINLINE void lock_slow(struct mutex *m)
 /* Takes the head off the queue; `done` are the bits that this settles. */
 static struct ps_waiter *take_head(struct mutex *m, uint32_t done)
 {
-    ps_spin_lock(&m->lock);
+    ps_lock_living(&m->lock);
     struct ps_waiter *w = ps_waitq_pop(&m->queue);
     if (!m->queue.head)
         done |= WAITERS;
-    if (done)
-        ps_and_acq_rel(&m->state, ~done);
+    uint32_t s = ps_load_relaxed(&m->state);
+    while (done && !ps_cas_acq_rel(&m->state, &s, state_with(bits_of(s) & ~done)))
+        continue;
     ps_spin_unlock(&m->lock);
     PS_CHECK(w, "mutex %p is in a state that cannot be: unlocked by a thread that did not hold it, or written over",
              (void *)m);
@@ -171,12 +191,12 @@ static struct ps_waiter *take_head(struct mutex *m, uint32_t done)
 
 static PS_NOINLINE void unlock_slow(struct mutex *m, uint32_t s)
 {
-    while (!(s & HANDOFF)) {
-        bool wake = (s & (WAITERS | WOKEN)) == WAITERS;
-        if (ps_cas_release(&m->state, &s, (s & ~(LOCKED | TIMED)) | (wake ? WOKEN : 0))) {
+    for (uint32_t bits; !((bits = bits_of(s)) & HANDOFF);) {
+        bool wake = (bits & (WAITERS | WOKEN)) == WAITERS;
+        if (ps_cas_release(&m->state, &s, state_with((bits & ~(LOCKED | TIMED)) | (wake ? WOKEN : 0)))) {
             if (wake)
                 ps_ready(take_head(m, 0)->thread, PS_BACK);
-            if (s & TIMED)
+            if (bits & TIMED)
                 ps_wake_on(&m->state, UINT_MAX);
             return;
         }
@@ -192,7 +212,10 @@ int psthread_mutex_init(psthread_mutex_t *mutex)
     return 0;
 }
 
-int psthread_mutex_destroy(psthread_mutex_t *mutex) { return ps_load_acquire(&mutex_inside(mutex)->state) ? EBUSY : 0; }
+int psthread_mutex_destroy(psthread_mutex_t *mutex)
+{
+    return bits_of(ps_load_acquire(&mutex_inside(mutex)->state)) ? EBUSY : 0;
+}
 
 static inline void count_turn(void)
 {
@@ -237,12 +260,12 @@ int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns)
         return EDEADLK;
 #endif
     while (!try_for_a_while(m, 0)) {
-        uint32_t s = ps_load_relaxed(&m->state);
+        uint32_t s = ps_load_relaxed(&m->state), timed = state_with(bits_of(s) | TIMED);
         if (!in_time)
             return ETIMEDOUT;
-        if (!(s & LOCKED) || !(s & TIMED || ps_cas_acquire(&m->state, &s, s | TIMED)))
+        if (!(s & LOCKED) || !(s == timed || ps_cas_acquire(&m->state, &s, timed)))
             continue;
-        in_time = ps_wait_on_until(&m->state, s | TIMED, PS_WAIT_MUTEX, deadline_ns);
+        in_time = ps_wait_on_until(&m->state, timed, PS_WAIT_MUTEX, deadline_ns);
     }
     set_owner(m);
     return 0;

@@ -5,6 +5,10 @@
  * read with acquire: every caller that returns sees what the function did. Waiting is on the word (address_wait.c);
  * only a runner that finds WAITED wakes.
  *
+ * RUNNING and WAITED have the generation of the process above them (ghosts.h). In a forked child those of another one
+ * count as NEVER: who ran the function is not there, and it is run again, as POSIX implementations do. Where that is
+ * the thread which forked, inside the function, the child writes its own generation there before it goes on.
+ *
  * The function may block (others run meanwhile). Where it does not return, but throws a C++ exception or calls
  * psthread_exit, it has not run: the word goes back to NEVER, and one of those who wait runs it. A call of
  * psthread_once on the same object inside it waits for ever, as in POSIX.
@@ -14,6 +18,7 @@
  * are the C++ runtime's, weak: where they are not there nobody throws. */
 #include "address_wait.h"
 #include "exit.h"
+#include "ghosts.h"
 #include "psthread.h"
 #include "race.h"
 
@@ -23,6 +28,7 @@
 #define RUNNING 1u
 #define WAITED 2u
 #define DONE 3u
+#define HERE(s) ((s) | ps_generation << 2) /* RUNNING, WAITED */
 
 _Static_assert(sizeof(_Atomic uint32_t) <= sizeof(psthread_once_t), "a once fits");
 
@@ -32,13 +38,14 @@ struct running {
     _Atomic uint32_t *word;
     uint32_t after; /* what the word becomes: NEVER unless the function returns */
     struct ps_exit here;
+    struct psthread *thread;
 };
 
 static void settle(struct running *r)
 {
     ps_exit_pop(&r->here);
     ps_race_release(r->word);
-    if (ps_xchg_release(r->word, r->after) == WAITED)
+    if ((ps_xchg_release(r->word, r->after) & 3) == WAITED)
         ps_wake_on(r->word, UINT_MAX);
 }
 
@@ -46,7 +53,7 @@ static void settle(struct running *r)
  * `settle` runs once, whichever way fn is left. */
 static PS_NOINLINE bool call_once_settling(_Atomic uint32_t *word, void (*fn)(void), void **result)
 {
-    struct running r __attribute__((cleanup(settle))) = {.word = word, .after = NEVER};
+    struct running r __attribute__((cleanup(settle))) = {.word = word, .after = NEVER, .thread = ps_self()};
     ps_exit_push(&r.here, word, (uintptr_t)call_once_settling);
     if (_setjmp(r.here.jump) != 0) {
         *result = r.here.result;
@@ -55,6 +62,15 @@ static PS_NOINLINE bool call_once_settling(_Atomic uint32_t *word, void (*fn)(vo
     fn();
     r.after = DONE;
     return true;
+}
+
+void ps_once_after_fork_in_child(bool (*goes_on)(const struct psthread *t))
+{
+    for (struct ps_exit *e = ps_exits()->innermost; e; e = e->outer) {
+        const struct running *r = PS_CONTAINER_OF(e, struct running, here);
+        if (e->function == (uintptr_t)call_once_settling && goes_on(r->thread))
+            ps_store_relaxed(r->word, HERE(RUNNING));
+    }
 }
 
 static void run_once(_Atomic uint32_t *word, void (*fn)(void))
@@ -73,13 +89,13 @@ int psthread_once(psthread_once_t *once, void (*fn)(void))
             ps_race_acquire(word);
             return 0;
         }
-        if (s == NEVER) {
-            if (ps_cas_acquire(word, &s, RUNNING)) {
+        if (s != HERE(RUNNING) && s != HERE(WAITED)) { /* NEVER, or of ghosts */
+            if (ps_cas_acquire(word, &s, HERE(RUNNING))) {
                 run_once(word, fn);
                 return 0;
             }
-        } else if (s == WAITED || ps_cas_acquire(word, &s, WAITED)) {
-            ps_wait_on(word, WAITED);
+        } else if (s == HERE(WAITED) || ps_cas_acquire(word, &s, HERE(WAITED))) {
+            ps_wait_on(word, HERE(WAITED));
         }
     }
 }

@@ -14,6 +14,7 @@
 #include "directed.h"
 #include "divided.h"
 #include "dump_request.h"
+#include "ghosts.h"
 #include "handoff.h"
 #include "idle.h"
 #include "key.h"
@@ -961,6 +962,17 @@ static void lonely(struct psthread *t)
     ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
 }
 
+/* Of those whose functions are on its stack, that thread, and its parent where it is a region's first member. Whoever
+ * else has called it as a call is not there. */
+static bool goes_on(const struct psthread *t)
+{
+    const struct psthread *living = ps_vp()->current;
+    while (living != t && living->flags & PS_T_MEMBER &&
+           PS_CONTAINER_OF(living, const struct ps_member, thread)->id == 0)
+        living = living->parent;
+    return living == t;
+}
+
 /* Nor are other threads that waited: so debuggers and reports, which count waiting threads, do not find them. */
 static void forget_who_waits(const struct uth *but)
 {
@@ -1099,6 +1111,10 @@ void ps_after_fork_in_child(void)
     forked = current && !(current->flags & PS_T_ROOT) ? self : NULL;
     ps_store_relaxed(&main_ended, forked != NULL);
     forget_kernel_threads();
+    if (current) {
+        ps_once_after_fork_in_child(goes_on);
+        ps_workqueue_after_fork_in_child(goes_on);
+    }
     struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->own_tp : NULL) : NULL;
     if (self)
         ps_store_relaxed(&self->tid, os_thread_id());

@@ -1,7 +1,7 @@
 /* The read-write lock: many readers or one writer; writers that wait go before readers that come.
  *
  *   state    number of readers | WRITER | WAITED: somebody waits on the word, or is about to
- *   writers  who waits for the lock to write
+ *   writers  how many wait for the lock to write, and in which process (ghosts.h): the generation is in the upper half
  *
  *   rdlock   no WRITER, no writers     -> readers + 1 (acquire)
  *            else                      sets WAITED, looks at writers once more, waits on the word
@@ -15,10 +15,13 @@
  * one sees the other. The last thing that unlock touches is the state: waking needs its address alone.
  * tests/models/rwlock.pml checks this.
  *
+ * In a forked child who has held the lock holds it. A WAITED of ghosts makes the next unlock wake nobody.
+ *
  * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers). Cost: one compare-and-swap each way. Rejected: readers first
  * (a writer may starve); hand-over in order (a convoy: as for the mutex). */
 #include "active_wait.h"
 #include "address_wait.h"
+#include "ghosts.h"
 #include "psthread.h"
 #include "race.h"
 #include "timer.h"
@@ -31,11 +34,27 @@
 #define READERS (WRITER - 1)
 
 struct rwlock {
-    _Atomic uint32_t state, writers;
+    _Atomic uint32_t state;
+    _Atomic uint64_t writers;
 };
 _Static_assert(sizeof(struct rwlock) <= sizeof(psthread_rwlock_t), "a read-write lock fits");
 
 static struct rwlock *rwlock_inside(psthread_rwlock_t *lock) { return (struct rwlock *)(void *)lock; }
+
+static bool is_of_ghosts(uint64_t writers) { return (uint32_t)(writers >> 32) != ps_generation; }
+
+static bool writers_wait(struct rwlock *l)
+{
+    uint64_t w = ps_load_seq(&l->writers);
+    return (uint32_t)w && !is_of_ghosts(w);
+}
+
+static void one_more_writer(struct rwlock *l)
+{
+    uint64_t w = ps_load_relaxed(&l->writers);
+    while (!ps_cas_seq(&l->writers, &w, is_of_ghosts(w) ? (uint64_t)ps_generation << 32 | 1 : w + 1))
+        continue;
+}
 
 int psthread_rwlock_init(psthread_rwlock_t *lock)
 {
@@ -45,13 +64,16 @@ int psthread_rwlock_init(psthread_rwlock_t *lock)
 
 int psthread_rwlock_destroy(psthread_rwlock_t *lock)
 {
-    return ps_load_acquire(&rwlock_inside(lock)->state) || ps_load_relaxed(&rwlock_inside(lock)->writers) ? EBUSY : 0;
+    struct rwlock *l = rwlock_inside(lock);
+    uint32_t s = ps_load_acquire(&l->state);
+    bool waited = s & WAITED && (ps_generation == 0 || ps_anybody_waits_on(&l->state));
+    return s & ~WAITED || waited || writers_wait(l) ? EBUSY : 0;
 }
 
 static int try_read(struct rwlock *l)
 {
     uint32_t s = ps_load_relaxed(&l->state);
-    while (!(s & WRITER) && !ps_load_seq(&l->writers)) {
+    while (!(s & WRITER) && !writers_wait(l)) {
         if ((s & READERS) == READERS)
             return EAGAIN;
         if (ps_cas_acquire(&l->state, &s, s + 1)) {
@@ -84,10 +106,10 @@ static bool wait_for_change(struct rwlock *l, bool reads, uint64_t deadline_ns)
 {
     uint32_t s = ps_load_seq(&l->state);
     do
-        if (!(s & ~WAITED) && (!reads || !ps_load_seq(&l->writers)))
+        if (!(s & ~WAITED) && (!reads || !writers_wait(l)))
             return true;
     while (!(s & WAITED) && !ps_cas_seq(&l->state, &s, s | WAITED));
-    if (reads && !(s & WRITER) && !ps_load_seq(&l->writers))
+    if (reads && !(s & WRITER) && !writers_wait(l))
         return true;
     return ps_wait_on_until(&l->state, s | WAITED, PS_WAIT_RWLOCK, deadline_ns);
 }
@@ -102,7 +124,7 @@ static int lock_rwlock(struct rwlock *l, int (*try)(struct rwlock *l), bool read
             break;
     }
     if (!reads)
-        ps_add_seq(&l->writers, 1);
+        one_more_writer(l);
     int err;
     bool in_time = true;
     while ((err = try(l)) == EBUSY && in_time)

@@ -1,10 +1,13 @@
 /* Counting semaphores, as POSIX's without names.
  *
- * One word of 64 bits: the value in the low half, the number of those who wait, or are about to, in the high one. post
+ * One word of 64 bits: the value in the low half, the number of those who wait, or are about to, in the 26 bits above,
+ * the generation of the process that they are in (ghosts.h), modulo 64, in the rest. Ghosts of 64 generations ago pass
+ * for threads; then post looks for them in vain, and destroy finds them waiting. post
  * adds 1, and sees in the same step whether a thread waits. It does not touch the semaphore afterwards (waking needs
  * the address alone). So the thread that has got the semaphore may destroy it.
  * wait    value > 0             -> value - 1 (compare-and-swap, acquire)
- *         value 0               waiters + 1; then, until it gets one: waits on the low half while that is 0; value - 1
+ *         value 0               waiters + 1 (1, where those that are counted are ghosts); then, until it gets one:
+ *                               waits on the low half while that is 0; value - 1
  *                               and waiters - 1 in one step
  *         late                  waiters - 1
  * post    value + 1 (release); waiters were there: wakes one (address_wait.c: whoever registers after the change sees
@@ -13,6 +16,7 @@
  * Failures: EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each where nobody waits. */
 #include "active_wait.h"
 #include "address_wait.h"
+#include "ghosts.h"
 #include "psthread.h"
 #include "race.h"
 #include "timer.h"
@@ -21,12 +25,28 @@
 
 #define ONE_WAITER (UINT64_C(1) << 32)
 #define VALUE(s) ((uint32_t)(s))
+#define GENERATION_SHIFT 58
+#define WAITERS(s) ((s) >> 32 & ((1u << (GENERATION_SHIFT - 32)) - 1))
 
 _Static_assert(sizeof(_Atomic uint64_t) <= sizeof(psthread_sem_t), "a semaphore fits");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the value is the half at the word's address");
 
 static _Atomic uint64_t *semaphore_inside(psthread_sem_t *sem) { return (_Atomic uint64_t *)(void *)sem; }
 static _Atomic uint32_t *value_of(psthread_sem_t *sem) { return (_Atomic uint32_t *)(void *)sem; }
+
+static bool is_of_ghosts_modulo(uint64_t s)
+{
+    return ((s >> GENERATION_SHIFT ^ ps_generation) & ((1u << (64 - GENERATION_SHIFT)) - 1)) != 0;
+}
+
+static void one_more_waiter(psthread_sem_t *sem)
+{
+    uint64_t s = ps_load_relaxed(semaphore_inside(sem)), next;
+    do
+        next = is_of_ghosts_modulo(s) ? (uint64_t)ps_generation << GENERATION_SHIFT | ONE_WAITER | VALUE(s)
+                                      : s + ONE_WAITER;
+    while (!ps_cas_relaxed(semaphore_inside(sem), &s, next));
+}
 
 int psthread_sem_init(psthread_sem_t *sem, unsigned value)
 {
@@ -38,7 +58,8 @@ int psthread_sem_init(psthread_sem_t *sem, unsigned value)
 
 int psthread_sem_destroy(psthread_sem_t *sem)
 {
-    return ps_load_acquire(semaphore_inside(sem)) >= ONE_WAITER ? EBUSY : 0;
+    uint64_t s = ps_load_acquire(semaphore_inside(sem));
+    return WAITERS(s) && !is_of_ghosts_modulo(s) ? EBUSY : 0;
 }
 
 /* One off the value, and `waiter` off the waiters in the same step, if there is any. */
@@ -63,7 +84,7 @@ int psthread_sem_timedwait(psthread_sem_t *sem, uint64_t deadline_ns)
         if (!left)
             break;
     }
-    ps_add_relaxed(semaphore_inside(sem), ONE_WAITER);
+    one_more_waiter(sem);
     bool in_time = true;
     while (!take_one_permit(sem, ONE_WAITER)) {
         if (!in_time) {
@@ -85,7 +106,7 @@ int psthread_sem_post(psthread_sem_t *sem)
         if (VALUE(s) >= PSTHREAD_SEM_VALUE_MAX)
             return EOVERFLOW;
     while (!ps_cas_release(semaphore_inside(sem), &s, s + 1));
-    if (s >= ONE_WAITER)
+    if (WAITERS(s))
         ps_wake_on(value_of(sem), 1);
     return 0;
 }

@@ -21,6 +21,13 @@
  *   refs     one for the creator, one for each runner that has not ended, one for each thread inside wait. Whoever
  *            drops the last frees the memory; so destroy need not wait for runners that will find nothing to do.
  *
+ * A forked child has the pieces that the thread which forked is in, and no others: what was added is done in the parent
+ * (ghosts.h). process is the generation in which the queue is used. Where it is another one's, the first call empties
+ * the queue under `lock`: then `refs` is the creator's alone. The queues of whose work the thread that forked is in the
+ * middle are put in order by the child before that goes on: each such piece is pending, and has the reference of the
+ * runner, or of the wait, that called it. There is one such piece a queue at most: who waits in it gets EDEADLK.
+ * Entries of ghosts are lost: the lists may be torn.
+ *
  * wait returns when pending was seen to be 0: everything added before, and what that added, has run. Work that other
  * threads go on adding can hold it up.
  *
@@ -30,6 +37,7 @@
  * invisible to stealing); one list for both kinds (a no-stack runner could meet work that blocks). */
 #include "check.h"
 #include "exit.h"
+#include "ghosts.h"
 #include "psthread.h"
 #include "race.h"
 #include "spin.h"
@@ -50,7 +58,8 @@ struct list {
 
 struct psthread_workqueue {
     struct ps_spin lock;
-    struct list todo[2]; /* [0] may not block, [1] has a stack */
+    _Atomic uint32_t process; /* written under lock */
+    struct list todo[2];      /* [0] may not block, [1] has a stack */
     struct entry *free;
     struct ps_waitq waiters;
     PS_LINE_ALIGNED _Atomic size_t pending;
@@ -62,7 +71,7 @@ int psthread_workqueue_init(psthread_workqueue_t *queue)
     struct psthread_workqueue *q = aligned_alloc(PS_CACHE_LINE, sizeof(*q));
     if (!q)
         return ENOMEM;
-    *q = (struct psthread_workqueue){.refs = 1};
+    *q = (struct psthread_workqueue){.refs = 1, .process = ps_generation};
     *queue = q;
     return 0;
 }
@@ -78,28 +87,62 @@ static void drop_workqueue(struct psthread_workqueue *q)
     ps_race_free(q);
 }
 
+/* In a process that it was not used in. runs: pieces that the thread which forked is in. */
+static PS_NOINLINE void forget_ghosts_of(struct psthread_workqueue *q, unsigned runs)
+{
+    ps_lock_living(&q->lock);
+    if (ps_load_relaxed(&q->process) != ps_generation) {
+        q->todo[0].head = q->todo[1].head = NULL;
+        q->free = NULL;
+        q->waiters.head = NULL;
+        ps_store_relaxed(&q->pending, runs);
+        ps_store_relaxed(&q->refs, 1 + runs);
+        ps_store_release(&q->process, ps_generation);
+    }
+    ps_spin_unlock(&q->lock);
+}
+
+static inline void use_here(struct psthread_workqueue *q)
+{
+    if (PS_UNLIKELY(ps_load_acquire(&q->process) != ps_generation))
+        forget_ghosts_of(q, 0);
+}
+
 int psthread_workqueue_destroy(psthread_workqueue_t q)
 {
+    use_here(q);
     if (ps_load_acquire(&q->pending))
         return EBUSY;
     drop_workqueue(q);
     return 0;
 }
 
-static PS_NOINLINE void call_entry(const struct psthread_workqueue *q, const struct entry *e)
+struct piece {
+    struct ps_exit here; /* first */
+    struct psthread *thread;
+};
+
+static PS_NOINLINE void call_entry(struct psthread_workqueue *q, const struct entry *e)
 {
-    struct ps_exit here;
-    ps_exit_push(&here, q, (uintptr_t)call_entry);
-    if (_setjmp(here.jump) == 0) {
+    struct piece piece = {.thread = ps_self()};
+    ps_exit_push(&piece.here, q, (uintptr_t)call_entry);
+    if (_setjmp(piece.here.jump) == 0) {
         e->fn(e->arg);
-        ps_exit_pop(&here);
+        ps_exit_pop(&piece.here);
     }
+}
+
+void ps_workqueue_after_fork_in_child(bool (*goes_on)(const struct psthread *t))
+{
+    for (struct ps_exit *e = ps_exits()->innermost; e; e = e->outer)
+        if (e->function == (uintptr_t)call_entry && goes_on(((struct piece *)e)->thread))
+            forget_ghosts_of((struct psthread_workqueue *)(uintptr_t)e->owner, 1);
 }
 
 /* Takes the oldest entry of a kind and runs it; false: there is none. */
 static bool run_one(struct psthread_workqueue *q, unsigned kind)
 {
-    ps_spin_lock(&q->lock);
+    ps_lock_living(&q->lock);
     struct entry *e = q->todo[kind].head;
     if (e)
         q->todo[kind].head = e->next;
@@ -109,12 +152,12 @@ static bool run_one(struct psthread_workqueue *q, unsigned kind)
     ps_race_acquire(e);
     call_entry(q, e);
     ps_race_release(q);
-    ps_spin_lock(&q->lock);
+    ps_lock_living(&q->lock);
     e->next = q->free;
     q->free = e;
     ps_spin_unlock(&q->lock);
     if (ps_sub_acq_rel(&q->pending, 1) == 1) {
-        ps_spin_lock(&q->lock);
+        ps_lock_living(&q->lock);
         struct ps_waiter *first = ps_waitq_take_all(&q->waiters);
         ps_spin_unlock(&q->lock);
         ps_waiters_ready(first);
@@ -139,7 +182,7 @@ static void *run_with_stack(void *queue)
 /* An unused entry; NULL: no memory. */
 static struct entry *entry_get(struct psthread_workqueue *q)
 {
-    ps_spin_lock(&q->lock);
+    ps_lock_living(&q->lock);
     struct entry *e = q->free;
     if (e)
         q->free = e->next;
@@ -151,7 +194,7 @@ static void push_todo(struct psthread_workqueue *q, unsigned kind, struct entry 
 {
     struct list *l = &q->todo[kind];
     e->next = NULL;
-    ps_spin_lock(&q->lock);
+    ps_lock_living(&q->lock);
     if (l->head)
         l->tail->next = e;
     else
@@ -166,6 +209,7 @@ int psthread_workqueue_add(psthread_workqueue_t q, void (*fn)(void *), void *arg
     psthread_t runner;
     if (!fn)
         return EINVAL;
+    use_here(q);
     struct entry *e = entry_get(q);
     if (!e)
         return ENOMEM;
@@ -189,7 +233,7 @@ int psthread_workqueue_add(psthread_workqueue_t q, void (*fn)(void *), void *arg
 static void block_until_done(struct psthread_workqueue *q)
 {
     struct ps_waiter me = {.thread = ps_self()};
-    ps_spin_lock(&q->lock);
+    ps_lock_living(&q->lock);
     bool wait = ps_load_acquire(&q->pending) != 0 && !q->todo[0].head;
     if (wait)
         ps_waitq_push_back(&q->waiters, &me);
@@ -202,6 +246,7 @@ int psthread_workqueue_wait(psthread_workqueue_t q)
 {
     if (ps_exit_inside(q))
         return EDEADLK;
+    use_here(q);
     ps_add_relaxed(&q->refs, 1);
     while (ps_load_acquire(&q->pending) != 0)
         if (!run_one(q, 0))

@@ -27,8 +27,22 @@ static void alone(void **state)
     assert_false(ps_spin_is_held(&l));
 }
 
+/* What holds it under another number holds nothing. */
+static void numbers_do_not_wait_for_one_another(void **state)
+{
+    (void)state;
+    struct ps_spin l = PS_SPIN_INIT;
+    for (uint32_t number = 1; number < 5; number++)
+        ps_spin_lock_as(&l, number);
+    assert_true(ps_spin_is_held(&l));
+    assert_false(ps_spin_try_lock(&l));
+    ps_spin_unlock(&l);
+    assert_false(ps_spin_is_held(&l));
+}
+
 struct worker {
     unsigned intruders; /* found inside together with me */
+    uint32_t number;    /* 0: by the plain calls */
     bool tries;
     bool dawdles; /* gives the processor away while it holds the lock */
     unsigned rounds;
@@ -47,6 +61,8 @@ static void *work(void *arg)
         if (w->tries) {
             while (!ps_spin_try_lock(&lock))
                 os_yield();
+        } else if (w->number) {
+            ps_spin_lock_as(&lock, w->number);
         } else {
             ps_spin_lock(&lock);
         }
@@ -61,11 +77,11 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void one_at_a_time(void **state)
+static void work_together(struct worker *w)
 {
-    (void)state;
     os_thread t[THREADS];
-    struct worker w[THREADS] = {{.tries = true}, {.tries = true}, {.dawdles = true}};
+    plain = 0;
+    ps_store_relaxed(&started, 0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(os_thread_start(&t[i], work, &w[i], 0, true), 0);
     for (int i = 0; i < THREADS; i++)
@@ -76,6 +92,24 @@ static void one_at_a_time(void **state)
         rounds += w[i].rounds;
     }
     assert_int_equal(plain, rounds);
+}
+
+static void one_at_a_time(void **state)
+{
+    (void)state;
+    struct worker w[THREADS] = {{.tries = true}, {.tries = true}, {.dawdles = true}};
+    work_together(w);
+}
+
+/* All of one number, once somebody of another one has left the lock held. */
+static void one_of_a_number_at_a_time(void **state)
+{
+    (void)state;
+    struct worker w[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        w[i] = (struct worker){.number = 8, .dawdles = i == 0};
+    ps_spin_lock_as(&lock, 7);
+    work_together(w);
 }
 
 /* Two at once for a free lock, again and again: never do both get it. */
@@ -120,7 +154,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone),
+        cmocka_unit_test(numbers_do_not_wait_for_one_another),
         cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(one_of_a_number_at_a_time),
         cmocka_unit_test(never_two_winners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

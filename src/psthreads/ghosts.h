@@ -1,0 +1,56 @@
+/* Ghosts: threads that an object remembers and that a fork has left behind.
+ *
+ * A forked child has one thread, the one that forked. Its memory has all objects as they were: with threads queued at
+ * them, on their way to them or in the middle of changing them. Those are ghosts. What a ghost has done to an object
+ * stays: the mutex that it holds is held, the barrier at which it arrived counts it, as with kernel threads. What it
+ * waits for is nothing any more: it must not be woken, counted, or given anything.
+ *
+ * A process has a number, its *generation*: 0 where nobody forked it, one more than its parent's in a child. What an
+ * object knows of those who wait bears the generation in which it was written, and belongs to ghosts where that is not
+ * the process's. Then it is forgotten as a whole. It is written in one step, or under the object's short lock:
+ *
+ *   mutex       the bits beside LOCKED: the generation is in the same word; the queue counts only with WAITERS
+ *   cond        the queue and the number of those in it; under its lock
+ *   semaphore   the number of those who wait; in the same word (modulo 64)
+ *   rwlock      the number of writers that wait; in the same word
+ *   once        that its function runs; in the same word
+ *   barrier     those registered in the slots; the first use in a process sees to it, under a lock
+ *   workqueue   work, those who do it, those who wait; as the barrier
+ *   word        the buckets: there are 256, which the child empties at once (ps_wait_on_after_fork)
+ *
+ * Why not one ghost is looked at. A waiter's record is on its stack. In the child the C library gives the stacks of the
+ * other kernel threads to new ones, so the records of roots are overwritten sooner or later; and a list that a ghost
+ * was changing at the fork may be torn. So there is nothing to skip one by one: a list of another generation is never
+ * walked, nor is its last record linked to a new one. Its head is overwritten first. Memory of theirs that only the
+ * list knew is lost (a work-queue's entries).
+ *
+ * Why no short lock is waited for in vain. Who takes it stores the generation in it (ps_lock_living). A word that bears
+ * another one is a ghost's: the lock is free, and whatever it guards is of another generation too, since each change of
+ * that happened under it. The generation that guards the data is written under the lock, last, so that a child which
+ * is forked in the middle of it begins anew.
+ *
+ * Cost: nothing where nobody waits, or one comparison (barrier, work-queue); one comparison on the way that takes a
+ * waiter. Rejected: a list of all objects, renewed by the child (each use of a static initialiser would have to enter
+ * it); binding ghosts to a vp that nobody visits (their records would still be read). */
+#ifndef PS_GHOSTS_H
+#define PS_GHOSTS_H
+
+#include "compiler.h"
+#include "spin.h"
+
+#include <stdint.h>
+
+struct psthread;
+
+/* Written in a forked child, before there is a second thread. In address_wait.c. */
+extern __attribute__((visibility("hidden"))) uint32_t ps_generation;
+
+/* An object's short lock; ps_spin_unlock frees it. */
+static inline void ps_lock_living(struct ps_spin *lock) { ps_spin_lock_as(lock, ps_generation + 1); }
+
+/* once.c and workqueue.c, in the child, on the thread that has forked: keep what it is in the middle of. goes_on: which
+ * of the threads that stand on its stack are not ghosts. */
+void ps_once_after_fork_in_child(bool (*goes_on)(const struct psthread *t));
+void ps_workqueue_after_fork_in_child(bool (*goes_on)(const struct psthread *t));
+
+#endif
