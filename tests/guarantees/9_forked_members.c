@@ -3,6 +3,7 @@
  * opens then (kinds "regions...") leave it what it is. */
 #define _GNU_SOURCE
 #include "kinds.h"
+#include "unseen_fork.h"
 #include "waits.h"
 #include <errno.h>
 #include <pthread.h>
@@ -153,7 +154,7 @@ static void fork_here(void (*then)(int id), int id)
 {
     own = id;
     errno = 100 + id;
-    pid_t child = fork();
+    pid_t child = make_child();
     CHECK(child >= 0);
     if (child == 0) {
         then(id);
@@ -421,6 +422,16 @@ static void handlers(void)
     }
 }
 
+UNSEEN(each)
+UNSEEN(handlers)
+UNSEEN(nested)
+UNSEEN(twice)
+UNSEEN(regions)
+UNSEEN(regions_that_signal)
+UNSEEN(regions_that_spin)
+UNSEEN(regions_beside_a_thread)
+UNSEEN(regions_that_fork)
+
 static const struct kind_of kinds[] = {
     {"each", each},
     {"handlers", handlers},
@@ -434,6 +445,15 @@ static const struct kind_of kinds[] = {
     {"regions_that_spin", regions_that_spin},
     {"regions_beside_a_thread", regions_beside_a_thread},
     {"regions_that_fork", regions_that_fork},
+    {"each_unseen", each_unseen},
+    {"handlers_unseen", handlers_unseen},
+    {"nested_unseen", nested_unseen},
+    {"twice_unseen", twice_unseen},
+    {"regions_unseen", regions_unseen},
+    {"regions_that_signal_unseen", regions_that_signal_unseen},
+    {"regions_that_spin_unseen", regions_that_spin_unseen},
+    {"regions_beside_a_thread_unseen", regions_beside_a_thread_unseen},
+    {"regions_that_fork_unseen", regions_that_fork_unseen},
 };
 
 int main(int argc, char **argv)

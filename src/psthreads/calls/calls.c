@@ -10,7 +10,8 @@
  * runtime itself asks the kernel (src/os/linux/raw.h): none of this is called by it. Loaded as a whole or not at all,
  * since the numbers in descriptors are nothing that the C library could hand on (uth_tls_number_blocks).
  *
- * What is here and why not less: everything of the C library that sets or tells state of the calling kernel thread.
+ * What is here and why not less: everything of the C library that sets or tells state of the calling kernel thread,
+ * or makes a process that is its child.
  * `syscall` is judged by the number: what is known to be the process's or nobody's goes straight on, everything else
  * is taken for a thread's. Not here: siglongjmp, which sets the mask to what it was on the same thread; kernel threads'
  * masks differ where the program has set them. */
@@ -21,12 +22,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,7 +105,39 @@ static inline void be_alone(void)
     extern __typeof__(answer_##name) old_##name __attribute__((alias("answer_" #name), visibility("default"))); \
     __asm__(".symver old_" #name "," #name "@" node)
 
-/* The same, of what a region's threads begin with. */
+/* Not a call but a jump, to what ready(the same arguments) has returned: the C library's function finds its caller's
+ * frame, and all arguments (integers), as they are. */
+#define JUMP(name, ready)                           \
+    __asm__(".pushsection .text\n"                  \
+            "\t.globl answer_" #name "\n"           \
+            "\t.type answer_" #name ", @function\n" \
+            "answer_" #name ":\n"                   \
+            "\t.cfi_startproc\n"                    \
+            "\tendbr64\n"                           \
+            "\tsub $56, %rsp\n"                     \
+            "\t.cfi_adjust_cfa_offset 56\n"         \
+            "\tmov %rdi, (%rsp)\n"                  \
+            "\tmov %rsi, 8(%rsp)\n"                 \
+            "\tmov %rdx, 16(%rsp)\n"                \
+            "\tmov %rcx, 24(%rsp)\n"                \
+            "\tmov %r8, 32(%rsp)\n"                 \
+            "\tmov %r9, 40(%rsp)\n"                 \
+            "\tcall " #ready "\n"                   \
+            "\tmov %rax, %r11\n"                    \
+            "\tmov (%rsp), %rdi\n"                  \
+            "\tmov 8(%rsp), %rsi\n"                 \
+            "\tmov 16(%rsp), %rdx\n"                \
+            "\tmov 24(%rsp), %rcx\n"                \
+            "\tmov 32(%rsp), %r8\n"                 \
+            "\tmov 40(%rsp), %r9\n"                 \
+            "\tadd $56, %rsp\n"                     \
+            "\t.cfi_adjust_cfa_offset -56\n"        \
+            "\txor %eax, %eax\n"                    \
+            "\tjmp *%r11\n"                         \
+            "\t.cfi_endproc\n"                      \
+            "\t.size answer_" #name ", . - answer_" #name "\n\t.popsection")
+
+/* After a call that sets what a region's threads begin with. */
 static inline int inherited(int result)
 {
     if (uth_tls_current() == NULL)
@@ -194,8 +230,65 @@ PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler)
     return before;
 }
 VERSIONS(sigset, "GLIBC_2.2.5");
+
+/* --- child processes --- */
+
+/* A child is the kernel thread's that makes it: for PR_SET_PDEATHSIG, ptrace and __WNOTHREAD. */
+ANSWER("GLIBC_2.2.5", pid_t, fork, (void), ());
+ANSWER("GLIBC_2.2.5", pid_t, __fork, (void), ());
+ANSWER("GLIBC_2.34", pid_t, _Fork, (void), ());
+ANSWER("GLIBC_2.34", int, forkpty, (int *terminal, char *name, const struct termios *as, const struct winsize *size),
+       (terminal, name, as, size));
+OLD_VERSION(forkpty, "GLIBC_2.2.5");
+/* Not under GLIBC_2.2.5, where each is another function. */
+#define SPAWN(name)                                                                                                    \
+    ANSWER("GLIBC_2.15", int, name,                                                                                    \
+           (pid_t * child, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr, \
+            char *const *arguments, char *const *environment),                                                         \
+           (child, file, actions, attr, arguments, environment))
+SPAWN(posix_spawn);
+SPAWN(posix_spawnp);
+ANSWER("GLIBC_2.2.5", FILE *, popen, (const char *command, const char *mode), (command, mode));
 /* SIGCHLD is blocked while it waits. */
 ANSWER("GLIBC_2.2.5", int, system, (const char *command), (command));
+
+/* The child of vfork leaves the function that called it, in memory that it shares. */
+NEXT(vfork, pid_t(void))
+PS_UNUSED __attribute__((used)) static void *ready_to_vfork(void)
+{
+    be_alone();
+    return (void *)CALL_NEXT(vfork);
+}
+JUMP(vfork, ready_to_vfork);
+JUMP(__vfork, ready_to_vfork);
+VERSIONS(vfork, "GLIBC_2.2.5");
+VERSIONS(__vfork, "GLIBC_2.2.5");
+
+/* It has seven arguments, the last one on the stack. */
+NEXT(clone, int(int (*)(void *), void *, int, void *, ...))
+PS_UNUSED __attribute__((used)) static void *ready_to_clone(void)
+{
+    be_alone();
+    return (void *)CALL_NEXT(clone);
+}
+JUMP(clone, ready_to_clone);
+JUMP(__clone, ready_to_clone);
+VERSIONS(clone, "GLIBC_2.2.5");
+VERSIONS(__clone, "GLIBC_2.2.5");
+
+NEXT(ptrace, long(int, ...))
+PS_EXPORT long answer_ptrace(int request, ...);
+PS_EXPORT long answer_ptrace(int request, ...)
+{
+    va_list list;
+    va_start(list, request);
+    pid_t process = va_arg(list, pid_t);
+    void *address = va_arg(list, void *), *data = va_arg(list, void *);
+    va_end(list);
+    be_alone();
+    return CALL_NEXT(ptrace)(request, process, address, data);
+}
+VERSIONS(ptrace, "GLIBC_2.2.5");
 
 /* --- number, scheduling, credentials, namespaces, time --- */
 
@@ -278,10 +371,6 @@ static bool is_anybodys(long number)
     case SYS_pidfd_send_signal:
     case SYS_getdents64:
     case SYS_statx:
-    case SYS_clone:
-    case SYS_clone3:
-    case SYS_vfork:
-    case SYS_fork:
     /* Libraries that watch the address space (UCX below MPI) make these in malloc's place, which holds its lock
      * then. */
     case SYS_mmap:
@@ -587,36 +676,7 @@ PS_UNUSED __attribute__((used)) static void *note_context(const ucontext_t *cont
     return (void *)CALL_NEXT(makecontext);
 }
 
-/* It has as many arguments as the program likes, all integers: they go on as they are. */
-__asm__(".pushsection .text\n"
-        "\t.globl answer_makecontext\n"
-        "\t.type answer_makecontext, @function\n"
-        "answer_makecontext:\n"
-        "\t.cfi_startproc\n"
-        "\tendbr64\n"
-        "\tsub $56, %rsp\n"
-        "\t.cfi_adjust_cfa_offset 56\n"
-        "\tmov %rdi, (%rsp)\n"
-        "\tmov %rsi, 8(%rsp)\n"
-        "\tmov %rdx, 16(%rsp)\n"
-        "\tmov %rcx, 24(%rsp)\n"
-        "\tmov %r8, 32(%rsp)\n"
-        "\tmov %r9, 40(%rsp)\n"
-        "\tcall note_context\n"
-        "\tmov %rax, %r11\n"
-        "\tmov (%rsp), %rdi\n"
-        "\tmov 8(%rsp), %rsi\n"
-        "\tmov 16(%rsp), %rdx\n"
-        "\tmov 24(%rsp), %rcx\n"
-        "\tmov 32(%rsp), %r8\n"
-        "\tmov 40(%rsp), %r9\n"
-        "\tadd $56, %rsp\n"
-        "\t.cfi_adjust_cfa_offset -56\n"
-        "\txor %eax, %eax\n"
-        "\tjmp *%r11\n"
-        "\t.cfi_endproc\n"
-        "\t.size answer_makecontext, . - answer_makecontext\n"
-        "\t.popsection");
+JUMP(makecontext, note_context);
 VERSIONS(makecontext, "GLIBC_2.2.5");
 
 /* --- contexts that bring a signal mask --- */
@@ -635,8 +695,9 @@ static void take_mask(const ucontext_t *context)
 
 NEXT(swapcontext, int(ucontext_t *, const ucontext_t *))
 NEXT(setcontext, int(const ucontext_t *))
-PS_UNUSED __attribute__((used)) static void *ready_to_swap(const ucontext_t *to)
+PS_UNUSED __attribute__((used)) static void *ready_to_swap(const ucontext_t *from, const ucontext_t *to)
 {
+    (void)from;
     take_mask(to);
     return (void *)CALL_NEXT(swapcontext);
 }
@@ -646,29 +707,8 @@ PS_UNUSED __attribute__((used)) static void *ready_to_set(const ucontext_t *to)
     return (void *)CALL_NEXT(setcontext);
 }
 
-/* They save where they were called from, and do not come back: jumps. `to`: where the context to go on with is. */
-#define JUMP(name, ready, to)                       \
-    __asm__(".pushsection .text\n"                  \
-            "\t.globl answer_" #name "\n"           \
-            "\t.type answer_" #name ", @function\n" \
-            "answer_" #name ":\n"                   \
-            "\t.cfi_startproc\n"                    \
-            "\tendbr64\n"                           \
-            "\tsub $24, %rsp\n"                     \
-            "\t.cfi_adjust_cfa_offset 24\n"         \
-            "\tmov %rdi, (%rsp)\n"                  \
-            "\tmov %rsi, 8(%rsp)\n"                 \
-            "\tmov %" #to ", %rdi\n"                \
-            "\tcall " #ready "\n"                   \
-            "\tmov (%rsp), %rdi\n"                  \
-            "\tmov 8(%rsp), %rsi\n"                 \
-            "\tadd $24, %rsp\n"                     \
-            "\t.cfi_adjust_cfa_offset -24\n"        \
-            "\tjmp *%rax\n"                         \
-            "\t.cfi_endproc\n"                      \
-            "\t.size answer_" #name ", . - answer_" #name "\n\t.popsection")
-JUMP(swapcontext, ready_to_swap, rsi);
-JUMP(setcontext, ready_to_set, rdi);
+JUMP(swapcontext, ready_to_swap);
+JUMP(setcontext, ready_to_set);
 VERSIONS(swapcontext, "GLIBC_2.2.5");
 VERSIONS(setcontext, "GLIBC_2.2.5");
 #endif
