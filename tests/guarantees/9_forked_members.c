@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -382,6 +384,20 @@ static void regions_that_fork(void)
     }
 }
 
+/* What the process's thread has set is what the threads of its regions begin with. */
+static void set_and_open(int id)
+{
+    CHECK(setpriority(PRIO_PROCESS, 0, 15) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    for (int round = 0; round < 2; round++)
+#pragma omp parallel num_threads(N)
+        for (int i = 0; i < 2; i++) {
+            CHECK(getpriority(PRIO_PROCESS, 0) == 15 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+            wait_in_all_ways();
+        }
+    CHECK(own == id && getpriority(PRIO_PROCESS, 0) == 15);
+}
+static void regions_after_a_change(void) { in_members(set_and_open); }
+
 /* Handlers of C programs are points on the stack to which the thread's end goes. */
 static int handlers_run;
 static void handler(void *arg)
@@ -431,6 +447,7 @@ UNSEEN(regions_that_signal)
 UNSEEN(regions_that_spin)
 UNSEEN(regions_beside_a_thread)
 UNSEEN(regions_that_fork)
+UNSEEN(regions_after_a_change)
 
 static const struct kind_of kinds[] = {
     {"each", each},
@@ -445,6 +462,7 @@ static const struct kind_of kinds[] = {
     {"regions_that_spin", regions_that_spin},
     {"regions_beside_a_thread", regions_beside_a_thread},
     {"regions_that_fork", regions_that_fork},
+    {"regions_after_a_change", regions_after_a_change},
     {"each_unseen", each_unseen},
     {"handlers_unseen", handlers_unseen},
     {"nested_unseen", nested_unseen},
@@ -454,6 +472,7 @@ static const struct kind_of kinds[] = {
     {"regions_that_spin_unseen", regions_that_spin_unseen},
     {"regions_beside_a_thread_unseen", regions_beside_a_thread_unseen},
     {"regions_that_fork_unseen", regions_that_fork_unseen},
+    {"regions_after_a_change_unseen", regions_after_a_change_unseen},
 };
 
 int main(int argc, char **argv)

@@ -100,6 +100,15 @@ static inline void be_alone(void)
         ps_promote();
 }
 
+/* The same, before it is set for kernel thread `number` (0: the caller's own) what kernel threads begin with. */
+static inline void be_alone_to_set(int number)
+{
+    if (number != 0 || uth_tls_current() == NULL)
+        ps_root_changes(NULL, number);
+    else
+        ps_promote();
+}
+
 #define VERSIONS(name, node) __asm__(".symver answer_" #name "," #name "@@" node)
 #define OLD_VERSION(name, node)                                                                                 \
     extern __typeof__(answer_##name) old_##name __attribute__((alias("answer_" #name), visibility("default"))); \
@@ -167,6 +176,17 @@ static inline int inherited(int result)
     }                                                           \
     VERSIONS(name, node)
 #define ANSWER(node, type, name, parameters, arguments) ANSWER_IF(true, node, type, name, parameters, arguments)
+
+/* A call that sets what kernel threads begin with, for kernel thread `number`. */
+#define ANSWER_SETS(number, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters)                                      \
+    PS_EXPORT type answer_##name parameters;                         \
+    PS_EXPORT type answer_##name parameters                          \
+    {                                                                \
+        be_alone_to_set(number);                                     \
+        return CALL_NEXT(name) arguments;                            \
+    }                                                                \
+    VERSIONS(name, node)
 
 #define ANSWER_MUTEX(node, name, what, none)                          \
     NEXT(name, int(pthread_mutexattr_t *, int))                       \
@@ -293,30 +313,31 @@ VERSIONS(ptrace, "GLIBC_2.2.5");
 /* --- number, scheduling, credentials, namespaces, time --- */
 
 ANSWER("GLIBC_2.30", pid_t, gettid, (void), ());
-ANSWER("GLIBC_2.2.5", int, nice, (int increment), (increment));
-ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, setpriority,
-          (__priority_which_t which, id_t who, int value), (which, who, value));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, nice, (int increment), (increment));
+/* Of a process group or a user: the first threads of processes. */
+ANSWER_SETS(which == PRIO_PROCESS ? (int)who : getpid(), "GLIBC_2.2.5", int, setpriority,
+            (__priority_which_t which, id_t who, int value), (which, who, value));
 ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, getpriority, (__priority_which_t which, id_t who),
           (which, who));
 ANSWER_INHERITED(pid == 0, "GLIBC_2.3.4", int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set),
                  (pid, bytes, set));
 ANSWER_IF(pid == 0, "GLIBC_2.3.4", int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set),
           (pid, bytes, set));
-ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
-          (pid, policy, param));
+ANSWER_SETS(pid, "GLIBC_2.2.5", int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
+            (pid, policy, param));
 ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_getscheduler, (pid_t pid), (pid));
-ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_setparam, (pid_t pid, const struct sched_param *param), (pid, param));
+ANSWER_SETS(pid, "GLIBC_2.2.5", int, sched_setparam, (pid_t pid, const struct sched_param *param), (pid, param));
 ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
 ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_rr_get_interval, (pid_t pid, struct timespec *interval), (pid, interval));
-ANSWER("GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
-ANSWER("GLIBC_2.2.5", int, setfsgid, (gid_t id), (id));
-ANSWER("GLIBC_2.2.5", int, personality, (unsigned long persona), (persona));
-ANSWER("GLIBC_2.2.5", int, iopl, (int level), (level));
-ANSWER("GLIBC_2.2.5", int, ioperm, (unsigned long from, unsigned long n, int on), (from, n, on));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsgid, (gid_t id), (id));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, personality, (unsigned long persona), (persona));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, iopl, (int level), (level));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, ioperm, (unsigned long from, unsigned long n, int on), (from, n, on));
 ANSWER("GLIBC_2.2.5", int, capget, (void *header, void *data), (header, data));
-ANSWER("GLIBC_2.2.5", int, capset, (void *header, const void *data), (header, data));
-ANSWER("GLIBC_2.4", int, unshare, (int flags), (flags));
-ANSWER("GLIBC_2.14", int, setns, (int fd, int kind), (fd, kind));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, capset, (void *header, const void *data), (header, data));
+ANSWER_SETS(0, "GLIBC_2.4", int, unshare, (int flags), (flags));
+ANSWER_SETS(0, "GLIBC_2.14", int, setns, (int fd, int kind), (fd, kind));
 ANSWER_IF(who == RUSAGE_THREAD, "GLIBC_2.2.5", int, getrusage, (__rusage_who_t who, struct rusage *usage),
           (who, usage));
 ANSWER_IF(PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID), "GLIBC_2.17", int, clock_gettime,
@@ -344,7 +365,7 @@ PS_EXPORT int answer_prctl(int option, ...)
     unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long), c = va_arg(list, unsigned long),
                   d = va_arg(list, unsigned long);
     va_end(list);
-    be_alone();
+    be_alone_to_set(0);
     return CALL_NEXT(prctl)(option, a, b, c, d);
 }
 VERSIONS(prctl, "GLIBC_2.2.5");
@@ -400,8 +421,10 @@ PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
     long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long),
          e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
-    if (!is_anybodys(number) || (number == SYS_futex && os_futex_is_owned((int)b)))
+    if (number == SYS_gettid || (number == SYS_futex && os_futex_is_owned((int)b)))
         be_alone();
+    else if (!is_anybodys(number))
+        be_alone_to_set(0);
     if ((number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo) && (int)a == getpid())
         ps_ready_root_for_signals(NULL, (int)b);
     if (number == SYS_tkill)
@@ -429,22 +452,28 @@ static int kernel_thread_number(pthread_t thread, int *error)
 
 static int error_of(long result) { return result < 0 ? errno : 0; }
 
-/* A function of a thread: by the C library where it is a kernel thread's, else `by_number`, an expression in
- * `number`. errno stays. */
-#define ANSWER_HANDLE(node, name, parameters, arguments, by_number)               \
+/* A function of a thread: by the C library where it is a kernel thread's, after `first`; else `by_number`, an
+ * expression in `number`. errno stays. */
+#define ANSWER_HANDLE_AFTER(first, node, name, parameters, arguments, by_number)  \
     NEXT(name, int parameters)                                                    \
     PS_EXPORT int answer_##name parameters;                                       \
     PS_EXPORT int answer_##name parameters                                        \
     {                                                                             \
         int error, number = kernel_thread_number(thread, &error), before = errno; \
-        if (PS_LIKELY(number == 0 && error == 0))                                 \
+        if (PS_LIKELY(number == 0 && error == 0)) {                               \
+            first;                                                                \
             return CALL_NEXT(name) arguments;                                     \
+        }                                                                         \
         if (error == 0)                                                           \
             error = (by_number);                                                  \
         errno = before;                                                           \
         return error;                                                             \
     }                                                                             \
     VERSIONS(name, node)
+#define ANSWER_HANDLE(node, name, parameters, arguments, by_number) \
+    ANSWER_HANDLE_AFTER((void)0, node, name, parameters, arguments, by_number)
+#define ANSWER_HANDLE_SETS(node, name, parameters, arguments, by_number) \
+    ANSWER_HANDLE_AFTER(ps_root_changes((const void *)thread, 0), node, name, parameters, arguments, by_number)
 
 /* /proc's file with the name of kernel thread `number`. */
 static FILE *open_name(int number, const char *mode)
@@ -497,8 +526,9 @@ OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
 ANSWER_HANDLE("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
               (thread, bytes, set), error_of(CALL_NEXT(sched_getaffinity)(number, bytes, set)));
 OLD_VERSION(pthread_getaffinity_np, "GLIBC_2.3.4");
-ANSWER_HANDLE("GLIBC_2.2.5", pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *param),
-              (thread, policy, param), error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
+ANSWER_HANDLE_SETS("GLIBC_2.2.5", pthread_setschedparam,
+                   (pthread_t thread, int policy, const struct sched_param *param), (thread, policy, param),
+                   error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
 
 static int get_scheduling(int number, int *policy, struct sched_param *param)
 {
@@ -507,8 +537,8 @@ static int get_scheduling(int number, int *policy, struct sched_param *param)
 }
 ANSWER_HANDLE("GLIBC_2.2.5", pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
               (thread, policy, param), get_scheduling(number, policy, param));
-ANSWER_HANDLE("GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority), (thread, priority),
-              error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
+ANSWER_HANDLE_SETS("GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority), (thread, priority),
+                   error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
 OLD_VERSION(pthread_setschedprio, "GLIBC_2.3.4");
 
 /* The clock's number as the kernel makes it of a thread's. */
