@@ -15,7 +15,9 @@
 #include "sched.h"
 #include "search.h"
 #include "sources.h"
+#include "starter.h"
 #include "switch.h"
+#include "team.h"
 #include "vp.h"
 #include "vp_tls.h"
 
@@ -176,6 +178,73 @@ static void unblock_faults(struct vp *vp)
         os_set_signal_mask(mask & ~left);
 }
 
+/* Whether the new kernel thread is to begin with what `here` has: the thread asks for itself, on a kernel thread that
+ * nobody has changed, or on its parent's, which calls it. */
+static bool begins_with(const struct vp *here, const struct uth_tls *block)
+{
+    if (!here)
+        return false;
+    return here->tls == block && here->alone_for ? true : !starter_is_changed(here);
+}
+
+static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
+{
+    const struct vp *here = ps_vp();
+    os_thread thread;
+    bool from_here = begins_with(here, block);
+    if (from_here && !here->alone_for)
+        starter_prepare();
+    bind_lift();
+    inherit_kernel_state(vp, block);
+    int err = from_here ? EBUSY : starter_ask(&thread, alone_main, vp, ALONE_STACK_BYTES);
+    if (err == EBUSY)
+        err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
+    bind_lower();
+    if (!err)
+        os_thread_detach(thread);
+    return err;
+}
+
+static bool is_kernel_thread(const struct vp *vp, const void *tp, int tid)
+{
+    return tp ? vp->own_tp == tp : ps_load_relaxed(&vp->tid) == tid;
+}
+
+static void root_changes(struct vp *root, const struct vp *here)
+{
+    if (ps_load_relaxed(&root->changed) || ps_in_vfork_child())
+        return;
+    if (here && !starter_is_changed(here) && os_called_by_program())
+        starter_prepare();
+    ps_store_relaxed(&root->changed, true);
+}
+
+/* The root outside of regions; in a forked child also as the member that it was at the fork: whose region is not
+ * there. */
+static bool is_outside(const struct vp *vp)
+{
+    const struct psthread *t = vp->current;
+    if (t == &vp->root || t != vp->forked_as)
+        return t == &vp->root;
+    return !(t->flags & PS_T_MEMBER) || PS_CONTAINER_OF(t, struct ps_member, thread)->team->region == vp->forked_region;
+}
+
+void ps_root_changes(const void *tp, int tid)
+{
+    struct vp *here = ps_vp();
+    if ((!tp && !tid) || (here && is_kernel_thread(here, tp, tid))) {
+        if (here && vp_is_roots(here) && !is_outside(here))
+            root_changes(here, here);
+        return;
+    }
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (ps_load_acquire(&vp->attached) && vp_is_roots(vp) && is_kernel_thread(vp, tp, tid))
+            root_changes(vp, here);
+    }
+}
+
 /* The vp of block's own kernel thread, which is started where there is none; NULL: refused. Several may ask for it
  * at once. */
 static struct vp *own_carrier(struct uth_tls *block)
@@ -193,13 +262,8 @@ static struct vp *own_carrier(struct uth_tls *block)
         return other;
     }
     uth_tls_not_at_hand(block);
-    os_thread thread;
     bool first = ps_add_seq(&count, 1) == 0;
-    bind_lift();
-    inherit_kernel_state(vp, block);
-    int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
-    bind_lower();
-    if (err) {
+    if (start_own_carrier(vp, block) != 0) {
         ps_store_release(&block->alone, NULL);
         vp_alone_ended(vp);
         ps_sub_seq(&count, 1);
@@ -209,7 +273,6 @@ static struct vp *own_carrier(struct uth_tls *block)
                     "others too (said once)");
         return NULL;
     }
-    os_thread_detach(thread);
     if (first)
         idle_wake_all(); /* search.c: is_nobody */
     return vp;

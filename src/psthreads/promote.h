@@ -77,6 +77,11 @@ void ps_all_roots_alone(void);
  * passes that on. Its next region looks again what there is: this may be called in a signal handler, whose mask is
  * another one. */
 void ps_root_changed(void);
+/* Somebody is about to set what kernel threads begin with (but for mask and processors) on the kernel thread that has
+ * this thread pointer, or (NULL) the number tid, or (0) on the calling one. Where that is a root's, and it is not the
+ * root itself outside of regions, or the thread that a forked child has,
+ * it starts no others from then on (starter.h). May start a kernel thread. */
+void ps_root_changes(const void *tp, int tid);
 /* Whether a member that blocks these signals has a mask of its own: not what threads begin with. */
 bool ps_mask_is_own(uint64_t mask);
 /* A root opens an outermost region. */

@@ -28,6 +28,7 @@
 #include "search.h"
 #include "sources.h"
 #include "standby.h"
+#include "starter.h"
 #include "steal.h"
 #include "team.h"
 #include "timer.h"
@@ -131,6 +132,12 @@ static int start_kernel_thread(struct vp *vp)
     vp->is_deaf = false;
     if (hand_to_standby(vp))
         return 0;
+    if (here && starter_is_changed(here)) {
+        vp->by_watchdog = true;
+        int err = starter_ask(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES);
+        if (err != EBUSY)
+            return err;
+    }
     vp->by_watchdog = here == NULL;
     if (here && here->is_deaf) { /* its mask is inherited */
         vp->deaf_mask = here->deaf_mask;
@@ -543,10 +550,13 @@ static int carry_stand_in(struct vp *vp)
     vp->by_watchdog = true;
     if (standby_run(vp_worker_main, vp))
         return 0;
-    vp->by_watchdog = false;
-    bind_lift();
-    int err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
-    bind_lower();
+    int err = starter_is_changed(ps_vp()) ? starter_ask(&thread, vp_worker_main, vp, WORKER_STACK_BYTES) : EBUSY;
+    if (err == EBUSY) {
+        vp->by_watchdog = false;
+        bind_lift();
+        err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+        bind_lower();
+    }
     if (!err)
         os_thread_detach(thread);
     return err;
@@ -681,6 +691,8 @@ struct vp *ps_vp_attach(void)
     vp->outer_mask = vp->inner_mask = os_signal_mask();
     os_affinity_get(&vp->outer_cpus);
     vp->outer_changed = false;
+    ps_store_relaxed(&vp->changed, false);
+    vp->forked_as = NULL;
     vp->uth = &vp->native;
     ps_thread_init_root(&vp->root, vp, &vp->native);
     vp->current = &vp->root;
@@ -810,6 +822,9 @@ void ps_quiesce(void)
     if (!other_roots(vp)) {
         stop_workers();
         restart_workers();
+        ps_store_relaxed(&vp->changed, false); /* all that will be started begins with what it has now */
+        if (ps_alone_count() > 0)
+            starter_prepare();
     }
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&start_lock);
@@ -1026,6 +1041,7 @@ static void forget_messages(struct vp *vp)
     ps_store_relaxed(&vp->alone_sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
     ps_store_relaxed(&vp->alone_ends, 0);
     ps_store_relaxed(&vp->directed, 0);
+    ps_store_relaxed(&vp->changed, false); /* what who forked has set is the process's */
     ps_store_relaxed(&vp->started, PS_WORKER_NONE);
     ps_store_relaxed(&vp->by_standby, PS_STANDBY_NONE);
     ps_store_relaxed(&vp->made, 0);
@@ -1068,18 +1084,27 @@ static void forget_kernel_threads(void)
     ps_store_relaxed(&ps_rt.stopping, 0);
     watchdog_reset();
     standby_reset();
+    starter_reset();
     dump_request_after_fork_in_child();
     ps_alone_after_fork_in_child();
 }
 
+static void note_forked_as(struct vp *self, const struct psthread *current)
+{
+    self->forked_as = current;
+    if (current && current->flags & PS_T_MEMBER)
+        self->forked_region = PS_CONTAINER_OF(current, struct ps_member, thread)->team->region;
+}
+
 /* self, the vp of the thread that forked, goes on as a carrier like any other: nothing starves here, and the watchdog
  * does not know of it. block: the thread-local block that the thread is in, promoted or not; NULL: none. */
-static void go_on_in_child(struct vp *self, struct uth_tls *block)
+static void go_on_in_child(struct vp *self, const struct psthread *current, struct uth_tls *block)
 {
     ps_team_after_fork_in_child(self);
     self->alone_for = NULL;
     self->is_spare = false;
     ps_store_relaxed(&self->attached, PS_ATTACHED);
+    note_forked_as(self, current);
     if (self->id != 0 && self->id < ps_rt.num_vps)
         idle_never_start(self); /* a member forked on a worker: this kernel thread carries it already */
     if (block)
@@ -1122,7 +1147,7 @@ void ps_after_fork_in_child(void)
     ps_bind_after_fork_in_child();
     quota_park_restart();
     if (self)
-        go_on_in_child(self, block);
+        go_on_in_child(self, current, block);
 }
 
 bool ps_forked_here(void)

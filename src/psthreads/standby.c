@@ -244,7 +244,7 @@ void standby_ask(unsigned n)
     if (PS_LIKELY(there(n)))
         return;
     raise_wanted(n);
-    watchdog_serve_standbys();
+    watchdog_serve_soon();
     if (ps_load_seq(&inside))
         return;
     uint64_t end = os_now_ns() + IN_VAIN_NS, now;

@@ -116,9 +116,12 @@ struct vp {
      * promoted on it. One that carries a thread alone: what it begins with. */
     uint64_t outer_mask;
     struct os_cpuset outer_cpus;
-    uint64_t inner_mask;                      /* a root's: what the root itself has set last, inside of regions too */
-    bool outer_changed;                       /* it has set its own since its last region; owner only */
-    struct vp *home, *came_from;              /* promote.c: of the context that it carries alone; owner only */
+    uint64_t inner_mask;  /* a root's: what the root itself has set last, inside of regions too */
+    bool outer_changed;   /* it has set its own since its last region; owner only */
+    _Atomic bool changed; /* a root's: what kernel threads begin with was set here, inside of a region (starter.h) */
+    const struct psthread *forked_as; /* in a forked child: what ran here at the fork, and in which region, if it was */
+    uint32_t forked_region;           /* a member; owner only */
+    struct vp *home, *came_from;      /* promote.c: of the context that it carries alone; owner only */
     _Atomic uint32_t alone_state, alone_ends; /* promote.c: PS_ALONE_..., the kernel thread's; 1: it is to end */
     _Atomic uint32_t alone_sleeps;            /* promote.c: written by the kernel thread; for deadlock.c */
     struct uth_tls_near blocks;               /* for the threads that begin here next; owner only */

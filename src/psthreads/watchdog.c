@@ -10,6 +10,7 @@
 #include "sources.h"
 #include "spares.h"
 #include "standby.h"
+#include "starter.h"
 #include "vp.h"
 #include "watchdog_sample.h"
 
@@ -26,16 +27,35 @@ static os_thread thread;
  * that could ask for it. */
 enum { NONE, STARTING, RUNNING, REFUSED, STOPPED };
 static _Atomic uint32_t alive;
+/* STOP: it is to end. NUDGE: somebody asks for a kernel thread; the watchdog takes it back before it looks who. */
+enum { STOP = 1, NUDGE = 2 };
 static _Atomic uint32_t stop_word;
+static bool stops(void) { return ps_load_acquire(&stop_word) & STOP; }
 /* Of ps_watchdog.armed. An insertion that finds it set does nothing: the watchdog looks what is ready after each. */
 enum { WATCH = 1, GLANCE };
 
+/* Kernel threads that others ask for. */
+static void serve(void)
+{
+    standby_serve();
+    starter_serve();
+}
+
+/* A tick is as long as it is, whoever asks for something meanwhile: a stall's length is counted in ticks. */
 static void sleep_a_tick(int64_t ns)
 {
+    uint64_t now = os_now_ns(), end = now + (uint64_t)ns;
     if (PS_INTERRUPTS)
-        watchdog_interrupt_all(os_now_ns() + (uint64_t)spares_period_ns());
+        watchdog_interrupt_all(now + (uint64_t)spares_period_ns());
     else
         os_park(&stop_word, 0, ns);
+    while (ps_load_relaxed(&stop_word) == NUDGE) {
+        ps_and_seq(&stop_word, ~(uint32_t)NUDGE);
+        serve();
+        now = os_now_ns();
+        if (!PS_INTERRUPTS && now < end)
+            os_park(&stop_word, 0, (int64_t)(end - now));
+    }
 }
 
 static bool spares_at_work(void)
@@ -70,9 +90,9 @@ static void watch(void)
     bool turns = false;
     unsigned quiet = 0;
     spares_begin();
-    while (quiet < QUIET_TICKS && !ps_load_acquire(&stop_word)) {
+    while (quiet < QUIET_TICKS && !stops()) {
         sleep_a_tick(turns ? WATCHDOG_QUICK_TICK_NS : spares_period_ns());
-        standby_serve();
+        serve();
         watch_tick(&spares_due_ns, &turns, &quiet);
     }
     root_fairness_end();
@@ -103,7 +123,7 @@ static void *watchdog_main(void *arg)
 {
     (void)arg;
     os_thread_name("psthreads-watch");
-    while (!ps_load_acquire(&stop_word)) {
+    while (!stops()) {
         if (!ps_load_acquire(&ps_watchdog.armed)) {
             os_park(&ps_watchdog.armed, 0, OS_FOREVER);
             continue;
@@ -113,36 +133,52 @@ static void *watchdog_main(void *arg)
         else
             glance();
         ps_store_seq(&ps_watchdog.armed, 0);
-        if (!ps_load_acquire(&stop_word) &&
-            (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || some_root_ready() || standby_wanted()))
+        if (!stops() && (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || some_root_ready() ||
+                         standby_wanted() || starter_wanted()))
             ps_store_seq(&ps_watchdog.armed, WATCH);
     }
     return NULL;
+}
+
+/* The caller has made `alive` STARTING. No signal is ever handled on it. Refused, some times: no watchdog; what never
+ * starves runs all the same. */
+static void start_watchdog(void)
+{
+    int err = EAGAIN;
+    bind_lift();
+    for (int i = 0; err && i < WATCHDOG_TRIES; i++) {
+        if (i)
+            os_park(&alive, STARTING, WATCHDOG_TICK_NS);
+        /* for spares, which run the program's code and begin with the watchdog's mask, all blocked */
+        os_signals_keep();
+        err = os_thread_start(&thread, watchdog_main, NULL, STACK_BYTES, true);
+    }
+    bind_lower();
+    if (err)
+        ps_warn("the system refuses the watchdog a kernel thread: threads that spin or block for one another may "
+                "wait for ever");
+    ps_store_release(&alive, err ? REFUSED : RUNNING);
 }
 
 /* `armed` has been set: its kernel thread sees that. */
 static void wake_watchdog(void)
 {
     uint32_t none = NONE;
-    if (PS_UNLIKELY(ps_cas_acq_rel(&alive, &none, STARTING))) {
-        /* No signal is ever handled on it. Refused, some times: no watchdog; what never starves runs all the same. */
-        int err = EAGAIN;
-        bind_lift();
-        for (int i = 0; err && i < WATCHDOG_TRIES; i++) {
-            if (i)
-                os_park(&alive, STARTING, WATCHDOG_TICK_NS);
-            /* for spares, which run the program's code and begin with the watchdog's mask, all blocked */
-            os_signals_keep();
-            err = os_thread_start(&thread, watchdog_main, NULL, STACK_BYTES, true);
-        }
-        bind_lower();
-        if (err)
-            ps_warn("the system refuses the watchdog a kernel thread: threads that spin or block for one another may "
-                    "wait for ever");
-        ps_store_release(&alive, err ? REFUSED : RUNNING);
+    if (PS_UNLIKELY(ps_cas_acq_rel(&alive, &none, STARTING)))
+        start_watchdog();
+    else
+        os_wake(&ps_watchdog.armed, 1);
+}
+
+void watchdog_be_there(void)
+{
+    uint32_t state = NONE;
+    if (ps_rt.max_spares == 0 || PS_LIKELY(ps_load_acquire(&alive) == RUNNING))
         return;
-    }
-    os_wake(&ps_watchdog.armed, 1);
+    if (ps_cas_acq_rel(&alive, &state, STARTING))
+        start_watchdog();
+    while (ps_load_acquire(&alive) == STARTING)
+        os_yield();
 }
 
 void watchdog_arm_slow(void)
@@ -158,8 +194,9 @@ void watchdog_glance(void)
         wake_watchdog();
 }
 
-void watchdog_serve_standbys(void)
+void watchdog_serve_soon(void)
 {
+    ps_or_seq(&stop_word, (uint32_t)NUDGE);
     watchdog_arm_for_root();
     os_wake(&stop_word, 1); /* it need not wait for its next look */
 }
@@ -186,7 +223,7 @@ void watchdog_stop(void)
         state = NONE;
     }
     if (state == RUNNING) {
-        ps_store_seq(&stop_word, 1);
+        ps_or_seq(&stop_word, (uint32_t)STOP);
         ps_store_seq(&ps_watchdog.armed, 1);
         os_wake(&stop_word, 1);
         os_wake(&ps_watchdog.armed, 1);

@@ -75,8 +75,10 @@ void watchdog_preempt(struct vp *vp);
 /* Until then. Caller: the watchdog. */
 void watchdog_interrupt_all(uint64_t until_ns);
 
-/* standby_wanted() has become true: the watchdog is to see to it. */
-void watchdog_serve_standbys(void);
+/* standby_wanted() or starter_wanted() has become true (seq_cst): the watchdog is to see to it. */
+void watchdog_serve_soon(void);
+/* Its kernel thread is there when this returns, where it may be; it sleeps. Caller: as who arms it. */
+void watchdog_be_there(void);
 /* The system has refused it a kernel thread: there is none, and will be none. */
 bool watchdog_refused(void);
 

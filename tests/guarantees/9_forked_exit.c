@@ -4,6 +4,7 @@
  * the region in the parent are left too where the same thread has called them, and no others. argv[1]: the library. */
 #define _GNU_SOURCE
 #include "kinds.h"
+#include "unseen_fork.h"
 #include "waits.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -56,7 +57,7 @@ static void fork_here(void (*then)(void), const char *expected)
 {
     struct record *mine = mmap(NULL, sizeof *mine, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(mine != MAP_FAILED);
-    pid_t child = fork();
+    pid_t child = make_child();
     CHECK(child >= 0);
     if (child == 0) {
         seen = mine;
@@ -221,6 +222,13 @@ static void first(void)
     fork_here(leave_all, OWN "KTX");
 }
 
+UNSEEN(each)
+UNSEEN(as_calls)
+UNSEEN(in_tasks)
+UNSEEN(after_regions)
+UNSEEN(beside_a_thread)
+UNSEEN(beside_a_root)
+
 static const struct kind_of kinds[] = {
     {"each", each},
     {"as_calls", as_calls},
@@ -230,6 +238,12 @@ static const struct kind_of kinds[] = {
     {"beside_a_thread", beside_a_thread},
     {"beside_a_root", beside_a_root},
     {"first", first},
+    {"each_unseen", each_unseen},
+    {"as_calls_unseen", as_calls_unseen},
+    {"in_tasks_unseen", in_tasks_unseen},
+    {"after_regions_unseen", after_regions_unseen},
+    {"beside_a_thread_unseen", beside_a_thread_unseen},
+    {"beside_a_root_unseen", beside_a_root_unseen},
 };
 
 int main(int argc, char **argv)

@@ -3,11 +3,14 @@
  * opens then (kinds "regions...") leave it what it is. */
 #define _GNU_SOURCE
 #include "kinds.h"
+#include "unseen_fork.h"
 #include "waits.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -153,7 +156,7 @@ static void fork_here(void (*then)(int id), int id)
 {
     own = id;
     errno = 100 + id;
-    pid_t child = fork();
+    pid_t child = make_child();
     CHECK(child >= 0);
     if (child == 0) {
         then(id);
@@ -381,6 +384,20 @@ static void regions_that_fork(void)
     }
 }
 
+/* What the process's thread has set is what the threads of its regions begin with. */
+static void set_and_open(int id)
+{
+    CHECK(setpriority(PRIO_PROCESS, 0, 15) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    for (int round = 0; round < 2; round++)
+#pragma omp parallel num_threads(N)
+        for (int i = 0; i < 2; i++) {
+            CHECK(getpriority(PRIO_PROCESS, 0) == 15 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+            wait_in_all_ways();
+        }
+    CHECK(own == id && getpriority(PRIO_PROCESS, 0) == 15);
+}
+static void regions_after_a_change(void) { in_members(set_and_open); }
+
 /* Handlers of C programs are points on the stack to which the thread's end goes. */
 static int handlers_run;
 static void handler(void *arg)
@@ -421,6 +438,17 @@ static void handlers(void)
     }
 }
 
+UNSEEN(each)
+UNSEEN(handlers)
+UNSEEN(nested)
+UNSEEN(twice)
+UNSEEN(regions)
+UNSEEN(regions_that_signal)
+UNSEEN(regions_that_spin)
+UNSEEN(regions_beside_a_thread)
+UNSEEN(regions_that_fork)
+UNSEEN(regions_after_a_change)
+
 static const struct kind_of kinds[] = {
     {"each", each},
     {"handlers", handlers},
@@ -434,6 +462,17 @@ static const struct kind_of kinds[] = {
     {"regions_that_spin", regions_that_spin},
     {"regions_beside_a_thread", regions_beside_a_thread},
     {"regions_that_fork", regions_that_fork},
+    {"regions_after_a_change", regions_after_a_change},
+    {"each_unseen", each_unseen},
+    {"handlers_unseen", handlers_unseen},
+    {"nested_unseen", nested_unseen},
+    {"twice_unseen", twice_unseen},
+    {"regions_unseen", regions_unseen},
+    {"regions_that_signal_unseen", regions_that_signal_unseen},
+    {"regions_that_spin_unseen", regions_that_spin_unseen},
+    {"regions_beside_a_thread_unseen", regions_beside_a_thread_unseen},
+    {"regions_that_fork_unseen", regions_that_fork_unseen},
+    {"regions_after_a_change_unseen", regions_after_a_change_unseen},
 };
 
 int main(int argc, char **argv)

@@ -13,6 +13,7 @@
 #include "os.h"
 #include "psthread.h"
 #include "sched.h"
+#include "starter.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -231,4 +232,9 @@ int psthread_waitall(void)
         pthread_cond_wait(&self->changed, &self->mutex);
     pthread_mutex_unlock(&self->mutex);
     return 0;
+}
+
+int starter_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
+{
+    return os_thread_start(out, start, arg, stack_bytes, true);
 }

@@ -10,7 +10,8 @@
  * runtime itself asks the kernel (src/os/linux/raw.h): none of this is called by it. Loaded as a whole or not at all,
  * since the numbers in descriptors are nothing that the C library could hand on (uth_tls_number_blocks).
  *
- * What is here and why not less: everything of the C library that sets or tells state of the calling kernel thread.
+ * What is here and why not less: everything of the C library that sets or tells state of the calling kernel thread,
+ * or makes a process that is its child.
  * `syscall` is judged by the number: what is known to be the process's or nobody's goes straight on, everything else
  * is taken for a thread's. Not here: siglongjmp, which sets the mask to what it was on the same thread; kernel threads'
  * masks differ where the program has set them. */
@@ -21,12 +22,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,12 +100,53 @@ static inline void be_alone(void)
         ps_promote();
 }
 
+/* The same, before it is set for kernel thread `number` (0: the caller's own) what kernel threads begin with. */
+static inline void be_alone_to_set(int number)
+{
+    if (number != 0 || uth_tls_current() == NULL)
+        ps_root_changes(NULL, number);
+    else
+        ps_promote();
+}
+
 #define VERSIONS(name, node) __asm__(".symver answer_" #name "," #name "@@" node)
 #define OLD_VERSION(name, node)                                                                                 \
     extern __typeof__(answer_##name) old_##name __attribute__((alias("answer_" #name), visibility("default"))); \
     __asm__(".symver old_" #name "," #name "@" node)
 
-/* The same, of what a region's threads begin with. */
+/* Not a call but a jump, to what ready(the same arguments) has returned: the C library's function finds its caller's
+ * frame, and all arguments (integers), as they are. */
+#define JUMP(name, ready)                           \
+    __asm__(".pushsection .text\n"                  \
+            "\t.globl answer_" #name "\n"           \
+            "\t.type answer_" #name ", @function\n" \
+            "answer_" #name ":\n"                   \
+            "\t.cfi_startproc\n"                    \
+            "\tendbr64\n"                           \
+            "\tsub $56, %rsp\n"                     \
+            "\t.cfi_adjust_cfa_offset 56\n"         \
+            "\tmov %rdi, (%rsp)\n"                  \
+            "\tmov %rsi, 8(%rsp)\n"                 \
+            "\tmov %rdx, 16(%rsp)\n"                \
+            "\tmov %rcx, 24(%rsp)\n"                \
+            "\tmov %r8, 32(%rsp)\n"                 \
+            "\tmov %r9, 40(%rsp)\n"                 \
+            "\tcall " #ready "\n"                   \
+            "\tmov %rax, %r11\n"                    \
+            "\tmov (%rsp), %rdi\n"                  \
+            "\tmov 8(%rsp), %rsi\n"                 \
+            "\tmov 16(%rsp), %rdx\n"                \
+            "\tmov 24(%rsp), %rcx\n"                \
+            "\tmov 32(%rsp), %r8\n"                 \
+            "\tmov 40(%rsp), %r9\n"                 \
+            "\tadd $56, %rsp\n"                     \
+            "\t.cfi_adjust_cfa_offset -56\n"        \
+            "\txor %eax, %eax\n"                    \
+            "\tjmp *%r11\n"                         \
+            "\t.cfi_endproc\n"                      \
+            "\t.size answer_" #name ", . - answer_" #name "\n\t.popsection")
+
+/* After a call that sets what a region's threads begin with. */
 static inline int inherited(int result)
 {
     if (uth_tls_current() == NULL)
@@ -131,6 +176,17 @@ static inline int inherited(int result)
     }                                                           \
     VERSIONS(name, node)
 #define ANSWER(node, type, name, parameters, arguments) ANSWER_IF(true, node, type, name, parameters, arguments)
+
+/* A call that sets what kernel threads begin with, for kernel thread `number`. */
+#define ANSWER_SETS(number, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters)                                      \
+    PS_EXPORT type answer_##name parameters;                         \
+    PS_EXPORT type answer_##name parameters                          \
+    {                                                                \
+        be_alone_to_set(number);                                     \
+        return CALL_NEXT(name) arguments;                            \
+    }                                                                \
+    VERSIONS(name, node)
 
 #define ANSWER_MUTEX(node, name, what, none)                          \
     NEXT(name, int(pthread_mutexattr_t *, int))                       \
@@ -194,36 +250,94 @@ PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler)
     return before;
 }
 VERSIONS(sigset, "GLIBC_2.2.5");
+
+/* --- child processes --- */
+
+/* A child is the kernel thread's that makes it: for PR_SET_PDEATHSIG, ptrace and __WNOTHREAD. */
+ANSWER("GLIBC_2.2.5", pid_t, fork, (void), ());
+ANSWER("GLIBC_2.2.5", pid_t, __fork, (void), ());
+ANSWER("GLIBC_2.34", pid_t, _Fork, (void), ());
+ANSWER("GLIBC_2.34", int, forkpty, (int *terminal, char *name, const struct termios *as, const struct winsize *size),
+       (terminal, name, as, size));
+OLD_VERSION(forkpty, "GLIBC_2.2.5");
+/* Not under GLIBC_2.2.5, where each is another function. */
+#define SPAWN(name)                                                                                                    \
+    ANSWER("GLIBC_2.15", int, name,                                                                                    \
+           (pid_t * child, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr, \
+            char *const *arguments, char *const *environment),                                                         \
+           (child, file, actions, attr, arguments, environment))
+SPAWN(posix_spawn);
+SPAWN(posix_spawnp);
+ANSWER("GLIBC_2.2.5", FILE *, popen, (const char *command, const char *mode), (command, mode));
 /* SIGCHLD is blocked while it waits. */
 ANSWER("GLIBC_2.2.5", int, system, (const char *command), (command));
+
+/* The child of vfork leaves the function that called it, in memory that it shares. */
+NEXT(vfork, pid_t(void))
+PS_UNUSED __attribute__((used)) static void *ready_to_vfork(void)
+{
+    be_alone();
+    return (void *)CALL_NEXT(vfork);
+}
+JUMP(vfork, ready_to_vfork);
+JUMP(__vfork, ready_to_vfork);
+VERSIONS(vfork, "GLIBC_2.2.5");
+VERSIONS(__vfork, "GLIBC_2.2.5");
+
+/* It has seven arguments, the last one on the stack. */
+NEXT(clone, int(int (*)(void *), void *, int, void *, ...))
+PS_UNUSED __attribute__((used)) static void *ready_to_clone(void)
+{
+    be_alone();
+    return (void *)CALL_NEXT(clone);
+}
+JUMP(clone, ready_to_clone);
+JUMP(__clone, ready_to_clone);
+VERSIONS(clone, "GLIBC_2.2.5");
+VERSIONS(__clone, "GLIBC_2.2.5");
+
+NEXT(ptrace, long(int, ...))
+PS_EXPORT long answer_ptrace(int request, ...);
+PS_EXPORT long answer_ptrace(int request, ...)
+{
+    va_list list;
+    va_start(list, request);
+    pid_t process = va_arg(list, pid_t);
+    void *address = va_arg(list, void *), *data = va_arg(list, void *);
+    va_end(list);
+    be_alone();
+    return CALL_NEXT(ptrace)(request, process, address, data);
+}
+VERSIONS(ptrace, "GLIBC_2.2.5");
 
 /* --- number, scheduling, credentials, namespaces, time --- */
 
 ANSWER("GLIBC_2.30", pid_t, gettid, (void), ());
-ANSWER("GLIBC_2.2.5", int, nice, (int increment), (increment));
-ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, setpriority,
-          (__priority_which_t which, id_t who, int value), (which, who, value));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, nice, (int increment), (increment));
+/* Of a process group or a user: the first threads of processes. */
+ANSWER_SETS(which == PRIO_PROCESS ? (int)who : getpid(), "GLIBC_2.2.5", int, setpriority,
+            (__priority_which_t which, id_t who, int value), (which, who, value));
 ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, getpriority, (__priority_which_t which, id_t who),
           (which, who));
 ANSWER_INHERITED(pid == 0, "GLIBC_2.3.4", int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set),
                  (pid, bytes, set));
 ANSWER_IF(pid == 0, "GLIBC_2.3.4", int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set),
           (pid, bytes, set));
-ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
-          (pid, policy, param));
+ANSWER_SETS(pid, "GLIBC_2.2.5", int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
+            (pid, policy, param));
 ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_getscheduler, (pid_t pid), (pid));
-ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_setparam, (pid_t pid, const struct sched_param *param), (pid, param));
+ANSWER_SETS(pid, "GLIBC_2.2.5", int, sched_setparam, (pid_t pid, const struct sched_param *param), (pid, param));
 ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
 ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_rr_get_interval, (pid_t pid, struct timespec *interval), (pid, interval));
-ANSWER("GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
-ANSWER("GLIBC_2.2.5", int, setfsgid, (gid_t id), (id));
-ANSWER("GLIBC_2.2.5", int, personality, (unsigned long persona), (persona));
-ANSWER("GLIBC_2.2.5", int, iopl, (int level), (level));
-ANSWER("GLIBC_2.2.5", int, ioperm, (unsigned long from, unsigned long n, int on), (from, n, on));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsgid, (gid_t id), (id));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, personality, (unsigned long persona), (persona));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, iopl, (int level), (level));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, ioperm, (unsigned long from, unsigned long n, int on), (from, n, on));
 ANSWER("GLIBC_2.2.5", int, capget, (void *header, void *data), (header, data));
-ANSWER("GLIBC_2.2.5", int, capset, (void *header, const void *data), (header, data));
-ANSWER("GLIBC_2.4", int, unshare, (int flags), (flags));
-ANSWER("GLIBC_2.14", int, setns, (int fd, int kind), (fd, kind));
+ANSWER_SETS(0, "GLIBC_2.2.5", int, capset, (void *header, const void *data), (header, data));
+ANSWER_SETS(0, "GLIBC_2.4", int, unshare, (int flags), (flags));
+ANSWER_SETS(0, "GLIBC_2.14", int, setns, (int fd, int kind), (fd, kind));
 ANSWER_IF(who == RUSAGE_THREAD, "GLIBC_2.2.5", int, getrusage, (__rusage_who_t who, struct rusage *usage),
           (who, usage));
 ANSWER_IF(PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID), "GLIBC_2.17", int, clock_gettime,
@@ -251,7 +365,7 @@ PS_EXPORT int answer_prctl(int option, ...)
     unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long), c = va_arg(list, unsigned long),
                   d = va_arg(list, unsigned long);
     va_end(list);
-    be_alone();
+    be_alone_to_set(0);
     return CALL_NEXT(prctl)(option, a, b, c, d);
 }
 VERSIONS(prctl, "GLIBC_2.2.5");
@@ -278,10 +392,6 @@ static bool is_anybodys(long number)
     case SYS_pidfd_send_signal:
     case SYS_getdents64:
     case SYS_statx:
-    case SYS_clone:
-    case SYS_clone3:
-    case SYS_vfork:
-    case SYS_fork:
     /* Libraries that watch the address space (UCX below MPI) make these in malloc's place, which holds its lock
      * then. */
     case SYS_mmap:
@@ -311,8 +421,10 @@ PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
     long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long),
          e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
-    if (!is_anybodys(number) || (number == SYS_futex && os_futex_is_owned((int)b)))
+    if (number == SYS_gettid || (number == SYS_futex && os_futex_is_owned((int)b)))
         be_alone();
+    else if (!is_anybodys(number))
+        be_alone_to_set(0);
     if ((number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo) && (int)a == getpid())
         ps_ready_root_for_signals(NULL, (int)b);
     if (number == SYS_tkill)
@@ -340,22 +452,28 @@ static int kernel_thread_number(pthread_t thread, int *error)
 
 static int error_of(long result) { return result < 0 ? errno : 0; }
 
-/* A function of a thread: by the C library where it is a kernel thread's, else `by_number`, an expression in
- * `number`. errno stays. */
-#define ANSWER_HANDLE(node, name, parameters, arguments, by_number)               \
+/* A function of a thread: by the C library where it is a kernel thread's, after `first`; else `by_number`, an
+ * expression in `number`. errno stays. */
+#define ANSWER_HANDLE_AFTER(first, node, name, parameters, arguments, by_number)  \
     NEXT(name, int parameters)                                                    \
     PS_EXPORT int answer_##name parameters;                                       \
     PS_EXPORT int answer_##name parameters                                        \
     {                                                                             \
         int error, number = kernel_thread_number(thread, &error), before = errno; \
-        if (PS_LIKELY(number == 0 && error == 0))                                 \
+        if (PS_LIKELY(number == 0 && error == 0)) {                               \
+            first;                                                                \
             return CALL_NEXT(name) arguments;                                     \
+        }                                                                         \
         if (error == 0)                                                           \
             error = (by_number);                                                  \
         errno = before;                                                           \
         return error;                                                             \
     }                                                                             \
     VERSIONS(name, node)
+#define ANSWER_HANDLE(node, name, parameters, arguments, by_number) \
+    ANSWER_HANDLE_AFTER((void)0, node, name, parameters, arguments, by_number)
+#define ANSWER_HANDLE_SETS(node, name, parameters, arguments, by_number) \
+    ANSWER_HANDLE_AFTER(ps_root_changes((const void *)thread, 0), node, name, parameters, arguments, by_number)
 
 /* /proc's file with the name of kernel thread `number`. */
 static FILE *open_name(int number, const char *mode)
@@ -408,8 +526,9 @@ OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
 ANSWER_HANDLE("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
               (thread, bytes, set), error_of(CALL_NEXT(sched_getaffinity)(number, bytes, set)));
 OLD_VERSION(pthread_getaffinity_np, "GLIBC_2.3.4");
-ANSWER_HANDLE("GLIBC_2.2.5", pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *param),
-              (thread, policy, param), error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
+ANSWER_HANDLE_SETS("GLIBC_2.2.5", pthread_setschedparam,
+                   (pthread_t thread, int policy, const struct sched_param *param), (thread, policy, param),
+                   error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
 
 static int get_scheduling(int number, int *policy, struct sched_param *param)
 {
@@ -418,8 +537,8 @@ static int get_scheduling(int number, int *policy, struct sched_param *param)
 }
 ANSWER_HANDLE("GLIBC_2.2.5", pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
               (thread, policy, param), get_scheduling(number, policy, param));
-ANSWER_HANDLE("GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority), (thread, priority),
-              error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
+ANSWER_HANDLE_SETS("GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority), (thread, priority),
+                   error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
 OLD_VERSION(pthread_setschedprio, "GLIBC_2.3.4");
 
 /* The clock's number as the kernel makes it of a thread's. */
@@ -587,36 +706,7 @@ PS_UNUSED __attribute__((used)) static void *note_context(const ucontext_t *cont
     return (void *)CALL_NEXT(makecontext);
 }
 
-/* It has as many arguments as the program likes, all integers: they go on as they are. */
-__asm__(".pushsection .text\n"
-        "\t.globl answer_makecontext\n"
-        "\t.type answer_makecontext, @function\n"
-        "answer_makecontext:\n"
-        "\t.cfi_startproc\n"
-        "\tendbr64\n"
-        "\tsub $56, %rsp\n"
-        "\t.cfi_adjust_cfa_offset 56\n"
-        "\tmov %rdi, (%rsp)\n"
-        "\tmov %rsi, 8(%rsp)\n"
-        "\tmov %rdx, 16(%rsp)\n"
-        "\tmov %rcx, 24(%rsp)\n"
-        "\tmov %r8, 32(%rsp)\n"
-        "\tmov %r9, 40(%rsp)\n"
-        "\tcall note_context\n"
-        "\tmov %rax, %r11\n"
-        "\tmov (%rsp), %rdi\n"
-        "\tmov 8(%rsp), %rsi\n"
-        "\tmov 16(%rsp), %rdx\n"
-        "\tmov 24(%rsp), %rcx\n"
-        "\tmov 32(%rsp), %r8\n"
-        "\tmov 40(%rsp), %r9\n"
-        "\tadd $56, %rsp\n"
-        "\t.cfi_adjust_cfa_offset -56\n"
-        "\txor %eax, %eax\n"
-        "\tjmp *%r11\n"
-        "\t.cfi_endproc\n"
-        "\t.size answer_makecontext, . - answer_makecontext\n"
-        "\t.popsection");
+JUMP(makecontext, note_context);
 VERSIONS(makecontext, "GLIBC_2.2.5");
 
 /* --- contexts that bring a signal mask --- */
@@ -635,8 +725,9 @@ static void take_mask(const ucontext_t *context)
 
 NEXT(swapcontext, int(ucontext_t *, const ucontext_t *))
 NEXT(setcontext, int(const ucontext_t *))
-PS_UNUSED __attribute__((used)) static void *ready_to_swap(const ucontext_t *to)
+PS_UNUSED __attribute__((used)) static void *ready_to_swap(const ucontext_t *from, const ucontext_t *to)
 {
+    (void)from;
     take_mask(to);
     return (void *)CALL_NEXT(swapcontext);
 }
@@ -646,29 +737,8 @@ PS_UNUSED __attribute__((used)) static void *ready_to_set(const ucontext_t *to)
     return (void *)CALL_NEXT(setcontext);
 }
 
-/* They save where they were called from, and do not come back: jumps. `to`: where the context to go on with is. */
-#define JUMP(name, ready, to)                       \
-    __asm__(".pushsection .text\n"                  \
-            "\t.globl answer_" #name "\n"           \
-            "\t.type answer_" #name ", @function\n" \
-            "answer_" #name ":\n"                   \
-            "\t.cfi_startproc\n"                    \
-            "\tendbr64\n"                           \
-            "\tsub $24, %rsp\n"                     \
-            "\t.cfi_adjust_cfa_offset 24\n"         \
-            "\tmov %rdi, (%rsp)\n"                  \
-            "\tmov %rsi, 8(%rsp)\n"                 \
-            "\tmov %" #to ", %rdi\n"                \
-            "\tcall " #ready "\n"                   \
-            "\tmov (%rsp), %rdi\n"                  \
-            "\tmov 8(%rsp), %rsi\n"                 \
-            "\tadd $24, %rsp\n"                     \
-            "\t.cfi_adjust_cfa_offset -24\n"        \
-            "\tjmp *%rax\n"                         \
-            "\t.cfi_endproc\n"                      \
-            "\t.size answer_" #name ", . - answer_" #name "\n\t.popsection")
-JUMP(swapcontext, ready_to_swap, rsi);
-JUMP(setcontext, ready_to_set, rdi);
+JUMP(swapcontext, ready_to_swap);
+JUMP(setcontext, ready_to_set);
 VERSIONS(swapcontext, "GLIBC_2.2.5");
 VERSIONS(setcontext, "GLIBC_2.2.5");
 #endif
