@@ -50,6 +50,8 @@ const char *os_memory_limit(size_t bytes);
  * detached. stack_bytes 0 means the system's default. */
 typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
+/* The caller, which stands in the C library's place, has been called by os_thread_start. */
+bool os_thread_is_starting(void);
 /* The calling kernel thread's signal mask is kept; the calling one takes what was kept. One keeper at a time, before
  * the taker is started. */
 void os_signals_keep(void);

@@ -42,10 +42,14 @@ static void ask_stack(pthread_attr_t *attr, size_t bytes)
         pthread_attr_setstacksize(attr, (bytes + page - 1) / page * page);
 }
 
+static __thread volatile bool is_starting;
+bool os_thread_is_starting(void) { return is_starting; }
+
 static int create_kernel_thread(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
 {
     pthread_t t;
     int rc;
+    is_starting = true;
     if (stack_bytes == 0) {
         rc = pthread_create(&t, NULL, start, arg);
     } else {
@@ -57,6 +61,7 @@ static int create_kernel_thread(os_thread *out, void *(*start)(void *), void *ar
         if (rc == EINVAL) /* smaller than this program's static thread-local storage */
             rc = pthread_create(&t, NULL, start, arg);
     }
+    is_starting = false;
     if (rc != 0)
         return EAGAIN;
     *out = (os_thread)t;

@@ -11,7 +11,7 @@
  * since the numbers in descriptors are nothing that the C library could hand on (uth_tls_number_blocks).
  *
  * What is here and why not less: everything of the C library that sets or tells state of the calling kernel thread,
- * or makes a process that is its child.
+ * or makes a process that is its child, or a kernel thread.
  * `syscall` is judged by the number: what is known to be the process's or nobody's goes straight on, everything else
  * is taken for a thread's. Not here: siglongjmp, which sets the mask to what it was on the same thread; kernel threads'
  * masks differ where the program has set them. */
@@ -31,6 +31,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <termios.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -310,6 +311,29 @@ PS_EXPORT long answer_ptrace(int request, ...)
 }
 VERSIONS(ptrace, "GLIBC_2.2.5");
 
+/* --- kernel threads that begin --- */
+
+/* They begin with what their maker's has. The runtime's own starts do not count (os_thread_is_starting). Those are
+ * linked to the C library's default version, which this is not: so the dynamic linker resolves them as it does the
+ * program's, and whoever stands before both sees all. */
+#define HIDDEN_VERSION(name, node) __asm__(".symver answer_" #name "," #name "@" node)
+#define ANSWER_START(node, type, name, parameters, arguments)                   \
+    NEXT(name, type parameters)                                                 \
+    PS_EXPORT type answer_##name parameters;                                    \
+    PS_EXPORT type answer_##name parameters                                     \
+    {                                                                           \
+        if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) \
+            ps_promote();                                                       \
+        return CALL_NEXT(name) arguments;                                       \
+    }                                                                           \
+    HIDDEN_VERSION(name, node)
+ANSWER_START("GLIBC_2.34", int, pthread_create,
+             (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg),
+             (thread, attr, start, arg));
+OLD_VERSION(pthread_create, "GLIBC_2.2.5");
+ANSWER_START("GLIBC_2.34", int, thrd_create, (thrd_t * thread, thrd_start_t start, void *arg), (thread, start, arg));
+OLD_VERSION(thrd_create, "GLIBC_2.28");
+
 /* --- number, scheduling, credentials, namespaces, time --- */
 
 ANSWER("GLIBC_2.30", pid_t, gettid, (void), ());
@@ -347,7 +371,8 @@ NEXT(timer_create, int(clockid_t, struct sigevent *, timer_t *))
 PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
 PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
-    if (clock == CLOCK_THREAD_CPUTIME_ID)
+    /* The C library starts a kernel thread for the first one that calls a function. */
+    if (clock == CLOCK_THREAD_CPUTIME_ID || (event != NULL && event->sigev_notify == SIGEV_THREAD))
         be_alone();
     if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID)
         ps_ready_root_for_signals(NULL, event->_sigev_un._tid);
