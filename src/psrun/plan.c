@@ -135,7 +135,7 @@ static char *interpreter_of_script(const char *file, bool to_be_run)
     if (f)
         fclose(f);
     line[n] = '\0';
-    if (strncmp(line, "#!", 2) != 0)
+    if (n < 2 || memcmp(line, "#!", 2) != 0)
         return to_be_run && n > 0 && line[0] != '\177' && !memchr(line, '\0', n) ? print("/bin/sh") : NULL;
     char *name = line + 2 + strspn(line + 2, " \t");
     name[strcspn(name, " \t\r\n")] = '\0';
