@@ -50,10 +50,11 @@ extern "C" void on_signal(int number)
     if (unfinished[0])
         unlink(unfinished);
     if (remove_on_signal[0]) {
-        // after a fork only exec and _exit are safe, and exec is what is wanted
-        pid_t child = fork();
+        // only exec and _exit are safe afterwards, and exec is what is wanted; fork would wait for malloc's lock, which
+        // the interrupted thread may hold
+        pid_t child = _Fork();
         if (child == 0) {
-            execlp("rm", "rm", "-rf", remove_on_signal, static_cast<char *>(nullptr));
+            execl("/bin/rm", "rm", "-rf", remove_on_signal, static_cast<char *>(nullptr));
             _exit(1);
         }
         waitpid(child, nullptr, 0);
