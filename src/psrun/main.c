@@ -178,7 +178,7 @@ static bool is_command(int argc, char **argv, const char *name)
 
 static int become_program(const struct plan *p, char **argv)
 {
-    execv(p->file, argv);
+    execvp(p->file, argv); /* for its shell; the name has a slash */
     int error = errno;
     fprintf(stderr, "psrun: %s: %s\n", p->file, strerror(error));
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
