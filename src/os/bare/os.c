@@ -8,9 +8,11 @@
 #include "os.h"
 
 #include <errno.h>
+#include <semihost.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -45,6 +47,20 @@ int usleep(useconds_t us)
 {
     for (uint64_t end = os_now_ns() + (uint64_t)us * 1000; os_now_ns() < end;)
         cpu_pause();
+    return 0;
+}
+
+/* For programs: the C library's own counts the microseconds of a second in 32 bits, which hold four thousand ticks of
+ * the board's clock. */
+static uint64_t epoch_ns; /* when the board's clock was 0 */
+static void read_epoch(void) { epoch_ns = sys_semihost_time() * UINT64_C(1000000000) - os_now_ns(); }
+int gettimeofday(struct timeval *restrict now, PS_UNUSED void *restrict zone)
+{
+    static os_once_flag once;
+    os_once(&once, read_epoch);
+    uint64_t ns = epoch_ns + os_now_ns();
+    now->tv_sec = (time_t)(ns / 1000000000);
+    now->tv_usec = (suseconds_t)(ns % 1000000000 / 1000);
     return 0;
 }
 
