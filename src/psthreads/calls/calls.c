@@ -446,7 +446,8 @@ PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
     long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long),
          e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
-    if (number == SYS_gettid || (number == SYS_futex && os_futex_is_owned((int)b)))
+    /* A mask is nothing that the runtime's kernel threads begin with; and the port on ucontext sets it in a switch. */
+    if (number == SYS_gettid || number == SYS_rt_sigprocmask || (number == SYS_futex && os_futex_is_owned((int)b)))
         be_alone();
     else if (!is_anybodys(number))
         be_alone_to_set(0);
