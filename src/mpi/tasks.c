@@ -18,6 +18,8 @@ struct binding {
     const struct ort_layer *layer;
     void *task;
     MPI_Status *statuses;
+    bool fortran;         /* the statuses are ours, and */
+    MPI_Fint *to_fortran; /* copied to here; NULL: the program ignores them */
     MPI_Request request[];
 };
 
@@ -58,6 +60,40 @@ static bool look_at_requests(struct mpi_wait *wait)
     return true;
 }
 
+/* --- Fortran's handles and statuses --- */
+
+#ifdef OPEN_MPI
+static MPI_Request request_of(MPI_Fint handle)
+{
+    return ((MPI_Request(*)(MPI_Fint))mpi_find("PMPI_Request_f2c"))(handle);
+}
+static MPI_Fint handle_of(MPI_Request request)
+{
+    return ((MPI_Fint(*)(MPI_Request))mpi_find("PMPI_Request_c2f"))(request);
+}
+#else /* macros there */
+static MPI_Request request_of(MPI_Fint handle) { return MPI_Request_f2c(handle); }
+static MPI_Fint handle_of(MPI_Request request) { return MPI_Request_c2f(request); }
+#endif
+
+/* The program gave MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE, which are variables of MPI's own. */
+static bool ignores(const MPI_Fint *statuses)
+{
+    MPI_Fint **one = mpi_find("MPI_F_STATUS_IGNORE"), **all = mpi_find("MPI_F_STATUSES_IGNORE");
+    return (one && statuses == *one) || (all && statuses == *all);
+}
+
+/* Frees them. */
+static void give_statuses(int count, MPI_Status *from, MPI_Fint *to)
+{
+    int (*copy)(const MPI_Status *, MPI_Fint *) = (int (*)(const MPI_Status *, MPI_Fint *))mpi_find("PMPI_Status_c2f");
+    for (int i = 0; i < count && to; i++)
+        copy(&from[i], to + (size_t)i * (sizeof(MPI_Status) / sizeof(MPI_Fint)));
+    free(from);
+}
+
+/* --- bindings --- */
+
 static void done(struct mpi_wait *wait)
 {
     struct binding *b = PS_CONTAINER_OF(wait, struct binding, wait);
@@ -70,20 +106,27 @@ static void done(struct mpi_wait *wait)
 
 bool mpi_tasks_finished(void) { return ps_load_acquire(&finished) != NULL; }
 
+static void complete(struct binding *b)
+{
+    mpi_own.MPI_Waitall(b->wait.count, b->request, b->statuses);
+    if (b->fortran)
+        give_statuses(b->wait.count, b->statuses, b->to_fortran);
+    b->layer->release(b->task);
+    free(b);
+}
+
 void mpi_tasks_complete(void)
 {
     struct binding *b = ps_xchg_acq_rel(&finished, NULL);
     while (b) {
         struct binding *next = b->next;
-        mpi_own.MPI_Waitall(b->wait.count, b->request, b->statuses);
-        b->layer->release(b->task);
-        free(b);
+        complete(b);
         b = next;
     }
 }
 
 /* Binds the requests to the calling task. False: they have to be waited for. */
-static bool bind(int count, MPI_Request *requests, MPI_Status *statuses)
+static bool bind(int count, MPI_Request *requests, MPI_Status *statuses, bool fortran, MPI_Fint *to_fortran)
 {
     const struct ort_layer *layer = mpi_aware() ? openmp_layer() : NULL;
     struct binding *b = layer ? malloc(sizeof *b + (size_t)count * sizeof *requests) : NULL;
@@ -95,7 +138,9 @@ static bool bind(int count, MPI_Request *requests, MPI_Status *statuses)
     *b = (struct binding){.wait = {.look = look_at_requests, .count = count, .done = done},
                           .layer = layer,
                           .task = task,
-                          .statuses = statuses};
+                          .statuses = statuses,
+                          .fortran = fortran,
+                          .to_fortran = to_fortran};
     memcpy(b->request, requests, (size_t)count * sizeof *requests);
     for (int i = 0; i < count; i++)
         requests[i] = mpi_null();
@@ -111,8 +156,8 @@ PS_EXPORT int TAMPI_Iwait(MPI_Request *request, MPI_Status *status)
     if (error || flag)
         return error;
     /* one status is an array of one; the two that stand for none differ in MPICH */
-    return bind(1, request, status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status) ? MPI_SUCCESS
-                                                                                        : MPI_Wait(request, status);
+    MPI_Status *statuses = status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status;
+    return bind(1, request, statuses, false, NULL) ? MPI_SUCCESS : MPI_Wait(request, status);
 }
 
 PS_EXPORT int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status statuses[])
@@ -122,5 +167,52 @@ PS_EXPORT int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status statu
     int error = mpi_own.MPI_Testall(count, requests, &flag, statuses);
     if (error || flag)
         return error;
-    return bind(count, requests, statuses) ? MPI_SUCCESS : MPI_Waitall(count, requests, statuses);
+    return bind(count, requests, statuses, false, NULL) ? MPI_SUCCESS : MPI_Waitall(count, requests, statuses);
 }
+
+/* --- the same for Fortran: mpif.h and `use mpi` (TAMPIf.h) --- */
+
+static int wait_for_fortran(int count, MPI_Request *requests, MPI_Fint *to)
+{
+    MPI_Status *statuses = malloc((size_t)count * sizeof *statuses + 1);
+    int flag = 0, error;
+    if (!statuses)
+        return MPI_ERR_NO_MEM;
+    error = mpi_own.MPI_Testall(count, requests, &flag, statuses);
+    if (!error && !flag && bind(count, requests, statuses, true, to))
+        return MPI_SUCCESS;
+    if (!error && !flag)
+        error = MPI_Waitall(count, requests, statuses);
+    give_statuses(count, statuses, to);
+    return error;
+}
+
+PS_EXPORT void tampi_iwaitall_(const MPI_Fint *count, MPI_Fint requests[], MPI_Fint statuses[], MPI_Fint *error);
+PS_EXPORT void tampi_iwaitall_(const MPI_Fint *count, MPI_Fint requests[], MPI_Fint statuses[], MPI_Fint *error)
+{
+    int n = *count;
+    MPI_Request *in_c = malloc((size_t)n * sizeof *in_c + 1);
+    mpi_mode_now();
+    *error = MPI_ERR_NO_MEM;
+    if (!in_c)
+        return;
+    for (int i = 0; i < n; i++)
+        in_c[i] = request_of(requests[i]);
+    *error = wait_for_fortran(n, in_c, ignores(statuses) ? NULL : statuses);
+    for (int i = 0; i < n; i++)
+        requests[i] = handle_of(in_c[i]);
+    free(in_c);
+}
+
+PS_EXPORT void tampi_iwait_(MPI_Fint *request, MPI_Fint *status, MPI_Fint *error);
+PS_EXPORT void tampi_iwait_(MPI_Fint *request, MPI_Fint *status, MPI_Fint *error)
+{
+    tampi_iwaitall_(&(MPI_Fint){1}, request, status, error);
+}
+
+#define SPELLINGS(lower, UPPER, parameters)                                                  \
+    PS_EXPORT void tampi_##lower parameters __attribute__((alias("tampi_" #lower "_")));     \
+    PS_EXPORT void tampi_##lower##__ parameters __attribute__((alias("tampi_" #lower "_"))); \
+    PS_EXPORT void TAMPI_##UPPER parameters __attribute__((alias("tampi_" #lower "_")));
+SPELLINGS(iwait, IWAIT, (MPI_Fint *, MPI_Fint *, MPI_Fint *))
+SPELLINGS(iwaitall, IWAITALL, (const MPI_Fint *, MPI_Fint[], MPI_Fint[], MPI_Fint *))
