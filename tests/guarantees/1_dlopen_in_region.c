@@ -106,14 +106,17 @@ static void by_all_at_once(void)
 static void in_inner_regions(void)
 {
     struct library l;
-    int first = -1;
+    int first = -1, here = 0;
     omp_set_max_active_levels(2);
 #pragma omp parallel num_threads(4)
     {
         int outer = omp_get_thread_num();
 #pragma omp parallel num_threads(3)
         {
-#pragma omp barrier
+            /* all are there: the C library forgets a kernel thread that is being made just then */
+            __atomic_add_fetch(&here, 1, __ATOMIC_SEQ_CST);
+            while (__atomic_load_n(&here, __ATOMIC_SEQ_CST) < 12)
+                usleep(100);
             if (outer == 2 && omp_get_thread_num() == 1) {
                 l = open_library(paths[0]);
                 l.set(5);
