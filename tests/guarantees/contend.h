@@ -28,6 +28,7 @@ static struct {
     int inside;     /* threads that are inside now */
     int visits;     /* threads that have been inside in this round */
     int owner_came; /* the owner has been inside in this round */
+    int closed;     /* the gate has been closed in this round */
 } contend;
 
 static inline double contend_now_ms(void)
@@ -82,6 +83,7 @@ static inline void contend_member(void (*visit)(void), bool meet)
     if (id == opener) {
         omp_set_lock(&contend.gate);
         omp_set_lock(&contend.later);
+        __atomic_store_n(&contend.closed, 1, __ATOMIC_RELEASE);
     }
     if (meet) {
 #pragma omp barrier
@@ -95,10 +97,8 @@ static inline void contend_member(void (*visit)(void), bool meet)
         omp_unset_lock(&contend.later);
     } else if (id != contend.owner) {
         if (!meet) /* the opener may not have closed the gate yet */
-            while (!__atomic_load_n(&contend.owner_came, __ATOMIC_ACQUIRE) && omp_test_lock(&contend.gate)) {
-                omp_unset_lock(&contend.gate);
+            while (!__atomic_load_n(&contend.closed, __ATOMIC_ACQUIRE))
                 usleep(100);
-            }
         omp_set_lock(&contend.gate);
         omp_unset_lock(&contend.gate);
     }
@@ -117,7 +117,7 @@ static inline void contend_rounds(int members, int rounds, enum contend_hold hol
         if (before)
             before();
         contend.owner = 1 + round % 2;
-        contend.owner_came = contend.inside = contend.visits = 0;
+        contend.owner_came = contend.inside = contend.visits = contend.closed = 0;
 #pragma omp parallel num_threads(members)
         {
             CHECK(omp_get_num_threads() >= 3);
