@@ -123,14 +123,20 @@ static bool inputs(void)
     return true;
 }
 
-/* A stripe has a key for each thread of a team, or as many times that as fit. */
-static unsigned keys_of_stripe(const struct mc_shape *shape, uint32_t bytes, uint32_t fixed)
+/* A stripe has a key for each thread of a team, or as many times that as fit: fewer than threads only where a key for
+ * each has no room beside what the stripes have in common. */
+static unsigned keys_of_stripe(const struct mc_shape *shape, uint32_t bytes, uint32_t common)
 {
-    unsigned rows = mc_stripe_rows(shape, num_keys, bytes, fixed, stripe);
+    unsigned rows = mc_stripe_rows(shape, num_keys, bytes, 0, stripe);
 
     if (stripe)
         return rows;
-    rows = rows < shape->team ? shape->team : rows - rows % shape->team;
+    if (rows >= shape->team)
+        rows -= rows % shape->team;
+    else if (shape->form != MC_FLAT || common + (uint64_t)shape->team * bytes <= shape->room)
+        rows = shape->team;
+    else
+        rows = mc_stripe_rows(shape, num_keys, bytes, common / 2, 0);
     return mc_least(rows, num_keys);
 }
 
@@ -148,7 +154,7 @@ static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigne
                            .num = num_keys,
                            .points = num_points,
                            .radius = (float)radius_thousandths / 1000.0f,
-                           .rows = keys_of_stripe(shape, bytes[p], 0)};
+                           .rows = keys_of_stripe(shape, bytes[p], common)};
         memcpy(n + 1, cloud, num_points * sizeof *cloud);
         list[p] = (struct mc_phase){.stripes = mc_parts(num_keys, n->rows),
                                     .steps = 1,

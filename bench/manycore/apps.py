@@ -58,12 +58,12 @@ KEY = FIELDS[:9]
 # name in the tables: (program, options, options of --quick); SHOT's kernels are two rows, as in the paper's figure 20
 PROGRAMS = {
     "Color Tracking": ("color", "--frames 2", "--frames 1 --width 160 --height 120"),
-    "FAST": ("fast", "--scene chess --width 256", "--scene chess --width 128"),
-    "Mahalanobis": ("mahalanobis", "--first 384 --second 384", "--first 192 --second 192"),
+    "FAST": ("fast", "--scene chess --width 512", "--scene chess --width 128"),
+    "Mahalanobis": ("mahalanobis", "--first 768 --second 768", "--first 192 --second 192"),
     "Strassen": ("strassen", "--size 128", "--size 64"),
-    "NCC": ("ncc", "--width 160 --height 135", "--width 96 --height 71"),
-    "SHOT1": ("shot", "--kernel frame --points 960 --keys 256", "--kernel frame"),
-    "SHOT2": ("shot", "--kernel histogram --points 960 --keys 256", "--kernel histogram"),
+    "NCC": ("ncc", "--width 320 --height 270", "--width 96 --height 71"),
+    "SHOT1": ("shot", "--kernel frame --points 1900 --keys 1024", "--kernel frame"),
+    "SHOT2": ("shot", "--kernel histogram --points 960 --keys 960", "--kernel histogram"),
 }
 # 100 000 cycles, near and remote data (table 1; SHOT whole)
 PAPER_TABLE1 = {

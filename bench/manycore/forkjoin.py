@@ -70,8 +70,6 @@ def costs(study):
     for hal in HALS:
         elf = study.compile(hal, "forkjoin.c")
         for clusters, latency in machines:
-            if hal in ("sw-paper", "sw") and clusters == 64:
-                continue  # a thousand cores that look at flags: many minutes
             arguments = ["whole"] if clusters > 4 else []
             for what, threads, cycles in study.run(elf, *arguments, clusters=clusters, latency=latency):
                 paper = (PAPER_HW if hal.startswith("hws") else PAPER).get((what, int(threads)), "")
