@@ -7,6 +7,8 @@ PREFIX  ?= /usr/local
 CTEST   := ctest --output-on-failure --no-tests=error -j $(shell expr $(JOBS) + 1)
 CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
+# Looks anew for what was not installed yet when the build was configured.
+CONFIGURE_ANEW = test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' ':!include/TAMPIf.h') # that one is Fortran
 
 .PHONY: mpi manycore-apps check-long check-by-hand all help library uninstall demo manycore manycore-long programs \
@@ -91,7 +93,7 @@ demo:
 check:
 	tools/install-deps build check manycore apps
 	tools/get-libomp
-	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null # what was not there when it was configured
+	@$(CONFIGURE_ANEW)
 	$(MAKE) test
 
 test: all
@@ -165,34 +167,34 @@ programs:
 
 manycore:
 	tools/install-deps build manycore
-	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null # what was not there when it was configured
+	@$(CONFIGURE_ANEW)
 	$(MAKE) all
 	cd $(BUILD) && ctest -R '^manycore\.programs$$' --no-tests=error
 	bench/manycore/speed.py --build $(BUILD) --quick
 
 manycore-apps:
 	tools/install-deps build manycore apps
-	tools/get-libomp $(BUILD)/peers
-	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
+	tools/get-libomp
+	@$(CONFIGURE_ANEW)
 	$(MAKE) all
 	bench/manycore/apps.py --build $(BUILD) $(if $(FULL),,--quick) $(if $(KEEP),--keep) $(addprefix --peer ,$(PEERS))
 
 mpi:
 	tools/install-deps build mpi
-	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
+	@$(CONFIGURE_ANEW)
 	$(MAKE) all
 	cd $(BUILD) && $(CTEST) -L '^mpi$$'
 
 .PHONY: manycore-study
 manycore-study:
 	tools/install-deps build manycore
-	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
+	@$(CONFIGURE_ANEW)
 	$(MAKE) all
 	bench/manycore/forkjoin.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(KEEP),--keep)
 
 manycore-long:
 	tools/install-deps build manycore
-	@test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
+	@$(CONFIGURE_ANEW)
 	$(MAKE) all
 	platform/tests/isa.py --programs 2000 --seed 10000 $(BUILD)/bin/manycore $(BUILD)/tests/manycore/isa_fuzz
 	platform/tests/kernels.py --cases 500 --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore \
@@ -207,22 +209,25 @@ asan tsan ubsan shake interrupts:
 
 bench:
 	tools/install-deps build bench
+	tools/get-libomp
+	@$(CONFIGURE_ANEW)
 	$(MAKE) all
-	tools/get-libomp $(BUILD)/peers
 	bench/goals.py --build $(BUILD) $(if $(QUICK),--quick) $(addprefix --peer ,$(PEERS))
 	$(if $(KEEP),cp $(BUILD)/bench/results/goals.* bench/results/)
 
 bench-grains:
 	tools/install-deps build bench apps
+	tools/get-libomp
+	@$(CONFIGURE_ANEW)
 	$(MAKE) all
-	tools/get-libomp $(BUILD)/peers
 	bench/grains.py --build $(BUILD) $(addprefix --peer ,$(PEERS))
 	$(if $(KEEP),cp $(BUILD)/bench/results/grains.* bench/results/)
 
 bench-plots:
 	tools/install-deps build bench apps
+	tools/get-libomp
+	@$(CONFIGURE_ANEW)
 	$(MAKE) all
-	tools/get-libomp $(BUILD)/peers
 	$(CMAKE) -S . -B build-portable -G Ninja -DCMAKE_BUILD_TYPE=Release -DPS_PORTABLE=ON -DPS_TESTS=OFF -DPS_BENCH=OFF \
 	    $(STRICT)
 	$(CMAKE) --build build-portable -j $(JOBS)

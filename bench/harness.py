@@ -82,7 +82,7 @@ class Peers:
         self.folder = tempfile.TemporaryDirectory(prefix="peers-")
         self.list = [Peer("libgomp", "libgomp " + gcc_runtime_version())]
         given = dict(item.split("=", 1) for item in extra)
-        libomp = given.pop("libomp", None) or find_libomp(build)
+        libomp = given.pop("libomp", None) or find_libomp()
         if libomp:
             self.add_library("libomp", "libomp" + llvm_version(libomp), libomp)
         else:
@@ -117,9 +117,8 @@ class Peers:
                 raise SystemExit(f"{peer.name}: the loader takes another file: {line.strip()}")
 
 
-def find_libomp(build):
-    found = sorted(Path(build).glob("peers/**/libomp.so.5"))
-    found += sorted(ROOT.glob(".cache/peers/libomp5-*/**/libomp.so.5"))
+def find_libomp():
+    found = sorted(ROOT.glob(".cache/peers/libomp5-*/**/libomp.so.5"))
     found += sorted(Path("/usr/lib").glob("llvm-*/lib/libomp.so.5"),
                     key=lambda p: -int(re.search(r"llvm-(\d+)", str(p))[1]))
     return found[0] if found else None
