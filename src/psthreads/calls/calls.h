@@ -1,0 +1,155 @@
+/* Calls of the C library whose subject is a thread as the kernel knows it, answered for user-level threads: what the
+ * files of this folder are made of.
+ *
+ * The C library hands these on to the kernel for the kernel thread that happens to run, or that stands in a thread's
+ * descriptor. Here the thread is promoted first (../promote.h); then the C library's own function is called, which is
+ * right from then on. A call about another thread goes by the number of that one's kernel thread. A kernel thread's
+ * own calls go straight on: one load and a jump.
+ *
+ * Found before the C library's because a program's libraries are searched in order, and the C library comes last;
+ * where it does not, psrun preloads the runtime. Each has the version nodes of the C library for this processor. The
+ * runtime itself asks the kernel (src/os/linux/raw.h): none of this is called by it. Loaded as a whole or not at all,
+ * since the numbers in descriptors are nothing that the C library could hand on (uth_tls_number_blocks).
+ *
+ *   state.c      what a kernel thread has: number, scheduling, credentials, time; its own, and by a thread's handle
+ *   signals.c    masks, waits for signals, contexts that bring a mask
+ *   processes.c  children, kernel threads that begin, the end of a thread that has forked
+ *   loader.c     objects that begin, and callbacks that keep others from starting kernel threads
+ *   calls.c      the C library's functions behind these, looked up when the runtime is loaded
+ *
+ * What is here and why not less: everything of the C library that sets or tells state of the calling kernel thread,
+ * or makes a process that is its child, or a kernel thread.
+ * `syscall` is judged by the number: what is known to be the process's or nobody's goes straight on, everything else
+ * is taken for a thread's. Not here: siglongjmp, which sets the mask to what it was on the same thread; kernel threads'
+ * masks differ where the program has set them. */
+#ifndef PS_CALLS_H
+#define PS_CALLS_H
+
+#include <errno.h>
+#include <signal.h>
+#include <ucontext.h>
+
+#include "../promote.h"
+#include "compiler.h"
+#include "tls.h"
+
+/* The C library's functions, behind ours, by name: in a section, so that they can all be looked up when the library is
+ * loaded. Not when they are needed: dlsym waits for the dynamic linker's lock, which a thread may hold that waits for
+ * the caller. */
+struct next {
+    const char *name;
+    void *function;
+};
+#define NEXT(name, type)                                                                                      \
+    static struct next place_of_##name __attribute__((section("ps_next"), used, aligned(8))) = {#name, NULL}; \
+    typedef __typeof__(type) next_##name;
+#define CALL_NEXT(name) ((next_##name *)ps_calls_next(&place_of_##name))
+void *ps_calls_next(struct next *next);
+
+/* The caller's state is the kernel thread's that runs it when this returns. */
+static inline void be_alone(void)
+{
+    if (PS_UNLIKELY(uth_tls_current() != NULL))
+        ps_promote();
+}
+
+/* The same, before it is set for kernel thread `number` (0: the caller's own) what kernel threads begin with. */
+static inline void be_alone_to_set(int number)
+{
+    if (number != 0 || uth_tls_current() == NULL)
+        ps_root_changes(NULL, number);
+    else
+        ps_promote();
+}
+
+#define VERSIONS(name, node) __asm__(".symver answer_" #name "," #name "@@" node)
+#define OLD_VERSION(name, node)                                                                                 \
+    extern __typeof__(answer_##name) old_##name __attribute__((alias("answer_" #name), visibility("default"))); \
+    __asm__(".symver old_" #name "," #name "@" node)
+
+/* Not a call but a jump, to what ready(the same arguments) has returned: the C library's function finds its caller's
+ * frame, and all arguments (integers), as they are. */
+#define JUMP(name, ready)                           \
+    __asm__(".pushsection .text\n"                  \
+            "\t.globl answer_" #name "\n"           \
+            "\t.type answer_" #name ", @function\n" \
+            "answer_" #name ":\n"                   \
+            "\t.cfi_startproc\n"                    \
+            "\tendbr64\n"                           \
+            "\tsub $56, %rsp\n"                     \
+            "\t.cfi_adjust_cfa_offset 56\n"         \
+            "\tmov %rdi, (%rsp)\n"                  \
+            "\tmov %rsi, 8(%rsp)\n"                 \
+            "\tmov %rdx, 16(%rsp)\n"                \
+            "\tmov %rcx, 24(%rsp)\n"                \
+            "\tmov %r8, 32(%rsp)\n"                 \
+            "\tmov %r9, 40(%rsp)\n"                 \
+            "\tcall " #ready "\n"                   \
+            "\tmov %rax, %r11\n"                    \
+            "\tmov (%rsp), %rdi\n"                  \
+            "\tmov 8(%rsp), %rsi\n"                 \
+            "\tmov 16(%rsp), %rdx\n"                \
+            "\tmov 24(%rsp), %rcx\n"                \
+            "\tmov 32(%rsp), %r8\n"                 \
+            "\tmov 40(%rsp), %r9\n"                 \
+            "\tadd $56, %rsp\n"                     \
+            "\t.cfi_adjust_cfa_offset -56\n"        \
+            "\txor %eax, %eax\n"                    \
+            "\tjmp *%r11\n"                         \
+            "\t.cfi_endproc\n"                      \
+            "\t.size answer_" #name ", . - answer_" #name "\n\t.popsection")
+
+/* After a call that sets what a region's threads begin with. */
+static inline int inherited(int result)
+{
+    if (uth_tls_current() == NULL)
+        ps_root_changed();
+    return result;
+}
+#define ANSWER_INHERITED(own, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters)                                        \
+    PS_EXPORT type answer_##name parameters;                           \
+    PS_EXPORT type answer_##name parameters                            \
+    {                                                                  \
+        if (own)                                                       \
+            be_alone();                                                \
+        return inherited(CALL_NEXT(name) arguments);                   \
+    }                                                                  \
+    VERSIONS(name, node)
+
+/* A call of the caller's own state with these parameters, where `own` holds: promoted, then the C library's. */
+#define ANSWER_IF(own, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters)                                 \
+    PS_EXPORT type answer_##name parameters;                    \
+    PS_EXPORT type answer_##name parameters                     \
+    {                                                           \
+        if (own)                                                \
+            be_alone();                                         \
+        return CALL_NEXT(name) arguments;                       \
+    }                                                           \
+    VERSIONS(name, node)
+#define ANSWER(node, type, name, parameters, arguments) ANSWER_IF(true, node, type, name, parameters, arguments)
+
+/* A call that sets what kernel threads begin with, for kernel thread `number`. */
+#define ANSWER_SETS(number, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters)                                      \
+    PS_EXPORT type answer_##name parameters;                         \
+    PS_EXPORT type answer_##name parameters                          \
+    {                                                                \
+        be_alone_to_set(number);                                     \
+        return CALL_NEXT(name) arguments;                            \
+    }                                                                \
+    VERSIONS(name, node)
+
+#define ANSWER_MUTEX(node, name, what, none)                          \
+    NEXT(name, int(pthread_mutexattr_t *, int))                       \
+    PS_EXPORT int answer_##name(pthread_mutexattr_t *attr, int what); \
+    PS_EXPORT int answer_##name(pthread_mutexattr_t *attr, int what)  \
+    {                                                                 \
+        if (what != none)                                             \
+            ps_promote_all();                                         \
+        return CALL_NEXT(name)(attr, what);                           \
+    }                                                                 \
+    VERSIONS(name, node)
+
+#endif

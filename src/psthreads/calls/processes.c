@@ -1,0 +1,119 @@
+/* Child processes, kernel threads that begin, and the end of a thread that has forked. See calls.h. */
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include <pthread.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <threads.h>
+#include <unistd.h>
+
+#include "../forked_exit.h"
+#include "os.h"
+
+/* --- child processes --- */
+
+/* A child is the kernel thread's that makes it: for PR_SET_PDEATHSIG, ptrace and __WNOTHREAD. */
+ANSWER("GLIBC_2.2.5", pid_t, fork, (void), ());
+ANSWER("GLIBC_2.2.5", pid_t, __fork, (void), ());
+ANSWER("GLIBC_2.34", pid_t, _Fork, (void), ());
+ANSWER("GLIBC_2.34", int, forkpty, (int *terminal, char *name, const struct termios *as, const struct winsize *size),
+       (terminal, name, as, size));
+OLD_VERSION(forkpty, "GLIBC_2.2.5");
+/* Not under GLIBC_2.2.5, where each is another function. */
+#define SPAWN(name)                                                                                                    \
+    ANSWER("GLIBC_2.15", int, name,                                                                                    \
+           (pid_t * child, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr, \
+            char *const *arguments, char *const *environment),                                                         \
+           (child, file, actions, attr, arguments, environment))
+SPAWN(posix_spawn);
+SPAWN(posix_spawnp);
+ANSWER("GLIBC_2.2.5", FILE *, popen, (const char *command, const char *mode), (command, mode));
+/* SIGCHLD is blocked while it waits. */
+ANSWER("GLIBC_2.2.5", int, system, (const char *command), (command));
+
+/* The child of vfork leaves the function that called it, in memory that it shares. */
+NEXT(vfork, pid_t(void))
+PS_UNUSED __attribute__((used)) static void *ready_to_vfork(void)
+{
+    be_alone();
+    return (void *)CALL_NEXT(vfork);
+}
+JUMP(vfork, ready_to_vfork);
+JUMP(__vfork, ready_to_vfork);
+VERSIONS(vfork, "GLIBC_2.2.5");
+VERSIONS(__vfork, "GLIBC_2.2.5");
+
+/* It has seven arguments, the last one on the stack. */
+NEXT(clone, int(int (*)(void *), void *, int, void *, ...))
+PS_UNUSED __attribute__((used)) static void *ready_to_clone(void)
+{
+    be_alone();
+    return (void *)CALL_NEXT(clone);
+}
+JUMP(clone, ready_to_clone);
+JUMP(__clone, ready_to_clone);
+VERSIONS(clone, "GLIBC_2.2.5");
+VERSIONS(__clone, "GLIBC_2.2.5");
+
+NEXT(ptrace, long(int, ...))
+PS_EXPORT long answer_ptrace(int request, ...);
+PS_EXPORT long answer_ptrace(int request, ...)
+{
+    va_list list;
+    va_start(list, request);
+    pid_t process = va_arg(list, pid_t);
+    void *address = va_arg(list, void *), *data = va_arg(list, void *);
+    va_end(list);
+    be_alone();
+    return CALL_NEXT(ptrace)(request, process, address, data);
+}
+VERSIONS(ptrace, "GLIBC_2.2.5");
+
+/* --- kernel threads that begin --- */
+
+/* They begin with what their maker's has. The runtime's own starts do not count (os_thread_is_starting). Those are
+ * linked to the C library's default version, which this is not: so the dynamic linker resolves them as it does the
+ * program's, and whoever stands before both sees all. */
+#define HIDDEN_VERSION(name, node) __asm__(".symver answer_" #name "," #name "@" node)
+#define ANSWER_START(node, type, name, parameters, arguments)                   \
+    NEXT(name, type parameters)                                                 \
+    PS_EXPORT type answer_##name parameters;                                    \
+    PS_EXPORT type answer_##name parameters                                     \
+    {                                                                           \
+        if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) \
+            ps_promote();                                                       \
+        return CALL_NEXT(name) arguments;                                       \
+    }                                                                           \
+    HIDDEN_VERSION(name, node)
+ANSWER_START("GLIBC_2.34", int, pthread_create,
+             (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg),
+             (thread, attr, start, arg));
+OLD_VERSION(pthread_create, "GLIBC_2.2.5");
+ANSWER_START("GLIBC_2.34", int, thrd_create, (thrd_t * thread, thrd_start_t start, void *arg), (thread, start, arg));
+OLD_VERSION(thrd_create, "GLIBC_2.28");
+
+/* --- the end of a thread that has forked, in the child --- */
+
+NEXT(pthread_exit, void(void *))
+PS_EXPORT void answer_pthread_exit(void *result) __attribute__((noreturn));
+PS_EXPORT void answer_pthread_exit(void *result)
+{
+    ps_forked_exit();
+    CALL_NEXT(pthread_exit)(result);
+    __builtin_unreachable();
+}
+VERSIONS(pthread_exit, "GLIBC_2.2.5");
+
+NEXT(__pthread_unwind_next, void(void *))
+PS_EXPORT void answer___pthread_unwind_next(void *buffer);
+PS_EXPORT void answer___pthread_unwind_next(void *buffer)
+{
+    ps_forked_unwind_next(buffer);
+    CALL_NEXT(__pthread_unwind_next)(buffer);
+}
+VERSIONS(__pthread_unwind_next, "GLIBC_2.34");
+OLD_VERSION(__pthread_unwind_next, "GLIBC_2.3.3");

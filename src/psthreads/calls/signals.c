@@ -1,0 +1,108 @@
+/* Signals: masks, waits for signals, the alternate stack; and contexts, which bring a mask, or a part of their thread's
+ * stack. See calls.h. Signals to one thread: state.c. */
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "../divided.h"
+#include "uth.h"
+
+/* --- signals --- */
+
+/* Where members' masks differ, a signal for the process is for who does not block it: roots are to be found. */
+static bool is_change(const sigset_t *set)
+{
+    if (set != NULL && uth_tls_current() != NULL && !ps_in_vfork_child())
+        ps_all_roots_alone();
+    return true;
+}
+ANSWER_INHERITED(is_change(set), "GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old),
+                 (how, set, old));
+ANSWER_INHERITED(is_change(set), "GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old),
+                 (how, set, old));
+OLD_VERSION(pthread_sigmask, "GLIBC_2.2.5");
+
+/* The runtime's own, on which it tells of overflows, is none of the program's. */
+NEXT(sigaltstack, int(const stack_t *, stack_t *))
+PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before);
+PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before)
+{
+    be_alone();
+    int result = CALL_NEXT(sigaltstack)(stack, before);
+    if (result == 0 && before != NULL && uth_overflow_is_ours(before->ss_sp))
+        *before = (stack_t){.ss_flags = SS_DISABLE};
+    return result;
+}
+VERSIONS(sigaltstack, "GLIBC_2.2.5");
+
+ANSWER("GLIBC_2.2.5", int, sigpending, (sigset_t * set), (set));
+ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
+ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
+ANSWER("GLIBC_2.2.5", int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
+ANSWER("GLIBC_2.2.5", int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *timeout),
+       (set, info, timeout));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigblock, (int mask), (mask));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigsetmask, (int mask), (mask));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sighold, (int number), (number));
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigrelse, (int number), (number));
+ANSWER("GLIBC_2.2.5", int, sigpause, (int mask), (mask));
+ANSWER("GLIBC_2.2.5", int, __xpg_sigpause, (int number), (number));
+typedef void handler_of(int);
+NEXT(sigset, handler_of *(int, handler_of *))
+PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler);
+PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler)
+{
+    be_alone();
+    handler_of *before = CALL_NEXT(sigset)(number, handler);
+    inherited(0);
+    return before;
+}
+VERSIONS(sigset, "GLIBC_2.2.5");
+
+/* --- coroutines on a part of their thread's stack --- */
+
+NEXT(makecontext, void(ucontext_t *, void (*)(void), int, ...))
+PS_UNUSED __attribute__((used)) static void *note_context(const ucontext_t *context)
+{
+    ps_stack_divided((uintptr_t)context->uc_stack.ss_sp);
+    return (void *)CALL_NEXT(makecontext);
+}
+
+JUMP(makecontext, note_context);
+VERSIONS(makecontext, "GLIBC_2.2.5");
+
+/* --- contexts that bring a signal mask --- */
+
+#ifndef PS_SWITCHES_BY_CONTEXT
+/* A member that takes another mask than those around it takes it along. */
+static void take_mask(const ucontext_t *context)
+{
+    uint64_t mask;
+    memcpy(&mask, &context->uc_sigmask, sizeof mask);
+    if (PS_LIKELY(uth_tls_current() == NULL || !ps_mask_is_own(mask)))
+        return;
+    is_change(&context->uc_sigmask);
+    be_alone();
+}
+
+NEXT(swapcontext, int(ucontext_t *, const ucontext_t *))
+NEXT(setcontext, int(const ucontext_t *))
+PS_UNUSED __attribute__((used)) static void *ready_to_swap(const ucontext_t *from, const ucontext_t *to)
+{
+    (void)from;
+    take_mask(to);
+    return (void *)CALL_NEXT(swapcontext);
+}
+PS_UNUSED __attribute__((used)) static void *ready_to_set(const ucontext_t *to)
+{
+    take_mask(to);
+    return (void *)CALL_NEXT(setcontext);
+}
+
+JUMP(swapcontext, ready_to_swap);
+JUMP(setcontext, ready_to_set);
+VERSIONS(swapcontext, "GLIBC_2.2.5");
+VERSIONS(setcontext, "GLIBC_2.2.5");
+#endif
