@@ -1,4 +1,4 @@
-/* The library as a whole: what it was started with, its vps, its start and end (runtime.c). */
+/* The library as a whole: what it was started with, its vps, its start and end. life.h says which file has what. */
 #ifndef PS_RUNTIME_H
 #define PS_RUNTIME_H
 
@@ -75,9 +75,6 @@ void ps_end_local(struct psthread *t);
 /* The stack that runs on the calling kernel thread, for overflow reports; async-signal-safe. */
 struct uth *ps_current_uth(void);
 
-/* Gives every regular vp its visiting order, once; reads the topology: called by a vp that has nothing else to do. */
-void ps_prepare_victims(void);
-bool ps_victims_prepared(void);
 /* Stops the workers and gives idle stacks back; they start again at need. Where other roots are about, which may be in
  * regions, the caller's stacks only. Caller: a root outside of every region. */
 void ps_quiesce(void);

@@ -16,6 +16,7 @@
 #include "sources.h"
 #include "team.h"
 #include "tls.h"
+#include "victims.h"
 #include "watchdog.h"
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */

@@ -58,9 +58,9 @@
  * callback, and counts nothing.
  *
  * Limits. There are at most STANDBY_MOST. Only members of teams ask, and only for their own teams (the inner sizes
- * times the outer ones); threads of psthread_create do not. dl_iterate_phdr is answered on x86-64 only (calls/loader.c).
- * A thread that is promoted for the first time meanwhile (promote.h) waits. A replaced malloc or an indirect function's
- * resolver that waits for another thread inside dlopen has the lock without a callback.
+ * times the outer ones); threads of psthread_create do not. dl_iterate_phdr is answered on x86-64 only
+ * (calls/loader.c). A thread that is promoted for the first time meanwhile (promote.h) waits. A replaced malloc or
+ * an indirect function's resolver that waits for another thread inside dlopen has the lock without a callback.
  *
  * Cost: once, a kernel thread's start for each; then, for each call of dl_iterate_phdr, a walk over the caller's teams.
  * Rejected: standbys in every program that has more members than vps: most would be parked for nothing. No standbys

@@ -34,7 +34,7 @@ bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile voi
 /* 1: the poller runs, nothing is left that could make it ready a thread, and what it readied is in a queue
  * (deadlock.c). */
 unsigned timer_poller_idles(void);
-/* Ends the poller; it starts again at need. Caller: runtime.c, when no thread waits. */
+/* Ends the poller; it starts again at need. Caller: stop.c, when no thread waits. */
 void timer_stop(void);
 void timer_after_fork_in_child(void);
 

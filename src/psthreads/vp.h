@@ -104,7 +104,7 @@ struct vp {
     _Atomic uint64_t thefts[PS_STEAL_LEVELS + 1];
     struct uth native; /* the kernel thread's own stack */
     /* What its kernel thread is to the program where it is a root's: the context of that root, native. In a forked
-     * child: the context and the block of the thread that forked (own_by_fork, runtime.c), which is bound to it. */
+     * child: the context and the block of the thread that forked (own_by_fork, fork.c), which is bound to it. */
     struct uth *own_uth;
     struct uth_tls *own_tls;   /* NULL: the kernel thread began with the storage that is its own */
     struct psthread root;      /* its thread, where the kernel thread is a root's */

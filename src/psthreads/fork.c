@@ -1,0 +1,253 @@
+/* The library in a forked child, which has one kernel thread and all of the parent's memory.
+ *
+ * The thread that forked goes on. All other kernel threads are not in this process, nor are the threads that they ran
+ * or that waited: what is noted about them is forgotten, object by object (ghosts.h). Where the thread that forked has
+ * a thread-local block, the child's kernel thread is that thread to the C library from here on. How such a thread ends:
+ * forked_exit.h. */
+#include "life.h"
+
+#include "address_wait.h"
+#include "bind.h"
+#include "check.h"
+#include "current.h"
+#include "dump_request.h"
+#include "ghosts.h"
+#include "handoff.h"
+#include "idle.h"
+#include "key.h"
+#include "os.h"
+#include "promote.h"
+#include "quota_park.h"
+#include "runtime.h"
+#include "sched.h"
+#include "standby.h"
+#include "starter.h"
+#include "team.h"
+#include "timer.h"
+#include "tls.h"
+#include "uth.h"
+#include "vp.h"
+#include "vp_tls.h"
+#include "watchdog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The thread that forked is alone: those that it has made, and who waits for it, are not in this process. */
+static void lonely(struct psthread *t)
+{
+    static struct psthread nobody = {.flags = PS_T_ROOT};
+    t->created = 0;
+    ps_store_relaxed(&t->children, 0);
+    if (t->flags & (PS_T_ROOT | PS_T_MEMBER))
+        return;
+    t->parent = &nobody; /* its `children` never comes to 0 */
+    ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
+}
+
+/* Of those whose functions are on its stack, that thread, and its parent where it is a region's first member. Whoever
+ * else has called it as a call is not there. */
+static bool goes_on(const struct psthread *t)
+{
+    const struct psthread *living = ps_vp()->current;
+    while (living != t && living->flags & PS_T_MEMBER &&
+           PS_CONTAINER_OF(living, const struct ps_member, thread)->id == 0)
+        living = living->parent;
+    return living == t;
+}
+
+/* Nor are other threads that waited: so debuggers and reports, which count waiting threads, do not find them. */
+static void forget_who_waits(const struct uth *but)
+{
+    for (struct uth_chunk *c = &uth_registry; c != NULL; c = ps_load_acquire(&c->next))
+        for (unsigned i = 0; i < UTH_CHUNK_SLOTS; i++) {
+            struct uth *u = ps_load_relaxed(&c->slot[i]);
+            if (u != NULL && u != but)
+                u->wait.thread = NULL;
+        }
+}
+
+/* The thread that forked, in block, is the child's only kernel thread, as the C library and the kernel know it: fork
+ * has put block's descriptor in the place of the initial thread's. So self is a root's vp from here on, block its own
+ * storage, and the context that runs is bound to it. (The storage that the kernel thread had in the parent is free
+ * memory to the C library, where that was not the initial thread.) */
+static void own_by_fork(struct vp *self, struct uth_tls *block)
+{
+    self->own_uth = self->uth;
+    self->own_tls = block;
+    self->own_tp = cpu_get_tp();
+    self->own_errno = &errno;
+    self->uth->vp = self;
+    self->is_guest = self->id != 0;
+    ps_store_relaxed(&self->lone, false);
+    self->outer_mask = self->inner_mask = os_signal_mask();
+    os_affinity_get(&self->outer_cpus);
+    ps_store_relaxed(&block->alone, self);
+    unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) { /* promoted on a root's stack: that vp has none to give to another root */
+        struct vp *vp = ps_vp_at(id);
+        if (vp == self || self->uth != &vp->native)
+            continue;
+        ps_store_relaxed(&vp->tid, 0);
+        ps_store_relaxed(&vp->attached, PS_ATTACHED_OURS);
+    }
+    ps_team_forget_block(self->current, block);
+}
+
+/* What others have left for vp in the parent. */
+static void forget_messages(struct vp *vp)
+{
+    ps_queue_init(&vp->queue);
+    vp->waiters.root = NULL;
+    vp->waiters.uncounted = 0;
+    ps_list_init(&vp->waiters.list);
+    ps_store_relaxed(&vp->waiters.count, 0);
+    vp->is_deaf = false;
+    ps_store_relaxed(&vp->pinned, NULL);
+    ps_store_relaxed(&vp->wake_word, 0);
+    ps_store_relaxed(&vp->wake_alone, 0);
+    ps_store_relaxed(&vp->alone_sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
+    ps_store_relaxed(&vp->alone_ends, 0);
+    ps_store_relaxed(&vp->directed, 0);
+    ps_store_relaxed(&vp->changed, false); /* what who forked has set is the process's */
+    ps_store_relaxed(&vp->started, PS_WORKER_NONE);
+    ps_store_relaxed(&vp->by_standby, PS_STANDBY_NONE);
+    ps_store_relaxed(&vp->made, 0);
+    ps_store_relaxed(&vp->submitted, 0);
+    ps_store_relaxed(&vp->ended, 0);
+    vp->native.wait.thread = NULL;
+}
+
+/* The kernel thread that carried vp is not in this process. What it was in the middle of is unknown: its caches are
+ * left alone for good. */
+static void forget_carrier(struct vp *vp, unsigned id)
+{
+    uth_cache_init(&vp->stacks);
+    vp->blocks.num = 0;
+    vp->free_threads = vp->free_batch = NULL;
+    vp->num_free = 0;
+    vp->slab_left = 0;
+    vp->searching = false;
+    vp->is_spare = false;
+    vp->held = false;
+    vp->current = NULL;
+    vp->tls = NULL; /* it was in the block of whom it carried in the parent */
+    vp->alone_for = NULL;
+    vp->is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
+    vp->own_uth = &vp->native;
+    vp->own_tls = NULL;
+    vp->first_work = (struct ps_work){0};
+    ps_store_relaxed(&vp->attached, 0);
+    ps_store_relaxed(&vp->handoff, vp->is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
+}
+
+/* The library's own kernel threads, and what they kept. */
+static void forget_kernel_threads(void)
+{
+    ps_descriptors_after_fork_in_child();
+    ps_wait_on_after_fork();
+    timer_after_fork_in_child();
+    ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
+    ps_store_relaxed(&ps_rt.quiescing, 0);
+    ps_store_relaxed(&ps_rt.stopping, 0);
+    watchdog_reset();
+    standby_reset();
+    starter_reset();
+    dump_request_after_fork_in_child();
+    ps_alone_after_fork_in_child();
+}
+
+static void note_forked_as(struct vp *self, const struct psthread *current)
+{
+    self->forked_as = current;
+    if (current && current->flags & PS_T_MEMBER)
+        self->forked_region = PS_CONTAINER_OF(current, struct ps_member, thread)->team->region;
+}
+
+/* self, the vp of the thread that forked, goes on as a carrier like any other: nothing starves here, and the watchdog
+ * does not know of it. block: the thread-local block that the thread is in, promoted or not; NULL: none. */
+static void go_on_in_child(struct vp *self, const struct psthread *current, struct uth_tls *block)
+{
+    ps_team_after_fork_in_child(self);
+    self->alone_for = NULL;
+    self->is_spare = false;
+    ps_store_relaxed(&self->attached, PS_ATTACHED);
+    note_forked_as(self, current);
+    if (self->id != 0 && self->id < ps_rt.num_vps)
+        idle_never_start(self); /* a member forked on a worker: this kernel thread carries it already */
+    if (block)
+        own_by_fork(self, block);
+}
+
+void ps_after_fork_in_child(void)
+{
+    static _Atomic int done_in;
+    if (!ps_load_relaxed(&ps_life.started) || ps_xchg_acq_rel(&done_in, (int)getpid()) == (int)getpid())
+        return;
+    struct vp *self = ps_vp();
+    struct psthread *current = self ? self->current : NULL;
+    unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        forget_messages(vp);
+        if (vp != self)
+            forget_carrier(vp, id);
+    }
+    if (current && !(current->flags & (PS_T_ROOT | PS_T_MEMBER))) {
+        vp_count_made(self);
+        vp_count_submitted(self);
+    }
+    if (current)
+        lonely(current);
+    forget_who_waits(self ? self->uth : NULL);
+    ps_life.starter = current && current->flags & PS_T_ROOT ? self : NULL;
+    ps_life.forked = current && !(current->flags & PS_T_ROOT) ? self : NULL;
+    ps_store_relaxed(&ps_life.main_ended, ps_life.forked != NULL);
+    forget_kernel_threads();
+    if (current) {
+        ps_once_after_fork_in_child(goes_on);
+        ps_workqueue_after_fork_in_child(goes_on);
+    }
+    struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->own_tp : NULL) : NULL;
+    if (self)
+        ps_store_relaxed(&self->tid, os_thread_id());
+    ps_queue_init(&ps_rt.global);
+    ps_bind_after_fork_in_child();
+    quota_park_restart();
+    if (self)
+        go_on_in_child(self, current, block);
+}
+
+bool ps_forked_here(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && vp->own_tls && vp->tls == vp->own_tls;
+}
+
+/* Kernel threads of the runtime's are none of the program's. A count may be wrong for a moment, while one of them ends:
+ * then the caller looks again. */
+static bool program_has_others(const struct vp *self)
+{
+    unsigned carried = 0, slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++)
+        carried += ps_load_seq(&ps_vp_at(id)->attached) != 0;
+    unsigned ours =
+        carried + quota_park_count() + watchdog_runs() + dump_request_runs() + timer_poller_idles() + standby_idle();
+    return life_other_roots(self) || os_count_kernel_threads() > ours;
+}
+
+void ps_end_forked(void)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *t = vp->current;
+    if (t->keys)
+        ps_keys_run_destructors(&t->keys);
+    uth_tls_end(vp->own_tls);
+    _Atomic uint32_t nobody_wakes = 0;
+    for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; program_has_others(vp);) {
+        os_park(&nobody_wakes, 0, pause_ns);
+        pause_ns = pause_ns < LIFE_LONGEST_PAUSE_NS ? pause_ns * 2 : LIFE_LONGEST_PAUSE_NS;
+    }
+    exit(0);
+}

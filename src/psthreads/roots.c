@@ -1,0 +1,159 @@
+/* Roots: kernel threads that the library did not make. Each attaches at its first call, and detaches when it ends (the
+ * destructor of a pthread key). */
+#include "life.h"
+
+#include "check.h"
+#include "cpu.h"
+#include "current.h"
+#include "directed.h"
+#include "divided.h"
+#include "handoff.h"
+#include "idle.h"
+#include "os.h"
+#include "promote.h"
+#include "psthread.h"
+#include "runtime.h"
+#include "sched.h"
+#include "tls.h"
+#include "uth.h"
+#include "vp.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+/* Does another root use the library? Spares end by themselves. */
+bool life_other_roots(const struct vp *self)
+{
+    if (ps_life.forked && ps_life.forked != self)
+        return true;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp != self && ps_load_seq(&vp->attached) == PS_ATTACHED)
+            return true;
+    }
+    return false;
+}
+
+/* The calling kernel thread's own stack: see divided.h. Of a kernel thread, not of a block. */
+static __thread bool divided;
+
+void ps_stack_divided(uintptr_t low)
+{
+    struct vp *vp = ps_vp();
+    struct uth *u = vp ? vp->uth : NULL;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), top;
+    size_t bytes;
+    if (u && u->stack) {
+        if (low - (uintptr_t)u->stack < u->stack_bytes)
+            u->call_span = 0;
+    } else if (low > here && os_thread_stack(&top, &bytes) && low < top) {
+        divided = true;
+        if (u)
+            u->call_span = 0;
+    }
+}
+
+/* See uth.h: a root's stack is the program's, and may be smaller than what members are promised. */
+static void set_root_room(struct uth *native)
+{
+    uintptr_t top;
+    size_t bytes, promised = ps_rt.stack_size - ps_rt.stack_size / UTH_CALL_SHARE;
+    native->call_floor = native->call_span = 0;
+    if (divided || !os_thread_stack(&top, &bytes))
+        return;
+    promised -= promised % 4096; /* the share was rounded up: the promise itself is whole pages */
+    if (bytes < promised)
+        return;
+    size_t spare = bytes - promised, share = bytes / UTH_CALL_SHARE;
+    native->call_span = spare > share ? spare : share;
+    native->call_floor = top - native->call_span;
+}
+
+struct vp *ps_vp_attach(void)
+{
+    struct vp *vp = ps_vp();
+    if (PS_LIKELY(vp != NULL))
+        return vp;
+    ps_start();
+    vp = life_claim_slot(0, PS_ATTACHED);
+    if (PS_UNLIKELY(!vp)) {
+        PS_CHECK(ps_load_relaxed(&ps_rt.num_slots) < PS_MAX_VPS, "more than %u kernel threads use the library at once",
+                 PS_MAX_VPS);
+        ps_fatal("out of memory: a kernel thread cannot join the library");
+    }
+    if (PS_UNLIKELY(ps_load_seq(&ps_rt.quiescing))) {
+        pthread_mutex_lock(&ps_life.start_lock);
+        pthread_mutex_unlock(&ps_life.start_lock);
+    }
+    ps_store_relaxed(&vp->tid, os_thread_id());
+    vp->own_tp = cpu_get_tp();
+    vp->own_errno = &errno;
+    vp->tls = NULL;
+    vp->place = 0;
+    uth_overflow_thread_init();
+    if (uth_adopt(&vp->native) != 0)
+        ps_fatal("out of memory: a kernel thread cannot join the library");
+    vp->native.vp = vp;
+    vp->own_uth = &vp->native;
+    vp->own_tls = NULL;
+    set_root_room(&vp->native);
+    ps_store_relaxed(&vp->lone, directed_to_root(ps_load_relaxed(&vp->tid)));
+    ps_store_relaxed(&vp->alone_ends, 0);
+    vp->outer_mask = vp->inner_mask = os_signal_mask();
+    os_affinity_get(&vp->outer_cpus);
+    vp->outer_changed = false;
+    ps_store_relaxed(&vp->changed, false);
+    vp->forked_as = NULL;
+    vp->uth = &vp->native;
+    ps_thread_init_root(&vp->root, vp, &vp->native);
+    vp->current = &vp->root;
+    ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
+    vp_carry(vp);
+    pthread_setspecific(ps_life.root_key, vp);
+    return vp;
+}
+
+void ps_end_local(struct psthread *t)
+{
+    if (ps_life.settings.root_exit && t->local)
+        ps_life.settings.root_exit(t->local);
+    t->local = NULL;
+}
+
+/* wait: for the threads that it has made; else it is known that none of them runs. */
+void life_detach_root(struct vp *vp, bool wait)
+{
+    ps_end_local(&vp->root);
+    ps_thread_end_root(&vp->root, wait);
+    uth_cache_drain(&vp->stacks);
+    uth_tls_drain(&vp->blocks);
+    uth_release(&vp->native);
+    uth_overflow_thread_fini();
+    vp->current = NULL;
+    vp_carry(NULL);
+    ps_store_release(&vp->attached, 0);
+    if (!ps_queue_seems_empty(&vp->queue))
+        idle_notify(NULL);
+}
+
+void life_root_ended(void *arg)
+{
+    if (os_thread_id() == (int)getpid())
+        ps_store_seq(&ps_life.main_ended, 1);
+    if (ps_vp() == arg)
+        life_end_last_root(arg);
+}
+
+int psthread_detach_self(void)
+{
+    struct vp *vp = ps_vp();
+    if (!vp)
+        return 0;
+    if (vp->current != &vp->root || vp == ps_life.starter)
+        return EPERM;
+    life_detach_root(vp, true);
+    pthread_setspecific(ps_life.root_key, NULL);
+    return 0;
+}

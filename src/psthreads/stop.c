@@ -1,0 +1,225 @@
+/* Stopping the library: its kernel threads for a while (ps_quiesce), all of it (psthread_finalize), and the end of a
+ * process whose initial thread has ended. */
+#include "life.h"
+
+#include "check.h"
+#include "current.h"
+#include "dump_request.h"
+#include "idle.h"
+#include "os.h"
+#include "promote.h"
+#include "psthread.h"
+#include "quota_park.h"
+#include "sched.h"
+#include "standby.h"
+#include "starter.h"
+#include "thread.h"
+#include "timer.h"
+#include "uth.h"
+#include "vp.h"
+#include "watchdog.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* `stopping` is set. */
+static void wake_stand_ins(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = ps_rt.num_vps; id < slots; id++)
+        if (ps_load_acquire(&ps_vp_at(id)->attached) == PS_ATTACHED_OURS)
+            idle_wake_this(ps_vp_at(id));
+}
+
+static void stop_workers(void)
+{
+    ps_store_seq(&ps_rt.stopping, 1);
+    quota_park_end();
+    for (unsigned id = 1; id < ps_rt.num_vps; id++) {
+        struct vp *vp = ps_vp_at(id);
+        idle_wake_this(vp); /* one that was never started is refused from now on */
+        uint32_t state;
+        while ((state = ps_load_acquire(&vp->started)) == PS_WORKER_NONE || state == PS_WORKER_STARTING)
+            os_yield(); /* somebody else has taken its bit just now */
+        if (state != PS_WORKER_RUNS)
+            continue;
+        if (ps_load_relaxed(&vp->by_standby) == PS_STANDBY_NONE)
+            os_thread_join(vp->kernel_thread);
+        else
+            while (ps_load_acquire(&vp->by_standby) != PS_STANDBY_THROUGH)
+                os_yield();
+        life_forget_worker();
+    }
+    watchdog_stop();
+    timer_stop();
+    wake_stand_ins();
+    while (ps_load_acquire(&ps_watchdog.spares)) /* they find nothing and leave */
+        os_yield();
+    watchdog_may_start();
+    standby_stop();
+}
+
+static void restart_workers(void)
+{
+    for (unsigned id = 1; id < ps_rt.num_vps; id++) {
+        struct vp *vp = ps_vp_at(id);
+        ps_store_relaxed(&vp->started, PS_WORKER_NONE);
+        vp->searching = false;
+    }
+    quota_park_restart();
+    ps_store_seq(&ps_rt.stopping, 0);
+}
+
+/* A root that comes meanwhile sets `attached` in its vp, then reads `quiescing`. The caller sets `quiescing`, then
+ * looks which vps are attached (all seq_cst). One of the two sees the other: either nothing is stopped, or the root
+ * waits at start_lock. */
+void ps_quiesce(void)
+{
+    if (!ps_load_acquire(&ps_life.started))
+        return;
+    struct vp *vp = ps_vp_attach();
+    pthread_mutex_lock(&ps_life.start_lock);
+    ps_store_seq(&ps_rt.quiescing, 1);
+    if (!life_other_roots(vp)) {
+        stop_workers();
+        restart_workers();
+        ps_store_relaxed(&vp->changed, false); /* all that will be started begins with what it has now */
+        if (ps_alone_count() > 0)
+            starter_prepare();
+    }
+    ps_store_seq(&ps_rt.quiescing, 0);
+    pthread_mutex_unlock(&ps_life.start_lock);
+    uth_cache_trim(&vp->stacks, 0);
+}
+
+static uint64_t sum(size_t counter)
+{
+    uint64_t n = 0;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned i = 0; i < slots; i++)
+        n += ps_load_acquire((_Atomic uint64_t *)(void *)((char *)ps_vp_at(i) + counter));
+    return n;
+}
+
+static bool all_ended(void)
+{
+    uint64_t ended =
+        sum(offsetof(struct vp, ended)); /* first: a thread may submit another before it ends, never after */
+    return ended == sum(offsetof(struct vp, submitted));
+}
+
+/* The caller, a root, lets others run until every thread that was submitted has ended. */
+void ps_wait_for_all(struct vp *vp)
+{
+    if (sum(offsetof(struct vp, made)) == sum(offsetof(struct vp, submitted)))
+        psthread_waitall(); /* nobody is left who was not submitted: it blocks properly */
+    for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; !all_ended();) { /* threads whose parents did not wait for them */
+        if (ps_yield()) {
+            pause_ns = LIFE_FIRST_PAUSE_NS;
+            continue;
+        }
+        os_park(&vp->wake_word, 0, pause_ns);
+        pause_ns = pause_ns < LIFE_LONGEST_PAUSE_NS ? pause_ns * 2 : pause_ns;
+    }
+}
+
+int psthread_finalize(void)
+{
+    if (!ps_load_acquire(&ps_life.started))
+        return EPERM;
+    struct vp *vp = ps_vp_attach(); /* the library may have been started by a call that needs no thread */
+    if ((ps_life.starter ? vp != ps_life.starter : vp->id != 0) || vp->current != &vp->root)
+        return EPERM;
+    ps_wait_for_all(vp);
+    while (ps_load_acquire(&ps_watchdog.spares) > ps_load_acquire(&ps_watchdog.standing) || ps_alone_count() > 0)
+        os_yield(); /* nothing is left for them */
+    if (life_other_roots(vp))
+        return EBUSY;
+    stop_workers();
+    pthread_mutex_lock(&ps_life.start_lock);
+    life_detach_root(vp, false);
+    pthread_setspecific(ps_life.root_key, NULL);
+    pthread_key_delete(ps_life.root_key);
+    ps_descriptors_release_all();
+    life_forget_vps();
+    ps_life.starter = NULL;
+    ps_store_release(&ps_life.started, 0);
+    pthread_mutex_unlock(&ps_life.start_lock);
+    return 0;
+}
+
+/* --- the process's end --- */
+
+/* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX has it: the C library
+ * sees to that where kernel threads end. The library's own do not: they sleep. So the last root that ends after the
+ * initial thread, or the initial thread if it is the last, waits for all threads. Then it stops the library's kernel
+ * threads; they start again if somebody still calls.
+ *
+ * main_ended is set by a destructor of the initial thread's; it and `attached` are seq_cst: of the initial thread and
+ * another root that ends, one sees that it is the last. In a child forked by a thread that is not a root there is no
+ * root at all: the vp that finds nothing to do, and that nobody could ever wake (deadlock.c), ends the process. */
+static pthread_key_t main_key;
+
+bool ps_main_ended(void) { return ps_load_seq(&ps_life.main_ended); }
+
+/* The caller carries no vp. */
+static void stop_kernel_threads(void)
+{
+    pthread_mutex_lock(&ps_life.start_lock);
+    ps_store_seq(&ps_rt.quiescing, 1);
+    bool last = ps_load_acquire(&ps_life.started) && !life_other_roots(NULL);
+    if (last) {
+        stop_workers();
+        restart_workers();
+    }
+    ps_store_seq(&ps_rt.quiescing, 0);
+    pthread_mutex_unlock(&ps_life.start_lock);
+    if (!last && ps_life.forked)
+        idle_wake_this(ps_life.forked); /* it looks again whether anybody is left: deadlock.c */
+    unsigned ours = 1 + dump_request_runs();
+    if (last && ours > 1 && os_count_kernel_threads() - os_main_thread_gone() == ours)
+        ps_end_process();
+}
+
+void life_end_last_root(struct vp *vp)
+{
+    bool last = ps_load_seq(&ps_life.main_ended) && !life_other_roots(vp);
+    if (last)
+        ps_wait_for_all(vp);
+    life_detach_root(vp, true);
+    if (ps_load_seq(&ps_life.main_ended))
+        stop_kernel_threads();
+}
+
+static void *exit_now(void *arg)
+{
+    (void)arg;
+    exit(0);
+}
+
+void ps_end_process(void)
+{
+    os_thread t;
+    if (os_thread_start(&t, exit_now, NULL, 0, false) !=
+        0) /* one that carries nothing: handlers may call what they like */
+        exit_now(NULL);
+    os_thread_detach(t);
+}
+
+/* As a root it comes back in life_root_ended. */
+static void main_thread_ended(void *arg)
+{
+    (void)arg;
+    ps_store_seq(&ps_life.main_ended, 1);
+    if (!ps_vp() && ps_load_acquire(&ps_life.started) && !life_other_roots(NULL))
+        life_end_last_root(ps_vp_attach());
+}
+
+__attribute__((constructor)) static void watch_main(void)
+{
+    if (pthread_key_create(&main_key, main_thread_ended) == 0 && os_thread_id() == (int)getpid())
+        pthread_setspecific(main_key, &main_key);
+}

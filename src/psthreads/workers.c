@@ -1,0 +1,223 @@
+/* The library's own kernel threads: workers, spares, stand-ins; and the slots of those that carry one thread alone.
+ *
+ * A worker carries a regular vp from its first wake-up (idle.c) until the library stops. A spare carries a guest vp: the
+ * watchdog starts it. A stand-in is a spare that a root starts. Spares end when they find nothing to do. A standby
+ * (standby.h) may carry any of these, and the watchdog may start one in another thread's place (starter.h). */
+#include "life.h"
+
+#include "bind.h"
+#include "check.h"
+#include "cpu.h"
+#include "current.h"
+#include "handoff.h"
+#include "idle.h"
+#include "loop.h"
+#include "os.h"
+#include "runtime.h"
+#include "search.h"
+#include "sources.h"
+#include "standby.h"
+#include "starter.h"
+#include "tls.h"
+#include "uth.h"
+#include "vp.h"
+#include "vp_tls.h"
+#include "watchdog.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define WORKER_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: it only enters and leaves the loop */
+
+static void spare_ended(struct vp *vp)
+{
+    vp->is_spare = false;
+    ps_store_release(&vp->attached, 0);
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: anybody's now */
+        idle_notify(NULL);
+    life_forget_worker();
+    ps_sub_seq(&ps_watchdog.spares, 1); /* last: who stops the library waits for it */
+}
+
+void *vp_worker_main(void *arg)
+{
+    struct vp *vp = arg;
+    os_thread_name(vp->is_spare ? "psthreads-spare" : "psthreads-vp");
+    uth_overflow_thread_init();
+    vp_carry(vp);
+    if (uth_adopt(&vp->native) != 0)
+        ps_fatal("out of memory: a virtual processor cannot start");
+    vp->native.vp = vp;
+    vp->uth = &vp->native;
+    ps_store_relaxed(&vp->tid, os_thread_id());
+    vp->own_tp = cpu_get_tp();
+    vp->own_errno = &errno;
+    vp->tls = NULL;
+    ps_store_release(&vp->attached, vp->is_spare ? PS_ATTACHED_OURS : PS_ATTACHED);
+    vp->place = 0; /* of the kernel thread that carried it before */
+    if (vp->by_watchdog)
+        vp_take_signals(vp);
+    if (vp->is_spare) {
+        ps_sub_release(&ps_watchdog.coming, 1);
+    }
+    vp_enter_loop(vp);
+    vp->is_deaf = false; /* the mask stays: nobody's code runs here any more, or a standby sets its own */
+    uth_cache_drain(&vp->stacks);
+    uth_tls_drain(&vp->blocks);
+    uth_release(&vp->native);
+    uth_overflow_thread_fini();
+    bind_lift(); /* a standby carries others */
+    vp_carry(NULL);
+    if (vp->is_spare) {
+        spare_ended(vp);
+        return NULL;
+    }
+    bool by_standby = ps_load_relaxed(&vp->by_standby) == PS_STANDBY_CARRIES; /* else nobody may wait for it below */
+    ps_store_release(&vp->attached, 0);
+    if (by_standby)
+        ps_store_release(&vp->by_standby, PS_STANDBY_THROUGH);
+    return NULL;
+}
+
+/* A parked standby carries the worker, as if the watchdog had started it. */
+static bool hand_to_standby(struct vp *vp)
+{
+    vp->by_watchdog = true;
+    ps_store_relaxed(&vp->by_standby, PS_STANDBY_CARRIES);
+    if (standby_run(vp_worker_main, vp))
+        return true;
+    ps_store_relaxed(&vp->by_standby, PS_STANDBY_NONE);
+    return false;
+}
+
+static int start_kernel_thread(struct vp *vp)
+{
+    struct vp *here = ps_vp();
+    vp->is_deaf = false;
+    if (hand_to_standby(vp))
+        return 0;
+    if (here && starter_is_changed(here)) {
+        vp->by_watchdog = true;
+        int err = starter_ask(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES);
+        if (err != EBUSY)
+            return err;
+    }
+    vp->by_watchdog = here == NULL;
+    if (here && here->is_deaf) { /* its mask is inherited */
+        vp->deaf_mask = here->deaf_mask;
+        vp->is_deaf = true;
+    }
+    bind_lift();
+    int err = os_thread_start(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    bind_lower();
+    return err;
+}
+
+int vp_start_worker(struct vp *vp)
+{
+    static _Atomic uint32_t said;
+    ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    int err = start_kernel_thread(vp);
+    if (err) {
+        life_forget_worker();
+        if (!ps_xchg_acq_rel(&said, 1))
+            ps_warn("the system refuses another kernel thread (%s): going on with %u of %u", strerror(err),
+                    ps_load_relaxed(&ps_rt.num_kernel_threads) + 1, ps_rt.num_vps);
+    } else {
+        ps_store_release(&vp->started, PS_WORKER_RUNS);
+    }
+    return err;
+}
+
+static int carry_spare(struct vp *vp)
+{
+    int err = standby_run_spare(vp_worker_main, vp);
+    if (err != EAGAIN)
+        return err;
+    os_thread thread;
+    err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    if (!err)
+        os_thread_detach(thread);
+    standby_direct_end();
+    return err;
+}
+
+/* By a root's kernel thread, as a worker. */
+static int carry_stand_in(struct vp *vp)
+{
+    os_thread thread;
+    vp->by_watchdog = true;
+    if (standby_run(vp_worker_main, vp))
+        return 0;
+    int err = starter_is_changed(ps_vp()) ? starter_ask(&thread, vp_worker_main, vp, WORKER_STACK_BYTES) : EBUSY;
+    if (err == EBUSY) {
+        vp->by_watchdog = false;
+        bind_lift();
+        err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+        bind_lower();
+    }
+    if (!err)
+        os_thread_detach(thread);
+    return err;
+}
+
+static int start_spare(int (*carry)(struct vp *vp))
+{
+    struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
+    if (!vp)
+        return EAGAIN;
+    vp->is_spare = true;
+    vp->by_watchdog = true;
+    ps_store_relaxed(&vp->lone, false); /* as a root's that had the slot */
+    ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
+    ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    uint32_t alive = ps_add_seq(&ps_watchdog.spares, 1) + 1;
+    ps_add_relaxed(&ps_watchdog.coming, 1);
+    int err = carry(vp);
+    if (err) {
+        ps_sub_relaxed(&ps_watchdog.coming, 1);
+        spare_ended(vp);
+        return err;
+    }
+    ps_add_relaxed(&ps_watchdog.spares_ever, 1);
+    if (alive > ps_load_relaxed(&ps_watchdog.spares_most))
+        ps_store_relaxed(&ps_watchdog.spares_most, alive);
+    return 0;
+}
+
+int vp_start_spare(void) { return start_spare(carry_spare); }
+
+void vp_start_stand_in(void) { start_spare(carry_stand_in); }
+
+struct vp *vp_claim_alone(struct uth_tls *block)
+{
+    struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
+    if (!vp)
+        return NULL;
+    vp->tls = NULL;
+    vp->current = NULL;
+    vp->place = 0;
+    ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
+    ps_store_relaxed(&vp->tid, 0); /* of who had the slot before */
+    ps_store_relaxed(&vp->wake_alone, 0);
+    ps_store_relaxed(&vp->pinned, NULL);
+    ps_store_relaxed(&vp->alone_ends, 0);
+    ps_store_relaxed(&vp->alone_sleeps, 0);
+    ps_store_relaxed(&vp->alone_state, PS_ALONE_STARTS);
+    ps_store_relaxed(&vp->lone, false);
+    ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    vp->alone_for = block;
+    return vp;
+}
+
+void vp_alone_ended(struct vp *vp)
+{
+    uth_cache_drain(&vp->stacks);
+    uth_tls_drain(&vp->blocks);
+    vp->alone_for = NULL;
+    vp->tls = NULL;
+    life_forget_worker();
+    ps_store_release(&vp->attached, 0);
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here: anybody's now */
+        idle_notify(NULL);
+}
