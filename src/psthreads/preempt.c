@@ -97,7 +97,7 @@ bool watchdog_where(struct vp *vp, char *buf, size_t bytes)
 enum { ASKED, REFUSED, GIVES_WAY };
 static struct ps_answer answer;
 
-/* Not in that of a member that has been lent (team.c, run_body): what is there is another vp's. */
+/* Not in that of a member that has been lent (team_run.c, run_body): what is there is another vp's. */
 bool watchdog_in_own_block(void)
 {
     struct vp *vp = ps_vp();

@@ -1,4 +1,4 @@
-/* The end of a team with tasks (src/psthreads/team.c, src/ort/task_queue.c): tasks are made while members end and the
+/* The end of a team with tasks (src/psthreads/team_lend.c, src/ort/task_queue.c): tasks are made while members end and the
  * parent waits in the join; whoever is left runs them.
  *
  * RUNNERS vps claim the members 1 .. MEMBERS and run them, each several one after the other, whose references it drops

@@ -1,0 +1,230 @@
+/* Members that run as threads of their own, and what the core is told of members that have returned.
+ *
+ * Lending. A member whose body has returned may run explicit tasks. Which of them does is the core's decision (src/ort/
+ * task_queue.c); here it is told of each such member (ops->idle) and gives it back (ps_team_lend). A member that was
+ * lent is a thread, made anew, which runs ops->assist: an *assistant*. Where threads have thread-local blocks, that of
+ * member 0 is its parent's; then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
+ *
+ * Telling the core. In a region without tasks nobody tells. Each member that returns leaves the region's number in
+ * done_in, and the one that makes the first task tells for all (ps_team_interrupt). From then on each member tells for
+ * itself, when its identity is free: nothing looks at its thread any more, and its thread-local block is left. The
+ * thread that takes the number out of done_in by compare-and-swap tells the core; so the core is told once.
+ *   A member that ends as a thread, and a parent that waits, store done_in and then read `interrupted`. The thread that
+ *   interrupts stores `interrupted` and then reads done_in. All four are seq_cst: one of the two sees the other.
+ *   All others store done_in and end by what they do anyway, as follows.
+ *
+ * The first task of a region. Before it one subtraction ends all members that a vp has run. The thread that makes it
+ * sets `interrupted`, gives each reference in `left` a pending one (A), touches `next` (B), both by read-modify-write,
+ * and looks for members that have returned (C). A member that returns stores done_in; then its vp drops the reference,
+ * or claims another one. The reference, dropped before (A): (C) sees done_in. After (A): its pending reference is seen,
+ * and kept for a look for tasks in the name of the last member, which then tells. The claim, before (B): (C) sees
+ * done_in; after (B): the vp sees `interrupted`, and counts whom it has run so far as ended. The vp may have claimed a
+ * further member meanwhile. This member must not have to wait until the vp has looked for tasks, because a task may
+ * wait for the member. So the member becomes a thread of its own. A region without tasks thus pays for no fence and no
+ * load. tests/models/team_join.pml has this protocol, and what happens where a step is missing. It leaves out the store
+ * by which a parent that ran all members itself ends a region without tasks (run_the_rest). In it only one claimed
+ * member at a time becomes a thread. */
+#include "team.h"
+
+#include "check.h"
+#include "current.h"
+#include "handoff.h"
+#include "promote.h"
+#include "runtime.h"
+#include "sched.h"
+#include "search.h"
+#include "sources.h"
+#include "team_member.h"
+#include "vp.h"
+
+/* A member whose end is counted from here on keeps a pending reference. Caller: its own reference, or a pending one,
+ * keeps `left` above 0. */
+static void add_pending(struct ps_team *team)
+{
+    uint64_t left = ps_load_seq(&team->left);
+    while (!(left & PS_TEAM_ALL_PENDING) &&
+           !ps_cas_seq(&team->left, &left, left + (left & UINT32_MAX) * PS_TEAM_PENDING))
+        continue;
+}
+
+/* The caller has run m, and the identity is free. */
+void ps_member_tell_core(struct ps_team *team, struct ps_member *m)
+{
+    if (ps_member_take_done(team, m) && team->ops->idle(m))
+        ps_team_lend(team, m->id);
+}
+
+/* The parent, in the name of member 0, runs what tasks it finds. */
+void ps_team_assist_oneself(struct ps_team *team)
+{
+    struct ps_member *m = ps_team_member(team, 0);
+    ps_member_become(ps_vp(), m, team->parent, team->parent->flags & (PS_T_ROOT | PS_T_CALLED));
+    team->ops->assist(m);
+}
+
+/* Runs tasks in the name of m, whose body has returned, and whose reference is dropped, and tells the core. m may be
+ * lent and come back while the core is told. It had a stack of its own then, so it is made anew each time. */
+static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
+{
+    struct uth_tls *before = ps_vp()->tls;
+    if (!ps_member_take_done(team, m))
+        return;
+    do {
+        struct vp *vp = ps_vp();
+        ps_member_become(vp, m, team->parent, extra_flags);
+        if (ps_tls_on()) {
+            ps_member_enter_tls(vp, m, vp->tls);
+            vp_hear(ps_vp());
+        }
+        ps_member_call(m, team->ops->assist);
+        ps_member_leave_tls(before); /* an assistant would enter the same block */
+    } while (team->ops->idle(m));
+}
+
+/* The same for the parent, before it goes on with other members. Where its identity cannot be lent it only looks, and
+ * tells the core when it waits. */
+static void last_look_of_parent(struct ps_team *team)
+{
+    struct ps_member *m = ps_team_member(team, 0);
+    if (team->recalled) {
+        ps_team_assist_oneself(team);
+        return;
+    }
+    for (bool mine = ps_member_take_done(team, m); mine; mine = team->ops->idle(m))
+        ps_team_assist_oneself(team);
+}
+
+/* The vp goes on with something else, after it has offered itself. */
+static void withdraw_offer(struct vp *vp)
+{
+    uint64_t handoff =
+        ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY ? HANDOFF_BUSY : ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY);
+    if (handoff > HANDOFF_IDLE)
+        ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), vp);
+}
+
+/* What is left of `left` then. */
+static uint64_t drop_pending(struct ps_team *team, unsigned pending)
+{
+    uint64_t taken = pending * PS_TEAM_PENDING, before = ps_sub_seq(&team->left, taken);
+    PS_ASSERT((before & PS_TEAM_ALL_PENDING) >= taken);
+    return before - taken;
+}
+
+PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *current = vp->current;
+    unsigned inherited = team->parent->flags & PS_T_ROOT;
+    withdraw_offer(vp);
+    if (last && last->id == 0)
+        last_look_of_parent(team);
+    else if (last)
+        last_look(team, last, current ? PS_T_CALLED | inherited : 0);
+    vp = ps_vp();
+    vp->current = current;
+    if (!current) /* the vp's loop is next: as ps_team_run */
+        vp_offer(vp);
+    return drop_pending(team, refs);
+}
+
+/* --- members as threads --- */
+
+/* The end of what runs as a thread in the name of m. */
+static void look_and_leave(struct ps_member *m)
+{
+    ps_member_call(m, m->team->ops->assist);
+    ps_member_leave_tls(NULL);
+}
+
+/* A handed-off member that was not looked at, in no hurry: as a thread, on a stack of its own. */
+static void *late_main(void *arg)
+{
+    struct ps_member *m = arg;
+    if (ps_tls_on())
+        ps_member_enter_tls(ps_vp(), m, ps_vp()->tls);
+    ps_member_call(m, m->team->ops->body);
+    add_pending(m->team);
+    ps_sub_seq(&m->team->left, 1);
+    look_and_leave(m);
+    return NULL;
+}
+
+void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp)
+{
+    struct ps_member *m = ps_team_member(team, id);
+    ps_member_set(m, team->parent, 0);
+    m->thread.uth = NULL;
+    m->thread.vp = vp;
+    m->thread.member_fn = late_main;
+    vp_enqueue(vp, &m->thread.item, PS_BACK);
+}
+
+/* --- lending --- */
+
+/* Letters as at the head of this file. */
+void ps_team_interrupt(struct ps_team *team)
+{
+    ps_store_relaxed(&team->had_tasks, true);
+    ps_store_seq(&team->interrupted, 1);
+    if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
+        ps_store_seq(&team->by_word, PS_BY_WORD); /* members who wait in rounds are to be found in the barrier's word */
+    add_pending(team);
+    ps_add_acq_rel(&team->next, 0);
+    ps_team_barrier_call_back(team);
+    ps_store_release(&team->batched, 0); /* nobody joins a vp's waiters any more */
+    for (unsigned id = 0; id < team->n; id++)
+        ps_member_tell_core(team, ps_team_member(team, id));
+}
+
+/* Runs as a thread: the identity of a member that has returned from its body, lent to run explicit tasks. */
+static void *assist_main(void *arg)
+{
+    struct ps_member *m = arg;
+    if (ps_tls_on())
+        ps_member_enter_tls(ps_vp(), m, ps_vp()->tls);
+    look_and_leave(m);
+    return NULL;
+}
+
+/* The identity of m is the caller's, and `left` counts it. */
+static void start_assistant(struct ps_member *m)
+{
+    m->thread.uth = NULL;
+    m->thread.flags = PS_T_MEMBER;
+    m->thread.member_fn = assist_main;
+    vp_enqueue(ps_vp(), &m->thread.item, PS_BACK);
+}
+
+void ps_member_assistant_ended(struct psthread *t)
+{
+    struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
+    struct ps_team *team = m->team;
+    struct psthread *parent = team->parent;
+    /* Nothing looks at t any more: its identity is free. */
+    if (ps_member_is_done(team, m) && team->ops->idle(m))
+        start_assistant(m);
+    else if (drop_pending(team, 1) == PS_TEAM_WAITING)
+        ps_ready(parent, PS_FRONT);
+}
+
+/* Calls the parent back, whose identity member 0 has. */
+static void want_parent(struct ps_team *team)
+{
+    uint64_t left = ps_load_seq(&team->left);
+    while (!ps_cas_seq(&team->left, &left, (left & ~PS_TEAM_WAITING) | PS_TEAM_WANTED))
+        continue;
+    if (left & PS_TEAM_WAITING)
+        ps_ready(team->parent, PS_BACK);
+}
+
+void ps_team_lend(struct ps_team *team, unsigned id)
+{
+    if (id == 0 && team->recalled) {
+        want_parent(team);
+        return;
+    }
+    add_pending(team);                        /* who interrupts may not have come so far */
+    ps_add_seq(&team->left, PS_TEAM_PENDING); /* a reference of the caller's keeps it above 0; or it is the parent */
+    start_assistant(ps_team_member(team, id));
+}

@@ -1,0 +1,388 @@
+/* Members run: by vps that have claimed them, or taken them from a handoff slot, and by the parent in the join.
+ *
+ * A vp runs a member on the stack that it is on, and goes on with the next one that it can claim; it counts them out of
+ * `left` together. The parent claims what nobody has claimed, takes back handoffs that no vp has read, and waits for
+ * the others. Orderings and cost: team.c. */
+#include "team.h"
+
+#include "bind.h"
+#include "check.h"
+#include "current.h"
+#include "handoff.h"
+#include "idle.h"
+#include "promote.h"
+#include "race.h"
+#include "runtime.h"
+#include "sched.h"
+#include "search.h"
+#include "sources.h"
+#include "switch.h"
+#include "team_member.h"
+#include "vp.h"
+
+/* vp may be in the block of a member that it has run before, and be to go on with `before`: see run_body. */
+PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before)
+{
+    vp_enter_tls(vp, before);
+    if (!m->tls)
+        m->tls = vp_new_tls(vp);
+    if (!m->tls)
+        return;
+    uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
+    if (PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL || ps_load_relaxed(&ps_promotes_all)))
+        ps_promote_again(&m->thread, m->tls);
+    else
+        vp_enter_tls(vp, m->tls);
+}
+
+/* The program's thread sanitizer sees a thread of m's own, and in the memory of a stack that several run on one after
+ * the other no race. */
+PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m))
+{
+    struct uth *stack = vp->uth;
+    void *outer = san_fiber_enter(m->fiber);
+    ps_race_acquire(stack);
+    fn(m);
+    ps_race_release(stack);
+    san_fiber_leave(outer);
+}
+
+/* m has a kernel thread of its own since an earlier region. The context goes there before it is m. So a question that a
+ * signal handler puts to this kernel thread is not answered in m's name. */
+static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, const struct psthread *parent,
+                                          unsigned extra_flags, struct uth_tls *before)
+{
+    vp_enter_tls(vp, before);
+    ps_member_set(m, parent, extra_flags);
+    m->thread.vp = vp;
+    uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
+    ps_promote_again(&m->thread, m->tls);
+    return ps_vp();
+}
+
+/* m begins on vp: it is current, in its block. May switch. */
+static PS_NOINLINE void begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m,
+                                            unsigned extra_flags, struct uth_tls *before)
+{
+    bool alone = m->tls && PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL);
+    if (alone)
+        vp = begin_alone(vp, m, team->parent, extra_flags, before);
+    ps_member_become(vp, m, team->parent, extra_flags);
+    if (!alone)
+        ps_member_enter_tls(vp, m, before);
+}
+
+/* The same; where an earlier region has left m's block at hand, with one write of the thread pointer. */
+static PS_ALWAYS_INLINE void begin_member(struct vp *vp, struct ps_team *team, struct ps_member *m,
+                                          unsigned extra_flags, struct uth_tls *before)
+{
+    struct uth_tls *tls = m->tls;
+    if (tls && PS_LIKELY(vp_tls_at_hand(vp, tls))) {
+        ps_member_become(vp, m, team->parent, extra_flags);
+        vp_enter_tls_at_hand(vp, tls);
+    } else if (ps_tls_on()) {
+        begin_member_slowly(vp, team, m, extra_flags, before);
+    } else {
+        ps_member_become(vp, m, team->parent, extra_flags);
+    }
+}
+
+/* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread
+ * pointer takes as long as much else here. Returns the vp. From then on the block may be lent with m's identity, and
+ * entered by another vp. So until vp has entered another one (leave_block: `before`, what it was in at first) nothing
+ * of its thread-local storage is looked at: not who the current vp is, no malloc. */
+static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
+                                            unsigned extra_flags, struct uth_tls *before)
+{
+    begin_member(vp, team, m, extra_flags, before);
+    ps_member_call(m, team->ops->body);
+    vp = ps_vp_now();
+    if (PS_UNLIKELY(vp->alone_for != NULL) && vp->tls != before) {
+        ps_go_home_slow(before);
+        vp = ps_vp_now();
+        if (!ps_team_exhausted(team)) /* another member may begin here */
+            vp_hear(vp);
+    }
+    ps_store_release(&m->done_in, team->region); /* fenced by what follows: a claim, or `left` */
+    return vp;
+}
+
+static inline void leave_block(struct vp *vp, struct uth_tls *before)
+{
+    if (vp->tls == before)
+        return;
+    if (before)
+        vp_enter_tls_here(vp, before);
+    else
+        vp_leave_tls_here(vp);
+}
+
+/* Drops the references of members that have returned; in the name of the last of them, if any, tasks are looked for.
+ * What is left of `left`: if 0 or PS_TEAM_WAITING the team may be gone. May switch. */
+static inline uint64_t drop_refs(struct ps_team *team, struct ps_member *last, unsigned refs)
+{
+    uint64_t before = ps_sub_seq(&team->left, refs), left = before - refs;
+    PS_ASSERT((uint32_t)before >= refs);
+    return PS_UNLIKELY(left & PS_TEAM_ALL_PENDING) ? ps_team_look_and_drop_pending(team, last, refs) : left;
+}
+
+/* The vp has returned from a member's body, and may run more: the next one's number, or 0. There are tasks: it is not
+ * to. */
+static unsigned claim_more(struct vp *vp, struct ps_team *team)
+{
+    if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)))
+        return 0;
+    unsigned id = ps_team_claim(team);
+    if (id == 0 || PS_LIKELY(!ps_load_relaxed(&team->interrupted)))
+        return id;
+    ps_team_enqueue_late(team, id, vp);
+    return 0;
+}
+
+void ps_team_run(struct ps_team *team, unsigned id)
+{
+    struct psthread *parent = team->parent;
+    struct ps_member *m;
+    unsigned refs = 0;
+    struct vp *vp = ps_vp();
+    /* The woken wake others: there is more than this member, and somebody may sleep. */
+    if (!ps_team_exhausted(team))
+        idle_notify(NULL);
+    struct uth_tls *before = vp->tls;
+    do {
+        m = ps_team_member(team, id);
+        vp = run_body(vp, team, m, 0, before);
+        refs++;
+    } while ((id = claim_more(vp, team)) != 0);
+    leave_block(vp, before);
+    vp->current = NULL;
+    vp_offer(vp);
+    if (drop_refs(team, m, refs) == PS_TEAM_WAITING)
+        ps_ready(parent, PS_FRONT);
+}
+
+/* --- join --- */
+
+/* Runs members that were handed off to vps which have not looked yet (their kernel thread is late). How many; *all: all
+ * have ended. */
+static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *all)
+{
+    unsigned taken = 0;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned i = 0; i < slots; i++) {
+        struct vp *other = ps_vp_at(i);
+        uint64_t handoff = other ? ps_load_relaxed(&other->handoff) : HANDOFF_BUSY;
+        if (handoff <= HANDOFF_IDLE || ps_handoff_team(handoff) != team ||
+            !ps_cas_acq_rel(&other->handoff, &handoff, HANDOFF_IDLE))
+            continue;
+        struct ps_member *m = ps_team_member(team, ps_handoff_id(handoff));
+        struct uth_tls *before = vp->tls;
+        vp = run_body(vp, team, m, PS_T_CALLED, before);
+        leave_block(vp, before);
+        taken++;
+        *all = drop_refs(team, m, 1) == 0;
+        vp = ps_vp();
+    }
+    return taken;
+}
+
+/* How long a parent leaves handed-off members to vps that are about to look, and spins for members that run
+ * elsewhere. */
+#define JOIN_PATIENCE 3       /* times ps_spin_limit */
+#define JOIN_LONG_PATIENCE 16 /* the same, once it is certain that each runs on a vp of its own */
+
+static bool spin_for_members(struct ps_team *team, unsigned limit)
+{
+    for (unsigned i = 0; i < limit; i++) {
+        if (ps_load_acquire(&team->left) == 0)
+            return true;
+        if (!(i % 16) && (!ps_spin_useful() || ps_load_relaxed(&team->interrupted))) /* tasks to be run meanwhile */
+            return false;
+        cpu_pause();
+    }
+    return false;
+}
+
+static void requeue_handoffs(struct vp *vp, struct ps_team *team)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned i = 0; i < slots; i++) {
+        struct vp *other = ps_vp_at(i);
+        uint64_t handoff = other ? ps_load_relaxed(&other->handoff) : HANDOFF_BUSY;
+        if (handoff <= HANDOFF_IDLE || ps_handoff_team(handoff) != team ||
+            !ps_cas_acq_rel(&other->handoff, &handoff, HANDOFF_IDLE))
+            continue;
+        ps_team_enqueue_late(team, ps_handoff_id(handoff), vp);
+    }
+}
+
+/* The entry leaves the queue, if whoever claimed the last member has not taken it out. */
+static void unpublish(struct ps_team *team)
+{
+    if (!team->home)
+        return;
+    struct ps_queue *q = team->home;
+    ps_spin_lock(&q->lock);
+    if (ps_list_linked(&team->item.link))
+        ps_queue_remove_locked(q, &team->item);
+    ps_spin_unlock(&q->lock);
+}
+
+/* The caller is the thread that forked again. */
+static void become_parent(struct vp *vp, struct ps_team *team)
+{
+    vp->current = team->parent;
+    team->parent->uth = vp->uth;
+    team->parent->vp = vp;
+    vp_follow(vp, team->parent);
+}
+
+/* The parent, before it runs others as calls and cannot help any more. What is left of its references. */
+static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *last, unsigned refs)
+{
+    if (!refs || ps_team_exhausted(team))
+        return refs;
+    drop_refs(team, last, refs);
+    return 0;
+}
+
+/* Runs what nobody took, as calls on this stack. True: all members have ended. */
+static bool run_the_rest(struct vp *vp, struct ps_team *team)
+{
+    unsigned id, refs = 1, inherited = team->parent->flags & PS_T_ROOT;
+    struct ps_member *m = ps_team_member(team, 0);
+    struct uth_tls *before = vp->tls;
+    for (;;) {
+        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
+            leave_block(vp, before);
+            refs = help_first(team, m, refs);
+            vp = ps_vp();
+        }
+        if ((id = ps_team_claim(team)) == 0)
+            break;
+        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && refs) {
+            ps_team_enqueue_late(team, id, vp);
+            continue;
+        }
+        m = ps_team_member(team, id);
+        vp = run_body(vp, team, m, PS_T_CALLED | inherited, before);
+        refs++;
+    }
+    leave_block(vp, before);
+    become_parent(vp, team);
+    unpublish(team);
+    if (refs == team->n && !ps_load_relaxed(&team->interrupted)) {
+        ps_store_relaxed(&team->left,
+                         0); /* nobody else was in the region: one that is, or adds an assistant, has a reference */
+        return true;
+    }
+    if (drop_refs(team, NULL, refs) == 0)
+        return true;
+    if (m->id != 0)
+        ps_member_tell_core(team, m);
+    return false;
+}
+
+/* The parent waits: what `left` was. 0: all have ended; with PS_TEAM_WANTED the parent shall assist, and has taken the
+ * bit off; else it blocks. */
+static uint64_t begin_to_wait(struct ps_team *team)
+{
+    uint64_t left = ps_load_seq(&team->left), next;
+    do
+        next = left & PS_TEAM_WANTED ? left & ~PS_TEAM_WANTED : left | PS_TEAM_WAITING;
+    while (left != 0 && !ps_cas_seq(&team->left, &left, next));
+    return left;
+}
+
+/* Blocks until all members have ended, and comes back to assist as often as member 0 is lent to it. */
+static void wait_and_assist(struct ps_team *team)
+{
+    struct ps_member *m = ps_team_member(team, 0);
+    bool mine = team->recalled ? ps_member_is_done(team, m) : ps_member_take_done(team, m);
+    for (uint64_t left;;) {
+        for (; mine; mine = team->ops->idle(m)) {
+            ps_team_assist_oneself(team);
+            become_parent(ps_vp(), team);
+        }
+        if ((left = begin_to_wait(team)) == 0)
+            break;
+        mine = left & PS_TEAM_WANTED;
+        if (mine)
+            continue;
+        ps_block(team->parent, PS_WAIT_TEAM_END, team);
+        if (ps_load_acquire(&team->left) == PS_TEAM_WAITING) /* else ps_team_lend has taken that off */
+            break;
+    }
+    ps_store_relaxed(&team->left, 0);
+}
+
+/* A handoff was taken back unread: whoever idled there does not run, because something else has its processor. The
+ * parent's patience was in vain, and would be again: the next regions that are offered, 1 to 63 of them, only publish
+ * their members. Whoever does run still takes them. */
+static void handoff_was_late(struct ps_team *team)
+{
+    team->unread += team->unread < PS_UNREAD_MOST;
+    team->unoffered = (uint8_t)((1u << team->unread) - 1);
+}
+
+static void wait_for_members(struct ps_team *team, bool room)
+{
+    unsigned limit = ps_spin_limit() * JOIN_PATIENCE;
+    if (spin_for_members(team, limit))
+        return;
+    if (team->handed_off && (!room || team->scattered)) {
+        requeue_handoffs(ps_vp(), team);
+    } else if (team->handed_off) {
+        bool all = false;
+        if (take_handoffs_back(ps_vp(), team, &all))
+            handoff_was_late(team);
+        else
+            team->unread = 0;
+        become_parent(ps_vp(), team);
+        if (all)
+            return;
+    }
+    if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_LONG_PATIENCE))
+        return;
+    wait_and_assist(team);
+}
+
+#define SERIAL_A_RECHECK 4 /* members that take a microsecond each and more take too long for that */
+
+static PS_NOINLINE void kept_or_not(struct ps_team *team)
+{
+    uint64_t cycles = cpu_cycles() - team->serial.began;
+    team->serial.began = 0;
+    ps_serial_end(&team->serial, cycles, team->n * (ps_rt.recheck_cycles / SERIAL_A_RECHECK));
+}
+
+static inline void join(struct vp *vp, struct ps_team *team)
+{
+    struct ps_member *self = ps_team_member(team, 0);
+    /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. */
+    bool room = !vp_stays_with_root(vp) && uth_has_room(vp->uth, __builtin_frame_address(0)) &&
+                !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
+    team->recalled = ps_tls_on();
+    if (!team->recalled)
+        ps_store_release(&self->done_in, team->region); /* else it is not free before it waits */
+    if (PS_LIKELY(room)) {
+        if (!run_the_rest(vp, team))
+            wait_for_members(team, room);
+        return;
+    }
+    /* The parent is deep in its stack, or may be wanted: the others find fresh stacks, while it waits. */
+    become_parent(ps_vp(), team);
+    if (drop_refs(team, NULL, 1) != 0)
+        wait_for_members(team, room);
+    unpublish(team);
+}
+
+void ps_team_join(struct ps_team *team)
+{
+    struct vp *vp = ps_vp();
+    int error = vp_errno(vp); /* members that are run as calls may share it */
+    join(vp, team);
+    if (PS_UNLIKELY(team->serial.began != 0))
+        kept_or_not(team);
+    vp_set_errno(ps_vp(), error);
+}
