@@ -1,7 +1,7 @@
 /* The library's own kernel threads: workers, spares, stand-ins; and the slots of those that carry one thread alone.
  *
- * A worker carries a regular vp from its first wake-up (idle.c) until the library stops. A spare carries a guest vp: the
- * watchdog starts it. A stand-in is a spare that a root starts. Spares end when they find nothing to do. A standby
+ * A worker carries a regular vp from its first wake-up (idle.c) until the library stops. A spare carries a guest vp:
+ * the watchdog starts it. A stand-in is a spare that a root starts. Spares end when they find nothing to do. A standby
  * (standby.h) may carry any of these, and the watchdog may start one in another thread's place (starter.h). */
 #include "life.h"
 

@@ -1,5 +1,5 @@
-/* The end of a team with tasks (src/psthreads/team_lend.c, src/ort/task_queue.c): tasks are made while members end and the
- * parent waits in the join; whoever is left runs them.
+/* The end of a team with tasks (src/psthreads/team_lend.c, src/ort/task_queue.c): tasks are made while members end and
+ * the parent waits in the join; whoever is left runs them.
  *
  * RUNNERS vps claim the members 1 .. MEMBERS and run them, each several one after the other, whose references it drops
  * together; so does the parent in its join, on its own stack, and when none is left it waits. The pusher is one more
