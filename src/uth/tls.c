@@ -46,23 +46,17 @@
  * Rejected: copying TLS segments out and in at each switch: one address would be the variable of several threads. A
  * kernel thread's own thread pointer for the first thread that it carries: that thread may migrate. */
 #define _GNU_SOURCE
-#include "tls.h"
+#include "tls_blocks.h"
 
-#include "atomic.h"
 #include "check.h"
 #include "cpu.h"
 #include "os.h"
-#include "spin.h"
 #include "tls_images.h"
-#include "tls_layout.h"
 #include "tls_objects.h"
 #include "uth.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <locale.h>
-#include <netdb.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,15 +81,6 @@ struct dtv_entry {
     void *to_free;
 };
 
-#define TRIES 3 /* of what the system may refuse for the moment */
-#define MOMENT_NS 1000000
-#define START_TRIES 8   /* the same, of what all that follows rests on: an eighth of a second in all */
-#define KEYS_A_BLOCK 32 /* values of POSIX keys are kept in blocks of so many */
-struct key_data {       /* struct pthread_key_data */
-    uintptr_t sequence; /* of the key that the value is of; another one: the key was deleted meanwhile */
-    void *value;
-};
-
 #ifndef UTH_TLS_LOOK /* tests build with tiny ones */
 #define UTH_TLS_LOOK 64
 #define UTH_TLS_ONE_IN 8
@@ -103,39 +88,28 @@ struct key_data {       /* struct pthread_key_data */
 #define UTH_TLS_IDLE_NS UINT64_C(30000000000)
 #endif
 
-enum { UNKNOWN, OFF, ON };
-static _Atomic int status; /* written under init_lock; ON is a release: the layout is written before */
-static struct ps_spin init_lock, lock;
-static struct uth_tls_layout layout;
-static _Atomic unsigned long long objects_seen; /* at the last look; written under init_lock */
-static _Atomic uint32_t epoch;                  /* likewise; counts looks that have found something */
-static struct uth_tls_segment segments[UTH_TLS_MAX_SEGMENTS];
-static unsigned num_segments;
-static char images_now[32 * 1024]; /* under init_lock */
+struct uth_blocks uth_blocks;
+_Atomic bool uth_tls_missing;
 /* Under `lock`. */
-static struct uth_tls *all;
 static struct ps_list free_list = {&free_list, &free_list}; /* put last, taken first */
 static unsigned free_count, times_put;
 static uint64_t clock_ns; /* of the last look */
 static _Atomic unsigned made;
-static bool numbered; /* set before the first block is made */
 static _Atomic uint32_t last_number;
 
 /* In each block: which one it is. */
 static __thread struct uth_tls *current_block __attribute__((tls_model("initial-exec")));
 
-bool uth_tls_enabled(void) { return ps_load_acquire(&status) == ON; }
+bool uth_tls_enabled(void) { return ps_load_acquire(&uth_blocks.status) == UTH_BLOCKS_ON; }
 
 /* --- making blocks --- */
-
-static char *descriptor_of(const struct uth_tls *tls) { return (char *)tls->tp + layout.descriptor_from_tp; }
 
 static struct dtv_entry **dtv_of(const struct uth_tls *tls)
 {
     return (struct dtv_entry **)((char *)tls->tp + DTV_FROM_TP);
 }
 
-void uth_tls_number_blocks(void) { numbered = true; }
+void uth_tls_number_blocks(void) { uth_blocks.numbered = true; }
 
 #define NUMBERS 64 /* that a block takes at once: each of its threads has the next one */
 
@@ -165,43 +139,40 @@ static struct uth_tls **current_in(void *tp)
 
 struct uth_tls *uth_tls_of(uintptr_t pthread)
 {
-    if (!numbered || ps_load_acquire(&status) != ON)
+    if (!uth_blocks.numbered || ps_load_acquire(&uth_blocks.status) != UTH_BLOCKS_ON)
         return NULL;
     /* A kernel thread has NULL there. */
-    return *current_in((char *)pthread - layout.descriptor_from_tp);
+    return *current_in((char *)pthread - uth_blocks.layout.descriptor_from_tp);
 }
 
 void *uth_tls_robust_list(struct uth_tls *tls)
 {
-    return layout.robust != 0 ? descriptor_of(tls) + layout.robust : NULL;
+    return uth_blocks.layout.robust != 0 ? uth_tls_descriptor(tls) + uth_blocks.layout.robust : NULL;
 }
 
 void uth_tls_pose_as(struct uth_tls *tls, int tid) { *tls->tid = tid != 0 ? tid : tls->number; }
 
-/* Whether the thread may have given any key a value since the descriptor was written. */
-static bool any_key_used(const struct uth_tls *tls)
-{
-    return layout.keys_used == 0 || descriptor_of(tls)[layout.keys_used] != 0;
-}
-
 /* The descriptor as of a thread that begins, in front of or around what the dynamic linker keeps there. */
 static void write_descriptor(struct uth_tls *tls)
 {
-    char *descriptor = descriptor_of(tls);
+    char *descriptor = uth_tls_descriptor(tls);
     struct dtv_entry *dtv = *dtv_of(tls);
-    if (tls->used && !any_key_used(tls)) {
-        memcpy(descriptor, layout.image, layout.keys_from);
-        memcpy(descriptor + layout.keys_to, layout.image + layout.keys_to, layout.descriptor_bytes - layout.keys_to);
+    if (tls->used && !uth_tls_any_key_used(tls)) {
+        memcpy(descriptor, uth_blocks.layout.image, uth_blocks.layout.keys_from);
+        memcpy(descriptor + uth_blocks.layout.keys_to, uth_blocks.layout.image + uth_blocks.layout.keys_to,
+               uth_blocks.layout.descriptor_bytes - uth_blocks.layout.keys_to);
     } else {
-        memcpy(descriptor, layout.image, layout.descriptor_bytes);
+        memcpy(descriptor, uth_blocks.layout.image, uth_blocks.layout.descriptor_bytes);
     }
-    for (unsigned i = 0; i < layout.own_pointers; i++)
-        *(void **)(void *)(descriptor + layout.own_pointer[i].at) = descriptor + layout.own_pointer[i].to;
+    for (unsigned i = 0; i < uth_blocks.layout.own_pointers; i++)
+        *(void **)(void *)(descriptor + uth_blocks.layout.own_pointer[i].at) =
+            descriptor + uth_blocks.layout.own_pointer[i].to;
     *dtv_of(tls) = dtv;
-    tls->tid = (int *)(void *)(descriptor + layout.tid);
-    if (layout.resolver != 0)
-        *(void **)(void *)((char *)tls->tp + layout.resolver_pointer_from_tp) = descriptor + layout.resolver;
-    tls->number = numbered ? next_number(tls) : 0;
+    tls->tid = (int *)(void *)(descriptor + uth_blocks.layout.tid);
+    if (uth_blocks.layout.resolver != 0)
+        *(void **)(void *)((char *)tls->tp + uth_blocks.layout.resolver_pointer_from_tp) =
+            descriptor + uth_blocks.layout.resolver;
+    tls->number = uth_blocks.numbered ? next_number(tls) : 0;
     *tls->tid = tls->number;
     *current_in(tls->tp) = tls;
     ps_store_relaxed(&tls->alone, NULL);
@@ -218,36 +189,30 @@ static void write_descriptor(struct uth_tls *tls)
 #endif
 }
 
-static void wait_ns(int64_t ns)
-{
-    _Atomic uint32_t word = 0;
-    os_park(&word, 0, ns);
-}
+static void wait_a_moment(void) { uth_tls_wait_ns(UTH_TLS_MOMENT_NS); }
 
-static void wait_a_moment(void) { wait_ns(MOMENT_NS); }
-
-static struct uth_tls *make_block(void)
+struct uth_tls *uth_tls_make(void)
 {
     struct uth_tls *tls = calloc(1, sizeof *tls);
     if (tls == NULL)
         return NULL;
-    tls->tp = layout.allocate(NULL);
+    tls->tp = uth_blocks.layout.allocate(NULL);
     if (tls->tp == NULL) {
         free(tls);
         return NULL;
     }
     tls->fresh = true;
     write_descriptor(tls);
-    ps_spin_lock(&lock);
+    ps_spin_lock(&uth_blocks.lock);
     if (clock_ns == 0)
         clock_ns = os_now_ns(); /* the first of all: nothing is old yet */
     tls->since_ns = clock_ns;
-    tls->next_of_all = all;
-    tls->link_of_all = &all;
-    if (all != NULL)
-        all->link_of_all = &tls->next_of_all;
-    all = tls;
-    ps_spin_unlock(&lock);
+    tls->next_of_all = uth_blocks.all;
+    tls->link_of_all = &uth_blocks.all;
+    if (uth_blocks.all != NULL)
+        uth_blocks.all->link_of_all = &tls->next_of_all;
+    uth_blocks.all = tls;
+    ps_spin_unlock(&uth_blocks.lock);
     ps_add_relaxed(&made, 1);
     return tls;
 }
@@ -255,8 +220,8 @@ static struct uth_tls *make_block(void)
 /* Second-level arrays of keys' values, which the C library allocates at need. Their values are gone by now. */
 static void free_key_arrays(struct uth_tls *tls)
 {
-    void **specific = (void **)(void *)(descriptor_of(tls) + layout.specific);
-    for (unsigned i = 1; i < PTHREAD_KEYS_MAX / KEYS_A_BLOCK; i++)
+    void **specific = (void **)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.specific);
+    for (unsigned i = 1; i < PTHREAD_KEYS_MAX / UTH_TLS_KEYS_A_BLOCK; i++)
         if (PS_UNLIKELY(specific[i] != NULL)) {
             free(specific[i]);
             specific[i] = NULL;
@@ -300,15 +265,15 @@ static void note_initialised(struct uth_tls *tls, uint32_t now)
 static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
 {
     unsigned char libc_state[UTH_TLS_MAX_LIBC_BYTES];
-    char *libc_tls = (char *)tls->tp + layout.libc_from_tp;
+    char *libc_tls = (char *)tls->tp + uth_blocks.layout.libc_from_tp;
     struct dtv_entry *dtv = *dtv_of(tls);
     size_t entries = (size_t)dtv[-1].address;
     free_dynamic(dtv, entries);
     memset(dtv, 0, (entries + 1) * sizeof *dtv);
-    memcpy(libc_state, libc_tls, layout.libc_bytes);
-    layout.initialise(tls->tp, true);
+    memcpy(libc_state, libc_tls, uth_blocks.layout.libc_bytes);
+    uth_blocks.layout.initialise(tls->tp, true);
     if (!tls->emptied)
-        memcpy(libc_tls, libc_state, layout.libc_bytes);
+        memcpy(libc_tls, libc_state, uth_blocks.layout.libc_bytes);
     note_initialised(tls, now);
 }
 
@@ -319,13 +284,13 @@ static bool initialise_quickly(struct uth_tls *tls, uint32_t now)
     if (tls->vector != dtv || tls->epoch != now || dtv[0].address != tls->generation || tls->emptied)
         return false;
     free_dynamic(dtv, tls->modules);
-    uth_tls_images_write(tls->tp, layout.libc_from_tp);
+    uth_tls_images_write(tls->tp, uth_blocks.layout.libc_from_tp);
     return true;
 }
 
 static void renew(struct uth_tls *tls, uint32_t now)
 {
-    if (any_key_used(tls))
+    if (uth_tls_any_key_used(tls))
         free_key_arrays(tls);
     if (!initialise_quickly(tls, now))
         initialise_by_linker(tls, now);
@@ -340,7 +305,8 @@ static void renew(struct uth_tls *tls, uint32_t now)
 static void *take_libc_state(void *block)
 {
     struct uth_tls *tls = block;
-    memcpy((char *)cpu_get_tp() + layout.libc_from_tp, (char *)tls->tp + layout.libc_from_tp, layout.libc_bytes);
+    memcpy((char *)cpu_get_tp() + uth_blocks.layout.libc_from_tp, (char *)tls->tp + uth_blocks.layout.libc_from_tp,
+           uth_blocks.layout.libc_bytes);
     return NULL;
 }
 
@@ -365,12 +331,12 @@ static void unlist_locked(struct uth_tls *tls)
 
 static void unmake_block(struct uth_tls *tls)
 {
-    ps_spin_lock(&lock);
+    ps_spin_lock(&uth_blocks.lock);
     unlist_locked(tls);
-    ps_spin_unlock(&lock);
+    ps_spin_unlock(&uth_blocks.lock);
     free_key_arrays(tls);
     empty(tls); /* or its malloc cache, some KiB, is lost */
-    layout.deallocate(tls->tp, true);
+    uth_blocks.layout.deallocate(tls->tp, true);
     free(tls);
 }
 
@@ -380,11 +346,11 @@ static void unmake_block(struct uth_tls *tls)
 static uint32_t look(void)
 {
     for (;;) {
-        uint32_t now = ps_load_acquire(&epoch);
-        if (PS_LIKELY(now % 2 == 0 && uth_tls_objects_same(ps_load_relaxed(&objects_seen))))
+        uint32_t now = ps_load_acquire(&uth_blocks.epoch);
+        if (PS_LIKELY(now % 2 == 0 && uth_tls_objects_same(ps_load_relaxed(&uth_blocks.objects_seen))))
             return now;
         uth_tls_recheck();
-        now = ps_load_acquire(&epoch);
+        now = ps_load_acquire(&uth_blocks.epoch);
         if (now % 2 == 0) /* else another one is about to look at what has come behind this look */
             return now;
     }
@@ -397,18 +363,18 @@ static bool looked_at_more(uint32_t then)
         __asm__ volatile("" ::: "memory");
     else
         ps_fence_seq();
-    return PS_UNLIKELY(ps_load_relaxed(&epoch) != then);
+    return PS_UNLIKELY(ps_load_relaxed(&uth_blocks.epoch) != then);
 }
 
 static struct uth_tls *pop_free(void)
 {
     struct uth_tls *tls = NULL;
-    ps_spin_lock(&lock);
+    ps_spin_lock(&uth_blocks.lock);
     if (!ps_list_empty(&free_list)) {
         tls = PS_CONTAINER_OF(ps_list_pop_front(&free_list), struct uth_tls, in_free);
         free_count--;
     }
-    ps_spin_unlock(&lock);
+    ps_spin_unlock(&uth_blocks.lock);
     return tls;
 }
 
@@ -420,7 +386,7 @@ static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int
     for (int i = 0; tls == NULL && i < tries; i++) {
         if (i > 0)
             wait_a_moment();
-        tls = make_block();
+        tls = uth_tls_make();
     }
     if (tls == NULL)
         return NULL;
@@ -437,7 +403,7 @@ static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int
 
 struct uth_tls *uth_tls_get(struct uth_tls_near *near)
 {
-    struct uth_tls *tls = get_block(near, TRIES);
+    struct uth_tls *tls = get_block(near, UTH_TLS_TRIES);
     if (PS_UNLIKELY(tls == NULL))
         ps_store_relaxed(&uth_tls_missing, true);
     return tls;
@@ -468,29 +434,29 @@ static void push_locked(struct uth_tls *tls)
 /* The put in UTH_TLS_ONE_IN that gives memory back. */
 static PS_NOINLINE void put_tidily(struct uth_tls *tls)
 {
-    ps_spin_lock(&lock);
+    ps_spin_lock(&uth_blocks.lock);
     struct uth_tls *idle = take_idle_locked();
     uint64_t now_ns = clock_ns;
-    ps_spin_unlock(&lock);
+    ps_spin_unlock(&uth_blocks.lock);
     if (idle != NULL)
         unmake_block(idle);
     else if (now_ns - tls->since_ns > UTH_TLS_CACHE_NS && empty(tls))
         tls->since_ns = now_ns;
-    ps_spin_lock(&lock);
+    ps_spin_lock(&uth_blocks.lock);
     push_locked(tls);
-    ps_spin_unlock(&lock);
+    ps_spin_unlock(&uth_blocks.lock);
 }
 
 void uth_tls_put(struct uth_tls *tls)
 {
-    ps_spin_lock(&lock);
+    ps_spin_lock(&uth_blocks.lock);
     unsigned nth = ++times_put;
     if (PS_UNLIKELY(nth % UTH_TLS_LOOK == 0))
         clock_ns = os_now_ns();
     bool tidily = nth % UTH_TLS_ONE_IN == 0;
     if (PS_LIKELY(!tidily))
         push_locked(tls);
-    ps_spin_unlock(&lock);
+    ps_spin_unlock(&uth_blocks.lock);
     if (PS_UNLIKELY(tidily))
         put_tidily(tls);
 }
@@ -515,353 +481,30 @@ void uth_tls_trim(unsigned keep)
 {
     for (;;) {
         struct uth_tls *tls = NULL;
-        ps_spin_lock(&lock);
+        ps_spin_lock(&uth_blocks.lock);
         if (free_count > keep) {
             tls = PS_CONTAINER_OF(ps_list_pop_back(&free_list), struct uth_tls, in_free);
             free_count--;
         }
-        ps_spin_unlock(&lock);
+        ps_spin_unlock(&uth_blocks.lock);
         if (tls == NULL)
             return;
         unmake_block(tls);
     }
 }
 
-/* --- running in a block --- */
-
-void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes)
-{
-    tls->stack = stack;
-    *(void **)(void *)(descriptor_of(tls) + layout.stack_base) = stack;
-    *(size_t *)(void *)(descriptor_of(tls) + layout.stack_size) = bytes;
-}
-
-void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes)
-{
-    *stack = *(void **)(void *)(descriptor_of(tls) + layout.stack_base);
-    *bytes = *(size_t *)(void *)(descriptor_of(tls) + layout.stack_size);
-}
-
-void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
-{
-    if (!numbered)
-        *tls->tid = tid;
-    ps_store_relaxed(&tls->at_hand, NULL);
-    tls->carrier = carrier;
-    tls->carrier_tid = tid;
-    cpu_set_tp(tls->tp);
-    if (PS_UNLIKELY(tls->fresh)) {
-        tls->fresh = false;
-        tls->used = true;
-        layout.ctype_init();
-    }
-}
-
-void uth_tls_keep_at_hand(struct uth_tls *tls)
-{
-    if (numbered)
-        ps_store_seq(&tls->at_hand, tls->carrier);
-}
-
-void uth_tls_not_at_hand(struct uth_tls *tls) { ps_store_seq(&tls->at_hand, NULL); }
-
-void uth_tls_none_at_hand(void)
-{
-    ps_spin_lock(&lock);
-    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all)
-        uth_tls_not_at_hand(tls);
-    ps_spin_unlock(&lock);
-}
-
-/* Whether any value of this block of keys is set. */
-static bool any_value(const struct key_data *kept)
-{
-    uintptr_t any = 0;
-    for (unsigned i = 0; i < KEYS_A_BLOCK; i += 4)
-        any |= (uintptr_t)kept[i].value | (uintptr_t)kept[i + 1].value | (uintptr_t)kept[i + 2].value |
-               (uintptr_t)kept[i + 3].value;
-    return any != 0;
-}
-
-/* The first key from `key` on whose value is not NULL; PTHREAD_KEYS_MAX: none. Read in place: a call for each of the
- * keys of the first block, which every thread has, would be most of a short thread's end. */
-static unsigned next_key(const struct uth_tls *tls, unsigned key)
-{
-    void **specific = (void **)(void *)(descriptor_of(tls) + layout.specific);
-    unsigned i = key % KEYS_A_BLOCK;
-    for (unsigned block = key / KEYS_A_BLOCK; block < PTHREAD_KEYS_MAX / KEYS_A_BLOCK; block++, i = 0) {
-        const struct key_data *kept = specific[block];
-        if (PS_LIKELY(kept == NULL) || PS_LIKELY(!any_value(kept)))
-            continue;
-        for (; i < KEYS_A_BLOCK; i++)
-            if (kept[i].value != NULL)
-                return block * KEYS_A_BLOCK + i;
-    }
-    return PTHREAD_KEYS_MAX;
-}
-
-/* Values of POSIX keys are destroyed in rounds, as at a kernel thread's end: a destructor may set others. */
-static void destroy_keys(struct uth_tls *tls)
-{
-    bool more = true;
-    for (unsigned round = 0; more && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
-        more = false;
-        for (unsigned key = next_key(tls, 0); key < PTHREAD_KEYS_MAX; key = next_key(tls, key + 1)) {
-            void *value = pthread_getspecific(key); /* NULL where it is of a key that was deleted meanwhile */
-            if (value == NULL)
-                continue;
-            pthread_setspecific(key, NULL);
-            more = true;
-            if (layout.keys[key].destroy != NULL)
-                layout.keys[key].destroy(value);
-        }
-    }
-}
-
-void uth_tls_end(struct uth_tls *tls)
-{
-    layout.call_destructors();
-    if (any_key_used(tls))
-        destroy_keys(tls);
-    uselocale(LC_GLOBAL_LOCALE);
-    dlerror();
-    h_errno = 0;
-    errno = 0;
-}
-
-/* --- whether --- */
-
-#define FOR_EVER (~0ULL)
-
-static const struct uth_tls_segment *seen_before(const struct uth_tls_segment *segment)
-{
-    for (unsigned i = 0; i < num_segments; i++)
-        if (segments[i].object == segment->object && segments[i].module == segment->module)
-            return &segments[i];
-    return NULL;
-}
-
-static void write_segment(const struct uth_tls_segment *segment, void *tp)
-{
-    char *to = (char *)tp + segment->from_tp;
-    memcpy(to, segment->image, segment->image_bytes);
-    memset(to + segment->image_bytes, 0, segment->bytes - segment->image_bytes);
-}
-
-static void initialise_segment(const struct uth_tls_segment *segment)
-{
-    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all)
-        write_segment(segment, tls->tp);
-}
-
-/* dlopen may have put segments into the static part of every thread's block since the last look. Blocks that exist get
- * their initial values here; the dynamic linker does that for the threads that it knows. Where it could not be asked
- * before (os_objects_visit), nothing is known to be new. `beginning`: code of an object of which nothing else has run
- * yet, or NULL. Its segment may have been seen before the dynamic linker was through with it, or have been another
- * object's that lay there. So it is initialised, unless that was done when another object began that was loaded with
- * it. */
-static void initialise_new_segments(bool any_known, const void *beginning, unsigned long long loaded)
-{
-    static struct uth_tls_segment now[UTH_TLS_MAX_SEGMENTS]; /* under init_lock; too big for a small stack */
-    unsigned n = uth_tls_objects_static(now, images_now, sizeof images_now);
-    uth_tls_images_check(now, n);
-    for (unsigned i = 0; i < n; i++) {
-        const struct uth_tls_segment *before = seen_before(&now[i]);
-        bool begins = (uintptr_t)beginning >= now[i].low && (uintptr_t)beginning < now[i].high;
-        now[i].right_when = before != NULL ? before->right_when : 0;
-        bool right = now[i].right_when == loaded || now[i].right_when == FOR_EVER;
-        if (begins ? right : before != NULL || !any_known)
-            continue;
-        initialise_segment(&now[i]);
-        if (beginning != NULL)
-            now[i].right_when = loaded;
-    }
-    memcpy(segments, now, n * sizeof now[0]);
-    num_segments = n;
-}
-
-/* Under init_lock. */
-static void look_at_objects(unsigned long long loaded, const void *beginning)
-{
-    ps_store_seq(&epoch, ps_load_relaxed(&epoch) + 1);
-    os_fence_all();
-    ps_fence_seq();
-    if (ps_load_relaxed(&status) == ON) {
-        ps_spin_lock(&lock);
-        initialise_new_segments(ps_load_relaxed(&objects_seen) != 0, beginning, loaded);
-        ps_spin_unlock(&lock);
-    }
-    uth_stacks_recheck();
-    ps_store_relaxed(&objects_seen, loaded);
-    ps_store_release(&epoch, ps_load_relaxed(&epoch) + 1);
-}
-
-bool uth_tls_recheck(void)
-{
-    bool on = ps_load_acquire(&status) == ON; /* else it is the stacks alone */
-    if (PS_LIKELY(ps_load_acquire(&epoch) % 2 == 0)) {
-        if (PS_LIKELY(uth_tls_objects_same(ps_load_relaxed(&objects_seen))))
-            return on;
-        unsigned long long loaded = uth_tls_objects_loaded();
-        if (loaded == 0 || (loaded == ps_load_relaxed(&objects_seen) && !uth_tls_objects_watched()))
-            return on;
-    }
-    ps_spin_lock(&init_lock);
-    unsigned long long loaded = uth_tls_objects_loaded();
-    if (loaded != ps_load_relaxed(&objects_seen) && loaded != 0)
-        look_at_objects(loaded, NULL);
-    if (loaded != 0)
-        uth_tls_objects_watch(loaded);
-    ps_spin_unlock(&init_lock);
-    return on;
-}
-
-void uth_tls_object_begins(const void *code)
-{
-    if (ps_load_acquire(&status) == UNKNOWN)
-        return;
-    int saved_errno = errno;
-    ps_spin_lock(&init_lock);
-    unsigned long long loaded = uth_tls_objects_loaded();
-    if (loaded != 0)
-        look_at_objects(loaded, code);
-    ps_spin_unlock(&init_lock);
-    errno = saved_errno;
-}
-
-/* --- a block is tried before anybody relies on it --- */
-
-static __thread int probe = 12345;
-
-/* Not inlined: nothing of the thread pointer may be kept from the caller. */
-PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void *stack, size_t bytes)
-{
-    pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-    pthread_attr_t attr;
-    void *told = NULL, *volatile memory;
-    size_t told_bytes = 0;
-    if (cpu_get_tp() != tls->tp || (char *)pthread_self() != descriptor_of(tls))
-        return "pthread_self() does not follow the thread pointer";
-    if (probe != 12345 || errno != 0)
-        return "thread-local variables do not have their initial values";
-    probe = 1;
-    errno = ERANGE;
-    memory = malloc(100);
-    if (memory == NULL) {
-        layout.refused_now = true;
-        return "malloc does not work";
-    }
-    free(memory);
-    int error = pthread_mutex_lock(&mutex);
-    error |= pthread_mutex_lock(&mutex);
-    error |= pthread_mutex_unlock(&mutex);
-    error |= pthread_mutex_unlock(&mutex);
-    if (error != 0)
-        return "mutexes do not work";
-    if (numbered) /* who numbers blocks answers that */
-        return NULL;
-    if (pthread_getattr_np(pthread_self(), &attr) != 0)
-        return "pthread_getattr_np does not work";
-    pthread_attr_getstack(&attr, &told, &told_bytes);
-    pthread_attr_destroy(&attr);
-    if (told != stack || told_bytes != bytes)
-        return "pthread_getattr_np does not tell the stack";
-    return NULL;
-}
-
-PS_NOINLINE static bool probe_is(int value) { return probe == value; }
-
-static const char *try_block(void)
-{
-    char here[64];
-    struct uth_tls *tls = make_block();
-    layout.refused_now = tls == NULL;
-    if (tls == NULL)
-        return "no memory for a block";
-    void *own = cpu_get_tp();
-    uth_tls_set_stack(tls, here, sizeof here);
-    uth_tls_enter(tls, tls, os_thread_id());
-    const char *why = try_inside(tls, here, sizeof here);
-    uth_tls_end(tls);
-    uth_tls_leave(own);
-    if (why == NULL && !probe_is(12345))
-        why = "thread-local variables of a block are not apart";
-    uth_tls_put(tls);
-    return why;
-}
-
-/* *refused: this would be a machine and a program for blocks; *sanitized: it is a sanitizer that forbids them, and the
- * program has thread-local variables that will be shared (whose they are cannot be told where the sanitizer is linked
- * into the program). */
-static const char *find_out(bool *refused, bool *sanitized)
-{
-    *refused = *sanitized = false;
-    if (!cpu_tp_settable())
-        return "this context port cannot set the thread pointer";
-    const void *init = uth_tls_symbol("__asan_init");
-    init = init != NULL ? init : uth_tls_symbol("__tsan_init");
-    const bool ours = PS_ASAN + PS_TSAN > 0; /* this build's, of whose programs the runtime's variables are a part */
-    *sanitized = init != NULL && !ours && uth_tls_objects_of_program(init);
-    if (init != NULL || ours)
-        return "a sanitizer keeps its own state in the kernel thread's (psrun --ee pthreads gives each thread its own)";
-    *refused = true;
-    const char *why = uth_tls_find_layout(&layout);
-    return why != NULL ? why : try_block();
-}
-
-_Atomic bool uth_tls_missing;
-
-/* The system may refuse a kernel thread or memory for the moment. */
-static const char *find_out_patiently(bool *refused, bool *sanitized)
-{
-    const char *why = find_out(refused, sanitized);
-    for (int i = 1; why != NULL && *refused && i < (layout.refused_now ? START_TRIES : TRIES); i++) {
-        wait_ns((int64_t)MOMENT_NS << (i - 1));
-        why = find_out(refused, sanitized);
-    }
-    return why;
-}
-
-bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
-{
-    if (ps_load_acquire(&status) != UNKNOWN)
-        return uth_tls_enabled();
-    ps_spin_lock(&init_lock);
-    if (ps_load_relaxed(&status) == UNKNOWN) {
-        int next = OFF;
-        ps_store_relaxed(&objects_seen, uth_tls_objects_loaded());
-        uth_tls_objects_watch(ps_load_relaxed(&objects_seen));
-        if (mode != UTH_TLS_NEVER) {
-            num_segments = uth_tls_objects_static(segments, images_now, sizeof images_now);
-            uth_tls_images_check(segments, num_segments);
-            for (unsigned i = 0; i < num_segments;
-                 i++) /* no block is older, and malloc's may be in use before it begins */
-                segments[i].right_when = FOR_EVER;
-            bool refused, sanitized;
-            const char *why = find_out_patiently(&refused, &sanitized);
-            bool needed = mode == UTH_TLS_ALWAYS || uth_tls_objects_wanted();
-            if (why == NULL)
-                next = ON;
-            else if (verbose || mode == UTH_TLS_ALWAYS || sanitized || (refused && (needed || layout.refused_now)))
-                ps_warn("user-level threads share their kernel thread's thread-local storage: %s", why);
-            ps_store_relaxed(&uth_tls_missing, why != NULL && needed && refused);
-        }
-        ps_store_release(&status, next);
-    }
-    ps_spin_unlock(&init_lock);
-    return uth_tls_enabled();
-}
+/* --- fork --- */
 
 void uth_tls_before_fork(void)
 {
-    ps_spin_lock(&init_lock);
-    ps_spin_lock(&lock);
+    ps_spin_lock(&uth_blocks.init_lock);
+    ps_spin_lock(&uth_blocks.lock);
 }
 
 void uth_tls_after_fork(void)
 {
-    ps_spin_unlock(&lock);
-    ps_spin_unlock(&init_lock);
+    ps_spin_unlock(&uth_blocks.lock);
+    ps_spin_unlock(&uth_blocks.init_lock);
 }
 
 struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
@@ -869,7 +512,7 @@ struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
     struct uth_tls *own = NULL;
     /* The C library counts the arenas of threads that are gone as nobody's: who went on with such a cache, or gave one
      * back, would count one too few. They are lost to the child, as with kernel threads. */
-    for (struct uth_tls *tls = all; tls != NULL; tls = tls->next_of_all) {
+    for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all) {
         ps_store_relaxed(&tls->alone, NULL);
         if (tls->tp != cpu_get_tp())
             tls->emptied = true;

@@ -1,4 +1,4 @@
-/* What uth/tls.c must know of the C library: private to the two files. */
+/* What uth/tls*.c must know of the C library: private to them. */
 #ifndef PS_UTH_TLS_LAYOUT_H
 #define PS_UTH_TLS_LAYOUT_H
 

@@ -31,7 +31,7 @@ struct uth_tls_segment {
     const void *image;
     size_t image_bytes, bytes;
     uintptr_t low, high;           /* the object's memory: [low, high) */
-    unsigned long long right_when; /* tls.c's: how much had been loaded when blocks last got its initial values */
+    unsigned long long right_when; /* tls_start.c's: how much had been loaded when blocks last got its initial values */
 };
 #define UTH_TLS_MAX_SEGMENTS 256
 /* Fills out with at most UTH_TLS_MAX_SEGMENTS of them. The images are copied to room[bytes], as long as they fit there

@@ -1,0 +1,117 @@
+/* Thread-local blocks: a thread runs in one, and ends. See tls.h; blocks themselves: tls.c. */
+#define _GNU_SOURCE
+#include "tls_blocks.h"
+
+#include "cpu.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <netdb.h>
+#include <pthread.h>
+
+struct key_data {       /* struct pthread_key_data */
+    uintptr_t sequence; /* of the key that the value is of; another one: the key was deleted meanwhile */
+    void *value;
+};
+
+void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes)
+{
+    tls->stack = stack;
+    *(void **)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.stack_base) = stack;
+    *(size_t *)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.stack_size) = bytes;
+}
+
+void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes)
+{
+    *stack = *(void **)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.stack_base);
+    *bytes = *(size_t *)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.stack_size);
+}
+
+void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
+{
+    if (!uth_blocks.numbered)
+        *tls->tid = tid;
+    ps_store_relaxed(&tls->at_hand, NULL);
+    tls->carrier = carrier;
+    tls->carrier_tid = tid;
+    cpu_set_tp(tls->tp);
+    if (PS_UNLIKELY(tls->fresh)) {
+        tls->fresh = false;
+        tls->used = true;
+        uth_blocks.layout.ctype_init();
+    }
+}
+
+void uth_tls_keep_at_hand(struct uth_tls *tls)
+{
+    if (uth_blocks.numbered)
+        ps_store_seq(&tls->at_hand, tls->carrier);
+}
+
+void uth_tls_not_at_hand(struct uth_tls *tls) { ps_store_seq(&tls->at_hand, NULL); }
+
+void uth_tls_none_at_hand(void)
+{
+    ps_spin_lock(&uth_blocks.lock);
+    for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all)
+        uth_tls_not_at_hand(tls);
+    ps_spin_unlock(&uth_blocks.lock);
+}
+
+/* Whether any value of this block of keys is set. */
+static bool any_value(const struct key_data *kept)
+{
+    uintptr_t any = 0;
+    for (unsigned i = 0; i < UTH_TLS_KEYS_A_BLOCK; i += 4)
+        any |= (uintptr_t)kept[i].value | (uintptr_t)kept[i + 1].value | (uintptr_t)kept[i + 2].value |
+               (uintptr_t)kept[i + 3].value;
+    return any != 0;
+}
+
+/* The first key from `key` on whose value is not NULL; PTHREAD_KEYS_MAX: none. Read in place: a call for each of the
+ * keys of the first block, which every thread has, would be most of a short thread's end. */
+static unsigned next_key(const struct uth_tls *tls, unsigned key)
+{
+    void **specific = (void **)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.specific);
+    unsigned i = key % UTH_TLS_KEYS_A_BLOCK;
+    for (unsigned block = key / UTH_TLS_KEYS_A_BLOCK; block < PTHREAD_KEYS_MAX / UTH_TLS_KEYS_A_BLOCK; block++, i = 0) {
+        const struct key_data *kept = specific[block];
+        if (PS_LIKELY(kept == NULL) || PS_LIKELY(!any_value(kept)))
+            continue;
+        for (; i < UTH_TLS_KEYS_A_BLOCK; i++)
+            if (kept[i].value != NULL)
+                return block * UTH_TLS_KEYS_A_BLOCK + i;
+    }
+    return PTHREAD_KEYS_MAX;
+}
+
+/* Values of POSIX keys are destroyed in rounds, as at a kernel thread's end: a destructor may set others. */
+static void destroy_keys(struct uth_tls *tls)
+{
+    bool more = true;
+    for (unsigned round = 0; more && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
+        more = false;
+        for (unsigned key = next_key(tls, 0); key < PTHREAD_KEYS_MAX; key = next_key(tls, key + 1)) {
+            void *value = pthread_getspecific(key); /* NULL where it is of a key that was deleted meanwhile */
+            if (value == NULL)
+                continue;
+            pthread_setspecific(key, NULL);
+            more = true;
+            if (uth_blocks.layout.keys[key].destroy != NULL)
+                uth_blocks.layout.keys[key].destroy(value);
+        }
+    }
+}
+
+void uth_tls_end(struct uth_tls *tls)
+{
+    uth_blocks.layout.call_destructors();
+    if (uth_tls_any_key_used(tls))
+        destroy_keys(tls);
+    uselocale(LC_GLOBAL_LOCALE);
+    dlerror();
+    h_errno = 0;
+    errno = 0;
+}
