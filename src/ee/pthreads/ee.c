@@ -26,6 +26,7 @@
 #include "check.h"
 #include "cpu.h"
 #include "os.h"
+#include "places.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -98,10 +99,6 @@ static inline void become_entity(void *value)
     ee_here = &carrier;
 }
 
-/* Place of the calling kernel thread, from 1 (0: not bound), and its mask of before. */
-static __thread uint32_t here __attribute__((tls_model("initial-exec")));
-static __thread struct os_cpuset *own_mask __attribute__((tls_model("initial-exec")));
-
 static struct ee_config config;
 static unsigned num_procs = 1;
 static pthread_key_t root_key;
@@ -143,9 +140,7 @@ static void root_thread_ends(void *value)
 {
     if (config.root_exit && value)
         config.root_exit(value);
-    free(own_mask);
-    own_mask = NULL;
-    here = 0;
+    places_forget();
 }
 
 void ee_init(const struct ee_config *wanted)
@@ -181,57 +176,6 @@ void ee_set_local(void *value)
 
 /* --- places --- */
 
-/* Given once. A kernel thread is bound while it is a bound member; a worker that it makes begins with the mask of
- * before. */
-static struct {
-    unsigned n;
-    const unsigned *first, *cpu;
-} places;
-
-bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
-{
-    places.first = first;
-    places.cpu = cpu;
-    places.n = n;
-    return n > 0;
-}
-
-static void move_to(const struct os_cpuset *mask)
-{
-    static _Atomic uint32_t said;
-    int error = os_affinity_set(mask);
-    if (error && !ps_xchg_acq_rel(&said, 1))
-        ps_warn("the system does not let a thread be bound to its place (%s): it runs where it may (said once)",
-                strerror(error));
-}
-
-static void place_mask(uint32_t place, struct os_cpuset *mask)
-{
-    os_cpuset_zero(mask);
-    for (unsigned i = places.first[place - 1]; i < places.first[place]; i++)
-        os_cpuset_add(mask, places.cpu[i]);
-}
-
-/* The calling kernel thread goes to that place; 0: its own mask again. */
-static void follow(uint32_t place)
-{
-    struct os_cpuset from, to;
-    if (PS_LIKELY(place == here))
-        return;
-    if (!own_mask && (own_mask = malloc(sizeof *own_mask)) == NULL)
-        return;
-    if (!here && os_affinity_get(own_mask))
-        os_affinity_at_start(own_mask);
-    from = to = *own_mask;
-    if (here)
-        place_mask(here, &from);
-    if (place)
-        place_mask(place, &to);
-    if (memcmp(&from, &to, sizeof to) != 0)
-        move_to(&to);
-    here = place;
-}
-
 void ee_member_bind(struct ee_team *team, unsigned id, int place)
 {
     worker_team_member(worker_team(team), id)->place = (uint32_t)(place + 1);
@@ -259,7 +203,7 @@ static void worker_run(struct worker *w, enum order order)
 {
     struct team *team = w->team;
     struct member *m = w->member;
-    follow(m->place);
+    places_follow(m->place);
     if (order == ORDER_MEMBER) {
         become_entity(m);
         team->ops->body((struct ee_member *)(void *)m);
@@ -292,7 +236,7 @@ static void *worker_main(void *arg)
     }
     pthread_mutex_lock(&pool_lock); /* who gave the order may still look at w */
     pthread_mutex_unlock(&pool_lock);
-    free(own_mask);
+    places_forget();
     free(w);
     return NULL;
 }
@@ -311,10 +255,10 @@ static struct worker *worker_new(void)
     int err = w ? 0 : ENOMEM;
     if (w) {
         memset(w, 0, sizeof *w);
-        uint32_t place = here;
-        follow(0); /* it inherits the mask */
+        uint32_t place = places_here;
+        places_follow(0); /* it inherits the mask */
         err = os_thread_start(&w->thread, worker_main, w, config.stack_bytes, false);
-        follow(place);
+        places_follow(place);
     }
     if (!err) {
         os_thread_detach(w->thread);
@@ -406,8 +350,8 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
         give_order(m->worker, ORDER_MEMBER);
     }
     become_entity(worker_team_member(team, 0));
-    team->parent_place = here;
-    follow(worker_team_member(team, 0)->place);
+    team->parent_place = places_here;
+    places_follow(worker_team_member(team, 0)->place);
 }
 
 /* Spins while there are workers and the parent is not wanted. */
@@ -459,7 +403,7 @@ void ee_team_join(struct ee_team *t)
         wait_for_workers(team);
     ps_store_relaxed(&team->left, 0);
     become_entity(team->parent_local);
-    follow(team->parent_place);
+    places_follow(team->parent_place);
     if (!team->keeps_workers)
         workers_put(team);
 }
