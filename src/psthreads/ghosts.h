@@ -6,8 +6,9 @@
  * waits for is nothing any more: it must not be woken, counted, or given anything.
  *
  * A process has a number, its *generation*: 0 where nobody forked it, one more than its parent's in a child. What an
- * object knows of those who wait bears the generation in which it was written, and belongs to ghosts where that is not
- * the process's. Then it is forgotten as a whole. It is written in one step, or under the object's short lock:
+ * object knows of waiting threads bears the generation in which it was written. If this is not the process's
+ * generation, the threads are ghosts, and the object forgets all of them. The record is written in one step, or under
+ * the object's short lock:
  *
  *   mutex       the bits beside LOCKED: the generation is in the same word; the queue counts only with WAITERS
  *   cond        the queue and the number of those in it; under its lock
@@ -20,14 +21,14 @@
  *
  * Why not one ghost is looked at. A waiter's record is on its stack. In the child the C library gives the stacks of the
  * other kernel threads to new ones, so the records of roots are overwritten sooner or later; and a list that a ghost
- * was changing at the fork may be torn. So there is nothing to skip one by one: a list of another generation is never
- * walked, nor is its last record linked to a new one. Its head is overwritten first. Memory of theirs that only the
+ * was changing at the fork may be torn. So ghosts are not skipped one by one. A list of another generation is never
+ * walked, and its last record is never linked to a new one: the list's head is overwritten first. Memory that only the
  * list knew is lost (a work-queue's entries).
  *
- * Why no short lock is waited for in vain. Who takes it stores the generation in it (ps_lock_living). A word that bears
- * another one is a ghost's: the lock is free, and whatever it guards is of another generation too, since each change of
- * that happened under it. The generation that guards the data is written under the lock, last, so that a child which
- * is forked in the middle of it begins anew.
+ * Why no thread waits in vain for a short lock. The thread that takes the lock stores the generation in it
+ * (ps_lock_living). A lock that bears another generation is a ghost's, so it is free. What the lock guards is of
+ * another generation too, since it changes under the lock only. The generation that guards the data is written last
+ * under the lock. So a child that is forked in the middle of a change begins anew.
  *
  * Cost: nothing where nobody waits, or one comparison (barrier, work-queue); one comparison on the way that takes a
  * waiter. Rejected: a list of all objects, renewed by the child (each use of a static initialiser would have to enter

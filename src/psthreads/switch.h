@@ -14,7 +14,8 @@
  *   vp_switch_away  the running thread self, which stays with its context on `from`, waits or is in a queue; w is what
  *                   goes on: anything that a loop may be given, or nothing
  * With `dying`, nobody comes back to `from`, and the function does not return. Else it returns when somebody has
- * resumed `from`, perhaps on another vp: the first two return that one; behind the third the vp is to be read anew.
+ * resumed `from`, perhaps on another vp. vp_leave and vp_resume return this vp; after vp_switch_away the caller reads
+ * its vp anew.
  *
  * Ordering: what ran on the left stack happens before uth.running is cleared (release, uth_switched), and that before
  * whoever reads it clear (acquire, uth_saved_soon) resumes the context. */

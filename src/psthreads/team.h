@@ -59,9 +59,9 @@ struct ps_member {
 
 #define PS_BARRIER_PHASE_SHIFT 42 /* in the word `barrier` */
 
-/* In a region whose members go by handoff and meet in no barrier two lines move: the handoff slot's and line 2. Into
- * those that a member reads on its way the parent stores nothing that is there already (ps_update), so that they stay
- * with all who read them. */
+/* In a region whose members go by handoff and meet in no barrier, two lines move between processors: the handoff slot's
+ * and line 2. The other lines are read by members. The parent stores into these only what has changed (ps_update), so
+ * that the readers keep their copies. */
 struct ps_team {
     /* line 0: written by the parent at the fork, read by those who claim */
     struct ps_item item;

@@ -1,7 +1,8 @@
 /* The barrier of a team's members.
  *
- * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks (the core waits for those before, and
- * keeps sleepers of its own once there are any: ps_team_interrupt), or serve anybody but members (barrier.c does).
+ * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks, or serve anybody but members
+ * (barrier.c does). The core waits for a member's tasks before the member arrives; once a region has tasks, members
+ * wait in the core (ps_team_interrupt).
  *
  * Who may call: an unfinished member of an open region, in its own name.
  *
@@ -34,9 +35,9 @@
  *     vp_leave_waiters (team_batch.h) sees to that
  *   counted -> ready (the phase has ended) or published (it blocks)
  *   uncounted or counted -> ready, by call_back from any vp: uncounted ones are counted before the lock is let go
- * So arrivals that are not counted belong to a vp whose running member has not arrived: they cannot hold the barrier
- * up, and counting them does not open it. The exception is a running member that was called back and is counted
- * already; then the thread that counts opens the barrier.
+ * So arrivals that are not counted belong to a vp whose running member has not arrived. They cannot hold the barrier
+ * up, and counting them does not open it. There is one exception: the running member was called back and is counted
+ * already. Then the thread that counts the others opens the barrier.
  *
  * The first task of a region calls all members back, for good (ps_team_interrupt): from then on they wait in the core.
  * The caller sets `interrupted` (seq_cst), then reads `batched` (seq_cst), looks at each vp's waiters under their lock,
