@@ -27,7 +27,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <ucontext.h>
 
 #include "../promote.h"
 #include "compiler.h"
