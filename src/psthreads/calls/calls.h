@@ -105,50 +105,27 @@ static inline int inherited(int result)
         ps_root_changed();
     return result;
 }
-#define ANSWER_INHERITED(own, node, type, name, parameters, arguments) \
-    NEXT(name, type parameters)                                        \
-    PS_EXPORT type answer_##name parameters;                           \
-    PS_EXPORT type answer_##name parameters                            \
-    {                                                                  \
-        if (own)                                                       \
-            be_alone();                                                \
-        return inherited(CALL_NEXT(name) arguments);                   \
-    }                                                                  \
-    VERSIONS(name, node)
+/* A function of the C library's with these parameters, under this version: does `before`, then what the C library does;
+ * `after` gets the result. */
+#define ANSWER_AS(before, after, version, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters)                                                    \
+    PS_EXPORT type answer_##name parameters;                                       \
+    PS_EXPORT type answer_##name parameters                                        \
+    {                                                                              \
+        before;                                                                    \
+        return after(CALL_NEXT(name) arguments);                                   \
+    }                                                                              \
+    version(name, node)
 
-/* A call of the caller's own state with these parameters, where `own` holds: promoted, then the C library's. */
+/* A call of the caller's own state, where `own` holds. */
 #define ANSWER_IF(own, node, type, name, parameters, arguments) \
-    NEXT(name, type parameters)                                 \
-    PS_EXPORT type answer_##name parameters;                    \
-    PS_EXPORT type answer_##name parameters                     \
-    {                                                           \
-        if (own)                                                \
-            be_alone();                                         \
-        return CALL_NEXT(name) arguments;                       \
-    }                                                           \
-    VERSIONS(name, node)
+    ANSWER_AS(if (own) be_alone(), , VERSIONS, node, type, name, parameters, arguments)
 #define ANSWER(node, type, name, parameters, arguments) ANSWER_IF(true, node, type, name, parameters, arguments)
-
+/* The same; it sets what a region's threads begin with. */
+#define ANSWER_INHERITED(own, node, type, name, parameters, arguments) \
+    ANSWER_AS(if (own) be_alone(), inherited, VERSIONS, node, type, name, parameters, arguments)
 /* A call that sets what kernel threads begin with, for kernel thread `number`. */
 #define ANSWER_SETS(number, node, type, name, parameters, arguments) \
-    NEXT(name, type parameters)                                      \
-    PS_EXPORT type answer_##name parameters;                         \
-    PS_EXPORT type answer_##name parameters                          \
-    {                                                                \
-        be_alone_to_set(number);                                     \
-        return CALL_NEXT(name) arguments;                            \
-    }                                                                \
-    VERSIONS(name, node)
-
-#define ANSWER_MUTEX(node, name, what, none)                          \
-    NEXT(name, int(pthread_mutexattr_t *, int))                       \
-    PS_EXPORT int answer_##name(pthread_mutexattr_t *attr, int what); \
-    PS_EXPORT int answer_##name(pthread_mutexattr_t *attr, int what)  \
-    {                                                                 \
-        if (what != none)                                             \
-            ps_promote_all();                                         \
-        return CALL_NEXT(name)(attr, what);                           \
-    }                                                                 \
-    VERSIONS(name, node)
+    ANSWER_AS(be_alone_to_set(number), , VERSIONS, node, type, name, parameters, arguments)
 
 #endif

@@ -79,16 +79,9 @@ VERSIONS(ptrace, "GLIBC_2.2.5");
  * linked to the C library's default version, which this is not: so the dynamic linker resolves them as it does the
  * program's, and whoever stands before both sees all. */
 #define HIDDEN_VERSION(name, node) __asm__(".symver answer_" #name "," #name "@" node)
-#define ANSWER_START(node, type, name, parameters, arguments)                   \
-    NEXT(name, type parameters)                                                 \
-    PS_EXPORT type answer_##name parameters;                                    \
-    PS_EXPORT type answer_##name parameters                                     \
-    {                                                                           \
-        if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) \
-            ps_promote();                                                       \
-        return CALL_NEXT(name) arguments;                                       \
-    }                                                                           \
-    HIDDEN_VERSION(name, node)
+#define ANSWER_START(node, type, name, parameters, arguments)                                                         \
+    ANSWER_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_promote(), , HIDDEN_VERSION, \
+              node, type, name, parameters, arguments)
 ANSWER_START("GLIBC_2.34", int, pthread_create,
              (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg),
              (thread, attr, start, arg));
