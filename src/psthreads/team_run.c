@@ -163,6 +163,16 @@ void ps_team_run(struct ps_team *team, unsigned id)
 
 /* --- join --- */
 
+/* Takes back the message of a member of this team that vp `other` (NULL: none) has not read. Its number; 0: no such. */
+static inline unsigned take_handoff(struct vp *other, const struct ps_team *team)
+{
+    uint64_t handoff = other ? ps_load_relaxed(&other->handoff) : HANDOFF_BUSY;
+    if (handoff <= HANDOFF_IDLE || ps_handoff_team(handoff) != team ||
+        !ps_cas_acq_rel(&other->handoff, &handoff, HANDOFF_IDLE))
+        return 0;
+    return ps_handoff_id(handoff);
+}
+
 /* Runs members that were handed off to vps which have not looked yet (their kernel thread is late). How many; *all: all
  * have ended. */
 static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *all)
@@ -170,12 +180,10 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
     unsigned taken = 0;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned i = 0; i < slots; i++) {
-        struct vp *other = ps_vp_at(i);
-        uint64_t handoff = other ? ps_load_relaxed(&other->handoff) : HANDOFF_BUSY;
-        if (handoff <= HANDOFF_IDLE || ps_handoff_team(handoff) != team ||
-            !ps_cas_acq_rel(&other->handoff, &handoff, HANDOFF_IDLE))
+        unsigned id = take_handoff(ps_vp_at(i), team);
+        if (id == 0)
             continue;
-        struct ps_member *m = ps_team_member(team, ps_handoff_id(handoff));
+        struct ps_member *m = ps_team_member(team, id);
         struct uth_tls *before = vp->tls;
         vp = run_body(vp, team, m, PS_T_CALLED, before);
         leave_block(vp, before);
@@ -207,12 +215,9 @@ static void requeue_handoffs(struct vp *vp, struct ps_team *team)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned i = 0; i < slots; i++) {
-        struct vp *other = ps_vp_at(i);
-        uint64_t handoff = other ? ps_load_relaxed(&other->handoff) : HANDOFF_BUSY;
-        if (handoff <= HANDOFF_IDLE || ps_handoff_team(handoff) != team ||
-            !ps_cas_acq_rel(&other->handoff, &handoff, HANDOFF_IDLE))
-            continue;
-        ps_team_enqueue_late(team, ps_handoff_id(handoff), vp);
+        unsigned id = take_handoff(ps_vp_at(i), team);
+        if (id != 0)
+            ps_team_enqueue_late(team, id, vp);
     }
 }
 
