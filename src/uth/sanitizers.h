@@ -22,7 +22,7 @@
 #ifndef PS_UTH_SANITIZERS_H
 #define PS_UTH_SANITIZERS_H
 
-#include "uth.h"
+#include "uth_struct.h"
 
 #include <string.h>
 

@@ -16,59 +16,7 @@
 #ifndef PS_UTH_H
 #define PS_UTH_H
 
-#include "atomic.h"
-#include "cpu.h"
-
-struct psthread;
-struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
-
-/* What the thread whose context is saved here waits for; thread NULL: it does not, or the context runs. Written by the
- * thread itself before it leaves and after it is back; read by debuggers and reports. */
-struct uth_wait {
-    struct psthread *thread;
-    const volatile void *object;
-    uint32_t kind, turn; /* the upper room's; turn: where an object is waited for again and again, which time */
-};
-
-struct uth {
-    struct cpu_context ctx;
-    union {
-        struct {
-            _Atomic uint32_t running; /* 1 while some kernel thread is on this stack and its context is not saved */
-            _Atomic uint32_t visited; /* 1: the context stays saved, for somebody stands below it: uth_visit */
-        };
-        _Atomic uint64_t running_or_visited; /* both in one look */
-    };
-    uint32_t flags;     /* UTH_ADOPTED, UTH_SPOILED, UTH_ENDS */
-    void *stack;        /* lowest usable byte; NULL when adopted */
-    size_t stack_bytes; /* usable */
-    /* A call of another thread fits where the stack pointer is in [call_floor, call_floor + call_span): see
-     * uth_has_room.
-     * Adopted: set by the owner; nothing fits until then. */
-    uintptr_t call_floor, call_span;
-    struct uth *next;     /* in a cache */
-    unsigned batch_count; /* first of a batch on the shared list: how many it has */
-    bool used;            /* ran since its stack's memory was last given back */
-    struct uth_tls *tls;  /* the block of the thread whose context is saved here; the upper room's to keep */
-    void *vp;             /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
-    struct uth_wait wait;
-    char name[32];                       /* of the thread that runs here, for who looks from outside; "": none */
-    _Alignas(16) unsigned char room[96]; /* the upper room's, for what runs on this stack; all zero at first */
-    uint32_t registered;                 /* its place in the registry, from 1; 0: none */
-    void *fiber;                         /* thread sanitizer's, current when the context was left; else NULL */
-    void *loop_fiber;                    /* and the one that a context begins with */
-    void *piece_fiber;                   /* and one for threads without a stack that run here one after the other */
-    uint64_t exceptions[2];              /* sanitizers.h: C++'s, of the context that is saved here */
-    bool shares_exceptions;
-    void *fake_stack;      /* address sanitizer's, likewise */
-    const void *san_stack; /* and the bounds that it wants to know, of adopted ones too */
-    size_t san_stack_bytes;
-    unsigned valgrind_id;
-};
-#define UTH_ADOPTED 1u
-#define UTH_SPOILED 2u   /* a thread ended in the middle of its functions: their frames never returned */
-#define UTH_ENDS 4u      /* the upper room's: its thread's code has ended */
-#define UTH_CALL_SHARE 8 /* of a stack, what may be in use already when another thread is called on it: 1/8 */
+#include "uth_struct.h"
 
 /* Whether there is room for a call of another thread where `here` is, an address in the caller's frame. Not where the
  * caller is on some stack that is not u's at all: a coroutine's, whose size nobody knows. */

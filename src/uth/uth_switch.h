@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "sanitizers.h"
+#include "uth_struct.h"
 
 static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying)
 {
