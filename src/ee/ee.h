@@ -31,7 +31,8 @@ struct ee_config {
     size_t stack_bytes; /* of a member's stack; 0: default */
     enum ee_wait_policy wait_policy;
     uint64_t spin_count; /* GOMP_SPINCOUNT: iterations of a waiting loop before it blocks; UINT64_MAX: not set */
-    /* A root's kernel thread ends: what the core kept by ee_set_local for it, on that kernel thread. */
+    /* A root's kernel thread ends: what the core kept by ee_set_local for it, on that kernel thread. NULL: nobody is
+     * told. */
     void (*root_exit)(void *local);
     /* Writes what the running entity is ("OpenMP thread 3 of level 2"), async-signal-safe; for reports. */
     void (*describe)(char *buf, size_t bytes);
