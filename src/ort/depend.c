@@ -36,13 +36,13 @@
  *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
  *   held, linked   the parent                                the parent
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its
- * successor. A finisher that reads 1 (acquire, from the last one's subtraction, or the parent's) is the last. No other
- * thread will write `missing`. No other thread will read it, since a task is not asked whether it is satisfied. So this
- * finisher subtracts nothing.
- * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's cache, where the
- * thread that gave it up last has put it (from cache to cache by batches: depend_memory.c). A lock for each predecessor
- * that has not ended, and one at the task's end. Two read-modify-writes for the node's life, and one for each
- * predecessor but the last to end.
+ * successor. A finisher that reads 1 is the last (the read acquires from the subtraction before, a finisher's or the
+ * parent's). No other thread will write `missing`, or read it, since nobody asks a task whether it is satisfied. So
+ * this finisher subtracts nothing.
+ * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's cache. The
+ * thread that gave up the node last has put it into its own cache; batches go from cache to cache (depend_memory.c). A
+ * lock for each predecessor that has not ended, and one at the task's end. Two read-modify-writes for the node's life,
+ * and one for each predecessor but the last to end.
  * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet
  * there. OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"

@@ -19,9 +19,9 @@
  * and ORT_COUNT_INCOMPLETE for each child. That number is split in two. Only the member that runs the task touches
  * `own`, without atomics. Every other member adds to `others` atomically. Where a child is made and finished by its
  * parent's member, which is the rule, there is no atomic at all. When the body is done and something is left, `own` is
- * poured into `others` (ORT_TASK_MERGED) and whoever brings `others` to zero from then on completes the subtree. Before
- * that `others` is never zero after a subtraction, since it only falls from zero, so nobody completes a task too early.
- *
+ * poured into `others` (ORT_TASK_MERGED). From then on the member that brings `others` to zero completes the subtree.
+ * Before that, `others` only falls from zero, so it is never zero after a subtraction. So no member completes a task
+ * too early. *
  * Shared fields            who writes                                   who reads
  *   fn .. node             the creator, before the task is published    who runs or finishes it
  *   parent, depth          the creator                                  thieves, speculatively (relaxed; task_queue.c)
@@ -34,8 +34,8 @@
  *
  * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. A function that gives the task something of
  * the kind sets the flag. Without the flag the task ends on the fast path (task_run.c), which asks for nothing else. A
- * free descriptor's node, depends, event and priority are zero, and data points behind it: whoever changed one of them
- * has put it back.
+ * free descriptor's node, depends, event and priority are zero, and data points behind it: a function that changes one
+ * of these puts it back.
  *
  * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen
  * all of it); taskwait's load is its acquire.

@@ -6,10 +6,10 @@
  * Callers: members of the team; ort_task_enqueue(NULL, ..) and the wake functions also threads outside that have pinned
  * the team.
  *
- * Where ready tasks stand. Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. One
- * list a team, under a lock, the *priority queue*, holds those that must not go into a deque: tasks with a priority (in
- * its order, taken before anything else), tasks readied by a thread outside of the team, and tasks for which there was
- * no memory in the deque.
+ * Where ready tasks stand. Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. Each
+ * team has one list more, under a lock: the *priority queue*. It holds the tasks that must not go into a deque. These
+ * are tasks with a priority (in its order, taken before anything else), tasks readied by a thread outside of the team,
+ * and tasks for which the deque had no memory.
  *
  * Rejected: a deque for each carrier. It would mix the tasks of all teams that pass there, and a member that moves to
  * another carrier between a push and a pop would lose its own tasks. A member's deque has one owner at a time, because
@@ -55,13 +55,12 @@
  * region has tasks its identity comes here (ort_task_idle; ee.h says when) and stands in the list `free`, counted in
  * `takers`, by the same protocol: it enters the list, then somebody looks once more in its name. A task for which no
  * sleeper wakes lends the first free member: it leaves the list, and the entities call ort_task_assist for it. One
- * member at a time is lent: `coming` is set under the lock from the lending until the member is about to look, and
- * meanwhile no other member is lent. A thread that has pushed a task and finds `coming` set may leave it so: the member
- * takes the lock later than this thread, looks after that, and sees the task. A member that looks for another reason,
- * because its body has returned, leaves `coming` set: else a member would be lent for the next member's first task as
- * well, and so for each member of a large team. A member that sees a task at its second look takes itself back, unless
- * it was lent meanwhile, or one is coming, which sees that task. So one member is told of a region's first task,
- * however many are free.
+ * member at a time is lent. `coming` is set under the lock, from the lending until the member is about to look.
+ * Meanwhile no other member is lent. A thread that has pushed a task and finds `coming` set may leave it so: the member
+ * takes the lock later than this thread, looks after that, and sees the task. A member that looks because its body has
+ * returned leaves `coming` set. Else a member would be lent for the next member's first task as well, and so for each
+ * member of a large team. A member that sees a task at its second look takes itself back, unless it was lent meanwhile,
+ * or one is coming, which sees that task. So one member is told of a region's first task, however many are free.
  * tests/models/team_join.pml has this, together with the ways by which the entities tell of a free member.
  *
  * Shared: tasks.lock guards sleeping, free, coming, priority and the list fields of ort_wait; sleepers, takers and

@@ -18,7 +18,7 @@
  * No wake-up is lost. The argument is for one source at a time, so the order of the list does not matter. There are two
  * kinds of sources: queues (the vp's own, the others', the places', the global one; bind.h says who is woken for a
  * place's), and what one vp alone may take (handoff slot, pinned slot).
- * For a queue q, [L] and [I] exclude each other by q's lock. If [I] came first, [L] sees the item. If [L] came first,
+ * Take a queue q. [L] and [I] exclude each other by q's lock. If [I] came first, [L] sees the item. If [L] came first,
  * then [P] happens before [I]'s lock (through q's unlock and lock), and so before [W]. Therefore [W] sees parked > 0
  * with the vp counted, or a later value. A later value means that the vp has begun to search again (it will do [L]
  * before it sleeps), or was woken (it will search). So each insertion is seen by a vp that is not going to sleep

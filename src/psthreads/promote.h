@@ -6,9 +6,9 @@
  * team stays there until the region ends. The kernel thread stays with the thread's block (uth_tls.alone): a member
  * finds it again in the next region, with the state that it left there, as a kernel thread of a pool would.
  *
- * The kernel thread P has a vp of its own, `alone_for` the thread. It takes nothing out of queues; its thread pointer
- * is the thread's also while the thread is elsewhere, so a signal that is sent to P finds the thread. The thread waits
- * on its own stack, in a futex.
+ * The kernel thread P has a vp of its own, `alone_for` the thread. P takes nothing out of queues. Its thread pointer is
+ * the thread's, even while the thread is elsewhere. So a signal that is sent to P finds the thread. The thread waits on
+ * its own stack, in a futex.
  *
  * States of P, seen by the context c of the thread (uth.vp says whose context it is):
  *   EMPTY    P sleeps on its native stack; c is not bound to P

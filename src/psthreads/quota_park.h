@@ -1,12 +1,12 @@
 /* Vps above what the system allows go to rest, and come back when it allows more.
  *
- * A control group's quota of processor time may change while the process runs, another process may narrow the affinity
- * mask of all its kernel threads, and processors go offline. More running kernel threads than are allowed are then
- * throttled, or take turns, in the middle of whatever they hold. So workers with a number from `limit` on rest: they
- * sleep in their kernel thread and take nothing, and what stands in their queues is everybody's. Roots never rest (vp
- * 0, guests): their kernel threads are the program's. Does: watch and decide (quota_park_look), and send to rest
- * (quota_park_allow). Does not: grow beyond the number of vps that the process began with, or interrupt a thread in the
- * middle of its body: its vp rests from its next scheduling point on.
+ * While the process runs, a control group's quota of processor time may change, another process may narrow the affinity
+ * mask of all kernel threads, and processors may go offline. Then more kernel threads run than are allowed. They are
+ * throttled, or take turns, in the middle of whatever they hold. So workers with a number from `limit` on rest. A
+ * worker at rest sleeps in its kernel thread and takes nothing; the other vps take what stands in its queue. Roots
+ * never rest (vp 0, guests): their kernel threads are the program's. Does: watch and decide (quota_park_look), and send
+ * to rest (quota_park_allow). Does not: grow beyond the number of vps that the process began with, or interrupt a
+ * thread in the middle of its body: its vp rests from its next scheduling point on.
  *
  * What is allowed. The quota counts where it is smaller than the largest seen so far. So does the mask of the watchdog,
  * which no place binds. A number of vps that the user chose to be larger than the machine stays.

@@ -1,14 +1,13 @@
 /* The serial-region predictor: members so short that the parent runs them all sooner by itself than together with
  * others.
  *
- * A member that another vp takes costs the lines that move there and back, some hundred nanoseconds; called by its
- * parent it costs 20. So where the members of an outermost region take less than that each, help makes the region
- * slower, be it a vp for each. A team learns it:
+ * A member that another vp takes costs some hundred nanoseconds, because cache lines move there and back. A member that
+ * its parent calls costs 20. So where each member of an outermost region takes less than the difference, help makes the
+ * region slower, even with a vp for each member. A team learns it:
  *   WATCHED  regions are offered as ever, and timed. After so many short ones (`left`), the last PS_SERIAL_TRIES of
  *            them in a row and added up:
- *   TRIED    as many are kept to the parent. Is what help gains less than an eighth of that: KEPT, else WATCHED for
- *            twice as long as before; also where one of them has become long, since its members may wait for each
- *            other
+ *   TRIED    as many are kept to the parent. If help gains less than an eighth of that: KEPT. Else WATCHED, for twice
+ *            as long as before; so too if one of them has become long, since its members may wait for each other
  *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it
  *            off; and after a few thousand regions in any case: WATCHED. Only one in PS_SERIAL_SAMPLE is timed, and the
  *            one behind a slow one

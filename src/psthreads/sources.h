@@ -3,7 +3,7 @@
  * Does: lists the sources of work once (enum ps_source); vp_visit goes through that list for whoever peeks, looks or
  * takes. Does not: decide how long a vp searches (search.h), or when it parks and who is woken (idle.h).
  *
- * Whoever adds a source adds it to the list, to vp_visit and vp_look_for_all, to what the watchdog looks at, to dump.c
+ * A new source has to be added to the list, to vp_visit and vp_look_for_all, to what the watchdog looks at, to dump.c
  * and to the gdb script. An operation that puts work there, or moves it, must notify behind its insertion (idle_notify,
  * or idle_wake_this for what one vp alone may run). Then the parking proof holds for it. */
 #ifndef PS_SOURCES_H

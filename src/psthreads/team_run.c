@@ -1,8 +1,8 @@
 /* Members run: by vps that have claimed them, or taken them from a handoff slot, and by the parent in the join.
  *
- * A vp runs a member on the stack that it is on, and goes on with the next one that it can claim; it counts them out of
- * `left` together. The parent claims what nobody has claimed, takes back handoffs that no vp has read, and waits for
- * the others. Orderings and cost: team.c. */
+ * A vp runs a member on its present stack, and goes on with the next member that it can claim. It counts all of them
+ * out of `left` together. The parent claims what nobody has claimed, takes back handoffs that no vp has read, and waits
+ * for the others. Orderings and cost: team.c. */
 #include "team.h"
 
 #include "bind.h"

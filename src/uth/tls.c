@@ -12,13 +12,13 @@
  * middle of these lists.
  *
  * Used again: C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment
- * gets its initial values again - but the C library's own, which stays: it holds the thread's malloc
- * cache and arena, which a thread would have to give back and fetch again, and nothing else that a thread could have
- * left there survives uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel
- * thread's stack is used again.
+ * gets its initial values again, except the C library's own. That segment holds the thread's malloc cache and arena,
+ * which a thread would have to give back and fetch again. Nothing else that a thread could have left there survives
+ * uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel thread's stack is used
+ * again.
  *
- * Renewed quickly: the dynamic linker initialises a block in some 300 instructions, behind locks. So what it has done
- * is noted, and done again here as long as it would do the same:
+ * Renewed quickly: the dynamic linker initialises a block in some 300 instructions, under locks. So this file notes
+ * what the dynamic linker has done, and does it again as long as the dynamic linker would do the same:
  * - nothing has been loaded since: `epoch` (below) is the one that was noted;
  * - nothing has been unloaded of which the thread has noticed: the vector is in the same place, of the same generation;
  * - every module that had a static place in the vector is one whose image is kept (tls_images.h), in the same place.
@@ -32,8 +32,8 @@
  * A fence stands between 2 and 3, and one between a and b; with os_fence_all in b the first one is the compiler's. So
  * if 3 misses a, all that 2 has written is older than what b writes.
  *
- * Given back: the malloc cache of a block can only be freed by the C library at a kernel thread's end. So a kernel
- * thread is started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
+ * Given back: only the C library can free the malloc cache of a block, at a kernel thread's end. So a kernel thread is
+ * started. It takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
  *
  * Bounds: such a malloc cache holds up to seven pieces of memory of each of 64 sizes, 230 KiB, and fills with what
  * threads free. Blocks go from thread to thread, so all caches fill up in time. One put in UTH_TLS_ONE_IN therefore

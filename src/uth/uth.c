@@ -12,7 +12,8 @@
  * batch. The shared list is an array of slots, each empty or the first uth of a chain of up to UTH_BATCH:
  *   put   compare-and-swap NULL -> batch (release: the chain's links and stacks are written before)
  *   take  exchange -> NULL (acquire: pairs with it)
- * Whoever took a batch owns it, so there is no ABA and no lock that a forked child could find held. All slots full:
+ * The vp that took a batch owns it. So there is no ABA, and no lock that a forked child could find held. All slots
+ * full:
  * the stacks go back to the system. shared_batches is a hint only (relaxed): it saves the scan of an empty array.
  *
  * Memory: a stack that was used has touched pages. A cache keeps up to UTH_CACHE_MAX such stacks, to reuse them while
@@ -21,9 +22,9 @@
  * Bounds: UTH_CACHE_MAX a vp plus UTH_SLOTS * UTH_BATCH shared; all others are unmapped. Once stacks are scarce
  * (uth_scarce) no cache keeps any: each that is not in use stands where every vp finds it.
  *
- * running: 1 from the switch to a uth until its context is saved again. Written 1 by the vp that switches to the uth
- * (relaxed: this vp owns the uth, and nobody looks before it is published again); 0 by uth_switched (release), which
- * the acquire in uth_saved_soon pairs with: what ran before the save happens before what resumes it.
+ * running: 1 from the switch to a uth until its context is saved again. The vp that switches to the uth writes 1
+ * (relaxed: this vp owns the uth, and nobody looks before it is published again). uth_switched writes 0 (release). The
+ * acquire in uth_saved_soon pairs with this: what ran before the save happens before what resumes it.
  *
  * Registry: a slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before
  * the stack is unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either.

@@ -5,20 +5,19 @@
  * given back at the join (an inner region) or kept by the team block for its next region (an outermost one). A kernel
  * thread is its own carrier; entities never move.
  *
- * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by whoever lends the member)
- * -> NONE (by the worker, acquire). It counts itself out of `left` when it is through; from then on the parent may give
- * it another order before it even looks: the word keeps it.
+ * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by the thread that lends the
+ * member) -> NONE (by the worker, acquire). The worker counts itself out of `left` when it is through. From then on the
+ * parent may give it another order, even before the worker looks again: the word keeps the order.
  *
  * Free members. The core is told of a member whose body has returned (ops->idle) where the region has tasks. A member's
- * `end` says who tells: RETURNED (by the member, exchange) or TOLD (by who interrupts, compare-and-swap), with the
- * region's number. Where the member comes second it tells by itself, before it counts itself out; else the one who
- * interrupts tells. The parent ends likewise where it waits in the join. So nobody looks at `interrupted` in a region
- * without tasks.
+ * `end` says who tells the core, with the region's number: the member writes RETURNED (exchange), the thread that
+ * interrupts writes TOLD (compare-and-swap). The one that comes second tells. A member does so before it counts itself
+ * out. The parent ends likewise where it waits in the join. So nobody looks at `interrupted` in a region without tasks.
  *
  * Orderings. fork -> member: the order's release store, the worker's acquire exchange. member -> join: `left` counted
  * down acq_rel, read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1, seq_cst) and then looks at
- * the condition; who changes the condition does so (seq_cst) and then looks at sleepers: one sees the other (Dekker),
- * and the futex word closes the rest of the gap.
+ * the condition. The waker changes the condition (seq_cst) and then looks at sleepers. One sees the other (Dekker), and
+ * the futex word closes the rest of the gap.
  *
  * Failure: the system refuses a kernel thread: the region is smaller, which is said once. */
 #include "ee.h"
