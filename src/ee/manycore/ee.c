@@ -12,7 +12,7 @@
  * the region's number, since a member may not have begun yet; the member counts regions itself, in its own cluster's
  * memory: it is in each region of its mapping. The parent tells of member 0 where it waits, once it knows of tasks.
  *
- * The short way (ee_team_run_again) keeps to this. The parent has counted the region before it sends the first order,
+ * The fast path (ee_team_run_again) keeps to this. The parent has counted the region before it sends the first order,
  * and a member counts it when the order has come, so that both use the same number. What a region's first task can
  * meet:
  *   a member whose order is under way, or that has prepared in its dock: it has not exchanged `end` in this region. It

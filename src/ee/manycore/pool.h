@@ -267,7 +267,7 @@ static inline bool pool_lasts(struct team *team)
     team->expects = team->root ? POOL_SEES_NOTHING : POOL_OF_ROOT_TEAM;
     team->first = team->members[0];
     if (lasts)
-        pool_tidy(team); /* as open_team does it for the long way */
+        pool_tidy(team); /* as open_team does it for the slow path */
     team->near = team->spans[0].cores;
     team->run_again = team->ops->again;
     return lasts;
@@ -311,7 +311,7 @@ static inline void pool_end_first(const struct team *team, struct self *self)
 }
 /* All members are done, and one has made a task. */
 void pool_end_with_tasks(struct team *team);
-/* The short way cannot be had. */
+/* The fast path cannot be had. */
 PS_COLD void pool_run_otherwise(struct team *team, void (*fn)(void *), void *data);
 
 #endif
