@@ -185,12 +185,10 @@ void ee_team_lend(struct ee_team *team, unsigned id);
 /*
  * The barrier opens when all n members have come (a member whose explicit tasks are not finished comes later: see
  * src/ort/task).
- *   simple use:  ee_barrier_wait(team, id)
- *   with tasks:  switch (ee_barrier_meet(team, id, phase, counted)) {
- *                case EE_LAST: ee_barrier_release(team); break;
- *                case EE_INTERRUPTED: do run_tasks(); while (ee_barrier_await(team, id, phase) == EE_INTERRUPTED);
- *                  break;
- *                case EE_RELEASED: break; }
+ *   switch (ee_barrier_meet(team, id, phase, counted)) {
+ *   case EE_LAST: ee_barrier_release(team); break;
+ *   case EE_INTERRUPTED: do run_tasks(); while (ee_barrier_await(team, id, phase) == EE_INTERRUPTED); break;
+ *   case EE_RELEASED: break; }
  */
 enum ee_await { EE_RELEASED, EE_INTERRUPTED, EE_LAST };
 
@@ -207,8 +205,6 @@ enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase,
 /* Member id waits until `phase` is over, or until the region is interrupted (EE_INTERRUPTED). Spins only where each
  * member runs on a carrier of its own, and not for long; else blocks. [switches] */
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);
-/* Arrive, and release or wait; never interrupted. [switches] */
-void ee_barrier_wait(struct ee_team *team, unsigned id);
 
 #ifndef EE_PORT
 /* The whole barrier at once, where the entities can tell by themselves that the caller's region has no tasks and is not

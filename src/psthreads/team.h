@@ -182,7 +182,6 @@ static inline bool ps_team_barrier_over(struct ps_team *team, uint32_t phase)
     return (uint32_t)(ps_load_acquire(&team->barrier) >> PS_BARRIER_PHASE_SHIFT) != phase;
 }
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase); /* true: released */
-void ps_team_barrier_wait(struct ps_team *team, unsigned id);
 /* For team.c: the next region's members are to arrive; no region is open. */
 void ps_team_barrier_fork(struct ps_team *team, unsigned n);
 /* The barrier of a team whose members have a vp each (team_rounds.c). States of by_word: */

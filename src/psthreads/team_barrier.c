@@ -320,12 +320,12 @@ bool ps_team_barrier_release(struct ps_team *team)
 }
 
 /* Spins for the phase to end. 1: ended, -1: the member is called away, 0: the limit was reached. */
-static int spin_for_phase(struct ps_team *team, uint32_t phase, bool interruptible, unsigned limit)
+static int spin_for_phase(struct ps_team *team, uint32_t phase, unsigned limit)
 {
     for (unsigned i = 0; i < limit; i++) {
         if (ps_team_barrier_over(team, phase))
             return 1;
-        if (interruptible && ps_load_relaxed(&team->interrupted))
+        if (ps_load_relaxed(&team->interrupted))
             return -1;
         if (!(i % 16) && !ps_spin_useful())
             return 0;
@@ -335,7 +335,7 @@ static int spin_for_phase(struct ps_team *team, uint32_t phase, bool interruptib
 }
 
 /* Member m, which has arrived, waits as a batch of one. True: the phase is over. */
-static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t phase, bool interruptible)
+static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t phase)
 {
     bool opens;
     m->batch = 1;
@@ -343,7 +343,7 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
         ready_if_any(ps_vp());
         return true;
     }
-    if (interruptible && ps_load_seq(&team->interrupted) && ready_batches(team, take_published(team), m)) {
+    if (ps_load_seq(&team->interrupted) && ready_batches(team, take_published(team), m)) {
         ready_if_any(ps_vp());
         return ps_team_barrier_over(team, phase);
     }
@@ -357,25 +357,20 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
  * can run them. */
 #define BATCH_PATIENCE 4
 
-static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
+static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
 {
     if (ps_team_barrier_over(team, phase))
         return true;
-    int spun = spin_for_phase(team, phase, interruptible,
-                              ps_spin_limit() * (ps_load_relaxed(&team->spread) ? PS_BARRIER_PATIENCE : 1));
-    return spun ? spun > 0 : block_in_barrier(team, ps_team_member(team, id), phase, interruptible);
+    int spun =
+        spin_for_phase(team, phase, ps_spin_limit() * (ps_load_relaxed(&team->spread) ? PS_BARRIER_PATIENCE : 1));
+    return spun ? spun > 0 : block_in_barrier(team, ps_team_member(team, id), phase);
 }
 
 /* Its vp's waiters, if any, are another member's fellows: they must not wait for it. */
-static bool await_alone(struct ps_team *team, unsigned id, uint32_t phase, bool interruptible)
-{
-    leave_if_any(ps_vp());
-    return await_opening(team, id, phase, interruptible);
-}
-
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
 {
-    return await_alone(team, id, phase, true);
+    leave_if_any(ps_vp());
+    return await_opening(team, id, phase);
 }
 
 /* The last one of vp, which has `fellows` there, waits for other vps' members. */
@@ -409,7 +404,7 @@ static PS_NOINLINE enum ps_met meet_alone(struct ps_team *team, unsigned id, uin
 {
     if (arrive_central(team))
         return PS_MET_LAST;
-    return await_opening(team, id, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
+    return await_opening(team, id, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
 static PS_ALWAYS_INLINE enum ps_met meet_by_word(struct ps_team *team, unsigned id, uint32_t phase)
@@ -429,15 +424,4 @@ enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t pha
     if (ps_load_acquire(&team->by_word) != PS_BY_WORD && !counted)
         return meet_in_rounds(team, id, phase);
     return meet_by_word(team, id, phase);
-}
-
-void ps_team_barrier_wait(struct ps_team *team, unsigned id)
-{
-    uint32_t phase = ps_team_barrier_phase(team);
-    enum ps_met met = ps_team_barrier_meet(team, id, phase, false);
-    if (met == PS_MET_LAST && ps_team_barrier_release(team))
-        ps_yield();
-    else if (met == PS_MET_CALLED)
-        while (!await_alone(team, id, phase, false))
-            continue;
 }

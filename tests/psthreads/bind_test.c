@@ -5,6 +5,7 @@
 #include "os.h"
 #include "runtime.h"
 #include "team.h"
+#include "team_support.h"
 
 #include "psthread.h"
 
@@ -111,7 +112,7 @@ static void body(struct ps_member *m)
     for (int i = 0; i < 3; i++) {
         if ((unsigned)os_current_cpu() != cpus[id % 2])
             ps_add_relaxed(&strays, 1);
-        ps_team_barrier_wait(&t.team, id);
+        team_barrier(&t.team, id);
         psthread_yield();
     }
     ps_add_relaxed(&ran, 1);

@@ -7,6 +7,7 @@
 #include "psthread.h"
 #include "sync_support.h"
 #include "team.h"
+#include "team_support.h"
 #include "work.h"
 
 enum { MEMBERS = 3, ROUNDS = 20 };
@@ -54,7 +55,7 @@ static void body(struct ps_member *m)
     unsigned id = m->id;
     if (id == 0) {
         until(&waits[1].looks);
-        ps_team_barrier_wait(&team.t, 0);
+        team_barrier(&team.t, 0);
         ps_store_release(&open, true);
         until(&waits[1].taken);
         return;
@@ -63,7 +64,7 @@ static void body(struct ps_member *m)
     ps_store_release(&waits[id - 1].begins, true);
     until(id == 1 ? &waits[1].begins : &waits[0].looks); /* on another vp */
     ps_store_release(&waits[id - 1].vp, vp);
-    ps_team_barrier_wait(&team.t, id);
+    team_barrier(&team.t, id);
     waits[id - 1].behind = ps_vp();
 }
 static void assist(struct ps_member *m) { (void)m; }

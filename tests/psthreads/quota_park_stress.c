@@ -7,6 +7,7 @@
 #include "sched.h"
 #include "sync_support.h"
 #include "team.h"
+#include "team_support.h"
 #include "vp.h"
 
 #include <pthread.h>
@@ -152,13 +153,13 @@ static void body(struct ps_member *m)
     struct team *t = (struct team *)(void *)m->team;
     ps_add_relaxed(&t->runs, 1);
     for (int i = 0; i < 3; i++)
-        ps_team_barrier_wait(&t->t, m->id);
+        team_barrier(&t->t, m->id);
     if (t->depth) {
         region(3, t->depth - 1, false);
         submit(yields, NULL, PSTHREAD_VP_ANY);
         psthread_waitall();
     }
-    ps_team_barrier_wait(&t->t, m->id);
+    team_barrier(&t->t, m->id);
 }
 
 static _Atomic bool over;

@@ -5,6 +5,7 @@
 #include "sched.h"
 #include "sync_support.h"
 #include "team.h"
+#include "team_support.h"
 #include "vp.h"
 
 #define MEMBERS 3
@@ -22,7 +23,7 @@ static void body(struct ps_member *m)
 {
     struct team *t = (struct team *)(void *)m->team;
     for (unsigned b = 0; b < BARRIERS; b++) {
-        ps_team_barrier_wait(&t->t, m->id);
+        team_barrier(&t->t, m->id);
         t->order[b][t->came[b]++] = m->id;
     }
 }

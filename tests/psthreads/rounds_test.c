@@ -3,6 +3,7 @@
 #include "psthread.h"
 #include "sync_support.h"
 #include "team.h"
+#include "team_support.h"
 
 #include "os.h"
 
@@ -43,7 +44,7 @@ static void body(struct ps_member *m)
         if (team.tasks && b == team.task_at && id == team.task_by)
             ps_team_interrupt(&team.t);
         ps_store_relaxed(&self->stage, b);
-        ps_team_barrier_wait(&team.t, id);
+        team_barrier(&team.t, id);
         for (unsigned i = 0; i < n; i++) {
             uint32_t stage = ps_load_relaxed(&team.member[i].stage);
             CHECK(stage == b || stage == b + 1); /* nobody is behind, nobody two barriers before */
@@ -51,7 +52,7 @@ static void body(struct ps_member *m)
         if (id == 0)
             ps_add_relaxed(ps_load_relaxed(&team.t.by_word) == PS_BY_ROUNDS ? &team.in_rounds : &team.by_word, 1);
     }
-    ps_team_barrier_wait(&team.t, id); /* nobody looks at stages any more */
+    team_barrier(&team.t, id); /* nobody looks at stages any more */
     ps_store_relaxed(&self->stage, 0);
 }
 static void assist(struct ps_member *m) { (void)m; }

@@ -5,6 +5,7 @@
 #include "sched.h"
 #include "sync_support.h"
 #include "team.h"
+#include "team_support.h"
 #include "vp.h"
 
 #include <pthread.h>
@@ -70,10 +71,10 @@ static void body(struct ps_member *m)
     ps_add_relaxed(&t->total, 1);
     for (unsigned b = 0; b < t->barriers; b++) {
         ps_store_relaxed(&t->phase_of[id], ps_load_relaxed(&t->phase_of[id]) + 1);
-        ps_team_barrier_wait(&t->t, id);
+        team_barrier(&t->t, id);
         for (unsigned i = 0; i < n; i++)
             CHECK(ps_load_relaxed(&t->phase_of[i]) >= ps_load_relaxed(&t->phase_of[id]));
-        ps_team_barrier_wait(&t->t, id);
+        team_barrier(&t->t, id);
     }
     if (t->inner_depth) {
         struct team *inner = team_new(t->inner_n);

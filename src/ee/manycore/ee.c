@@ -372,15 +372,6 @@ enum ee_await ee_barrier_await(struct ee_team *t, PS_UNUSED unsigned id, uint32_
 {
     return hal_barrier_await(team_of(t), pool_self.member, phase);
 }
-void ee_barrier_wait(struct ee_team *t, unsigned id)
-{
-    uint32_t phase = ee_barrier_phase(t);
-    enum ee_await met = ee_barrier_meet(t, id, phase, false);
-    if (met == EE_LAST)
-        ee_barrier_release(t);
-    while (met == EE_INTERRUPTED)
-        met = ee_barrier_await(t, id, phase);
-}
 
 /* --- tasks --- */
 

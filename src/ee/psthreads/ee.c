@@ -245,7 +245,6 @@ enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase
 {
     return ps_team_barrier_await(scheduler_team(team), id, phase) ? EE_RELEASED : EE_INTERRUPTED;
 }
-void ee_barrier_wait(struct ee_team *team, unsigned id) { ps_team_barrier_wait(scheduler_team(team), id); }
 
 /* --- waiting on a word --- */
 

@@ -428,12 +428,12 @@ bool ee_barrier_release(struct ee_team *t)
     return false;
 }
 
-static enum ee_await await(struct team *team, uint32_t phase, bool interruptible)
+static enum ee_await await(struct team *team, uint32_t phase)
 {
     for (unsigned i = 0, limit = spin_limit();; i++) {
         if (ps_load_acquire(&team->phase) != phase)
             return EE_RELEASED;
-        if (interruptible && ps_load_seq(&team->interrupted))
+        if (ps_load_seq(&team->interrupted))
             return EE_INTERRUPTED;
         if (i < limit) {
             cpu_pause();
@@ -441,7 +441,7 @@ static enum ee_await await(struct team *team, uint32_t phase, bool interruptible
         }
         uint32_t signal = ps_load_seq(&team->signal);
         ps_add_seq(&team->sleepers, 1);
-        if (ps_load_seq(&team->phase) == phase && !(interruptible && ps_load_seq(&team->interrupted)))
+        if (ps_load_seq(&team->phase) == phase && !ps_load_seq(&team->interrupted))
             os_park(&team->signal, signal, OS_FOREVER);
         ps_sub_seq(&team->sleepers, 1);
     }
@@ -451,23 +451,13 @@ enum ee_await ee_barrier_meet(struct ee_team *t, unsigned id, uint32_t phase, bo
 {
     (void)id;
     (void)counted;
-    return arrive_in_barrier(worker_team(t)) ? EE_LAST : await(worker_team(t), phase, true);
+    return arrive_in_barrier(worker_team(t)) ? EE_LAST : await(worker_team(t), phase);
 }
 
 enum ee_await ee_barrier_await(struct ee_team *t, unsigned id, uint32_t phase)
 {
     (void)id;
-    return await(worker_team(t), phase, true);
-}
-
-void ee_barrier_wait(struct ee_team *t, unsigned id)
-{
-    (void)id;
-    uint32_t phase = ee_barrier_phase(t);
-    if (arrive_in_barrier(worker_team(t)))
-        ee_barrier_release(t);
-    else
-        await(worker_team(t), phase, false);
+    return await(worker_team(t), phase);
 }
 
 void ee_team_interrupt(struct ee_team *t)
