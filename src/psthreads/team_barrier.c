@@ -377,9 +377,9 @@ bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
 static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t fellows)
 {
     unsigned patience = fellows < BATCH_PATIENCE ? fellows + 1 : BATCH_PATIENCE;
-    int spun = spin_for_phase(team, phase, true, ps_spin_limit() * patience);
+    int spun = spin_for_phase(team, phase, ps_spin_limit() * patience);
     if (!spun)
-        return block_in_barrier(team, m, phase, true) ? PS_MET_RELEASED : PS_MET_CALLED;
+        return block_in_barrier(team, m, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
     ready_if_any(ps_vp());
     return spun > 0 ? PS_MET_RELEASED : PS_MET_CALLED;
 }
