@@ -251,6 +251,15 @@ static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *l
     return 0;
 }
 
+/* The parent has claimed member id, and the region has tasks now. Where it has references to drop, it looks for tasks
+ * first, and the member becomes a thread: true. */
+static PS_NOINLINE bool claimed_late(struct vp *vp, struct ps_team *team, unsigned id, unsigned refs)
+{
+    if (refs)
+        ps_team_enqueue_late(team, id, vp);
+    return refs != 0;
+}
+
 /* Runs what nobody took, as calls on this stack. True: all members have ended. */
 static bool run_the_rest(struct vp *vp, struct ps_team *team)
 {
@@ -265,10 +274,8 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
         }
         if ((id = ps_team_claim(team)) == 0)
             break;
-        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && refs) {
-            ps_team_enqueue_late(team, id, vp);
+        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && claimed_late(vp, team, id, refs))
             continue;
-        }
         m = ps_team_member(team, id);
         vp = run_body(vp, team, m, PS_T_CALLED | inherited, before);
         refs++;
