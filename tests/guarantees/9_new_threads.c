@@ -60,6 +60,10 @@ static void by_c11(struct seen *seen)
     CHECK(thrd_create(&thread, be_c11_thread, seen) == thrd_success && thrd_join(thread, NULL) == thrd_success);
 }
 
+#define MOST_NICE 19
+static int first_nice; /* the process's: the test may begin with any */
+__attribute__((constructor)) static void read_nice(void) { first_nice = getpriority(PRIO_PROCESS, 0); }
+
 static void check(void (*start)(struct seen *), const char *name, int nice, bool blocked)
 {
     struct seen seen = {.done = 0};
@@ -75,19 +79,19 @@ static void members_start(void (*start)(struct seen *))
     for (int round = 0; round < 2; round++) {
 #pragma omp parallel num_threads(N)
         {
-            int id = omp_get_thread_num(), own_nice = 0;
+            int id = omp_get_thread_num(), own_nice = first_nice;
             char own[16];
             snprintf(own, sizeof own, "%s", process_name);
             wait_in_a_barrier();
             if (round == 0)
-                check(start, own, 0, false);
+                check(start, own, first_nice, false);
             wait_in_all_ways();
             if (id % 2) { /* not the first one: that is the process's */
                 sigset_t set;
                 sigemptyset(&set);
                 sigaddset(&set, SIGUSR2);
                 snprintf(own, sizeof own, "member %d", id);
-                own_nice = id;
+                own_nice = first_nice + id < MOST_NICE ? first_nice + id : MOST_NICE;
                 CHECK(pthread_setname_np(pthread_self(), own) == 0 && setpriority(PRIO_PROCESS, 0, own_nice) == 0);
                 CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
             }
@@ -104,7 +108,7 @@ static void names_only(void)
 {
 #pragma omp parallel num_threads(N)
     for (int i = 0; i < 3; i++) {
-        check(i % 2 ? by_c11 : by_pthread, process_name, 0, false);
+        check(i % 2 ? by_c11 : by_pthread, process_name, first_nice, false);
         wait_in_all_ways();
     }
 }
