@@ -21,6 +21,19 @@ says "rank 1 of 2 on this machine" SLURM_PROCID=9 SLURM_LOCALID=1 SLURM_NODEID=2
 says "rank 3 of 4 on this machine" SLURM_PROCID=7 SLURM_LOCALID=3 SLURM_NODEID=1 "SLURM_STEP_TASKS_PER_NODE=4(x2),2"
 says "(alone)" OMPI_COMM_WORLD_LOCAL_SIZE=1 OMPI_COMM_WORLD_LOCAL_RANK=0
 says "1 threads" OMPI_COMM_WORLD_LOCAL_SIZE="$all" OMPI_COMM_WORLD_LOCAL_RANK=0
+# A launcher that may use one processor alone has not bound its ranks, whatever those above it may use. A shell between
+# the launcher and the rank has the rank's variables.
+if [ "$all" -gt 1 ]; then
+    first=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
+    for command in 'env $RANK "$@"; :' 'env $RANK sh -c "\"\$@\"; :" sh "$@"; :'; do
+        output=$(RANK="OMPI_COMM_WORLD_LOCAL_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0" taskset -c "$first" \
+            sh -c "$command" sh "$psrun" --verbose "$program" 2>&1)
+        case $output in
+        *"1 of 1 processors (dealt evenly)"*) ;;
+        *) echo "beside one processor's launcher ($command):"; echo "$output"; failed=1 ;;
+        esac
+    done
+fi
 # What makes no sense is no rank.
 for wrong in "OMPI_COMM_WORLD_LOCAL_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=2" "MPI_LOCALNRANKS=x MPI_LOCALRANKID=0" \
     "SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=5 SLURM_STEP_TASKS_PER_NODE=4(x2),2"; do

@@ -7,8 +7,11 @@
  * ranks free, or has bound several to the same processors; then the N processors are dealt evenly: rank r has those
  * from N * r / L up to N * (r + 1) / L, and one at least. Only their number counts: nobody is bound here.
  *
- * N is asked of the rank's ancestors (a shell may stand between it and the launcher): the first that may use more
- * processors than the rank itself; where there is none, nobody has bound it, and N is m.
+ * N is asked of the launcher. It is the first ancestor that has not the variable itself: a shell or another program
+ * between the launcher and the rank has it. So what else stands above (a shell that may use all processors, where
+ * taskset has left some to the launcher) does not count. A launcher whose environment cannot be read belongs to
+ * somebody else (Slurm's), who gives no rank's variables on. Where N is less than m, the launcher has bound itself, and
+ * N is m.
  *
  * Read once, at the first need; constant afterwards. Failure: what cannot be read or makes no sense means that the
  * process is no rank. Rejected: a file in shared memory in which ranks agree (somebody must remove it when one is
@@ -65,14 +68,16 @@ static bool slurm_tasks_on(const char *text, unsigned long node, unsigned long *
     return false;
 }
 
-static bool read_ranks(unsigned long *size, unsigned long *rank)
+/* *variable: a variable that the ranks have, and not their launcher. */
+static bool read_ranks(unsigned long *size, unsigned long *rank, const char **variable)
 {
     unsigned long node;
     for (unsigned i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        if (number(os_env(launchers[i].size), size) && number(os_env(launchers[i].rank), rank))
+        if (number(os_env(*variable = launchers[i].size), size) && number(os_env(launchers[i].rank), rank))
             return *size > 0 && *rank < *size;
-    return os_env("SLURM_PROCID") && number(os_env("SLURM_LOCALID"), rank) && number(os_env("SLURM_NODEID"), &node) &&
-           slurm_tasks_on(os_env("SLURM_STEP_TASKS_PER_NODE"), node, size) && *size > 0 && *rank < *size;
+    return os_env(*variable = "SLURM_PROCID") && number(os_env("SLURM_LOCALID"), rank) &&
+           number(os_env("SLURM_NODEID"), &node) && slurm_tasks_on(os_env("SLURM_STEP_TASKS_PER_NODE"), node, size) &&
+           *size > 0 && *rank < *size;
 }
 
 /* The fourth field of /proc/PID/stat, behind a name that may hold anything. */
@@ -96,15 +101,35 @@ static unsigned processors_of(pid_t pid)
     return bytes > 0 ? os_cpuset_count(&mask) : 0;
 }
 
-static unsigned launchers_processors(unsigned own)
+/* Whether the process was started with that variable; false where it does not say. */
+static bool was_given(pid_t pid, const char *variable)
+{
+    char path[40], text[4096];
+    size_t length = strlen(variable), have = 0;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool found = false, begins = true; /* text begins with a name, not inside a value */
+    for (ssize_t n; fd >= 0 && !found && (n = read(fd, text + have, sizeof text - have)) > 0;) {
+        char *at = text, *end = text + have + n, *next;
+        for (; (next = memchr(at, '\0', (size_t)(end - at))) != NULL; at = next + 1, begins = true)
+            found |= begins && (size_t)(next - at) > length && memcmp(at, variable, length) == 0 && at[length] == '=';
+        have = (size_t)(end - at);
+        if (have == sizeof text) /* longer than any that is looked for */
+            have = 0, begins = false;
+        memmove(text, at, have);
+    }
+    if (fd >= 0)
+        close(fd);
+    return found;
+}
+
+static unsigned launchers_processors(unsigned own, const char *variable)
 {
     pid_t pid = getppid();
-    for (int i = 0; i < ANCESTORS_MAX && pid > 0; i++, pid = parent_of(pid)) {
-        unsigned n = processors_of(pid);
-        if (n > own)
-            return n;
-    }
-    return own;
+    for (int i = 0; i < ANCESTORS_MAX && pid > 0 && was_given(pid, variable); i++)
+        pid = parent_of(pid);
+    unsigned n = pid > 0 ? processors_of(pid) : 0;
+    return n > own ? n : own;
 }
 
 static struct os_ranks here; /* written once */
@@ -113,14 +138,15 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void look_for_ranks(void)
 {
     unsigned long size, rank;
+    const char *variable;
     struct os_cpuset mask;
-    if (!read_ranks(&size, &rank))
+    if (!read_ranks(&size, &rank, &variable))
         return;
     os_affinity_at_start(&mask);
     unsigned own = os_cpuset_count(&mask);
     here.rank = (unsigned)rank;
     here.size = (unsigned)size;
-    here.processors = launchers_processors(own);
+    here.processors = launchers_processors(own, variable);
     here.bound = size > 1 && (uint64_t)own * size <= here.processors;
 }
 
