@@ -296,24 +296,31 @@ PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 
 /* --- requests --- */
 
-/* MPICH's requests for files go on in MPI_Test and MPI_Wait alone; asked whether they are complete they never are. So
- * from the first file that is opened on a thread that waits for requests of the program's tests them itself, between
- * others' turns. */
-#ifdef OPEN_MPI
-static inline bool by_turns(void) { return false; }
-#else
-static _Atomic bool files_open;
-static inline bool by_turns(void) { return PS_UNLIKELY(ps_load_relaxed(&files_open)); }
+/* A thread that waits for requests of the program's tests them itself, between others' turns, where nobody else may
+ * look at them:
+ *   from the first file on that is opened with MPICH, whose requests for files go on in MPI_Test and MPI_Wait alone
+ *   (asked whether they are complete they never are)
+ *   from the first generalized request on, whose function of the program's would be called once more, by the poller. */
+static _Atomic bool in_turns;
+
+void mpi_wait_by_turns(void) { ps_store_relaxed(&in_turns, true); }
+
+static inline bool by_turns(void) { return PS_UNLIKELY(ps_load_relaxed(&in_turns)); }
 bool mpi_by_turns(void) { return by_turns(); }
 
-void mpi_note_file(void) { ps_store_relaxed(&files_open, true); }
-#endif
+PS_EXPORT int MPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *free_it,
+                                 MPI_Grequest_cancel_function *cancel, void *extra, MPI_Request *request)
+{
+    mpi_aware();
+    mpi_wait_by_turns();
+    return mpi_own.MPI_Grequest_start(query, free_it, cancel, extra, request);
+}
 
 PS_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
 {
     mpi_go_apart(); /* it is collective, and has no nonblocking form */
 #ifndef OPEN_MPI
-    mpi_note_file();
+    mpi_wait_by_turns();
 #endif
     return mpi_own.MPI_File_open(comm, name, mode, info, file);
 }
@@ -321,7 +328,7 @@ PS_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info 
 PS_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     int flag = 0, error = MPI_SUCCESS;
-    if (!caller_can_wait())
+    if (!caller_can_wait() || !request)
         return mpi_own.MPI_Wait(request, status);
     if (!by_turns())
         return mpi_finish(request, status);
@@ -333,7 +340,7 @@ PS_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
 PS_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     int flag = 0, error = MPI_SUCCESS;
-    if (!caller_can_wait() || count <= 0)
+    if (!caller_can_wait() || count <= 0 || !requests)
         return mpi_own.MPI_Waitall(count, requests, statuses);
     if (!by_turns()) {
         mpi_await_all(count, requests);
@@ -347,7 +354,7 @@ PS_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses
 PS_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
     int flag = 0, error = MPI_SUCCESS;
-    if (!caller_can_wait() || count <= 0)
+    if (!caller_can_wait() || count <= 0 || !requests)
         return mpi_own.MPI_Waitany(count, requests, index, status);
     while (by_turns() && !flag && !error)
         error = MPI_Testany(count, requests, index, &flag, status);
@@ -370,7 +377,7 @@ PS_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Sta
 PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
 {
     int error = MPI_SUCCESS;
-    if (!caller_can_wait() || count <= 0)
+    if (!caller_can_wait() || count <= 0 || !requests)
         return mpi_own.MPI_Waitsome(count, requests, outcount, indices, statuses);
     *outcount = 0;
     while (by_turns() && !*outcount && !error)

@@ -90,6 +90,41 @@ COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, false,
             const MPI_Aint inat[], const MPI_Datatype intypes[], MPI_Comm comm),
            out, n, at, types, in, m, inat, intypes, comm)
 
+/* --- nonblocking reductions --- */
+
+/* Only to know of functions of the program's. */
+#define REDUCTION(name, op, parameters, ...)       \
+    PS_EXPORT int name parameters                  \
+    {                                              \
+        if (mpi_aware() && !mpi_op_predefined(op)) \
+            mpi_note_function();                   \
+        return mpi_own.name(__VA_ARGS__);          \
+    }
+
+#define REDUCTIONS(CALL, COUNT)                                                                                       \
+    REDUCTION(                                                                                                        \
+        CALL(Ireduce), op,                                                                                            \
+        (const void *out, void *in, COUNT n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm, MPI_Request *r),  \
+        out, in, n, type, op, root, comm, r)                                                                          \
+    REDUCTION(CALL(Iallreduce), op,                                                                                   \
+              (const void *out, void *in, COUNT n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *r), out, \
+              in, n, type, op, comm, r)                                                                               \
+    REDUCTION(                                                                                                        \
+        CALL(Ireduce_scatter), op,                                                                                    \
+        (const void *out, void *in, const COUNT m[], MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *r),    \
+        out, in, m, type, op, comm, r)                                                                                \
+    REDUCTION(CALL(Ireduce_scatter_block), op,                                                                        \
+              (const void *out, void *in, COUNT m, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *r), out, \
+              in, m, type, op, comm, r)                                                                               \
+    REDUCTION(CALL(Iscan), op,                                                                                        \
+              (const void *out, void *in, COUNT n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *r), out, \
+              in, n, type, op, comm, r)                                                                               \
+    REDUCTION(CALL(Iexscan), op,                                                                                      \
+              (const void *out, void *in, COUNT n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *r), out, \
+              in, n, type, op, comm, r)
+#define SMALL(name) MPI_##name
+REDUCTIONS(SMALL, int)
+
 /* --- files --- */
 
 /* Writing that is not collective. Reading is in apart.c: Open MPI 4.1's nonblocking read never completes where the

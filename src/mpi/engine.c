@@ -21,6 +21,12 @@
  * No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it looks at under
  * watcher_lock. The thread that adds the first wait takes that lock after it has pushed, and wakes the watcher.
  *
+ * Functions of the program's (reductions) that a nonblocking call runs are run by whoever looks, and a poller may stand
+ * where no thread runs. From the first call on that may have one (alone: it is set once, never taken back), each thread
+ * looks for itself, by turns with the others of its vp. Whoever polls then readies all waits but a task's without a
+ * look; their threads look for themselves. A task's are left to the watcher, a kernel thread, whose own calls of MPI
+ * go to MPI as they are.
+ *
  * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
  * After fork: the child has no watcher and nobody waits in it. At exit and in MPI_Finalize polling is taken for
  * good. */
@@ -43,6 +49,8 @@
 static _Atomic(struct mpi_wait *) coming;
 static struct mpi_wait *list, **list_end = &list;
 static _Atomic uint32_t polling, waiting, looks, found_some;
+static _Atomic bool alone;
+static _Thread_local bool is_watcher;
 
 /* --- the runtimes in this process --- */
 
@@ -97,6 +105,8 @@ static const struct ps_layer *among_known(void **thread)
 
 const struct ps_layer *mpi_threads(void **thread)
 {
+    if (PS_UNLIKELY(ps_load_relaxed(&alone)) && is_watcher)
+        return NULL;
     const struct ps_layer *layer = among_known(thread);
     if (PS_LIKELY(layer != NULL))
         return layer;
@@ -128,6 +138,15 @@ static void take_coming(void)
         list_end = &(*list_end)->next;
 }
 
+void mpi_note_function(void) { ps_store_release(&alone, true); }
+
+static bool may_go_on(struct mpi_wait *wait)
+{
+    if (PS_LIKELY(!ps_load_relaxed(&alone)))
+        return wait->look(wait);
+    return !wait->done || (is_watcher && wait->look(wait));
+}
+
 static bool poll_all(void)
 {
     if (ps_load_relaxed(&waiting) == 0 || ps_load_relaxed(&polling) || ps_xchg_acq_rel(&polling, 1))
@@ -137,7 +156,7 @@ static bool poll_all(void)
     struct mpi_wait *out = NULL, **out_end = &out, **link = &list;
     while (*link) {
         struct mpi_wait *w = *link;
-        if (!w->look(w)) {
+        if (!may_go_on(w)) {
             link = &w->next;
             continue;
         }
@@ -206,6 +225,7 @@ static void *watch_mpi(void *arg)
 {
     int64_t quiet_ns = 0;
     uint32_t seen = 0;
+    is_watcher = true;
     for (;;) {
         int64_t pause_ns = quiet_ns / 16;
         pause_ns = pause_ns < LEAST_NS ? LEAST_NS : pause_ns > MOST_NS ? MOST_NS : pause_ns;
@@ -213,7 +233,7 @@ static void *watch_mpi(void *arg)
         quiet_ns = ps_xchg_acq_rel(&found_some, 0) || rested ? 0 : quiet_ns + pause_ns;
         if (mpi_tasks_finished())
             mpi_tasks_complete();
-        if (ps_load_relaxed(&looks) == seen)
+        if (ps_load_relaxed(&looks) == seen || ps_load_relaxed(&alone))
             poll_all();
         seen = ps_load_relaxed(&looks);
         if (mpi_tasks_finished())
@@ -286,8 +306,12 @@ void mpi_await(struct mpi_wait *wait)
     for (int i = 0; i < SPIN_LOOKS && !wait->layer->has_others(); i++)
         if (wait->look(wait))
             return;
-    publish(wait);
-    wait->layer->wait(wait->thread, wait);
+    if (PS_LIKELY(!ps_load_acquire(&alone))) {
+        publish(wait);
+        wait->layer->wait(wait->thread, wait);
+    }
+    while (PS_UNLIKELY(ps_load_acquire(&alone)) && !wait->look(wait))
+        wait->layer->yield();
 }
 
 void mpi_watch(struct mpi_wait *wait) { publish(wait); }

@@ -13,6 +13,10 @@
 
 #include "TAMPI.h"
 
+/* What is defined below, by those who wait. */
+PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_Fint *error);
+PS_EXPORT void ompi_testall_f(P4, MPI_Fint *error);
+
 static MPI_Request handle(MPI_Fint request)
 {
     static _Atomic(void *) known;
@@ -234,16 +238,27 @@ static MPI_Request *handles(MPI_Request *few, int enough, const void *count, con
 PS_EXPORT void ompi_wait_f(MPI_Fint *request, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_wait_f(MPI_Fint *request, void *status, MPI_Fint *error)
 {
-    if (fortran_caller_can_wait())
+    MPI_Fint flag = 0;
+    *error = MPI_SUCCESS;
+    if (!fortran_caller_can_wait())
+        OWN(wait, T2)(request, status, error);
+    else if (!mpi_by_turns())
         finish(request, status, error);
     else
-        OWN(wait, T2)(request, status, error);
+        while (!flag && !*error)
+            ompi_test_f(request, &flag, status, error);
 }
 SPELLINGS(wait, WAIT)
 
 PS_EXPORT void ompi_waitall_f(MPI_Fint *count, MPI_Fint *requests, void *statuses, MPI_Fint *error);
 PS_EXPORT void ompi_waitall_f(MPI_Fint *count, MPI_Fint *requests, void *statuses, MPI_Fint *error)
 {
+    MPI_Fint flag = 0;
+    if (fortran_caller_can_wait() && *count > 0 && mpi_by_turns()) {
+        for (*error = MPI_SUCCESS; !flag && !*error;)
+            ompi_testall_f(count, requests, &flag, statuses, error);
+        return;
+    }
     if (fortran_caller_can_wait() && *count > 0) {
         MPI_Request few[FEW], *all = handles(few, FEW, count, requests);
         if (all)
@@ -261,7 +276,9 @@ static void await_any(MPI_Fint *count, MPI_Fint *requests, bool (*test)(void *),
 {
     MPI_Request few[FEW], *all;
     struct mpi_any any;
-    if ((*found = test(arg)) || !(all = handles(few, FEW, count, requests)))
+    while (mpi_by_turns() && !(*found = test(arg)))
+        mpi_tested_in_vain();
+    if (*found || (*found = test(arg)) || !(all = handles(few, FEW, count, requests)))
         return;
     mpi_any_begin(&any, *count, all);
     if (!(*found = test(arg)))
@@ -316,7 +333,6 @@ PS_EXPORT void ompi_waitsome_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *ou
 }
 SPELLINGS(waitsome, WAITSOME)
 
-PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_Fint *error)
 {
     bool aware = mpi_aware();
@@ -407,6 +423,32 @@ COLLECTIVE(neighbor_allgatherv, NEIGHBOR_ALLGATHERV, 8, false)
 COLLECTIVE(neighbor_alltoall, NEIGHBOR_ALLTOALL, 7, false)
 COLLECTIVE(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, 9, false)
 COLLECTIVE(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, 9, false)
+
+/* Only to know of functions of the program's. n: of its arguments before the error. */
+#define REDUCTION(lower, UPPER, n, op)                      \
+    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error); \
+    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error)  \
+    {                                                       \
+        if (mpi_aware() && !predefined(op))                 \
+            mpi_note_function();                            \
+        OWN(lower, T##n)(A##n, error);                      \
+    }                                                       \
+    SPELLINGS(lower, UPPER)
+
+REDUCTION(ireduce, IREDUCE, 8, e)
+REDUCTION(iallreduce, IALLREDUCE, 7, e)
+REDUCTION(ireduce_scatter, IREDUCE_SCATTER, 7, e)
+REDUCTION(ireduce_scatter_block, IREDUCE_SCATTER_BLOCK, 7, e)
+REDUCTION(iscan, ISCAN, 7, e)
+REDUCTION(iexscan, IEXSCAN, 7, e)
+
+PS_EXPORT void ompi_grequest_start_f(P5, MPI_Fint *error);
+PS_EXPORT void ompi_grequest_start_f(P5, MPI_Fint *error)
+{
+    mpi_wait_by_turns();
+    OWN(grequest_start, T5)(A5, error);
+}
+SPELLINGS(grequest_start, GREQUEST_START)
 
 /* --- beginning and end --- */
 

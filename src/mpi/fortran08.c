@@ -69,7 +69,7 @@ PS_EXPORT void mpi_file_open_f08_(T7);
 PS_EXPORT void mpi_file_open_f08_(P7)
 {
     mpi_go_apart();
-    mpi_note_file();
+    mpi_wait_by_turns();
     OWN08(file_open, T7)(A7);
 }
 

@@ -109,12 +109,14 @@ void mpi_tasks_complete(void);
 void mpi_tested_in_vain(void);
 /* The caller goes on on a kernel thread of its own, if it is a thread of ours: see apart.c. */
 void mpi_go_apart(void);
-#ifndef OPEN_MPI
-/* What MPICH wants to be known, see calls.c: a communicator's error handler is set; a file is opened, and from then on
- * who waits for a request tests it by turns. */
-void mpi_note_handler(void);
-void mpi_note_file(void);
+/* A nonblocking call may run a function of the program's from now on: see engine.c. */
+void mpi_note_function(void);
+/* From now on who waits for a request of the program's tests it by turns, see calls.c. */
+void mpi_wait_by_turns(void);
 bool mpi_by_turns(void);
+#ifndef OPEN_MPI
+/* A communicator's error handler is set. */
+void mpi_note_handler(void);
 #endif
 
 /* Until the request is complete, or all of them; then MPI's own call does not block. */

@@ -36,7 +36,7 @@
     X(MPI_File_read_all_begin) X(MPI_File_read_all_end) X(MPI_File_write_all_begin) X(MPI_File_write_all_end)          \
     X(MPI_File_read_at_all_begin) X(MPI_File_read_at_all_end) X(MPI_File_write_at_all_begin)                           \
     X(MPI_File_write_at_all_end) X(MPI_File_read_ordered_begin) X(MPI_File_read_ordered_end)                           \
-    X(MPI_File_write_ordered_begin) X(MPI_File_write_ordered_end)
+    X(MPI_File_write_ordered_begin) X(MPI_File_write_ordered_end) X(MPI_Grequest_start)
 /* clang-format on */
 
 #endif

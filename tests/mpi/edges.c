@@ -93,6 +93,7 @@ static void wrong_arguments(MPI_Comm c)
     FAILS(MPI_Gather(&one, 1, MPI_INT, &in, 1, MPI_INT, -9, c), MPI_ERR_ROOT);
     FAILS(MPI_Scatter(&one, 1, MPI_INT, &in, 1, MPI_INT, n + 3, c), MPI_ERR_ROOT);
     FAILS(MPI_Allreduce(&one, &in, 1, MPI_INT, MPI_OP_NULL, c), MPI_ERR_OP);
+    CHECK(MPI_Wait(NULL, &s) != MPI_SUCCESS && MPI_Waitall(1, NULL, &s) != MPI_SUCCESS);
     OK(MPI_Wait(&r, &s)); /* none: at once, and empty */
     CHECK(s.MPI_SOURCE == MPI_ANY_SOURCE && s.MPI_TAG == MPI_ANY_TAG);
     OK(MPI_Comm_set_errhandler(c, MPI_ERRORS_ARE_FATAL));
