@@ -63,6 +63,11 @@ static void find_mpi(void)
         missing(#name);
     MPI_OWN_NAMES(MPI_OWN)
 #undef MPI_OWN
+#if MPI_VERSION >= 4
+#define MPI_OF_4(name) mpi_own.name = (__typeof__(mpi_own.name))dlsym(library ? library : RTLD_NEXT, "P" #name);
+    MPI_4_NAMES(MPI_OF_4)
+#undef MPI_OF_4
+#endif
 }
 
 static bool is_set(const char *name, const char *value)

@@ -111,3 +111,29 @@ APART(File_write_ordered, (MPI_File f, const void *buf, int n, MPI_Datatype type
 #define NOT_CONST
 IN_TWO_PARTS(read, NOT_CONST)
 IN_TWO_PARTS(write, const)
+
+/* The same with counts of MPI 4. */
+#if MPI_VERSION >= 4
+APART(Win_create_c, (void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info i, MPI_Comm c, MPI_Win *w), base, bytes, unit,
+      i, c, w)
+APART(Win_allocate_c, (MPI_Aint bytes, MPI_Aint unit, MPI_Info i, MPI_Comm c, void *base, MPI_Win *w), bytes, unit, i,
+      c, base, w)
+APART(Win_allocate_shared_c, (MPI_Aint bytes, MPI_Aint unit, MPI_Info i, MPI_Comm c, void *base, MPI_Win *w), bytes,
+      unit, i, c, base, w)
+APART(Buffer_detach_c, (void *buf, MPI_Count *bytes), buf, bytes)
+#define LARGE_ACCESS(write, const_)                                                                                    \
+    APART(File_##write##_all_c, (MPI_File f, const_ void *buf, MPI_Count n, MPI_Datatype type, MPI_Status *s), f, buf, \
+          n, type, s)                                                                                                  \
+    APART(File_##write##_at_all_c,                                                                                     \
+          (MPI_File f, MPI_Offset at, const_ void *buf, MPI_Count n, MPI_Datatype type, MPI_Status *s), f, at, buf, n, \
+          type, s)                                                                                                     \
+    APART(File_##write##_ordered_c, (MPI_File f, const_ void *buf, MPI_Count n, MPI_Datatype type, MPI_Status *s), f,  \
+          buf, n, type, s)                                                                                             \
+    APART(File_##write##_all_begin_c, (MPI_File f, const_ void *buf, MPI_Count n, MPI_Datatype type), f, buf, n, type) \
+    APART(File_##write##_at_all_begin_c,                                                                               \
+          (MPI_File f, MPI_Offset at, const_ void *buf, MPI_Count n, MPI_Datatype type), f, at, buf, n, type)          \
+    APART(File_##write##_ordered_begin_c, (MPI_File f, const_ void *buf, MPI_Count n, MPI_Datatype type), f, buf, n,   \
+          type)
+LARGE_ACCESS(read, NOT_CONST)
+LARGE_ACCESS(write, const)
+#endif

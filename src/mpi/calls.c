@@ -76,46 +76,6 @@ PS_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
     mpi_note_handler();
     return mpi_own.MPI_Comm_set_errhandler(comm, handler);
 }
-
-/* A message of `bytes` is received, and thrown away. */
-static int too_long(MPI_Message *message, int bytes, MPI_Comm comm)
-{
-    MPI_Request request;
-    void *room = malloc((size_t)bytes);
-    if (room && mpi_own.MPI_Imrecv(room, bytes, MPI_BYTE, message, &request) == MPI_SUCCESS)
-        mpi_finish(&request, MPI_STATUS_IGNORE);
-    free(room);
-    mpi_own.MPI_Comm_call_errhandler(comm, MPI_ERR_TRUNCATE);
-    return MPI_ERR_TRUNCATE;
-}
-
-static int receive_matched(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                           MPI_Status *status)
-{
-    MPI_Message message;
-    MPI_Status seen = {0};
-    MPI_Request request;
-    int size = 0, bytes = 0;
-    /* what is wrong with the buffer is said before a message comes: the same receive from nobody */
-    int error = mpi_own.MPI_Irecv(buf, count, type, MPI_PROC_NULL, tag, comm, &request);
-    if (error)
-        return error;
-    mpi_own.MPI_Wait(&request, MPI_STATUS_IGNORE);
-    error = MPI_Mprobe(source, tag, comm, &message, &seen);
-    if (error)
-        return error;
-    mpi_own.MPI_Type_size(type, &size);
-    mpi_own.MPI_Get_count(&seen, MPI_BYTE, &bytes);
-    if ((int64_t)size * count >= bytes) {
-        error = mpi_own.MPI_Imrecv(buf, count, type, &message, &request);
-        return error ? error : mpi_finish(&request, status);
-    }
-    if (status != MPI_STATUS_IGNORE) {
-        seen.MPI_ERROR = status->MPI_ERROR;
-        *status = seen;
-    }
-    return too_long(&message, bytes, comm);
-}
 #endif
 
 /* Whether a message from `source` cannot be received by a request alone. */
@@ -130,51 +90,6 @@ static inline bool matches_first(int source)
 #endif
 }
 
-static int receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
-{
-#ifndef OPEN_MPI
-    if (PS_UNLIKELY(source == MPI_PROC_NULL))
-        return mpi_own.MPI_Recv(buf, count, type, source, tag, comm, status);
-    if (matches_first(source))
-        return receive_matched(buf, count, type, source, tag, comm, status);
-#endif
-    FINISH(mpi_own.MPI_Irecv(buf, count, type, source, tag, comm, &request), status);
-}
-
-PS_EXPORT int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
-{
-    return caller_can_wait() ? receive(buf, count, type, source, tag, comm, status)
-                             : mpi_own.MPI_Recv(buf, count, type, source, tag, comm, status);
-}
-
-PS_EXPORT int MPI_Send(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    if (!caller_can_wait())
-        return mpi_own.MPI_Send(buf, count, type, dest, tag, comm);
-    FINISH(mpi_own.MPI_Isend(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
-}
-
-PS_EXPORT int MPI_Ssend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    if (!caller_can_wait())
-        return mpi_own.MPI_Ssend(buf, count, type, dest, tag, comm);
-    FINISH(mpi_own.MPI_Issend(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
-}
-
-PS_EXPORT int MPI_Rsend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    if (!caller_can_wait())
-        return mpi_own.MPI_Rsend(buf, count, type, dest, tag, comm);
-    FINISH(mpi_own.MPI_Irsend(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
-}
-
-PS_EXPORT int MPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
-{
-    if (!caller_can_wait())
-        return mpi_own.MPI_Mrecv(buf, count, type, message, status);
-    FINISH(mpi_own.MPI_Imrecv(buf, count, type, message, &request), status);
-}
-
 /* Completes both; the receive's error goes before the send's. */
 static int finish_both(MPI_Request *receive, MPI_Request *send, MPI_Status *status)
 {
@@ -183,51 +98,17 @@ static int finish_both(MPI_Request *receive, MPI_Request *send, MPI_Status *stat
     return received ? received : sent;
 }
 
-static int receive_and_finish(MPI_Request *send, void *buf, int count, MPI_Datatype type, int source, int tag,
-                              MPI_Comm comm, MPI_Status *status)
-{
-    int received = receive(buf, count, type, source, tag, comm, status);
-    int sent = mpi_finish(send, MPI_STATUS_IGNORE);
-    return received ? received : sent;
-}
+#define CALL(name) name
+#define COUNT int
+#include "message_calls.h"
+#undef CALL
+#undef COUNT
 
-PS_EXPORT int MPI_Sendrecv(const void *out, int outcount, MPI_Datatype outtype, int dest, int outtag, void *in,
-                           int incount, MPI_Datatype intype, int source, int intag, MPI_Comm comm, MPI_Status *status)
-{
-    if (!caller_can_wait())
-        return mpi_own.MPI_Sendrecv(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm,
-                                    status);
-    MPI_Request to_come, send;
-    if (matches_first(source)) {
-        int not_sent = mpi_own.MPI_Isend(out, outcount, outtype, dest, outtag, comm, &send);
-        return not_sent ? not_sent : receive_and_finish(&send, in, incount, intype, source, intag, comm, status);
-    }
-    int error = mpi_own.MPI_Irecv(in, incount, intype, source, intag, comm, &to_come);
-    if (error)
-        return error;
-    int not_sent = mpi_own.MPI_Isend(out, outcount, outtype, dest, outtag, comm, &send);
-    return not_sent ? not_sent
-                    : finish_both(&to_come, &send, status); /* as MPI's own: then nobody waits for the receive */
-}
-
-PS_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int outtag, int source, int intag,
-                                   MPI_Comm comm, MPI_Status *status)
-{
-    int bytes = 0, used = 0;
-    if (!caller_can_wait() || mpi_own.MPI_Pack_size(count, type, comm, &bytes))
-        return mpi_own.MPI_Sendrecv_replace(buf, count, type, dest, outtag, source, intag, comm, status);
-    void *copy = malloc(bytes > 0 ? (size_t)bytes : 1);
-    if (!copy || mpi_own.MPI_Pack(buf, count, type, copy, bytes, &used, comm)) {
-        free(copy);
-        return mpi_own.MPI_Sendrecv_replace(buf, count, type, dest, outtag, source, intag, comm, status);
-    }
-    MPI_Request send;
-    int error = mpi_own.MPI_Isend(copy, used, mpi_packed(), dest, outtag, comm, &send);
-    if (!error)
-        error = receive_and_finish(&send, buf, count, type, source, intag, comm, status);
-    free(copy);
-    return error;
-}
+#if MPI_VERSION >= 4
+#define CALL(name) name##_c
+#define COUNT MPI_Count
+#include "message_calls.h"
+#endif
 
 /* --- probes --- */
 
@@ -451,3 +332,14 @@ PS_EXPORT int MPI_Win_test(MPI_Win win, int *flag)
         mpi_tested_in_vain();
     return error;
 }
+
+#if MPI_VERSION >= 4
+PS_EXPORT int MPI_Parrived(MPI_Request request, int partition, int *flag)
+{
+    bool aware = mpi_aware();
+    int error = mpi_own.MPI_Parrived(request, partition, flag);
+    if (aware && !error && !*flag)
+        mpi_tested_in_vain();
+    return error;
+}
+#endif

@@ -12,83 +12,32 @@ static int finish_anywhere(MPI_Request *request, MPI_Status *status)
     return mpi_threads(&thread) ? mpi_finish(request, status) : mpi_own.MPI_Wait(request, status);
 }
 
-#define COLLECTIVE(name, nonblocking, own, parameters, ...)                               \
-    PS_EXPORT int MPI_##name parameters                                                   \
+#define ANSWER(name, nonblocking, own, parameters, ...)                                   \
+    PS_EXPORT int name parameters                                                         \
     {                                                                                     \
         MPI_Request request;                                                              \
         if (!mpi_aware() || !mpi_collectives || (own))                                    \
-            return mpi_own.MPI_##name(__VA_ARGS__);                                       \
-        int error = mpi_own.MPI_##nonblocking(__VA_ARGS__, &request);                     \
+            return mpi_own.name(__VA_ARGS__);                                             \
+        int error = mpi_own.nonblocking(__VA_ARGS__, &request);                           \
         return PS_UNLIKELY(error) ? error : finish_anywhere(&request, MPI_STATUS_IGNORE); \
     }
 
-COLLECTIVE(Barrier, Ibarrier, false, (MPI_Comm comm), comm)
-COLLECTIVE(Bcast, Ibcast, false, (void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm), buf, count, type,
-           root, comm)
-COLLECTIVE(Gather, Igather, false,
-           (const void *out, int n, MPI_Datatype type, void *in, int m, MPI_Datatype intype, int root, MPI_Comm comm),
-           out, n, type, in, m, intype, root, comm)
-COLLECTIVE(Gatherv, Igatherv, false,
-           (const void *out, int n, MPI_Datatype type, void *in, const int m[], const int at[], MPI_Datatype intype,
-            int root, MPI_Comm comm),
-           out, n, type, in, m, at, intype, root, comm)
-COLLECTIVE(Scatter, Iscatter, false,
-           (const void *out, int n, MPI_Datatype type, void *in, int m, MPI_Datatype intype, int root, MPI_Comm comm),
-           out, n, type, in, m, intype, root, comm)
-COLLECTIVE(Scatterv, Iscatterv, false,
-           (const void *out, const int n[], const int at[], MPI_Datatype type, void *in, int m, MPI_Datatype intype,
-            int root, MPI_Comm comm),
-           out, n, at, type, in, m, intype, root, comm)
-COLLECTIVE(Allgather, Iallgather, false,
-           (const void *out, int n, MPI_Datatype type, void *in, int m, MPI_Datatype intype, MPI_Comm comm), out, n,
-           type, in, m, intype, comm)
-COLLECTIVE(Allgatherv, Iallgatherv, false,
-           (const void *out, int n, MPI_Datatype type, void *in, const int m[], const int at[], MPI_Datatype intype,
-            MPI_Comm comm),
-           out, n, type, in, m, at, intype, comm)
-COLLECTIVE(Alltoall, Ialltoall, false,
-           (const void *out, int n, MPI_Datatype type, void *in, int m, MPI_Datatype intype, MPI_Comm comm), out, n,
-           type, in, m, intype, comm)
-COLLECTIVE(Alltoallv, Ialltoallv, false,
-           (const void *out, const int n[], const int at[], MPI_Datatype type, void *in, const int m[],
-            const int inat[], MPI_Datatype intype, MPI_Comm comm),
-           out, n, at, type, in, m, inat, intype, comm)
-COLLECTIVE(Alltoallw, Ialltoallw, false,
-           (const void *out, const int n[], const int at[], const MPI_Datatype types[], void *in, const int m[],
-            const int inat[], const MPI_Datatype intypes[], MPI_Comm comm),
-           out, n, at, types, in, m, inat, intypes, comm)
-COLLECTIVE(Reduce, Ireduce, !mpi_op_predefined(op),
-           (const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm), out, in, n, type,
-           op, root, comm)
-COLLECTIVE(Allreduce, Iallreduce, !mpi_op_predefined(op),
-           (const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm), out, in, n, type, op, comm)
-COLLECTIVE(Reduce_scatter, Ireduce_scatter, !mpi_op_predefined(op),
-           (const void *out, void *in, const int m[], MPI_Datatype type, MPI_Op op, MPI_Comm comm), out, in, m, type,
-           op, comm)
-COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, !mpi_op_predefined(op),
-           (const void *out, void *in, int m, MPI_Datatype type, MPI_Op op, MPI_Comm comm), out, in, m, type, op, comm)
-COLLECTIVE(Scan, Iscan, !mpi_op_predefined(op),
-           (const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm), out, in, n, type, op, comm)
-COLLECTIVE(Exscan, Iexscan, !mpi_op_predefined(op),
-           (const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm), out, in, n, type, op, comm)
-COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, false,
-           (const void *out, int n, MPI_Datatype type, void *in, int m, MPI_Datatype intype, MPI_Comm comm), out, n,
-           type, in, m, intype, comm)
-COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, false,
-           (const void *out, int n, MPI_Datatype type, void *in, const int m[], const int at[], MPI_Datatype intype,
-            MPI_Comm comm),
-           out, n, type, in, m, at, intype, comm)
-COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, false,
-           (const void *out, int n, MPI_Datatype type, void *in, int m, MPI_Datatype intype, MPI_Comm comm), out, n,
-           type, in, m, intype, comm)
-COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, false,
-           (const void *out, const int n[], const int at[], MPI_Datatype type, void *in, const int m[],
-            const int inat[], MPI_Datatype intype, MPI_Comm comm),
-           out, n, at, type, in, m, inat, intype, comm)
-COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, false,
-           (const void *out, const int n[], const MPI_Aint at[], const MPI_Datatype types[], void *in, const int m[],
-            const MPI_Aint inat[], const MPI_Datatype intypes[], MPI_Comm comm),
-           out, n, at, types, in, m, inat, intypes, comm)
+ANSWER(MPI_Barrier, MPI_Ibarrier, false, (MPI_Comm comm), comm)
+
+#define COLLECTIVE(name, nonblocking, ...) ANSWER(MPI_##name, MPI_##nonblocking, __VA_ARGS__)
+#define COUNT int
+#define PLACE int
+#include "collective_calls.h"
+#undef COLLECTIVE
+#undef COUNT
+#undef PLACE
+
+#if MPI_VERSION >= 4
+#define COLLECTIVE(name, nonblocking, ...) ANSWER(MPI_##name##_c, MPI_##nonblocking##_c, __VA_ARGS__)
+#define COUNT MPI_Count
+#define PLACE MPI_Aint
+#include "collective_calls.h"
+#endif
 
 /* --- nonblocking reductions --- */
 
@@ -124,6 +73,38 @@ COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, false,
               in, n, type, op, comm, r)
 #define SMALL(name) MPI_##name
 REDUCTIONS(SMALL, int)
+
+#if MPI_VERSION >= 4
+#define LARGE(name) MPI_##name##_c
+REDUCTIONS(LARGE, MPI_Count)
+#define PERSISTENT(CALL, COUNT)                                                                                        \
+    REDUCTION(CALL(Reduce_init), op,                                                                                   \
+              (const void *out, void *in, COUNT n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm, MPI_Info i,  \
+               MPI_Request *r),                                                                                        \
+              out, in, n, type, op, root, comm, i, r)                                                                  \
+    REDUCTION(                                                                                                         \
+        CALL(Allreduce_init), op,                                                                                      \
+        (const void *out, void *in, COUNT n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Info i, MPI_Request *r), \
+        out, in, n, type, op, comm, i, r)                                                                              \
+    REDUCTION(CALL(Reduce_scatter_init), op,                                                                           \
+              (const void *out, void *in, const COUNT m[], MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Info i,    \
+               MPI_Request *r),                                                                                        \
+              out, in, m, type, op, comm, i, r)                                                                        \
+    REDUCTION(                                                                                                         \
+        CALL(Reduce_scatter_block_init), op,                                                                           \
+        (const void *out, void *in, COUNT m, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Info i, MPI_Request *r), \
+        out, in, m, type, op, comm, i, r)                                                                              \
+    REDUCTION(                                                                                                         \
+        CALL(Scan_init), op,                                                                                           \
+        (const void *out, void *in, COUNT n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Info i, MPI_Request *r), \
+        out, in, n, type, op, comm, i, r)                                                                              \
+    REDUCTION(                                                                                                         \
+        CALL(Exscan_init), op,                                                                                         \
+        (const void *out, void *in, COUNT n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Info i, MPI_Request *r), \
+        out, in, n, type, op, comm, i, r)
+PERSISTENT(SMALL, int)
+PERSISTENT(LARGE, MPI_Count)
+#endif
 
 /* --- files --- */
 

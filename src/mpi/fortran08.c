@@ -39,6 +39,8 @@ TESTS(request_get_status, 3, b)
 TESTS(win_test, 2, b)
 
 #ifndef OPEN_MPI
+TESTS(parrived, 3, c)
+
 /* A handle is the number that C has. */
 _Static_assert(sizeof(MPI_Request) == sizeof(MPI_Fint) && sizeof(MPI_Comm) == sizeof(MPI_Fint), "MPICH's handles");
 

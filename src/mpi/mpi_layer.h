@@ -5,6 +5,7 @@
  *   calls.c     the calls that block, for C
  *   collective.c   the same, collective calls and file access
  *   apart.c     those that have no nonblocking form
+ *   message_calls.h, collective_calls.h   parts of calls.c and collective.c, once for each type of counts
  *   fortran.c, fortran_apart.c   Open MPI's Fortran calls (MPICH's call the C ones)
  *   fortran08.c   the calls of the module mpi_f08 that go to PMPI past all of these
  *   tasks.c     TAMPI's interface
@@ -36,6 +37,9 @@
 struct mpi_own {
 #define MPI_OWN(name) __typeof__(&P##name) name;
     MPI_OWN_NAMES(MPI_OWN)
+#if MPI_VERSION >= 4
+    MPI_4_NAMES(MPI_OWN)
+#endif
 #undef MPI_OWN
 };
 extern struct mpi_own mpi_own;
