@@ -9,6 +9,7 @@
  *   fortran.c, fortran_apart.c   Open MPI's Fortran calls (MPICH's call the C ones)
  *   fortran08.c   the calls of the module mpi_f08 that go to PMPI past all of these
  *   tasks.c     TAMPI's interface
+ *   tools.c     profilers and others that stand before MPI
  *
  * Compiled once for each MPI, with that one's mpi.h. Knows of MPI what the standard says, and of threads
  * psthreads/layer.h and ort/layer.h; linked to neither: a program without MPI loads this library's code and nothing

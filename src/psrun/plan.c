@@ -276,7 +276,38 @@ static const char *which_mpi(const struct plan *p)
     return getenv("MPI_LOCALNRANKS") && getenv("PMI_SIZE") ? "mpich" : NULL;
 }
 
-/* Puts the layer first in what is preloaded; it stands beside the drop-ins. */
+/* Whether the object stands between the program and MPI, as profilers do: it defines MPI's functions, and none by its
+ * name for such objects (PMPI_Recv). */
+static bool is_mpi_tool(const struct elf *e)
+{
+    bool any = false;
+    for (size_t i = e->end_wanted; i < e->num_sym; i++) {
+        const char *name = elf_sym_given(e, i) ? elf_sym_name(e, i) : "";
+        if (strncmp(name, "PMPI_", 5) == 0)
+            return false;
+        any = any || (strncmp(name, "MPI_", 4) == 0 && name[4] >= 'A' && name[4] <= 'Z' && name[5] >= 'a');
+    }
+    return any;
+}
+
+/* The program's libraries that do, each followed by ':'. What is preloaded stands before them. So they are preloaded
+ * themselves, before the layer. */
+static char *mpi_tools(const struct closure *c)
+{
+    char *value = print("%s", "");
+    for (unsigned i = 1; i < c->num; i++) {
+        const struct object *o = c->object[i];
+        if (!o->found || strstr(o->name, "libpsthreads-mpi-") || strpbrk(o->elf.path, ": ;") || !is_mpi_tool(&o->elf))
+            continue;
+        char *longer = print("%s%s:", value, o->elf.path);
+        free(value);
+        value = longer;
+    }
+    return value;
+}
+
+/* Puts the layer last in what is preloaded: behind tools that stand before MPI, too (src/mpi/tools.c). It is found
+ * beside the drop-ins. */
 static void preload_mpi(struct plan *p, const char *cleaned)
 {
     const char *mpi = which_mpi(p);
@@ -286,7 +317,9 @@ static void preload_mpi(struct plan *p, const char *cleaned)
     char *file = real ? print("%s/libpsthreads-mpi-%s.so", real, mpi) : NULL;
     if (file && access(file, R_OK) == 0) {
         const char *others = p->preload_value ? p->preload_value : cleaned;
-        char *value = *others ? print("%s:%s", file, others) : print("%s", file);
+        char *tools = mpi_tools(&p->after);
+        char *value = print("%s%s%s%s", others, *others ? ":" : "", tools, file);
+        free(tools);
         free(p->preload_value);
         p->preload_value = value;
         p->mpi = mpi;

@@ -20,6 +20,7 @@ def main():
     parser.add_argument("--psrun", action="append", default=[], dest="options", metavar="OPTION",
                         help="an option of psrun's")
     parser.add_argument("--outside", action="store_true", help="psrun before mpirun, not before the program")
+    parser.add_argument("--preload", metavar="FILE", help="for psrun, or for the program where there is none")
     parser.add_argument("--plain", action="store_true", help="without psrun")
     parser.add_argument("--fails", action="store_true", help="the job must end with another status than 0")
     parser.add_argument("--says", action="append", default=[], metavar="TEXT",
@@ -40,6 +41,8 @@ def main():
     if "openmpi" in os.path.realpath(args.mpirun) + args.mpirun:
         launcher.append("--oversubscribe")
     runner = [] if args.plain else [args.psrun, *args.options]
+    if args.preload:
+        runner = ["env", f"LD_PRELOAD={args.preload}", *runner]
     with tempfile.TemporaryDirectory() as folder:
         command = [word.replace("@FOLDER@", folder) for word in args.command]
         job = runner + launcher + command if args.outside else launcher + runner + command
