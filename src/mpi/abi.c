@@ -140,6 +140,8 @@ static void *constant(const char *name)
     return at;
 }
 MPI_Datatype mpi_packed(void) { return (MPI_Datatype)constant("ompi_mpi_packed"); }
+MPI_Comm mpi_no_comm(void) { return (MPI_Comm)constant("ompi_mpi_comm_null"); }
+MPI_Info mpi_no_info(void) { return (MPI_Info)constant("ompi_mpi_info_null"); }
 MPI_Request mpi_null(void)
 {
     static _Atomic(void *) known;
@@ -168,6 +170,8 @@ bool mpi_op_predefined(MPI_Op op)
 }
 #else
 MPI_Datatype mpi_packed(void) { return MPI_PACKED; }
+MPI_Comm mpi_no_comm(void) { return MPI_COMM_NULL; }
+MPI_Info mpi_no_info(void) { return MPI_INFO_NULL; }
 MPI_Request mpi_null(void) { return MPI_REQUEST_NULL; }
 bool mpi_op_predefined(MPI_Op op) { return op >= MPI_MAX && op <= MPI_NO_OP; }
 #endif

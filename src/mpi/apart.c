@@ -31,13 +31,6 @@ APART(Comm_disconnect, (MPI_Comm * c), c)
 APART(Comm_accept, (const char *port, MPI_Info i, int root, MPI_Comm c, MPI_Comm *d), port, i, root, c, d)
 APART(Comm_connect, (const char *port, MPI_Info i, int root, MPI_Comm c, MPI_Comm *d), port, i, root, c, d)
 APART(Comm_join, (int fd, MPI_Comm *d), fd, d)
-APART(Comm_spawn,
-      (const char *command, char *arguments[], int n, MPI_Info i, int root, MPI_Comm c, MPI_Comm *d, int errors[]),
-      command, arguments, n, i, root, c, d, errors)
-APART(Comm_spawn_multiple,
-      (int count, char *commands[], char **arguments[], const int n[], const MPI_Info i[], int root, MPI_Comm c,
-       MPI_Comm *d, int errors[]),
-      count, commands, arguments, n, i, root, c, d, errors)
 APART(Comm_set_info, (MPI_Comm c, MPI_Info i), c, i)
 APART(Intercomm_create, (MPI_Comm c, int leader, MPI_Comm peer, int remote, int tag, MPI_Comm *d), c, leader, peer,
       remote, tag, d)

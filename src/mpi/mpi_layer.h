@@ -10,6 +10,7 @@
  *   fortran08.c   the calls of the module mpi_f08 that go to PMPI past all of these
  *   tasks.c     TAMPI's interface
  *   tools.c     profilers and others that stand before MPI
+ *   spawn.c     processes that a program starts
  *
  * Compiled once for each MPI, with that one's mpi.h. Knows of MPI what the standard says, and of threads
  * psthreads/layer.h and ort/layer.h; linked to neither: a program without MPI loads this library's code and nothing
@@ -60,6 +61,8 @@ void *mpi_find(const char *name);
 void mpi_mode_over(void);
 /* A message packed by MPI_Pack. */
 MPI_Datatype mpi_packed(void);
+MPI_Comm mpi_no_comm(void);
+MPI_Info mpi_no_info(void);
 MPI_Request mpi_null(void);
 bool mpi_op_predefined(MPI_Op op);
 

@@ -1,0 +1,109 @@
+/* Processes that a program starts by MPI run under psrun too, as those that it starts by itself do. They must: a
+ * blocking collective call of theirs would not match the nonblocking one of a rank under psrun (collective.c).
+ *
+ * The launcher starts them with its own environment, not with the program's. So psrun is put before the command. Where
+ * that is not possible the command stays as it is: no memory, no psrun where this library has been installed with it, a
+ * command without a slash that the launcher looks for in folders of its own (the key "path"). The calls are collective
+ * without a nonblocking form, see apart.c. With Open MPI, Fortran's go to MPI as they are. */
+#include "mpi_layer.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* This library is in build/lib/mpi beside build/bin, or in prefix/lib/psthreads/mpi beside prefix/bin. */
+static bool find_psrun(char path[PATH_MAX])
+{
+    static const char *const places[] = {"../../bin/psrun", "../../../bin/psrun"};
+    const char *preloaded = getenv("LD_PRELOAD");
+    char beside[PATH_MAX];
+    Dl_info own;
+    if (!preloaded || !strstr(preloaded, "/libpsthreads-mpi-") || !dladdr((void *)find_psrun, &own))
+        return false; /* nobody has put it in but the program itself */
+    const char *end = strrchr(own.dli_fname, '/');
+    for (unsigned i = 0; end && i < sizeof places / sizeof *places; i++) {
+        int n = snprintf(beside, sizeof beside, "%.*s/%s", (int)(end - own.dli_fname), own.dli_fname, places[i]);
+        if (n < (int)sizeof beside && realpath(beside, path) && access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool looked_for_elsewhere(const char *command, MPI_Info info)
+{
+    char value[2];
+    int flag = 0;
+    if (strchr(command, '/') || info == mpi_no_info())
+        return false;
+    mpi_own.MPI_Info_get(info, "path", 1, value, &flag);
+    return flag;
+}
+
+/* The arguments of psrun for a command with these arguments (NULL: none); to be freed. NULL: it stays as it is. */
+static char **arguments_of_psrun(const char *command, char **arguments, MPI_Info info)
+{
+    int n = 0;
+    while (arguments && arguments[n])
+        n++;
+    char **all = looked_for_elsewhere(command, info) ? NULL : malloc(sizeof *all * ((size_t)n + 2));
+    if (!all)
+        return NULL;
+    all[0] = (char *)command;
+    if (n > 0)
+        memcpy(all + 1, arguments, sizeof *all * (size_t)n);
+    all[n + 1] = NULL;
+    return all;
+}
+
+/* The command counts at the root alone. */
+static bool is_root(int root, MPI_Comm comm)
+{
+    int rank = -1;
+    return comm != mpi_no_comm() && mpi_own.MPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+}
+
+PS_EXPORT int MPI_Comm_spawn(const char *command, char *arguments[], int n, MPI_Info info, int root, MPI_Comm comm,
+                             MPI_Comm *result, int errors[])
+{
+    char psrun[PATH_MAX], **all = NULL;
+    mpi_go_apart();
+    if (mpi_aware() && is_root(root, comm) && command && find_psrun(psrun))
+        all = arguments_of_psrun(command, arguments, info);
+    int error =
+        mpi_own.MPI_Comm_spawn(all ? psrun : command, all ? all : arguments, n, info, root, comm, result, errors);
+    free(all);
+    return error;
+}
+
+PS_EXPORT int MPI_Comm_spawn_multiple(int count, char *commands[], char **arguments[], const int n[],
+                                      const MPI_Info infos[], int root, MPI_Comm comm, MPI_Comm *result, int errors[])
+{
+    char psrun[PATH_MAX], **names = NULL, ***all = NULL;
+    mpi_go_apart();
+    if (mpi_aware() && is_root(root, comm) && count > 0 && commands && infos && find_psrun(psrun)) {
+        names = malloc(sizeof *names * (size_t)count);
+        all = malloc(sizeof *all * (size_t)count);
+    }
+    for (int i = 0; names && all && i < count; i++) {
+        char **own = arguments ? arguments[i] : NULL;
+        all[i] = arguments_of_psrun(commands[i], own, infos[i]);
+        names[i] = all[i] ? psrun : commands[i];
+    }
+    /* one without arguments has an empty list, where others have some */
+    char *none[] = {NULL};
+    bool *kept = names && all ? calloc((size_t)count, sizeof *kept) : NULL;
+    for (int i = 0; kept && i < count; i++)
+        if ((kept[i] = !all[i]))
+            all[i] = arguments && arguments[i] ? arguments[i] : none;
+    int error = mpi_own.MPI_Comm_spawn_multiple(count, kept ? names : commands, kept ? all : arguments, n, infos, root,
+                                                comm, result, errors);
+    for (int i = 0; names && all && i < count; i++)
+        if (!kept || !kept[i])
+            free(all[i]);
+    free(kept);
+    free(names);
+    free(all);
+    return error;
+}
