@@ -1,10 +1,13 @@
 #!/usr/bin/python3
-"""mpi4py.py [--mpi NAME] [--only TEXT] PSRUN FOLDER - mpi4py's own tests under psrun, file by file.
+"""mpi4py.py [OPTIONS] PSRUN FOLDER - mpi4py's own tests under psrun, file by file.
 
 The tests are those of the sdist on PyPI whose version is that of the installed package; pip puts it into FOLDER. Each
 file is run by two ranks, under psrun within an OpenMP region, so that its calls are made by a thread that can wait.
 What fails there is run by MPI alone: a file that passes there and not under psrun is an error. Prints a table; exit
-status 77 where mpi4py or its tests are missing. Takes minutes."""
+status 77 where mpi4py or its tests are missing. Takes minutes.
+
+Debian's package is built for Open MPI. For MPICH: a virtual environment with mpi4py built from the sdist (in it, with
+setuptools and wheel: MPICC=mpicc.mpich python setup.py install), and --mpi=mpich --python=ENVIRONMENT/bin/python."""
 
 import argparse
 import os
@@ -16,7 +19,6 @@ import time
 from pathlib import Path
 
 LIMIT_S = 60  # for a file; a few seconds as a rule
-PYTHON = "/usr/bin/python3"  # Debian's, whose package mpi4py is
 SKIPPED = 77
 # Files that are not run, and why.
 LEFT_OUT = {
@@ -49,17 +51,17 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-def tests_of(folder):
+def tests_of(folder, python):
     """The folder with the tests."""
-    done = subprocess.run([PYTHON, "-c", "import mpi4py; print(mpi4py.__version__)"], capture_output=True, text=True,
+    done = subprocess.run([python, "-c", "import mpi4py; print(mpi4py.__version__)"], capture_output=True, text=True,
                           check=False)
     if done.returncode:
-        skip("there is no mpi4py (Debian's python3-mpi4py)")
+        skip(f"{python} has no mpi4py (Debian's package: python3-mpi4py)")
     version = done.stdout.strip()
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / f"mpi4py-{version}.tar.gz"
     if not archive.exists():
-        command = [PYTHON, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "mpi4py", f"mpi4py=={version}"]
+        command = [python, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "mpi4py", f"mpi4py=={version}"]
         subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     if not archive.exists():
         skip(f"pip does not get the sdist of mpi4py {version}")
@@ -70,11 +72,11 @@ def tests_of(folder):
     return at
 
 
-def run(launcher, prefix, folder, name, region):
+def run(launcher, python, folder, name, region):
     """("passed" | what else, seconds, tests, output)."""
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                        OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="2", PYTHONDONTWRITEBYTECODE="1")
-    command = launcher + ["-n", "2", *prefix, PYTHON, "-c", RUN % {"name": name, "region": region}]
+    command = launcher + ["-n", "2", *python, "-c", RUN % {"name": name, "region": region}]
     began = time.monotonic()
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           stdin=subprocess.DEVNULL, text=True, errors="replace") as job:
@@ -94,21 +96,24 @@ def run(launcher, prefix, folder, name, region):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mpi", default="openmpi", help="the MPI that mpi4py is built for: %(default)s")
+    parser.add_argument("--python", default="/usr/bin/python3", help="whose mpi4py it is: %(default)s")
+    parser.add_argument("--off", action="store_true", help="without the layer: psrun --mpi=off")
     parser.add_argument("--only", default="", metavar="TEXT", help="files whose names have it")
     parser.add_argument("psrun")
     parser.add_argument("folder", type=Path)
     args = parser.parse_args()
     launcher = [f"mpirun.{args.mpi}"] + (["--oversubscribe"] if args.mpi == "openmpi" else [])
-    folder = tests_of(args.folder)
+    folder = tests_of(args.folder, args.python)
+    under = [os.path.abspath(args.psrun)] + (["--mpi=off"] if args.off else []) + [args.python]
     wrong, passed, left = [], 0, []
     for name in sorted(path.stem for path in folder.glob("test_*.py") if args.only in path.stem):
         if name in LEFT_OUT:
             left.append((name, LEFT_OUT[name]))
             continue
-        ours, seconds, tests, text = run(launcher, [os.path.abspath(args.psrun)], folder, name, True)
+        ours, seconds, tests, text = run(launcher, under, folder, name, True)
         row = f"{name:26} {ours:16} {tests:5} tests {seconds:6.1f} s"
         if ours != "passed":
-            plain = run(launcher, [], folder, name, False)[0]
+            plain = run(launcher, [args.python], folder, name, False)[0]
             row += f"   MPI alone: {plain}"
             if plain == "passed":
                 wrong.append(name)
