@@ -83,6 +83,45 @@ expect "it names the source's lines" grep -q '#line 6 "main.c"' translated.c
 expect "compiled from there" "$taskqc" -Wall -Wextra -Werror -c translated.c -o translated.o
 "$taskqc" --translate plain.c | cmp - plain.c || { echo "a file without directives is not as it was"; failed=1; }
 
+# Wherever the compiler writes the dependences, and whatever the names are.
+no_temporary_name() { ! grep -q taskqc- "$1" && grep -q "$2" "$1"; }
+"$taskqc" -c main.c -MMD -MFjoined.d -o joined.o || failed=1
+expect "-MFfile" no_temporary_name joined.d 'main\.c'
+"$taskqc" -c main.c -Wp,-MMD,given.d -o given.o || failed=1
+expect "-Wp,-MMD,file" no_temporary_name given.d 'main\.c'
+"$taskqc" -MMD main.c part/sum.c -o together || failed=1
+for d in together*.d; do
+    expect "-MMD of a link: $d" no_temporary_name "$d" 'main\.c\|sum\.c'
+done
+mkdir 'a folder' 'temporary/with a $'
+cp main.c 'a folder/main file.c'
+TMPDIR="$PWD/temporary/with a \$" "$taskqc" -I. -MMD -c 'a folder/main file.c' -o spaced.o || failed=1
+expect "blanks in names" no_temporary_name spaced.d 'a\\ folder/main\\ file\.c'
+rmdir 'temporary/with a $' || failed=1
+
+# Other standards, line ends, a mark for UTF-8, no end of the last line.
+cat >old.c <<'END'
+int main(void)
+{
+    int i, x[3];
+#pragma omp parallel taskq private(i)
+    for (i = 0; i < 3; i++) {
+#pragma omp task captureprivate(i)
+        x[i] = i;
+    }
+    return x[2] != 2;
+}
+END
+for standard in -ansi -std=c99 -std=c11 -std=gnu17; do
+    "$taskqc" $standard -Wall -Werror old.c -o old || failed=1
+    expect "$standard" ./old
+done
+{ printf '\357\273\277'; sed 's/$/\r/' old.c | head -c -2; } >marked.c
+for mode in '' --openmp; do
+    "$taskqc" $mode -Wall -Werror marked.c -o marked || failed=1
+    expect "other line ends $mode" ./marked
+done
+
 # What the compiler says, and its exit status, come through; so does -Werror's line.
 printf '%s\n' 'int main(void)' '{' '    int x = 0;' '#pragma omp parallel taskq' '    {' '#pragma omp task' \
     '        { int unused; x = 1; }' '    }' '    return x;' '}' >bad.c

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 using std::string;
 using std::to_string;
@@ -18,6 +19,8 @@ bool by_pointer(const Capture &c)
 // How `v` is spelled in the text of `scope`, once that text stands in its task's function.
 string name_in(const Variable *v, const Construct *scope)
 {
+    if (v->is_name)
+        return "_tq_func";
     for (const Construct *c = scope; c; c = c->parent) {
         if (v->scope == c || c->shadow(v))
             return v->name;
@@ -48,7 +51,11 @@ class Out
   public:
     string all;
 
-    explicit Out(const Text &of, size_t at_line = 1) : text(of), line(at_line) {}
+    // tags: what is inserted where in the source.
+    Out(const Text &of, const std::map<size_t, string> &inserted, size_t at_line = 1)
+        : text(of), tags(inserted), line(at_line)
+    {
+    }
 
     void append(const Out &other)
     {
@@ -70,7 +77,13 @@ class Out
         if (from >= to)
             return;
         place(from);
-        all.append(text.all, from, to - from);
+        size_t at = from;
+        for (auto tag = tags.lower_bound(from); tag != tags.end() && tag->first < to; ++tag) {
+            all.append(text.all, at, tag->first - at);
+            all += tag->second;
+            at = tag->first;
+        }
+        all.append(text.all, at, to - at);
         line += static_cast<size_t>(
             std::count(text.all.begin() + static_cast<long>(from), text.all.begin() + static_cast<long>(to), '\n'));
     }
@@ -86,7 +99,7 @@ class Out
         if (lines.empty())
             return;
         start_line();
-        all += "#line " + to_string(text.line(at)) + " " + quoted(text.name) + "\n";
+        all += line_directive(at);
         bool indented = indented_as != string::npos;
         size_t first = indented ? text.starts[text.line(indented_as) - 1] : 0, end = first;
         while (indented && end < text.all.size() && (text.all[end] == ' ' || text.all[end] == '\t'))
@@ -109,7 +122,13 @@ class Out
 
   private:
     const Text &text;
+    const std::map<size_t, string> &tags;
     size_t line; // 0: not the source's
+
+    string line_directive(size_t at) const
+    {
+        return "#line " + to_string(text.shown_line(at)) + " " + quoted(text.shown_name(at)) + "\n";
+    }
 
     void place(size_t at)
     {
@@ -118,7 +137,7 @@ class Out
             return;
         if (!all.empty() && all.back() != '\n')
             all += '\n';
-        all += "#line " + to_string(want) + " " + quoted(text.name) + "\n";
+        all += line_directive(at);
         // the blanks before it, so that columns stay where they are
         for (size_t k = text.starts[want - 1]; k < at && (text.all[k] == ' ' || text.all[k] == '\t'); k++)
             all += text.all[k];
@@ -133,7 +152,19 @@ class Emitter
 
     string run()
     {
-        Out out(text);
+        string all;
+        for (size_t known = 1; known != tags.size();) { // types get names that stand before what needs them
+            known = tags.size();
+            criticals.clear();
+            names_used.clear();
+            all = once();
+        }
+        return all;
+    }
+
+    string once()
+    {
+        Out out(text, tags);
         size_t from = 0;
         bool first = true;
         for (auto &f : tree.functions) {
@@ -149,7 +180,7 @@ class Emitter
             out.source(from, before);
             declared.clear();
             behind.clear();
-            Out function(text, 0);
+            Out function(text, tags, 0);
             range(function, before, f->end, nullptr);
             out.own(before, prologue(*f, first) + declared);
             out.append(function);
@@ -170,6 +201,7 @@ class Emitter
     const Function *current = nullptr;
     string declared, behind; // before and behind the current function
     std::set<string> criticals;
+    std::map<size_t, string> tags; // of the file's types that have none, where they are inserted
 
     size_t before_function(const Function &f) const
     {
@@ -361,8 +393,9 @@ class Emitter
             if (d.clause("ordered"))
                 head += indent + "char _tq_turn" + to_string(c.number) + " __attribute__((unused)) = 0;\n";
             if (has_last)
-                head += indent + "unsigned long _tq_made" + to_string(c.number) + " = 0, _tq_last" +
-                        to_string(c.number) + " = 0;\n";
+                head += indent + "unsigned long _tq_made" + to_string(c.number) +
+                        " __attribute__((unused)) = 0, _tq_last" + to_string(c.number) +
+                        " __attribute__((unused)) = 0;\n";
         }
         bool inner = !c.shadows.empty();
         if (inner)
@@ -412,22 +445,11 @@ class Emitter
             return written;
         std::vector<const Use *> uses;
         for (const Use &u : current->uses)
-            if (u.at == item.at)
+            if (u.item == &item && u.spelled)
                 uses.push_back(&u);
-        // all uses in an expression are noted at its beginning: names are replaced word by word, fields are not
-        for (const Use *u : uses) {
-            string name = name_in(u->variable, c.parent);
-            for (size_t at = 0;
-                 name != u->variable->name && (at = written.find(u->variable->name, at)) != string::npos;) {
-                size_t end = at + u->variable->name.size();
-                bool word =
-                    (at == 0 || (!is_name_char(written[at - 1]) && written[at - 1] != '.' && written[at - 1] != '>')) &&
-                    (end == written.size() || !is_name_char(written[end]));
-                if (word)
-                    written.replace(at, end - at, name);
-                at += word ? name.size() : 1;
-            }
-        }
+        std::sort(uses.begin(), uses.end(), [](const Use *a, const Use *b) { return a->within > b->within; });
+        for (const Use *u : uses)
+            written.replace(u->within, u->variable->name.size(), name_in(u->variable, c.parent));
         return written;
     }
 
@@ -437,7 +459,7 @@ class Emitter
         return clause ? " " + string(name) + "(" + expression(c, *clause) + ")" : "";
     }
 
-    string shadow(const Construct &c, const Shadow &s, const string &indent) const
+    string shadow(const Construct &c, const Shadow &s, const string &indent)
     {
         const string &name = s.variable->name;
         string of = s.first || s.last || !s.op.empty() ? "*" + pointer(c, s.variable) : name_in(s.variable, c.parent);
@@ -448,13 +470,26 @@ class Emitter
             return lines + indent + "__typeof__(" + of + ") " + name + " = " +
                    identity(s.op, start_value(c, s.variable)) + ";\n";
         }
-        string lines = indent + "__typeof__(" + of + ") " + name;
-        if (!s.first)
-            return lines + ";\n";
-        if (!s.variable->array())
+        string lines, declaration = "__typeof__(" + of + ") " + name;
+        if (openmp && s.variable->variably_modified()) {
+            // with lengths of its own: GCC 12 cannot copy an array whose type is taken from outside of the region
+            Types types;
+            types.prefix = "_tq_l" + to_string(c.number) + "_" + name + "_";
+            declaration = declare(s.variable, name, types, "(" + of + ")");
+            for (size_t k = 0; k < types.bounds.size(); k++)
+                lines +=
+                    indent + "const __SIZE_TYPE__ " + types.prefix + to_string(k) + " = " + types.bounds[k] + ";\n";
+        }
+        lines += indent + declaration;
+        if (s.first && !s.variable->array())
             return lines + " = " + of + ";\n";
-        return lines + ";\n" + indent + "__builtin_memcpy((void *)&" + name + ", " + pointer(c, s.variable) +
-               ", sizeof " + name + ");\n";
+        if (s.first)
+            return lines + ";\n" + indent + "__builtin_memcpy((void *)&" + name + ", " + pointer(c, s.variable) +
+                   ", sizeof " + name + ");\n";
+        // tasks copy what may have no value yet: no warning of that
+        if (!s.variable->array())
+            return lines + " = " + name + ";\n";
+        return lines + ";\n" + indent + "__asm__(\"\" : : \"r\"(&" + name + ") : \"memory\");\n";
     }
 
     // --- tasks of OpenMP ---
@@ -523,6 +558,7 @@ class Emitter
         std::vector<LocalType *> needed;
         std::vector<string> bounds; // expressions of the current variable's lengths, where the task is made
         string prefix;              // names of the lengths in the task's function
+        bool in_prototype = false;
     };
 
     static string qualifiers(CXType t)
@@ -550,6 +586,8 @@ class Emitter
         case CXType_IncompleteArray:
             return declare(clang_getArrayElementType(t), inner + "[]", types, value + "[0]");
         case CXType_VariableArray: {
+            if (types.in_prototype)
+                return declare(clang_getArrayElementType(t), inner + "[*]", types, "");
             string length = types.prefix + to_string(types.bounds.size());
             types.bounds.push_back("sizeof(" + value + ") / sizeof(" + value + "[0])");
             return declare(clang_getArrayElementType(t), inner + "[" + length + "]", types, value + "[0]");
@@ -559,8 +597,11 @@ class Emitter
         case CXType_FunctionProto: {
             string arguments;
             int number = clang_getNumArgTypes(t);
+            const bool outer = types.in_prototype;
+            types.in_prototype = true;
             for (int k = 0; k < number; k++)
                 arguments += (k ? ", " : "") + declare(clang_getArgType(t, static_cast<unsigned>(k)), "", types, "");
+            types.in_prototype = outer;
             if (clang_isFunctionTypeVariadic(t))
                 arguments += number ? ", ..." : "...";
             return declare(clang_getResultType(t), inner + "(" + (arguments.empty() ? "void" : arguments) + ")", types,
@@ -619,6 +660,12 @@ class Emitter
             need(local, types);
         if (local && anonymous(*local))
             return qualifiers(t) + keyword(*local) + " " + tag(*local);
+        for (const LocalType &type : tree.nameless)
+            if (!local && anonymous(type) && clang_equalCursors(type.cursor, declaration) &&
+                text.all.compare(type.at, keyword(type).size(), keyword(type)) == 0) {
+                tags[type.at + keyword(type).size()] = " " + tag(type);
+                return qualifiers(t) + keyword(type) + " " + tag(type);
+            }
         return take(clang_getTypeSpelling(t));
     }
 
@@ -792,12 +839,12 @@ class Emitter
         bool empty = at_file.empty();
         string structure = "struct " + name;
         if (!types.local && !empty)
-            declared += "/* what the task of line " + to_string(text.line(c.directive->at)) + " captures */\n" +
+            declared += "/* what the task of line " + to_string(text.shown_line(c.directive->at)) + " captures */\n" +
                         structure + " {\n" + at_file + "};\n";
         declared += "static void " + name + "(struct psthread_taskq_task *, void *);\n";
         put(out, c, name, structure, empty, types.local, here, set, after);
 
-        Out body(text);
+        Out body(text, tags);
         string head = "static void " + name + "(struct psthread_taskq_task *_tq_task, void *_tq_captured)\n{\n";
         head += type_text(types);
         if (!empty)
@@ -806,6 +853,8 @@ class Emitter
         else
             head += "    (void)_tq_captured;\n";
         head += "    (void)_tq_task;\n" + inside;
+        if (names_itself(c))
+            head += "    static const char _tq_func[] = \"" + current->name + "\";\n";
         body.own(c.directive->at, head);
         range(body, c.at, c.end, &c);
         string tail;
@@ -817,6 +866,17 @@ class Emitter
         behind += "\n" + (has_nowait(c) ? with_queue(body.all, c) : body.all);
     }
     std::vector<string> names_used;
+
+    // Whether __func__ stands in the task, and in no task inside of it.
+    bool names_itself(const Construct &c) const
+    {
+        return std::any_of(current->uses.begin(), current->uses.end(), [&](const Use &u) {
+            const Construct *around = u.scope;
+            while (around && !around->task())
+                around = around->parent;
+            return u.variable->is_name && around == &c;
+        });
+    }
 
     // A task with a nowait queue inside of it: those tasks are waited for at its end.
     bool has_nowait(const Construct &c) const
@@ -895,28 +955,38 @@ class Emitter
 
 } // namespace
 
-std::vector<Expansion> must_expand(const Scan &scan, Tree &tree)
+std::vector<Expansion> must_expand(const Scan &scan, Tree &tree, bool openmp)
 {
-    std::vector<Expansion> wanted;
+    std::vector<Expansion> wanted = tree.items;
+    auto add_once = [&](const Expansion &e) {
+        if (std::none_of(wanted.begin(), wanted.end(), [&](const Expansion &w) { return w.at == e.at; }))
+            wanted.push_back(e);
+    };
+    auto of_preprocessor = [&](size_t at) {
+        return std::any_of(scan.lines.begin(), scan.lines.end(),
+                           [&](const Range &line) { return at >= line.at && at < line.end; });
+    };
     auto add = [&](size_t at) {
         for (const Expansion &e : tree.expansions)
-            if (at >= e.at && at < e.end) {
-                for (const Expansion &w : wanted)
-                    if (w.at == e.at)
-                        return true;
-                wanted.push_back(e);
+            if (at >= e.at && at < e.end && !of_preprocessor(e.at)) {
+                add_once(e);
                 return true;
             }
         return false;
     };
     for (auto &f : tree.functions) {
+        if (openmp) // names stay what they are
+            break;
         for (const Use &u : f->uses) {
-            bool in_directive = false;
+            const Directive *in = nullptr;
             for (const Directive &d : scan.directives)
-                in_directive = in_directive || (u.at >= d.at && u.at < d.end);
-            if (in_directive || name_in(u.variable, u.scope) == u.variable->name)
+                if (u.at >= d.at && u.at < d.end)
+                    in = &d;
+            if (name_in(u.variable, u.scope) == u.variable->name)
                 continue;
-            if (!add(u.at) && !u.spelled)
+            if (in && u.item && !u.spelled)
+                add_once({u.item->at, u.item->end, in});
+            else if (!in && !add(u.at) && !u.spelled)
                 tree.problems.push_back({u.at, "cannot see where '" + u.variable->name + "' is written"});
         }
         bool defines = std::any_of(scan.defines.begin(), scan.defines.end(),
@@ -935,10 +1005,49 @@ std::vector<Expansion> must_expand(const Scan &scan, Tree &tree)
     }
     for (const Expansion &w : wanted)
         for (const Directive &d : scan.directives)
-            if (d.at >= w.at && d.at < w.end)
+            if (!w.directive && d.at >= w.at && d.at < w.end)
                 tree.problems.push_back({d.name_at, "a directive cannot stand among the arguments of a macro"});
     std::sort(wanted.begin(), wanted.end(), [](const Expansion &a, const Expansion &b) { return a.at < b.at; });
     return wanted;
+}
+
+string without_conditionals(const Text &text, const Scan &scan, const Tree &tree)
+{
+    string blanked = text.all;
+    auto blank = [&](size_t from, size_t to) {
+        for (size_t at = from; at < to; at++)
+            if (blanked[at] != '\n' && blanked[at] != '\r')
+                blanked[at] = ' ';
+    };
+    auto is_skipped = [&](size_t at) {
+        return std::any_of(tree.skipped.begin(), tree.skipped.end(),
+                           [&](const Range &r) { return at >= r.at && at < r.end; });
+    };
+    std::function<bool(const Conditional &, const Construct &)> crosses = [&](const Conditional &group,
+                                                                              const Construct &c) {
+        size_t in_all = 0, in_statement = 0;
+        for (const Range &line : group.lines) {
+            in_all += line.at >= c.directive->at && line.at < c.end;
+            in_statement += line.at >= c.at && line.at < c.end;
+        }
+        if (in_all && in_statement != group.lines.size())
+            return true;
+        return std::any_of(c.children.begin(), c.children.end(),
+                           [&](const std::unique_ptr<Construct> &child) { return crosses(group, *child); });
+    };
+    for (const Conditional &group : scan.conditionals) {
+        bool wanted = false;
+        for (auto &f : tree.functions)
+            for (auto &c : f->constructs)
+                wanted = wanted || crosses(group, *c);
+        for (size_t k = 0; wanted && k < group.lines.size(); k++) {
+            blank(group.lines[k].at, group.lines[k].end);
+            size_t next = k + 1 < group.lines.size() ? group.lines[k + 1].at : 0;
+            if (group.lines[k].end < next && is_skipped(group.lines[k].end))
+                blank(group.lines[k].end, next);
+        }
+    }
+    return blanked;
 }
 
 string emit(const Text &text, const Tree &tree, bool openmp)

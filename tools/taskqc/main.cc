@@ -2,8 +2,7 @@
 // translator.
 //
 // Each C file that has directives is translated into a temporary folder and compiled from there; everything else goes
-// to the compiler as
-// it is given. docs/taskqc.md says what the directives mean.
+// to the compiler as it is given. docs/taskqc.md says what the directives mean.
 #include "emit.h"
 #include "text.h"
 #include "tree.h"
@@ -17,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <sys/wait.h>
@@ -212,8 +212,8 @@ void show(const Text &text, const char *what, std::vector<Problem> problems)
               [](const Problem &a, const Problem &b) { return a.at != b.at ? a.at < b.at : a.what < b.what; });
     string last;
     for (const Problem &p : problems) {
-        string line = text.name + ":" + std::to_string(text.line(p.at)) + ":" + std::to_string(text.column(p.at)) +
-                      ": " + what + ": " + p.what + "\n";
+        string line = text.shown_name(p.at) + ":" + std::to_string(text.shown_line(p.at)) + ":" +
+                      std::to_string(text.column(p.at)) + ": " + what + ": " + p.what + "\n";
         if (line != last)
             std::cerr << line;
         last = line;
@@ -222,6 +222,8 @@ void show(const Text &text, const char *what, std::vector<Problem> problems)
 
 class Translator
 {
+    static const int MOST_ROUNDS = 8; // macros that define macros' uses, and so on
+
   public:
     Translator(const Settings &with, const fs::path &in) : settings(with), folder(in) {}
 
@@ -233,46 +235,57 @@ class Translator
             std::cerr << "psthreads-taskqc: " << name << ": " << strerror(errno) << "\n";
             return -1;
         }
-        Text text(name, all);
+        // a mark for UTF-8 would have to be the first there is
+        auto text = std::make_shared<Text>(name, starts_with(all, "\xef\xbb\xbf") ? all.substr(3) : all);
         for (int round = 0;; round++) {
-            Scan found = scan(text);
+            Scan found = scan(*text);
             bool any = std::any_of(found.directives.begin(), found.directives.end(),
                                    [](const Directive &d) { return d.ours(); });
-            if (!any && found.problems.empty()) {
-                result = text.all;
-                return name_elsewhere(text, text.all) ? 0 : -1;
+            Stray stray = strays(*text, found);
+            if (stray == Stray::mistake)
+                return -1;
+            if (!any && found.problems.empty() && stray == Stray::none) {
+                result = all;
+                return 0;
             }
             Tree tree;
-            parse(text, found, for_libclang(settings), settings.openmp, tree);
-            if (misread(text, found, tree) || !lost(text, found, tree))
+            parse(*text, found, for_libclang(settings), settings.openmp, tree);
+            if (stray == Stray::macro) {
+                if (!expand_directives(text, found, tree))
+                    return -1;
+                continue;
+            }
+            if (misread(*text, found, tree) || !lost(*text, found, tree))
                 return -1;
             if (!tree.doubts.empty()) {
-                bool mistakes = round == 0 && !compiler_accepts(text);
+                bool mistakes = round == 0 && !compiler_accepts(*text);
                 const std::vector<Problem> &more = mistakes ? tree.doubts : tree.unread;
                 tree.problems.insert(tree.problems.end(), more.begin(), more.end());
             }
             if (!tree.elsewhere.empty() || !tree.problems.empty()) {
                 for (const string &line : tree.elsewhere)
                     std::cerr << line << "\n";
-                show(text, "error", tree.problems);
+                show(*text, "error", tree.problems);
                 return -1;
             }
-            std::vector<Expansion> expand =
-                settings.openmp || round == 3 ? std::vector<Expansion>() : must_expand(found, tree);
+            std::vector<Expansion> expand = must_expand(found, tree, settings.openmp);
             if (!tree.problems.empty()) {
-                show(text, "error", tree.problems);
+                show(*text, "error", tree.problems);
                 return -1;
             }
-            if (!expand.empty()) {
-                string expanded;
-                if (!expand_macros(text, expand, expanded))
+            if (!expand.empty() && round < MOST_ROUNDS) {
+                if (!expand_macros(text, expand))
                     return -1;
-                text = Text(name, expanded);
                 continue;
             }
-            show(text, "warning", tree.warnings);
-            result = emit(text, tree, settings.openmp);
-            return name_elsewhere(text, result) ? 1 : -1;
+            string plain = without_conditionals(*text, found, tree);
+            if (plain != text->all && round < MOST_ROUNDS) {
+                change(text, plain, {});
+                continue;
+            }
+            show(*text, "warning", tree.warnings);
+            result = emit(*text, tree, settings.openmp);
+            return 1;
         }
     }
 
@@ -351,7 +364,7 @@ class Translator
         return run(command, true) == 0;
     }
 
-    bool preprocess(const Text &text, const string &source, string &out)
+    bool preprocess(const Text &text, const string &source, string &out, bool quiet = false)
     {
         fs::path in = folder / "expand.c", to = folder / "expand.i";
         string quoted;
@@ -365,11 +378,8 @@ class Translator
         command.insert(command.end(), settings.preprocessor.begin(), settings.preprocessor.end());
         if (settings.openmp)
             command.push_back("-fopenmp");
-        for (const char *word : {"-x", "c", "-o"})
-            command.push_back(word);
-        command.push_back(to.string());
-        command.push_back(in.string());
-        return run(command) == 0 && read_file(to, out);
+        command.insert(command.end(), {"-I", include_folder(), "-x", "c", "-o", to.string(), in.string()});
+        return run(command, quiet) == 0 && read_file(to, out);
     }
 
     static string directory(const string &name)
@@ -378,42 +388,96 @@ class Translator
         return folder.empty() ? "." : folder;
     }
 
-    // Each macro call in the list becomes what it stands for, in as many lines.
-    bool expand_macros(const Text &text, const std::vector<Expansion> &list, string &result)
+    static void change(std::shared_ptr<Text> &text, const string &all, std::vector<Text::Change> changes)
+    {
+        text = std::make_shared<Text>(text, all, std::move(changes));
+    }
+
+    // What the preprocessor makes of each in the list, lines of #pragma as _Pragma. False: it was told why not.
+    bool expansions_of(const Text &text, const std::vector<Expansion> &list, std::vector<string> &all)
     {
         string probe, out;
         size_t from = 0, number = 0;
         for (const Expansion &e : list) {
-            probe += text.all.substr(from, e.at - from) + " _tq_b_" + std::to_string(number) + " " +
-                     text.all.substr(e.at, e.end - e.at) + " _tq_e_" + std::to_string(number) + " ";
-            from = e.end;
+            string inside = " _tq_b_" + std::to_string(number) + " " + text.all.substr(e.at, e.end - e.at) + " _tq_e_" +
+                            std::to_string(number) + " ";
+            if (e.directive) { // the preprocessor looks into no pragma: before it
+                size_t at = e.directive->at;
+                if (from <= at) {
+                    probe += text.all.substr(from, at - from);
+                    from = at;
+                }
+                inside = "\n" + one_line(inside, false) + "\n#line " + std::to_string(text.shown_line(at)) + "\n";
+                probe += inside;
+            } else {
+                probe += text.all.substr(from, e.at - from) + inside;
+                from = e.end;
+            }
             number++;
         }
         probe += text.all.substr(from);
         if (!preprocess(text, probe, out))
             return false;
-        result.clear();
-        from = number = 0;
         size_t at = 0;
-        for (const Expansion &e : list) {
-            string b = " _tq_b_" + std::to_string(number) + " ", end = "_tq_e_" + std::to_string(number);
-            string first = "_tq_b_" + std::to_string(number);
+        for (number = 0; number < list.size(); number++) {
+            string first = "_tq_b_" + std::to_string(number), end = "_tq_e_" + std::to_string(number);
             at = find_word(out, first, at);
             size_t to = at == string::npos ? at : find_word(out, end, at);
             if (to == string::npos) {
-                show(text, "error", {{e.at, "the preprocessor does not reach this macro"}});
+                show(text, "error", {{list[number].at, "the preprocessor does not reach this macro"}});
                 return false;
             }
-            result +=
-                text.all.substr(from, e.at - from) + one_line(out.substr(at + first.size(), to - at - first.size()));
-            result += string(static_cast<size_t>(std::count(text.all.begin() + static_cast<long>(e.at),
-                                                            text.all.begin() + static_cast<long>(e.end), '\n')),
-                             '\n');
-            from = e.end;
-            number++;
+            all.push_back(one_line(out.substr(at + first.size(), to - at - first.size()), true));
         }
-        result += text.all.substr(from);
         return true;
+    }
+
+    // Each macro call in the list becomes what it stands for, in as many lines.
+    bool expand_macros(std::shared_ptr<Text> &text, const std::vector<Expansion> &list)
+    {
+        std::vector<string> made;
+        std::vector<Text::Change> changes;
+        string result;
+        size_t from = 0;
+        if (!expansions_of(*text, list, made))
+            return false;
+        for (size_t k = 0; k < list.size(); k++) {
+            const Expansion &e = list[k];
+            auto begin = text->all.begin();
+            auto lines = static_cast<size_t>(
+                std::count(begin + static_cast<long>(e.at), begin + static_cast<long>(e.end), '\n'));
+            result += text->all.substr(from, e.at - from);
+            size_t at = result.size();
+            result += e.directive && e.directive->in_string ? escaped(made[k]) : made[k];
+            for (; lines; lines--)
+                result += e.directive ? "\\\n" : "\n";
+            changes.push_back({at, result.size(), e.at, e.end});
+            from = e.end;
+        }
+        change(text, result + text->all.substr(from), changes);
+        return true;
+    }
+
+    // The macros that make directives of ours become those.
+    bool expand_directives(std::shared_ptr<Text> &text, const Scan &found, const Tree &tree)
+    {
+        std::vector<Expansion> list, wanted;
+        std::vector<string> made;
+        for (const Expansion &e : tree.expansions)
+            if (std::none_of(found.lines.begin(), found.lines.end(),
+                             [&](const Range &line) { return e.at >= line.at && e.at < line.end; }))
+                list.push_back(e);
+        if (!expansions_of(*text, list, made))
+            return false;
+        for (size_t k = 0; k < list.size(); k++) {
+            Scan inside = scan(Text(text->name, made[k]));
+            if (!inside.directives.empty())
+                wanted.push_back(list[k]);
+        }
+        if (!wanted.empty())
+            return expand_macros(text, wanted);
+        std::cerr << stray_place << ": error: a directive that comes from a macro in a way that cannot be followed\n";
+        return false;
     }
 
     static size_t find_word(const string &s, const string &word, size_t from)
@@ -425,37 +489,59 @@ class Translator
         return string::npos;
     }
 
-    static string one_line(const string &s)
+    static string escaped(const string &s)
+    {
+        string all;
+        for (char c : s)
+            all += c == '"' || c == '\\' ? string("\\") + c : string(1, c);
+        return all;
+    }
+
+    // Without the preprocessor's own lines; those of pragmas as operators.
+    static string one_line(const string &s, bool pragmas)
     {
         std::istringstream in(s);
         string line, all;
-        while (std::getline(in, line))
+        while (std::getline(in, line)) {
+            size_t hash = line.find_first_not_of(" \t");
+            if (pragmas && hash != string::npos && line.compare(hash, 7, "#pragma") == 0)
+                line = "_Pragma(\"" + escaped(line.substr(line.find_first_not_of(" \t", hash + 7))) + "\")";
+            else if (!line.empty() && line.back() == '\\')
+                line.pop_back();
             if (line.empty() || line[0] != '#')
                 all += (all.empty() ? "" : " ") + line;
+        }
         size_t from = all.find_first_not_of(' '), to = all.find_last_not_of(' ');
         return from == string::npos ? "" : all.substr(from, to - from + 1);
     }
 
-    // A directive of ours that comes from a macro or an included file would be passed over in silence: it is a mistake.
-    bool name_elsewhere(const Text &text, const string &result)
+    // Directives of ours that do not stand in the text.
+    enum class Stray { none, macro, mistake };
+    string stray_place; // of the last one from a macro
+
+    // A directive of ours in an included file would be passed over in silence: it is a mistake. One that a macro of the
+    // text's makes is to be expanded. Others of OpenMP's, and `omp task`, are ours only where a queue may be around.
+    Stray strays(const Text &text, const Scan &found)
     {
-        if (text.all.find("pragma") == string::npos && text.all.find("_Pragma") == string::npos &&
-            text.all.find("#include \"") == string::npos)
-            return true;
-        fs::path in = folder / "check.c", to = folder / "check.i";
-        string out;
-        Strings command = {settings.compiler, "-E", "-w", "-iquote", directory(text.name)};
-        command.insert(command.end(), settings.preprocessor.begin(), settings.preprocessor.end());
-        command.insert(command.end(), {"-I", include_folder(), "-x", "c", "-o", to.string(), in.string()});
-        if (settings.openmp)
-            command.insert(command.begin() + 1, "-fopenmp");
-        if (!write_file(in, "#line 1 \"" + text.name + "\"\n" + result) || run(command, true) != 0 ||
-            !read_file(to, out))
-            return true; // the compiler will say why
+        string probe = text.all, out;
+        bool queues = false;
+        for (const Directive &d : found.directives) {
+            queues = queues || d.queue();
+            for (size_t at = d.at; at < d.end; at++)
+                if (probe[at] != '\n' && probe[at] != '\\')
+                    probe[at] = ' ';
+        }
+        if (!preprocess(text, probe, out, true))
+            return Stray::none; // the compiler will say why
+        struct Found {
+            string words, place;
+            bool included, ours;
+        };
+        std::vector<Found> all;
         std::istringstream lines(out);
         string line, file = text.name;
         size_t number = 0;
-        bool fine = true;
+        long included = 0, braces = 0, braces_outside = 0;
         while (std::getline(lines, line)) {
             number++;
             if (starts_with(line, "# ") && line.size() > 2 && isdigit(static_cast<unsigned char>(line[2]))) {
@@ -463,27 +549,54 @@ class Translator
                 size_t a = line.find('"'), b = line.rfind('"');
                 if (a != string::npos && b > a)
                     file = line.substr(a + 1, b - a - 1);
+                bool enters = b != string::npos && line.compare(b + 1, 2, " 1") == 0,
+                     returns = b != string::npos && line.compare(b + 1, 2, " 2") == 0;
+                included += enters ? 1 : returns ? -1 : 0;
+                if (enters && included == 1)
+                    braces_outside = braces;
                 continue;
             }
             size_t hash = line.find_first_not_of(" \t");
-            if (hash == string::npos || line.compare(hash, 7, "#pragma") != 0)
+            if (hash == string::npos || line.compare(hash, 7, "#pragma") != 0) {
+                braces += braces_in(line);
                 continue;
-            std::istringstream words(line.substr(hash + 7));
-            string a, b, c;
-            words >> a >> b >> c;
-            if (a == "intel" && b == "omp")
-                a = b, b = c, words >> c;
-            else if (starts_with(a, "intel_omp_"))
-                b = "taskq", a = "omp";
-            bool ours = a == "omp" && (starts_with(b, "taskq") || (b == "parallel" && starts_with(c, "taskq")));
-            if (!ours)
-                continue;
-            std::cerr
-                << file << ":" << number << ":1: error: '" << (b == "parallel" ? "parallel taskq" : "taskq")
-                << "' comes from a macro or an included file: a directive must stand in the file that is compiled\n";
-            fine = false;
+            }
+            for (const Directive &d : scan(Text(file, line)).directives) {
+                bool ours = d.queue() || (d.kind == Kind::task && (d.intel || d.clause("captureprivate")));
+                bool matters = !settings.openmp || d.ours() || d.kind == Kind::ordered;
+                queues = queues || d.queue();
+                if (ours || (matters && (included <= 0 || braces_outside > 0)))
+                    all.push_back({d.words, file + ":" + std::to_string(number) + ":" + std::to_string(hash + 1),
+                                   included > 0, ours});
+            }
         }
-        return fine;
+        Stray result = Stray::none;
+        for (const Found &f : all) {
+            if (!f.ours && !queues)
+                continue;
+            if (f.included)
+                std::cerr << f.place << ": error: '" << f.words
+                          << "' comes from an included file: a directive must stand in the file that is compiled\n";
+            else
+                stray_place = f.place;
+            result = f.included || result == Stray::mistake ? Stray::mistake : Stray::macro;
+        }
+        return result;
+    }
+
+    static long braces_in(const string &line)
+    {
+        long open = 0;
+        for (size_t at = 0; at < line.size();) {
+            if (line[at] == '"' || line[at] == '\'') {
+                at = behind_literal(line, at);
+                continue;
+            }
+            open += line[at] == '{' || line.compare(at, 2, "<%") == 0;
+            open -= line[at] == '}' || line.compare(at, 2, "%>") == 0;
+            at++;
+        }
+        return open;
     }
 
   public:
@@ -587,15 +700,21 @@ Settings read_command(int argc, char **argv)
                 s.out = word.substr(2);
             else if (word == "-MF")
                 s.dependences = given[k];
-            else if (word == "-x")
+            else if (starts_with(word, "-MF"))
+                s.dependences = word.substr(3);
+            else if (starts_with(word, "-Wp,-MD,") || starts_with(word, "-Wp,-MMD,")) {
+                s.dependences = word.substr(word.find(',', 4) + 1);
+                s.dependences = s.dependences.substr(0, s.dependences.find(','));
+                s.wants_dependences = true;
+            } else if (word == "-x")
                 language = given[k] == "none" ? "" : given[k];
             else if (starts_with(word, "-x"))
                 language = word.substr(2);
-            bool output = word[1] == 'M' || word == "-c" || word == "-S" || word == "-E" || word[1] == 'o' ||
-                          word[1] == 'L' || word[1] == 'l' || word[1] == 'x' || starts_with(word, "-Wl,") ||
-                          starts_with(word, "-Wa,") || word == "-Xlinker" || word == "-fsyntax-only" || word == "-v" ||
-                          word == "-###" || starts_with(word, "-save-temps") || word == "-shared" ||
-                          word == "-static" || word == "-pipe";
+            bool output = word[1] == 'M' || starts_with(word, "-Wp,-M") || word == "-c" || word == "-S" ||
+                          word == "-E" || word[1] == 'o' || word[1] == 'L' || word[1] == 'l' || word[1] == 'x' ||
+                          starts_with(word, "-Wl,") || starts_with(word, "-Wa,") || word == "-Xlinker" ||
+                          word == "-fsyntax-only" || word == "-v" || word == "-###" ||
+                          starts_with(word, "-save-temps") || word == "-shared" || word == "-static" || word == "-pipe";
             if (!output) {
                 s.preprocessor.push_back(word);
                 if (argument)
@@ -616,25 +735,42 @@ Settings read_command(int argc, char **argv)
     return s;
 }
 
-// The compiler names the temporary file in the dependences: make wants the source.
+// As make has it.
+string for_make(const string &name)
+{
+    string all;
+    for (char c : name)
+        all += c == ' ' || c == '#' ? string("\\") + c : c == '$' ? "$$" : string(1, c);
+    return all;
+}
+
+// The compiler names the temporary file in the dependences: make wants the source. Where the dependences go depends on
+// the compiler: every file that it may have written is looked at.
 void mend_dependences(const Settings &s, const std::vector<std::pair<string, string>> &temporary)
 {
-    Strings names;
+    std::set<string> names;
     if (!s.dependences.empty())
-        names.push_back(s.dependences);
-    else if (!s.out.empty())
-        names.push_back(fs::path(s.out).replace_extension(".d").string());
-    else
-        for (auto &[file, source] : temporary)
-            names.push_back(fs::path(source).filename().replace_extension(".d").string());
+        names.insert(s.dependences);
+    for (auto &[file, source] : temporary) {
+        fs::path base = fs::path(source).filename().replace_extension(".d"), out = s.out;
+        names.insert(base.string());
+        names.insert((fs::path("a-") += base).string()); // linked into a.out
+        if (!s.out.empty()) {
+            names.insert(fs::path(out).replace_extension(".d").string());
+            names.insert((fs::path(out).replace_extension("") += fs::path("-") += base).string());
+            names.insert((out.parent_path() / base).string());
+        }
+    }
     for (const string &name : names) {
-        string all;
+        string all, was;
         if (!read_file(name, all))
             continue;
+        was = all;
         for (auto &[file, source] : temporary)
-            for (size_t at; (at = all.find(file)) != string::npos;)
-                all.replace(at, file.size(), source);
-        write_file(name, all);
+            for (size_t at = 0; (at = all.find(for_make(file), at)) != string::npos; at += for_make(source).size())
+                all.replace(at, for_make(file).size(), for_make(source));
+        if (all != was)
+            write_file(name, all);
     }
 }
 

@@ -37,6 +37,8 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
 #endif
 
 #define PSTHREAD_TASKQ_WINDOW 256
@@ -99,7 +101,7 @@ __attribute__((weak)) struct psthread_taskq_crew *psthread_taskq_crews;
 
 /* --- crews --- */
 
-static inline struct psthread_taskq_crew *psthread_taskq_crew_new(void)
+static __inline__ struct psthread_taskq_crew *psthread_taskq_crew_new(void)
 {
     psthread_mutex_lock(&psthread_taskq_crews_lock);
     struct psthread_taskq_crew *crew = psthread_taskq_crews;
@@ -109,7 +111,7 @@ static inline struct psthread_taskq_crew *psthread_taskq_crew_new(void)
     return crew ? crew : (struct psthread_taskq_crew *)calloc(1, sizeof *crew);
 }
 
-static inline void psthread_taskq_crew_put_back(struct psthread_taskq_crew *crew)
+static __inline__ void psthread_taskq_crew_put_back(struct psthread_taskq_crew *crew)
 {
     psthread_mutex_lock(&psthread_taskq_crews_lock);
     crew->next = psthread_taskq_crews;
@@ -120,7 +122,7 @@ static inline void psthread_taskq_crew_put_back(struct psthread_taskq_crew *crew
 static void *psthread_taskq_runner(void *crew);
 
 /* With the crew's lock held: the caller's place goes to who waits for one, or to nobody. */
-static inline void psthread_taskq_leave_place(struct psthread_taskq_crew *crew)
+static __inline__ void psthread_taskq_leave_place(struct psthread_taskq_crew *crew)
 {
     struct psthread_taskq_waiter *to = crew->active <= crew->limit ? crew->waiters : NULL;
     if (to) {
@@ -132,7 +134,7 @@ static inline void psthread_taskq_leave_place(struct psthread_taskq_crew *crew)
 }
 
 /* A place in the crew was taken for it. */
-static inline void psthread_taskq_start_runner(struct psthread_taskq_crew *crew)
+static __inline__ void psthread_taskq_start_runner(struct psthread_taskq_crew *crew)
 {
     psthread_attr_t attr = {0, PSTHREAD_ATTR_DETACHED};
     psthread_t runner;
@@ -146,7 +148,7 @@ static inline void psthread_taskq_start_runner(struct psthread_taskq_crew *crew)
 }
 
 /* The caller stops working for a while: a new runner may have its place. */
-static inline void psthread_taskq_lend_place(struct psthread_taskq_crew *crew)
+static __inline__ void psthread_taskq_lend_place(struct psthread_taskq_crew *crew)
 {
     psthread_spin_lock(&crew->lock);
     int start = !crew->waiters && crew->first && crew->active <= crew->limit;
@@ -157,7 +159,7 @@ static inline void psthread_taskq_lend_place(struct psthread_taskq_crew *crew)
         psthread_taskq_start_runner(crew);
 }
 
-static inline void psthread_taskq_take_place(struct psthread_taskq_crew *crew)
+static __inline__ void psthread_taskq_take_place(struct psthread_taskq_crew *crew)
 {
     psthread_spin_lock(&crew->lock);
     if (!crew->strict || crew->active < crew->limit) {
@@ -185,7 +187,7 @@ static void psthread_taskq_make_key(void)
     }
 }
 
-static inline void psthread_taskq_clear(struct psthread_taskq *q, int ordered)
+static __inline__ void psthread_taskq_clear(struct psthread_taskq *q, int ordered)
 {
     psthread_spin_init(&q->lock);
     q->oldest = q->newest = NULL;
@@ -201,14 +203,14 @@ static inline void psthread_taskq_clear(struct psthread_taskq *q, int ordered)
 }
 
 /* taskq: of the crew whose task, or region, the caller runs. */
-static inline void psthread_taskq_begin(struct psthread_taskq *q, int ordered)
+static __inline__ void psthread_taskq_begin(struct psthread_taskq *q, int ordered)
 {
     psthread_taskq_clear(q, ordered);
     q->crew = (struct psthread_taskq_crew *)psthread_getspecific(psthread_taskq_key);
 }
 
 /* parallel taskq. limit 0: as many threads as there are virtual processors. condition: that of the clause if. */
-static inline void psthread_taskq_begin_parallel(struct psthread_taskq *q, int ordered, long limit, int condition)
+static __inline__ void psthread_taskq_begin_parallel(struct psthread_taskq *q, int ordered, long limit, int condition)
 {
     long vps = (long)psthread_num_vps();
     psthread_taskq_clear(q, ordered);
@@ -232,7 +234,7 @@ static inline void psthread_taskq_begin_parallel(struct psthread_taskq *q, int o
 
 /* --- turns --- */
 
-static inline void psthread_taskq_ordered(struct psthread_taskq_task *task)
+static __inline__ void psthread_taskq_ordered(struct psthread_taskq_task *task)
 {
     struct psthread_taskq *q = task->queue;
     if (task->in_turn) {
@@ -259,7 +261,7 @@ static inline void psthread_taskq_ordered(struct psthread_taskq_task *task)
     }
 }
 
-static inline void psthread_taskq_ordered_end(struct psthread_taskq_task *task)
+static __inline__ void psthread_taskq_ordered_end(struct psthread_taskq_task *task)
 {
     struct psthread_taskq *q = task->queue;
     struct psthread_taskq_waiter **at, *next = NULL;
@@ -278,7 +280,7 @@ static inline void psthread_taskq_ordered_end(struct psthread_taskq_task *task)
 
 /* --- a task --- */
 
-static inline void psthread_taskq_run(struct psthread_taskq_task *task)
+static __inline__ void psthread_taskq_run(struct psthread_taskq_task *task)
 {
     task->fn(task, task->captured);
     if (task->queue->ordered && !task->in_turn) {
@@ -287,7 +289,7 @@ static inline void psthread_taskq_run(struct psthread_taskq_task *task)
     }
 }
 
-static inline void psthread_taskq_run_taken(struct psthread_taskq_task *task)
+static __inline__ void psthread_taskq_run_taken(struct psthread_taskq_task *task)
 {
     psthread_taskq_run(task);
     if (task->heap)
@@ -295,22 +297,25 @@ static inline void psthread_taskq_run_taken(struct psthread_taskq_task *task)
 }
 
 /* The caller runs a task that is in no list. */
-static inline void psthread_taskq_call(struct psthread_taskq *q, psthread_taskq_fn fn, void *captured,
-                                       unsigned long number)
+static __inline__ void psthread_taskq_call(struct psthread_taskq *q, psthread_taskq_fn fn, void *captured,
+                                           unsigned long number)
 {
     struct psthread_taskq_task here = {NULL, NULL, q, fn, number, 0, 0, captured};
     psthread_taskq_run(&here);
 }
 
 /* Around a task's adding to a reduction. */
-static inline void psthread_taskq_lock(struct psthread_taskq_task *task) { psthread_mutex_lock(&task->queue->values); }
-static inline void psthread_taskq_unlock(struct psthread_taskq_task *task)
+static __inline__ void psthread_taskq_lock(struct psthread_taskq_task *task)
+{
+    psthread_mutex_lock(&task->queue->values);
+}
+static __inline__ void psthread_taskq_unlock(struct psthread_taskq_task *task)
 {
     psthread_mutex_unlock(&task->queue->values);
 }
 
 /* With the lock held: whether no later task has left its lastprivate values yet. */
-static inline int psthread_taskq_is_last(struct psthread_taskq_task *task)
+static __inline__ int psthread_taskq_is_last(struct psthread_taskq_task *task)
 {
     struct psthread_taskq *q = task->queue;
     if (q->last > task->number)
@@ -320,7 +325,7 @@ static inline int psthread_taskq_is_last(struct psthread_taskq_task *task)
 }
 
 /* The private copy of an array whose length is known when the program runs; the task frees it. */
-static inline void *psthread_taskq_copy(const volatile void *from, size_t bytes)
+static __inline__ void *psthread_taskq_copy(const volatile void *from, size_t bytes)
 {
     void *to = malloc(bytes ? bytes : 1);
     if (!to) {
@@ -330,7 +335,7 @@ static inline void *psthread_taskq_copy(const volatile void *from, size_t bytes)
     return __builtin_memcpy(to, (const void *)from, bytes);
 }
 
-static inline struct psthread_taskq_task *psthread_taskq_new(struct psthread_taskq *q, size_t bytes)
+static __inline__ struct psthread_taskq_task *psthread_taskq_new(struct psthread_taskq *q, size_t bytes)
 {
     size_t head = (sizeof(struct psthread_taskq_task) + 15) & ~(size_t)15, all = (head + bytes + 15) & ~(size_t)15;
     struct psthread_taskq_task *t;
@@ -351,7 +356,7 @@ static inline struct psthread_taskq_task *psthread_taskq_new(struct psthread_tas
 /* --- a queue --- */
 
 /* With the queue's lock held: its oldest or its newest task, which is in no list then. */
-static inline struct psthread_taskq_task *psthread_taskq_take(struct psthread_taskq *q, int oldest)
+static __inline__ struct psthread_taskq_task *psthread_taskq_take(struct psthread_taskq *q, int oldest)
 {
     struct psthread_taskq_task *t = oldest ? q->oldest : q->newest;
     if (!t)
@@ -374,7 +379,7 @@ static inline struct psthread_taskq_task *psthread_taskq_take(struct psthread_ta
 }
 
 /* With the crew's lock held. */
-static inline void psthread_taskq_unlist(struct psthread_taskq *q)
+static __inline__ void psthread_taskq_unlist(struct psthread_taskq *q)
 {
     if (q->before)
         q->before->next = q->next;
@@ -388,7 +393,7 @@ static inline void psthread_taskq_unlist(struct psthread_taskq *q)
 }
 
 /* A task for a runner; NULL: there is none, or somebody waits for a place, and the runner has given up its own. */
-static inline struct psthread_taskq_task *psthread_taskq_steal(struct psthread_taskq_crew *crew)
+static __inline__ struct psthread_taskq_task *psthread_taskq_steal(struct psthread_taskq_crew *crew)
 {
     struct psthread_taskq_task *t = NULL;
     psthread_spin_lock(&crew->lock);
@@ -427,7 +432,7 @@ static void *psthread_taskq_runner(void *arg)
 }
 
 /* A task was put: the crew is to know of the queue, and a runner to come if there is a place for one. */
-static inline void psthread_taskq_tell(struct psthread_taskq *q)
+static __inline__ void psthread_taskq_tell(struct psthread_taskq *q)
 {
     struct psthread_taskq_crew *crew = q->crew;
     psthread_spin_lock(&crew->lock);
@@ -451,7 +456,7 @@ static inline void psthread_taskq_tell(struct psthread_taskq *q)
 }
 
 /* The opener runs what nobody has taken, until `left` tasks wait at most. */
-static inline void psthread_taskq_help(struct psthread_taskq *q, unsigned left)
+static __inline__ void psthread_taskq_help(struct psthread_taskq *q, unsigned left)
 {
     for (;;) {
         psthread_spin_lock(&q->lock);
@@ -464,7 +469,7 @@ static inline void psthread_taskq_help(struct psthread_taskq *q, unsigned left)
 }
 
 /* The opener waits for what runners have taken. */
-static inline void psthread_taskq_wait(struct psthread_taskq *q)
+static __inline__ void psthread_taskq_wait(struct psthread_taskq *q)
 {
     psthread_sem_t all_ended;
     psthread_spin_lock(&q->lock);
@@ -485,7 +490,7 @@ static inline void psthread_taskq_wait(struct psthread_taskq *q)
 }
 
 /* task: captured is copied. */
-static inline void psthread_taskq_put(struct psthread_taskq *q, psthread_taskq_fn fn, void *captured, size_t bytes)
+static __inline__ void psthread_taskq_put(struct psthread_taskq *q, psthread_taskq_fn fn, void *captured, size_t bytes)
 {
     unsigned long number = q->made++;
     struct psthread_taskq_task *t = NULL;
@@ -524,7 +529,7 @@ static inline void psthread_taskq_put(struct psthread_taskq *q, psthread_taskq_f
 }
 
 /* The end of a taskq that is not nowait: all of its tasks have ended. */
-static inline void psthread_taskq_end(struct psthread_taskq *q)
+static __inline__ void psthread_taskq_end(struct psthread_taskq *q)
 {
     struct psthread_taskq_crew *crew = q->crew;
     if (crew) {

@@ -16,8 +16,47 @@ Text::Text(string n, string a) : name(std::move(n)), all(std::move(a))
             starts.push_back(i + 1);
 }
 
+Text::Text(std::shared_ptr<const Text> b, string a, std::vector<Change> c) : Text(b->name, std::move(a))
+{
+    before = std::move(b);
+    changes = std::move(c);
+}
+
 size_t Text::line(size_t at) const { return std::upper_bound(starts.begin(), starts.end(), at) - starts.begin(); }
-size_t Text::column(size_t at) const { return at - starts[line(at) - 1] + 1; }
+
+size_t Text::column(size_t at) const
+{
+    if (!before)
+        return at - starts[line(at) - 1] + 1;
+    size_t was = at;
+    for (const Change &c : changes) {
+        if (at < c.at)
+            break;
+        was = at < c.end ? c.was_at : c.was_end + (at - c.end);
+    }
+    return before->column(was);
+}
+
+const Text::Naming *Text::naming(size_t at_line) const
+{
+    const Naming *last = nullptr;
+    for (const Naming &n : namings)
+        if (n.from <= at_line)
+            last = &n;
+    return last;
+}
+
+string Text::shown_name(size_t at) const
+{
+    const Naming *n = naming(line(at));
+    return n ? n->name : name;
+}
+
+size_t Text::shown_line(size_t at) const
+{
+    const Naming *n = naming(line(at));
+    return n ? n->line + (line(at) - n->from) : line(at);
+}
 
 const Clause *Directive::clause(const string &n) const
 {
@@ -64,7 +103,7 @@ static size_t skip(const string &s, size_t i, bool lines)
 
 size_t skip_blank(const string &s, size_t at) { return skip(s, at, true); }
 
-static size_t behind_literal(const string &s, size_t i)
+size_t behind_literal(const string &s, size_t i)
 {
     char quote = s[i++];
     while (i < s.size() && s[i] != quote && s[i] != '\n')
@@ -160,7 +199,7 @@ string names_of(const Clauses &clauses)
 }
 
 // Up to the parenthesis that closes; the reader stands behind the one that opens.
-bool read_expression(Reader &r, const Text &text, Clause &clause)
+bool read_expression(Reader &r, Clause &clause)
 {
     size_t first = r.i, depth = 0;
     for (; !r.done(); r.i++) {
@@ -177,8 +216,8 @@ bool read_expression(Reader &r, const Text &text, Clause &clause)
         return r.problem("'" + clause.name + "' needs an expression in its parentheses");
     string words;
     for (size_t k = first; k < r.i; k++)
-        words += (k > first && text.all[r.all[k].at - 1] != text.all[r.all[k - 1].end - 1] ? " " : "") + r.all[k].text;
-    clause.items.push_back({words, r.all[first].at});
+        words += (k > first && r.all[k].at != r.all[k - 1].end ? " " : "") + r.all[k].text;
+    clause.items.push_back({words, r.all[first].at, r.all[r.i - 1].end});
     r.i++;
     return true;
 }
@@ -189,7 +228,7 @@ bool read_list(Reader &r, Clause &clause)
         if (r.done() || !is_name_start(r.all[r.i].text[0]))
             return r.problem("'" + clause.name + "' needs names of variables" +
                              (r.done() ? "" : ", not '" + r.all[r.i].text + "'"));
-        clause.items.push_back({r.all[r.i].text, r.all[r.i].at});
+        clause.items.push_back({r.all[r.i].text, r.all[r.i].at, r.all[r.i].end});
         r.i++;
         if (r.is(")"))
             break;
@@ -200,7 +239,7 @@ bool read_list(Reader &r, Clause &clause)
     return true;
 }
 
-bool read_clause(Reader &r, const Text &text, Directive &d)
+bool read_clause(Reader &r, Directive &d)
 {
     const Clauses &known = clauses_of(d.kind);
     Clause clause{r.all[r.i].text, r.at(), "", {}};
@@ -233,7 +272,7 @@ bool read_clause(Reader &r, const Text &text, Directive &d)
     if (reads == Reads::list || reads == Reads::reduction) {
         fine = read_list(r, clause);
     } else if (reads == Reads::expression || reads == Reads::sharing) {
-        fine = read_expression(r, text, clause);
+        fine = read_expression(r, clause);
         if (fine && reads == Reads::sharing && clause.items[0].text != "shared" && clause.items[0].text != "none")
             return r.problem("default is shared or none, not '" + clause.items[0].text + "'", clause.items[0].at);
     }
@@ -262,13 +301,21 @@ const std::set<string> WITH_STATEMENT = {"parallel", "for",  "sections", "sectio
 const std::set<string> ALONE = {"barrier", "taskwait", "taskyield", "cancel", "cancellation"};
 
 // words[0] is what follows omp.
-void read_directive(const Text &text, const std::vector<Token> &words, size_t first, bool intel, size_t at, size_t end,
+void read_directive(const std::vector<Token> &words, size_t first, bool intel, bool in_string, size_t at, size_t end,
                     Scan &out)
 {
-    Directive d{Kind::other, "", "", intel, at, end, first < words.size() ? words[first].at : end, {}};
+    Directive d{Kind::other, "", "", intel, at, end, first < words.size() ? words[first].at : end, in_string, {}};
     auto word = [&](size_t k) { return first + k < words.size() ? words[first + k].text : string(); };
     size_t num_words = 1;
-    if (word(0) == "parallel" && word(1) == "taskq") {
+    bool parallel = word(0) == "parallel";
+    if (word(parallel).compare(0, 5, "taskq") == 0 ? word(parallel) != "taskq" : parallel && word(1) == "task") {
+        out.problems.push_back({d.name_at, "there is no '" + string(parallel ? "parallel " : "") + word(parallel) +
+                                               "'; there are 'parallel taskq', 'taskq' and 'task'"});
+        d.words = word(0);
+        out.directives.push_back(d);
+        return;
+    }
+    if (parallel && word(1) == "taskq") {
         d.kind = Kind::parallel_taskq;
         num_words = 2;
     } else if (word(0) == "taskq") {
@@ -281,8 +328,9 @@ void read_directive(const Text &text, const std::vector<Token> &words, size_t fi
         d.words = word(0);
         out.directives.push_back(d);
         return;
-    } else if (word(0) == "ordered" && word(1).empty()) {
-        d.kind = Kind::ordered;
+    } else if (word(0) == "ordered") {
+        bool alone = word(1) == "depend" || word(1) == "doacross";
+        d.kind = word(1).empty() ? Kind::ordered : alone ? Kind::other_alone : Kind::other;
     } else if (word(0) == "critical") {
         d.kind = Kind::critical;
     } else if (word(0) == "atomic") {
@@ -307,7 +355,7 @@ void read_directive(const Text &text, const std::vector<Token> &words, size_t fi
                     break;
                 continue;
             }
-            if (!read_clause(r, text, d))
+            if (!read_clause(r, d))
                 break;
         }
         check_named_once(d, out.problems);
@@ -320,8 +368,8 @@ void read_directive(const Text &text, const std::vector<Token> &words, size_t fi
     out.directives.push_back(d);
 }
 
-// `text` of a pragma behind the word pragma: [from, to) of s, which stands `shift` before its place in the file.
-void read_pragma(const Text &text, const string &s, size_t from, size_t to, size_t shift, size_t at, size_t end,
+// The text of a pragma behind the word pragma: [from, to) of s, which stands `shift` before its place in the file.
+void read_pragma(const string &s, size_t from, size_t to, size_t shift, bool in_string, size_t at, size_t end,
                  Scan &out)
 {
     std::vector<Token> words = tokens(s, from, to, shift);
@@ -338,11 +386,11 @@ void read_pragma(const Text &text, const string &s, size_t from, size_t to, size
             split.push_back(rest);
         }
         split.insert(split.end(), words.begin() + 1, words.end());
-        read_directive(text, split, 1, true, at, end, out);
+        read_directive(split, 1, true, in_string, at, end, out);
     } else if (is(0, "omp")) {
-        read_directive(text, words, 1, false, at, end, out);
+        read_directive(words, 1, false, in_string, at, end, out);
     } else if (is(0, "intel") && is(1, "omp")) {
-        read_directive(text, words, 2, true, at, end, out);
+        read_directive(words, 2, true, in_string, at, end, out);
     }
 }
 
@@ -356,6 +404,7 @@ Scan scan(const Text &text)
     int depth = 0, parentheses = 0;
     bool line_start = true;
     std::vector<std::pair<int, int>> branches; // what was open where each #if began: its branches all begin so
+    std::vector<Conditional> unclosed;
     for (size_t i = 0; i < s.size();) {
         size_t next = behind_blank(s, i, false);
         if (next != i) {
@@ -363,24 +412,31 @@ Scan scan(const Text &text)
         } else if (s[i] == '\n') {
             line_start = true;
             i++;
-        } else if (s[i] == '#' && line_start) {
-            size_t end = end_of_line(s, i), word = skip(s, i + 1, false), word_end = word;
+        } else if ((s[i] == '#' || s.compare(i, 2, "%:") == 0) && line_start) {
+            size_t end = end_of_line(s, i), word = skip(s, i + (s[i] == '#' ? 1 : 2), false), word_end = word;
             while (word_end < end && is_name_char(s[word_end]))
                 word_end++;
             string name = s.substr(word, word_end - word);
             size_t trimmed = end;
             while (trimmed > i && s[trimmed - 1] == '\r')
                 trimmed--;
-            if (name == "pragma")
-                read_pragma(text, s, word_end, trimmed, 0, i, trimmed, out);
-            else if (name == "define" || name == "undef")
+            out.lines.push_back({i, end});
+            if (name == "pragma") {
+                read_pragma(s, word_end, trimmed, 0, false, i, trimmed, out);
+            } else if (name == "define" || name == "undef") {
                 out.defines.push_back(i);
-            else if (name.compare(0, 2, "if") == 0)
+            } else if (name.compare(0, 2, "if") == 0) {
                 branches.push_back({depth, parentheses});
-            else if (name.compare(0, 2, "el") == 0 && !branches.empty())
+                unclosed.push_back({{{i, trimmed}}});
+            } else if (name.compare(0, 2, "el") == 0 && !branches.empty()) {
                 std::tie(depth, parentheses) = branches.back();
-            else if (name == "endif" && !branches.empty())
+                unclosed.back().lines.push_back({i, trimmed});
+            } else if (name == "endif" && !branches.empty()) {
                 branches.pop_back();
+                unclosed.back().lines.push_back({i, trimmed});
+                out.conditionals.push_back(unclosed.back());
+                unclosed.pop_back();
+            }
             if (depth == 0 && parentheses == 0)
                 out.boundaries.push_back(end);
             i = end;
@@ -398,7 +454,10 @@ Scan scan(const Text &text)
                 if (quote < s.size() && s[quote] == '"') {
                     size_t close = behind_literal(s, quote), behind = skip(s, close, true);
                     if (behind < s.size() && s[behind] == ')') {
-                        read_pragma(text, s, quote + 1, close - 1, 0, i, behind + 1, out);
+                        string unescaped; // columns behind an escape are a few too small
+                        for (size_t k = quote + 1; k + 1 < close; k++)
+                            unescaped += s[k] == '\\' && k + 2 < close ? s[++k] : s[k];
+                        read_pragma(unescaped, 0, unescaped.size(), quote + 1, true, i, behind + 1, out);
                         end = behind + 1;
                     }
                 }
@@ -406,10 +465,13 @@ Scan scan(const Text &text)
             i = end;
         } else {
             line_start = false;
-            depth += s[i] == '{' ? 1 : s[i] == '}' ? -1 : 0;
+            bool two = s.compare(i, 2, "<%") == 0 || s.compare(i, 2, "%>") == 0; // digraphs
+            bool opens = s[i] == '{' || s.compare(i, 2, "<%") == 0, closes = s[i] == '}' || (two && !opens);
+            depth += opens ? 1 : closes ? -1 : 0;
             parentheses += s[i] == '(' ? 1 : s[i] == ')' ? -1 : 0;
-            i++;
-            if (depth == 0 && parentheses == 0 && (s[i - 1] == ';' || s[i - 1] == '}'))
+            bool ends = s[i] == ';' || closes;
+            i += two ? 2 : 1;
+            if (depth == 0 && parentheses == 0 && ends)
                 out.boundaries.push_back(i);
         }
     }

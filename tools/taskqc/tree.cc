@@ -175,6 +175,36 @@ class Walker
     {
         each(clang_getTranslationUnitCursor(tree.unit), [&](CXCursor c) { at_top(c); });
         outermost_expansions();
+        CXSourceRangeList *skipped = clang_getSkippedRanges(tree.unit, main);
+        for (unsigned k = 0; skipped && k < skipped->count; k++) {
+            size_t from = 0, to = 0;
+            in_main(clang_getRangeStart(skipped->ranges[k]), &from);
+            in_main(clang_getRangeEnd(skipped->ranges[k]), &to);
+            tree.skipped.push_back({marked.back(from), marked.back(to)});
+        }
+        if (skipped)
+            clang_disposeSourceRangeList(skipped);
+    }
+
+    // The lines of the copy are the source's.
+    std::vector<Text::Naming> namings(const Text &text) const
+    {
+        std::vector<Text::Naming> all;
+        string name = text.name;
+        size_t next = 1;
+        for (size_t line = 1; line <= text.starts.size(); line++, next++) {
+            CXString shown;
+            unsigned number = 0;
+            clang_getPresumedLocation(clang_getLocation(tree.unit, main, static_cast<unsigned>(line), 1), &shown,
+                                      &number, nullptr);
+            string of = take(shown);
+            if (number == 0 || (number == next && of == name))
+                continue;
+            name = of;
+            next = number;
+            all.push_back({line, number, name});
+        }
+        return all;
     }
 
     bool in_main(CXCursor c, size_t *at = nullptr) const { return in_main(clang_getCursorLocation(c), at); }
@@ -201,11 +231,13 @@ class Walker
     struct State {
         Construct *scope = nullptr;
         bool may_break = true, may_continue = true; // inside of the innermost construct of ours, or in none
+        Construct *of_switch = nullptr;             // where the innermost switch stands
     };
     struct Jump {
         string label;
         size_t at;
         Construct *scope;
+        bool by_address = false;
     };
     std::vector<Jump> jumps;
     std::map<string, Construct *> labels;
@@ -261,7 +293,20 @@ class Walker
             expansions.push_back({from, to});
         } else if (kind == CXCursor_FunctionDecl && clang_isCursorDefinition(c)) {
             one_function(c);
+        } else {
+            nameless(c);
         }
+    }
+
+    // Types of the file's, and inside of them, that a task's struct cannot name.
+    void nameless(CXCursor c)
+    {
+        CXCursorKind kind = clang_getCursorKind(c);
+        if (kind != CXCursor_StructDecl && kind != CXCursor_UnionDecl && kind != CXCursor_EnumDecl)
+            return;
+        auto [from, to] = extent(c);
+        tree.nameless.push_back({c, marked.back(from), marked.back(to), nullptr});
+        each(c, [&](CXCursor child) { nameless(child); });
     }
 
     void outermost_expansions()
@@ -310,8 +355,14 @@ class Walker
             for (Construct *c = target; c; c = c->parent)
                 if (c == j.scope)
                     outwards = false;
-            problem(j.at, outwards ? "goto '" + j.label + "' leaves the block of '" + j.scope->directive->words + "'"
-                                   : "goto '" + j.label + "' enters the block of '" + target->directive->words + "'");
+            if (j.by_address)
+                problem(j.at, "the address of label '" + j.label + "', which is " +
+                                  (outwards ? "outside of the block of '" + j.scope->directive->words + "'"
+                                            : "inside of the block of '" + target->directive->words + "'"));
+            else
+                problem(j.at, outwards
+                                  ? "goto '" + j.label + "' leaves the block of '" + j.scope->directive->words + "'"
+                                  : "goto '" + j.label + "' enters the block of '" + target->directive->words + "'");
         }
     }
 
@@ -388,6 +439,9 @@ class Walker
         case CXCursor_DeclRefExpr:
             use(c, state);
             break;
+        case CXCursor_UnexposedExpr:
+            function_name(c, state);
+            break;
         case CXCursor_TypeRef:
             use_type(clang_getCursorReferenced(c), state);
             break;
@@ -425,6 +479,19 @@ class Walker
                 if (clang_getCursorKind(target) == CXCursor_LabelRef)
                     jumps.push_back({text_of(target), place(c), state.scope});
             break;
+        case CXCursor_GCCAsmStmt: {
+            const string &all = marked.all;
+            size_t at = extent(c).first, word = all.find("goto", at);
+            if (state.scope && word < all.find('(', at))
+                problem(marked.back(at),
+                        "asm goto cannot stand in the block of '" + state.scope->directive->words + "'");
+            break;
+        }
+        case CXCursor_AddrLabelExpr:
+            for (CXCursor target : children(c))
+                if (clang_getCursorKind(target) == CXCursor_LabelRef)
+                    jumps.push_back({text_of(target), place(c), state.scope, true});
+            break;
         case CXCursor_IndirectGotoStmt:
             if (state.scope)
                 problem(place(c), "a goto to a computed label cannot stand in the block of '" +
@@ -437,6 +504,13 @@ class Walker
             break;
         case CXCursor_SwitchStmt:
             state.may_break = true;
+            state.of_switch = state.scope;
+            break;
+        case CXCursor_CaseStmt:
+        case CXCursor_DefaultStmt:
+            if (state.scope != state.of_switch)
+                problem(place(c), string(clang_getCursorKind(c) == CXCursor_CaseStmt ? "case" : "default") +
+                                      " enters the block of '" + state.scope->directive->words + "'");
             break;
         default:
             break;
@@ -537,7 +611,8 @@ class Walker
             else
                 task->has_ordered = true;
         } else if (d.kind == Kind::critical || d.kind == Kind::atomic || d.kind == Kind::flush) {
-            return;
+            if (d.kind == Kind::critical && d.rest == "?")
+                problem(d.name_at, "behind 'critical' a name in parentheses can stand, and nothing else");
         } else if (d.words == "parallel" || d.words == "simd") {
             tree.warnings.push_back({d.name_at, "'omp " + d.words + "' inside of '" + ours->directive->words +
                                                     "' is left to the compiler"});
@@ -554,16 +629,44 @@ class Walker
         in_clause = true;
         visit(condition, state);
         in_clause = false;
-        for (auto &[from, to, item] : piece.items) {
-            for (const Use &u : f->uses)
-                if (u.at == item->at && u.variable->name == item->text)
-                    c->names[item] = u.variable;
-        }
+        check_expressions(piece, condition, *c);
+        std::set<const Item *> by_macro;
+        for (const Use &u : f->uses)
+            if (u.item && u.item->at >= piece.directive->at && u.item->at < piece.directive->end) {
+                if (!u.spelled)
+                    by_macro.insert(u.item);
+                else if (u.variable->name == u.item->text)
+                    c->names[u.item] = u.variable;
+            }
         for (const Clause &clause : c->directive->clauses) {
             bool data = clause.name != "if" && clause.name != "num_threads" && clause.name != "default";
             for (const Item &item : clause.items)
-                if (data && clause.name != "shared" && c->names.count(&item) == 0)
+                if (data && by_macro.count(&item))
+                    tree.items.push_back({item.at, item.end, c->directive});
+                else if (data && clause.name != "shared" && c->names.count(&item) == 0)
                     not_a_local.push_back({&item, &clause});
+        }
+    }
+
+    // The marker's call has an argument for each item, behind the first one.
+    void check_expressions(const Marked::Piece &piece, CXCursor call, const Construct &c)
+    {
+        for (size_t k = 0; k < piece.items.size(); k++) {
+            const Item *item = std::get<2>(piece.items[k]);
+            auto is = [&](const char *name) {
+                const Clause *clause = c.directive->clause(name);
+                return clause && &clause->items[0] == item;
+            };
+            CXType type = clang_getCursorType(clang_Cursor_getArgument(call, static_cast<unsigned>(k + 1)));
+            CXType t = clang_getCanonicalType(type);
+            bool whole = (t.kind >= CXType_Bool && t.kind <= CXType_Int128) || t.kind == CXType_Enum;
+            bool scalar = whole || (t.kind >= CXType_Float && t.kind <= CXType_LongDouble) ||
+                          t.kind == CXType_Float128 || t.kind == CXType_Float16 || t.kind == CXType_Half ||
+                          t.kind == CXType_Complex || t.kind == CXType_Pointer;
+            if (t.kind == CXType_Invalid || (is("num_threads") ? whole : !is("if") || scalar))
+                continue;
+            problem(item->at, "'" + item->text + "' has type '" + take(clang_getTypeSpelling(type)) +
+                                  "': " + (is("if") ? "'if' needs a condition" : "'num_threads' needs a whole number"));
         }
     }
 
@@ -663,11 +766,42 @@ class Walker
         }
         bool whole = marked.all.compare(at, v->name.size(), v->name) == 0 &&
                      !(at + v->name.size() < marked.all.size() && is_name_char(marked.all[at + v->name.size()]));
-        size_t source = marked.back(at);
+        Use seen{marked.back(at), 0, v, state.scope, whole};
+        if (const Marked::Piece *piece = marked.piece(at))
+            for (auto &[from, to, item] : piece->items)
+                if (at >= from && at < to) {
+                    seen.item = item;
+                    seen.within = at - from;
+                }
+        seen.end = seen.at + v->name.size();
         for (const Use &u : f->uses)
-            if (u.at == source && u.variable == v && u.spelled)
+            if (u.at == seen.at && u.within == seen.within && u.variable == v && u.spelled)
                 return;
-        f->uses.push_back({source, source + v->name.size(), v, state.scope, whole});
+        f->uses.push_back(seen);
+    }
+
+    // __func__ in a task: the task's function has another name.
+    void function_name(CXCursor c, const State &state)
+    {
+        CXFile file;
+        unsigned offset = 0;
+        size_t size = 0, at = 0;
+        if (!task_around(state.scope))
+            return;
+        clang_getSpellingLocation(clang_getCursorLocation(c), &file, nullptr, nullptr, &offset);
+        const char *all = file ? clang_getFileContents(tree.unit, file, &size) : nullptr;
+        for (const string &name : {string("__func__"), string("__FUNCTION__"), string("__PRETTY_FUNCTION__")}) {
+            if (!all || offset + name.size() > size || name.compare(0, name.size(), all + offset, name.size()) != 0 ||
+                !in_main(c, &at))
+                continue;
+            auto v = std::make_unique<Variable>();
+            v->name = name;
+            v->is_name = true;
+            size_t source = marked.back(at);
+            bool whole = marked.all.compare(at, name.size(), name) == 0;
+            f->uses.push_back({source, source + name.size(), v.get(), state.scope, whole});
+            f->variables.push_back(std::move(v));
+        }
     }
 
     // A type of the function's that the text of a construct names.
@@ -792,7 +926,7 @@ class Sharer
             seen.push_back({v, at});
         };
         for (const Use &u : f.uses)
-            if (inside(u.scope, &c) && !inside(u.variable->scope, &c) &&
+            if (inside(u.scope, &c) && !inside(u.variable->scope, &c) && !u.variable->is_name &&
                 (!u.variable->is_global || of_a_construct(c, u.variable)))
                 see(u.variable, u.at);
         size_t referenced = seen.size();
@@ -855,7 +989,7 @@ class Sharer
             const Clause *none = q->directive->ours() ? q->directive->clause("default") : nullptr;
             if (none && none->items[0].text == "none" && !v->is_static && !v->is_function && !v->is_extern)
                 problem(at, "'" + v->name + "' is in no clause of the 'parallel taskq' of line " +
-                                std::to_string(text.line(q->directive->at)) + ", which has default(none)");
+                                std::to_string(text.shown_line(q->directive->at)) + ", which has default(none)");
             if (q->directive->kind == Kind::parallel_taskq)
                 return;
         }
@@ -906,7 +1040,7 @@ void diagnostics(const Text &text, const Marked &marked, Tree &tree, const Walke
 
 } // namespace
 
-void parse(const Text &text, const Scan &scan, const std::vector<string> &options, bool openmp, Tree &tree)
+void parse(Text &text, const Scan &scan, const std::vector<string> &options, bool openmp, Tree &tree)
 {
     Marked marked(text, scan);
     std::vector<const char *> arguments = {"-x", "c", "-std=gnu17", "-w", "-ferror-limit=0", "-include", HEADER};
@@ -924,6 +1058,7 @@ void parse(const Text &text, const Scan &scan, const std::vector<string> &option
     }
     Walker walker(text, scan, marked, openmp, tree);
     walker.walk();
+    text.namings = walker.namings(text);
     diagnostics(text, marked, tree, walker);
     if (tree.problems.empty() && tree.doubts.empty())
         for (auto [item, clause] : walker.not_a_local)

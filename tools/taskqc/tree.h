@@ -1,10 +1,8 @@
 // What libclang says of the source: which statement a directive stands before, which variables of the function it uses,
-// and what of it
-// cannot become a task.
+// and what of it cannot become a task.
 //
 // libclang does not put pragmas it does not know into its tree. So a copy of the source is parsed in which each
-// directive is a label and a
-// loop that binds to the statement behind it, in the same line:
+// directive is a label and a loop that binds to the statement behind it, in the same line:
 //     #pragma omp task captureprivate(p)     ->     _tq_7: while (_tq_list(0, sizeof(p)))
 // The label says which directive it was, the call resolves the names of the clauses, and nothing else of the source
 // moves by a line.
@@ -32,6 +30,7 @@ struct Variable { // or function, that the enclosing function declares
     bool is_static = false, is_register = false, is_function = false, is_extern = false;
     bool decays = false;    // a parameter that is written as an array or a function, and is a pointer
     bool is_global = false; // the file's, and named in a clause of the function
+    bool is_name = false;   // __func__ and its like
 
     bool array() const;
     bool variably_modified() const;
@@ -41,10 +40,13 @@ struct Use {
     size_t at, end; // in the source
     Variable *variable;
     Construct *scope;
-    bool spelled; // false: the name comes from a macro's body
+    bool spelled;               // false: the name comes from a macro's body
+    const Item *item = nullptr; // of the clause that it stands in; `at` is the item's
+    size_t within = 0;          // its place in the item's text
 };
 
-struct LocalType { // struct, union, enum or typedef that the function declares, and a construct uses
+// A struct, union, enum or typedef that the function declares and a construct uses; or one of the file's without name.
+struct LocalType {
     CXCursor cursor;
     size_t at, end;
     Construct *scope;
@@ -96,15 +98,19 @@ struct Function {
     std::vector<Use> uses;
 };
 
-struct Expansion { // of a macro, outermost
+struct Expansion { // of a macro, outermost; or a clause's item with a macro in it
     size_t at, end;
+    const Directive *directive = nullptr; // the item's
 };
 
 struct Tree {
     CXIndex index = nullptr;
     CXTranslationUnit unit = nullptr;
     std::vector<std::unique_ptr<Function>> functions; // those with directives of ours
+    std::vector<LocalType> nameless;                  // the file's
     std::vector<Expansion> expansions;
+    std::vector<Expansion> items; // of clauses, which a macro makes
+    std::vector<Range> skipped;   // what the preprocessor leaves out
     std::vector<Problem> problems;
     std::vector<Problem> unread; // directives whose statement libclang does not take for one
     std::vector<Problem> doubts; // what libclang takes for a mistake in the program's own C: the compiler decides
@@ -118,8 +124,9 @@ struct Tree {
     ~Tree();
 };
 
-// `openmp`: the code is for an OpenMP compiler, which knows the other directives itself.
-void parse(const Text &text, const Scan &scan, const std::vector<std::string> &options, bool openmp, Tree &tree);
+// `openmp`: the code is for an OpenMP compiler, which knows the other directives itself. Notes how #line names the
+// text's lines.
+void parse(Text &text, const Scan &scan, const std::vector<std::string> &options, bool openmp, Tree &tree);
 
 std::string take(CXString string);
 // Whether a type has an array whose length is known when the program runs only.

@@ -1,0 +1,2 @@
+/* What includes.c needs. */
+#define VALUE 42
