@@ -154,6 +154,7 @@ class Pcure(unittest.TestCase):
             ("1,2\n\ufeff3,4\n", ":2: field 1, '\ufeff3', is not a number"),
             ("# nothing\n\n", ": no points in it"),
             (b"1,2\n3\0,4\n", ":2: a byte of value 0"),
+            (b"1,2\n3,4\0\n", ":2: a byte of value 0"),
             (whole[:-3], ": 18397 bytes of numbers, the header promises 18400 (230 x 10): the file is cut off"),
             (whole[:40], ": the .npy header is cut off"),
             (whole[:7], ": the .npy header is cut off"),

@@ -121,7 +121,7 @@ static bool read_csv(const char *path, FILE *in, struct points *p, const struct 
     bool fine = true;
 
     for (size_t line = 1; fine && (length = getline(&text, &room, in)) != -1; line++) {
-        while (length && strchr("\r\n", text[length - 1]))
+        while (length && (text[length - 1] == '\r' || text[length - 1] == '\n'))
             text[--length] = '\0';
         if (line == 1 && strncmp(text, "\xef\xbb\xbf", 3) == 0) /* spreadsheets' mark for UTF-8 */
             memmove(text, text + 3, (size_t)(length -= 3) + 1);
