@@ -1,12 +1,13 @@
 /* See stream.h. */
 #include "stream.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_MAX_BYTES = 4096, JPEG_BYTES_MAX = 1 << 28 };
+enum { LINE_MAX_BYTES = 4096, JPEG_BYTES_MAX = 1 << 28, RATE_MAX = 1000000 };
 
 static bool complain(const struct stream *s, const char *what)
 {
@@ -75,7 +76,7 @@ static bool read_colour(struct stream *s, const char *text)
 
 static bool open_y4m(struct stream *s)
 {
-    char line[LINE_MAX_BYTES], *rest = NULL;
+    char line[LINE_MAX_BYTES] = "", *rest = NULL;
     const char *colour = "420";
     if (!read_line(s, line) || strncmp(line, "UV4MPEG2 ", 9) != 0)
         return complain(s, "the header of a Y4M stream is expected (YUV4MPEG2 W... H... F...)");
@@ -91,14 +92,16 @@ static bool open_y4m(struct stream *s)
         else if (*word == 'F') {
             char *end;
             double above = strtod(word + 1, &end), below = *end == ':' ? strtod(end + 1, &end) : 0;
-            if (above > 0 && below > 0)
-                s->rate = above / below;
+            if (above > 0 && below > 0 && above / below <= RATE_MAX)
+                s->rate = above / below; /* else it says none */
         }
     }
     if (!s->width || !s->height || (long)s->width * s->height > IMAGE_PIXELS_MAX)
         return complain(s, "the Y4M header's width (W...) and height (H...) give no image that can be read");
     s->luma = (size_t)s->width * (size_t)s->height;
     if (!read_colour(s, colour)) {
+        for (char *c = line; c < line + sizeof line; c++) /* a terminal is to survive the message */
+            *c = (char)(*c && !isprint((unsigned char)*c) ? '?' : *c);
         fprintf(stderr,
                 "facedetect: %s: pixel format '%.40s'; eight bits a sample are expected (C420, C422, C444, Cmono)\n",
                 s->name, colour);
@@ -155,6 +158,8 @@ static enum stream_state next_jpeg(struct stream *s)
 {
     s->size = 0;
     int c = take(s);
+    for (; c == 0 && s->frame; c = take(s)) /* cameras fill up with zeros */
+        s->size = 0;
     if (c == EOF)
         return ferror(s->file) ? complain(s, strerror(errno)), STREAM_BROKEN : STREAM_END;
     s->frame++;

@@ -1,4 +1,5 @@
-/* Frames from standard input: Y4M (YUV4MPEG2, eight bits a sample) or MJPEG (JPEG images one after the other). */
+/* Frames from standard input: Y4M (YUV4MPEG2, eight bits a sample) or MJPEG (JPEG images one after the other, zeros
+ * between them or none). */
 #ifndef FACEDETECT_STREAM_H
 #define FACEDETECT_STREAM_H
 

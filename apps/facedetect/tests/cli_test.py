@@ -245,6 +245,7 @@ def test_streams(program, psrun, width, height, rows):
         check([line.split(": ")[0] for line in lines] == ["frame 1", "frame 2", "frame 3"], f"{name}: {lines}")
         check(all(abs(a - b) < 3 for face in faces for a, b in zip(face[:4], still[:4])),
               f"{name}: {faces}, still {still}")
+    test_odd_streams(program, header, luma, chroma)
     done = run([program, "--rate", 1000000, "-"], PICTURE.read_bytes() * 40)
     said = done.stderr.decode().split()
     looked = len({line.split(":")[0] for line in done.stdout.decode().splitlines()})
@@ -261,6 +262,29 @@ def test_streams(program, psrun, width, height, rows):
         lines = done.stderr.decode().splitlines()
         check(done.returncode == 1 and len(lines) == 2 and all(w in lines[0] for w in words),
               f"{words}: {done.returncode}, {lines}")
+
+
+def test_odd_streams(program, header, luma, chroma):
+    """What programs and cameras write that is no mistake."""
+    size = len(luma)
+    width, height = (int(word[1:]) for word in header.split()[1:3])
+    half, quarter = (width + 1) // 2, (width + 3) // 4
+    planes = {b"422": 2 * half * height, b"411": 2 * quarter * height, b"444": 2 * size, b"444alpha": 3 * size,
+              b"420": len(chroma), b"420mpeg2": len(chroma), b"420paldv": len(chroma), b"mono": 0}
+    streams = {f"Y4M {kind.decode()}": header.replace(b"C420jpeg", b"It XYSCSS=x C" + kind) +
+               (b"FRAME Ip\n" + luma + bytes(other)) * 2 for kind, other in planes.items()}
+    frames = (b"FRAME\n" + luma + chroma) * 2
+    streams["no kind"] = header.replace(b" C420jpeg", b"") + frames
+    for rate in b"F0:0", b"F1:0", b"Fx", b"F1e300:1e-300", b"F-25:1":
+        streams[f"rate {rate.decode()}"] = header.replace(b"F25:1", rate) + frames
+    picture = PICTURE.read_bytes()
+    streams["zeros between images"] = picture + bytes(9) + picture + bytes(3)
+    for name, data in streams.items():
+        done = run([program, "--rate", 0, "-"], data)
+        said = done.stdout.decode().splitlines()
+        check(done.returncode == 0 and done.stderr.startswith(b"facedetect: 2 frames, 0 dropped, "), f"{name}: {done}")
+        check([line.split(": ")[0] for line in said] == ["frame 1", "frame 2"], f"{name}: {said}")
+    refused(run([program, "-"], header.replace(b"C420jpeg", b"C\x1b[31m\xff")), "'?[31m?'")
 
 
 def main():
