@@ -6,7 +6,8 @@ living on their parent's processor."""
 
 PAPER = "psthreads-2009"
 TITLE = "figure 7: one level and two"
-SAID = "paper (8 cores): two levels cost kernel threads over 10 times one; psthreads is best at both"
+SAID = ("paper (8 cores): on kernel threads, but for Sun's, two levels cost over 10 times one; psthreads is best at "
+        "both")
 PANELS = ["parallel", "barrier"]
 NEEDS = {"8": PANELS, "8x8": PANELS}
 
