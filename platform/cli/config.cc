@@ -1,8 +1,10 @@
 #include "cli/config.h"
+#include "cli/input.h"
 #include "kernel/text.h"
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
@@ -71,12 +73,13 @@ void Config::set(const std::string &a)
 
 void Config::read(const std::string &path)
 {
+    std::vector<uint8_t> bytes;
+    if (!read_file(path, bytes))
+        throw ConfigError(path + ": cannot be read: " + std::strerror(errno));
     toml::table file;
     try {
-        file = toml::parse_file(path);
+        file = toml::parse(std::string_view(reinterpret_cast<const char *>(bytes.data()), bytes.size()), path);
     } catch (const toml::parse_error &e) {
-        if (!e.source().begin.line)
-            throw ConfigError(path + ": " + std::string(e.description()));
         throw ConfigError(
             text("%s:%u: %s", path.c_str(), unsigned(e.source().begin.line), std::string(e.description()).c_str()));
     }

@@ -1,4 +1,5 @@
 #include "cli/elf.h"
+#include "cli/input.h"
 #include "kernel/machine.h"
 #include "kernel/text.h"
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <elf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
-#include <fstream>
 #include <unistd.h>
 
 namespace mc
@@ -25,10 +25,8 @@ template <class T> T get(const std::vector<uint8_t> &f, uint64_t at)
 
 Elf::Elf(const std::string &path) : path_(path)
 {
-    std::ifstream in(path, std::ios::binary);
-    if (!in)
-        throw ElfError(path + ": cannot be opened");
-    file_.assign(std::istreambuf_iterator<char>(in), {});
+    if (!read_file(path, file_))
+        throw ElfError(path + ": cannot be opened: " + std::strerror(errno));
     auto no = [&](const char *why) { return ElfError(path + ": " + why); };
     if (file_.size() < sizeof(Elf32_Ehdr) || std::memcmp(file_.data(), ELFMAG, SELFMAG) != 0)
         throw no("is no ELF file");

@@ -10,7 +10,7 @@
 #include "trace/watch.h"
 #include <CLI/CLI.hpp>
 #include <ctime>
-#include <fstream>
+#include <optional>
 
 namespace mc
 {
@@ -23,7 +23,7 @@ constexpr int kUsage = 64;
 struct Options {
     std::vector<std::string> files, settings, program;
     std::string kernel = "run-ahead", trace, profile, stats_json;
-    uint64_t clusters = 0, cores = 0;
+    std::optional<int64_t> clusters, cores;
     unsigned hot = 8;
     int gdb = -1;
     bool stats = false, parameters = false;
@@ -51,9 +51,9 @@ int run(const Options &o)
     for (const std::string &f : o.files)
         config.read(f);
     if (o.clusters)
-        config.set("platform.clusters", int64_t(o.clusters));
+        config.set("platform.clusters", *o.clusters);
     if (o.cores)
-        config.set("platform.cores", int64_t(o.cores));
+        config.set("platform.cores", *o.cores);
     for (const std::string &s : o.settings)
         config.set(s);
     config.check();
@@ -119,8 +119,9 @@ int start(int argc, char **argv)
 {
     Options o;
     CLI::App app("Runs an RV32IMAFC program on a cluster-based manycore and counts its cycles.", "manycore");
-    app.add_option("--clusters", o.clusters, "clusters, 1 to 64 (platform.clusters)");
-    app.add_option("--cores", o.cores, "cores of a cluster, 1 to 16 (platform.cores)");
+    CLI::Validator named([](std::string &s) { return s.empty() ? "a value is missing" : ""; }, "", "");
+    app.add_option("--clusters", o.clusters, "clusters, 1 to 64 (platform.clusters)")->check(named);
+    app.add_option("--cores", o.cores, "cores of a cluster, 1 to 16 (platform.cores)")->check(named);
     app.add_option("--config", o.files, "parameters from a TOML file")->allow_extra_args(false);
     app.add_option("--set", o.settings, "one parameter: section.name=value")->allow_extra_args(false);
     app.add_option("--kernel", o.kernel,
@@ -129,9 +130,9 @@ int start(int argc, char **argv)
     app.add_option("--hot", o.hot, "how often code is met before it is translated, 1 to 200 (changes no counter)")
         ->check(CLI::Range(1, 200));
     app.add_flag("--stats", o.stats, "print the counters on standard error at the end");
-    app.add_option("--stats-json", o.stats_json, "write them to a file");
-    app.add_option("--trace", o.trace, "write a timeline for Perfetto");
-    app.add_option("--profile", o.profile, "write folded stacks, in cycles, for a flame graph");
+    app.add_option("--stats-json", o.stats_json, "write them to a file")->check(named);
+    app.add_option("--trace", o.trace, "write a timeline for Perfetto")->check(named);
+    app.add_option("--profile", o.profile, "write folded stacks, in cycles, for a flame graph")->check(named);
     app.add_option("--gdb", o.gdb, "wait for gdb on this TCP port of the local machine (0: any; it is printed)")
         ->check(CLI::Range(0, 65535));
     app.add_flag("--parameters", o.parameters, "print every parameter with default and range");

@@ -141,6 +141,7 @@ def main():
                   lines=1)
         check("foreign", run("/bin/true"), 70, err="is no 32-bit little-endian ELF file", lines=1)
         check("nothing there", run(folder / "none"), 70, err="cannot be opened", lines=1)
+        check("a folder", run(folder), 70, err="cannot be opened: Is a directory", lines=1)
         # configurations
         toml = folder / "c.toml"
         for text, line in (("[noc]\nlatency = 20\n", None),
@@ -158,10 +159,17 @@ def main():
             toml.write_text(text)
             check(f"configuration {text!r}", run("--config", toml, elf["barrier"]), 64 if line else 0, err=line,
                   lines=1 if line else 0)
+        for name in (folder, folder / "none"):
+            check(f"configuration {name}", run("--config", name, elf["barrier"]), 64, err="cannot be read: ", lines=1)
         toml.write_text("[platform]\nclusters = 1\ncores = 4\n")
         check("configuration used", run("--config", toml, elf["barrier"]), 0, "a barrier of 4 cores")
         check("--set", run("--config", toml, "--set", "platform.cores=3", elf["barrier"]), 0, "a barrier of 3 cores")
         check("--set wrong", run("--set", "noc.latency=x", elf["barrier"]), 64, err="'x' is no whole number", lines=1)
+        for option, value, line in (("--clusters", 0, "platform.clusters = 0: allowed are 1 to 64"),
+                                    ("--cores", -1, "platform.cores = -1: allowed are 1 to 16"),
+                                    ("--cores", "", "--cores"), ("--trace", "", "--trace"),
+                                    ("--profile", "", "--profile")):
+            check(f"{option} {value}", run(option, value, elf["barrier"]), 64, err=line, lines=1)
         check("no program", run(), 64, err="no program given", lines=1)
         check("unknown option", run("--nonsense", elf["lock"]), 64, err="--nonsense", lines=1)
         check("limit", run("--set", "run.limit=1000", elf["lock"]), 70, err="stopped after 1000 cycles")
