@@ -250,10 +250,13 @@ static inline void pool_phase(const char *name)
 
 /* After a region that had tasks: what the next one begins with. */
 void pool_tidy(struct team *team);
-/* Of ee_team_run_again, whose team has its cores in the caller's cluster: all of them or none. */
-static inline bool pool_claim_again(const struct team *team, uint32_t cores)
+/* Of ee_team_run_again, whose team has its cores in the caller's cluster: all of them or none. *region: the team's last
+ * one, which is read while the cores' word cannot be used yet. */
+static inline bool pool_claim_again(const struct team *team, uint32_t cores, uint32_t *region)
 {
     uint32_t taken = pool_root_cores, before = pool_and(team->idle, ~cores); /* the root's do not change meanwhile */
+    *region = team->region;
+    __asm__ volatile("" : "+r"(before), "+r"(*region));
     if (PS_LIKELY(((~before | taken) & cores) == 0))
         return true;
     pool_or(team->idle, before & cores);

@@ -81,25 +81,27 @@ static PS_NOINLINE void run_root_by_hws(struct team *team, void (*fn)(void *), v
     } while (++span != end);
     if (PS_UNLIKELY(!run_share(team, fn, data)))
         return;
-    if (PS_UNLIKELY(pool_load(&team->interrupted) != 0)) {
+    uint32_t interrupted = pool_load(&team->interrupted);
+    struct self *self = POOL_OWN(pool_self); /* while that cannot be used yet */
+    if (PS_UNLIKELY(interrupted != 0)) {
         pool_end_with_tasks(team);
         return;
     }
-    pool_close_again(POOL_OWN(pool_self));
+    pool_close_again(self);
     pool_phase("CLOSE");
 }
 
 static PS_NOINLINE void run_near_by_hws(struct team *team, void (*fn)(void *), void *data)
 {
     uint32_t what = (uint32_t)(uintptr_t)team | ORDER_AGAIN, f = (uint32_t)(uintptr_t)fn, d = (uint32_t)(uintptr_t)data;
-    uint32_t cores = team->near;
+    uint32_t cores = team->near, region;
     pool_phase("FETCH");
-    if (PS_UNLIKELY(!pool_claim_again(team, cores))) {
+    if (PS_UNLIKELY(!pool_claim_again(team, cores, &region))) {
         pool_run_otherwise(team, fn, data);
         return;
     }
     pool_phase("RELEASE");
-    team->region += 2;
+    team->region = region + 2;
     mc_hws_clusters(0);
     send_again(cores, what, f, d);
     if (PS_UNLIKELY(!run_share(team, fn, data)))

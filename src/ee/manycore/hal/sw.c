@@ -197,10 +197,12 @@ void hal_release(struct team *team)
     give_all(docks, team->cores[here], what, team->cores[here] | version);
 }
 
-/* Tells the others, runs member 0's share and joins. False: there were tasks, and all is done. */
-static PS_ALWAYS_INLINE bool run_region(struct team *team, void (*fn)(void *), void *data, uintptr_t what)
+/* Tells the others, runs member 0's share and joins. last: the team's last region. False: there were tasks, and all is
+ * done. */
+static PS_ALWAYS_INLINE bool run_region(struct team *team, uint32_t last, void (*fn)(void *), void *data,
+                                        uintptr_t what)
 {
-    team->region += 2;
+    team->region = last + 2;
     team->fn = fn;
     team->data = data;
     release_again(team, what);
@@ -221,7 +223,7 @@ static PS_NOINLINE void run_root_by_memory(struct team *team, void (*fn)(void *)
     pool_phase("RELEASE");
     pool_open_again(team, &pool_self);
     put_plainly(&team->left, team->arrivals);
-    if (PS_UNLIKELY(!run_region(team, fn, data, (uintptr_t)team | ORDER_ROOT)))
+    if (PS_UNLIKELY(!run_region(team, team->region, fn, data, (uintptr_t)team | ORDER_ROOT)))
         return;
     pool_close_again(POOL_OWN(pool_self));
     pool_phase("CLOSE");
@@ -229,14 +231,15 @@ static PS_NOINLINE void run_root_by_memory(struct team *team, void (*fn)(void *)
 
 static PS_NOINLINE void run_near_by_memory(struct team *team, void (*fn)(void *), void *data)
 {
+    uint32_t region;
     pool_phase("FETCH");
-    if (PS_UNLIKELY(!pool_claim_again(team, team->near))) {
+    if (PS_UNLIKELY(!pool_claim_again(team, team->near, &region))) {
         pool_run_otherwise(team, fn, data);
         return;
     }
     pool_phase("RELEASE");
     put_plainly(&team->left, team->n - 1);
-    if (PS_UNLIKELY(!run_region(team, fn, data, (uintptr_t)team)))
+    if (PS_UNLIKELY(!run_region(team, region, fn, data, (uintptr_t)team)))
         return;
     pool_phase("UPDATE");
     pool_or(team->idle, team->near);
