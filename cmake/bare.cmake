@@ -41,8 +41,8 @@ foreach(name malloc free calloc realloc aligned_alloc posix_memalign)
 endforeach()
 
 set(bare_runtime base/check.c lockfree/deque.c lockfree/spin.c)
-foreach(name thread team members_apart region_again teams target emergency_pool icv env lock own_lock place
-    place_parse allocator_env alloc_pages workshare loop batch ordered doacross task task_create task_call task_run
+foreach(name thread team members_apart region_again teams target emergency_pool icv lock own_lock
+    alloc_pages workshare loop batch ordered doacross task task_create task_call task_run
     task_complete task_queue task_memory task_range task_reduction taskgroup taskloop depend depend_node
     depend_memory graph cancel without)
   list(APPEND bare_runtime ort/${name}.c)
@@ -50,7 +50,9 @@ endforeach()
 foreach(name alloc cancel loop loop_ull parallel sync target task taskloop workshare)
   list(APPEND bare_runtime abi/gomp/${name}.c)
 endforeach()
-set(bare_program ee/manycore/ee.c ort/allocator.c os/linux/env.c os/bare/atomic.c os/bare/heap.c os/bare/os.c
+# What is read at the start, and by queries, stands in main memory: variables' values, lists of places.
+set(bare_program ee/manycore/ee.c ort/env.c ort/place.c ort/place_parse.c ort/allocator.c ort/allocator_env.c
+    os/linux/env.c os/bare/atomic.c os/bare/heap.c os/bare/os.c
     os/bare/string.c cpu/riscv64/switch.S cpu/riscv64/thread_pointer.c cpu/context.c)
 foreach(name allocator bare/by_chance bare/time device lock places settings task threads)
   list(APPEND bare_program abi/user/${name}.c)

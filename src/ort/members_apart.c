@@ -24,11 +24,35 @@ static struct ps_spin lock;
 
 size_t ort_members_bytes(unsigned n_max) { return sizeof(struct ort_team) + n_max * sizeof(struct ort_thread *); }
 
-/* No padding behind it. With the block's head members are an odd number of 16 bytes apart, so that fewer of them meet
- * at a bank. */
+/* No padding behind it. Members are an odd number of 16 bytes apart, so that fewer of them meet at a bank. */
 #define APART_BYTES (offsetof(struct ort_apart, implicit) + ORT_TASK_IMPLICIT_BYTES)
+_Static_assert(APART_BYTES % 32 == 16, "members would meet at the banks of every other one");
+/* Members that are got in one piece, which has one head: those of a cluster's cores, and one who opens their region. */
+#ifndef ORT_APART_TOGETHER
+#define ORT_APART_TOGETHER 17
+#endif
 
-/* Fresh, for member id; NULL: no memory there. */
+/* Some more in one piece, of which all but the returned one are free; or one. NULL: no memory there. */
+static struct ort_thread *get_fresh(int near)
+{
+    unsigned n = ORT_APART_TOGETHER;
+    char *piece = ee_memory_near(near, n * APART_BYTES);
+    if (piece == NULL)
+        piece = ee_memory_near(near, (n = 1) * APART_BYTES);
+    if (piece == NULL)
+        return NULL;
+    memset(piece, 0, n * APART_BYTES);
+    ps_spin_lock(&lock);
+    for (unsigned i = n; i-- > 1;) {
+        struct ort_apart *a = (struct ort_apart *)(void *)(piece + i * APART_BYTES);
+        a->thread.next = free_ones;
+        free_ones = &a->thread;
+    }
+    ps_spin_unlock(&lock);
+    return &((struct ort_apart *)(void *)piece)->thread;
+}
+
+/* For member id, as after the first get_fresh; NULL: no memory there. */
 static struct ort_thread *get(struct ort_team *team, unsigned id, int near)
 {
     ps_spin_lock(&lock);
@@ -39,17 +63,12 @@ static struct ort_thread *get(struct ort_team *team, unsigned id, int near)
     if (t != NULL)
         *at = t->next;
     ps_spin_unlock(&lock);
-    if (t != NULL) { /* what thieves read of the implicit task stays as it is */
-        memset(t, 0, sizeof *t);
-    } else {
-        struct ort_apart *a = ee_memory_near(near, APART_BYTES);
-        if (a == NULL)
-            return NULL;
-        memset((void *)a, 0, APART_BYTES);
-        t = &a->thread;
-    }
+    if (t != NULL)
+        memset(t, 0, sizeof *t); /* what thieves read of the implicit task stays as it is */
+    else if ((t = get_fresh(near)) == NULL)
+        return NULL;
     t->team = team;
-    t->id = id;
+    t->id = (uint16_t)id;
     return t;
 }
 

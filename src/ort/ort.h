@@ -58,18 +58,25 @@ struct ort_local {
 struct ort_thread {
     struct ee_member member; /* first: ee_local() is the address of both */
     struct ort_team *team;   /* constant */
-    uint32_t id;             /* constant: number in the team */
-    struct ort_task *task;   /* current */
-    struct ort_team *hot;    /* block of the last region that this thread opened; NULL: none */
-    struct ort_team *open;   /* == hot while that region is open */
-    uint32_t ws_seq;         /* number of the next work-sharing construct that needs a slot */
-    uint32_t single_seq;     /* number of the next single construct */
+#if ORT_MEMBERS_APART
+    uint16_t id; /* as below */
+    bool open;
+    bool anew; /* it has to begin as in its first region, and to end slowly (region_again.c) */
+#else
+    uint32_t id;     /* constant: number in the team */
+#endif
+    struct ort_task *task; /* current */
+    struct ort_team *hot;  /* block of the last region that this thread opened; NULL: none */
+#if !ORT_MEMBERS_APART
+    struct ort_team *open; /* == hot while that region is open; apart: whether it is */
+#endif
+    uint32_t ws_seq;     /* number of the next work-sharing construct that needs a slot */
+    uint32_t single_seq; /* number of the next single construct */
 #if ORT_MEMBERS_APART
     _Atomic(struct ort_in_loops *) in_loops; /* NULL: it has been in none that needs it (ort_loop) */
     _Atomic(struct ort_task_member *) tasks; /* NULL: it has had nothing to do with tasks (ort_tasks) */
     unsigned long shape;                     /* ort_shape_around */
     struct ort_thread *next;                 /* free, or of the same member in another cluster's memory */
-    bool anew; /* it has to begin as in its first region, and to end slowly (region_again.c) */
 #else
     uint32_t shown;  /* size of the team for which its affinity was displayed last */
     uint32_t number; /* entry points' own: what they number it by, from 1; 0: they were not asked yet. For good */
@@ -89,6 +96,12 @@ _Static_assert(ORT_MEMBERS_APART || sizeof(struct ort_thread) / PS_CACHE_LINE % 
 /* What the members of a combined construct begin in. SLOT: ws_base, prepared by the parent. STATIC: a loop whose
  * schedule is known needs no slot; compilers divide such loops inline and neither ask for a chunk nor leave. */
 enum { ORT_BEGINS_PLAIN, ORT_BEGINS_IN_SLOT, ORT_BEGINS_IN_STATIC };
+
+#if ORT_MEMBERS_APART
+typedef uint16_t ort_bound_number; /* a machine of that kind has some thousand processors at most */
+#else
+typedef unsigned ort_bound_number;
+#endif
 
 struct ort_team {
     struct ee_team ee;
@@ -122,11 +135,11 @@ struct ort_team {
     int8_t asked_bind;              /* and proc_bind */
     uint8_t again_bind;             /* apart: that of GNU's flags, where ort_parallel_again may open the next region */
     struct ort_bound {              /* what its members were bound for last (ort_place_bind); n 0: never */
-        unsigned n, place, first, places;
+        ort_bound_number n, place, first, places;
         int8_t bind;
     } bound;
-    struct ort_icv icv_store;
 #if !ORT_MEMBERS_APART
+    struct ort_icv icv_store;
     struct ort_loop_desc static_loop; /* with ORT_BEGINS_IN_STATIC */
     struct ort_taskgroup group_store;
 #endif
@@ -238,6 +251,7 @@ struct ort_team_store {
     struct ort_workshare ring[ORT_WS_RING];
     struct ort_loop_desc static_loop;
     struct ort_taskgroup group;
+    struct ort_icv icv;
 };
 struct ort_team_store *ort_store_make(struct ort_team *team);
 void ort_store_give(struct ort_team *team);
@@ -253,11 +267,13 @@ static inline struct ort_workshare *ort_slot(struct ort_team *team, uint32_t s)
 static inline bool ort_has_slots(struct ort_team *team) { return ps_load_acquire(&team->store) != NULL; }
 static inline struct ort_loop_desc *ort_static_loop(struct ort_team *team) { return &ort_store(team)->static_loop; }
 static inline struct ort_taskgroup *ort_group_store(struct ort_team *team) { return &ort_store(team)->group; }
+static inline struct ort_icv *ort_icv_store(struct ort_team *team) { return &ort_store(team)->icv; }
 #else
 static inline struct ort_workshare *ort_slot(struct ort_team *team, uint32_t s) { return &team->ring[s % ORT_WS_RING]; }
 static inline bool ort_has_slots(PS_UNUSED struct ort_team *team) { return true; }
 static inline struct ort_loop_desc *ort_static_loop(struct ort_team *team) { return &team->static_loop; }
 static inline struct ort_taskgroup *ort_group_store(struct ort_team *team) { return &team->group_store; }
+static inline struct ort_icv *ort_icv_store(struct ort_team *team) { return &team->icv_store; }
 static inline void ort_store_give(PS_UNUSED struct ort_team *team) {}
 #endif
 

@@ -368,7 +368,11 @@ void ort_place_bind(struct ort_team *team, int8_t bind, unsigned n)
     if (list == NULL || n == 1)
         return;
     struct ort_place parent = place_of(team->parent, list->n), first = {0};
-    struct ort_bound wanted = {.n = n, .place = parent.place, .first = parent.first, .places = parent.n, .bind = bind};
+    struct ort_bound wanted = {.n = (ort_bound_number)n,
+                               .place = (ort_bound_number)parent.place,
+                               .first = (ort_bound_number)parent.first,
+                               .places = (ort_bound_number)parent.n,
+                               .bind = bind};
     const struct ort_bound *is = &team->bound;
     if (is->n == wanted.n && is->place == wanted.place && is->first == wanted.first && is->places == wanted.places &&
         is->bind == wanted.bind)

@@ -21,10 +21,10 @@ void ort_target(void (*fn)(void *), void *data, unsigned thread_limit)
     team->contention = group;
     team->n = 1;
     team->enclosed = caller->team->enclosed;
-    team->icv_store = ort_settings.initial;
+    team->icv = ort_icv_store(team);
+    *team->icv = ort_settings.initial;
     if (thread_limit != 0)
-        team->icv_store.thread_limit = thread_limit > INT_MAX ? UINT_MAX : thread_limit;
-    team->icv = &team->icv_store;
+        team->icv->thread_limit = thread_limit > INT_MAX ? UINT_MAX : thread_limit;
     team->bind_var = ort_settings.bind;
     team->shape = 1;
     struct ort_thread *t = ort_member(team, 0);

@@ -23,7 +23,7 @@
  * Before that, `others` only falls from zero, so it is never zero after a subtraction. So no member completes a task
  * too early. *
  * Shared fields            who writes                                   who reads
- *   fn .. node             the creator, before the task is published    who runs or finishes it
+ *   fn, data, team .. node the creator, before the task is published    who runs or finishes it
  *   parent, depth          the creator                                  thieves, speculatively (relaxed; task_queue.c)
  *   owner                  who runs it, before the body                 who finishes a child
  *   count.own              the owner                                    the owner
@@ -100,13 +100,17 @@ enum ort_task_flags {
 
 struct ort_task {
     /* Written by the creator. */
+#if !ORT_MEMBERS_APART
     PS_LINE_ALIGNED void (*fn)(void *);
     void *data;
+#endif
     _Atomic(struct ort_task *) parent; /* NULL: implicit */
     struct ort_team *team;
     struct ort_taskgroup *group; /* innermost one that encloses it; changes while it runs (its owner only) */
     struct ort_icv *icv;         /* of its data environment */
+#if !ORT_MEMBERS_APART
     struct ort_depend_node *node;
+#endif
     _Atomic uint32_t depth; /* 0: implicit */
     uint16_t flags;
     uint16_t size_class; /* of its memory */
@@ -114,8 +118,9 @@ struct ort_task {
     PS_LINE_ALIGNED struct ort_thread *owner;
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
     struct ort_count count;
-    /* An implicit task uses nothing from here on: it is in no queue and no frame, has no priority and no event. Only
-     * task_memory.c has a list of blocks of them. With ORT_MEMBERS_APART it has no room for the rest (ort_apart). */
+    /* An implicit task uses nothing from here on, nor fn, data and node: it is in no queue and no frame, has no
+     * priority and no event. Only task_memory.c has a list of blocks of them. With ORT_MEMBERS_APART it has no room for
+     * the rest (ort_apart). */
     union {
         struct ort_task *next; /* in a free list */
         struct ps_list link;   /* in the team's priority queue */
@@ -127,6 +132,12 @@ struct ort_task {
     struct ort_task *above; /* of a frame: the next one; NULL: none */
     int32_t priority;
     _Atomic uint32_t event;
+#if ORT_MEMBERS_APART
+    void (*fn)(void *);
+    void *data;
+    struct ort_depend_node *node;
+    uint32_t unused[2];
+#endif
 };
 #define ORT_TASK_IMPLICIT_BYTES offsetof(struct ort_task, next)
 _Static_assert(sizeof(struct ort_task) % 16 == 0 && sizeof(struct ort_task) <= 128, "its data begins behind it");

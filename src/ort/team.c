@@ -192,6 +192,10 @@ static struct ort_team *block(struct ort_thread *t, unsigned *n)
         return team;
     unsigned wanted = *n, most = team != NULL ? team->n_max : 0;
     struct ort_team *larger = NULL;
+    if (ORT_MEMBERS_APART && team != NULL && team->ee_ready) { /* where memory is short: not both mappings at once */
+        ee_team_fini(&team->ee);
+        team->ee_ready = false;
+    }
     while (*n > most && (larger = ort_team_alloc(*n)) == NULL)
         *n /= 2;
     if (PS_UNLIKELY(larger != NULL && wanted > *n && most < *n / 2)) {
@@ -229,7 +233,7 @@ static struct ort_icv *inherit(struct ort_team *team, const struct ort_team *out
         team->bind_var = (uint8_t)team->bind;
     if (PS_LIKELY(icv->nthreads_rest == 0))
         return icv;
-    struct ort_icv *own = &team->icv_store;
+    struct ort_icv *own = ort_icv_store(team);
     ort_icv_copy(own, icv);
     own->owner = NULL;
     own->older = NULL;

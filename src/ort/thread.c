@@ -48,7 +48,7 @@ static void core_after_fork_in_child(void)
     ort_emergency_pool_after_fork_in_child();
     ort_task_after_fork_in_child(ee_local());
     for (struct ort_thread *t = ee_local(); t != NULL; t = t->team->parent)
-        if (t->open == NULL)
+        if (!t->open)
             t->hot = NULL;
 }
 

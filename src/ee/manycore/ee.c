@@ -68,20 +68,19 @@ void ee_set_local(void *value)
 
 /* --- places: the cluster of a place's first core counts --- */
 
-static const unsigned *place_first, *place_cpu;
+static uint8_t *place_cluster; /* of each place; the list itself stands in main memory */
 
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
 {
-    place_first = first;
-    place_cpu = cpu;
-    return n > 0;
+    place_cluster = board_block(n);
+    for (unsigned p = 0; place_cluster != NULL && p < n; p++)
+        place_cluster[p] = (uint8_t)(cpu[first[p]] / pool_cores);
+    return n > 0 && place_cluster != NULL;
 }
-
-unsigned pool_cluster_of_place(unsigned place) { return place_cpu[place_first[place]] / pool_cores; }
 
 void ee_member_bind(struct ee_team *team, unsigned id, int place)
 {
-    team_of(team)->place_of[id] = (uint16_t)(place + 1);
+    team_of(team)->cluster_of[id] = (uint8_t)(place_cluster[place] + 1);
 }
 void ee_team_bind(struct ee_team *t, int place, bool scattered)
 {
@@ -231,13 +230,13 @@ void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *member
     PS_CHECK(stride == 0 && ops->near != NULL, "entities of the manycore want members that stand apart");
     *team = (struct team){.ops = ops, .members = members, .place = EE_NO_PLACE, .region = 1};
     size_t spans = pool_clusters * sizeof *team->spans, cores = pool_clusters * sizeof *team->cores,
-           ids = pool_clusters * pool_cores * sizeof *team->id_of, places = n_max * sizeof *team->place_of;
+           ids = pool_clusters * pool_cores * sizeof *team->id_of, places = n_max * sizeof *team->cluster_of;
     char *block = board_block(spans + cores + ids + places);
     PS_CHECK(block != NULL, "no memory for a team's mapping to cores");
     team->spans = (struct span *)(void *)block;
     team->cores = (uint32_t *)(void *)(block + spans);
     team->id_of = (uint16_t *)(void *)(block + spans + cores);
-    team->place_of = (uint16_t *)(void *)(block + spans + cores + ids);
+    team->cluster_of = (uint8_t *)(block + spans + cores + ids);
     memset(block, 0, spans + cores + ids + places);
     *member_at(team, 0) = (struct member){.team = team};
 }

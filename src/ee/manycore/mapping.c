@@ -100,7 +100,7 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
         team->cores[c] = 0;
     }
     for (; id < n; id++) {
-        unsigned c = team->place_of[id] != 0 ? pool_cluster_of_place(team->place_of[id] - 1u) : here;
+        unsigned c = team->cluster_of[id] != 0 ? team->cluster_of[id] - 1u : here;
         for (unsigned i = 0; !confined && free[c] == 0 && i < pool_clusters; i++)
             c = (here + i) % pool_clusters;
         if (free[c] == 0)

@@ -56,7 +56,7 @@ struct team {
     uint32_t *cores;                     /* [clusters] the same by cluster */
     uint16_t *id_of;                     /* [cores] */
     struct paper_descriptor *descriptor; /* hal/paper.h; its block of the open region */
-    uint16_t *place_of;                  /* [members] number + 1; 0: anywhere */
+    uint8_t *cluster_of;                 /* [members] that of the place it is bound to, + 1; 0: anywhere */
     void (*fn)(void *);
     void *data;
     uint32_t region;         /* its number, odd */
@@ -234,9 +234,6 @@ void pool_assist(struct team *team, bool *mine);
 void pool_start(void);
 /* Parent: the open region's cores, but its own, are idle again. */
 void pool_give_back(struct team *team);
-/* The cluster of the place's first core. */
-unsigned pool_cluster_of_place(unsigned place);
-
 /* What the parent is at, for the trace (manycore-cc --phases): a literal, one of INIT, FETCH, RELEASE, BODY, GATHER,
  * CLOSE, UPDATE. */
 static inline void pool_phase(const char *name)

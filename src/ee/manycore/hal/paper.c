@@ -72,14 +72,14 @@ static inline unsigned fetch(struct team *team, struct paper_descriptor *d, unsi
 {
     unsigned here = board_cluster(), clusters = pool_clusters, cores = pool_cores, id = 1, core = 0, c = here;
     unsigned wanted = here, left = team->place != EE_NO_PLACE && !team->scattered ? 1 : clusters, stride = left;
-    int place = 0;
+    unsigned bound = 0;
     uint16_t *before = (uint16_t *)(team->cores + clusters); /* by id: in the last region; ee_team_init's id_of */
     struct pool *p = pool_of(here);
     lock(&p->lock);
     while (id < n) {
-        if (PS_UNLIKELY(team->place_of[id] != place)) {
-            place = team->place_of[id];
-            wanted = place != 0 ? pool_cluster_of_place((unsigned)place - 1) : here;
+        if (PS_UNLIKELY(team->cluster_of[id] != bound)) {
+            bound = team->cluster_of[id];
+            wanted = bound != 0 ? bound - 1 : here;
             left = stride;
             if (wanted != c) {
                 unlock(&p->lock);
