@@ -245,13 +245,14 @@ static void fill_tables(struct near *n)
 static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigned *num)
 {
     static struct mc_phase list[2 * MOST_FRAMES];
-    unsigned rows = mc_stripe_rows(shape, height, 4 * width, HEAD + sizeof *blocks / 2, stripe);
+    unsigned rows = mc_stripe_rows(shape, height, 4 * width, HEAD + sizeof *blocks / 2, 2, stripe);
     size_t pixels = (size_t)width * height;
 
     for (unsigned f = 0; f < frames; f++) {
         struct near *n = &blocks[f];
         struct mc_phase phase = {.stripes = mc_parts(height, rows),
                                  .steps = 1,
+                                 .pieces = 3, /* a ball is in some rows, and in a part of each */
                                  .bytes = HEAD + rows * width * 4,
                                  .common = n,
                                  .common_bytes = sizeof *n,

@@ -19,6 +19,8 @@ struct near {
     uint8_t *to;
     unsigned width, height, rows, halo; /* rows of a stripe, and of its surroundings above and below */
     int threshold;
+    int offset[CIRCLE]; /* of the circle's pixels */
+    unsigned stride;    /* from a column to the next one that a thread looks at */
 };
 static struct near blocks[2];
 
@@ -96,25 +98,41 @@ static unsigned units(const void *common, unsigned s, unsigned step)
     return rows_of(n, s) * n->width;
 }
 
+/* Units go down the columns, and from a column to one that is far from those before: what is busy in a scene, or
+ * repeats itself, comes to all threads. (Multiples of a number that is near the golden section of all columns, and has
+ * no divisor in common with them; each stripe begins with another one.) */
+static unsigned column_stride(unsigned columns)
+{
+    for (unsigned stride = columns * 618 / 1000;; stride--) {
+        unsigned a = columns, b = stride;
+        while (b) {
+            unsigned rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a <= 1 || stride <= 1)
+            return stride ? stride : 1;
+    }
+}
+
 static void detect(const void *common, char *buffer, unsigned s, unsigned step, unsigned begin, unsigned end)
 {
-    const struct near n = *(const struct near *)common;
-    const uint8_t *from = (uint8_t *)buffer + n.halo * n.width;
-    uint8_t *to = (uint8_t *)buffer + (n.rows + 2 * n.halo) * n.width;
-    /* units go down the columns: what is busy in a scene is spread over its width, and is a matter of rows */
-    unsigned rows = rows_of(&n, s), x = begin / rows, y = begin - x * rows, first = s * n.rows;
-    int offset[CIRCLE];
+    const struct near *n = common;
+    const unsigned width = n->width, height = n->height;
+    const uint8_t *from = (uint8_t *)buffer + n->halo * width;
+    uint8_t *to = (uint8_t *)buffer + (n->rows + 2 * n->halo) * width;
+    unsigned rows = rows_of(n, s), turn = begin / rows, y = begin - turn * rows, first = s * n->rows;
+    unsigned x = (turn * n->stride + s * n->stride % width) % width;
 
     (void)step;
-    for (unsigned k = 0; k < CIRCLE; k++)
-        offset[k] = circle[k][1] * (int)n.width + circle[k][0];
     for (unsigned unit = begin; unit < end; unit++) {
-        unsigned row = first + y, i = y * n.width + x;
-        bool inside = x >= RADIUS && x + RADIUS < n.width && row >= RADIUS && row + RADIUS < n.height;
-        to[i] = inside ? score(from + i, offset, n.threshold) : 0;
+        unsigned row = first + y, i = y * width + x;
+        bool inside = x >= RADIUS && x + RADIUS < width && row >= RADIUS && row + RADIUS < height;
+        to[i] = inside ? score(from + i, n->offset, n->threshold) : 0;
         if (++y == rows) {
             y = 0;
-            x++;
+            x += n->stride;
+            x -= x < width ? 0 : width;
         }
     }
 }
@@ -163,9 +181,19 @@ static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigne
 
     for (unsigned p = 0; p < 2; p++) {
         unsigned halo = p ? 1 : RADIUS;
-        unsigned rows = mc_stripe_rows(shape, image.height, 2 * image.width, 2 * halo * image.width, stripe);
-        blocks[p] =
-            (struct near){p ? scores : grey, p ? kept : scores, image.width, image.height, rows, halo, (int)threshold};
+        /* corners stand in some rows of a scene: each outer thread gets some of these */
+        unsigned rows = mc_stripe_rows(shape, image.height, 2 * image.width, 2 * halo * image.width,
+                                       shape->outers > 1 ? 8 : 2, stripe);
+        blocks[p] = (struct near){.from = p ? scores : grey,
+                                  .to = p ? kept : scores,
+                                  .width = image.width,
+                                  .height = image.height,
+                                  .rows = rows,
+                                  .halo = halo,
+                                  .threshold = (int)threshold,
+                                  .stride = column_stride(image.width)};
+        for (unsigned k = 0; k < CIRCLE; k++)
+            blocks[p].offset[k] = circle[k][1] * (int)image.width + circle[k][0];
         list[p] = (struct mc_phase){.stripes = mc_parts(image.height, rows),
                                     .steps = 1,
                                     .bytes = (2 * rows + 2 * halo) * image.width,

@@ -24,7 +24,7 @@ enum { CHUNKS = 8 }; /* for each thread, of dynamic and tasks */
 struct team {
     struct mc_phase phase;
     enum mc_form form;
-    unsigned first, last; /* stripes */
+    unsigned first, step; /* stripes: this one, and from there on every `step`th one */
     unsigned threads;     /* that ticks has room for */
     unsigned buffers;
     char *common, *buffer[2];
@@ -65,30 +65,28 @@ static struct team *team_make(const struct mc_run *run)
 /* The outer thread's share of a phase. */
 static void team_prepare(struct team *t, const struct mc_phase *phase, unsigned outer, unsigned outers)
 {
-    unsigned stripes = phase->stripes, each = stripes / outers, rest = stripes % outers;
-
     move_in(&t->phase, phase, sizeof *phase, 1, 0, 0);
-    t->first = outer * each + mc_least(outer, rest);
-    t->last = t->first + each + (outer < rest);
+    t->first = outer;
+    t->step = outers;
     move_in(t->common, phase->common, phase->common_bytes, 1, 0, 0);
     move_mark(IN);
     move_wait(IN);
 }
 
-static void bring(struct team *t, unsigned stripe)
+static void bring(struct team *t, unsigned stripe, char *buffer)
 {
-    t->phase.in(t->common, stripe, t->buffer[stripe % 2]);
+    t->phase.in(t->common, stripe, buffer);
     move_mark(IN);
 }
 
-/* By the master, before the team works on a stripe: it is there, and the next one is under way. */
-static void before_stripe(struct team *t, unsigned stripe)
+/* By the master, before the team works on its stripe number `turn`: it is there, and the next one is under way. */
+static void before_stripe(struct team *t, unsigned stripe, unsigned turn)
 {
-    if (stripe == t->first || t->buffers == 1)
-        bring(t, stripe);
+    if (turn == 0 || t->buffers == 1)
+        bring(t, stripe, t->buffer[turn % 2]);
     move_wait(IN);
-    if (t->buffers == 2 && stripe + 1 < t->last)
-        bring(t, stripe + 1);
+    if (t->buffers == 2 && stripe + t->step < t->phase.stripes)
+        bring(t, stripe + t->step, t->buffer[(turn + 1) % 2]);
 }
 
 static void finish(void)
@@ -97,22 +95,51 @@ static void finish(void)
     move_wait(OUT);
 }
 
-static void work(struct team *t, unsigned thread, unsigned stripe, unsigned step, unsigned begin, unsigned end)
+/* A step of a stripe that is there. */
+struct part {
+    struct team *team;
+    char *buffer;
+    unsigned stripe, step, units;
+};
+
+static void work(const struct part *p, unsigned thread, unsigned begin, unsigned end)
 {
+    struct team *t = p->team;
     uint32_t start = move_ticks();
 
     if (begin < end)
-        t->phase.work(t->common, t->buffer[stripe % 2], stripe, step, begin, end);
+        t->phase.work(t->common, p->buffer, p->stripe, p->step, begin, end);
     t->ticks[thread] += move_ticks() - start;
 }
 
-static void share(struct team *t, unsigned stripe, unsigned step, unsigned units)
+/* Piece by piece, in turns with the others. In each round the threads have moved on by one: so no thread has the same
+ * part of what repeats from round to round. */
+static void work_in_turns(const struct part *p, unsigned thread, unsigned threads)
+{
+    struct team *t = p->team;
+    uint32_t start = move_ticks();
+    unsigned pieces = threads * t->phase.pieces, each = p->units / pieces, rest = p->units - each * pieces;
+    unsigned place = thread;
+
+    for (unsigned round = 0; round < pieces; round += threads) {
+        unsigned piece = round + place, begin = piece * each + mc_least(piece, rest);
+        if (each + (piece < rest))
+            t->phase.work(t->common, p->buffer, p->stripe, p->step, begin, begin + each + (piece < rest));
+        place = place + 1 == threads ? 0 : place + 1;
+    }
+    t->ticks[thread] += move_ticks() - start;
+}
+
+static void share(const struct part *p)
 {
     unsigned thread = (unsigned)omp_get_thread_num(), threads = (unsigned)omp_get_num_threads();
-    unsigned each = units / threads, rest = units - each * threads;
+    unsigned each = p->units / threads, rest = p->units - each * threads;
     unsigned begin = thread * each + mc_least(thread, rest);
 
-    work(t, thread, stripe, step, begin, begin + each + (thread < rest));
+    if (p->team->phase.pieces == 0)
+        work(p, thread, begin, begin + each + (thread < rest));
+    else
+        work_in_turns(p, thread, threads);
 #pragma omp barrier
 }
 
@@ -123,44 +150,48 @@ static unsigned chunk_of(unsigned units)
     return chunk ? chunk : 1;
 }
 
-static void share_dynamic(struct team *t, unsigned stripe, unsigned step, unsigned units)
+static void share_dynamic(const struct part *p)
 {
-    unsigned chunk = chunk_of(units);
+    unsigned units = p->units, chunk = chunk_of(units);
 
 #pragma omp for schedule(dynamic)
     for (unsigned begin = 0; begin < units; begin += chunk)
-        work(t, (unsigned)omp_get_thread_num(), stripe, step, begin, mc_least(begin + chunk, units));
+        work(p, (unsigned)omp_get_thread_num(), begin, mc_least(begin + chunk, units));
 }
 
-static void share_tasks(struct team *t, unsigned stripe, unsigned step, unsigned units)
+static void share_tasks(const struct part *p)
 {
-    unsigned chunk = chunk_of(units);
+    struct part part = *p;
+    unsigned chunk = chunk_of(part.units);
 
 #pragma omp single
-    for (unsigned begin = 0; begin < units; begin += chunk) {
-#pragma omp task firstprivate(t, stripe, step, begin, units, chunk)
-        work(t, (unsigned)omp_get_thread_num(), stripe, step, begin, mc_least(begin + chunk, units));
+    for (unsigned begin = 0; begin < part.units; begin += chunk) {
+#pragma omp task firstprivate(part, begin, chunk)
+        work(&part, (unsigned)omp_get_thread_num(), begin, mc_least(begin + chunk, part.units));
     }
 }
 
 /* By all threads of a team. */
 static void team_stripes(struct team *t)
 {
-    for (unsigned stripe = t->first; stripe < t->last; stripe++) {
+    struct part p = {.team = t, .stripe = t->first};
+
+    for (unsigned turn = 0; p.stripe < t->phase.stripes; turn++, p.stripe += t->step) {
+        p.buffer = t->buffer[turn % 2];
 #pragma omp master
-        before_stripe(t, stripe);
+        before_stripe(t, p.stripe, turn);
 #pragma omp barrier
-        for (unsigned step = 0; step < t->phase.steps; step++) {
-            unsigned units = t->phase.units(t->common, stripe, step);
+        for (p.step = 0; p.step < t->phase.steps; p.step++) {
+            p.units = t->phase.units(t->common, p.stripe, p.step);
             if (t->form == MC_DYNAMIC)
-                share_dynamic(t, stripe, step, units);
+                share_dynamic(&p);
             else if (t->form == MC_TASKS)
-                share_tasks(t, stripe, step, units);
+                share_tasks(&p);
             else
-                share(t, stripe, step, units);
+                share(&p);
         }
 #pragma omp master
-        t->phase.out(t->common, stripe, t->buffer[stripe % 2]);
+        t->phase.out(t->common, p.stripe, p.buffer);
     }
 #pragma omp master
     finish();
@@ -168,11 +199,14 @@ static void team_stripes(struct team *t)
 
 static void alone_stripes(struct team *t)
 {
-    for (unsigned stripe = t->first; stripe < t->last; stripe++) {
-        before_stripe(t, stripe);
-        for (unsigned step = 0; step < t->phase.steps; step++)
-            work(t, 0, stripe, step, 0, t->phase.units(t->common, stripe, step));
-        t->phase.out(t->common, stripe, t->buffer[stripe % 2]);
+    struct part p = {.team = t, .stripe = t->first};
+
+    for (unsigned turn = 0; p.stripe < t->phase.stripes; turn++, p.stripe += t->step) {
+        p.buffer = t->buffer[turn % 2];
+        before_stripe(t, p.stripe, turn);
+        for (p.step = 0; p.step < t->phase.steps; p.step++)
+            work(&p, 0, 0, t->phase.units(t->common, p.stripe, p.step));
+        t->phase.out(t->common, p.stripe, p.buffer);
     }
     finish();
 }

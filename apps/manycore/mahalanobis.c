@@ -200,10 +200,10 @@ static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigne
     uint32_t common = sizeof *d + second_points * 16;
 
     *n = (struct near){.points = points, .to = block_sums, .num = (first_points + second_points) / BLOCK};
-    n->rows = mc_stripe_rows(shape, n->num, BLOCK * 16 + SUMS * 4, common / 2, 0);
+    n->rows = mc_stripe_rows(shape, n->num, BLOCK * 16 + SUMS * 4, common / 2, 2, 0);
     memcpy(n->origin, points, sizeof n->origin);
     *d = (struct near){.points = points, .to = distances, .num = first_points, .columns = second_points};
-    d->rows = mc_stripe_rows(shape, first_points, 16 + second_points * 4, common / 2, stripe);
+    d->rows = mc_stripe_rows(shape, first_points, 16 + second_points * 4, common / 2, 2, stripe);
     list[0] = (struct mc_phase){.stripes = mc_parts(n->num, n->rows),
                                 .steps = 1,
                                 .bytes = n->rows * (BLOCK * 16 + SUMS * 4),

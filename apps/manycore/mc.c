@@ -69,14 +69,15 @@ void *mc_zeros(size_t bytes)
     return p;
 }
 
-unsigned mc_stripe_rows(const struct mc_shape *shape, unsigned rows, uint32_t bytes, uint32_t fixed, unsigned stripe)
+unsigned mc_stripe_rows(const struct mc_shape *shape, unsigned rows, uint32_t bytes, uint32_t fixed, unsigned least,
+                        unsigned stripe)
 {
     unsigned outers = shape->outers, best = 0, best_load = 0;
 
     if (stripe)
         return mc_least(stripe, rows);
     /* stripes of each outer thread: as few as fit, or some more where that makes the largest share smaller */
-    for (unsigned each = outers * shape->team > 1 ? 2 : 1, fitting = 0; fitting < 6; each++) {
+    for (unsigned each = outers * shape->team > 1 ? least : 1, fitting = 0; fitting < 6; each++) {
         unsigned of_stripe = mc_parts(rows, outers * each), load;
         if (of_stripe > 1 && 2 * (fixed + (uint64_t)of_stripe * bytes) > shape->room)
             continue;

@@ -1,9 +1,10 @@
 /* What the six applications of manycore-nested-2016 (section 4) share: the command line, the forms of parallelism, the
  * check against a plain sequential reference, and the report.
  *
- * An application is a row of phases. A phase cuts its data in main memory into stripes; each of the outer threads has a
- * consecutive share of them. Its team brings a stripe near (move.h), works on it with all threads, and takes the result
- * back, while the next stripe is under way into the other buffer. forms.c has the pragmas. The forms:
+ * An application is a row of phases. A phase cuts its data in main memory into stripes; the outer threads have them in
+ * turn, so that what is busy in one part of the data comes to all of them. A thread's team brings a stripe near
+ * (move.h), works on it with all threads, and takes the result back, while the next stripe is under way into the other
+ * buffer. forms.c has the pragmas. The forms:
  *
  *   sequential   one thread, no OpenMP
  *   flat         one team of outer x inner threads; its master moves the data (figure 15)
@@ -34,6 +35,7 @@ struct mc_shape {
  * and move_out() with the buffer. work: units begin .. end of a step; the team waits between two steps. */
 struct mc_phase {
     unsigned stripes, steps;
+    unsigned pieces; /* of a thread's share of a step, from all over it; 0: the share is one */
     uint32_t bytes, common_bytes;
     const void *common;
     void (*in)(const void *common, unsigned stripe, char *buffer);
@@ -85,9 +87,10 @@ void *mc_zeros(size_t bytes);
 /* Zeros into such memory again. */
 void mc_clear(void *array, size_t bytes);
 /* Rows of a stripe when `rows` rows of `bytes` each, and `fixed` bytes, stand in each of two buffers: every outer
- * thread gets the same number of stripes, two or more of them where that serves. stripe: asked for by the user, or 0.
- * */
-unsigned mc_stripe_rows(const struct mc_shape *shape, unsigned rows, uint32_t bytes, uint32_t fixed, unsigned stripe);
+ * thread gets the same number of stripes, `least` or more of them (two; more where rows differ much in their work).
+ * stripe: asked for by the user, or 0. */
+unsigned mc_stripe_rows(const struct mc_shape *shape, unsigned rows, uint32_t bytes, uint32_t fixed, unsigned least,
+                        unsigned stripe);
 
 static inline unsigned mc_least(unsigned a, unsigned b) { return a < b ? a : b; }
 static inline unsigned mc_parts(unsigned whole, unsigned part) { return (whole + part - 1) / part; }

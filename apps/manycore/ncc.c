@@ -131,7 +131,7 @@ static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigne
     static struct mc_phase phase;
     uint32_t row = image.width + block.columns * (uint32_t)sizeof *map;
 
-    block.rows = mc_stripe_rows(shape, block.lines, row, side * image.width + sizeof block / 2, stripe);
+    block.rows = mc_stripe_rows(shape, block.lines, row, side * image.width + sizeof block / 2, 2, stripe);
     phase = (struct mc_phase){.stripes = mc_parts(block.lines, block.rows),
                               .steps = 1,
                               .bytes = results_at(&block) + block.rows * block.columns * (uint32_t)sizeof *map,

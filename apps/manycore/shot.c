@@ -127,7 +127,7 @@ static bool inputs(void)
  * each has no room beside what the stripes have in common. */
 static unsigned keys_of_stripe(const struct mc_shape *shape, uint32_t bytes, uint32_t common)
 {
-    unsigned rows = mc_stripe_rows(shape, num_keys, bytes, 0, stripe);
+    unsigned rows = mc_stripe_rows(shape, num_keys, bytes, 0, 2, stripe);
 
     if (stripe)
         return rows;
@@ -136,7 +136,7 @@ static unsigned keys_of_stripe(const struct mc_shape *shape, uint32_t bytes, uin
     else if (shape->form != MC_FLAT || common + (uint64_t)shape->team * bytes <= shape->room)
         rows = shape->team;
     else
-        rows = mc_stripe_rows(shape, num_keys, bytes, common / 2, 0);
+        rows = mc_stripe_rows(shape, num_keys, bytes, common / 2, 2, 0);
     return mc_least(rows, num_keys);
 }
 

@@ -2,6 +2,8 @@
  * 8, `depth` times over. First phase: a stripe is one of the 7^depth products; its operands are sums of up to 2^depth
  * blocks. Second phase: a stripe is some rows of a block of the result, a sum of products.
  *
+ * Products that the outer threads cannot share evenly are cut into parts by rows, one for each of them.
+ *
  * The entries are small whole numbers, so every order of the additions gives the same bits, and so do plain loops. */
 #include "mc.h"
 #include "move.h"
@@ -27,6 +29,7 @@ struct near {
     float *products, *result;
     unsigned size, side, leaf, rows; /* of a matrix; blocks in a row of it; entries in a row of a block; rows of a
                                         stripe of the second phase */
+    unsigned whole, parts;           /* products that are a stripe each; stripes of each of the others */
     struct operands a[MOST_PRODUCTS], b[MOST_PRODUCTS];
     struct terms c[MOST_BLOCKS];
 };
@@ -91,6 +94,18 @@ static void fill_tables(unsigned num_products)
     }
 }
 
+/* Of a stripe of the first phase: its product, and its rows of that. */
+static unsigned product_of(const struct near *n, unsigned s, unsigned *first, unsigned *rows)
+{
+    *first = 0;
+    *rows = n->leaf;
+    if (s < n->whole)
+        return s;
+    *rows = n->leaf / n->parts;
+    *first = (s - n->whole) % n->parts * *rows;
+    return n->whole + (s - n->whole) / n->parts;
+}
+
 /* Entries begin .. end of the sum of the terms, which stand one behind the other; the first one becomes the sum. */
 static void add_terms(float *terms, unsigned count, const uint8_t *minus, unsigned entries, unsigned begin,
                       unsigned end)
@@ -103,13 +118,14 @@ static void add_terms(float *terms, unsigned count, const uint8_t *minus, unsign
     }
 }
 
-/* --- products. A buffer: the terms of the left operand, of the right one, the product. */
-static void bring_terms(const struct near *n, const struct operands *o, const float *matrix, float *to)
+/* --- products. A buffer: the terms of the left operand (the stripe's rows), of the right one, the product. */
+static void bring_terms(const struct near *n, const struct operands *o, const float *matrix, unsigned first,
+                        unsigned rows, float *to)
 {
     for (unsigned k = 0; k < o->num; k++) {
-        unsigned row = o->which[k] / n->side, column = o->which[k] % n->side;
-        move_in(to + (size_t)k * n->leaf * n->leaf, matrix + (size_t)row * n->leaf * n->size + (size_t)column * n->leaf,
-                n->leaf * 4, n->leaf, n->leaf * 4, n->size * 4);
+        unsigned row = o->which[k] / n->side * n->leaf + first, column = o->which[k] % n->side * n->leaf;
+        move_in(to + (size_t)k * rows * n->leaf, matrix + (size_t)row * n->size + column, n->leaf * 4, rows,
+                n->leaf * 4, n->size * 4);
     }
 }
 
@@ -117,39 +133,45 @@ static void multiply_in(const void *common, unsigned s, char *buffer)
 {
     const struct near *n = common;
     float *terms = (float *)(void *)buffer;
+    unsigned first, rows, product = product_of(n, s, &first, &rows);
 
-    bring_terms(n, &n->a[s], n->left, terms);
-    bring_terms(n, &n->b[s], n->right, terms + (size_t)n->side * n->leaf * n->leaf);
+    bring_terms(n, &n->a[product], n->left, first, rows, terms);
+    bring_terms(n, &n->b[product], n->right, 0, n->leaf, terms + (size_t)n->side * n->leaf * n->leaf);
 }
 
 static void multiply_out(const void *common, unsigned s, char *buffer)
 {
     const struct near *n = common;
-    unsigned entries = n->leaf * n->leaf;
+    unsigned entries = n->leaf * n->leaf, first, rows, product = product_of(n, s, &first, &rows);
 
-    move_out(n->products + (size_t)s * entries, buffer + 2 * (size_t)n->side * entries * 4, entries * 4, 1, 0, 0);
+    move_out(n->products + (size_t)product * entries + (size_t)first * n->leaf,
+             buffer + 2 * (size_t)n->side * entries * 4, rows * n->leaf * 4, 1, 0, 0);
 }
 
 /* Step 0: the sums, left then right; step 1: the product. */
 static unsigned multiply_units(const void *common, unsigned s, unsigned step)
 {
     const struct near *n = common;
+    unsigned first, rows;
 
-    (void)s;
-    return n->leaf * n->leaf * (step == 0 ? 2 : 1);
+    product_of(n, s, &first, &rows);
+    return n->leaf * (step == 0 ? rows + n->leaf : rows);
 }
 
 static void multiply(const void *common, char *buffer, unsigned s, unsigned step, unsigned begin, unsigned end)
 {
     const struct near *n = common;
-    unsigned leaf = n->leaf, entries = leaf * leaf;
+    unsigned leaf = n->leaf, entries = leaf * leaf, first, rows, product = product_of(n, s, &first, &rows);
     float *a = (float *)(void *)buffer, *b = a + (size_t)n->side * entries, *to = b + (size_t)n->side * entries;
+    const struct operands *left_terms = &n->a[product], *right_terms = &n->b[product];
 
     if (step == 0) {
-        if (begin < entries)
-            add_terms(a, n->a[s].num, n->a[s].minus, entries, begin, mc_least(end, entries));
-        if (end > entries)
-            add_terms(b, n->b[s].num, n->b[s].minus, entries, begin > entries ? begin - entries : 0, end - entries);
+        unsigned left_entries = rows * leaf;
+        if (begin < left_entries)
+            add_terms(a, left_terms->num, left_terms->minus, left_entries, begin, mc_least(end, left_entries));
+        if (end > left_entries)
+            add_terms(b, right_terms->num, right_terms->minus, entries, begin > left_entries ? begin - left_entries : 0,
+                      end - left_entries);
         return;
     }
     unsigned row = begin / leaf, column = begin - row * leaf;
@@ -254,7 +276,11 @@ static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigne
                                    blocks * leaf / block.rows < 2 * shape->outers))
         block.rows /= 2;
     fill_tables(num_products);
-    list[0] = (struct mc_phase){.stripes = num_products,
+    block.whole = num_products - num_products % shape->outers;
+    block.parts = 1;
+    while (block.parts < shape->outers && leaf % (2 * block.parts) == 0)
+        block.parts *= 2;
+    list[0] = (struct mc_phase){.stripes = block.whole + (num_products - block.whole) * block.parts,
                                 .steps = 2,
                                 .bytes = (2 * block.side + 1) * leaf * leaf * 4,
                                 .common = &block,
