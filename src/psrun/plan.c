@@ -12,6 +12,7 @@
 
 #define DROPIN_LINK "libgomp.so.1"
 #define SCRIPT_NESTED 5 /* "#!" of "#!" of ...; the kernel gives up behind 5 too */
+#define SCRIPT_READ 256 /* bytes of a file that the kernel looks at */
 
 __attribute__((format(printf, 3, 4))) static int fail(struct plan *p, int status, const char *format, ...)
 {
@@ -125,21 +126,27 @@ static char *find_program(struct plan *p, const char *name)
     return NULL;
 }
 
-/* The interpreter that a "#!" line names; NULL: it has none. Text without such a line is the shell's, as execvp and all
- * shells have it; only where it is what was to be run: the system takes no such interpreter. */
+/* The interpreter that a "#!" line names, as the system reads the line; NULL: it has none. A name ends at a blank or at
+ * the line's end (a carriage return is part of it), within what the system reads of a file. Text without such a name is
+ * the shell's, as execvp and all shells have it; only where it is what was to be run: the system takes no such
+ * interpreter. */
 static char *interpreter_of_script(const char *file, bool to_be_run)
 {
-    char line[256];
+    char line[SCRIPT_READ + 1];
     FILE *f = fopen(file, "re");
-    size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
+    size_t n = f ? fread(line, 1, SCRIPT_READ, f) : 0;
     if (f)
         fclose(f);
     line[n] = '\0';
-    if (n < 2 || memcmp(line, "#!", 2) != 0)
-        return to_be_run && n > 0 && line[0] != '\177' && !memchr(line, '\0', n) ? print("/bin/sh") : NULL;
-    char *name = line + 2 + strspn(line + 2, " \t");
-    name[strcspn(name, " \t\r\n")] = '\0';
-    return *name ? print("%s", name) : NULL;
+    if (n >= 2 && memcmp(line, "#!", 2) == 0) {
+        const char *name = line + 2 + strspn(line + 2, " \t");
+        size_t length = strcspn(name, " \t\n");
+        if (length > 0 && name + length < line + SCRIPT_READ)
+            return print("%.*s", (int)length, name);
+        if (*name == '\0' && n < SCRIPT_READ)
+            return NULL; /* the file ends here: the system refuses it */
+    }
+    return to_be_run && n > 0 && line[0] != '\177' && !memchr(line, '\0', n) ? print("/bin/sh") : NULL;
 }
 
 static int look_at_elf(struct plan *p, struct elf *e, bool allow_library)

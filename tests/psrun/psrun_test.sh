@@ -184,6 +184,22 @@ for i in 1 2 3 4 5; do echo "#!$work/deep$((i - 1))" >deep$i && chmod +x deep$i;
 check "scripts that run one another, as deep as the kernel goes" 0 - "$psrun" ./deep4
 check "scripts that run one another, deeper" 126 'deep5: scripts that run one another, more than 5 deep' "$psrun" \
     ./deep5
+# first lines as the system reads them
+printf '#!\nexit 5\n' >blank1 && printf '#! \t \nexit 5\n' >blank2 && chmod +x blank1 blank2
+check "a first line without a name" 5 - "$psrun" ./blank1
+check "a first line with blanks alone" 5 - "$psrun" ./blank2
+printf '#!/bin/sh\r\nexit 5\n' >dos && chmod +x dos
+check "a first line that ends as on DOS" 127 '^psrun: /bin/sh' "$psrun" ./dos
+check "doctor: a first line that ends as on DOS" 1 'verdict *no: /bin/sh' "$psrun" doctor ./dos
+printf '#!/%0300d\nexit 5\n' 0 >long_line && chmod +x long_line
+check "a first line with a longer name than the system reads" 5 - "$psrun" ./long_line
+printf '#!/bin/sh %0300d\nexit 5\n' 0 >long_argument && chmod +x long_argument
+check "a first line with a longer argument" 2 "can't open\|cannot open" "$psrun" ./long_argument
+printf '#!/bin/sh' >no_end && printf '#!' >nothing_else && chmod +x no_end nothing_else
+check "a first line that does not end" 0 - "$psrun" ./no_end
+check "nothing but the mark of a script" 126 '^psrun: ./nothing_else is neither' "$psrun" ./nothing_else
+printf '#! ./by_other_name\t8\n' >relative && chmod +x relative
+check "an interpreter in the current folder, after a blank" 8 '^runtime: ours$' "$psrun" ./relative
 check "a script run by a link" 8 '^runtime: ours$' "$psrun" ./linked_script
 if command -v valgrind >/dev/null; then
     check "below valgrind" 0 '^runtime: ours$' valgrind -q --trace-children=yes "$psrun" ./by_other_name
@@ -224,6 +240,18 @@ if command -v python3 >/dev/null; then # as a virtual environment has it
     check "doctor: an environment's Python" 0 'verdict *yes' "$psrun" doctor venv/bin/python
 fi
 check "a program called doctor" 127 'doctor: no such program in PATH' env PATH=/nowhere "$psrun" -- doctor
+
+# What doctor says of a program, psrun does.
+for program in ./* elsewhere/bin/*; do
+    [ -x "$program" ] && [ -f "$program" ] || continue
+    case $program in *host | *starter | *.so*) continue ;; esac # they want arguments, or are no programs
+    "$psrun" doctor "$program" >doctor.out 2>&1
+    says=$?
+    out=$("$psrun" "$program" 7 2>&1 </dev/null)
+    got=$? does=0
+    [ $got -ge 125 ] && printf '%s\n' "$out" | grep -q '^psrun: ' && does=1
+    check "doctor and psrun agree on $program" 0 - test $says -eq $does
+done
 
 echo "$checks checks, $failed failed"
 [ $failed -eq 0 ]
