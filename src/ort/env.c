@@ -85,9 +85,7 @@ static bool read_given_word(const char **p, const char *word)
     return true;
 }
 
-/* Compares as libomp does: in any case, and from `least` letters on the rest of the longer one does not matter. least
- * 0: all letters matter. */
-static bool matches_word(const char *word, size_t least, const char *text)
+bool ort_env_is_word(const char *word, size_t least, const char *text)
 {
     size_t i = 0;
     while (word[i] != '\0' && text[i] != '\0' && tolower((unsigned char)word[i]) == tolower((unsigned char)text[i]))
@@ -98,15 +96,15 @@ static bool matches_word(const char *word, size_t least, const char *text)
 }
 bool ort_env_says_true(const char *text)
 {
-    return matches_word("true", 1, text) || matches_word("on", 2, text) || matches_word("1", 1, text) ||
-           matches_word(".true.", 2, text) || matches_word(".t.", 2, text) || matches_word("yes", 1, text) ||
-           matches_word("enabled", 0, text);
+    return ort_env_is_word("true", 1, text) || ort_env_is_word("on", 2, text) || ort_env_is_word("1", 1, text) ||
+           ort_env_is_word(".true.", 2, text) || ort_env_is_word(".t.", 2, text) || ort_env_is_word("yes", 1, text) ||
+           ort_env_is_word("enabled", 0, text);
 }
 bool ort_env_says_false(const char *text)
 {
-    return matches_word("false", 1, text) || matches_word("off", 2, text) || matches_word("0", 1, text) ||
-           matches_word(".false.", 2, text) || matches_word(".f.", 2, text) || matches_word("no", 1, text) ||
-           matches_word("disabled", 0, text);
+    return ort_env_is_word("false", 1, text) || ort_env_is_word("off", 2, text) || ort_env_is_word("0", 1, text) ||
+           ort_env_is_word(".false.", 2, text) || ort_env_is_word(".f.", 2, text) || ort_env_is_word("no", 1, text) ||
+           ort_env_is_word("disabled", 0, text);
 }
 
 bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *instead)
@@ -300,22 +298,34 @@ static void read_schedule(struct ort_icv *icv)
                 name, text);
 }
 
-/* All levels are active where OMP_NUM_THREADS or OMP_PROC_BIND has more than one element, and nothing else is said. */
+/* All levels are active where OMP_NUM_THREADS or OMP_PROC_BIND has more than one element, and nothing else is said.
+ * Where both variables are given, libomp's programs have one level unless OMP_NESTED is true. */
 static void read_levels(struct ort_icv *icv)
 {
     long levels = -1;
+    bool nested = false;
     read_int(ORT_ENV_NAME("OMP_MAX_ACTIVE_LEVELS"), ort_env_as_libomp ? -1 : 0, LONG_MAX, &levels,
              "OMP_NESTED's or the default value");
+    if (levels >= 0 && ort_env_as_libomp && os_env("OMP_NESTED") != NULL) {
+        ort_env_bool("OMP_NESTED", true, &nested, "false");
+        levels = nested ? levels : 1;
+    }
     if (levels >= 0) {
         icv->max_active_levels =
             levels > (long)ort_settings.supported_levels ? ort_settings.supported_levels : (unsigned)levels;
         return;
     }
-    bool nested;
     if (ort_env_bool("OMP_NESTED", ort_env_as_libomp, &nested, "the default"))
         icv->max_active_levels = nested ? ort_settings.supported_levels : 1;
     else if (icv->nthreads_rest > 0 || ort_settings.bind_rest > 0)
         icv->max_active_levels = ort_settings.supported_levels;
+}
+
+/* libomp takes a beginning of the word, too. */
+static bool is_policy(const char *text, const char *policy)
+{
+    const char *p = skip_setting_blanks(text);
+    return ort_env_as_libomp ? ort_env_is_word(policy, 1, text) : read_given_word(&p, policy) && *p == '\0';
 }
 
 static void read_wait_policy(void)
@@ -323,10 +333,9 @@ static void read_wait_policy(void)
     const char *name = ORT_ENV_NAME("OMP_WAIT_POLICY"), *text = os_env(name);
     if (text == NULL)
         return;
-    const char *p = skip_setting_blanks(text);
-    if (read_given_word(&p, "active") && *p == '\0')
+    if (is_policy(text, "active"))
         ort_settings.wait_policy = ORT_POLICY_ACTIVE;
-    else if (p = skip_setting_blanks(text), read_given_word(&p, "passive") && *p == '\0')
+    else if (is_policy(text, "passive"))
         ort_settings.wait_policy = ORT_POLICY_PASSIVE;
     else
         ps_warn("%s=\"%s\" is neither active nor passive; using a short spin, then blocking, instead", name, text);

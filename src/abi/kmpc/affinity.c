@@ -128,16 +128,26 @@ struct subset {
     struct item item[LAYERS];
 };
 
+static void skip_affinity_blanks(const char **p)
+{
+    while (isspace((unsigned char)**p))
+        (*p)++;
+}
+
+/* Blanks may stand around a number, a layer, and what separates items. */
 static bool read_subset(const char *p, struct subset *out)
 {
+    skip_affinity_blanks(&p);
     *out = (struct subset){.absolute = *p == ':'};
     p += out->absolute;
     for (;;) {
         struct item item = {.given = true};
+        skip_affinity_blanks(&p);
         if (*p == '*')
             p++;
         else if (read_affinity_number(&p, &item.count) && item.count == 0)
             return false;
+        skip_affinity_blanks(&p);
         enum layer layer = read_layer(&p);
         if (layer == LAYERS || out->item[layer].given)
             return false;
@@ -147,6 +157,7 @@ static bool read_subset(const char *p, struct subset *out)
                 return false;
         }
         out->item[layer] = item;
+        skip_affinity_blanks(&p);
         if (*p == '\0')
             return true;
         if (*p != ',' && *p != 'x' && *p != 'X')
@@ -212,21 +223,25 @@ static bool apply_subset(const struct os_topology *machine, const struct subset 
     return good && os_cpuset_count(&set) > 0 && os_affinity_narrow(&set) == 0;
 }
 
-/* The core's hook. */
+/* The core's hook. KMP_PLACE_THREADS: its older name. */
 static void restrict_processors(void)
 {
-    const char *text = os_env("KMP_HW_SUBSET");
+    const char *name = "KMP_HW_SUBSET", *text = os_env(name), *older = os_env("KMP_PLACE_THREADS");
     struct subset subset;
     struct os_topology machine;
+    if (text != NULL && older != NULL)
+        ps_warn("KMP_PLACE_THREADS=\"%s\" does not count beside KMP_HW_SUBSET; using \"%s\" instead", older, text);
+    if (text == NULL) {
+        name = "KMP_PLACE_THREADS";
+        text = older;
+    }
     if (text == NULL)
         return;
     if (!read_subset(text, &subset)) {
-        complain_of_affinity("KMP_HW_SUBSET", text,
-                             "is not [:][number]layer[@offset],..; using all processors of the process");
+        complain_of_affinity(name, text, "is not [:][number]layer[@offset],..; using all processors of the process");
     } else if (os_topology_read(&machine) != ENOMEM) {
         if (!apply_subset(&machine, &subset))
-            complain_of_affinity("KMP_HW_SUBSET", text,
-                                 "asks for more than there is; using all processors of the process");
+            complain_of_affinity(name, text, "asks for more than there is; using all processors of the process");
         os_topology_free(&machine);
     }
 }

@@ -121,22 +121,22 @@ static void read_library(void)
     const char *text = os_env("KMP_LIBRARY"), *policy = os_env("OMP_WAIT_POLICY");
     int32_t *wait = &kmpc_settings.blocktime.amount;
     if (text == NULL) { /* what kmp_get_library and kmp_get_blocktime answer; the core has the policy itself */
-        if (policy != NULL && strcasecmp(policy, "active") == 0) {
+        if (policy != NULL && ort_env_is_word("active", 1, policy)) {
             kmpc_settings.library = KMPC_TURNAROUND;
             *wait = KMPC_BLOCKTIME_INFINITE;
-        } else if (policy != NULL && strcasecmp(policy, "passive") == 0)
+        } else if (policy != NULL && ort_env_is_word("passive", 1, policy))
             *wait = 0;
         return;
     }
-    if (strcasecmp(text, "serial") == 0) {
+    if (ort_env_is_word("serial", 1, text)) {
         kmpc_settings.library = KMPC_SERIAL;
         kmpc_serial(true);
         limit_unless_serial = ort_settings.initial.thread_limit;
         limit_threads(1);
-    } else if (strcasecmp(text, "turnaround") == 0) {
+    } else if (ort_env_is_word("turnaround", 2, text) || ort_env_is_word("dedicated", 1, text)) {
         kmpc_settings.library = KMPC_TURNAROUND;
         ort_settings.wait_policy = ORT_POLICY_ACTIVE;
-    } else if (strcasecmp(text, "throughput") == 0) {
+    } else if (ort_env_is_word("throughput", 2, text) || ort_env_is_word("multiuser", 1, text)) {
         *wait = 0;
         if (policy != NULL)
             ort_settings.wait_policy = ORT_POLICY_UNSET;
