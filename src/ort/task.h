@@ -348,6 +348,7 @@ struct ort_taskloop {
     void (*submit)(struct ort_thread *thread, const struct ort_taskloop *loop, uint64_t from, uint64_t count,
                    bool last);
     void *context; /* for submit */
+    bool ranges;   /* beside submit: many tasks may be `task` all the same, in one descriptor (task_range.h) */
 };
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop);
 

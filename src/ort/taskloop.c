@@ -61,14 +61,14 @@ static void dispatch(struct ort_thread *thread, struct ort_task *t, unsigned fla
 static void make_tasks(struct ort_thread *thread, const struct ort_taskloop *loop)
 {
     struct split s = split(loop, thread->team->n);
-    if (!loop->submit && ort_task_range(thread, &loop->task,
-                                        &(struct ort_chunks){.n = s.tasks,
-                                                             .from = loop->start,
-                                                             .step = loop->step,
-                                                             .iterations = s.iterations,
-                                                             .longer = s.longer,
-                                                             .left = loop->n},
-                                        loop->nogroup))
+    if ((!loop->submit || loop->ranges) && ort_task_range(thread, &loop->task,
+                                                          &(struct ort_chunks){.n = s.tasks,
+                                                                               .from = loop->start,
+                                                                               .step = loop->step,
+                                                                               .iterations = s.iterations,
+                                                                               .longer = s.longer,
+                                                                               .left = loop->n},
+                                                          loop->nogroup))
         return;
     struct ort_task *first = NULL, **tail = &first;
     uint64_t from = loop->start, done = 0;

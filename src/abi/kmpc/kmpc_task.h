@@ -28,6 +28,10 @@ struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t
                                      kmpc_routine routine);
 /* Another of the kind, with a copy of its data. */
 struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_task_head *model);
+/* Bytes of the head and all that belongs to the task. */
+size_t kmpc_task_bytes(const struct kmpc_task_head *head);
+/* The same at `to`, aligned to 16, as the task that t runs now. */
+struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *model, const struct ort_thread *t);
 /* What the core runs. */
 void kmpc_task_body(void *data);
 /* As the task's flags say, without dependences. */

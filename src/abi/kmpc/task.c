@@ -66,6 +66,17 @@ struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_ta
     return head;
 }
 
+size_t kmpc_task_bytes(const struct kmpc_task_head *head) { return room_for(head->bytes, head->shareds_bytes); }
+
+struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *model, const struct ort_thread *t)
+{
+    struct kmpc_task_head *head = memcpy(to, model, kmpc_task_bytes(model));
+    head->core = t->task;
+    if (model->task.shareds != NULL)
+        head->task.shareds = (char *)&head->task + shareds_at(model->bytes);
+    return head;
+}
+
 PS_EXPORT struct kmpc_task *__kmpc_omp_task_alloc(HEAD, int32_t flags, size_t bytes, size_t shareds,
                                                   kmpc_routine routine)
 {

@@ -3,7 +3,12 @@
  *
  * The bounds lie in the pattern, where `lower` and `upper` point. They have 64 bits and are inclusive. `dup`, where
  * there is one, constructs what a copy of bytes does not copy. It also takes the flag of the task that has the last
- * iterations (lastprivate). The pattern itself is never run. */
+ * iterations (lastprivate). The pattern itself is never run.
+ *
+ * Where there are many tasks they stand in one descriptor (ort/task_range.h). Its data is the pattern with all that
+ * belongs to it, and each task is a copy on the stack of the member that runs it. `dup` copies from the pattern itself
+ * there too, which lives until the construct's group is complete; without a group (nogroup) such tasks are made one by
+ * one. */
 #include <string.h>
 
 #include "kmpc_task.h"
@@ -37,6 +42,60 @@ static void submit_taskloop(struct ort_thread *t, const struct ort_taskloop *loo
     if (kmpc_records(t))
         kmpc_record_task(t, head, NULL, p->undeferred);
     ort_task_submit(t, head->core, &args);
+}
+
+/* --- many tasks in one descriptor --- */
+
+struct many {
+    uint64_t from, end; /* of the next task: the core writes them */
+    uint64_t step, last_end;
+    size_t lower_at, upper_at;
+    duplicate dup;
+    struct kmpc_task *pattern;  /* for dup */
+    struct kmpc_task_head head; /* and what follows it */
+};
+#define MANY_BYTES 4096 /* of a task that is copied to a stack, at most */
+
+static void run_one_of_many(void *data)
+{
+    const struct many *m = data;
+    size_t bytes = kmpc_task_bytes(&m->head);
+    struct kmpc_task_head *head = kmpc_task_copy_to(__builtin_alloca(bytes), &m->head, ort_self_inline());
+    uint64_t upper = m->end - m->step;
+    memcpy((char *)&head->task + m->lower_at, &m->from, sizeof m->from);
+    memcpy((char *)&head->task + m->upper_at, &upper, sizeof upper);
+    if (m->dup != NULL)
+        m->dup(&head->task, m->pattern, m->end == m->last_end);
+    kmpc_task_body(head);
+}
+
+static PS_NOINLINE void taskloop_of_many(struct ort_thread *t, struct ort_taskloop *loop, const struct pattern *p)
+{
+    size_t bytes = kmpc_task_bytes(p->head), all = offsetof(struct many, head) + bytes;
+    struct many *m = __builtin_alloca(all);
+    *m = (struct many){.step = loop->step,
+                       .last_end = loop->start + loop->n * loop->step,
+                       .lower_at = p->lower_at,
+                       .upper_at = p->upper_at,
+                       .dup = p->dup,
+                       .pattern = &p->head->task};
+    memcpy(&m->head, p->head, bytes);
+    loop->task = kmpc_task_args(t, p->head);
+    loop->task.fn = run_one_of_many;
+    loop->task.data = m;
+    loop->task.size = all;
+    loop->task.align = alignof(struct many);
+    loop->task.flags |= p->undeferred ? ORT_TASK_UNDEFERRED : 0;
+    loop->task.flags &= ~(unsigned)ORT_TASK_COPIED;
+    loop->ranges = true;
+    ort_taskloop(t, loop);
+}
+
+/* A task that a tool hears of, or that is recorded, is one by itself. */
+static bool may_be_many(const struct ort_thread *t, const struct pattern *p, bool nogroup)
+{
+    return !PS_UNLIKELY(ort_tool_on()) && !kmpc_records(t) && kmpc_task_bytes(p->head) <= MANY_BYTES &&
+           !(nogroup && p->dup != NULL) && !(p->head->flags & (KMPC_TASK_HAS_EVENT | KMPC_TASK_PROXY));
 }
 
 enum { BY_DEFAULT, BY_GRAINSIZE, BY_NUM_TASKS };
@@ -79,7 +138,10 @@ static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, const char
         };
         if (kmpc_records(t) && !nogroup)
             kmpc_record_step(t, KMPC_STEP_GROUP, NULL);
-        ORT_TOOL_CALL(t, ort_taskloop(t, &loop));
+        if (may_be_many(t, &p, nogroup))
+            taskloop_of_many(t, &loop, &p);
+        else
+            ORT_TOOL_CALL(t, ort_taskloop(t, &loop));
         if (kmpc_records(t) && !nogroup)
             kmpc_record_step(t, KMPC_STEP_GROUP_END, NULL);
     }
