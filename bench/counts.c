@@ -43,6 +43,16 @@ static void barrier_of_8(unsigned long n)
     }
 }
 
+/* Two teams of four that share the virtual processor. */
+static void nested_barrier(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp parallel num_threads(4)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp barrier
+    }
+}
+
 static void single(unsigned long n)
 {
 #pragma omp parallel num_threads(2)
@@ -175,6 +185,20 @@ static void critical(unsigned long n)
     }
 }
 
+/* Of a loop with two iterations. */
+static void reduction(unsigned long n)
+{
+    long a = 0, b = 0;
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp for reduction(+ : a, b) schedule(static) nowait
+        for (int k = 0; k < 2; k++) {
+            a += k;
+            b += 2;
+        }
+    }
+}
+
 static omp_lock_t a_lock;
 
 static void lock(unsigned long n)
@@ -212,6 +236,7 @@ static const struct {
              {"nested_region", nested_region},
              {"barrier", barrier},
              {"barrier_of_8", barrier_of_8},
+             {"nested_barrier", nested_barrier},
              {"single", single},
              {"dynamic_chunk", dynamic_chunk},
              {"dynamic_loop", dynamic_loop},
@@ -225,6 +250,7 @@ static const struct {
              {"depend_task", depend_task},
              {"critical", critical},
              {"named_critical", named_critical},
+             {"reduction", reduction},
              {"lock", lock},
              {"nest_lock", nest_lock}};
 

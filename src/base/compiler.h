@@ -19,6 +19,12 @@
 #define PS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PS_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PS_NOINLINE __attribute__((noinline))
+/* The same, and it keeps all its parameters: a jump to it from a function with the same ones moves none. */
+#ifdef __clang__
+#define PS_NOIPA __attribute__((noinline))
+#else
+#define PS_NOIPA __attribute__((noipa))
+#endif
 #define PS_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PS_NORETURN __attribute__((noreturn))
 #define PS_COLD __attribute__((cold))

@@ -6,10 +6,9 @@
  * (batch.h). guided: compare-and-swap, a chunk being what is left divided by the threads, at least the chunk size. auto
  * is static. Cost: static no shared line; dynamic one read-modify-write a chunk, in a batch on a line of the member's
  * own. OpenMP 5.2 section 11.5. */
-#include "batch.h"
 #include "check.h"
 #include "doacross.h"
-#include "ort.h"
+#include "loop_steps.h"
 
 /* Most loops count by one, and a division takes longer than what else a start does. */
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return b == 1 || a == 0 ? a : (a - 1) / b + 1; }
@@ -81,19 +80,6 @@ static bool next_static(struct ort_loop *loop, const struct ort_loop_desc *d, ui
     return *a != *b;
 }
 
-/* A chunk of a dynamic loop that is `plain`, as values. */
-static inline bool next_plain_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d, uint64_t *lo,
-                                      uint64_t *hi)
-{
-    uint64_t chunk = d->chunk, n = d->n, a = ps_add_relaxed(&ws->next, chunk);
-    if (a >= n)
-        return false;
-    uint64_t first = d->start + a * d->step;
-    *lo = first;
-    *hi = n - a <= chunk ? d->end : first + chunk * d->step;
-    return true;
-}
-
 static bool next_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d, uint64_t *a, uint64_t *b)
 {
     if (PS_LIKELY(!d->checked_add)) {
@@ -109,35 +95,6 @@ static bool next_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d
         } while (!ps_cas_relaxed(&ws->next, a, *b));
     }
     *b = d->n - *a <= d->chunk ? d->n : *a + d->chunk;
-    return true;
-}
-
-static inline bool next_guided(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads, uint64_t *a,
-                               uint64_t *b)
-{
-    uint64_t n = d->n, least = d->chunk;
-    *a = ps_load_relaxed(&ws->next);
-    do {
-        uint64_t left = n - *a;
-        if (left == 0)
-            return false;
-        uint64_t q = (left - 1) / threads + 1;
-        if (q < least)
-            q = least;
-        *b = left <= q ? n : *a + q;
-    } while (!ps_cas_relaxed(&ws->next, a, *b));
-    return true;
-}
-
-/* A chunk of a guided loop that is `plain`, as values. */
-static inline bool next_plain_guided(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads,
-                                     uint64_t *lo, uint64_t *hi)
-{
-    uint64_t a, b;
-    if (!next_guided(ws, d, threads, &a, &b))
-        return false;
-    *lo = d->start + a * d->step;
-    *hi = b == d->n ? d->end : d->start + b * d->step;
     return true;
 }
 
@@ -162,7 +119,7 @@ static PS_NOINLINE bool next_chunk(struct ort_thread *t, uint64_t *lo, uint64_t 
         got = next_dynamic(loop->ws, d, &a, &b);
         break;
     case ORT_SCHED_GUIDED:
-        got = next_guided(loop->ws, d, threads, &a, &b);
+        got = ort_chunk_guided(loop->ws, d, threads, &a, &b);
         break;
     default:
         got = next_static(loop, d, t->id, threads, &a, &b);
@@ -179,34 +136,19 @@ static PS_NOINLINE bool next_chunk(struct ort_thread *t, uint64_t *lo, uint64_t 
     return true;
 }
 
-/* A chunk of a loop that would be claimed in batches, had anybody else claimed since the member's last one. */
-static inline bool next_alone(struct ort_thread *t, const struct ort_loop_desc *d, uint64_t *lo, uint64_t *hi)
-{
-    struct ort_batch *own = ort_batch(t);
-    struct ort_workshare *ws = ort_loop(t)->ws;
-    uint64_t chunk = d->chunk, at = ps_add_acquire(&ws->next, chunk);
-    ort_loop(t)->alone = at == own->seen + chunk;
-    own->seen = at;
-    if (PS_UNLIKELY(at >= ws->batched))
-        return ort_batch_used_up(t, own, lo, hi);
-    *lo = d->start + at * d->step;
-    *hi = *lo + own->stride;
-    return true;
-}
-
 static PS_NOINLINE bool next_otherwise(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     const struct ort_loop_desc *d = ort_loop(t)->desc;
     if (d->plain == ORT_PLAIN_BATCHES)
-        return ort_loop(t)->alone ? next_alone(t, d, lo, hi) : ort_batch_next(t, ort_batch(t), lo, hi);
-    return d->plain == ORT_PLAIN_GUIDED ? next_plain_guided(ort_loop(t)->ws, d, t->team->n, lo, hi)
+        return ort_loop(t)->alone ? ort_next_alone(t, d, lo, hi) : ort_batch_next(t, ort_batch(t), lo, hi);
+    return d->plain == ORT_PLAIN_GUIDED ? ort_next_plain_guided(ort_loop(t)->ws, d, t->team->n, lo, hi)
                                         : next_chunk(t, lo, hi);
 }
 
 static PS_ALWAYS_INLINE bool next_loop_chunk(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     const struct ort_loop_desc *d = ort_loop(t)->desc;
-    return PS_LIKELY(d->plain == ORT_PLAIN_DYNAMIC) ? next_plain_dynamic(ort_loop(t)->ws, d, lo, hi)
+    return PS_LIKELY(d->plain == ORT_PLAIN_DYNAMIC) ? ort_next_plain_dynamic(ort_loop(t)->ws, d, lo, hi)
                                                     : next_otherwise(t, lo, hi);
 }
 
@@ -253,8 +195,10 @@ void ort_loop_leave_slot(struct ort_thread *t)
     if (loop->desc->ordered && loop->has_chunk)
         pass_turn(t);
     loop->has_chunk = false;
-    if (loop->desc->plain == ORT_PLAIN_BATCHES)
+    if (loop->desc->plain == ORT_PLAIN_BATCHES) {
         ort_batch_drop(ort_batch(t));
+        loop->alone = false;
+    }
     ort_ws_leave(t);
 }
 

@@ -86,7 +86,7 @@ struct ort_loop {
     uint64_t
         unit; /* the entry points' own: iterations that a number stands for, where they hand out vectors' lengths */
     bool has_chunk;
-    bool alone; /* dynamic, by batches: nobody else has claimed between the member's last two claims */
+    bool alone; /* in a loop by batches only: nobody else has claimed between the member's last two claims */
 };
 
 /* Takes part in the next construct that needs a slot; true: the caller is the first and must describe the work in

@@ -5,8 +5,13 @@
  * loop; or at the region's end, where no barrier stands behind the loop of a combined construct
  * (kmpc_leave_cancelled_loop). clang 19 calls dispatch_deinit only where the loop was not cancelled. Schedules of
  * multiples of a vector's length hand out vectors (`unit` iterations each). An ordered loop's turn goes from chunk to
- * chunk in the core, so that dispatch_fini, called after each iteration, has nothing to do. */
+ * chunk in the core, so that dispatch_fini, called after each iteration, has nothing to do.
+ *
+ * dispatch_next claims a chunk in place where the claim is one addition (loop_steps.h). All else is a jump to a
+ * function that has the arguments where they came, so that nothing is saved on the short way. Such loops have one
+ * iteration a number: chunks of vectors are never claimed in batches. */
 #include "kmpc.h"
+#include "loop_steps.h"
 
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
 {
@@ -87,13 +92,32 @@ static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_sche
     return unit;
 }
 
-static PS_ALWAYS_INLINE void start_dispatch(const struct kmpc_location *at, const char *entry, int32_t number,
-                                            uint64_t first, uint64_t step, uint64_t trip, int64_t chunk)
+/* What is left of a start: the schedule is known. unit: iterations that a number stands for. */
+static PS_ALWAYS_INLINE void start_known(struct ort_thread *t, const struct kmpc_schedule *s, uint64_t first,
+                                         uint64_t step, uint64_t trip, uint64_t chunk, uint64_t unit,
+                                         const void *caller)
+{
+    struct ort_loop_desc d = {.n = unit == 1 ? trip : trip / unit + (trip % unit != 0),
+                              .start = first,
+                              .step = step * unit,
+                              .chunk = chunk,
+                              .end = first + trip * step,
+                              .sched = (uint8_t)s->sched,
+                              .ordered = s->ordered,
+                              .nonmonotonic = s->nonmonotonic && unit == 1};
+    t->loop.unit = unit;
+    if (PS_UNLIKELY(ort_tool_on()))
+        ort_tool_caller(t, caller);
+    ort_loop_start(t, &d, s->runtime, NULL, NULL, NULL);
+}
+
+static PS_NOINLINE void start_otherwise(const struct kmpc_location *at, const char *entry, int32_t number,
+                                        uint64_t first, uint64_t step, uint64_t trip, int64_t chunk, const void *caller)
 {
     struct kmpc_schedule s;
     if (!kmpc_schedule_of(number, &s) || s.distribute)
         kmpc_fatal(at, entry, "unknown schedule");
-    struct ort_thread *t = ort_self_inline();
+    struct ort_thread *t = ort_self();
     kmpc_leave_cancelled_loop(t);
     /* What the ICVs begin with is static for libomp's programs. */
     if (PS_UNLIKELY(s.runtime) && ort_icv(t)->sched == ORT_SCHED_UNSET) {
@@ -107,87 +131,66 @@ static PS_ALWAYS_INLINE void start_dispatch(const struct kmpc_location *at, cons
     uint64_t unit = 1, of_unit = 0;
     if (PS_UNLIKELY(s.vectors) && !s.ordered)
         unit = vectors(t, &s, chunk, &of_unit);
-    struct ort_loop_desc d =
-        ort_loop_desc_ull(true, 0, unit == 1 ? trip : trip / unit + (trip % unit != 0), 1, s.sched, of_unit);
-    d.start = first;
-    d.step = step * unit;
-    d.end = first + trip * step;
-    d.ordered = s.ordered;
-    d.nonmonotonic = s.nonmonotonic;
     if (chunk > 0 && !s.vectors && has_chunk(number))
-        d.chunk = (uint64_t)chunk;
-    t->loop.unit = unit;
-    ORT_TOOL_CALLER(t);
-    ort_loop_start(t, &d, s.runtime, NULL, NULL, NULL);
+        of_unit = (uint64_t)chunk;
+    start_known(t, &s, first, step, trip, of_unit, unit, caller);
 }
 
-/* The next chunk's values, *hi beyond the last; false: the loop has been left. */
-static bool next_dispatch_chunk(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
+/* dynamic and guided, with a modifier or without, are what most loops are. */
+static PS_ALWAYS_INLINE void start_dispatch(const struct kmpc_location *at, const char *entry, int32_t number,
+                                            uint64_t first, uint64_t step, uint64_t trip, int64_t chunk)
 {
-    if (ort_loop_next(t, lo, hi))
-        return true;
-    ort_loop_leave(t);
-    return false;
+    enum { DYNAMIC = 35, GUIDED = 36 };
+    unsigned modifier = (unsigned)number >> 29, plain = (unsigned)number & ~(3u << 29);
+    struct ort_thread *t = ee_local_inline();
+    if (PS_UNLIKELY(plain - DYNAMIC > GUIDED - DYNAMIC) || PS_UNLIKELY(t == NULL) ||
+        (plain == GUIDED && PS_UNLIKELY(t->team->n == 1))) {
+        start_otherwise(at, entry, number, first, step, trip, chunk, ORT_CALLER);
+        return;
+    }
+    kmpc_leave_cancelled_loop(t);
+    struct kmpc_schedule s = {.sched = plain == DYNAMIC ? ORT_SCHED_DYNAMIC : ORT_SCHED_GUIDED,
+                              .nonmonotonic = modifier == 2};
+    start_known(t, &s, first, step, trip, chunk > 0 ? (uint64_t)chunk : 0, 1, ORT_CALLER);
 }
 
-#define TRIP(U, lower, upper, step)                                                                \
-    ((step) > 0                                                                                    \
-         ? ((upper) < (lower) ? 0 : (uint64_t)(U)((U)(upper) - (U)(lower)) / (uint64_t)(step) + 1) \
-         : ((upper) > (lower) ? 0 : (uint64_t)(U)((U)(lower) - (U)(upper)) / (0 - (uint64_t)(int64_t)(step)) + 1))
+static PS_NOINLINE int32_t loop_over(struct ort_thread *t)
+{
+    ort_loop_leave(t);
+    return 0;
+}
 
-#define DISPATCH(suffix, T, U, S)                                                                                    \
-    PS_EXPORT void __kmpc_dispatch_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t schedule, \
-                                                 T lower, T upper, S step, S chunk)                                  \
-    {                                                                                                                \
-        if (step == 0)                                                                                               \
-            kmpc_fatal(at, "__kmpc_dispatch_init_" #suffix, "the increment is 0");                                   \
-        start_dispatch(at, "__kmpc_dispatch_init_" #suffix, schedule, (uint64_t)lower, (uint64_t)(int64_t)step,      \
-                       TRIP(U, lower, upper, step), chunk);                                                          \
-    }                                                                                                                \
-    /* distribute parallel for: the team's part of the range, of which its threads take chunks. */                   \
-    PS_EXPORT void __kmpc_dist_dispatch_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid,              \
-                                                      int32_t schedule, int32_t *last, T lower, T upper, S step,     \
-                                                      S chunk)                                                       \
-    {                                                                                                                \
-        if (step == 0)                                                                                               \
-            kmpc_fatal(at, "__kmpc_dist_dispatch_init_" #suffix, "the increment is 0");                              \
-        const struct ort_group *league = ort_self()->team->contention;                                               \
-        uint64_t trip = TRIP(U, lower, upper, step), n = league->num_teams, id = league->team_num;                   \
-        uint64_t q = trip / n, r = trip % n, from = q * id + (id < r ? id : r), count = q + (id < r);                \
-        if (last != NULL)                                                                                            \
-            *last = count != 0 && from + count == trip;                                                              \
-        start_dispatch(at, "__kmpc_dist_dispatch_init_" #suffix, schedule,                                           \
-                       (uint64_t)lower + from * (uint64_t)(int64_t)step, (uint64_t)(int64_t)step, count, chunk);     \
-    }                                                                                                                \
-    PS_EXPORT int32_t __kmpc_dispatch_next_##suffix(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid,      \
-                                                    int32_t *last, T *lower, T *upper, S *stride)                    \
-    {                                                                                                                \
-        if (PS_UNLIKELY((lower == NULL) | (upper == NULL)))                                                          \
-            kmpc_fatal(at, "__kmpc_dispatch_next_" #suffix, "a bound is a null pointer");                            \
-        struct ort_thread *t = ort_self_inline();                                                                    \
-        if (t->loop.ws == NULL && t->loop.desc != &t->loop.own)                                                      \
-            return 0;                                                                                                \
-        uint64_t lo, hi;                                                                                             \
-        if (!next_dispatch_chunk(t, &lo, &hi))                                                                       \
-            return 0;                                                                                                \
-        const struct ort_loop_desc *d = t->loop.desc;                                                                \
-        uint64_t step = d->step;                                                                                     \
-        if (PS_UNLIKELY(t->loop.unit != 1))                                                                          \
-            step = (uint64_t)((int64_t)step / (int64_t)t->loop.unit);                                                \
-        *lower = (T)lo;                                                                                              \
-        *upper = (T)(hi - step);                                                                                     \
-        if (stride != NULL)                                                                                          \
-            *stride = (S)step;                                                                                       \
-        if (last != NULL)                                                                                            \
-            *last = hi == d->end;                                                                                    \
-        return 1;                                                                                                    \
-    }                                                                                                                \
-    PS_EXPORT void __kmpc_dispatch_fini_##suffix(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid) {}
+static PS_COLD PS_NOINLINE int32_t no_loop(const struct kmpc_location *at, const char *entry, bool without_bounds)
+{
+    if (without_bounds)
+        kmpc_fatal(at, entry, "a bound is a null pointer");
+    return 0; /* of a kernel thread that is in no loop */
+}
 
-DISPATCH(4, int32_t, uint32_t, int32_t)
-DISPATCH(4u, uint32_t, uint32_t, int32_t)
-DISPATCH(8, int64_t, uint64_t, int64_t)
-DISPATCH(8u, uint64_t, uint64_t, int64_t)
+#define DISPATCH_NAME(name) name##_4
+#define BOUND int32_t
+#define WIDTH uint32_t
+#define STEP int32_t
+#include "dispatch_template.h"
+#undef DISPATCH_NAME
+#undef BOUND
+#define DISPATCH_NAME(name) name##_4u
+#define BOUND uint32_t
+#include "dispatch_template.h"
+#undef DISPATCH_NAME
+#undef BOUND
+#undef WIDTH
+#undef STEP
+#define DISPATCH_NAME(name) name##_8
+#define BOUND int64_t
+#define WIDTH uint64_t
+#define STEP int64_t
+#include "dispatch_template.h"
+#undef DISPATCH_NAME
+#undef BOUND
+#define DISPATCH_NAME(name) name##_8u
+#define BOUND uint64_t
+#include "dispatch_template.h"
 
 PS_EXPORT void __kmpc_dispatch_deinit(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)
 {

@@ -172,6 +172,17 @@ struct kmpc_schedule {
     bool nonmonotonic;
     bool vectors; /* chunks are multiples of the chunk size given, which is a vector's length */
 };
+/* Iterations of a loop with inclusive bounds; U: the unsigned type as wide as these. Most loops count by one, and a
+ * division takes longer than what else a start does. */
+static PS_ALWAYS_INLINE uint64_t kmpc_trips(uint64_t distance, uint64_t stride)
+{
+    return (PS_LIKELY(stride == 1) ? distance : distance / stride) + 1;
+}
+#define KMPC_TRIP(U, lower, upper, step)                                                                  \
+    ((step) > 0                                                                                           \
+         ? ((upper) < (lower) ? 0 : kmpc_trips((uint64_t)(U)((U)(upper) - (U)(lower)), (uint64_t)(step))) \
+         : ((upper) > (lower) ? 0                                                                         \
+                              : kmpc_trips((uint64_t)(U)((U)(lower) - (U)(upper)), 0 - (uint64_t)(int64_t)(step))))
 /* false: an unknown number. */
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out);
 enum { KMPC_SCHED_STATIC_CHUNKED = 33, KMPC_SCHED_STATIC = 34, KMPC_DISTRIBUTE_CHUNKED = 91, KMPC_DISTRIBUTE = 92 };

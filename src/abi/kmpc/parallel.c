@@ -22,7 +22,7 @@ struct region {
 static void run_microtask(void *data)
 {
     const struct region *r = data;
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     int32_t gtid = kmpc_number(t), tid = (int32_t)t->id;
     if (PS_UNLIKELY(ort_tool_on())) /* the frame that calls the program's code is the assembly's */
         kmpc_invoke_traced(r->fn, &gtid, &tid, r->argc, r->args, &ort_tool_task(t->task)->frame.exit.ptr);
@@ -72,7 +72,7 @@ static PS_COLD PS_NOINLINE void open_otherwise(struct kmpc_thread *k)
 
 static void open_region(struct region *r)
 {
-    struct kmpc_thread *k = kmpc_thread(ort_self());
+    struct kmpc_thread *k = kmpc_thread(ort_self_inline());
     if (PS_UNLIKELY(ps_load_relaxed(&kmpc_regions)))
         open_otherwise(k);
     struct ort_parallel p = {.fn = run_microtask,

@@ -65,7 +65,7 @@ static PS_COLD PS_NOINLINE int32_t combine_in_order(struct ort_thread *t, void *
 static PS_ALWAYS_INLINE int32_t begin_reduce(const struct kmpc_location *at, kmpc_critical *lock, void *data,
                                              combine_function combine, bool nowait)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_reduction(t, ORT_SCOPE_BEGIN, ORT_CALLER);
     if (alone(t))
@@ -80,7 +80,7 @@ static PS_ALWAYS_INLINE int32_t begin_reduce(const struct kmpc_location *at, kmp
 
 static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *lock)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     if (!alone(t) && !atomic(at) && !reduces_in_order(t))
         ort_unlock(lock);
     if (PS_UNLIKELY(ort_tool_on()))

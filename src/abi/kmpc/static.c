@@ -17,7 +17,7 @@ struct share {
     bool last;
 };
 
-static struct share contiguous(uint64_t trip, uint64_t id, uint64_t n)
+static PS_ALWAYS_INLINE struct share contiguous(uint64_t trip, uint64_t id, uint64_t n)
 {
     uint64_t q = trip / n, r = trip % n;
     struct share s = {.from = q * id + (id < r ? id : r), .count = q + (id < r), .jump = trip};
@@ -39,15 +39,20 @@ static struct share chunked(uint64_t trip, uint64_t id, uint64_t n, uint64_t chu
     return s;
 }
 
-static struct share share_of(int32_t kind, uint64_t trip, uint64_t id, uint64_t n, int64_t chunk)
+static PS_NOINLINE struct share share_otherwise(int32_t kind, uint64_t trip, uint64_t id, uint64_t n, int64_t chunk)
 {
     if (kind == KMPC_SCHED_STATIC_CHUNKED || kind == KMPC_DISTRIBUTE_CHUNKED)
         return chunked(trip, id, n, chunk > 0 ? (uint64_t)chunk : 1);
     return contiguous(trip, id, n);
 }
+/* Most loops are divided into one share for each. */
+static PS_ALWAYS_INLINE struct share share_of(int32_t kind, uint64_t trip, uint64_t id, uint64_t n, int64_t chunk)
+{
+    return PS_LIKELY(kind == KMPC_SCHED_STATIC) ? contiguous(trip, id, n) : share_otherwise(kind, trip, id, n, chunk);
+}
 
 /* 160 and above: the same without the merging of regions; ordered and balanced variants divide alike. */
-static int32_t static_kind(const struct kmpc_location *at, const char *entry, int32_t number)
+static PS_NOINLINE int32_t static_kind_otherwise(const struct kmpc_location *at, const char *entry, int32_t number)
 {
     struct kmpc_schedule s;
     if (!kmpc_schedule_of(number, &s))
@@ -58,6 +63,11 @@ static int32_t static_kind(const struct kmpc_location *at, const char *entry, in
     if (s.distribute)
         return number;
     return number == 33 || number == 45 || number == 65 ? KMPC_SCHED_STATIC_CHUNKED : KMPC_SCHED_STATIC;
+}
+
+static PS_ALWAYS_INLINE int32_t static_kind(const struct kmpc_location *at, const char *entry, int32_t number)
+{
+    return PS_LIKELY(number == KMPC_SCHED_STATIC) ? number : static_kind_otherwise(at, entry, number);
 }
 
 /* To a tool: what the compiler says that the loop belongs to. */
@@ -88,14 +98,9 @@ static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribu
 
 /* Whole range of a loop of the type; trip 0: nothing to do. The trip count of a range of all 2^64 values does not fit:
  * not supported, as in libomp. */
-#define RANGE(T, U, lower, upper, incr)                                                                              \
-    ((struct range){                                                                                                 \
-        .first = (uint64_t)(lower),                                                                                  \
-        .step = (uint64_t)(int64_t)(incr),                                                                           \
-        .trip = (incr) > 0 ? ((upper) < (lower) ? 0 : (uint64_t)(U)((U)(upper) - (U)(lower)) / (uint64_t)(incr) + 1) \
-                           : ((upper) > (lower)                                                                      \
-                                  ? 0                                                                                \
-                                  : (uint64_t)(U)((U)(lower) - (U)(upper)) / (0 - (uint64_t)(int64_t)(incr)) + 1)})
+#define RANGE(T, U, lower, upper, incr) \
+    ((struct range){                    \
+        .first = (uint64_t)(lower), .step = (uint64_t)(int64_t)(incr), .trip = KMPC_TRIP(U, lower, upper, incr)})
 
 static const char null_bound[] = "a bound or the stride is a null pointer";
 
@@ -104,7 +109,7 @@ static const char null_bound[] = "a bound or the stride is a null pointer";
                                                    int32_t *last, T *lower, T *upper, S *stride, S incr, S chunk)      \
     {                                                                                                                  \
         int32_t kind = static_kind(at, "__kmpc_for_static_init_" #suffix, schedule);                                   \
-        const struct ort_thread *t = ort_self();                                                                       \
+        const struct ort_thread *t = ort_self_inline();                                                                \
         if (PS_UNLIKELY((lower == NULL) | (upper == NULL) | (stride == NULL)))                                         \
             kmpc_fatal(at, "__kmpc_for_static_init_" #suffix, null_bound);                                             \
         if (incr == 0)                                                                                                 \

@@ -135,32 +135,43 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 
 /* --- critical, ordered, flush --- */
 
-/* Called as the last action, which takes no frame from the entry points; a call that is known not to return would. */
-static __attribute__((noipa, cold)) void without_lock(where at, const char *entry)
+/* What is not one atomic operation is a jump, with the arguments where they came: nothing is moved or saved before. */
+static PS_NOIPA void critical_otherwise(where at, G, kmpc_critical *name, uint32_t hint, const char *entry,
+                                        const void *caller)
 {
-    kmpc_fatal(at, entry, "the construct's lock is a null pointer");
+    if (name == NULL)
+        kmpc_fatal(at, entry, "the construct's lock is a null pointer");
+    if (PS_UNLIKELY(ort_traced()))
+        ort_tool_lock(name, ORT_MUTEX_CRITICAL, hint, caller);
+    else
+        ort_lock_contended(name);
+}
+PS_EXPORT void __kmpc_critical(where at, int32_t gtid, kmpc_critical *name)
+{
+    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(ort_traced()) || PS_UNLIKELY(!ort_lock_try_untraced(name)))
+        critical_otherwise(at, gtid, name, 0, __func__, ORT_CALLER);
+}
+PS_EXPORT void __kmpc_critical_with_hint(where at, int32_t gtid, kmpc_critical *name, uint32_t hint)
+{
+    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(ort_traced()) || PS_UNLIKELY(!ort_lock_try_untraced(name)))
+        critical_otherwise(at, gtid, name, hint, __func__, ORT_CALLER);
 }
 
-PS_EXPORT void __kmpc_critical(W, G, kmpc_critical *name)
+static PS_NOIPA void end_critical_otherwise(where at, G, kmpc_critical *name, const void *caller)
 {
-    if (PS_UNLIKELY(name == NULL))
-        without_lock(at, "__kmpc_critical");
-    else
-        ort_routine_enter(name, ORT_MUTEX_CRITICAL, 0);
+    if (name == NULL)
+        kmpc_fatal(at, "__kmpc_end_critical", "the construct's lock is a null pointer");
+    ort_tool_unlock(name, ORT_MUTEX_CRITICAL, caller);
 }
-PS_EXPORT void __kmpc_critical_with_hint(W, G, kmpc_critical *name, uint32_t hint)
+static PS_NOIPA void end_critical_wakes(W, G, kmpc_critical *name) { ort_lock_wake(name); }
+PS_EXPORT void __kmpc_end_critical(where at, int32_t gtid, kmpc_critical *name)
 {
-    if (PS_UNLIKELY(name == NULL))
-        without_lock(at, "__kmpc_critical_with_hint");
-    else
-        ort_routine_enter(name, ORT_MUTEX_CRITICAL, hint);
-}
-PS_EXPORT void __kmpc_end_critical(W, G, kmpc_critical *name)
-{
-    if (PS_UNLIKELY(name == NULL))
-        without_lock(at, "__kmpc_end_critical");
-    else
-        ort_routine_leave(name, ORT_MUTEX_CRITICAL);
+    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(ort_traced()))
+        end_critical_otherwise(at, gtid, name, ORT_CALLER);
+    else if (PS_UNLIKELY(ps_xchg_release(name, ORT_LOCK_FREE) == ORT_LOCK_WAITED))
+        end_critical_wakes(at, gtid, name);
+    else if (PS_UNLIKELY(++ort_lock_turns == 0))
+        ort_lock_turn();
 }
 
 PS_EXPORT void __kmpc_ordered(W, G)

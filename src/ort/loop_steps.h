@@ -1,0 +1,86 @@
+/* How a member claims a chunk of a loop that is `plain` (workshare.h): what loop.c and entry points have in place.
+ *
+ * Callers: a member in the loop; [ort_next_alone switches]. A chunk is its first value and the one behind its last;
+ * false: none is left. Cost of a chunk: one read-modify-write. Orderings: workshare.h, batch.h. */
+#ifndef PS_ORT_LOOP_STEPS_H
+#define PS_ORT_LOOP_STEPS_H
+
+#include "batch.h"
+#include "ort.h"
+
+/* *last: it is the loop's last one. */
+static PS_ALWAYS_INLINE bool ort_claim_plain_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d,
+                                                     uint64_t *lo, uint64_t *hi, bool *last)
+{
+    uint64_t chunk = d->chunk, n = d->n, a = ps_add_relaxed(&ws->next, chunk);
+    if (a >= n)
+        return false;
+    uint64_t first = d->start + a * d->step;
+    *lo = first;
+    *last = n - a <= chunk;
+    *hi = *last ? d->end : first + chunk * d->step;
+    return true;
+}
+static PS_ALWAYS_INLINE bool ort_next_plain_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d,
+                                                    uint64_t *lo, uint64_t *hi)
+{
+    bool last;
+    return ort_claim_plain_dynamic(ws, d, lo, hi, &last);
+}
+
+/* Iterations [*a, *b) of a guided loop, plain or not. */
+static PS_ALWAYS_INLINE bool ort_chunk_guided(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads,
+                                              uint64_t *a, uint64_t *b)
+{
+    uint64_t n = d->n, least = d->chunk;
+    *a = ps_load_relaxed(&ws->next);
+    do {
+        uint64_t left = n - *a;
+        if (left == 0)
+            return false;
+        uint64_t q = (left - 1) / threads + 1;
+        if (q < least)
+            q = least;
+        *b = left <= q ? n : *a + q;
+    } while (!ps_cas_relaxed(&ws->next, a, *b));
+    return true;
+}
+
+static PS_ALWAYS_INLINE bool ort_next_plain_guided(struct ort_workshare *ws, const struct ort_loop_desc *d,
+                                                   uint32_t threads, uint64_t *lo, uint64_t *hi)
+{
+    uint64_t a, b;
+    if (!ort_chunk_guided(ws, d, threads, &a, &b))
+        return false;
+    *lo = d->start + a * d->step;
+    *hi = b == d->n ? d->end : d->start + b * d->step;
+    return true;
+}
+
+/* The claim of a loop by batches, had nobody else claimed since the member's last one (loop.alone). False: what it got
+ * is not before the loop's last chunk; ort_batch_used_up is next. */
+static PS_ALWAYS_INLINE bool ort_claim_alone(struct ort_loop *loop, struct ort_batch *own,
+                                             const struct ort_loop_desc *d, uint64_t *lo)
+{
+    struct ort_workshare *ws = loop->ws;
+    uint64_t chunk = d->chunk, at = ps_add_acquire(&ws->next, chunk);
+    if (PS_UNLIKELY(at != own->seen + chunk))
+        loop->alone = false;
+    own->seen = at;
+    if (PS_UNLIKELY(at >= ws->batched))
+        return false;
+    *lo = d->start + at * d->step;
+    return true;
+}
+
+static PS_ALWAYS_INLINE bool ort_next_alone(struct ort_thread *t, const struct ort_loop_desc *d, uint64_t *lo,
+                                            uint64_t *hi)
+{
+    struct ort_batch *own = ort_batch(t);
+    if (!ort_claim_alone(ort_loop(t), own, d, lo))
+        return ort_batch_used_up(t, own, lo, hi);
+    *hi = *lo + own->stride;
+    return true;
+}
+
+#endif
