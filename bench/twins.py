@@ -3,8 +3,8 @@
 GNU's for the same construct does, below compiled code.
 
 The programs are bench/counts.c by both compilers. Each construct runs under callgrind with one virtual processor, in
-two lengths; what is counted is what the program's calls of GOMP_ or __kmpc_ entry points cost, so that the difference is
-what one repetition costs in the library. No member switches within. LIMITS says how many times GNU's cost each may
+two lengths. What is counted is what the program's calls of GOMP_ or __kmpc_ entry points cost, so that the difference
+is what one repetition costs in the library. No member switches within. LIMITS says how many times GNU's cost each may
 have, and why."""
 
 import os

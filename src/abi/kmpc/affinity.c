@@ -18,14 +18,15 @@
  * that late (the core's hook).
  * Callers: the loader (kmpc_affinity_env_read); the core, once (restrict_processors, make_places).
  * Failures: what cannot be read: one line, and the variable counts for nothing. No memory: likewise.
- * Refused with one line: norespect, granularity=group, attributes of cores (:intel_atom). verbose: one line with the
- * places. */
+ * Refused with one line: granularity=group, attributes of cores (:intel_atom). norespect gives no processors beyond
+ * those of the process, and a line says so where there are some. verbose: one line with the places. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "env.h"
 #include "kmpc.h"
@@ -255,6 +256,7 @@ static struct {
     enum layer granularity;
     unsigned permute, offset;
     bool verbose, disabled;
+    bool typed, beyond;     /* while it is read: a type is known; norespect */
     struct ort_places list; /* explicit */
 } asked = {.type = NONE, .granularity = CORE};
 
@@ -263,7 +265,7 @@ void kmpc_affinity_forget(void)
     asked.type = NONE;
     asked.granularity = CORE;
     asked.permute = asked.offset = 0;
-    asked.verbose = asked.disabled = false;
+    asked.verbose = asked.disabled = asked.typed = asked.beyond = false;
 }
 
 /* What a processor's places are sorted by: from the outermost on. */
@@ -445,7 +447,27 @@ static bool read_affinity_word(const char **p, const char *what)
     return true;
 }
 
-/* NULL, or why it cannot be read. */
+/* The first of several counts, but none before any other. */
+static void take_type(enum type type, bool disabled)
+{
+    if (asked.typed && asked.type != type)
+        ps_warn("KMP_AFFINITY has more than one type; using %s instead", type == NONE ? "none" : "the first");
+    if (asked.typed && type != NONE)
+        return;
+    asked.disabled |= disabled;
+    asked.typed = true;
+    asked.type = type;
+}
+
+/* Processors of the machine that the process may not use. */
+static bool has_processors_beyond(void)
+{
+    struct os_cpuset mask;
+    os_affinity_at_start(&mask);
+    return (long)os_cpuset_count(&mask) < sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* NULL, or why it cannot be read. A comma more, at either end, is no word. */
 static const char *read_affinity(const char *p)
 {
     static const struct {
@@ -454,25 +476,25 @@ static const char *read_affinity(const char *p)
     } types[] = {{"compact", COMPACT}, {"logical", COMPACT},   {"scatter", SCATTER}, {"physical", SCATTER},
                  {"none", NONE},       {"balanced", BALANCED}, {"disabled", NONE},   {"explicit", EXPLICIT}};
     unsigned numbers = 0;
+    bool listed = false;
     for (;; p++) {
         unsigned number;
         bool known = false;
         for (size_t i = 0; i < sizeof types / sizeof *types && !known; i++)
-            if ((known = read_affinity_word(&p, types[i].word))) {
-                asked.type = types[i].type;
-                asked.disabled = strcmp(types[i].word, "disabled") == 0;
-            }
-        if (known) {
+            if ((known = read_affinity_word(&p, types[i].word)))
+                take_type(types[i].type, strcmp(types[i].word, "disabled") == 0);
+        if (known || *p == ',' || *p == '\0') {
         } else if (read_affinity_word(&p, "granularity=")) {
             if ((asked.granularity = read_layer(&p)) == LAYERS)
                 return "has a granularity that is not supported";
         } else if (read_affinity_word(&p, "proclist=")) {
             if (!read_list(&p, &asked.list))
                 return "has a list without processors of this process, or that cannot be read";
+            listed = true;
         } else if (read_affinity_word(&p, "verbose")) {
             asked.verbose = true;
         } else if (read_affinity_word(&p, "norespect")) {
-            return "asks for processors beyond those of the process";
+            asked.beyond = true;
         } else if (read_affinity_number(&p, &number) && numbers < 2) {
             *(numbers++ == 0 ? &asked.permute : &asked.offset) = number;
         } else if (!read_affinity_word(&p, "noverbose") && !read_affinity_word(&p, "respect") &&
@@ -485,6 +507,10 @@ static const char *read_affinity(const char *p)
             break;
         if (*p != ',')
             return "has a word that is not known";
+    }
+    if (listed && !asked.typed) {
+        ps_warn("KMP_AFFINITY has a proclist and no type; using explicit instead");
+        take_type(EXPLICIT, false);
     }
     return asked.type == EXPLICIT && asked.list.n == 0 ? "is explicit and has no proclist" : NULL;
 }
@@ -503,6 +529,8 @@ void kmpc_affinity_env_read(void)
             "OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY do not count beside KMP_AFFINITY; using \"%s\" instead",
             text);
     const char *fault = read_affinity(text);
+    if (asked.beyond && has_processors_beyond())
+        complain_of_affinity("KMP_AFFINITY", text, "asks for processors beyond those of the process; using its own");
     if (fault != NULL) {
         char line[128];
         snprintf(line, sizeof line, "%s; using OMP_PLACES and OMP_PROC_BIND", fault);
