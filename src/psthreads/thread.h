@@ -137,7 +137,7 @@ static PS_ALWAYS_INLINE struct ps_call ps_thread_begin(struct psthread *t)
     return call;
 }
 
-/* thread.c */
+/* thread.c, descriptor.c, join.c */
 /* Runs the destructors of t's keys: while it is still in its thread-local block. May switch; returns the vp. */
 struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
 /* The identity of a member, the running thread, ends: waits for threads that it has made, and runs its keys'

@@ -1,0 +1,94 @@
+/* Making a thread and submitting it, inlined where that is most of a call. */
+#ifndef PS_CREATE_H
+#define PS_CREATE_H
+
+#include "bind.h"
+#include "current.h"
+#include "family.h"
+#include "idle.h"
+#include "psthread.h"
+#include "race.h"
+#include "runtime.h"
+#include "sources.h"
+
+#include <errno.h>
+
+/* What attr says: flags, and where a stack's size stands. */
+unsigned create_apply_attr(struct psthread *t, const psthread_attr_t *attr);
+
+static inline int check_attr(const psthread_attr_t *attr)
+{
+    if (attr && (attr->flags & ~(PSTHREAD_ATTR_DETACHED | PSTHREAD_ATTR_NOSTACK)))
+        return EINVAL;
+    return attr && attr->stack_size && !ps_stack_size_sensible(attr->stack_size) ? EINVAL : 0;
+}
+
+static PS_ALWAYS_INLINE void thread_make(struct psthread *t, struct psthread *parent, const psthread_attr_t *attr,
+                                         void *(*fn)(void *), void *arg, unsigned flags)
+{
+    uintptr_t join = PS_JOIN_OPEN;
+    if (PS_UNLIKELY(attr != NULL)) {
+        flags |= create_apply_attr(t, attr);
+        join = flags & PS_T_DETACHED ? PS_JOIN_DETACHED : PS_JOIN_OPEN;
+    }
+    if (parent->flags & PS_T_ROOT)
+        flags |= PS_T_OUTER;
+    t->item.kind = PS_KIND_THREAD;
+    t->item.bound = 0;
+    t->flags = (uint8_t)flags;
+    t->level = parent->level + 1;
+    t->uth = NULL;
+    t->fn = fn;
+    t->arg = arg;
+    t->parent = parent;
+    ps_store_relaxed(&t->join, join);
+    ps_store_relaxed(&t->state, PS_MADE);
+    parent->created++;
+}
+
+static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, const psthread_attr_t *attr,
+                                          void *(*fn)(void *), void *arg)
+{
+    int err = check_attr(attr);
+    if (PS_UNLIKELY(err || !thread || !fn))
+        return err ? err : EINVAL;
+    struct psthread *parent = vp->current;
+    if (PS_UNLIKELY(parent->sweep_in-- == 0) && !family_look_after(vp, parent))
+        return ENOMEM;
+    struct psthread *t = descriptor_new(vp);
+    if (PS_UNLIKELY(!t))
+        return ENOMEM;
+    thread_make(t, parent, attr, fn, arg, 0);
+    t->vp = vp;
+    vp_count_made(vp);
+    *thread = t;
+    return 0;
+}
+
+/* t, made and known to nobody else or handed over in order, is ready (state), to be put in target's queue. */
+static PS_ALWAYS_INLINE void submit_thread(struct vp *vp, struct psthread *t, struct vp *target, enum ps_state state)
+{
+    ps_race_release(t);
+    ps_store_relaxed(&t->state, state);
+    t->vp = target;
+    vp_count_submitted(vp);
+}
+
+/* vp_enqueue of a fresh thread, inlined. */
+static PS_ALWAYS_INLINE void enqueue_fresh(struct vp *target, struct psthread *t, enum ps_end end)
+{
+    struct ps_queue *q = &target->queue;
+    if (ps_places_on()) {
+        vp_enqueue(target, &t->item, end);
+        return;
+    }
+    ps_spin_lock(&q->lock);
+    if (end == PS_FRONT)
+        ps_queue_push_front_locked(q, &t->item);
+    else
+        ps_queue_push_back_locked(q, &t->item);
+    ps_spin_unlock(&q->lock);
+    idle_notify(target);
+}
+
+#endif

@@ -1,0 +1,343 @@
+/* Waiting for threads, and running as a call what has not begun: join, spawn, detach.
+ *
+ * The join word:
+ *   OPEN -> ENDED            by the thread's end (acq_rel exchange; pairs with the joiner's acquire)
+ *   OPEN -> joiner -> ENDED  a joiner waits
+ *   OPEN -> DETACHED
+ *   ENDED -> JOINED          by a joiner
+ *   ENDED -> ORPHANED        by the thread that frees the parent
+ *   ORPHANED -> JOINED       by a joiner
+ * Every step out of ENDED is a compare-and-swap. A joiner and the thread that frees the parent may both want it: one
+ * comes first, and the other sees what is left for it to do. */
+#include "check.h"
+#include "create.h"
+#include "exit.h"
+#include "key.h"
+#include "promote.h"
+#include "timer.h"
+#include "vp_tls.h"
+
+#include <stdlib.h>
+
+int psthread_waitall(void)
+{
+    struct psthread *self = ps_self();
+    family_wait(self);
+    ps_race_acquire(self);
+    if (ps_load_relaxed(&self->zombies))
+        family_sweep(ps_vp(), self, PS_UNJOINED_FREE);
+    return 0;
+}
+
+/* Takes t out of its parent's zombies, where it stands there first. The parent alone takes any out, and others only put
+ * some before: so what stands behind the first one stays, and the compare-and-swap cannot mistake it. */
+static bool leaves_zombies(struct psthread *parent, struct psthread *t)
+{
+    bool nobody_pushes = family_alone_with(parent, 0); /* looked at first: who has pushed before that is seen below */
+    struct psthread *first = ps_load_acquire(&parent->zombies);
+    if (first != t)
+        return false;
+    if (PS_UNLIKELY(!nobody_pushes))
+        return ps_cas_acquire(&parent->zombies, &first, t->next_zombie);
+    ps_store_relaxed(&parent->zombies, t->next_zombie);
+    return true;
+}
+
+/* The answer about a thread that cannot be waited for by the caller: `seen` is what its join word was. */
+static int join_ended(struct psthread *t, uintptr_t seen, void **result)
+{
+    while (seen == PS_JOIN_ENDED || seen == PS_JOIN_ORPHANED) {
+        void *value = t->result;
+        bool orphan = seen == PS_JOIN_ORPHANED;
+        if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED))
+            continue;
+        ps_race_acquire(t);
+        struct vp *vp = ps_vp_attach_now();
+        if (orphan || (t->parent == vp->current && leaves_zombies(vp->current, t)))
+            family_give_up(vp, t); /* else its parent frees it, which has it in its list */
+        if (result)
+            *result = value;
+        return 0;
+    }
+    return seen == PS_JOIN_JOINED ? ESRCH : EINVAL;
+}
+
+/* 0: t may be joined by self, as far as can be seen. */
+static int check_joinable(const struct psthread *t, const struct psthread *self)
+{
+    if (!t || ps_load_relaxed(&t->state) == PS_FREE)
+        return ESRCH;
+    if (t == self)
+        return EDEADLK;
+    return t->flags & (PS_T_DETACHED | PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT) ? EINVAL : 0;
+}
+
+/* The deadline of who joins has come: it waits no longer, unless the thread has just ended. */
+static bool take_joiner(struct ps_timer *timer)
+{
+    struct psthread *t = timer->arg;
+    uintptr_t joiner = (uintptr_t)timer->thread;
+    return ps_cas_acq_rel(&t->join, &joiner, PS_JOIN_OPEN);
+}
+
+/* --- joining what nobody has taken ---
+ *
+ * The joiner runs a thread that has not begun, as a call on its own stack: no switch, no wait. The thread keeps its
+ * identity (keys, name, level, children). If it blocks, the stack blocks, and with it the joiner; but the joiner could
+ * not go on before the thread anyway. It is looked for where it was enqueued, at either end of the queue, because
+ * threads are joined in the order in which they were made, or the other way round. Anywhere else it is not looked for:
+ * a theft may have moved it to another queue, whose lock is not held.
+ * It begins in a thread-local block of its own all the same, but for psthread_spawn's.
+ * Not where the thread has a stack, a kernel thread or a fiber of its own to come, nor where more than a share of the
+ * stack is in use (uth.h: call_floor), or that was smaller than a thread's usual one. */
+
+static PS_ALWAYS_INLINE bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
+{
+    return !(t->flags & PS_T_SIZED) && !(self->flags & PS_T_NOSTACK) && !ps_places_on() && uth_sanitizers == 0 &&
+           !vp->uth->name[0] && !vp->alone_for && !vp_stays_with_root(vp) &&
+           uth_has_room(vp->uth, __builtin_frame_address(0)) &&
+           (!vp->uth->stack || vp->uth->stack_bytes >= ps_rt.stack_size);
+}
+
+static bool is_unbegun(const struct psthread *t)
+{
+    enum ps_state state = ps_load_relaxed(&t->state);
+    return state == PS_READY || state == PS_SPAWNED;
+}
+
+/* Takes t out of the queue, if it stands there at an end and has not begun. */
+static bool take_unbegun(struct psthread *t, struct vp *where)
+{
+    struct ps_queue *q = &where->queue;
+    if (!ps_spin_try_lock(&q->lock))
+        return false;
+    bool here = (q->items.next == &t->item.link || q->items.prev == &t->item.link) && is_unbegun(t);
+    if (here)
+        ps_queue_remove_locked(q, &t->item);
+    ps_spin_unlock(&q->lock);
+    return here;
+}
+
+static struct ps_exits *exits_of(struct uth *stack)
+{
+    _Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
+    return (struct ps_exits *)(void *)stack->room;
+}
+
+struct ps_exits *ps_exits(void) { return exits_of(ps_vp_attach()->uth); }
+
+/* The thread's function, and what it returns or gives psthread_exit. An exception that leaves it is not for who called
+ * it. */
+#if defined(CPU_HAS_GUARDED_CALL)
+static PS_ALWAYS_INLINE void *call_here(struct ps_exits *exits, const struct ps_call *call)
+{
+    struct ps_exit here;
+    ps_exit_push_on(exits, &here, NULL, (uintptr_t)cpu_guarded_call);
+    void *result = cpu_guarded_call(call->fn, call->arg, &here.guard);
+    ps_exit_pop_from(exits, &here);
+    return result;
+}
+#else
+static PS_NOINLINE void *call_here(struct ps_exits *exits, const struct ps_call *call)
+{
+    struct ps_exit here;
+    ps_exit_push_on(exits, &here, NULL, (uintptr_t)call_here);
+    if (_setjmp(here.jump) != 0)
+        return here.result;
+    PS_BE_OUTERMOST();
+    void *result = call->fn(call->arg);
+    ps_exit_pop_from(exits, &here);
+    return result;
+}
+#endif
+
+/* t's keys and its block (own_tls) end; the vp goes on in `before`. What a destructor throws is not for the caller of t
+ * either. */
+static PS_NOINLINE struct vp *end_here(struct psthread *t, const struct psthread *parent, bool own_tls,
+                                       struct uth_tls *before)
+{
+    PS_BE_OUTERMOST();
+    if (t->keys)
+        ps_keys_run_destructors(&t->keys);
+    struct vp *vp = ps_vp();
+    vp->uth->name[0] = '\0';
+    vp_count_ended(vp);
+    if (PS_UNLIKELY(t->parent != parent)) { /* in a child that it has forked: who called it is not there */
+        if (own_tls)
+            vp = vp_end_tls_for(vp, NULL);
+        ps_wait_for_all(vp);
+        exit(0);
+    }
+    if (own_tls)
+        vp = vp_end_tls_for(vp, before);
+    __asm__ volatile("" ::: "memory"); /* this frame stands until then: no tail call */
+    return vp;
+}
+
+/* t's whole life, but for its end, on self's stack; the vp comes back in *vp_io. own_tls: in a block of its own, and
+ * the vp comes back in self's. */
+static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *self, struct psthread *t, bool own_tls)
+{
+    struct vp *vp = *vp_io;
+    struct psthread *parent = t->parent;
+    struct uth_tls *before = vp->tls;
+    if (own_tls) {
+        struct uth_tls *tls = vp_new_tls(vp);
+        vp_enter_tls(vp, tls);
+    }
+    struct ps_call call = ps_thread_begin(t);
+    t->uth = vp->uth;
+    t->vp = vp;
+    ps_store_relaxed(&t->state, PS_RUNNING);
+    vp->current = t;
+    vp_tick(vp);
+    void *result = call_here(exits_of(vp->uth), &call);
+    if (!own_tls && PS_LIKELY(!t->keys && t->parent == parent)) {
+        vp = ps_vp_now();
+        vp->uth->name[0] = '\0';
+        vp_count_ended(vp);
+    } else {
+        vp = end_here(t, parent, own_tls, before);
+    }
+    self->uth = vp->uth;
+    self->vp = vp;
+    vp->current = self;
+    ps_store_relaxed(&t->state, PS_ENDED);
+    if (t->created) /* as in ps_thread_end */
+        ps_add_acq_rel(&t->children, (int64_t)t->created + PS_CHILDREN_HELD);
+    *vp_io = vp;
+    return result;
+}
+
+/* t, which self has called, is no child of its parent's any more. */
+static void called_child_ended(struct vp *vp, struct psthread *self, struct psthread *parent)
+{
+    if (parent == self && self->created)
+        self->created--;
+    else
+        family_child_ended(vp, parent);
+}
+
+/* self, which is noted as t's joiner, has taken t. */
+static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, struct psthread *t, bool own_tls)
+{
+    struct psthread *parent = t->parent;
+    void *result = call_thread(&vp, self, t, own_tls);
+    ps_store_relaxed(&t->join, PS_JOIN_JOINED);
+    called_child_ended(vp, self, parent);
+    family_give_up(vp, t);
+    return result;
+}
+
+/* The same, t in a block of its own. Whoever has sent self a signal meanwhile has found it neither running nor saved,
+ * and its handler may run on a kernel thread of self's own (directed.h): self goes on there, once it has come back. */
+static PS_NOINLINE void *run_as_call_in_block(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    struct uth_tls *own = vp->tls;
+    void *result = run_as_call(vp, self, t, true);
+    if (own && PS_UNLIKELY(ps_load_acquire(&own->alone) != NULL))
+        ps_promote_again(self, own);
+    return result;
+}
+
+/* --- work first ---
+ *
+ * psthread_spawn's thread runs at once, as a call on its maker's stack, where nobody else would take it: no vp looks
+ * for work or sleeps, or this vp's queue has a thread to take already. So a recursion leaves its oldest thread, which
+ * is the largest, to be stolen, and makes calls of the others. What has not been stolen is called by who joins it.
+ * Its end is that of any thread: others may have learnt of it from psthread_self and join it while it runs.
+ * It is called in its maker's or its joiner's thread-local block, which psthread.h says: a block of its own costs ten
+ * such calls. */
+
+static bool others_have_enough(struct vp *vp) { return !idle_any() || !ps_queue_seems_empty(&vp->queue); }
+
+static void run_at_once(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    vp_count_submitted(vp);
+    t->result = call_thread(&vp, self, t, false);
+    uintptr_t joiner = ps_xchg_acq_rel(&t->join, PS_JOIN_ENDED);
+    if (joiner == PS_JOIN_OPEN && PS_LIKELY(family_alone_with(self, 1))) {
+        t->next_zombie = ps_load_relaxed(&self->zombies);
+        ps_store_relaxed(&self->zombies, t);
+    } else if (joiner == PS_JOIN_OPEN)
+        family_add_zombie(self, t);
+    else if (joiner == PS_JOIN_DETACHED)
+        family_give_up(vp, t);
+    else
+        ps_ready((struct psthread *)joiner, PS_FRONT); /* it frees t */
+    called_child_ended(vp, self, self);
+}
+
+int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    struct vp *vp = ps_vp_attach_now();
+    int err = create_thread(vp, thread, attr, fn, arg);
+    if (PS_UNLIKELY(err))
+        return err;
+    struct psthread *t = *thread;
+    if (others_have_enough(vp) && may_be_called(vp->current, t, vp)) {
+        run_at_once(vp, vp->current, t);
+    } else {
+        submit_thread(vp, t, vp, PS_SPAWNED);
+        enqueue_fresh(vp, t, PS_FRONT);
+    }
+    return 0;
+}
+
+int psthread_tryjoin(psthread_t t, void **result)
+{
+    int err = check_joinable(t, ps_self());
+    if (err)
+        return err;
+    uintptr_t seen = ps_load_acquire(&t->join);
+    return seen == PS_JOIN_OPEN ? EBUSY : join_ended(t, seen, result);
+}
+
+/* self, which is noted as t's joiner, waits for its end. */
+static PS_NOINLINE int wait_for_end(struct psthread *self, struct psthread *t, void **result, uint64_t deadline_ns)
+{
+    struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_joiner, .arg = t, .thread = self};
+    if (ps_block_until(self, PS_WAIT_JOIN, t, &timer))
+        return ETIMEDOUT;
+    ps_race_acquire(t);
+    if (result)
+        *result = t->result;
+    ps_store_relaxed(&t->join, PS_JOIN_JOINED);
+    family_give_up(ps_vp(), t);
+    return 0;
+}
+
+static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t deadline_ns)
+{
+    struct vp *vp = ps_vp_attach_now();
+    struct psthread *self = vp->current;
+    int err = check_joinable(t, self);
+    if (PS_UNLIKELY(err))
+        return err;
+    uintptr_t seen = ps_load_acquire(&t->join);
+    if (seen != PS_JOIN_OPEN || !ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self))
+        return join_ended(t, seen, result);
+    bool own_tls = ps_tls_on() && ps_load_relaxed(&t->state) != PS_SPAWNED;
+    if (deadline_ns != PS_NEVER || (own_tls && PS_UNLIKELY(ps_load_relaxed(&ps_promotes_all))) ||
+        !may_be_called(self, t, vp) || !take_unbegun(t, t->vp))
+        return wait_for_end(self, t, result, deadline_ns);
+    void *returned = own_tls ? run_as_call_in_block(vp, self, t) : run_as_call(vp, self, t, false);
+    if (result)
+        *result = returned;
+    return 0;
+}
+
+int psthread_join(psthread_t t, void **result) { return join_thread(t, result, PS_NEVER); }
+int psthread_timedjoin(psthread_t t, void **result, uint64_t deadline_ns)
+{
+    return deadline_ns == PS_NEVER ? psthread_join(t, result) : join_thread(t, result, deadline_ns);
+}
+
+int psthread_detach(psthread_t t)
+{
+    int err = check_joinable(t, NULL);
+    if (err)
+        return err;
+    uintptr_t seen = PS_JOIN_OPEN;
+    return ps_cas_acq_rel(&t->join, &seen, PS_JOIN_DETACHED) ? 0 : join_ended(t, seen, NULL);
+}
