@@ -47,7 +47,7 @@ static PS_ALWAYS_INLINE void thread_make(struct psthread *t, struct psthread *pa
 }
 
 static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, const psthread_attr_t *attr,
-                                          void *(*fn)(void *), void *arg)
+                                          void *(*fn)(void *), void *arg, bool counted)
 {
     int err = check_attr(attr);
     if (PS_UNLIKELY(err || !thread || !fn))
@@ -60,7 +60,8 @@ static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, con
         return ENOMEM;
     thread_make(t, parent, attr, fn, arg, 0);
     t->vp = vp;
-    vp_count_made(vp);
+    if (counted)
+        vp_count_made(vp);
     *thread = t;
     return 0;
 }

@@ -62,6 +62,8 @@ static int join_ended(struct psthread *t, uintptr_t seen, void **result)
     return seen == PS_JOIN_JOINED ? ESRCH : EINVAL;
 }
 
+#define NOT_JOINABLE (PS_T_DETACHED | PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT)
+
 /* 0: t may be joined by self, as far as can be seen. */
 static int check_joinable(const struct psthread *t, const struct psthread *self)
 {
@@ -69,7 +71,7 @@ static int check_joinable(const struct psthread *t, const struct psthread *self)
         return ESRCH;
     if (t == self)
         return EDEADLK;
-    return t->flags & (PS_T_DETACHED | PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT) ? EINVAL : 0;
+    return t->flags & NOT_JOINABLE ? EINVAL : 0;
 }
 
 /* The deadline of who joins has come: it waits no longer, unless the thread has just ended. */
@@ -109,7 +111,7 @@ static bool is_unbegun(const struct psthread *t)
 static bool take_unbegun(struct psthread *t, struct vp *where)
 {
     struct ps_queue *q = &where->queue;
-    if (!ps_spin_try_lock(&q->lock))
+    if (!ps_spin_take(&q->lock))
         return false;
     bool here = (q->items.next == &t->item.link || q->items.prev == &t->item.link) && is_unbegun(t);
     if (here)
@@ -151,18 +153,20 @@ static PS_NOINLINE void *call_here(struct ps_exits *exits, const struct ps_call 
 }
 #endif
 
-/* t's keys and its block (own_tls) end; the vp goes on in `before`. What a destructor throws is not for the caller of t
- * either. */
+/* t's keys and its block (own_tls) end; the vp goes on in `before`. counted: t is among the submitted. What a
+ * destructor throws is not for the caller of t either. */
 static PS_NOINLINE struct vp *end_here(struct psthread *t, const struct psthread *parent, bool own_tls,
-                                       struct uth_tls *before)
+                                       struct uth_tls *before, bool counted)
 {
     PS_BE_OUTERMOST();
     if (t->keys)
         ps_keys_run_destructors(&t->keys);
     struct vp *vp = ps_vp();
     vp->uth->name[0] = '\0';
-    vp_count_ended(vp);
-    if (PS_UNLIKELY(t->parent != parent)) { /* in a child that it has forked: who called it is not there */
+    bool forked = t->parent != parent; /* this is a child that it has forked: who called it is not there */
+    if (counted || forked)
+        vp_count_ended(vp);
+    if (PS_UNLIKELY(forked)) {
         if (own_tls)
             vp = vp_end_tls_for(vp, NULL);
         ps_wait_for_all(vp);
@@ -176,7 +180,8 @@ static PS_NOINLINE struct vp *end_here(struct psthread *t, const struct psthread
 
 /* t's whole life, but for its end, on self's stack; the vp comes back in *vp_io. own_tls: in a block of its own, and
  * the vp comes back in self's. */
-static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *self, struct psthread *t, bool own_tls)
+static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *self, struct psthread *t, bool own_tls,
+                                          bool counted)
 {
     struct vp *vp = *vp_io;
     struct psthread *parent = t->parent;
@@ -195,9 +200,10 @@ static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *se
     if (!own_tls && PS_LIKELY(!t->keys && t->parent == parent)) {
         vp = ps_vp_now();
         vp->uth->name[0] = '\0';
-        vp_count_ended(vp);
+        if (counted)
+            vp_count_ended(vp);
     } else {
-        vp = end_here(t, parent, own_tls, before);
+        vp = end_here(t, parent, own_tls, before, counted);
     }
     self->uth = vp->uth;
     self->vp = vp;
@@ -222,7 +228,7 @@ static void called_child_ended(struct vp *vp, struct psthread *self, struct psth
 static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, struct psthread *t, bool own_tls)
 {
     struct psthread *parent = t->parent;
-    void *result = call_thread(&vp, self, t, own_tls);
+    void *result = call_thread(&vp, self, t, own_tls, true);
     ps_store_relaxed(&t->join, PS_JOIN_JOINED);
     called_child_ended(vp, self, parent);
     family_give_up(vp, t);
@@ -246,6 +252,8 @@ static PS_NOINLINE void *run_as_call_in_block(struct vp *vp, struct psthread *se
  * for work or sleeps, or this vp's queue has a thread to take already. So a recursion leaves its oldest thread, which
  * is the largest, to be stolen, and makes calls of the others. What has not been stolen is called by who joins it.
  * Its end is that of any thread: others may have learnt of it from psthread_self and join it while it runs.
+ * It is not counted among the submitted: the thread on whose stack it runs is, or is a root. In a child that it forks
+ * it is (ps_after_fork_in_child).
  * It is called in its maker's or its joiner's thread-local block, which psthread.h says: a block of its own costs ten
  * such calls. */
 
@@ -253,8 +261,7 @@ static bool others_have_enough(struct vp *vp) { return !idle_any() || !ps_queue_
 
 static void run_at_once(struct vp *vp, struct psthread *self, struct psthread *t)
 {
-    vp_count_submitted(vp);
-    t->result = call_thread(&vp, self, t, false);
+    t->result = call_thread(&vp, self, t, false, false);
     uintptr_t joiner = ps_xchg_acq_rel(&t->join, PS_JOIN_ENDED);
     if (joiner == PS_JOIN_OPEN && PS_LIKELY(family_alone_with(self, 1))) {
         t->next_zombie = ps_load_relaxed(&self->zombies);
@@ -271,13 +278,14 @@ static void run_at_once(struct vp *vp, struct psthread *self, struct psthread *t
 int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
     struct vp *vp = ps_vp_attach_now();
-    int err = create_thread(vp, thread, attr, fn, arg);
+    int err = create_thread(vp, thread, attr, fn, arg, false);
     if (PS_UNLIKELY(err))
         return err;
     struct psthread *t = *thread;
     if (others_have_enough(vp) && may_be_called(vp->current, t, vp)) {
         run_at_once(vp, vp->current, t);
     } else {
+        vp_count_made(vp);
         submit_thread(vp, t, vp, PS_SPAWNED);
         enqueue_fresh(vp, t, PS_FRONT);
     }
@@ -327,7 +335,36 @@ static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t de
     return 0;
 }
 
-int psthread_join(psthread_t t, void **result) { return join_thread(t, result, PS_NEVER); }
+/* join_thread where t has ended, and stands first in the list of the caller, its parent, which has no child alive that
+ * would push itself. False: it is not so; nothing has changed. */
+static PS_ALWAYS_INLINE bool reap_first_zombie(struct psthread *t, void **result)
+{
+    struct vp *vp = ps_vp_now();
+    struct psthread *self = vp ? vp->current : NULL;
+    uintptr_t seen = PS_JOIN_ENDED;
+    if (!self || t->flags & NOT_JOINABLE || ps_load_acquire(&t->join) != seen || t->parent != self || t->created ||
+        ps_load_relaxed(&t->zombies) || ps_race_enabled() || !family_alone_with(self, 0) ||
+        ps_load_acquire(&self->zombies) != t)
+        return false;
+    struct psthread *next = t->next_zombie;
+    void *value = t->result;
+    if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED)) /* another joiner has come first */
+        return false;
+    ps_store_relaxed(&self->zombies, next);
+    descriptor_put(vp, t);
+    if (result)
+        *result = value;
+    return true;
+}
+
+static PS_NOINLINE int join_forever(psthread_t t, void **result) { return join_thread(t, result, PS_NEVER); }
+
+int psthread_join(psthread_t t, void **result)
+{
+    bool reaped = t && ps_load_relaxed(&t->state) == PS_ENDED && reap_first_zombie(t, result);
+    return reaped ? 0 : join_forever(t, result);
+}
+
 int psthread_timedjoin(psthread_t t, void **result, uint64_t deadline_ns)
 {
     return deadline_ns == PS_NEVER ? psthread_join(t, result) : join_thread(t, result, deadline_ns);

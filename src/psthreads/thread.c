@@ -38,7 +38,7 @@ PS_NOINLINE unsigned create_apply_attr(struct psthread *t, const psthread_attr_t
 
 int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
-    return create_thread(ps_vp_attach_now(), thread, attr, fn, arg);
+    return create_thread(ps_vp_attach_now(), thread, attr, fn, arg, true);
 }
 
 int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
