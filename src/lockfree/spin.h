@@ -38,6 +38,7 @@ static inline void ps_spin_init(struct ps_spin *lock) { ps_store_relaxed(&lock->
 
 void ps_spin_lock_as(struct ps_spin *lock, uint32_t number);
 bool ps_spin_try_lock(struct ps_spin *lock);
+static inline bool ps_spin_take(struct ps_spin *lock) { return ps_spin_try_lock(lock); }
 void ps_spin_unlock(struct ps_spin *lock);
 
 #else
@@ -55,6 +56,8 @@ static inline bool ps_spin_try_lock(struct ps_spin *lock)
 {
     return ps_load_relaxed(&lock->word) == 0 && ps_xchg_acquire(&lock->word, 1) == 0;
 }
+/* try_lock for whoever expects that it is free: without a look before. */
+static inline bool ps_spin_take(struct ps_spin *lock) { return ps_xchg_acquire(&lock->word, 1) == 0; }
 static inline void ps_spin_unlock(struct ps_spin *lock) { ps_store_release(&lock->word, 0); }
 
 #endif

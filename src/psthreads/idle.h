@@ -89,6 +89,13 @@ static inline void idle_notify(struct vp *near)
     else
         watchdog_arm();
 }
+/* Whether idle_notify has nothing to do. */
+static inline bool idle_knows(void)
+{
+    uint64_t w = idle_word();
+    return !PS_INTERRUPTS &&
+           PS_LIKELY(IDLE_SEARCHING(w) != 0 || (IDLE_PARKED(w) == 0 && ps_load_relaxed(&ps_watchdog.armed)));
+}
 /* Wakes this vp if it is parked (its handoff slot or pinned slot was filled, or the library stops); false: it was not,
  * or cannot run. */
 bool idle_wake_this(struct vp *vp);

@@ -14,16 +14,10 @@
 #include "team_batch.h"
 #include "watchdog.h"
 
-void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object)
+/* The rest of ps_block, where more than the front of the vp's own queue is to be looked at. */
+static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
 {
-    PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
-                                            "work descriptors run as calls and may not wait");
-    struct vp *vp = ps_vp_now();
-    PS_ASSERT(vp->current == self && self->uth == vp->uth); /* else its context would be kept in another's place */
     struct uth_wait *wait = &self->uth->wait;
-    wait->thread = self;
-    wait->object = object;
-    wait->kind = kind;
     if (PS_UNLIKELY(vp->alone_for != NULL)) {
         ps_wait_alone(vp, self);
         wait->thread = NULL;
@@ -40,6 +34,62 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     if (PS_LIKELY(ps_work_thread(w) != self)) /* else: readied before it left */
         vp_switch_away(vp, self, w, true);
     wait->thread = NULL;
+}
+
+/* The same where t, not self, has been taken from the queue. */
+static PS_NOINLINE void block_for(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    struct uth_wait *wait = &self->uth->wait;
+    vp_switch_away(vp, self, ps_work_of(t), true);
+    wait->thread = NULL;
+}
+
+/* The thread at the front of the vp's own queue, taken; NULL: none, or another entry, or the lock is held. */
+static PS_ALWAYS_INLINE struct psthread *take_front_thread(struct ps_queue *q)
+{
+    struct psthread *t = NULL;
+    if (ps_queue_seems_empty(q) || !ps_spin_take(&q->lock))
+        return NULL;
+    struct ps_item *front = ps_queue_item(q->items.next);
+    if (PS_LIKELY(!ps_list_empty(&q->items) && front->kind == PS_KIND_THREAD)) {
+        ps_queue_remove_locked(q, front);
+        t = PS_CONTAINER_OF(front, struct psthread, item);
+    }
+    ps_spin_unlock(&q->lock);
+    return t;
+}
+
+static PS_ALWAYS_INLINE bool is_saved(const struct psthread *t)
+{
+    return PS_LIKELY(t->uth && ps_load_acquire(&t->uth->running_or_visited) == 0);
+}
+
+void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object)
+{
+    PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
+                                            "work descriptors run as calls and may not wait");
+    struct vp *vp = ps_vp_now();
+    PS_ASSERT(vp->current == self && self->uth == vp->uth); /* else its context would be kept in another's place */
+    struct uth *from = vp->uth;
+    from->wait.thread = self;
+    from->wait.object = object;
+    from->wait.kind = kind;
+    struct psthread *t;
+    if (PS_UNLIKELY(vp->alone_for || vp_has_waiters(vp) || ps_load_relaxed(&vp->lone) || ps_load_relaxed(&vp->pinned) ||
+                    !(t = take_front_thread(&vp->queue)))) {
+        block_slowly(vp, self);
+        return;
+    }
+    if (PS_UNLIKELY(t == self)) { /* readied before it left */
+        from->wait.thread = NULL;
+        return;
+    }
+    if (PS_UNLIKELY(ps_places_on() || !is_saved(t))) {
+        block_for(vp, self, t);
+        return;
+    }
+    vp_enter_thread(vp, t);
+    vp_swap(vp, from, t->uth)->wait.thread = NULL;
 }
 
 /* The only vp that may run t; NULL: any. */
@@ -165,12 +215,12 @@ static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
     return true;
 }
 
-static inline bool yield(void)
+/* The same where something comes before the vp's own queue, or it is not to be had at once. */
+static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
 {
-    struct vp *vp = ps_vp_now();
-    if (!vp || !vp->current || (vp->current->flags & PS_T_NOSTACK) || PS_UNLIKELY(vp->alone_for != NULL))
+    struct ps_queue *q = &vp->queue;
+    if (PS_UNLIKELY(vp->alone_for != NULL))
         return false;
-    struct psthread *self = vp->current;
     vp_leave_waiters(vp);
     if (PS_UNLIKELY(ps_rt.has_global))
         return yield_with_global(vp, self);
@@ -179,21 +229,49 @@ static inline bool yield(void)
     if (PS_UNLIKELY(vp->place != 0)) /* self is bound, or ran after something that was */
         return yield_with_places(vp, self);
     struct ps_work w = vp_take_pinned(vp);
-    struct ps_queue *q = &vp->queue;
     if (PS_LIKELY(!ps_work_some(w)) && ps_queue_seems_empty(q))
         return ps_places_on() && yield_with_places(vp, self);
     ps_spin_lock(&q->lock);
-    struct ps_item *front = ps_queue_item(q->items.next);
-    if (PS_LIKELY(!ps_work_some(w) && !ps_list_empty(&q->items) && ps_item_plain(front))) {
-        /* The front leaves, the caller comes to the back: their number stays. */
-        ps_list_remove(&front->link);
-        ps_list_push_back(&q->items, &self->item.link);
-        ps_spin_unlock(&q->lock);
-        idle_notify(NULL);
-        vp_switch_away(vp, self, ps_work_of(PS_CONTAINER_OF(front, struct psthread, item)), false);
-        return true;
-    }
     return yield_slow_locked(vp, self, w);
+}
+
+/* The same where t was at the queue's front, and self is at its back. */
+static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    idle_notify(NULL);
+    vp_switch_away(vp, self, ps_work_of(t), false);
+    return true;
+}
+
+/* Each way out of the fast path is a call in its place: so that this saves no registers for it. */
+static PS_ALWAYS_INLINE bool yield(void)
+{
+    struct vp *vp = ps_vp_now();
+    struct psthread *self;
+    if (!vp || !(self = vp->current) || self->flags & PS_T_NOSTACK)
+        return false;
+    struct uth *from = vp->uth;
+    struct ps_queue *q = &vp->queue;
+    /* Where the vp is alone_for a thread, that one's context is bound. */
+    if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp->place || ps_load_relaxed(&vp->pinned)) || from->vp)
+        return yield_slowly(vp, self);
+    if (ps_queue_seems_empty(q))
+        return ps_places_on() && yield_slowly(vp, self);
+    if (PS_UNLIKELY(!ps_spin_take(&q->lock)))
+        return yield_slowly(vp, self);
+    struct ps_item *front = ps_queue_item(q->items.next);
+    if (PS_UNLIKELY(ps_list_empty(&q->items) || !ps_item_plain(front)))
+        return yield_slow_locked(vp, self, PS_NO_WORK);
+    /* The front leaves, the caller comes to the back: their number stays. */
+    struct psthread *t = PS_CONTAINER_OF(front, struct psthread, item);
+    ps_list_remove(&front->link);
+    ps_list_push_back(&q->items, &self->item.link);
+    ps_spin_unlock(&q->lock);
+    if (PS_UNLIKELY(!idle_knows() || !is_saved(t)))
+        return yield_for(vp, self, t);
+    vp_enter_thread(vp, t);
+    vp_swap(vp, from, t->uth);
+    return true;
 }
 
 bool ps_yield(void) { return yield(); }

@@ -8,6 +8,30 @@
 #include "sources.h"
 #include "team_batch.h"
 
+PS_NOINLINE struct uth *vp_bury_left(struct vp *vp, struct uth *left)
+{
+    struct uth *here = vp->uth;
+    uth_put(&vp->stacks, left);
+    vp_set_errno(vp, here->error);
+    return here;
+}
+
+PS_NOINLINE struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to)
+{
+    if (ps_tls_on())
+        vp_enter_tls(vp, to->tls);
+    vp = uth_switch(from, to, vp, false);
+    vp_arrived(vp, from);
+    vp_set_errno(vp, from->error);
+    return from;
+}
+
+PS_NOINLINE struct uth *vp_swap_visited(struct vp *vp, struct uth *from, struct uth *to)
+{
+    uth_await_visitor(to);
+    return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
+}
+
 void vp_run_alone(struct vp *vp, struct psthread *t)
 {
     t->uth->tls = vp->alone_for;

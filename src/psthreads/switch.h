@@ -61,6 +61,48 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
     return vp;
 }
 
+/* The same for the fast paths: `from` stays, and to's context is saved. Nothing lives in a register across the switch,
+ * so a caller that ends with it saves none. errno stays the thread's, also where that has no thread-local block of its
+ * own. Returns `from`; the vp is to be read anew. The first two functions: where a sanitizer is told or the block is
+ * not entered again as it was, and where to's context is visited. */
+struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to);
+struct uth *vp_swap_visited(struct vp *vp, struct uth *from, struct uth *to);
+/* The left stack, which was a dying one, goes to the cache. */
+struct uth *vp_bury_left(struct vp *vp, struct uth *left);
+static PS_ALWAYS_INLINE struct uth *vp_swapped(struct vp *vp)
+{
+    if (VP_CARRY_ANEW)
+        vp_carry(vp);
+    struct uth *left = vp->left_uth;
+    bool dead = vp->left_dies;
+    ps_store_release(&left->running, 0);
+    if (PS_UNLIKELY(dead))
+        return vp_bury_left(vp, left);
+    struct uth *here = vp->uth;
+    vp_set_errno(vp, here->error);
+    return here;
+}
+static PS_ALWAYS_INLINE struct uth *vp_swap(struct vp *vp, struct uth *from, struct uth *to)
+{
+    vp->left_uth = from;
+    vp->left_dies = false;
+    vp->uth = to;
+    from->tls = vp->tls;
+    from->error = vp_errno(vp);
+    if (san_any())
+        return vp_swap_told(vp, from, to);
+    if (ps_tls_on() && to->tls != vp->tls) {
+        if (PS_UNLIKELY(!to->tls || !uth_tls_enter_again(to->tls, vp, ps_load_relaxed(&vp->tid))))
+            return vp_swap_told(vp, from, to);
+        vp->tls = to->tls;
+    }
+    ps_store_relaxed(&to->running, 1);
+    ps_fence_compiler(); /* as in uth_switch */
+    if (PS_UNLIKELY(ps_load_acquire(&to->visited)))
+        return vp_swap_visited(vp, from, to);
+    return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
+}
+
 /* vp is about to run t: its kernel thread goes where t belongs. */
 static inline void vp_follow(struct vp *vp, const struct psthread *t)
 {
@@ -68,15 +110,20 @@ static inline void vp_follow(struct vp *vp, const struct psthread *t)
         vp_follow_slow(vp, t);
 }
 
-/* Continues thread t, whose context is saved, in the place of `from`. */
-static inline struct vp *vp_resume_here(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
+/* vp runs t from here on. */
+static inline void vp_enter_thread(struct vp *vp, struct psthread *t)
 {
-    struct uth *to = t->uth;
-    PS_ASSERT(!to->vp || to->vp == vp);
+    PS_ASSERT(!t->uth->vp || t->uth->vp == vp);
     t->vp = vp;
     vp->current = t;
     vp_tick(vp);
-    return vp_leave(vp, from, to, dying);
+}
+
+/* Continues thread t, whose context is saved, in the place of `from`. */
+static inline struct vp *vp_resume_here(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
+{
+    vp_enter_thread(vp, t);
+    return vp_leave(vp, from, t->uth, dying);
 }
 static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
 {

@@ -37,6 +37,7 @@ struct uth {
     unsigned batch_count; /* first of a batch on the shared list: how many it has */
     bool used;            /* ran since its stack's memory was last given back */
     struct uth_tls *tls;  /* the block of the thread whose context is saved here; the upper room's to keep */
+    int error;            /* errno of the thread whose context is saved here; likewise */
     void *vp;             /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
     char name[32];                       /* of the thread that runs here, for who looks from outside; "": none */
