@@ -117,7 +117,7 @@ int psthread_timedjoin(psthread_t thread, void **result, uint64_t deadline_ns);
 /* It is recycled when it ends, and may not be joined any more. ESRCH, EINVAL as for psthread_join. */
 int psthread_detach(psthread_t thread);
 /* Ends the caller; C++ destructors of its functions run. In a foreign kernel thread it is pthread_exit; in a piece of a work-queue it ends the
- * piece. Where main ends so, the process ends when all threads have. */
+ * piece, in a key's destructor the destructor. Where main ends so, the process ends when all threads that were enqueued have. */
 void psthread_exit(void *result) __attribute__((noreturn));
 /* Lets another ready thread run; the caller goes to the back of its vp's queue, where it is no psthread to the front. */
 void psthread_yield(void);

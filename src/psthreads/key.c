@@ -21,6 +21,7 @@
  * a compare more than finding the current thread. Rejected: all PSTHREAD_KEYS_MAX values in each table (2 KiB for a
  * thread that uses one key). */
 #include "key.h"
+#include "exit.h"
 
 #include "psthread.h"
 #include "sched.h"
@@ -111,6 +112,18 @@ void *psthread_getspecific(psthread_key_t key)
     return t->values[key].value;
 }
 
+/* psthread_exit in it ends the destructor alone: the thread is at its end, and may run as a call on another one's
+ * stack. */
+static PS_NOINLINE void call_destructor(void (*destructor)(void *), void *value)
+{
+    struct ps_exit here;
+    ps_exit_push(&here, NULL, (uintptr_t)call_destructor);
+    if (_setjmp(here.jump) == 0) {
+        destructor(value);
+        ps_exit_pop(&here);
+    }
+}
+
 /* Calls the destructor of the thread's value for key i, if it has both; the value becomes NULL first. */
 static bool destroy_value(void **slot, unsigned i)
 {
@@ -125,7 +138,7 @@ static bool destroy_value(void **slot, unsigned i)
     void (*destructor)(void *) = ps_load_acquire(&keys[i].destructor);
     if (!destructor || ps_load_acquire(&keys[i].generation) != g)
         return false;
-    destructor(value); /* may move the table */
+    call_destructor(destructor, value); /* may move the table */
     return true;
 }
 

@@ -188,8 +188,8 @@ void life_end_last_root(struct vp *vp)
 {
     bool last = ps_load_seq(&ps_life.main_ended) && !life_other_roots(vp);
     if (last)
-        ps_wait_for_all(vp);
-    life_detach_root(vp, true);
+        ps_wait_for_all(vp); /* and nobody is left who could submit another */
+    life_detach_root(vp, !last);
     if (ps_load_seq(&ps_life.main_ended))
         stop_kernel_threads();
 }

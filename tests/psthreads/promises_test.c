@@ -960,6 +960,84 @@ static void main_may_end_first(void **state)
     }
 }
 
+static void who_was_not_enqueued_does_not_keep_main(void **state)
+{
+    (void)state;
+    if (PS_TSAN) /* a forked child may have no second thread there */
+        skip();
+    for (int how = 0; how < 4; how++) {
+        ps_store_relaxed(shared, 0);
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(100);
+            with_vps(how & 1 ? 1 : 3);
+            make(nothing, NULL);
+            submit(leaves_a_detached_one, NULL, PSTHREAD_VP_ANY);
+            if (how & 2)
+                psthread_exit(NULL);
+            pthread_exit(NULL);
+        }
+        assert_int_equal(status_of(child), 0);
+        assert_int_equal(ps_load_relaxed(shared), 1);
+    }
+}
+
+/* --- a destructor that ends --- */
+
+static psthread_key_t ending_key, other_key;
+static _Atomic unsigned ended_early, ended_late;
+static void exits(void *value)
+{
+    ps_add_relaxed(&ended_early, 1);
+    psthread_exit(value);
+}
+static void returns(void *value)
+{
+    (void)value;
+    ps_add_relaxed(&ended_late, 1);
+}
+static void *has_ending_values(void *arg)
+{
+    CHECK(psthread_setspecific(ending_key, &ending_key) == 0 && psthread_setspecific(other_key, &other_key) == 0);
+    if ((uintptr_t)arg % 2)
+        psthread_exit(arg);
+    return arg;
+}
+
+/* However the thread runs: on a stack of its own, as a call of who joins it, at once, as a foreign one. */
+static void destructors_may_exit(void **state)
+{
+    (void)state;
+    for (unsigned vps = 1; vps <= 4; vps *= 2) {
+        with_vps(vps);
+        CHECK(psthread_key_create(&ending_key, exits) == 0 && psthread_key_create(&other_key, returns) == 0);
+        ps_store_relaxed(&ended_early, 0);
+        ps_store_relaxed(&ended_late, 0);
+        for (uintptr_t i = 0; i < 40; i++) {
+            psthread_t t;
+            void *result = NULL;
+            if (i % 4 < 2)
+                t = submit(has_ending_values, (void *)i, PSTHREAD_VP_ANY);
+            else
+                CHECK(psthread_spawn(&t, NULL, has_ending_values, (void *)i) == 0);
+            if (i % 8 < 4)
+                while (psthread_tryjoin(t, &result) == EBUSY)
+                    psthread_yield();
+            else
+                CHECK(psthread_join(t, &result) == 0);
+            assert_ptr_equal(result, (void *)i);
+        }
+        pthread_t foreign;
+        void *result;
+        CHECK(pthread_create(&foreign, NULL, has_ending_values, (void *)2) == 0);
+        CHECK(pthread_join(foreign, &result) == 0 && result == (void *)2);
+        assert_int_equal(ps_load_relaxed(&ended_early), 41);
+        assert_int_equal(ps_load_relaxed(&ended_late), 41);
+        CHECK(psthread_key_delete(ending_key) == 0 && psthread_key_delete(other_key) == 0);
+        done();
+    }
+}
+
 /* --- many that have begun --- */
 
 #if PS_ASAN || PS_TSAN
@@ -1048,6 +1126,8 @@ int main(void)
         cmocka_unit_test(a_child_of_a_psthread_ends_with_it),
         cmocka_unit_test(a_child_of_a_foreign_thread_may_stop_the_library),
         cmocka_unit_test(main_may_end_first),
+        cmocka_unit_test(who_was_not_enqueued_does_not_keep_main),
+        cmocka_unit_test(destructors_may_exit),
         cmocka_unit_test(many_may_have_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
