@@ -133,7 +133,8 @@ unsigned psthread_level(void);
 /* --- time --- */
 
 /* Nanoseconds of the clock that deadlines are given in: CLOCK_MONOTONIC. PSTHREAD_NEVER as a deadline: none. A deadline that has passed lets a
- * call try, and not wait. A kernel thread of the library's keeps the time; it starts with the first wait that has a deadline. */
+ * call try, and not wait. A thread that tries again and again gives way: each 64th try that fails, by a deadline or a try function, yields as
+ * psthread_yield does. A kernel thread of the library's keeps the time; it starts with the first wait that has a deadline. */
 #define PSTHREAD_NEVER UINT64_MAX
 uint64_t psthread_now(void);
 /* Waits until deadline_ns. Blocks. */

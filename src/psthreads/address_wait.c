@@ -123,11 +123,22 @@ bool ps_wait_published(struct ps_waiter *me, enum ps_wait kind, const volatile v
     return !ps_block_until(me->thread, kind, object, &timer);
 }
 
+#define TURNS 64
+
+void ps_tried_in_vain(void)
+{
+    static __thread uint8_t turns;
+    if (PS_UNLIKELY(++turns % TURNS == 0))
+        ps_yield();
+}
+
 bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait kind, uint64_t deadline_ns)
 {
     struct ps_waiter me;
-    if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns)
+    if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns) {
+        ps_tried_in_vain();
         return ps_load_acquire(word) != expected;
+    }
     if (!queue_up_for_word(word, expected, &me))
         return true;
     return ps_wait_published(&me, kind, word, deadline_ns);

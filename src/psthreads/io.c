@@ -18,6 +18,7 @@
  * than a pipe or a socket has room for holds no vp either. Where the kernel cannot (before Linux 6.4; a terminal), they
  * wait for the descriptor to be ready, and then call. */
 #define _GNU_SOURCE
+#include "address_wait.h"
 #include "check.h"
 #include "os.h"
 #include "psthread.h"
@@ -186,8 +187,10 @@ int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns)
         err = look_at_descriptor(fd, events, out);
         if (err || *out)
             return err;
-        if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns)
+        if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns) {
+            ps_tried_in_vain();
             return ETIMEDOUT;
+        }
         int epoll = timer_epoll();
         if (epoll < 0)
             return poll_by_turns(fd, events, out, deadline_ns);

@@ -9,6 +9,7 @@
  *   ORPHANED -> JOINED       by a joiner
  * Every step out of ENDED is a compare-and-swap. A joiner and the thread that frees the parent may both want it: one
  * comes first, and the other sees what is left for it to do. */
+#include "address_wait.h"
 #include "check.h"
 #include "create.h"
 #include "exit.h"
@@ -298,7 +299,10 @@ int psthread_tryjoin(psthread_t t, void **result)
     if (err)
         return err;
     uintptr_t seen = ps_load_acquire(&t->join);
-    return seen == PS_JOIN_OPEN ? EBUSY : join_ended(t, seen, result);
+    if (seen != PS_JOIN_OPEN)
+        return join_ended(t, seen, result);
+    ps_tried_in_vain();
+    return EBUSY;
 }
 
 /* self, which is noted as t's joiner, waits for its end. */

@@ -140,8 +140,15 @@ static int lock_rwlock(struct rwlock *l, int (*try)(struct rwlock *l), bool read
     return err == EBUSY ? ETIMEDOUT : err;
 }
 
-int psthread_rwlock_tryrdlock(psthread_rwlock_t *l) { return try_read(rwlock_inside(l)); }
-int psthread_rwlock_trywrlock(psthread_rwlock_t *l) { return try_write(rwlock_inside(l)); }
+static int try_once(int err)
+{
+    if (err == EBUSY)
+        ps_tried_in_vain();
+    return err;
+}
+
+int psthread_rwlock_tryrdlock(psthread_rwlock_t *l) { return try_once(try_read(rwlock_inside(l))); }
+int psthread_rwlock_trywrlock(psthread_rwlock_t *l) { return try_once(try_write(rwlock_inside(l))); }
 int psthread_rwlock_rdlock(psthread_rwlock_t *l) { return lock_rwlock(rwlock_inside(l), try_read, true, PS_NEVER); }
 int psthread_rwlock_wrlock(psthread_rwlock_t *l) { return lock_rwlock(rwlock_inside(l), try_write, false, PS_NEVER); }
 int psthread_rwlock_timedrdlock(psthread_rwlock_t *l, uint64_t deadline_ns)

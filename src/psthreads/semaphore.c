@@ -74,7 +74,13 @@ static bool take_one_permit(psthread_sem_t *sem, uint64_t waiter)
     return false;
 }
 
-int psthread_sem_trywait(psthread_sem_t *sem) { return take_one_permit(sem, 0) ? 0 : EAGAIN; }
+int psthread_sem_trywait(psthread_sem_t *sem)
+{
+    if (take_one_permit(sem, 0))
+        return 0;
+    ps_tried_in_vain();
+    return EAGAIN;
+}
 
 int psthread_sem_timedwait(psthread_sem_t *sem, uint64_t deadline_ns)
 {

@@ -11,6 +11,7 @@
 #include "vp.h"
 #include "vp_tls.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -1038,6 +1039,73 @@ static void destructors_may_exit(void **state)
     }
 }
 
+/* --- polling --- */
+
+static psthread_sem_t polled_sem;
+static psthread_rwlock_t polled_lock = PSTHREAD_RWLOCK_INITIALIZER;
+static psthread_mutex_t polled_mutex = PSTHREAD_MUTEX_INITIALIZER;
+static psthread_t polled_thread;
+static int polled_pipe[2];
+static _Atomic bool polled_word;
+
+static bool polls_sem(void) { return psthread_sem_trywait(&polled_sem) == 0; }
+static bool polls_sem_late(void) { return psthread_sem_timedwait(&polled_sem, 0) == 0; }
+static bool polls_read_lock(void) { return psthread_rwlock_tryrdlock(&polled_lock) == 0; }
+static bool polls_write_lock(void) { return psthread_rwlock_trywrlock(&polled_lock) == 0; }
+static bool polls_read_lock_late(void) { return psthread_rwlock_timedrdlock(&polled_lock, 1) == 0; }
+static bool polls_write_lock_late(void) { return psthread_rwlock_timedwrlock(&polled_lock, 1) == 0; }
+static bool polls_mutex_late(void) { return psthread_mutex_timedlock(&polled_mutex, 0) == 0; }
+static bool polls_thread(void) { return psthread_tryjoin(polled_thread, NULL) == 0; }
+static bool polls_thread_late(void) { return psthread_timedjoin(polled_thread, NULL, 1) == 0; }
+static bool polls_pipe(void) { return psthread_poll(polled_pipe[0], POLLIN, NULL, 0) == 0; }
+static bool polls_sleep(void)
+{
+    psthread_sleep(0);
+    return ps_load_relaxed(&polled_word);
+}
+
+static void *releases(void *arg)
+{
+    ps_store_relaxed(&polled_word, true);
+    CHECK(psthread_sem_post(&polled_sem) == 0);
+    CHECK(write(polled_pipe[1], "x", 1) == 1);
+    CHECK(psthread_rwlock_unlock(&polled_lock) == 0 && psthread_mutex_unlock(&polled_mutex) == 0);
+    return arg;
+}
+static void *polls(void *arg)
+{
+    bool (*got)(void) = *(bool (**)(void))arg;
+    psthread_t releaser = make(releases, NULL); /* behind the caller, which has the only vp */
+    polled_thread = releaser;
+    CHECK(psthread_sem_init(&polled_sem, 0) == 0);
+    CHECK(psthread_rwlock_wrlock(&polled_lock) == 0 && psthread_mutex_lock(&polled_mutex) == 0);
+    ps_store_relaxed(&polled_word, false);
+    CHECK(psthread_enqueue(releaser, 0) == 0);
+    while (!got())
+        continue;
+    return NULL;
+}
+
+static void who_polls_gives_way(void **state)
+{
+    (void)state;
+    static bool (*const ways[])(void) = {polls_sem,        polls_sem_late,       polls_read_lock,
+                                         polls_write_lock, polls_read_lock_late, polls_write_lock_late,
+                                         polls_mutex_late, polls_thread,         polls_thread_late,
+                                         polls_pipe,       polls_sleep};
+    for (unsigned i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        psthread_config_t config = {.num_vps = 1, .max_spares = PSTHREAD_NO_SPARES};
+        CHECK(psthread_init(&config) == 0);
+        CHECK(pipe(polled_pipe) == 0);
+        CHECK(psthread_rwlock_init(&polled_lock) == 0 && psthread_mutex_init(&polled_mutex) == 0);
+        submit(polls, (void *)(uintptr_t)&ways[i], 0);
+        psthread_waitall();
+        close(polled_pipe[0]);
+        close(polled_pipe[1]);
+        done();
+    }
+}
+
 /* --- many that have begun --- */
 
 #if PS_ASAN || PS_TSAN
@@ -1128,6 +1196,7 @@ int main(void)
         cmocka_unit_test(main_may_end_first),
         cmocka_unit_test(who_was_not_enqueued_does_not_keep_main),
         cmocka_unit_test(destructors_may_exit),
+        cmocka_unit_test(who_polls_gives_way),
         cmocka_unit_test(many_may_have_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
