@@ -387,21 +387,78 @@ class condition_variable
     }
 };
 
-// With any lock, and with a stop_token. Its inner mutex outlives the object where a thread still leaves a wait.
+// With any lock, and with a stop_token. Each thread that waits does so at a semaphore of its own: so the callback of a
+// stop_token posts, and never waits. (Whoever destroys a std::stop_callback waits for a callback that runs, by means of
+// the standard library's. On the same virtual processor that callback could not go on.) The list of those who wait
+// outlives the object where a thread still leaves a wait.
 class condition_variable_any
 {
+    struct waiter {
+        psthread_sem_t woken;
+        waiter *before = nullptr, *next = nullptr;
+        bool listed = false;
+        waiter() { psthread_sem_init(&woken, 0); }
+        waiter(const waiter &) = delete;
+        waiter &operator=(const waiter &) = delete;
+    };
     struct inner {
         mutex m;
-        condition_variable cond;
+        waiter *first = nullptr, *last = nullptr;
+
+        void add(waiter &w)
+        {
+            std::scoped_lock hold(m);
+            w.before = std::exchange(last, &w);
+            (w.before ? w.before->next : first) = &w;
+            w.next = nullptr;
+            w.listed = true;
+        }
+        void take_out_locked(waiter &w)
+        {
+            (w.before ? w.before->next : first) = w.next;
+            (w.next ? w.next->before : last) = w.before;
+            w.listed = false;
+        }
+        void remove(waiter &w)
+        {
+            std::scoped_lock hold(m);
+            if (w.listed)
+                take_out_locked(w);
+        }
+        bool wake_first_locked()
+        {
+            waiter *w = first;
+            if (!w)
+                return false;
+            take_out_locked(*w);
+            psthread_sem_post(&w->woken); // it takes m before it goes on
+            return true;
+        }
     };
     std::shared_ptr<inner> inner_ = std::make_shared<inner>();
 
-    template <class Lock> struct unlocked {
+    // In the list, and without the caller's lock, for as long as it lives.
+    template <class Lock> struct listed {
+        inner &in;
+        waiter &me;
         Lock &lock;
-        explicit unlocked(Lock &l) : lock(l) { lock.unlock(); }
-        unlocked(const unlocked &) = delete;
-        unlocked &operator=(const unlocked &) = delete;
-        ~unlocked() noexcept(false) { lock.lock(); }
+        listed(inner &i, waiter &w, Lock &l) : in(i), me(w), lock(l)
+        {
+            in.add(me);
+            try {
+                lock.unlock();
+            } catch (...) {
+                in.remove(me);
+                throw;
+            }
+        }
+        listed(const listed &) = delete;
+        listed &operator=(const listed &) = delete;
+        ~listed() noexcept(false)
+        {
+            in.remove(me);
+            lock.lock();
+        }
     };
 
   public:
@@ -411,20 +468,20 @@ class condition_variable_any
     void notify_one() noexcept
     {
         std::scoped_lock hold(inner_->m);
-        inner_->cond.notify_one();
+        inner_->wake_first_locked();
     }
     void notify_all() noexcept
     {
         std::scoped_lock hold(inner_->m);
-        inner_->cond.notify_all();
+        while (inner_->wake_first_locked())
+            continue;
     }
     template <class Lock> void wait(Lock &lock)
     {
         auto keep = inner_;
-        std::unique_lock hold(keep->m);
-        unlocked without(lock);
-        std::unique_lock here(std::move(hold)); // let go of before the caller's lock is taken again
-        keep->cond.wait(here);
+        waiter me;
+        listed<Lock> here(*keep, me, lock);
+        psthread_sem_wait(&me.woken);
     }
     template <class Lock, class Predicate> void wait(Lock &lock, Predicate pred)
     {
@@ -435,10 +492,8 @@ class condition_variable_any
     cv_status wait_until(Lock &lock, const std::chrono::time_point<Clock, Duration> &at)
     {
         auto keep = inner_;
-        std::unique_lock hold(keep->m);
-        unlocked without(lock);
-        std::unique_lock here(std::move(hold));
-        return keep->cond.wait_until(here, at);
+        waiter me;
+        return wait_listed(*keep, me, lock, at);
     }
     template <class Lock, class Clock, class Duration, class Predicate>
     bool wait_until(Lock &lock, const std::chrono::time_point<Clock, Duration> &at, Predicate pred)
@@ -461,19 +516,18 @@ class condition_variable_any
     // Until pred(), a request to stop, or the moment; returns pred().
     template <class Lock, class Predicate> bool wait(Lock &lock, std::stop_token token, Predicate pred)
     {
-        return wait_stoppable(lock, std::move(token), pred,
-                              [](condition_variable &cond, std::unique_lock<mutex> &here) {
-                                  cond.wait(here);
-                                  return cv_status::no_timeout;
-                              });
+        return wait_stoppable(lock, std::move(token), pred, [](inner &in, waiter &me, Lock &l) {
+            listed<Lock> here(in, me, l);
+            psthread_sem_wait(&me.woken);
+            return cv_status::no_timeout;
+        });
     }
     template <class Lock, class Clock, class Duration, class Predicate>
     bool wait_until(Lock &lock, std::stop_token token, const std::chrono::time_point<Clock, Duration> &at,
                     Predicate pred)
     {
-        return wait_stoppable(
-            lock, std::move(token), pred,
-            [&at](condition_variable &cond, std::unique_lock<mutex> &here) { return cond.wait_until(here, at); });
+        return wait_stoppable(lock, std::move(token), pred,
+                              [&at](inner &in, waiter &me, Lock &l) { return wait_listed(in, me, l, at); });
     }
     template <class Lock, class Rep, class Period, class Predicate>
     bool wait_for(Lock &lock, std::stop_token token, const std::chrono::duration<Rep, Period> &time, Predicate pred)
@@ -482,23 +536,22 @@ class condition_variable_any
     }
 
   private:
+    template <class Lock, class Clock, class Duration>
+    static cv_status wait_listed(inner &in, waiter &me, Lock &lock, const std::chrono::time_point<Clock, Duration> &at)
+    {
+        listed<Lock> here(in, me, lock);
+        psthread_sem_timedwait(&me.woken, detail::deadline(at));
+        return Clock::now() < at ? cv_status::no_timeout : cv_status::timeout;
+    }
     template <class Lock, class Predicate, class Wait>
     bool wait_stoppable(Lock &lock, std::stop_token token, Predicate &pred, Wait wait)
     {
         auto keep = inner_;
-        std::stop_callback wake(token, [keep] {
-            std::scoped_lock hold(keep->m);
-            keep->cond.notify_all();
-        });
-        while (!pred()) {
-            std::unique_lock hold(keep->m);
-            if (token.stop_requested())
+        waiter me;
+        std::stop_callback wake(token, [&me] { psthread_sem_post(&me.woken); });
+        while (!pred() && !token.stop_requested())
+            if (wait(*keep, me, lock) == cv_status::timeout)
                 break;
-            unlocked without(lock);
-            std::unique_lock here(std::move(hold));
-            if (wait(keep->cond, here) == cv_status::timeout)
-                break;
-        }
         return pred();
     }
 };
