@@ -277,12 +277,12 @@ static void before_fork(void)
 }
 static void after_fork_in_parent(void)
 {
-    uth_tls_after_fork();
+    uth_tls_after_fork(false);
     pthread_mutex_unlock(&ps_life.start_lock);
 }
 static void after_fork_in_child(void)
 {
-    uth_tls_after_fork();
+    uth_tls_after_fork(true);
     pthread_mutex_init(&ps_life.start_lock, NULL);
     ps_after_fork_in_child();
 }

@@ -85,7 +85,9 @@ bool uth_tls_recheck(void);
 void uth_tls_object_begins(const void *code);
 
 /* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, in the place of its
- * carrier's thread id. Before the first block. */
+ * carrier's thread id. Processes begin at places of their own, for they compare numbers in mutexes that they share
+ * (recursive and error-checking ones): that two threads of two processes meet has a chance of one in some millions.
+ * Before the first block. */
 #define UTH_TLS_FIRST_NUMBER \
     0x10000000 /* above all that the kernel gives (PID_MAX_LIMIT, 2^22), within what fits beside a futex's flags */
 void uth_tls_number_blocks(void);
@@ -172,7 +174,7 @@ extern _Atomic bool uth_tls_missing;
 /* Around fork(), by whoever registers handlers: no other thread is in the middle of the lists of blocks while the
  * child is copied. */
 void uth_tls_before_fork(void);
-void uth_tls_after_fork(void);
+void uth_tls_after_fork(bool in_child);
 /* In a forked child, after that, on the only thread, whichever thread pointer it has; `carrier`: the own one of the
  * kernel thread that forked; NULL: it carries no user-level threads. If a thread in a block has forked, that block is
  * the C library's own from here on, as the storage of the child's only kernel thread: it has that one's number, and is
