@@ -38,6 +38,9 @@ PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before)
 VERSIONS(sigaltstack, "GLIBC_2.2.5");
 
 ANSWER("GLIBC_2.2.5", int, sigpending, (sigset_t * set), (set));
+/* A signal to oneself that is blocked stays pending for the thread, which is to find it wherever it goes. */
+ANSWER("GLIBC_2.2.5", int, raise, (int number), (number));
+ANSWER("GLIBC_2.2.5", int, gsignal, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
 ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
 ANSWER("GLIBC_2.2.5", int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
