@@ -90,9 +90,6 @@ static bool is_anybodys(long number)
     case SYS_membarrier:
     case SYS_memfd_create:
     case SYS_copy_file_range:
-    case SYS_io_uring_setup:
-    case SYS_io_uring_enter:
-    case SYS_io_uring_register:
     case SYS_pidfd_open:
     case SYS_pidfd_send_signal:
     case SYS_getdents64:
