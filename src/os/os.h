@@ -92,8 +92,9 @@ int os_alternate_stack(const void *stack, void *before);
 bool os_main_thread_gone(void);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
-/* As the process's first kernel thread is named now, which a thread of the program's is unless it says otherwise. */
-void os_thread_name_of_process(void);
+/* How it is named. */
+#define OS_THREAD_NAME_BYTES 16 /* the kernel's limit, its terminator included */
+void os_thread_own_name(char name[OS_THREAD_NAME_BYTES]);
 /* The list of robust mutexes that the kernel looks through when the calling kernel thread ends; NULL: it cannot be
  * told. And sets it. */
 void *os_robust_list(void);

@@ -83,6 +83,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     ps_store_relaxed(&self->lone, false);
     self->outer_mask = self->inner_mask = os_signal_mask();
     os_affinity_get(&self->outer_cpus);
+    os_thread_own_name(self->outer_name);
     ps_store_relaxed(&block->alone, self);
     unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) { /* promoted on a root's stack: that vp has none to give to another root */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -94,7 +95,7 @@ static void *alone_main(void *arg)
     vp->native.vp = vp;
     vp->uth = &vp->native;
     ps_store_relaxed(&vp->tid, os_thread_id());
-    os_thread_name_of_process();
+    os_thread_name(vp->outer_name);
     os_affinity_set(&vp->outer_cpus);
     void *own_list = os_robust_list(), *its_list = uth_tls_robust_list(vp->alone_for);
     if (own_list && its_list)
@@ -124,20 +125,29 @@ static void wait_while(struct vp *vp, uint32_t state)
         os_park(&vp->alone_state, state, OS_FOREVER);
 }
 
+/* The vp of the root in whose regions the block's thread runs, which is the running one; else that is not known. */
+static struct vp *root_of(const struct vp *here, const struct uth_tls *block)
+{
+    const struct psthread *t = here && here->tls == block ? here->current : NULL;
+    while (t && !(t->flags & PS_T_ROOT))
+        t = t->parent;
+    return t && vp_is_roots(t->vp) ? t->vp : ps_vp_at(0);
+}
+
 /* What a kernel thread would have inherited from who opened its region: what a root has outside of it, for the root
- * itself may have changed that as the region's first thread; on other kernel threads nobody has. */
+ * itself may have changed that as the region's first thread; or what a promoted thread has that calls it as a member. */
 static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 {
-    struct vp *here = ps_vp();
-    if (!here || here->tls != block) /* somebody else's wish */
-        here = ps_vp_at(0);
-    if (vp_is_roots(here)) {
-        to->outer_mask = here->outer_mask;
-        to->outer_cpus = here->outer_cpus;
+    const struct vp *here = ps_vp(), *root = root_of(here, block);
+    if (here && here->tls == block && here->alone_for) {
+        to->outer_mask = os_signal_mask();
+        os_affinity_get(&to->outer_cpus);
+        os_thread_own_name(to->outer_name);
         return;
     }
-    to->outer_mask = here->is_deaf ? here->deaf_mask : os_signal_mask();
-    os_affinity_get(&to->outer_cpus);
+    to->outer_mask = root->outer_mask;
+    to->outer_cpus = root->outer_cpus;
+    memcpy(to->outer_name, root->outer_name, sizeof to->outer_name);
 }
 
 void ps_root_changed(void)
@@ -151,6 +161,7 @@ void ps_root_changed(void)
     }
     vp->outer_mask = os_signal_mask();
     os_affinity_get(&vp->outer_cpus);
+    os_thread_own_name(vp->outer_name);
     vp->inner_mask = vp->outer_mask;
     vp->outer_changed = true;
     vp->rechecked_at = 0;

@@ -73,8 +73,8 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
 void ps_ready_root_for_signals(const void *tp, int tid);
 /* The same for all roots, from their next wait on. */
 void ps_all_roots_alone(void);
-/* The calling kernel thread, not in a block, has changed its signal mask or processors: a root, outside of regions,
- * passes that on. Its next region looks again what there is: this may be called in a signal handler, whose mask is
+/* The calling kernel thread, not in a block, has changed its signal mask, processors or name: a root, outside of
+ * regions, passes that on. Its next region looks again what there is: this may be called in a signal handler, whose mask is
  * another one. */
 void ps_root_changed(void);
 /* Somebody is about to set what kernel threads begin with (but for mask and processors) on the kernel thread that has

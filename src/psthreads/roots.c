@@ -103,6 +103,7 @@ struct vp *ps_vp_attach(void)
     ps_store_relaxed(&vp->alone_ends, 0);
     vp->outer_mask = vp->inner_mask = os_signal_mask();
     os_affinity_get(&vp->outer_cpus);
+    os_thread_own_name(vp->outer_name);
     vp->outer_changed = false;
     ps_store_relaxed(&vp->changed, false);
     vp->forked_as = NULL;

@@ -112,10 +112,11 @@ struct vp {
     struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
     uintptr_t detour_from;     /* preempt.c: of a thread on its way to give way */
     uint64_t deaf_mask;        /* with is_deaf */
-    /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are
-     * promoted on it. One that carries a thread alone: what it begins with. */
+    /* A root's: signal mask, processors and name of its kernel thread outside of regions, which threads begin with that
+     * are promoted in its regions. One that carries a thread alone: what it begins with. */
     uint64_t outer_mask;
     struct os_cpuset outer_cpus;
+    char outer_name[OS_THREAD_NAME_BYTES];
     uint64_t inner_mask;  /* a root's: what the root itself has set last, inside of regions too */
     bool outer_changed;   /* it has set its own since its last region; owner only */
     _Atomic bool changed; /* a root's: what kernel threads begin with was set here, inside of a region (starter.h) */

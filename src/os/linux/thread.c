@@ -146,24 +146,17 @@ bool os_thread_stack(uintptr_t *top, size_t *bytes)
 
 void os_thread_name(const char *name)
 {
-    char cut[16]; /* the kernel's limit, its terminator included */
+    char cut[OS_THREAD_NAME_BYTES];
     size_t length = strnlen(name, sizeof cut - 1);
     memcpy(cut, name, length);
     cut[length] = '\0';
     raw_call(SYS_prctl, PR_SET_NAME, (long)cut, 0, 0);
 }
 
-void os_thread_name_of_process(void)
+void os_thread_own_name(char name[OS_THREAD_NAME_BYTES])
 {
-    char name[32] = "";
-    int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (read(fd, name, sizeof name - 1) > 0) {
-        name[strcspn(name, "\n")] = '\0';
-        os_thread_name(name);
-    }
-    close(fd);
+    memset(name, 0, OS_THREAD_NAME_BYTES);
+    raw_call(SYS_prctl, PR_GET_NAME, (long)name, 0, 0);
 }
 
 #define ROBUST_LIST_BYTES (3 * sizeof(void *))

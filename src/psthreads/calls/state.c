@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -71,7 +72,8 @@ PS_EXPORT int answer_prctl(int option, ...)
                   d = va_arg(list, unsigned long);
     va_end(list);
     be_alone_to_set(0);
-    return CALL_NEXT(prctl)(option, a, b, c, d);
+    int result = CALL_NEXT(prctl)(option, a, b, c, d);
+    return option == PR_SET_NAME ? inherited(result) : result;
 }
 VERSIONS(prctl, "GLIBC_2.2.5");
 
@@ -229,8 +231,24 @@ static int get_name(int number, char *to, size_t bytes)
     return 0;
 }
 
-ANSWER_HANDLE("GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name), (thread, name),
-              set_name(number, name));
+NEXT(pthread_setname_np, int(pthread_t, const char *))
+static int set_name_of_kernel_thread(pthread_t thread, const char *name)
+{
+    int error = CALL_NEXT(pthread_setname_np)(thread, name);
+    return thread == pthread_self() ? inherited(error) : error;
+}
+PS_EXPORT int answer_pthread_setname_np(pthread_t thread, const char *name);
+PS_EXPORT int answer_pthread_setname_np(pthread_t thread, const char *name)
+{
+    int error, number = kernel_thread_number(thread, &error), before = errno;
+    if (PS_LIKELY(number == 0 && error == 0))
+        return set_name_of_kernel_thread(thread, name);
+    if (error == 0)
+        error = set_name(number, name);
+    errno = before;
+    return error;
+}
+VERSIONS(pthread_setname_np, "GLIBC_2.34");
 OLD_VERSION(pthread_setname_np, "GLIBC_2.12");
 ANSWER_HANDLE("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes), (thread, name, bytes),
               get_name(number, name, bytes));
