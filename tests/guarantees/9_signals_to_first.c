@@ -4,10 +4,12 @@
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #define N 4
@@ -60,6 +62,17 @@ static void send_to_handle(void) { CHECK(pthread_kill(first, SIGUSR1) == 0); }
 static void send_to_number(void) { CHECK(syscall(SYS_tgkill, getpid(), getpid(), SIGUSR1) == 0); }
 static void by_handle(void) { send_in_regions(send_to_handle); }
 static void by_number(void) { send_in_regions(send_to_number); }
+
+/* A file that is the first thread's. */
+static int ends[2];
+static void send_by_file(void) { CHECK(write(ends[1], "x", 1) == 1); }
+static void by_file(void)
+{
+    struct f_owner_ex owner = {F_OWNER_TID, getpid()};
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && fcntl(ends[0], F_SETOWN_EX, &owner) == 0);
+    CHECK(fcntl(ends[0], F_SETSIG, SIGUSR1) == 0 && fcntl(ends[0], F_SETFL, O_ASYNC | O_NONBLOCK) == 0);
+    send_in_regions(send_by_file);
+}
 
 /* --- all of them stopped --- */
 
@@ -151,8 +164,10 @@ static void stopped_by_the_last(void)
 
 int main(int argc, char **argv)
 {
-    static const struct kind_of kinds[] = {
-        {"by_handle", by_handle}, {"by_number", by_number}, {"stopped_by_the_last", stopped_by_the_last}};
+    static const struct kind_of kinds[] = {{"by_handle", by_handle},
+                                           {"by_number", by_number},
+                                           {"by_file", by_file},
+                                           {"stopped_by_the_last", stopped_by_the_last}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }

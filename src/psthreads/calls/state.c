@@ -1,9 +1,10 @@
 /* What a kernel thread has: number, scheduling, credentials, namespaces, time; the caller's own, and that of a thread
- * which is named by its handle; signals to such a thread. See calls.h. */
+ * which is named by its handle; signals to such a thread, by a call or a file's owner. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
 #include "os.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -376,3 +377,24 @@ PS_EXPORT int answer_tgkill(pid_t process, pid_t thread, int number)
     return CALL_NEXT(tgkill)(process, thread, number);
 }
 VERSIONS(tgkill, "GLIBC_2.30");
+
+/* A file's signals to a thread. Preemptible: some commands wait, for the program. */
+#define ANSWER_FCNTL(name, node)                                           \
+    NEXT(name, int(int, int, ...))                                         \
+    PS_EXPORT int answer_##name(int file, int command, ...);               \
+    PS_PREEMPTIBLE PS_EXPORT int answer_##name(int file, int command, ...) \
+    {                                                                      \
+        va_list list;                                                      \
+        va_start(list, command);                                           \
+        void *argument = va_arg(list, void *);                             \
+        va_end(list);                                                      \
+        if (PS_UNLIKELY(command == F_SETOWN_EX)) {                         \
+            const struct f_owner_ex *owner = argument;                     \
+            if (owner != NULL && owner->type == F_OWNER_TID)               \
+                ps_ready_root_for_signals(NULL, owner->pid);               \
+        }                                                                  \
+        return CALL_NEXT(name)(file, command, argument);                   \
+    }                                                                      \
+    VERSIONS(name, node)
+ANSWER_FCNTL(fcntl, "GLIBC_2.2.5");
+ANSWER_FCNTL(fcntl64, "GLIBC_2.28");
