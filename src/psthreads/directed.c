@@ -328,9 +328,22 @@ static bool is_root_of_now(const struct vp *vp)
     return ps_load_acquire(&vp->attached) && vp_is_roots(vp) && ps_tls_on() && others_can();
 }
 
-static _Atomic int expected; /* the number of a kernel thread that may become a root */
+static _Atomic int expected;  /* the number of a kernel thread that may become a root */
+static __thread bool counted; /* this kernel thread has asked what is counted for it */
 
-bool directed_to_root(int tid) { return ps_load_relaxed(&expected) == tid && others_can(); }
+bool directed_to_root(int tid) { return (counted || ps_load_relaxed(&expected) == tid) && others_can(); }
+
+void ps_root_counted(const void *tp)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    if (!tp || tp == cpu_get_tp())
+        counted = true;
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (is_root_of_now(vp) && (tp ? vp->own_tp == tp : ps_vp() == vp) && !ps_load_relaxed(&vp->lone))
+            ps_store_seq(&vp->lone, true);
+    }
+}
 
 void ps_ready_root_for_signals(const void *tp, int tid)
 {

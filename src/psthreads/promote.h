@@ -73,6 +73,10 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
 void ps_ready_root_for_signals(const void *tp, int tid);
 /* The same for all roots, from their next wait on. */
 void ps_all_roots_alone(void);
+/* The same for the root whose kernel thread has this thread pointer, or (NULL) for the calling kernel thread, also if
+ * it becomes a root later: what the kernel counts for it (processor time, events) is asked for. The caller is not in a
+ * block. */
+void ps_root_counted(const void *tp);
 /* The calling kernel thread, not in a block, has changed its signal mask, processors or name: a root, outside of
  * regions, passes that on. Its next region looks again what there is: this may be called in a signal handler, whose mask is
  * another one. */

@@ -18,6 +18,15 @@
 
 /* --- number, scheduling, credentials, namespaces, time --- */
 
+/* What the kernel counts for its kernel thread is for the caller alone from now on; a member is promoted for that. */
+static bool be_counted(void)
+{
+    if (uth_tls_current() != NULL)
+        return true;
+    ps_root_counted(NULL);
+    return false;
+}
+
 ANSWER("GLIBC_2.30", pid_t, gettid, (void), ());
 ANSWER_SETS(0, "GLIBC_2.2.5", int, nice, (int increment), (increment));
 /* Of a process group or a user: the first threads of processes. */
@@ -38,15 +47,16 @@ ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_rr_get_interval, (pid_t pid, struc
 ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
 ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsgid, (gid_t id), (id));
 ANSWER_SETS(0, "GLIBC_2.2.5", int, personality, (unsigned long persona), (persona));
+ANSWER("GLIBC_2.2.5", int, arch_prctl, (int what, unsigned long value), (what, value));
 ANSWER_SETS(0, "GLIBC_2.2.5", int, iopl, (int level), (level));
 ANSWER_SETS(0, "GLIBC_2.2.5", int, ioperm, (unsigned long from, unsigned long n, int on), (from, n, on));
 ANSWER("GLIBC_2.2.5", int, capget, (void *header, void *data), (header, data));
 ANSWER_SETS(0, "GLIBC_2.2.5", int, capset, (void *header, const void *data), (header, data));
 ANSWER_SETS(0, "GLIBC_2.4", int, unshare, (int flags), (flags));
 ANSWER_SETS(0, "GLIBC_2.14", int, setns, (int fd, int kind), (fd, kind));
-ANSWER_IF(who == RUSAGE_THREAD, "GLIBC_2.2.5", int, getrusage, (__rusage_who_t who, struct rusage *usage),
-          (who, usage));
-ANSWER_IF(PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID), "GLIBC_2.17", int, clock_gettime,
+ANSWER_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
+          (__rusage_who_t who, struct rusage *usage), (who, usage));
+ANSWER_IF(PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID) && be_counted(), "GLIBC_2.17", int, clock_gettime,
           (clockid_t clock, struct timespec *now), (clock, now));
 OLD_VERSION(clock_gettime, "GLIBC_2.2.5");
 NEXT(timer_create, int(clockid_t, struct sigevent *, timer_t *))
@@ -54,7 +64,8 @@ PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer
 PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
     /* The C library starts a kernel thread for the first one that calls a function. */
-    if (clock == CLOCK_THREAD_CPUTIME_ID || (event != NULL && event->sigev_notify == SIGEV_THREAD))
+    if ((clock == CLOCK_THREAD_CPUTIME_ID && be_counted()) ||
+        (event != NULL && event->sigev_notify == SIGEV_THREAD))
         be_alone();
     if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID)
         ps_ready_root_for_signals(NULL, event->_sigev_un._tid);
@@ -127,6 +138,8 @@ PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
          e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
     /* A mask is nothing that the runtime's kernel threads begin with; and the port on ucontext sets it in a switch. */
+    if (number == SYS_perf_event_open && uth_tls_current() == NULL)
+        ps_root_counted(NULL);
     if (number == SYS_gettid || number == SYS_rt_sigprocmask || (number == SYS_futex && os_futex_is_owned((int)b)))
         be_alone();
     else if (!is_anybodys(number))
@@ -282,8 +295,8 @@ static int get_clock(int number, clockid_t *clock)
     *clock = clock_of(number);
     return 0;
 }
-ANSWER_HANDLE("GLIBC_2.34", pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), (thread, clock),
-              get_clock(number, clock));
+ANSWER_HANDLE_AFTER(ps_root_counted((const void *)thread), "GLIBC_2.34", pthread_getcpuclockid,
+                    (pthread_t thread, clockid_t *clock), (thread, clock), get_clock(number, clock));
 OLD_VERSION(pthread_getcpuclockid, "GLIBC_2.2.5");
 
 NEXT(pthread_getattr_np, int(pthread_t, pthread_attr_t *))
