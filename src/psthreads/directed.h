@@ -52,11 +52,12 @@
  * tests/models/directed.pml checks this, with a carrier whose store of `running` is late.
  *
  * A root has no P: its own kernel thread carries others while it waits. This changes with the first signal that is sent
- * to the root (by handle, number or timer), or that a member's mask may leave to the root. From then on the kernel
- * thread carries the root alone (vp.lone): the root waits in a futex on its own stack, and calls no members there. If
- * another thread is on that kernel thread when the first signal is sent, this thread is interrupted and goes back to a
- * queue. The loop then stands below the root's saved context, as P does. Where that takes too long the handler runs as
- * the root, on the loop's stack.
+ * to the root (by handle, number, timer or a file's owner), or that a member's mask may leave to the root; and with the
+ * root's first question for what the kernel counts for it (ps_root_counted). From then on the kernel thread carries the
+ * root alone (vp.lone): the root waits in a futex on its own stack, and calls no members there. If another thread is on
+ * that kernel thread when the first signal is sent, this thread is interrupted and goes back to a queue. The loop then
+ * stands below the root's saved context, as P does. Where that takes too long the handler runs as the root, on the
+ * loop's stack.
  *
  * Rejected: to send first and let the handler find the thread (the handler is the program's). To stop the thread's
  * kernel thread while its handler runs on P (that is another stack: a collector looks for the stack pointer in the

@@ -7,6 +7,7 @@
  * take all of it back.
  *   - One that carries a promoted thread (promote.h).
  *   - A root's, from the first call on by which the root sets such state inside a region (vp.changed).
+ * A signal handler is treated the same: what it has interrupted may hold a lock that the start needs (malloc's).
  * A changed kernel thread starts no kernel thread for another thread of the program's: the watchdog does. The watchdog
  * is there before anything is changed: it is started before the first kernel thread for a promoted thread, and before
  * the first such call of a root (starter_prepare).
@@ -30,7 +31,8 @@
  * watchdog takes to tell what holds a vp. Then the asker takes the order back after PATIENCE_NS, and starts the kernel
  * thread itself. From STARTS on the asker waits as long as it would for a start of its own.
  *
- * The answer is EBUSY in three cases, and then the asker starts the kernel thread itself, as if nothing were changed.
+ * The answer is EBUSY in three cases, and then the asker starts the kernel thread itself, as if nothing were changed;
+ * in a handler that may hang.
  * There is no watchdog (max_spares is 0, the system refused one, the library stops). A thread is inside a callback that
  * keeps others from starting kernel threads (standby.h). The watchdog has not come for PATIENCE_NS.
  *
