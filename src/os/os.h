@@ -206,6 +206,9 @@ unsigned os_cpuset_count(const struct os_cpuset *s);
 /* Processors that the calling kernel thread may run on (its affinity mask, online ones). */
 int os_affinity_get(struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
+/* What another kernel thread of the process would pass on to one that it starts: processors, name. False: that cannot
+ * be told. Reads a file. */
+bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES]);
 /* The mask that the process had when this library was loaded: what the program was given, whoever is bound since. */
 void os_affinity_at_start(struct os_cpuset *out);
 /* Takes processors away from the process: that mask, and the caller's own, keep what is in `set`. Before anybody has

@@ -100,6 +100,7 @@ static void *alone_main(void *arg)
     void *own_list = os_robust_list(), *its_list = uth_tls_robust_list(vp->alone_for);
     if (own_list && its_list)
         os_set_robust_list(its_list);
+    vp->inner_mask = vp->outer_mask;
     os_set_signal_mask(vp->outer_mask);
     ps_store_release(&vp->alone_state, PS_ALONE_STARTED);
     os_wake(&vp->alone_state, INT_MAX);
@@ -126,26 +127,39 @@ static void wait_while(struct vp *vp, uint32_t state)
 }
 
 /* The vp of the root in whose regions the block's thread runs, which is the running one; else that is not known. */
-static struct vp *root_of(const struct vp *here, const struct uth_tls *block)
+static const struct vp *root_of(const struct vp *here, const struct uth_tls *block)
 {
     const struct psthread *t = here && here->tls == block ? here->current : NULL;
-    while (t && !(t->flags & PS_T_ROOT))
+    while (t && (t->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT) /* a member may be on a root's stack */
         t = t->parent;
     return t && vp_is_roots(t->vp) ? t->vp : ps_vp_at(0);
 }
 
-/* What a kernel thread would have inherited from who opened its region: what a root has outside of it, for the root
- * itself may have changed that as the region's first thread; or what a promoted thread has that calls it as a member. */
+/* The vp of the promoted thread that has opened the region, or one around it. A root, where it has opened an inner
+ * region, as the first member of another. NULL: a root has opened the outermost one. */
+static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
+{
+    const struct psthread *self = here && here->tls == block ? here->current : NULL, *t = self;
+    for (; t && t->flags & PS_T_MEMBER; t = t->parent) {
+        const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
+        struct vp *alone = m->tls && m->tls != block ? ps_load_acquire(&m->tls->alone) : NULL;
+        if (alone)
+            return alone;
+        if (t != self && m->id == 0 && (t->parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
+            return vp_is_roots(t->parent->vp) ? t->parent->vp : NULL;
+    }
+    return NULL;
+}
+
+/* What a kernel thread would have inherited from who opened its region. Of a root's outermost region that is what the
+ * root has outside of it, for it may have changed that as the region's first thread. Of an inner region it is what the
+ * opener has by now. */
 static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 {
-    const struct vp *here = ps_vp(), *root = root_of(here, block);
-    if (here && here->tls == block && here->alone_for) {
-        to->outer_mask = os_signal_mask();
-        os_affinity_get(&to->outer_cpus);
-        os_thread_own_name(to->outer_name);
+    const struct vp *here = ps_vp(), *root = root_of(here, block), *opener = inner_opener(here, block);
+    to->outer_mask = opener ? opener->inner_mask : root->outer_mask;
+    if (opener && os_thread_passes_on(ps_load_relaxed(&opener->tid), &to->outer_cpus, to->outer_name))
         return;
-    }
-    to->outer_mask = root->outer_mask;
     to->outer_cpus = root->outer_cpus;
     memcpy(to->outer_name, root->outer_name, sizeof to->outer_name);
 }
@@ -153,7 +167,14 @@ static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 void ps_root_changed(void)
 {
     struct vp *vp = ps_vp();
-    if (!vp || !vp_is_roots(vp) || ps_in_vfork_child())
+    if (!vp || ps_in_vfork_child())
+        return;
+    if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
+        if (vp->alone_for && vp->alone_for == vp->tls)
+            vp->inner_mask = os_signal_mask();
+        return;
+    }
+    if (!vp_is_roots(vp))
         return;
     if (vp->current != &vp->root && !vp->tls) { /* in a block: it is own_tls */
         vp->inner_mask = os_signal_mask();

@@ -77,9 +77,9 @@ void ps_all_roots_alone(void);
  * it becomes a root later: what the kernel counts for it (processor time, events) is asked for. The caller is not in a
  * block. */
 void ps_root_counted(const void *tp);
-/* The calling kernel thread, not in a block, has changed its signal mask, processors or name: a root, outside of
- * regions, passes that on. Its next region looks again what there is: this may be called in a signal handler, whose mask is
- * another one. */
+/* The running thread has changed its signal mask, processors or name. A root passes that on, outside of regions; its
+ * next region looks again what there is: this may be called in a signal handler, whose mask is another one. A promoted
+ * thread, or a root in a region, passes its mask on to members of inner regions. */
 void ps_root_changed(void);
 /* Somebody is about to set what kernel threads begin with (but for mask and processors) on the kernel thread that has
  * this thread pointer, or (NULL) the number tid, or (0) on the calling one. Where that is a root's, and it is not the

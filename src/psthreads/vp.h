@@ -117,7 +117,7 @@ struct vp {
     uint64_t outer_mask;
     struct os_cpuset outer_cpus;
     char outer_name[OS_THREAD_NAME_BYTES];
-    uint64_t inner_mask;  /* a root's: what the root itself has set last, inside of regions too */
+    uint64_t inner_mask;  /* what a root, or the thread alone, has set last, inside of regions too */
     bool outer_changed;   /* it has set its own since its last region; owner only */
     _Atomic bool changed; /* a root's: what kernel threads begin with was set here, inside of a region (starter.h) */
     const struct psthread *forked_as; /* in a forked child: what ran here at the fork, and in which region, if it was */

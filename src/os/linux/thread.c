@@ -188,6 +188,19 @@ static size_t read_task_file(int tid, const char *file, char *text, size_t bytes
     return got > 0 ? (size_t)got : 0;
 }
 
+bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES])
+{
+    char text[2 * OS_THREAD_NAME_BYTES];
+    memset(cpus, 0, sizeof *cpus);
+    if (raw_call(SYS_sched_getaffinity, tid, sizeof cpus->bits, (long)cpus->bits, 0) < 0 ||
+        !read_task_file(tid, "comm", text, sizeof text))
+        return false;
+    text[strcspn(text, "\n")] = '\0';
+    memset(name, 0, OS_THREAD_NAME_BYTES);
+    memcpy(name, text, strnlen(text, OS_THREAD_NAME_BYTES - 1));
+    return true;
+}
+
 int os_thread_cpu_ns(int tid, uint64_t *cpu_ns)
 {
     struct timespec used;

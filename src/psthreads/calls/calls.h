@@ -101,8 +101,7 @@ static inline void be_alone_to_set(int number)
 /* After a call that sets what a region's threads begin with. */
 static inline int inherited(int result)
 {
-    if (uth_tls_current() == NULL)
-        ps_root_changed();
+    ps_root_changed();
     return result;
 }
 /* A function of the C library's with these parameters, under this version: does `before`, then what the C library does;
