@@ -3,6 +3,11 @@
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
+#include <aio.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -113,37 +118,117 @@ static void names_only(void)
     }
 }
 
-/* The C library's own kernel thread, which the first such timer of the process starts. */
-static struct seen seen_by_timer;
-static void on_time(union sigval value)
+/* --- kernel threads that the C library starts for itself, at the first such call of the process --- */
+
+static struct seen seen_by_helper;
+static void on_event(union sigval value)
 {
     (void)value;
-    look(&seen_by_timer);
+    look(&seen_by_helper);
 }
-static void a_timer(void)
+
+static struct sigevent by_helper(void)
 {
-#pragma omp parallel num_threads(N)
+    struct sigevent event;
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_THREAD;
+    event.sigev_notify_function = on_event;
+    return event;
+}
+
+static void await_helper(void)
+{
+    while (!atomic_load(&seen_by_helper.done))
+        usleep(500);
+    if (strcmp(seen_by_helper.name, process_name))
+        fprintf(stderr, "\"%s\" instead of \"%s\"\n", seen_by_helper.name, process_name);
+    CHECK(!strcmp(seen_by_helper.name, process_name));
+}
+
+/* Not on the kernel thread of the first one, which is the process's. */
+static void last_member(void (*asks)(void))
+{
+    atomic_int asked = 0;
+#pragma omp parallel num_threads(N) shared(asked)
     {
         wait_in_all_ways();
+        if (omp_get_thread_num() == 0)
+            while (!atomic_load(&asked))
+                continue;
         if (omp_get_thread_num() == N - 1) {
-            struct sigevent event;
-            struct itimerspec soon = {{0, 0}, {0, 1000000}};
-            timer_t timer;
-            memset(&event, 0, sizeof event);
-            event.sigev_notify = SIGEV_THREAD;
-            event.sigev_notify_function = on_time;
-            CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &soon, NULL) == 0);
-            while (!atomic_load(&seen_by_timer.done))
-                usleep(500);
-            CHECK(!strcmp(seen_by_timer.name, process_name) && timer_delete(timer) == 0);
+            asks();
+            atomic_store(&asked, 1);
         }
     }
 }
 
+static void ask_for_time(void)
+{
+    struct sigevent event = by_helper();
+    struct itimerspec soon = {{0, 0}, {0, 1000000}};
+    timer_t timer;
+    CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &soon, NULL) == 0);
+    await_helper();
+    CHECK(timer_delete(timer) == 0);
+}
+static void a_timer(void) { last_member(ask_for_time); }
+
+static char text[16];
+static struct aiocb reading = {.aio_buf = text, .aio_nbytes = sizeof text};
+static void open_to_read(void)
+{
+    reading.aio_fildes = open("/proc/self/exe", O_RDONLY);
+    reading.aio_sigevent = by_helper();
+    CHECK(reading.aio_fildes >= 0);
+}
+static void ask_for_bytes(void)
+{
+    open_to_read();
+    CHECK(aio_read(&reading) == 0);
+    await_helper();
+}
+static void a_reading(void) { last_member(ask_for_bytes); }
+
+static void ask_for_a_list(void)
+{
+    struct aiocb *list[] = {&reading};
+    open_to_read();
+    reading.aio_lio_opcode = LIO_READ;
+    CHECK(lio_listio(LIO_NOWAIT, list, 1, NULL) == 0);
+    await_helper();
+}
+static void a_list(void) { last_member(ask_for_a_list); }
+
+static void ask_for_a_message(void)
+{
+    char name[40];
+    snprintf(name, sizeof name, "/psthreads.%ld", (long)getpid());
+    struct sigevent event = by_helper();
+    mqd_t queue = mq_open(name, O_RDWR | O_CREAT, 0600, NULL);
+    if (queue < 0 && (errno == ENOSYS || errno == EACCES || errno == EMFILE))
+        return; /* the system has none */
+    CHECK(queue >= 0 && mq_unlink(name) == 0);
+    CHECK(mq_notify(queue, &event) == 0 && mq_send(queue, "", 1, 0) == 0);
+    await_helper();
+    CHECK(mq_close(queue) == 0);
+}
+static void a_message(void) { last_member(ask_for_a_message); }
+
+static void ask_for_an_address(void)
+{
+    struct sigevent event = by_helper();
+    struct addrinfo as = {.ai_flags = AI_NUMERICHOST};
+    struct gaicb request = {.ar_name = "127.0.0.1", .ar_request = &as}, *list[] = {&request};
+    CHECK(getaddrinfo_a(GAI_NOWAIT, list, 1, &event) == 0);
+    await_helper();
+}
+static void an_address(void) { last_member(ask_for_an_address); }
+
 int main(int argc, char **argv)
 {
     static const struct kind_of kinds[] = {
-        {"pthreads", pthreads}, {"c11_threads", c11_threads}, {"names_only", names_only}, {"a_timer", a_timer}};
+        {"pthreads", pthreads},   {"c11_threads", c11_threads}, {"names_only", names_only}, {"a_timer", a_timer},
+        {"a_reading", a_reading}, {"a_list", a_list},           {"a_message", a_message},   {"an_address", an_address}};
     CHECK(pthread_getname_np(pthread_self(), process_name, sizeof process_name) == 0);
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;

@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
+#include <aio.h>
+#include <mqueue.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -88,6 +91,27 @@ ANSWER_START("GLIBC_2.34", int, pthread_create,
 OLD_VERSION(pthread_create, "GLIBC_2.2.5");
 ANSWER_START("GLIBC_2.34", int, thrd_create, (thrd_t * thread, thrd_start_t start, void *arg), (thread, start, arg));
 OLD_VERSION(thrd_create, "GLIBC_2.28");
+
+/* Calls at which the C library may start kernel threads of its own, by its own function. */
+#if defined(__GLIBC__)
+#define ANSWER_HELPED(old_node, name, parameters, arguments) \
+    ANSWER("GLIBC_2.34", int, name, parameters, arguments);  \
+    OLD_VERSION(name, old_node)
+ANSWER_HELPED("GLIBC_2.2.5", aio_read, (struct aiocb * block), (block));
+ANSWER_HELPED("GLIBC_2.2.5", aio_read64, (struct aiocb64 * block), (block));
+ANSWER_HELPED("GLIBC_2.2.5", aio_write, (struct aiocb * block), (block));
+ANSWER_HELPED("GLIBC_2.2.5", aio_write64, (struct aiocb64 * block), (block));
+ANSWER_HELPED("GLIBC_2.2.5", aio_fsync, (int how, struct aiocb *block), (how, block));
+ANSWER_HELPED("GLIBC_2.2.5", aio_fsync64, (int how, struct aiocb64 *block), (how, block));
+/* Not under GLIBC_2.2.5, where each is another function. */
+ANSWER_HELPED("GLIBC_2.4", lio_listio, (int mode, struct aiocb *const list[], int n, struct sigevent *event),
+              (mode, list, n, event));
+ANSWER_HELPED("GLIBC_2.4", lio_listio64, (int mode, struct aiocb64 *const list[], int n, struct sigevent *event),
+              (mode, list, n, event));
+ANSWER_HELPED("GLIBC_2.3.4", mq_notify, (mqd_t queue, const struct sigevent *event), (queue, event));
+ANSWER_HELPED("GLIBC_2.2.5", getaddrinfo_a, (int mode, struct gaicb *list[], int n, struct sigevent *event),
+              (mode, list, n, event));
+#endif
 
 /* --- the end of a thread that has forked, in the child --- */
 
