@@ -24,8 +24,9 @@
  * Functions of the program's (reductions) that a nonblocking call runs are run by whoever looks, and a poller may stand
  * where no thread runs. From the first call on that may have one (alone: it is set once, never taken back), each thread
  * looks for itself, by turns with the others of its vp. Whoever polls then readies all waits but a task's without a
- * look; their threads look for themselves. A task's are left to the watcher, a kernel thread, whose own calls of MPI
- * go to MPI as they are.
+ * look; their threads look for themselves. A task's are left to the watcher, which is a kernel thread. A poll that has
+ * begun before is waited for. Either it has seen `alone`, or the one who sets that sees `polling`: a seq_cst fence
+ * stands between the two on both sides.
  *
  * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
  * After fork: the child has no watcher and nobody waits in it. At exit and in MPI_Finalize polling is taken for
@@ -49,7 +50,8 @@
 static _Atomic(struct mpi_wait *) coming;
 static struct mpi_wait *list, **list_end = &list;
 static _Atomic uint32_t polling, waiting, looks, found_some;
-static _Atomic bool alone;
+static _Atomic uint32_t alone;
+static _Atomic uint32_t stopped; /* polling is taken for good */
 static _Thread_local bool is_watcher;
 
 /* --- the runtimes in this process --- */
@@ -105,8 +107,6 @@ static const struct ps_layer *among_known(void **thread)
 
 const struct ps_layer *mpi_threads(void **thread)
 {
-    if (PS_UNLIKELY(ps_load_relaxed(&alone)) && is_watcher)
-        return NULL;
     const struct ps_layer *layer = among_known(thread);
     if (PS_LIKELY(layer != NULL))
         return layer;
@@ -138,7 +138,14 @@ static void take_coming(void)
         list_end = &(*list_end)->next;
 }
 
-void mpi_note_function(void) { ps_store_release(&alone, true); }
+void mpi_note_function(void)
+{
+    if (ps_load_acquire(&alone) || ps_xchg_acq_rel(&alone, 1))
+        return;
+    ps_fence_seq();
+    while (ps_load_acquire(&polling) && !ps_load_acquire(&stopped))
+        nanosleep(&(struct timespec){.tv_nsec = LEAST_NS}, NULL);
+}
 
 static bool may_go_on(struct mpi_wait *wait)
 {
@@ -151,6 +158,7 @@ static bool poll_all(void)
 {
     if (ps_load_relaxed(&waiting) == 0 || ps_load_relaxed(&polling) || ps_xchg_acq_rel(&polling, 1))
         return false;
+    ps_fence_seq(); /* see above, alone */
     ps_store_relaxed(&looks, ps_load_relaxed(&looks) + 1);
     take_coming();
     struct mpi_wait *out = NULL, **out_end = &out, **link = &list;
@@ -184,7 +192,6 @@ static bool poll_all(void)
 
 void mpi_stop_polling(void)
 {
-    static _Atomic uint32_t stopped;
     if (ps_xchg_acq_rel(&stopped, 1))
         return;
     for (int i = 0; i < STOP_TRIES && ps_xchg_acq_rel(&polling, 1);
