@@ -30,11 +30,12 @@ target_link_options(psthreads_shared PRIVATE
 if(NOT PS_SANITIZE)
   target_link_options(psthreads_shared PRIVATE -Wl,-z,defs)
 endif()
-set(ps_library_needs ${PS_BACKTRACE})
+set(ps_library_needs) # names of the system's libraries: a user of the static library links them, too
 if(PS_CPU MATCHES "^(sjlj|posix)$")
   list(APPEND ps_library_needs m) # fegetmode
 endif()
-target_link_libraries(psthreads_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS} ${ps_library_needs})
+target_link_libraries(psthreads_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS} ${PS_BACKTRACE}
+  ${ps_library_needs})
 target_include_directories(psthreads_shared INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
