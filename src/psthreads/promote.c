@@ -143,7 +143,8 @@ static const struct vp *inner_opener(const struct vp *here, const struct uth_tls
     for (; t && t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
         struct vp *alone = m->tls && m->tls != block ? ps_load_acquire(&m->tls->alone) : NULL;
-        if (alone)
+        /* one that only begins to be promoted, for another's sake, has set nothing yet */
+        if (alone && (!alone->alone_for || ps_load_acquire(&alone->alone_state) != PS_ALONE_STARTS))
             return alone;
         if (t != self && m->id == 0 && (t->parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
             return vp_is_roots(t->parent->vp) ? t->parent->vp : NULL;

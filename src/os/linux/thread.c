@@ -191,9 +191,12 @@ static size_t read_task_file(int tid, const char *file, char *text, size_t bytes
 bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES])
 {
     char text[2 * OS_THREAD_NAME_BYTES];
+    int before = errno;
     memset(cpus, 0, sizeof *cpus);
-    if (raw_call(SYS_sched_getaffinity, tid, sizeof cpus->bits, (long)cpus->bits, 0) < 0 ||
-        !read_task_file(tid, "comm", text, sizeof text))
+    bool told = raw_call(SYS_sched_getaffinity, tid, sizeof cpus->bits, (long)cpus->bits, 0) >= 0 &&
+                read_task_file(tid, "comm", text, sizeof text) != 0;
+    errno = before;
+    if (!told)
         return false;
     text[strcspn(text, "\n")] = '\0';
     memset(name, 0, OS_THREAD_NAME_BYTES);
