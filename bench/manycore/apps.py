@@ -11,6 +11,9 @@ section 4.
   fig20     share of fork and join, 2 to 64 cores
   scaling   up to 256 cores
   sweep     nested NUMA HW where one of the platform's parameters is another
+  best      the same for the three that come nearest to 64, with large inputs
+  remote    small inputs on slower networks: remote data against near ones as in table 1, and nested NUMA HW over flat
+  short     small inputs, nested NUMA, by each of the four runtimes
   host      the six on this machine, 2x2 to 8x8 threads, beside libgomp, libomp, and --peer NAME=LIBRARY
 
 Each run's checksum must be the host's. Rows go into OUT/apps.csv at once: an interrupted measurement goes on where it
@@ -18,7 +21,9 @@ stopped (--again: from the start). Pictures: OUT/manycore-apps-PART.png. --keep 
 bench/results/."""
 
 import argparse
+import concurrent.futures
 import csv
+import functools
 import json
 import os
 import shutil
@@ -35,7 +40,7 @@ sys.dont_write_bytecode = True
 import harness
 from harness import say
 
-PARTS = ["table1", "fig17", "fig18", "fig19", "fig20", "scaling", "sweep", "host"]
+PARTS = ["table1", "fig17", "fig18", "fig19", "fig20", "scaling", "sweep", "best", "remote", "short", "host"]
 FIELDS = [
     "part",
     "program",
@@ -85,6 +90,17 @@ PAPER_FIG20 = {
     "SHOT2": (0.01, 0.02, 0.04, 0.10, 0.22, 0.52),
 }
 CORES = {2: (1, 2), 4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (4, 8), 64: (4, 16)}
+REMOTE = ["", "noc.latency=20", "noc.latency=20 noc.occupancy=4", "noc.latency=40 noc.occupancy=8"]
+SHORT = ["", "noc.latency=20"]
+NEAREST = ["FAST", "NCC", "SHOT1"]
+BEST = [
+    "",
+    "icache.size=16384",
+    "memory.occupancy=1",
+    "tcdm.banks=64",
+    "icache.size=16384 memory.occupancy=1 tcdm.banks=64",
+]
+RUNTIMES = ["sw-paper", "hws-paper", "sw", "hws"]
 SWEEP = ["", "icache.size=16384", "memory.occupancy=1", "noc.latency=2", "noc.latency=20", "l2.occupancy=4"]
 
 
@@ -103,6 +119,8 @@ def read_arguments():
         help=f"of {', '.join(PARTS)}; may be given several times",
     )
     parser.add_argument("--quick", action="store_true", help="smaller inputs and fewer points: about three minutes")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
+                        help="platforms that are simulated at once (default: the processors, %(default)s)")
     parser.add_argument("--seconds", type=int, default=300, help="limit of a run (default %(default)s)")
     parser.add_argument(
         "--peer",
@@ -144,6 +162,13 @@ class Rows:
             writer.writeheader()
             writer.writerows(self.rows.values())
         part.rename(self.path)
+
+    def sort(self, wanted):
+        """In the order of the jobs, whichever was done first."""
+        place = {tuple(str(j[k]) for k in KEY[:-1]): i for i, j in enumerate(wanted)}
+        there = sorted(self.rows.items(), key=lambda item: place.get(item[0][:-1], len(place)))
+        self.rows = dict(there)
+        self.write_all()
 
     def add(self, row):
         self.rows[self.key(row)] = row = {k: str(row.get(k, "")) for k in FIELDS}
@@ -211,6 +236,21 @@ def jobs(a):
     for name, options in small.items():
         for settings in SWEEP[:3] if a.quick else SWEEP:
             yield from speedups("sweep", a, name, options, [("numa", a.hw)], settings=settings)
+    for name in NEAREST:
+        for settings in [] if a.quick else BEST:
+            yield from speedups("best", a, name, six[name], [("numa", a.hw)], settings=settings)
+    for settings in REMOTE[::3] if a.quick else REMOTE:
+        for name, options in whole_shot.items():
+            for remote in (0, 3):
+                of_table = f"{options} --remote {remote}".strip()
+                yield job("remote", name, of_table, "cluster", a.hw, 1, 16, settings)
+        for name, options in small.items():
+            for form, hal in (("flat", a.sw), ("numa", a.hw)):
+                yield job("remote", name, options, form, hal, settings=settings)
+    for settings in SHORT[:1] if a.quick else SHORT:
+        for name, options in small.items():
+            for hal in RUNTIMES:
+                yield job("short", name, options, "numa", hal, settings=settings)
     for name, options in six.items():
         for outer, inner in ((2, 2), (4, 4), (8, 8)):
             yield job("host", name, options, "numa", "", outer, inner, runtime="*")
@@ -220,7 +260,11 @@ class Measure:
     def __init__(self, a, rows):
         self.a, self.rows, self.checksums = a, rows, {}
         self.elves = a.elves or a.build / "manycore" / "apps"
-        self.peers = harness.Peers(a.build, a.peer)
+
+    @functools.cached_property
+    def peers(self):
+        """Of the host alone: the platform's parts want no other library."""
+        return harness.Peers(self.a.build, self.a.peer)
 
     def host(self, name):
         return self.a.build / "bin" / f"mc-{self.program(name)}"
@@ -250,7 +294,7 @@ class Measure:
         if not elf.exists():
             return {**j, "error": f"{elf.name} is not built"}
         clusters, cores = (1, 1) if j["form"] == "sequential" else (j["outer"], j["inner"])
-        if j["part"] == "table1":
+        if j["form"] == "cluster":
             clusters = 4
         command = [self.a.build / "bin" / "manycore", "--clusters", clusters, "--set", f"platform.cores={cores}"]
         for setting in j["settings"].split():
@@ -320,16 +364,27 @@ class Measure:
                 "error": "a wrong checksum" if None in values else "" if values else "no result",
             }
 
+    def made(self, wanted):
+        """(number, rows) of each: platforms several at once, for cycles do not depend on that; the host's in turn."""
+        with concurrent.futures.ThreadPoolExecutor(self.a.jobs) as pool:
+            runs = {pool.submit(self.platform, j): k for k, j in wanted if j["runtime"] != "*"}
+            for run in concurrent.futures.as_completed(runs):
+                yield runs[run], [run.result()]
+        for k, j in wanted:
+            if j["runtime"] == "*":
+                yield k, list(self.on_host(j))
+
     def all(self, parts):
         todo = [j for j in jobs(self.a) if j["part"] in parts]
-        start, failed = time.monotonic(), 0
+        start, failed, wanted = time.monotonic(), 0, []
         for k, j in enumerate(todo):
             there = self.rows.find(
                 **{x: j[x] for x in KEY if x != "runtime"}, **({} if j["runtime"] == "*" else {"runtime": j["runtime"]})
             )
             if there and (j["runtime"] != "*" or {p.name for p in self.peers.list} <= {r["runtime"] for r in there}):
                 continue
-            made = list(self.on_host(j)) if j["runtime"] == "*" else [self.platform(j)]
+            wanted.append((k, j))
+        for k, made in self.made(wanted):
             for row in made:
                 self.rows.add(row)
                 failed += bool(row.get("error"))
@@ -593,15 +648,21 @@ class Report:
         return table("Scaling: speed-up over sequential", ["cores", *(str(16 * o) for o in outers)], lines)
 
     def sweep(self):
-        names = [n for n in PROGRAMS if self.rows.find(part="sweep", program=n)]
+        return self.parameters("sweep", SWEEP, lambda name: PROGRAMS[name][2], "small inputs")
+
+    def best(self):
+        return self.parameters("best", BEST, self.options, "large inputs")
+
+    def parameters(self, part, of_all, options, inputs):
+        names = [n for n in PROGRAMS if self.rows.find(part=part, program=n)]
         if not names:
             return ""
-        settings = [s for s in SWEEP if self.rows.find(part="sweep", settings=s)]
+        settings = [s for s in of_all if self.rows.find(part=part, settings=s)]
         series = {
             s
             or "default": [
                 ratio(*(
-                    self.rows.one(part="sweep", program=n, options=PROGRAMS[n][2], form=f, settings=s)
+                    self.rows.one(part=part, program=n, options=options(n), form=f, settings=s)
                     for f in ("sequential", "numa")
                 ))
                 for n in names
@@ -609,16 +670,79 @@ class Report:
             for s in settings
         }
         self.bars(
-            "sweep",
+            part,
             names,
             series,
             "speed-up over sequential",
-            "Nested NUMA HW, 64 cores, small inputs: one parameter of the platform changed",
+            f"Nested NUMA HW, 64 cores, {inputs}: parameters of the platform changed",
         )
         return table(
-            "Parameters: speed-up over sequential with the same parameter",
+            f"Parameters, {inputs}: speed-up over sequential with the same parameter",
             ["", *series],
             [[n, *(text(v[i]) for v in series.values())] for i, n in enumerate(names)],
+        )
+
+    def remote(self):
+        """What a slower network makes of table 1, and of nested NUMA HW over flat."""
+        settings = [s for s in REMOTE if self.rows.find(part="remote", settings=s)]
+        if not settings:
+            return ""
+
+        def table1(name, s):
+            found = {int(r["options"].split()[-1]): r for r in self.rows.find(part="remote", program=name,
+                                                                               form="cluster", settings=s)}
+            return ratio(*(float(found[k]["work_most"]) if k in found else None for k in (3, 0)))
+
+        def over_flat(name, s):
+            return ratio(*(self.rows.one(part="remote", program=name, form=f, settings=s) for f in ("flat", "numa")))
+
+        def row(s, of, names):
+            values = [of(n, s) for n in names]
+            there = [v for v in values if v]
+            return [s or "default", *map(text, values), text(sum(there) / len(there) if there else None)]
+
+        self.bars(
+            "remote",
+            list(PROGRAMS),
+            {s or "default": [over_flat(n, s) for n in PROGRAMS] for s in settings},
+            "times as fast as flat",
+            "Nested NUMA HW over flat, small inputs, by network (the paper: up to 28, 7 on average)",
+        )
+        return table(
+            "Network: remote over near data, as in table 1 (the paper: 3 to 27)",
+            ["", *PAPER_TABLE1, "mean"],
+            [row(s, table1, PAPER_TABLE1) for s in settings],
+        ) + table(
+            "Network: nested NUMA HW over flat, small inputs",
+            ["", *PROGRAMS, "mean"],
+            [row(s, over_flat, PROGRAMS) for s in settings],
+        )
+
+    def short(self):
+        settings = [s for s in SHORT if self.rows.find(part="short", settings=s)]
+        if not settings:
+            return ""
+        lines, series = [], {}
+        for s in settings:
+            for name in PROGRAMS:
+                times = [self.rows.one(part="short", program=name, hal=h, settings=s) for h in RUNTIMES]
+                of_paper, ours = ratio(times[0], times[1]), ratio(times[2], times[3])
+                lines.append([f"{name} {s}".strip(), *(text(t, 0) for t in times), text(of_paper, 2), text(ours, 2),
+                              text(ratio(times[0], times[3]), 2)])
+                for label, value in (("the paper's ways", of_paper), ("ours", ours)):
+                    series.setdefault(f"{label} {s}".strip(), []).append(value)
+        self.bars(
+            "short",
+            list(PROGRAMS),
+            series,
+            "software's time over hardware's",
+            "Nested NUMA, 64 cores, small inputs: what the synchroniser brings",
+        )
+        return table(
+            "Small inputs by runtime: cycles; software over hardware, the paper's ways and ours; the paper's software"
+            " over our hardware",
+            ["", *RUNTIMES, "paper's", "ours", "both"],
+            lines,
         )
 
     def host(self):
@@ -661,6 +785,7 @@ def main():
             if not needed.exists():
                 raise SystemExit(f"apps.py: {needed}: not there; build first (make)")
         failed = Measure(a, rows).all(parts)
+        rows.sort(list(jobs(a)))
     report = Report(a, rows, out)
     texts = [t for t in (getattr(report, part)() for part in parts) if t]
     (out / "apps.txt").write_text("\n".join(texts))

@@ -15,7 +15,7 @@ static int warm = 2, rounds = ROUNDS, regions = 8;
 
 /* board.h's, heap.c */
 size_t board_block_bytes(unsigned cluster, size_t *most);
-extern char __local_end[];
+extern char __local_end[], __runtime_start[], __runtime_end[]; /* manycore.ld */
 
 static MC_LOCAL volatile unsigned seen[16];
 static unsigned long outer_cycles[64];
@@ -155,5 +155,6 @@ int main(int argc, char **argv)
         printf("%s %u %u\n", c == 0 ? "memory-first" : "memory-other", all,
                (unsigned)(most + ((uintptr_t)__local_end - MC_OWN) - sizeof seen));
     }
+    printf("memory-variables %u %u\n", all, (unsigned)(__runtime_end - __runtime_start)); /* in cluster 0 */
     return 0;
 }

@@ -5,11 +5,14 @@ The paper's two ways to start and join teams and ours (manycore-cc --hal) side b
 the phases of fork and join (figures 8, 10 and 11), one to five levels (figure 14), table 4, slower networks, memory
 and code.
 
+Simulated cycles do not depend on what else runs: --jobs machines are simulated at once (default: the processors).
 --keep writes bench/results/manycore-*.csv and the pictures of docs; --quick leaves out the machines beyond 256 cores;
 --work is the longest work between fork and join, in cycles."""
 import argparse
+import concurrent.futures
 import csv
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -35,6 +38,7 @@ OTHERS = (("Intel Xeon Phi", 240, 1700), ("Intel Xeon X5650, GCC", 8, 5.7), ("In
 class Study:
     def __init__(self, args, folder):
         self.build, self.keep, self.quick, self.work = args.build, args.keep, args.quick, args.work
+        self.jobs = args.jobs
         self.folder = pathlib.Path(folder)
         self.machine = self.build / "bin" / "manycore"
 
@@ -49,7 +53,7 @@ class Study:
                    "run.limit=2000000000", *options, elf, *arguments]
         out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if out.returncode:
-            sys.exit(f"forkjoin.py: {' '.join(map(str, command))}: exit status {out.returncode}")
+            raise RuntimeError(f"{' '.join(map(str, command))}: exit status {out.returncode}")
         return [line.split() for line in out.stdout.splitlines()]
 
     def write(self, name, header, rows):
@@ -62,16 +66,22 @@ class Study:
 
 def costs(study):
     """Table 2, more cores, slower networks, memory."""
-    rows = []
+    rows, todo = [], []
     machines = [(4, 8), (8, 8), (16, 8)]
     if not study.quick:
         machines += [(32, 8), (64, 8)]
     machines += [(4, 10), (4, 20), (4, 40)]
     for hal in HALS:
         elf = study.compile(hal, "forkjoin.c")
-        for clusters, latency in machines:
-            arguments = ["whole"] if clusters > 4 else []
-            for what, threads, cycles in study.run(elf, *arguments, clusters=clusters, latency=latency):
+        todo += [(hal, elf, clusters, latency) for clusters, latency in machines]
+
+    def measure(machine):
+        _, elf, clusters, latency = machine
+        return study.run(elf, *(["whole"] if clusters > 4 else []), clusters=clusters, latency=latency)
+
+    with concurrent.futures.ThreadPoolExecutor(study.jobs) as pool:
+        for (hal, _, clusters, latency), lines in zip(todo, pool.map(measure, todo)):
+            for what, threads, cycles in lines:
                 paper = (PAPER_HW if hal.startswith("hws") else PAPER).get((what, int(threads)), "")
                 rows.append([hal, clusters, latency, what, int(threads), int(cycles),
                              paper if (clusters, latency) == (4, 8) else ""])
@@ -131,9 +141,11 @@ def phases(study):
 def levels(study):
     """Figure 14."""
     rows = []
-    for hal in HALS:
-        elf = study.compile(hal, "levels.c")
-        for _, level, work, cycles in study.run(elf, study.work):
+    elves = [study.compile(hal, "levels.c") for hal in HALS]
+    with concurrent.futures.ThreadPoolExecutor(study.jobs) as pool:
+        found = list(pool.map(lambda elf: study.run(elf, study.work), elves))
+    for hal, lines in zip(HALS, found):
+        for _, level, work, cycles in lines:
             rows.append([hal, int(level), int(work), int(cycles)])
             if work in ("10", "10000"):
                 print(f"{hal:9} {level} levels, work of {work} cycles: {cycles} more", flush=True)
@@ -166,11 +178,13 @@ def code_bytes(study, hal):
 def memory(study, measured):
     rows = []
     for hal in HALS:
-        first, other = (next(r[5] for r in measured if r[:4] == [hal, 4, 8, f"memory-{who}"])
-                        for who in ("first", "other"))
-        rows.append([hal, first, other, code_bytes(study, hal)])
-        print(f"{hal:9} blocks and variables in cluster 0: {first}, another: {other}; code {rows[-1][3]}", flush=True)
-    study.write("manycore-memory.csv", ["hal", "cluster 0 (bytes)", "another cluster (bytes)", "code (bytes)"], rows)
+        first, other, static = (next(r[5] for r in measured if r[:4] == [hal, 4, 8, f"memory-{who}"])
+                                for who in ("first", "other", "variables"))
+        rows.append([hal, first, other, static, code_bytes(study, hal)])
+        print(f"{hal:9} cluster 0: {first}, another: {other}; variables of cluster 0 alone: {static}; "
+              f"code {rows[-1][4]}", flush=True)
+    study.write("manycore-memory.csv", ["hal", "cluster 0 (bytes)", "another cluster (bytes)",
+                                        "variables of cluster 0 alone (bytes)", "code (bytes)"], rows)
 
 
 def pictures(measured, drawn, level_rows):
@@ -225,6 +239,7 @@ def main():
     p.add_argument("--build", default=ROOT / "build", type=pathlib.Path)
     p.add_argument("--keep", action="store_true")
     p.add_argument("--quick", action="store_true")
+    p.add_argument("--jobs", default=os.cpu_count(), type=int, metavar="N")
     p.add_argument("--work", default="1000000", metavar="CYCLES")
     with tempfile.TemporaryDirectory() as folder:
         args = p.parse_args()
