@@ -181,9 +181,10 @@ static bool phases(const struct mc_shape *shape, struct mc_phase **made, unsigne
 
     for (unsigned p = 0; p < 2; p++) {
         unsigned halo = p ? 1 : RADIUS;
-        /* corners stand in some rows of a scene: each outer thread gets some of these */
-        unsigned rows = mc_stripe_rows(shape, image.height, 2 * image.width, 2 * halo * image.width,
-                                       shape->outers > 1 ? 8 : 2, stripe);
+        /* corners stand in some rows of a scene: each outer thread gets some of these, of 8 rows or more */
+        unsigned each = shape->outers > 1 ? mc_least(8, image.height / (8 * shape->outers)) : 2;
+        unsigned rows =
+            mc_stripe_rows(shape, image.height, 2 * image.width, 2 * halo * image.width, each > 2 ? each : 2, stripe);
         blocks[p] = (struct near){.from = p ? scores : grey,
                                   .to = p ? kept : scores,
                                   .width = image.width,
