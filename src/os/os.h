@@ -111,6 +111,8 @@ void os_library_signal_between(void *(*enter)(void), void (*leave)(void *));
  * ENOTSUP. */
 typedef bool os_interrupt_fn(void *frame);
 int os_interrupt(int tid, os_interrupt_fn *fn);
+/* Whether a kernel thread with this signal mask would not be interrupted. */
+bool os_interrupt_is_blocked(uint64_t mask);
 /* The callers' addresses, the innermost first, `most` at most; signal frames are passed through. How many; 0: it cannot
  * be told. Takes no lock and loads nothing: may stand in a handler. */
 int os_backtrace(void **at, int most);

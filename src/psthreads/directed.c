@@ -291,8 +291,8 @@ static bool carries_somebody_else(struct vp *vp, uint64_t since_ns)
 static void leave_to_root(struct vp *vp)
 {
     _Atomic uint32_t nobody_wakes = 0;
-    if (!ps_load_relaxed(&vp->lone))
-        ps_store_seq(&vp->lone, true);
+    if (!(ps_load_relaxed(&vp->lone) & PS_LONE_SIGNALS))
+        ps_or_seq(&vp->lone, PS_LONE_SIGNALS);
     if (ps_vp() == vp && uth_tls_current()) /* the sender stands there itself */
         ps_promote();
     idle_wake_this(vp);
@@ -328,6 +328,16 @@ static bool is_root_of_now(const struct vp *vp)
     return ps_load_acquire(&vp->attached) && vp_is_roots(vp) && ps_tls_on() && others_can();
 }
 
+void directed_mask_of_root(struct vp *vp, uint64_t mask)
+{
+    bool keeps_out = os_interrupt_is_blocked(mask) && ps_tls_on() && others_can();
+    bool is_lone = ps_load_relaxed(&vp->lone) & PS_LONE_MASK;
+    if (keeps_out && !is_lone)
+        ps_or_seq(&vp->lone, PS_LONE_MASK);
+    else if (!keeps_out && is_lone)
+        ps_and_seq(&vp->lone, (uint8_t)~PS_LONE_MASK);
+}
+
 static _Atomic int expected;  /* the number of a kernel thread that may become a root */
 static __thread bool counted; /* this kernel thread has asked what is counted for it */
 
@@ -340,8 +350,8 @@ void ps_root_counted(const void *tp)
         counted = true;
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (is_root_of_now(vp) && (tp ? vp->own_tp == tp : ps_vp() == vp) && !ps_load_relaxed(&vp->lone))
-            ps_store_seq(&vp->lone, true);
+        if (is_root_of_now(vp) && (tp ? vp->own_tp == tp : ps_vp() == vp))
+            ps_or_seq(&vp->lone, PS_LONE_SIGNALS);
     }
 }
 
@@ -362,5 +372,5 @@ void ps_all_roots_alone(void)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++)
         if (is_root_of_now(ps_vp_at(id)))
-            ps_store_seq(&ps_vp_at(id)->lone, true);
+            ps_or_seq(&ps_vp_at(id)->lone, PS_LONE_SIGNALS);
 }

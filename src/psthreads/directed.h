@@ -59,6 +59,10 @@
  * stands below the root's saved context, as P does. Where that takes too long the handler runs as the root, on the
  * loop's stack.
  *
+ * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
+ * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself says
+ * so, and takes it back, when it changes its mask or opens a region.
+ *
  * Rejected: to send first and let the handler find the thread (the handler is the program's). To stop the thread's
  * kernel thread while its handler runs on P (that is another stack: a collector looks for the stack pointer in the
  * handler). */
@@ -66,6 +70,7 @@
 #define PS_DIRECTED_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct vp;
 
@@ -81,6 +86,8 @@ bool directed_to_root(int tid);
 /* A root's vp, on the stack of its loop, that carries the root alone: waits on the root's own stack, where that can be,
  * until something is pinned to it. */
 void directed_await_root(struct vp *vp);
+/* The caller is vp's root, outside of regions or as a region's first member, and has this mask. */
+void directed_mask_of_root(struct vp *vp, uint64_t mask);
 /* Roots whose kernel threads carry nobody else. */
 unsigned directed_lone_roots(void);
 /* Such a root is about to wait: a spare is started where something is ready and nobody would come for it

@@ -10,6 +10,7 @@
 #include "bind.h"
 #include "check.h"
 #include "current.h"
+#include "directed.h"
 #include "dump_request.h"
 #include "ghosts.h"
 #include "handoff.h"
@@ -80,8 +81,9 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->own_errno = &errno;
     self->uth->vp = self;
     self->is_guest = self->id != 0;
-    ps_store_relaxed(&self->lone, false);
+    ps_store_relaxed(&self->lone, 0);
     self->outer_mask = self->inner_mask = os_signal_mask();
+    directed_mask_of_root(self, self->outer_mask);
     os_affinity_get(&self->outer_cpus);
     os_thread_own_name(self->outer_name);
     ps_store_relaxed(&block->alone, self);

@@ -14,8 +14,9 @@
  * times, then at the watchdog's next tick. A signal that is late finds another state: everything is looked at anew in
  * the handler.
  *
- * Limits: a root's kernel thread on which the program has blocked every signal cannot be interrupted. Not under
- * ThreadSanitizer, which delivers signals when it likes. System calls that would return EINTR are made anew
+ * Limits: a root's kernel thread on which the signal is blocked cannot be interrupted. It carries nobody else then
+ * (directed.h), unless threads have no blocks of their own. Not under ThreadSanitizer, which delivers signals when it
+ * likes. System calls that would return EINTR are made anew
  * (os/linux/restart.c).
  *
  * Under Valgrind a thread must not leave its kernel thread inside a handler. The return from there would bring the

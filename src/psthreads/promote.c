@@ -179,6 +179,7 @@ void ps_root_changed(void)
         return;
     if (vp->current != &vp->root && !vp->tls) { /* in a block: it is own_tls */
         vp->inner_mask = os_signal_mask();
+        directed_mask_of_root(vp, vp->inner_mask);
         return;
     }
     vp->outer_mask = os_signal_mask();
@@ -191,10 +192,15 @@ void ps_root_changed(void)
 
 void ps_root_look(struct vp *vp)
 {
-    if (!vp->outer_changed || vp->current != &vp->root)
+    bool lone = PS_UNLIKELY(ps_load_relaxed(&vp->lone) & PS_LONE_MASK);
+    if ((!vp->outer_changed && !lone) || vp->current != &vp->root)
+        return;
+    uint64_t mask = os_signal_mask();
+    directed_mask_of_root(vp, mask);
+    if (!vp->outer_changed)
         return;
     vp->outer_changed = false;
-    vp->outer_mask = vp->inner_mask = os_signal_mask();
+    vp->outer_mask = vp->inner_mask = mask;
     os_affinity_get(&vp->outer_cpus);
 }
 

@@ -99,9 +99,10 @@ struct vp *ps_vp_attach(void)
     vp->own_uth = &vp->native;
     vp->own_tls = NULL;
     set_root_room(&vp->native);
-    ps_store_relaxed(&vp->lone, directed_to_root(ps_load_relaxed(&vp->tid)));
+    ps_store_relaxed(&vp->lone, directed_to_root(ps_load_relaxed(&vp->tid)) ? PS_LONE_SIGNALS : 0);
     ps_store_relaxed(&vp->alone_ends, 0);
     vp->outer_mask = vp->inner_mask = os_signal_mask();
+    directed_mask_of_root(vp, vp->outer_mask);
     os_affinity_get(&vp->outer_cpus);
     os_thread_own_name(vp->outer_name);
     vp->outer_changed = false;

@@ -48,6 +48,10 @@ enum { PS_STANDBY_NONE, PS_STANDBY_CARRIES, PS_STANDBY_THROUGH };
 /* Of a kernel thread that carries one thread alone, in its vp's alone_state. */
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 
+/* In a vp's `lone`. SIGNALS are sent to the root: set by anybody, for good. Its MASK keeps interrupts out: set and
+ * cleared by the root. */
+enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2 };
+
 /* In a vp's `pinned`: it is to rest (quota_park.h). No thread has this address. */
 #define PS_PINNED_REST ((struct psthread *)1)
 
@@ -73,9 +77,9 @@ struct vp {
     struct uth_tls
         *alone_for; /* it carries this thread and nothing else (promote.h); NULL: any. Constant while attached */
     bool held;      /* the runtime goes on with this vp after calling what the program may have replaced (malloc) */
-    /* Its kernel thread carries its root and nothing else from now on: signals are sent to that (directed.h). Set by
-     * anybody, for good; a root's. */
-    _Atomic bool lone;
+    /* PS_LONE_...: why its kernel thread carries its root and nothing else (directed.h); 0: it carries anything. A
+     * root's. */
+    _Atomic uint8_t lone;
     bool searching; /* counted in idle's searching; owner only (the waker counts for a parked one) */
     unsigned id;
     unsigned place;            /* that its kernel thread is bound to, from 1; 0: none */

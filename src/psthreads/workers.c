@@ -168,7 +168,7 @@ static int start_spare(int (*carry)(struct vp *vp))
         return EAGAIN;
     vp->is_spare = true;
     vp->by_watchdog = true;
-    ps_store_relaxed(&vp->lone, false); /* as a root's that had the slot */
+    ps_store_relaxed(&vp->lone, 0); /* as a root's that had the slot */
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     uint32_t alive = ps_add_seq(&ps_watchdog.spares, 1) + 1;
@@ -204,7 +204,7 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_store_relaxed(&vp->alone_ends, 0);
     ps_store_relaxed(&vp->alone_sleeps, 0);
     ps_store_relaxed(&vp->alone_state, PS_ALONE_STARTS);
-    ps_store_relaxed(&vp->lone, false);
+    ps_store_relaxed(&vp->lone, 0);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     vp->alone_for = block;
     return vp;

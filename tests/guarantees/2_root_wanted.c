@@ -1,12 +1,14 @@
 /* After the runtime's barrier every other member blocks in the kernel until the initial thread has done something: in
  * read, on a semaphore, on a condition variable, in a polling loop with usleep, on a futex by the C library's `syscall`
- * (as std::atomic's wait does). The same with a kernel thread of the program's own as the first member. */
+ * (as std::atomic's wait does). The same with a kernel thread of the program's own as the first member; and where the
+ * first member has blocked all signals, before the region or in it. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -58,6 +60,15 @@ static void take(int kind)
         syscall(SYS_futex, &opened, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
+static int block_inside; /* the first member blocks all signals in each region */
+
+static void mask_all(int how)
+{
+    sigset_t all;
+    sigfillset(&all);
+    CHECK(pthread_sigmask(how, &all, NULL) == 0);
+}
+
 static void *all_kinds(void *arg)
 {
     for (int kind = 0; kind < 5; kind++) {
@@ -66,12 +77,16 @@ static void *all_kinds(void *arg)
             opened = about_to_wait = 0;
 #pragma omp parallel num_threads(N)
             {
+                if (block_inside && omp_get_thread_num() == 0)
+                    mask_all(SIG_BLOCK);
 #pragma omp barrier
                 if (omp_get_thread_num() == 0)
                     give(kind);
                 else
                     take(kind);
 #pragma omp barrier
+                if (block_inside && omp_get_thread_num() == 0)
+                    mask_all(SIG_UNBLOCK);
             }
         }
     }
@@ -85,5 +100,14 @@ int main(void)
     all_kinds(NULL);
     CHECK(pthread_create(&thread, NULL, all_kinds, NULL) == 0);
     pthread_join(thread, NULL);
+    block_inside = 1;
+    all_kinds(NULL);
+    block_inside = 0;
+    mask_all(SIG_BLOCK);
+    all_kinds(NULL);
+    CHECK(pthread_create(&thread, NULL, all_kinds, NULL) == 0); /* with all blocked */
+    pthread_join(thread, NULL);
+    mask_all(SIG_UNBLOCK);
+    all_kinds(NULL);
     return 0;
 }

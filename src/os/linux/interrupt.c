@@ -75,7 +75,7 @@ static _Atomic(const struct ranges *) current; /* written by os_interrupt, read 
 static unsigned long long objects_seen;        /* os_interrupt's own */
 #endif
 static os_interrupt_fn *_Atomic function;
-static int signal_number; /* os_interrupt's own; 0: none yet */
+static _Atomic int chosen; /* the signal, written by os_interrupt; 0: none yet */
 
 /* --- whose code --- */
 
@@ -349,7 +349,7 @@ static bool install(int number)
     sigfillset(&action.sa_mask); /* until on_signal has decided; it sets the interrupted mask itself */
     if (!is_ours_or_free(number, &ours) || (!ours && sigaction(number, &action, NULL) != 0))
         return false;
-    signal_number = number;
+    ps_store_relaxed(&chosen, number);
     return true;
 }
 
@@ -357,14 +357,21 @@ static int interrupt(int tid, os_interrupt_fn *fn)
 {
     ps_store_release(&function, fn);
     read_ranges();
-    bool ready = (signal_number && install(signal_number)) || install(SIGURG);
+    int before = ps_load_relaxed(&chosen);
+    bool ready = (before && install(before)) || install(SIGURG);
     for (int number = SIGRTMAX; !ready && number > SIGRTMIN; number--)
         ready = install(number);
     if (!ready)
         return EBUSY;
     if (!restart_look(tid))
         return EAGAIN;
-    return (int)-raw_call(SYS_tgkill, getpid(), tid, signal_number, 0);
+    return (int)-raw_call(SYS_tgkill, getpid(), tid, ps_load_relaxed(&chosen), 0);
+}
+
+bool os_interrupt_is_blocked(uint64_t mask)
+{
+    int number = ps_load_relaxed(&chosen);
+    return mask >> ((number ? number : SIGURG) - 1) & 1;
 }
 
 /* The lock names its process and kernel thread. One that was held in a parent process at a fork is taken over: its
@@ -407,6 +414,12 @@ int os_interrupt(int tid, os_interrupt_fn *fn)
 {
     (void)tid, (void)fn;
     return ENOTSUP;
+}
+
+bool os_interrupt_is_blocked(uint64_t mask)
+{
+    (void)mask;
+    return false;
 }
 
 #endif
