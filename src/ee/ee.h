@@ -180,6 +180,9 @@ void ee_team_interrupt(struct ee_team *team);
  * waits for that. Caller: an unfinished member, one that assists, or who holds back a task of the region. [does not
  * switch] */
 void ee_team_lend(struct ee_team *team, unsigned id);
+/* The caller, a member of the team, waits until a task has run that it may not run itself, and nobody is free who may.
+ * Member 0 is made free, where its entity waits for the caller's stack. [switches] */
+void ee_team_call_first(struct ee_team *team);
 
 /* --- barrier: of the team's members, counting other work as well --- */
 /*

@@ -63,8 +63,8 @@ struct ort_wait {
 void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
 /* Some task of the team is ready, and nobody runs it yet. */
 bool ort_task_any(struct ort_team *team);
-/* A free member, if any, shall look for tasks. The caller is a member. */
-void ort_task_ask(struct ort_team *team);
+/* A free member, if any, shall look for tasks. The caller is a member. False: none is free. */
+bool ort_task_ask(struct ort_team *team);
 /* One task that the member may run now, taken; NULL: none found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
 /* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: anybody. */

@@ -460,15 +460,17 @@ void ort_task_assist(struct ort_thread *thread)
     }
 }
 
-PS_NOINLINE void ort_task_ask(struct ort_team *team)
+PS_NOINLINE bool ort_task_ask(struct ort_team *team)
 {
     if (ps_load_seq(&team->tasks.takers) == 0)
-        return;
+        return false;
     ps_spin_lock(&team->tasks.lock);
     struct ort_thread *lent = take_free_locked(team);
+    bool comes = lent != NULL || team->tasks.coming;
     ps_spin_unlock(&team->tasks.lock);
     if (lent != NULL)
         ee_team_lend(&team->ee, lent->id);
+    return comes;
 }
 
 /* --- making ready --- */

@@ -149,8 +149,8 @@ void ort_taskyield(struct ort_thread *thread)
     }
     /* The caller may yield until a task has run that it may not run itself. */
     struct ort_team *team = thread->team;
-    if (team->n > 1 && ort_task_any(team))
-        ort_task_ask(team);
+    if (team->n > 1 && ort_task_any(team) && !ort_task_ask(team))
+        ee_team_call_first(&team->ee);
     ee_yield();
 }
 

@@ -54,6 +54,7 @@ struct ps_member {
 #define PS_TEAM_PENDING (UINT64_C(1) << 32)
 #define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
 #define PS_TEAM_WANTED (UINT64_C(1) << 62)  /* member 0 was lent, whose identity is the parent's */
+#define PS_TEAM_LENT_BELOW ((uintptr_t)1)   /* in lent_below */
 #define PS_TEAM_ALL_PENDING (PS_TEAM_WANTED - PS_TEAM_PENDING)
 #define PS_UNREAD_MOST 6
 
@@ -83,6 +84,11 @@ struct ps_team {
     _Atomic bool had_tasks;   /* (shared) some region of this block was interrupted: see join */
     _Atomic uint32_t by_word; /* (shared) how members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
+    /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */
+    struct uth_tls *parent_tls;
+    /* (shared) member 0's identity is lent while the parent is below a member: team_lend.c. 0: not; PS_TEAM_LENT_BELOW;
+     * else that member's thread, which waits until it is given back */
+    _Atomic uintptr_t lent_below;
     /* line 2: (shared) references | pending ones * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint64_t left;
     struct ps_queue *home; /* the queue that the entry stands in; parent only */
@@ -140,6 +146,8 @@ void ps_team_join(struct ps_team *team);
 void ps_team_interrupt(struct ps_team *team);
 /* See ee_team_lend. */
 void ps_team_lend(struct ps_team *team, unsigned id);
+/* See ee_team_call_first. [switches] */
+void ps_team_call_first(struct ps_team *team);
 
 /* Claims a member; its number, or 0 where none is left. Caller may look at the team (see Lifetime). */
 static inline unsigned ps_team_claim(struct ps_team *team)

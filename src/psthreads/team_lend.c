@@ -24,12 +24,29 @@
  * for tasks, because a task may wait for the member. So the member becomes a thread of its own. A region without tasks
  * thus pays for no fence and no load. tests/models/team_join.pml has this protocol, and what happens where a step is
  * missing. It leaves out the store by which a parent that ran all members itself ends a region without tasks
- * (run_the_rest). In it only one claimed member at a time becomes a thread. */
+ * (run_the_rest). In it only one claimed member at a time becomes a thread.
+ *
+ * A parent below a member. In a block's first region with tasks the parent may run a member as a call before anybody
+ * makes a task. A task may then be ready that member 0 alone may run, while the member above the parent waits for that
+ * task. The member asks for member 0 (ps_team_call_first), in these steps:
+ *   1. The member is promoted. Its stack, which is the parent's, goes to a kernel thread of its own (promote.h).
+ *   2. lent_below: 0 -> PS_TEAM_LENT_BELOW, by the member. An assistant begins as member 0, on a stack of its own, in
+ *      the block that the parent has left (parent_tls). Where that is a root's, the assistant is pinned to the root's
+ *      vp, and its stack is bound to that while it runs.
+ *   3. The assistant finds no task, leaves the block, and gives the identity back: it exchanges lent_below for 0.
+ *   4. The member's body, or its look for tasks, returns. It waits for 3 before its context goes home: by
+ *      compare-and-swap PS_TEAM_LENT_BELOW -> its thread, then ps_block. The assistant that takes this thread out of
+ *      lent_below readies it.
+ * So the parent never goes on while another context is in its block, and nothing but the assistant is pinned to the
+ * root's vp meanwhile. The core is told of member 0 when the parent waits, as always: an assistant of this kind does
+ * not tell it. Loads acquire, stores release: the assistant's work happens before the member goes home.
+ * tests/models/lent_below.pml has this. Without blocks member 0 is free as soon as its body has returned. */
 #include "team.h"
 
 #include "check.h"
 #include "current.h"
 #include "handoff.h"
+#include "idle.h"
 #include "promote.h"
 #include "runtime.h"
 #include "sched.h"
@@ -37,6 +54,7 @@
 #include "sources.h"
 #include "team_member.h"
 #include "vp.h"
+#include "watchdog.h"
 
 /* A member whose end is counted from here on keeps a pending reference. Caller: its own reference, or a pending one,
  * keeps `left` above 0. */
@@ -63,6 +81,15 @@ void ps_team_assist_oneself(struct ps_team *team)
     team->ops->assist(m);
 }
 
+void ps_member_await_first(struct ps_team *team, struct ps_member *m)
+{
+    uintptr_t lent = PS_TEAM_LENT_BELOW;
+    if (PS_LIKELY(ps_load_acquire(&team->lent_below) == 0))
+        return;
+    if (ps_cas_acq_rel(&team->lent_below, &lent, (uintptr_t)&m->thread))
+        ps_block(&m->thread, PS_WAIT_TEAM_END, team);
+}
+
 /* Runs tasks in the name of m, whose body has returned, and whose reference is dropped, and tells the core. m may be
  * lent and come back while the core is told. It had a stack of its own then, so it is made anew each time. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
@@ -78,6 +105,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
             vp_hear(ps_vp());
         }
         ps_member_call(m, team->ops->assist);
+        ps_member_await_first(team, m);
         ps_member_leave_tls(before); /* an assistant would enter the same block */
     } while (team->ops->idle(m));
 }
@@ -197,11 +225,23 @@ static void start_assistant(struct ps_member *m)
     vp_enqueue(ps_vp(), &m->thread.item, PS_BACK);
 }
 
+/* The assistant that was member 0 has ended: see "A parent below a member". */
+static void give_first_back(struct ps_team *team)
+{
+    uintptr_t lent = ps_xchg_acq_rel(&team->lent_below, 0);
+    if (lent != PS_TEAM_LENT_BELOW)
+        ps_ready((struct psthread *)lent, PS_FRONT);
+}
+
 void ps_member_assistant_ended(struct psthread *t)
 {
     struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
     struct ps_team *team = m->team;
     struct psthread *parent = team->parent;
+    if (m->id == 0 && team->recalled) {
+        give_first_back(team);
+        return;
+    }
     /* Nothing looks at t any more: its identity is free. */
     if (ps_member_is_done(team, m) && team->ops->idle(m))
         start_assistant(m);
@@ -228,4 +268,70 @@ void ps_team_lend(struct ps_team *team, unsigned id)
     add_pending(team);                        /* who interrupts may not have come so far */
     ps_add_seq(&team->left, PS_TEAM_PENDING); /* a reference of the caller's keeps it above 0; or it is the parent */
     start_assistant(ps_team_member(team, id));
+}
+
+/* --- a parent below a member --- */
+
+/* As assist_main, as member 0. */
+static void *first_main(void *arg)
+{
+    struct ps_member *m = arg;
+    struct ps_team *team = m->team;
+    struct uth_tls *tls = team->parent_tls;
+    struct vp *vp = ps_vp();
+    if (!tls) {
+        vp->uth->vp = vp; /* the root's storage is this kernel thread's */
+        team->ops->assist(m);
+        vp->uth->vp = NULL;
+        return NULL;
+    }
+    if (PS_UNLIKELY(ps_load_relaxed(&tls->alone) != NULL))
+        ps_promote_again(&m->thread, tls);
+    else
+        vp_enter_tls(vp, tls);
+    vp_hear(ps_vp());
+    team->ops->assist(m);
+    ps_member_leave_tls(NULL);
+    return NULL;
+}
+
+/* Its stack is the parent's. */
+static bool stands_above_parent(const struct ps_team *team, const struct ps_member *m)
+{
+    return m->team == team && m->id != 0 && m->thread.flags & PS_T_CALLED && m->thread.uth == team->parent->uth;
+}
+
+/* Whether the block of the parent's can be entered elsewhere: not where it is a kernel thread's own. */
+static bool is_own_storage(const struct uth_tls *tls)
+{
+    const struct vp *alone = tls ? ps_load_acquire(&tls->alone) : NULL;
+    return alone && alone->own_tls == tls;
+}
+
+void ps_team_call_first(struct ps_team *team)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *self = vp ? vp->current : NULL;
+    if (!self || !(self->flags & PS_T_MEMBER) || !team->recalled || san_any() ||
+        ps_load_acquire(&team->lent_below) != 0)
+        return;
+    struct ps_member *m = PS_CONTAINER_OF(self, struct ps_member, thread), *first = ps_team_member(team, 0);
+    if (!stands_above_parent(team, m) || is_own_storage(team->parent_tls) || !ps_promote())
+        return;
+    vp = ps_vp();
+    struct vp *from = team->parent_tls ? vp->came_from : vp->home;
+    ps_member_set(first, team->parent, 0);
+    first->thread.uth = NULL;
+    first->thread.vp = from;
+    first->thread.member_fn = first_main;
+    ps_store_release(&team->lent_below, PS_TEAM_LENT_BELOW);
+    if (team->parent_tls) {
+        if (!ps_load_relaxed(&from->attached) || from->alone_for)
+            from = ps_vp_at(0);
+        vp_enqueue(from, &first->thread.item, PS_FRONT);
+        return;
+    }
+    ps_store_seq(&from->pinned, &first->thread);
+    idle_wake_this(from);
+    watchdog_arm_for_root();
 }

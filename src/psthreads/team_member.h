@@ -93,6 +93,8 @@ static inline bool ps_member_is_done(struct ps_team *team, struct ps_member *m)
 
 /* The caller has run m, and the identity is free. */
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m);
+/* m, which stands above the parent, is about to leave its stack to that: member 0 is given back first. May switch. */
+void ps_member_await_first(struct ps_team *team, struct ps_member *m);
 /* The parent, in the name of member 0, runs what tasks it finds. May switch. */
 void ps_team_assist_oneself(struct ps_team *team);
 /* The end of drop_refs (team_run.c) in a region with tasks. May switch. */

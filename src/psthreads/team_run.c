@@ -98,6 +98,7 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
     ps_member_call(m, team->ops->body);
     vp = ps_vp_now();
     if (PS_UNLIKELY(vp->alone_for != NULL) && vp->tls != before) {
+        ps_member_await_first(team, m);
         ps_go_home_slow(before);
         vp = ps_vp_now();
         if (!ps_team_exhausted(team)) /* another member may begin here */
@@ -179,6 +180,7 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
 {
     unsigned taken = 0;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    ps_update(team->parent_tls, vp->tls);
     for (unsigned i = 0; i < slots; i++) {
         unsigned id = take_handoff(ps_vp_at(i), team);
         if (id == 0)
@@ -266,6 +268,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     unsigned id, refs = 1, inherited = team->parent->flags & PS_T_ROOT;
     struct ps_member *m = ps_team_member(team, 0);
     struct uth_tls *before = vp->tls;
+    ps_update(team->parent_tls, before);
     for (;;) {
         if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
             leave_block(vp, before);

@@ -398,6 +398,9 @@ void ee_team_lend(struct ee_team *t, unsigned id)
     hal_order_assist(m->core, m);
 }
 
+/* Each entity has a stack of its own. */
+void ee_team_call_first(struct ee_team *t) { (void)t; }
+
 /* --- waiting on a word --- */
 
 void ee_wait(_Atomic uint32_t *word, uint32_t expected)

@@ -229,6 +229,7 @@ void ee_team_join(struct ee_team *team)
 }
 void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(scheduler_team(team)); }
 void ee_team_lend(struct ee_team *team, unsigned id) { ps_team_lend(scheduler_team(team), id); }
+void ee_team_call_first(struct ee_team *team) { ps_team_call_first(scheduler_team(team)); }
 
 /* --- barrier --- */
 

@@ -491,6 +491,9 @@ void ee_team_lend(struct ee_team *t, unsigned id)
         os_wake(&team->left, 1);
 }
 
+/* Each entity has a stack of its own. */
+void ee_team_call_first(struct ee_team *t) { (void)t; }
+
 /* --- waiting on a word --- */
 
 /* How many may be parked on a word of each hash: lets ee_wake skip the system call. */

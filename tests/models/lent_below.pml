@@ -1,0 +1,155 @@
+/* Member 0's identity is lent while its parent, a root, stands below a member (src/psthreads/team_lend.c, "A parent
+ * below a member"): nobody else is in the parent's block when the assistant or the parent is, and nobody waits for
+ * ever.
+ *
+ * The member asks for member 0 up to ASKS times, and then its body returns. The root's vp runs what is pinned to it:
+ * the assistant, or the root's own context when that has come home. The assistant may block once in the middle, and is
+ * pinned again by whoever readies it. The promotion of the member is left out: it stands on a kernel thread of its own
+ * from the start. With INNER the parent is a member of an outer team: any vp runs it, and the assistant.
+ * Checked: the block has one user at a time; one thing at a time is pinned to the root's vp; nobody sleeps for ever
+ * (invalid end state).
+ *   BROKEN_WAIT     the member goes home without a look at lent_below
+ *   BROKEN_SWAP     the member stores itself into lent_below, whatever is there
+ *   BROKEN_READY    the assistant stores 0, and readies nobody
+ *   BROKEN_EARLY    the assistant gives the identity back before it has left the block
+ *   BROKEN_TWICE    the member asks while the identity is lent */
+#ifndef ASKS
+#define ASKS 2
+#endif
+
+#define NOBODY 0
+#define LENT 1
+#define AWAITED 2
+
+#define NOTHING 0
+#define ASSISTANT 1
+#define BLOCKED 2 /* the assistant, which has been readied */
+#define ROOT 3
+
+byte lent_below = NOBODY, pinned = NOTHING, in_block;
+bool member_ready, blocks, home, ended;
+
+inline pin(what)
+{
+    atomic {
+        assert(pinned == NOTHING);
+        pinned = what
+    }
+}
+
+active proctype member()
+{
+    byte asked = 0;
+    do
+    :: asked < ASKS ->
+        asked++;
+#ifdef BROKEN_TWICE
+        lent_below = LENT;
+        pin(ASSISTANT)
+#else
+        if
+        :: lent_below == NOBODY ->
+            lent_below = LENT;
+            pin(ASSISTANT)
+        :: else -> skip
+        fi
+#endif
+    :: break
+    od;
+#ifndef BROKEN_WAIT
+    if
+    :: lent_below == NOBODY -> skip
+    :: else ->
+#ifdef BROKEN_SWAP
+        lent_below = AWAITED;
+        member_ready
+#else
+        bool swapped = false;
+        atomic {
+            if
+            :: lent_below == LENT -> lent_below = AWAITED; swapped = true
+            :: else -> skip
+            fi
+        }
+        if
+        :: swapped -> member_ready
+        :: else -> skip
+        fi
+#endif
+    fi;
+#endif
+#ifdef INNER
+    home = true
+#else
+    pin(ROOT) /* the context goes home */
+#endif
+}
+
+inline give_back()
+{
+#ifdef BROKEN_READY
+    lent_below = NOBODY
+#else
+    byte was;
+    atomic { was = lent_below; lent_below = NOBODY }
+    if
+    :: was == AWAITED -> member_ready = true
+    :: else -> skip
+    fi
+#endif
+}
+
+inline assist_on()
+{
+#ifdef BROKEN_EARLY
+    give_back();
+    in_block--
+#else
+    in_block--;
+    give_back()
+#endif
+}
+
+active proctype root_vp()
+{
+    byte what;
+    do
+    :: pinned != NOTHING ->
+        atomic { what = pinned; pinned = NOTHING }
+        if
+        :: what == ASSISTANT ->
+            in_block++;
+            assert(in_block == 1);
+            if
+            :: blocks = true /* the block stays its own: others run here meanwhile */
+            :: assist_on()
+            fi
+        :: what == BLOCKED -> assist_on()
+        :: what == ROOT ->
+            assert(in_block == 0);
+            ended = true
+        fi
+    :: ended && pinned == NOTHING -> break
+    od
+}
+
+#ifdef INNER
+active proctype parent()
+{
+    home;
+    assert(in_block == 0);
+    ended = true
+}
+#endif
+
+/* Readies the assistant that has blocked. */
+active proctype somebody()
+{
+end:
+    do
+    :: blocks ->
+        blocks = false;
+        pin(BLOCKED)
+    :: ended -> break
+    od
+}
