@@ -144,6 +144,9 @@ void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max);
 /* Before the block's memory is reused for something else; no fork is open. */
 void ee_team_fini(struct ee_team *team);
+/* Member id of `team`, which is about to end, goes on as member id of `larger`: whatever it has in the C library and
+ * the kernel is that one's. No region of either is open, and `larger` has had none. false: it does not. */
+bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id);
 
 /* Binding. Places are sets of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1], which stay; once, before
  * anything is bound. false: no memory, nothing is ever bound. */

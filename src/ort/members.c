@@ -29,3 +29,19 @@ void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t
     for (unsigned i = 0; i < team->n_max; i++)
         visit(&team->threads[i]);
 }
+
+void ort_members_succeed(struct ort_team *larger, struct ort_team *team)
+{
+    for (unsigned i = 1; i < team->n_max; i++) {
+        struct ort_thread *to = &larger->threads[i], *from = &team->threads[i];
+        if (!ee_team_succeed(&larger->ee, &team->ee, i))
+            continue;
+        to->local = from->local;
+        to->number = from->number;
+        to->shown = from->shown;
+        to->tool = from->tool;
+        from->local = NULL;
+        from->number = 0;
+        from->tool.begun = false;
+    }
+}

@@ -192,3 +192,6 @@ void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t
         for (struct ort_thread *t = team->apart[i]; t != NULL; t = t->next)
             visit(t);
 }
+
+/* A member is its core's, whatever its storage. */
+void ort_members_succeed(struct ort_team *larger, struct ort_team *team) { (void)larger, (void)team; }

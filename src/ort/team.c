@@ -184,6 +184,16 @@ static PS_COLD void shrunk(unsigned wanted, unsigned got, const char *why)
 
 #define PATIENCE 1000 /* tries, of a thread that has no block at all */
 
+/* The members of t's block go on as those of the larger one that takes its place. */
+static void succeed(struct ort_team *larger, struct ort_team *team)
+{
+    if (!team->ee_ready)
+        return;
+    ort_members_entities(larger, &ops);
+    larger->ee_ready = true;
+    ort_members_succeed(larger, team);
+}
+
 /* A block for the region of *n members that t opens, in t->hot; *n becomes less where there is no memory. */
 static struct ort_team *block(struct ort_thread *t, unsigned *n)
 {
@@ -209,10 +219,13 @@ static struct ort_team *block(struct ort_thread *t, unsigned *n)
         larger = ort_team_alloc(*n = 1);
     }
     if (larger != NULL) {
-        if (team != NULL)
-            ort_team_free(team);
         larger->parent = t;
-        t->hot = team = larger;
+        t->hot = larger;
+        if (team != NULL) {
+            succeed(larger, team);
+            ort_team_free(team);
+        }
+        team = larger;
     } else {
         PS_CHECK(team != NULL, "no memory for a parallel region of one thread");
         *n = most;

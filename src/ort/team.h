@@ -15,6 +15,8 @@ void ort_members_give(struct ort_team *team);
 void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t));
 /* The entities', once for the block. */
 void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops);
+/* The same members go on in a larger block: what their threads are, and what is kept for them. No region is open. */
+void ort_members_succeed(struct ort_team *larger, struct ort_team *team);
 /* The caller has changed what regions inside of the open one take from it. */
 void ort_team_reshaped(struct ort_team *team);
 /* The member enters the region: by itself, first thing. */

@@ -87,6 +87,21 @@ void ps_team_fini(struct ps_team *team)
     }
 }
 
+bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id)
+{
+    struct ps_member *to = ps_team_member(larger, id), *from = ps_team_member(team, id);
+    if (from->thread.created || ps_load_relaxed(&from->thread.zombies))
+        return false;
+    to->tls = from->tls;
+    to->fiber = from->fiber;
+    to->thread.keys = from->thread.keys;
+    from->tls = NULL;
+    from->fiber = from->thread.keys = NULL;
+    if (ps_load_relaxed(&team->had_tasks))
+        ps_store_relaxed(&larger->had_tasks, true);
+    return true;
+}
+
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
 {
     for (unsigned id = 1; id < n && uth_tls_enabled(); id++) {

@@ -123,6 +123,10 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
  * open. May switch. */
 void ps_team_fini(struct ps_team *team);
 
+/* Member id of `team` goes on as that of `larger`, which has had no region: its block, its keys' values. False: it has
+ * made threads, which know it as their parent. No region of either is open. */
+bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id);
+
 /* Before a region, where memory may end: members up to n - 1 get their thread-local blocks now, if threads have any.
  * How many of n may begin. */
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n);

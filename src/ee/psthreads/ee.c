@@ -102,6 +102,10 @@ void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *mem
     ps_team_init(scheduler_team(team), (const struct ps_team_ops *)(const void *)ops, members, stride, n_max);
 }
 void ee_team_fini(struct ee_team *team) { ps_team_fini(scheduler_team(team)); }
+bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id)
+{
+    return ps_team_succeed(scheduler_team(larger), scheduler_team(team), id);
+}
 
 /* Members that wait need a stack each, and a team that is open cannot shrink any more. So where the address space is
  * limited, stacks for all of them are mapped before it opens: members take memory too (the C library's arenas, 64 MiB
