@@ -5,8 +5,8 @@ default, beside members that share their kernel thread's (PSTHREADS_TLS=never).
   bench/blocks.py [--rounds 9] [--peer bolt=LIBRARY]
 
 The two run in turns with the peers; a ratio is the median of the rounds' ratios. Before them stands what one write of
-the thread pointer takes on this processor (thread_pointer.c): a member that its parent calls needs one, and a region one
-more. Text on standard output."""
+the thread pointer takes on this processor (thread_pointer.c): a member that its parent calls needs one, and a region
+one more. Text on standard output."""
 
 import argparse
 import statistics
