@@ -30,12 +30,25 @@ void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t
         visit(&team->threads[i]);
 }
 
+/* So do the members of its own last region, and those of theirs. */
+static void take_hot_block(struct ort_thread *to, struct ort_thread *from)
+{
+    to->hot = from->hot;
+    from->hot = NULL;
+    if (to->hot != NULL) {
+        to->hot->parent = to;
+        to->hot->within = 0; /* its next region is not as its last */
+    }
+}
+
 void ort_members_succeed(struct ort_team *larger, struct ort_team *team)
 {
+    take_hot_block(&larger->threads[0], &team->threads[0]);
     for (unsigned i = 1; i < team->n_max; i++) {
         struct ort_thread *to = &larger->threads[i], *from = &team->threads[i];
         if (!ee_team_succeed(&larger->ee, &team->ee, i))
             continue;
+        take_hot_block(to, from);
         to->local = from->local;
         to->number = from->number;
         to->shown = from->shown;

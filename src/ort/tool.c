@@ -10,6 +10,8 @@
  * task that the member runs. */
 #include "tool.h"
 
+#include "check.h"
+#include "emergency_pool.h"
 #include "ort.h"
 
 struct ort_tool_events ort_tool_events;
@@ -118,6 +120,7 @@ static __thread union ort_tool_data own_data;
 static __thread union ort_tool_data *carrier_data;
 
 static PS_NOINLINE union ort_tool_data **carrier(void) { return &carrier_data; }
+static PS_NOINLINE union ort_tool_data *own_word(void) { return &own_data; }
 
 static PS_NOINLINE void carrier_begins(void)
 {
@@ -141,24 +144,30 @@ ort_tool_ptr ort_tool_thread_data(struct ort_thread *t)
     }
     while (t->id == 0 && t->team->parent != NULL)
         t = t->team->parent;
-    return &t->tool.data;
+    return t->tool.data;
 }
 
 static void thread_begins(struct ort_thread *t, int kind)
 {
+    bool root = kind == ORT_TOOL_INITIAL_THREAD;
     t->tool.begun = true;
-    t->tool.data.value = 0;
+    t->tool.data = root ? own_word() : ort_mem_get(sizeof *t->tool.data);
+    PS_CHECK(t->tool.data != NULL, "no memory for a word that a tool has of each thread");
+    t->tool.data->value = 0;
     t->tool.state = ORT_STATE_OVERHEAD;
-    if (kind == ORT_TOOL_INITIAL_THREAD)
-        *carrier() = &t->tool.data;
-    ORT_RAISE(thread_begin, kind, &t->tool.data);
+    if (root)
+        *carrier() = t->tool.data;
+    ORT_RAISE(thread_begin, kind, t->tool.data);
     t->tool.state = 0;
 }
 
 static void thread_ends(struct ort_thread *t)
 {
-    if (t->tool.begun)
-        ORT_RAISE(thread_end, &t->tool.data);
+    if (t->tool.begun) {
+        ORT_RAISE(thread_end, t->tool.data);
+        if (t->id != 0)
+            ort_mem_free(t->tool.data);
+    }
     t->tool.begun = false;
 }
 

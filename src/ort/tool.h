@@ -81,7 +81,7 @@ struct ort_tool_task {
 };
 
 struct ort_tool_thread {
-    union ort_tool_data data;
+    union ort_tool_data *data;   /* while begun; goes with a member from block to block: the tool keeps the address */
     const void *caller;          /* of the entry point that the thread is in */
     uint64_t wait_id;            /* of the mutex it waits for; it runs no task meanwhile */
     int state;                   /* ORT_STATE_..., of the task that it runs; 0: works */
