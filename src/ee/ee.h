@@ -111,6 +111,8 @@ struct ee_team_ops {
      * thread. The core keeps it from here on, and gives it back by ee_team_lend. True: it is the caller's again, since
      * there is a task: assist. Only in a region that was interrupted. [does not switch] */
     bool (*idle)(struct ee_member *m);
+    /* Some task of the region is ready. Async-signal-safe. NULL: it cannot be told. */
+    bool (*any)(struct ee_member *m);
     /* For entities whose memory is by clusters, which ask when they decide where member id runs next: its storage near
      * there, from a multiple of PS_CACHE_LINE on. `members` as given to ee_team_init. NULL: there is no such function;
      * it returns NULL: no memory. */

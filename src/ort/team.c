@@ -28,6 +28,7 @@
 #include "emergency_pool.h"
 #include "place.h"
 #include "race.h"
+#include "task_internal.h"
 
 /* Under a thread sanitizer no member begins before all others have: members that run one after the other on one stack
  * would be ordered by its reuse, and their races hidden. */
@@ -74,7 +75,12 @@ static void assist_with_tasks(struct ee_member *member)
 }
 static bool idle(struct ee_member *member) { return ort_task_idle(PS_CONTAINER_OF(member, struct ort_thread, member)); }
 
-static const struct ee_team_ops ops = {.body = body, .assist = assist_with_tasks, .idle = idle};
+static bool any(struct ee_member *member)
+{
+    return ort_task_any(PS_CONTAINER_OF(member, struct ort_thread, member)->team);
+}
+
+static const struct ee_team_ops ops = {.body = body, .assist = assist_with_tasks, .idle = idle, .any = any};
 
 struct ort_team *ort_team_alloc(unsigned n_max)
 {

@@ -83,6 +83,19 @@ void ps_wake_alone(struct vp *vp)
         os_wake(&vp->wake_alone, 1);
 }
 
+static struct uth_tls nobody; /* whom a carrier is for that somebody may take */
+
+/* The kernel looks through the thread's own. False: the thread is not known yet. */
+static bool take_robust_list(const struct vp *vp, const void *own_list)
+{
+    if (vp->alone_for == &nobody)
+        return false;
+    void *its_list = uth_tls_robust_list(vp->alone_for);
+    if (own_list && its_list)
+        os_set_robust_list(its_list);
+    return true;
+}
+
 static void *alone_main(void *arg)
 {
     struct vp *vp = arg;
@@ -97,14 +110,15 @@ static void *alone_main(void *arg)
     ps_store_relaxed(&vp->tid, os_thread_id());
     os_thread_name(vp->outer_name);
     os_affinity_set(&vp->outer_cpus);
-    void *own_list = os_robust_list(), *its_list = uth_tls_robust_list(vp->alone_for);
-    if (own_list && its_list)
-        os_set_robust_list(its_list);
+    void *own_list = os_robust_list();
+    bool its_own = take_robust_list(vp, own_list);
     vp->inner_mask = vp->outer_mask;
     os_set_signal_mask(vp->outer_mask);
     ps_store_release(&vp->alone_state, PS_ALONE_STARTED);
     os_wake(&vp->alone_state, INT_MAX);
     while ((t = await_carrier(vp)) != NULL) {
+        if (PS_UNLIKELY(!its_own))
+            its_own = take_robust_list(vp, own_list);
         while (!uth_saved_soon(t->uth)) /* its vp is about to leave it */
             os_yield();
         vp_run_alone(vp, t);
@@ -316,6 +330,49 @@ static struct vp *own_carrier(struct uth_tls *block)
     if (first)
         idle_wake_all(); /* search.c: is_nobody */
     return vp;
+}
+
+struct vp *ps_carrier_for_somebody(const struct vp *from)
+{
+    os_thread thread;
+    struct vp *vp = vp_claim_alone(&nobody);
+    if (!vp)
+        return NULL;
+    const struct vp *root = vp_is_roots(from) ? from : ps_vp_at(0);
+    vp->outer_mask = root->outer_mask;
+    vp->outer_cpus = root->outer_cpus;
+    memcpy(vp->outer_name, root->outer_name, sizeof vp->outer_name);
+    bool first = ps_add_seq(&count, 1) == 0;
+    if (os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true) != 0) {
+        vp_alone_ended(vp);
+        ps_sub_seq(&count, 1);
+        return NULL;
+    }
+    os_thread_detach(thread);
+    wait_while(vp, PS_ALONE_STARTS);
+    if (first)
+        idle_wake_all();
+    return vp;
+}
+
+bool ps_take_carrier(struct uth_tls *block, struct vp *carrier)
+{
+    void *other = NULL;
+    carrier->alone_for = block;
+    if (!ps_cas_seq(&block->alone, &other, carrier)) {
+        carrier->alone_for = &nobody;
+        return false;
+    }
+    uth_tls_not_at_hand(block);
+    return true;
+}
+
+void ps_carrier_for_nobody(struct vp *carrier)
+{
+    ps_store_seq(&carrier->alone_ends, 1);
+    ps_wake_alone(carrier);
+    wait_while(carrier, PS_ALONE_STARTED);
+    vp_alone_ended(carrier);
 }
 
 /* --- the thread's side --- */

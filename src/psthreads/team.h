@@ -23,6 +23,7 @@ struct ps_team_ops {
     void (*body)(struct ps_member *m);
     void (*assist)(struct ps_member *m);
     bool (*idle)(struct ps_member *m);
+    bool (*any)(struct ps_member *m);
 };
 
 /* What a member of any team begins with. */
@@ -80,8 +81,9 @@ struct ps_team {
     PS_LINE_ALIGNED struct psthread *parent; /* who forked */
     /* line 1 (with parent): (shared) next member number to be claimed; fetch-and-add by anyone who may look */
     _Atomic uint32_t next;
-    uint32_t place;           /* with item.bound: all members' place, from 1; parent only */
-    _Atomic bool had_tasks;   /* (shared) some region of this block was interrupted: see join */
+    uint32_t place;         /* with item.bound: all members' place, from 1; parent only */
+    _Atomic bool had_tasks; /* (shared) some region of this block was interrupted: see join */
+    bool watched; /* its first region with tasks is open: uncover.h. By who interrupts; parent, once all have ended */
     _Atomic uint32_t by_word; /* (shared) how members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
     /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */
@@ -152,6 +154,10 @@ void ps_team_interrupt(struct ps_team *team);
 void ps_team_lend(struct ps_team *team, unsigned id);
 /* See ee_team_call_first. [switches] */
 void ps_team_call_first(struct ps_team *team);
+/* For uncover.c, in a handler on the kernel thread that carries vp. What runs there stands above its parent, and its
+ * team has tasks for member 0. And: it is promoted now, on vp; member 0 is lent. */
+bool ps_team_first_is_below(struct vp *vp);
+void ps_team_lend_first(struct vp *vp);
 
 /* Claims a member; its number, or 0 where none is left. Caller may look at the team (see Lifetime). */
 static inline unsigned ps_team_claim(struct ps_team *team)

@@ -40,7 +40,9 @@
  * So the parent never goes on while another context is in its block, and nothing but the assistant is pinned to the
  * root's vp meanwhile. The core is told of member 0 when the parent waits, as always: an assistant of this kind does
  * not tell it. Loads acquire, stores release: the assistant's work happens before the member goes home.
- * tests/models/lent_below.pml has this. Without blocks member 0 is free as soon as its body has returned. */
+ * Where the member does not ask, but stands still, the watchdog has it interrupted. Then the handler does steps 1 and 2
+ * (uncover.h). tests/models/lent_below.pml has all of this but the interrupt. Without blocks member 0 is free as soon
+ * as its body has returned. */
 #include "team.h"
 
 #include "check.h"
@@ -53,6 +55,7 @@
 #include "search.h"
 #include "sources.h"
 #include "team_member.h"
+#include "uncover.h"
 #include "vp.h"
 #include "watchdog.h"
 
@@ -191,9 +194,18 @@ void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp)
 
 /* --- lending --- */
 
+/* The caller is member 0 in the region's body. */
+static bool is_first(const struct ps_team *team)
+{
+    const struct vp *vp = ps_vp();
+    const struct psthread *self = vp ? vp->current : NULL;
+    return self && self->flags & PS_T_MEMBER && self == &ps_team_member((struct ps_team *)team, 0)->thread;
+}
+
 /* Letters as at the head of this file. */
 void ps_team_interrupt(struct ps_team *team)
 {
+    bool watch = !ps_load_relaxed(&team->had_tasks) && ps_tls_on() && !san_any() && !is_first(team);
     ps_store_relaxed(&team->had_tasks, true);
     ps_store_seq(&team->interrupted, 1);
     if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
@@ -204,6 +216,10 @@ void ps_team_interrupt(struct ps_team *team)
     ps_store_release(&team->batched, 0); /* nobody joins a vp's waiters any more */
     for (unsigned id = 0; id < team->n; id++)
         ps_member_tell_core(team, ps_team_member(team, id));
+    if (watch) {
+        team->watched = true;
+        uncover_watch_more();
+    }
 }
 
 /* Runs as a thread: the identity of a member that has returned from its body, lent to run explicit tasks. */
@@ -308,17 +324,22 @@ static bool is_own_storage(const struct uth_tls *tls)
     return alone && alone->own_tls == tls;
 }
 
-void ps_team_call_first(struct ps_team *team)
+bool ps_team_first_is_below(struct vp *vp)
 {
-    struct vp *vp = ps_vp();
-    struct psthread *self = vp ? vp->current : NULL;
-    if (!self || !(self->flags & PS_T_MEMBER) || !team->recalled || san_any() ||
-        ps_load_acquire(&team->lent_below) != 0)
-        return;
-    struct ps_member *m = PS_CONTAINER_OF(self, struct ps_member, thread), *first = ps_team_member(team, 0);
-    if (!stands_above_parent(team, m) || is_own_storage(team->parent_tls) || !ps_promote())
-        return;
-    vp = ps_vp();
+    struct psthread *self = vp->current;
+    if (!self || !(self->flags & PS_T_MEMBER))
+        return false;
+    const struct ps_member *m = PS_CONTAINER_OF(self, struct ps_member, thread);
+    struct ps_team *team = m->team;
+    return team->recalled && ps_load_relaxed(&team->interrupted) && ps_load_acquire(&team->lent_below) == 0 &&
+           stands_above_parent(team, m) && !is_own_storage(team->parent_tls) && !san_any() && team->ops->any &&
+           team->ops->any(ps_team_member(team, 0));
+}
+
+void ps_team_lend_first(struct vp *vp)
+{
+    struct ps_team *team = PS_CONTAINER_OF(vp->current, struct ps_member, thread)->team;
+    struct ps_member *first = ps_team_member(team, 0);
     struct vp *from = team->parent_tls ? vp->came_from : vp->home;
     ps_member_set(first, team->parent, 0);
     first->thread.uth = NULL;
@@ -334,4 +355,11 @@ void ps_team_call_first(struct ps_team *team)
     ps_store_seq(&from->pinned, &first->thread);
     idle_wake_this(from);
     watchdog_arm_for_root();
+}
+
+void ps_team_call_first(struct ps_team *team)
+{
+    struct vp *vp = ps_vp();
+    if (vp && vp->current && vp->current->parent == team->parent && ps_team_first_is_below(vp) && ps_promote())
+        ps_team_lend_first(ps_vp());
 }

@@ -18,6 +18,7 @@
 #include "sources.h"
 #include "switch.h"
 #include "team_member.h"
+#include "uncover.h"
 #include "vp.h"
 
 /* vp may be in the block of a member that it has run before, and be to go on with `before`: see run_body. */
@@ -399,5 +400,9 @@ void ps_team_join(struct ps_team *team)
     join(vp, team);
     if (PS_UNLIKELY(team->serial.began != 0))
         kept_or_not(team);
+    if (PS_UNLIKELY(team->watched)) {
+        team->watched = false;
+        uncover_watch_less();
+    }
     vp_set_errno(ps_vp(), error);
 }

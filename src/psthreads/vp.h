@@ -74,9 +74,9 @@ struct vp {
     };
     bool by_watchdog; /* the watchdog has started its kernel thread; written before that begins */
     uint64_t spin_ns; /* how long it searches before it parks (adaptive_spin.h); owner only */
-    struct uth_tls
-        *alone_for; /* it carries this thread and nothing else (promote.h); NULL: any. Constant while attached */
-    bool held;      /* the runtime goes on with this vp after calling what the program may have replaced (malloc) */
+    /* It carries this thread and nothing else (promote.h); NULL: any. Constant once it has carried that. */
+    struct uth_tls *alone_for;
+    bool held; /* the runtime goes on with this vp after calling what the program may have replaced (malloc) */
     /* PS_LONE_...: why its kernel thread carries its root and nothing else (directed.h); 0: it carries anything. A
      * root's. */
     _Atomic uint8_t lone;

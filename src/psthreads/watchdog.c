@@ -11,6 +11,7 @@
 #include "spares.h"
 #include "standby.h"
 #include "starter.h"
+#include "uncover.h"
 #include "vp.h"
 #include "watchdog_sample.h"
 
@@ -72,6 +73,7 @@ static void watch_tick(uint64_t *spares_due_ns, bool *turns, unsigned *quiet)
     struct spares_action spares;
     watchdog_sample_take(&s);
     quota_park_look(&s);
+    uncover_look(&s);
     root_fairness_decide(&s, &fairness);
     root_fairness_act(&fairness);
     *turns = fairness.soon;
@@ -80,7 +82,7 @@ static void watch_tick(uint64_t *spares_due_ns, bool *turns, unsigned *quiet)
     spares_decide(&s, &spares);
     spares_act(&spares);
     *spares_due_ns = s.now_ns + (uint64_t)spares_period_ns();
-    *quiet = s.pending || s.roots_ready || *turns || spares_at_work() ? 0 : *quiet + 1;
+    *quiet = s.pending || s.roots_ready || *turns || spares_at_work() || uncover_wanted() ? 0 : *quiet + 1;
 }
 
 /* Watches until nothing has been pending for a while. */
@@ -96,6 +98,7 @@ static void watch(void)
         watch_tick(&spares_due_ns, &turns, &quiet);
     }
     root_fairness_end();
+    uncover_end();
 }
 
 /* One look at what the system allows. */
@@ -134,7 +137,7 @@ static void *watchdog_main(void *arg)
             glance();
         ps_store_seq(&ps_watchdog.armed, 0);
         if (!stops() && (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || some_root_ready() ||
-                         standby_wanted() || starter_wanted()))
+                         standby_wanted() || starter_wanted() || uncover_wanted()))
             ps_store_seq(&ps_watchdog.armed, WATCH);
     }
     return NULL;
@@ -213,6 +216,7 @@ static void forget_watchdog(void)
     ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: nobody starts it */
     ps_store_relaxed(&ps_watchdog.starving, 0);
     root_fairness_reset();
+    uncover_reset();
 }
 
 void watchdog_stop(void)

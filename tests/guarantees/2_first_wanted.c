@@ -1,12 +1,14 @@
-/* In a program's first region with tasks: a task waits, with taskyield between its looks, for another one that it may
- * not run itself. Of the two threads of the region one is inside the waiting task, the other one has returned from the
- * region's body: so the region's first thread is to run it, as itself, in the middle of the region's end. Outermost and
- * inner regions; each waits for the other in turn. [KIND] */
+/* In a program's first region with tasks: somebody waits, with taskyield between its looks or without, for a task that
+ * it does not run itself. Of the two threads of the region one waits in a task or in the region's body, the other one
+ * has returned from the body. So the region's first thread is to run the task, as itself, in the middle of the region's
+ * end. Outermost and inner regions; each waits for the other in turn. [KIND] */
 #include "kinds.h"
 #include "waits.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #define N 2
 #define OUTER 3
@@ -117,13 +119,74 @@ static void several(void)
     CHECK(atomic_load(&ran) == TURNS);
 }
 
+/* --- without a scheduling point --- */
+
+static void spin_until(atomic_int *word, int value)
+{
+    while (atomic_load(word) < value)
+        continue;
+}
+
+static void wait_without(sem_t *sem, atomic_int *word)
+{
+    while (sem && sem_wait(sem) != 0)
+        continue;
+    spin_until(word, 1);
+}
+
+/* The member itself waits in the region's body, or an included task of its own; by a flag, or in the kernel. */
+static void region_without(bool in_body, sem_t *sem)
+{
+    atomic_int returned = 0, done = 0;
+    int own = mark = 1 + omp_get_thread_num() + 10 * omp_get_level();
+#pragma omp parallel num_threads(N) shared(returned, done)
+    {
+        if (omp_get_thread_num() == 0) {
+            atomic_store(&returned, 1);
+        } else {
+            await_return(&returned);
+#pragma omp task shared(done)
+            {
+                CHECK(omp_get_thread_num() == 0 && mark == own);
+                atomic_store(&done, 1);
+                if (sem)
+                    sem_post(sem);
+            }
+            if (in_body)
+                wait_without(sem, &done);
+            else
+#pragma omp task if (0) shared(done)
+                wait_without(sem, &done);
+        }
+    }
+    CHECK(atomic_load(&done) == 1 && mark == own);
+}
+static void body_spins(void) { region_without(true, NULL); }
+static void task_spins(void) { region_without(false, NULL); }
+static void body_blocks(void)
+{
+    sem_t sem;
+    CHECK(sem_init(&sem, 0, 0) == 0);
+    region_without(true, &sem);
+    CHECK(sem_destroy(&sem) == 0);
+}
+static void inner_spins(void)
+{
+    omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(OUTER)
+    {
+        region_without(true, NULL);
+        wait_in_all_ways();
+        region_without(false, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    static const struct kind_of kinds[] = {{"outermost", outermost},
-                                           {"in_turns", in_turns},
-                                           {"inner", inner},
-                                           {"in_a_thread", in_a_thread},
-                                           {"several", several}};
+    static const struct kind_of kinds[] = {
+        {"outermost", outermost},     {"in_turns", in_turns},       {"inner", inner},
+        {"in_a_thread", in_a_thread}, {"several", several},         {"body_spins", body_spins},
+        {"task_spins", task_spins},   {"body_blocks", body_blocks}, {"inner_spins", inner_spins}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }
