@@ -1064,8 +1064,13 @@ static bool polls_sleep(void)
     return ps_load_relaxed(&polled_word);
 }
 
+static _Atomic bool holds;
+
 static void *releases(void *arg)
 {
+    CHECK(psthread_rwlock_wrlock(&polled_lock) == 0 && psthread_mutex_lock(&polled_mutex) == 0);
+    ps_store_relaxed(&holds, true);
+    psthread_yield(); /* behind the one that polls, which has the only vp */
     ps_store_relaxed(&polled_word, true);
     CHECK(psthread_sem_post(&polled_sem) == 0);
     CHECK(write(polled_pipe[1], "x", 1) == 1);
@@ -1075,12 +1080,14 @@ static void *releases(void *arg)
 static void *polls(void *arg)
 {
     bool (*got)(void) = *(bool (**)(void))arg;
-    psthread_t releaser = make(releases, NULL); /* behind the caller, which has the only vp */
+    psthread_t releaser = make(releases, NULL);
     polled_thread = releaser;
     CHECK(psthread_sem_init(&polled_sem, 0) == 0);
-    CHECK(psthread_rwlock_wrlock(&polled_lock) == 0 && psthread_mutex_lock(&polled_mutex) == 0);
     ps_store_relaxed(&polled_word, false);
+    ps_store_relaxed(&holds, false);
     CHECK(psthread_enqueue(releaser, 0) == 0);
+    while (!ps_load_relaxed(&holds))
+        psthread_yield();
     while (!got())
         continue;
     return NULL;
