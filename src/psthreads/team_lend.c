@@ -327,13 +327,14 @@ static bool is_own_storage(const struct uth_tls *tls)
 bool ps_team_first_is_below(struct vp *vp)
 {
     struct psthread *self = vp->current;
-    if (!self || !(self->flags & PS_T_MEMBER))
+    if (!self || !(self->flags & PS_T_MEMBER) || san_any())
         return false;
     const struct ps_member *m = PS_CONTAINER_OF(self, struct ps_member, thread);
     struct ps_team *team = m->team;
+    if (!stands_above_parent(team, m)) /* what is the parent's may be read only where it stands below */
+        return false;
     return team->recalled && ps_load_relaxed(&team->interrupted) && ps_load_acquire(&team->lent_below) == 0 &&
-           stands_above_parent(team, m) && !is_own_storage(team->parent_tls) && !san_any() && team->ops->any &&
-           team->ops->any(ps_team_member(team, 0));
+           !is_own_storage(team->parent_tls) && team->ops->any && team->ops->any(ps_team_member(team, 0));
 }
 
 void ps_team_lend_first(struct vp *vp)
