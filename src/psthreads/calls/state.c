@@ -64,8 +64,7 @@ PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer
 PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
     /* The C library starts a kernel thread for the first one that calls a function. */
-    if ((clock == CLOCK_THREAD_CPUTIME_ID && be_counted()) ||
-        (event != NULL && event->sigev_notify == SIGEV_THREAD))
+    if ((clock == CLOCK_THREAD_CPUTIME_ID && be_counted()) || (event != NULL && event->sigev_notify == SIGEV_THREAD))
         be_alone();
     if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID)
         ps_ready_root_for_signals(NULL, event->_sigev_un._tid);
