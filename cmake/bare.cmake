@@ -40,7 +40,7 @@ foreach(name malloc free calloc realloc aligned_alloc posix_memalign)
   list(APPEND bare_own_memory -D${name}=board_${name})
 endforeach()
 
-set(bare_runtime base/check.c lockfree/deque.c lockfree/spin.c)
+set(bare_runtime base/check.c lockfree/deque.c lockfree/magazine.c lockfree/spin.c)
 foreach(name thread team members_apart region_again teams target emergency_pool icv lock own_lock
     alloc_pages workshare loop batch ordered doacross task task_create task_call task_run
     task_complete task_queue task_memory task_range task_reduction taskgroup taskloop depend depend_node

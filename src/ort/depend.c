@@ -39,10 +39,10 @@
  * successor. A finisher that reads 1 is the last (the read acquires from the subtraction before, a finisher's or the
  * parent's). No other thread will write `missing`, or read it, since nobody asks a task whether it is satisfied. So
  * this finisher subtracts nothing.
- * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's cache. The
- * thread that gave up the node last has put it into its own cache; batches go from cache to cache (depend_memory.c). A
- * lock for each predecessor that has not ended, and one at the task's end. Two read-modify-writes for the node's life,
- * and one for each predecessor but the last to end.
+ * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's magazine, where
+ * the member that gave up the node last has put it; batches go from member to member (magazine.h). A lock for each
+ * predecessor that has not ended, and one at the task's end. Two read-modify-writes for the node's life, and one for
+ * each predecessor but the last to end.
  * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet
  * there. OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
@@ -67,7 +67,7 @@ struct entry {
 };
 
 struct ort_depend_table {
-    struct ort_depend_cache *cache; /* of the parent's member */
+    struct ps_magazine *nodes; /* of the parent's member */
     struct entry *entries;
     unsigned n, mask;
     struct ort_depend_node *all;
@@ -141,38 +141,38 @@ static bool end_linking(struct ort_depend_node *node)
 
 /* --- sets --- */
 
-static void set_clear(struct ort_depend_cache *cache, struct node_set *set)
+static void set_clear(struct ps_magazine *nodes, struct node_set *set)
 {
     for (unsigned i = 0; i < set->n; i++)
-        ort_depend_node_drop(cache, set->v[i]);
+        ort_depend_node_drop(nodes, set->v[i]);
     set->n = 0;
 }
 
-static void set_free(struct ort_depend_cache *cache, struct node_set *set)
+static void set_free(struct ps_magazine *nodes, struct node_set *set)
 {
-    set_clear(cache, set);
+    set_clear(nodes, set);
     ort_mem_free(set->v);
     *set = (struct node_set){.n = 0};
 }
 
-static PS_NOINLINE void set_prune(struct ort_depend_cache *cache, struct node_set *set)
+static PS_NOINLINE void set_prune(struct ps_magazine *nodes, struct node_set *set)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < set->n; i++) {
         if (node_is_over(set->v[i]))
-            ort_depend_node_drop(cache, set->v[i]);
+            ort_depend_node_drop(nodes, set->v[i]);
         else
             set->v[kept++] = set->v[i];
     }
     set->n = kept;
 }
 
-static void set_add(struct ort_depend_cache *cache, struct node_set *set, struct ort_depend_node *node)
+static void set_add(struct ps_magazine *nodes, struct node_set *set, struct ort_depend_node *node)
 {
     if (set->n && set->v[set->n - 1] == node)
         return;
     if (set->n == set->capacity) {
-        set_prune(cache, set);
+        set_prune(nodes, set);
         if (2 * set->n >= set->capacity) {
             unsigned capacity = set->capacity ? 2 * set->capacity : 4;
             struct ort_depend_node **v = allocate_depend_block(capacity * sizeof *v);
@@ -194,19 +194,19 @@ static void link_to_set(const struct node_set *set, struct ort_depend_node *node
 
 /* --- the table --- */
 
-static void entry_clear(struct ort_depend_cache *cache, struct entry *e)
+static void entry_clear(struct ps_magazine *nodes, struct entry *e)
 {
-    set_clear(cache, &e->last);
-    set_clear(cache, &e->before);
-    ort_depend_node_drop(cache, e->out);
+    set_clear(nodes, &e->last);
+    set_clear(nodes, &e->before);
+    ort_depend_node_drop(nodes, e->out);
     e->out = NULL;
 }
 
-static void entry_free(struct ort_depend_cache *cache, struct entry *e)
+static void entry_free(struct ps_magazine *nodes, struct entry *e)
 {
-    set_free(cache, &e->last);
-    set_free(cache, &e->before);
-    ort_depend_node_drop(cache, e->out);
+    set_free(nodes, &e->last);
+    set_free(nodes, &e->before);
+    ort_depend_node_drop(nodes, e->out);
     *e = (struct entry){.address = NULL};
 }
 
@@ -227,10 +227,10 @@ static void new_entries(struct ort_depend_table *table, unsigned size)
     table->n = 0;
 }
 
-static bool entry_is_over(struct ort_depend_cache *cache, struct entry *e)
+static bool entry_is_over(struct ps_magazine *nodes, struct entry *e)
 {
-    set_prune(cache, &e->last);
-    set_prune(cache, &e->before);
+    set_prune(nodes, &e->last);
+    set_prune(nodes, &e->before);
     return !e->last.n && !e->before.n && (!e->out || node_is_over(e->out));
 }
 
@@ -240,8 +240,8 @@ static void make_room(struct ort_depend_table *table)
     struct entry *old = table->entries;
     unsigned old_size = table->mask + 1, live = 0;
     for (unsigned i = 0; i < old_size; i++) {
-        if (old[i].address && entry_is_over(table->cache, &old[i])) {
-            entry_free(table->cache, &old[i]);
+        if (old[i].address && entry_is_over(table->nodes, &old[i])) {
+            entry_free(table->nodes, &old[i]);
         }
         live += old[i].address != NULL;
     }
@@ -260,7 +260,7 @@ static struct ort_depend_table *new_table(struct ort_thread *thread)
     struct ort_depend_table *table = allocate_depend_block(sizeof *table);
     new_entries(table, 16);
     table->all = NULL;
-    table->cache = &ort_tasks(thread)->nodes;
+    table->nodes = &ort_tasks(thread)->nodes;
     return table;
 }
 
@@ -294,7 +294,7 @@ static void forget_entries(struct ort_depend_table *table)
 {
     for (unsigned i = 0; i <= table->mask; i++) {
         if (table->entries[i].address)
-            entry_free(table->cache, &table->entries[i]);
+            entry_free(table->nodes, &table->entries[i]);
     }
     table->n = 0;
 }
@@ -302,7 +302,7 @@ static void forget_entries(struct ort_depend_table *table)
 void ort_depend_table_free(struct ort_depend_table *table)
 {
     forget_entries(table);
-    ort_depend_node_drop(table->cache, table->all);
+    ort_depend_node_drop(table->nodes, table->all);
     ort_mem_free(table->entries);
     ort_mem_free(table);
 }
@@ -347,25 +347,25 @@ static PS_ALWAYS_INLINE void insert_one(struct ort_depend_table *table, const st
     if (is_all_memory(d)) {
         link_at_all(table, node);
         forget_entries(table);
-        ort_depend_node_drop(table->cache, table->all);
+        ort_depend_node_drop(table->nodes, table->all);
         table->all = ort_depend_node_hold(node);
         return;
     }
     struct entry *e = address_entry(table, d->address);
     link_at(e, d->kind, node);
     if (!joins_set(d->kind)) {
-        entry_clear(table->cache, e);
+        entry_clear(table->nodes, e);
         e->out = ort_depend_node_hold(node);
         return;
     }
     if (e->last.n && e->kind != d->kind) {
         struct node_set memory = e->before;
-        set_clear(table->cache, &memory);
+        set_clear(table->nodes, &memory);
         e->before = e->last;
         e->last = memory;
     }
     e->kind = d->kind;
-    set_add(table->cache, &e->last, node);
+    set_add(table->nodes, &e->last, node);
 }
 
 bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list)

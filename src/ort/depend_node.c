@@ -9,27 +9,30 @@
 #include "emergency_pool.h"
 #include "race.h"
 
-static PS_NOINLINE void free_node_lists(struct ort_depend_node *node)
+static inline void recycle(struct ps_magazine *nodes, struct ort_depend_node *node)
+{
+    if (PS_UNLIKELY(nodes == NULL))
+        ort_depend_give(node);
+    else if (ps_magazine_push(nodes, &node->piece, ORT_DEPEND_BATCH))
+        ort_depend_spill(nodes);
+}
+
+static PS_NOINLINE void recycle_with_lists(struct ps_magazine *nodes, struct ort_depend_node *node)
 {
     if (node->successors != node->few)
         ort_mem_free(node->successors);
     free(node->shown);
+    recycle(nodes, node);
 }
 
-void ort_depend_node_release(struct ort_depend_cache *cache, struct ort_depend_node *node)
+void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *node)
 {
     if (ps_load_acquire(&node->refs) != 1 && ps_sub_acq_rel(&node->refs, 1) != 1)
         return;
     if (PS_UNLIKELY(node->successors != node->few) || PS_UNLIKELY(node->shown != NULL))
-        free_node_lists(node);
-    if (PS_UNLIKELY(cache == NULL)) {
-        ort_depend_gather(node);
-        return;
-    }
-    node->next = cache->free;
-    cache->free = node;
-    if (PS_UNLIKELY(++cache->n >= ORT_DEPEND_KEPT))
-        ort_depend_spill(cache);
+        recycle_with_lists(nodes, node);
+    else
+        recycle(nodes, node);
 }
 
 void ort_depend_drop(struct ort_thread *thread, struct ort_depend_node *node)

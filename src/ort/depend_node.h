@@ -15,11 +15,13 @@ struct ort_depend_node {
     _Atomic uint32_t refs;
     _Atomic uint32_t missing;
     union {
-        struct ort_task *task;        /* NULL: somebody waits in place */
-        struct ort_depend_node *next; /* in a cache */
-        size_t number;                /* while a record's order is found */
+        struct {
+            struct ort_task *task; /* NULL: somebody waits in place */
+            struct ort_team *team;
+        };
+        struct ps_piece piece; /* while it is free */
+        size_t number;         /* while a record's order is found */
     };
-    struct ort_team *team;
     unsigned held;   /* places in its parent's table */
     unsigned linked; /* predecessors that it was linked to */
     bool kept;       /* a replay's (graph.c): it stays, its successors are known, and its task comes later */
@@ -28,34 +30,29 @@ struct ort_depend_node {
     struct ort_depend_node *few[ORT_DEPEND_FEW];
 };
 
-/* The memory of nodes: depend_memory.c. Each member keeps a cache of free ones. */
-#define ORT_DEPEND_BATCH 32                    /* nodes that pass from member to member at once */
-#define ORT_DEPEND_KEPT (2 * ORT_DEPEND_BATCH) /* by a member */
+/* The memory of nodes: depend_memory.c. Each member has a magazine of free ones. */
+#define ORT_DEPEND_BATCH 32 /* nodes that pass from member to member at once */
 
-/* A node for a member whose cache is empty, and free ones into that cache. */
-struct ort_depend_node *ort_depend_refill(struct ort_depend_cache *cache);
-/* A batch out of a cache with at least as many. */
-void ort_depend_spill(struct ort_depend_cache *cache);
-/* A node from a thread without a cache. */
-void ort_depend_gather(struct ort_depend_node *node);
+/* Nodes for a member whose magazine is empty. */
+void ort_depend_refill(struct ps_magazine *nodes);
+/* Of a member whose magazine is full. */
+void ort_depend_spill(struct ps_magazine *nodes);
+/* A node from a thread without a magazine. */
+void ort_depend_give(struct ort_depend_node *node);
 
 /* --- depend_node.c --- */
 
-/* A table, or the task, names the node no more. cache: the caller's; NULL: it has none. */
-void ort_depend_node_release(struct ort_depend_cache *cache, struct ort_depend_node *node);
+/* A table, or the task, names the node no more. nodes: the caller's; NULL: it has none. */
+void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *node);
 
 /* A node for `task` (NULL: the caller waits in place), in state linking. The caller has its one reference. */
 static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thread, struct ort_task *task)
 {
-    struct ort_depend_cache *cache = &ort_tasks(thread)->nodes;
-    struct ort_depend_node *node = cache->free;
-    if (PS_LIKELY(node != NULL)) {
-        cache->free = node->next;
-        cache->n--;
-        __builtin_prefetch(cache->free, 1); /* it may be another processor's */
-    } else {
-        node = ort_depend_refill(cache);
-    }
+    struct ps_magazine *nodes = &ort_tasks(thread)->nodes;
+    if (PS_UNLIKELY(nodes->free == NULL))
+        ort_depend_refill(nodes);
+    struct ort_depend_node *node = PS_CONTAINER_OF(ps_magazine_pop(nodes), struct ort_depend_node, piece);
+    __builtin_prefetch(nodes->free, 1); /* it may be another processor's */
     node->shown = NULL;
     ps_spin_init(&node->lock);
     node->kept = false;
@@ -80,10 +77,10 @@ static inline struct ort_depend_node *ort_depend_node_hold(struct ort_depend_nod
 }
 
 /* A place in the table that named it (or NULL) is empty. */
-static inline void ort_depend_node_drop(struct ort_depend_cache *cache, struct ort_depend_node *node)
+static inline void ort_depend_node_drop(struct ps_magazine *nodes, struct ort_depend_node *node)
 {
     if (node && --node->held == 0)
-        ort_depend_node_release(cache, node);
+        ort_depend_node_release(nodes, node);
 }
 
 #endif

@@ -37,7 +37,7 @@ void ort_task_thread_fini(struct ort_thread *thread)
     ps_deque_fini(&own->deque);
     ort_task_frames_drain(own);
     ort_task_cache_drain(&own->cache);
-    ort_depend_cache_drain(&own->nodes);
+    ort_depend_nodes_drain(&own->nodes);
 }
 
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)

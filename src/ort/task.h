@@ -48,6 +48,7 @@
 #include "compiler.h"
 #include "deque.h"
 #include "list.h"
+#include "magazine.h"
 #include "spin.h"
 #include "tool.h"
 
@@ -122,8 +123,9 @@ struct ort_task {
      * priority and no event. Only task_memory.c has a list of blocks of them. With ORT_MEMBERS_APART it has no room for
      * the rest (ort_apart). */
     union {
-        struct ort_task *next; /* in a free list */
+        struct ps_piece piece; /* in a magazine, or in task_memory.c's lists of implicit tasks */
         struct ps_list link;   /* in the team's priority queue */
+        struct ort_task *next; /* in a taskloop's list, before all of them become ready together */
         struct {               /* of a frame: ort_task_member.base of the task around it; the frame below, NULL: none */
             int64_t base;
             struct ort_task *under;
@@ -139,21 +141,15 @@ struct ort_task {
     uint32_t unused[2];
 #endif
 };
-#define ORT_TASK_IMPLICIT_BYTES offsetof(struct ort_task, next)
+#define ORT_TASK_IMPLICIT_BYTES offsetof(struct ort_task, piece)
 _Static_assert(sizeof(struct ort_task) % 16 == 0 && sizeof(struct ort_task) <= 128, "its data begins behind it");
 
 #define ORT_TASK_CLASSES 3
 #define ORT_TASK_SMALL_CLASS 1
 
+/* Free descriptors, by the size of their memory. */
 struct ort_task_cache {
-    struct ort_task *free[ORT_TASK_CLASSES];
-    unsigned count[ORT_TASK_CLASSES];
-};
-
-/* Nodes of tasks with dependences that are over (depend.c). */
-struct ort_depend_cache {
-    struct ort_depend_node *free;
-    unsigned n;
+    struct ps_magazine of[ORT_TASK_CLASSES];
 };
 
 /* A member's implicit task. Not in its team's block, which may be freed: thieves look through it as through any other
@@ -168,18 +164,18 @@ struct ort_task_implicit {
 struct ort_task_member {
     struct ps_deque deque; /* owner: the member, or who runs tasks in its name after its body (ee_team_ops.assist) */
     int64_t base;          /* items of the deque from here on are descendants of the task that runs */
-    uint32_t seed;         /* where the next search for a victim begins */
     struct ort_task_cache cache;
     /* Descriptors of tasks that run at once (task_steps.h, "Frames"): the first, the last, and the next to be used,
      * NULL: none is made yet. */
     struct ort_task *frames, *last_frame, *frame;
-    struct ort_depend_cache nodes;
+    struct ps_magazine nodes; /* of tasks with dependences that are over (depend.c) */
 #if ORT_MEMBERS_APART
     struct ort_thread *thread; /* whose it is */
 #else
     struct ort_task_implicit *implicit; /* from ort_task_team_init on */
 #endif
     struct ps_list free; /* in the team's list of that name, under its lock */
+    uint32_t seed;       /* where the next search for a victim begins */
     bool comes; /* it was lent, and the team's `coming` is for it; written under the lock by who lends, then its own */
 };
 
@@ -299,15 +295,18 @@ void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to,
                           unsigned flags);
 /* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
 bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
+static PS_ALWAYS_INLINE struct ort_task *ort_task_pop(struct ps_magazine *m)
+{
+    return PS_CONTAINER_OF(ps_magazine_pop(m), struct ort_task, piece);
+}
 /* ort_task_new for up to ORT_TASK_SMALL bytes, aligned to 16: NULL where that has to be asked. */
 #define ORT_TASK_SMALL 128
 static inline struct ort_task *ort_task_new_small(struct ort_task_cache *cache)
 {
-    struct ort_task *t = cache->free[ORT_TASK_SMALL_CLASS];
-    if (PS_UNLIKELY(ort_tasks_traced()) || PS_UNLIKELY(t == NULL))
+    struct ps_magazine *m = &cache->of[ORT_TASK_SMALL_CLASS];
+    if (PS_UNLIKELY(ort_tasks_traced()) || PS_UNLIKELY(m->free == NULL))
         return NULL;
-    cache->free[ORT_TASK_SMALL_CLASS] = t->next;
-    cache->count[ORT_TASK_SMALL_CLASS]--;
+    struct ort_task *t = ort_task_pop(m);
     t->flags = 0;
     return t;
 }

@@ -281,19 +281,17 @@ void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, u
         spawn_as_root(fn, data, size, align, flags);
         return;
     }
-    struct ort_task_cache *cache = &ort_tasks(thread)->cache;
-    struct ort_task *t = cache->free[0];
+    struct ps_magazine *m = &ort_tasks(thread)->cache.of[0];
     if (task_flags(thread->task) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)) {
         call_or_slow(thread, fn, data, flags);
         return;
     }
     if (!takes_fast_path(thread) || PS_UNLIKELY(size > PLAIN_DATA_BYTES) || PS_UNLIKELY(align > PS_CACHE_LINE) ||
-        PS_UNLIKELY(t == NULL)) {
+        PS_UNLIKELY(m->free == NULL)) {
         spawn_slow(thread, fn, data, size, align, flags);
         return;
     }
-    cache->free[0] = t->next;
-    cache->count[0]--;
+    struct ort_task *t = ort_task_pop(m);
     copy_task_words(t->data, data, size);
     publish_task(thread, t, fn, flags);
 }
@@ -338,19 +336,17 @@ void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t 
                             const struct ort_depend_list *depend)
 {
     struct ort_thread *thread = ort_self_inline();
-    struct ort_task_cache *cache = &ort_tasks(thread)->cache;
-    struct ort_task *t = cache->free[0];
+    struct ps_magazine *m = &ort_tasks(thread)->cache.of[0];
     if (!takes_fast_path(thread) || PS_UNLIKELY(size > PLAIN_DATA_BYTES) || PS_UNLIKELY(align > PS_CACHE_LINE) ||
-        PS_UNLIKELY(t == NULL)) {
+        PS_UNLIKELY(m->free == NULL)) {
         ort_task_create(thread,
                         &(struct ort_task_args){
                             .fn = fn, .data = data, .size = size, .align = align, .flags = flags, .depend = depend});
         return;
     }
-    cache->free[0] = t->next;
-    cache->count[0]--;
-    __builtin_prefetch(t->next, 1); /* as a rule another member has ended it */
-    __builtin_prefetch((char *)t->next + PS_CACHE_LINE, 1);
+    struct ort_task *t = ort_task_pop(m), *next = PS_CONTAINER_OF(m->free, struct ort_task, piece);
+    __builtin_prefetch(next, 1); /* as a rule another member has ended it */
+    __builtin_prefetch((char *)next + PS_CACHE_LINE, 1);
     copy_task_words(t->data, data, size);
     publish_ordered(thread, t, fn, flags, depend);
 }

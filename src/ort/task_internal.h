@@ -14,16 +14,14 @@ struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes,
 #define ORT_TASK_BATCH 32
 /* What is special about t, or its data's block, is put back. */
 void ort_task_tidy(struct ort_task *t);
-/* Gives the first ORT_TASK_BATCH blocks of a full cache to all. */
+/* A magazine is full. */
 void ort_task_spill(struct ort_task_cache *cache, unsigned class);
 static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *t)
 {
     unsigned class = t->size_class;
     if (PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL))
         ort_task_tidy(t);
-    t->next = cache->free[class];
-    cache->free[class] = t;
-    if (PS_UNLIKELY(++cache->count[class] >= 2 * ORT_TASK_BATCH))
+    if (ps_magazine_push(&cache->of[class], &t->piece, ORT_TASK_BATCH))
         ort_task_spill(cache, class);
 }
 /* For the n members of a new block; NULL: no memory. To be given back with the same n. */
@@ -150,7 +148,7 @@ void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
 bool ort_depend_node_satisfied(struct ort_depend_node *node);
 /* A task with predecessors begins: for the program's thread sanitizer (race.h). */
 void ort_depend_begin(struct ort_depend_node *node);
-void ort_depend_cache_drain(struct ort_depend_cache *cache);
+void ort_depend_nodes_drain(struct ps_magazine *nodes);
 void ort_depend_after_fork_in_child(void);
 /* Nodes (without a task) of n siblings with these lists, each linked to its successors; nodes[i]->number is i, NULL
  * where a list is empty. */

@@ -3,11 +3,11 @@
  * Does: gives and takes descriptors of a few sizes, each with room for the task's data behind it. Does not: know what a
  * task is.
  * Callers: a member for itself (its own cache, no lock); NULL stands for a thread outside of the team (goes through the
- * shared list).
+ * depot).
  *
  * A descriptor is given back by whoever finishes the task, to that member's own cache: no queue of remote frees. Where
- * one member makes tasks and others finish them, caches overflow into the shared list and are refilled from it, by
- * batches.
+ * one member makes tasks and others finish them, caches overflow into depots, one for each size, and are refilled from
+ * these (magazine.h).
  *
  * Type stability: blocks are carved out of slabs that are never given back, so that thieves may read parent and depth
  * of a task that is gone (task_queue.c). A thief that is kept from running in the middle of its walk may find that the
@@ -16,10 +16,9 @@
  * lives in a block of its own. Where the C library has no memory a block comes from the emergency pool
  * (emergency_pool.h), and stays a descriptor as well.
  *
- * Shared: `shared[class]` (lock): a stack of batches; a batch is linked by `next`, batches by `link.prev` of their
- * first block.
+ * Shared: the depots; the lists of implicit tasks (lock).
  * Failures: out of memory is told by NULL (task_create.c: the caller runs others, whose blocks it gets).
- * Cost: a load and a store each way; a lock per BATCH blocks that flow between members. */
+ * Cost: a load and a store each way; a lock per ORT_TASK_BATCH blocks that flow between members. */
 #include "task_internal.h"
 
 #include <stdlib.h>
@@ -27,65 +26,31 @@
 
 #include "emergency_pool.h"
 
-#define BATCH ORT_TASK_BATCH
-#ifndef ORT_TASK_SLAB_BYTES
-#define ORT_TASK_SLAB_BYTES (32 * 1024)
+#ifndef ORT_TASK_SLAB_BYTES /* at most, of which a batch is carved */
+#define ORT_TASK_SLAB_BYTES (16 * 1024)
 #endif
-#define SLAB_BYTES ORT_TASK_SLAB_BYTES
 
 static const uint16_t class_bytes[ORT_TASK_CLASSES] = {
     192, [ORT_TASK_SMALL_CLASS] = sizeof(struct ort_task) + ORT_TASK_SMALL, 512};
 
-struct shared_list {
-    PS_LINE_ALIGNED struct ps_spin lock;
-    struct ort_task *batches;
-};
-static struct shared_list shared[ORT_TASK_CLASSES];
-
-/* link.prev of a batch's first block: `next` and link.next share their place. */
-static struct ort_task *next_batch(const struct ort_task *first) { return (struct ort_task *)(void *)first->link.prev; }
-static void set_next_batch(struct ort_task *first, struct ort_task *next)
-{
-    first->link.prev = (struct ps_list *)(void *)next;
-}
-
-static struct ort_task *take_batch(unsigned class)
-{
-    struct shared_list *s = &shared[class];
-    ps_spin_lock(&s->lock);
-    struct ort_task *first = s->batches;
-    if (first)
-        s->batches = next_batch(first);
-    ps_spin_unlock(&s->lock);
-    return first;
-}
-
-static void give_batch(unsigned class, struct ort_task *first)
-{
-    struct shared_list *s = &shared[class];
-    ps_spin_lock(&s->lock);
-    set_next_batch(first, s->batches);
-    s->batches = first;
-    ps_spin_unlock(&s->lock);
-}
+static struct ps_depot depots[ORT_TASK_CLASSES];
 
 static void *near_data(struct ort_task *t) { return (char *)(t + 1) + ort_tool_task_bytes; }
 
-static struct ort_task *carve_slab(unsigned class, unsigned *count)
+/* Into an empty magazine. False: there is no memory. */
+static bool carve_slab(struct ps_magazine *m, unsigned class)
 {
     size_t bytes = class_bytes[class];
-    char *slab = aligned_alloc(PS_CACHE_LINE, SLAB_BYTES);
-    *count = SLAB_BYTES / (unsigned)bytes;
+    unsigned count = ORT_TASK_SLAB_BYTES / (unsigned)bytes;
+    count = count < ORT_TASK_BATCH ? count : ORT_TASK_BATCH;
+    char *slab = aligned_alloc(PS_CACHE_LINE, count * bytes);
     if (PS_UNLIKELY(!slab)) { /* there may be room for one */
         slab = aligned_alloc(PS_CACHE_LINE, bytes);
-        *count = 1;
+        count = 1;
         if (!slab)
             slab = ort_emergency_pool_take(bytes, ORT_EMERGENCY_KEEP_TASK);
     }
-    if (!slab)
-        return NULL;
-    struct ort_task *list = NULL;
-    for (unsigned i = *count; i-- > 0;) {
+    for (unsigned i = slab ? count : 0; i-- > 0;) {
         struct ort_task *t = (struct ort_task *)(void *)(slab + i * bytes);
         ps_store_relaxed(&t->parent, NULL);
         ps_store_relaxed(&t->depth, 0);
@@ -95,23 +60,16 @@ static struct ort_task *carve_slab(unsigned class, unsigned *count)
         t->depends = NULL;
         t->priority = 0;
         ps_store_relaxed(&t->event, 0);
-        t->next = list;
-        list = t;
+        ps_magazine_push(m, &t->piece, ORT_TASK_BATCH);
     }
-    return list;
+    return slab != NULL;
 }
 
-PS_NOINLINE static struct ort_task *refill(struct ort_task_cache *cache, unsigned class)
+PS_NOINLINE static struct ort_task *refill(struct ps_magazine *m, unsigned class)
 {
-    unsigned count = BATCH;
-    struct ort_task *list = take_batch(class);
-    if (!list)
-        list = carve_slab(class, &count);
-    if (!list)
-        return NULL;
-    cache->free[class] = list->next;
-    cache->count[class] = count - 1;
-    return list;
+    if (ps_magazine_refill(m, &depots[class], ORT_TASK_BATCH) || carve_slab(m, class))
+        return ort_task_pop(m);
+    return NULL;
 }
 
 static void *far_block(size_t bytes, size_t align)
@@ -132,16 +90,11 @@ struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes,
         if (!far)
             return NULL;
     }
-    struct ort_task *t = cache->free[class];
-    if (PS_LIKELY(t != NULL)) {
-        cache->free[class] = t->next;
-        cache->count[class]--;
-    } else {
-        t = refill(cache, class);
-        if (!t) {
-            ort_mem_free(far);
-            return NULL;
-        }
+    struct ps_magazine *m = &cache->of[class];
+    struct ort_task *t = PS_LIKELY(m->free != NULL) ? ort_task_pop(m) : refill(m, class);
+    if (PS_UNLIKELY(t == NULL)) {
+        ort_mem_free(far);
+        return NULL;
     }
     t->flags = 0;
     if (PS_UNLIKELY(far != NULL)) {
@@ -153,13 +106,7 @@ struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes,
 
 PS_NOINLINE void ort_task_spill(struct ort_task_cache *cache, unsigned class)
 {
-    struct ort_task *first = cache->free[class], *last = first;
-    for (unsigned i = 1; i < BATCH; i++)
-        last = last->next;
-    cache->free[class] = last->next;
-    cache->count[class] -= BATCH;
-    last->next = NULL;
-    give_batch(class, first);
+    ps_magazine_spill(&cache->of[class], &depots[class], ORT_TASK_BATCH);
 }
 
 PS_NOINLINE void ort_task_tidy(struct ort_task *t)
@@ -174,20 +121,15 @@ PS_NOINLINE void ort_task_tidy(struct ort_task *t)
 
 void ort_task_cache_drain(struct ort_task_cache *cache)
 {
-    for (unsigned class = 0; class < ORT_TASK_CLASSES; class ++) {
-        while (cache->count[class] >= BATCH)
-            ort_task_spill(cache, class);
-        /* A rest shorter than a batch goes where batches are gathered. */
-        struct ort_task *rest = cache->free[class];
-        cache->free[class] = NULL;
-        cache->count[class] = 0;
-        while (rest) {
-            struct ort_task *next = rest->next;
-            rest->flags = 0;
-            ort_task_free_shared(rest);
-            rest = next;
-        }
-    }
+    for (unsigned class = 0; class < ORT_TASK_CLASSES; class ++)
+        ps_magazine_drain(&cache->of[class], &depots[class], ORT_TASK_BATCH);
+}
+
+void ort_task_free_shared(struct ort_task *t)
+{
+    if (PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL))
+        ort_task_tidy(t);
+    ps_depot_give(&depots[t->size_class], &t->piece, ORT_TASK_BATCH);
 }
 
 /* --- implicit tasks --- */
@@ -195,7 +137,7 @@ void ort_task_cache_drain(struct ort_task_cache *cache)
 #define IMPLICIT_CLASSES 21 /* 1, 2, 4 .. ORT_THREADS_MAX of them */
 
 static struct ps_spin implicits_lock;
-static struct ort_task *implicits[IMPLICIT_CLASSES]; /* by `next` of the first task of each */
+static struct ps_piece *implicits[IMPLICIT_CLASSES]; /* of the first task of each */
 
 static unsigned implicit_class(unsigned n) { return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0; }
 
@@ -204,12 +146,13 @@ struct ort_task_implicit *ort_task_implicits_get(unsigned n)
     unsigned class = implicit_class(n);
     size_t bytes = sizeof(struct ort_task_implicit) << class;
     ps_spin_lock(&implicits_lock);
-    struct ort_task *t = implicits[class];
-    if (t != NULL)
-        implicits[class] = t->next;
+    struct ps_piece *piece = implicits[class];
+    if (piece != NULL)
+        implicits[class] = piece->next;
     ps_spin_unlock(&implicits_lock);
-    struct ort_task_implicit *first = (struct ort_task_implicit *)(void *)t;
-    if (first != NULL) { /* what thieves read stays as it is */
+    struct ort_task_implicit *first = NULL;
+    if (piece != NULL) { /* what thieves read stays as it is */
+        first = PS_CONTAINER_OF(piece, struct ort_task_implicit, task.piece);
         for (unsigned i = 0; i < n; i++)
             memset(&first[i].tool, 0, sizeof first[i].tool);
         return first;
@@ -226,31 +169,16 @@ void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n)
 {
     unsigned class = implicit_class(n);
     ps_spin_lock(&implicits_lock);
-    first->task.next = implicits[class];
-    implicits[class] = &first->task;
+    first->task.piece.next = implicits[class];
+    implicits[class] = &first->task.piece;
     ps_spin_unlock(&implicits_lock);
 }
-
-/* Blocks that come one by one are gathered here until they are a batch. */
-static struct ps_spin gather_lock;
-static struct ort_task_cache gather;
 
 /* The lists may be half changed, their locks held by kernel threads that are gone: what is in them is forgotten. */
 void ort_task_memory_after_fork_in_child(void)
 {
-    for (unsigned class = 0; class < ORT_TASK_CLASSES; class ++) {
-        ps_spin_init(&shared[class].lock);
-        shared[class].batches = NULL;
-    }
+    for (unsigned class = 0; class < ORT_TASK_CLASSES; class ++)
+        ps_depot_forget(&depots[class]);
     ps_spin_init(&implicits_lock);
     memset(implicits, 0, sizeof implicits);
-    ps_spin_init(&gather_lock);
-    gather = (struct ort_task_cache){.count = {0}};
-}
-
-void ort_task_free_shared(struct ort_task *t)
-{
-    ps_spin_lock(&gather_lock);
-    ort_task_free(&gather, t);
-    ps_spin_unlock(&gather_lock);
 }

@@ -2,7 +2,6 @@
 #include "descriptor.h"
 
 #include "os.h"
-#include "spin.h"
 
 #define SLAB_BYTES ((size_t)256 * 1024)
 
@@ -14,45 +13,7 @@ struct slab {
 _Static_assert(sizeof(struct psthread) % 32 == 0 && offsetof(struct psthread, vp) <= 32, "see there");
 static _Atomic(struct slab *) slabs;
 
-/* Batches of free descriptors on their way from vps that reap to vps that make. The first of a batch holds the rest by
- * next_free, and the next batch by arg. Taken once for PS_DESCRIPTOR_BATCH descriptors at most. */
-static struct {
-    struct ps_spin lock;
-    _Atomic(struct psthread *) first; /* written under the lock; a look without it is a hint */
-} store;
-
-static void store_put(struct psthread *first)
-{
-    ps_spin_lock(&store.lock);
-    first->arg = ps_load_relaxed(&store.first);
-    ps_store_relaxed(&store.first, first);
-    ps_spin_unlock(&store.lock);
-}
-
-PS_NOINLINE void descriptor_put_batch_aside(struct vp *vp)
-{
-    if (vp->free_batch)
-        store_put(vp->free_batch);
-    vp->free_batch = vp->free_threads;
-    vp->free_threads = NULL;
-    vp->num_free = 0;
-}
-
-static bool store_take(struct vp *vp)
-{
-    if (!ps_load_relaxed(&store.first))
-        return false;
-    ps_spin_lock(&store.lock);
-    struct psthread *first = ps_load_relaxed(&store.first);
-    if (first)
-        ps_store_relaxed(&store.first, first->arg);
-    ps_spin_unlock(&store.lock);
-    if (!first)
-        return false;
-    vp->free_threads = first;
-    vp->num_free = PS_DESCRIPTOR_BATCH;
-    return true;
-}
+static struct ps_depot shared;
 
 static struct psthread *descriptor_carve(struct vp *vp)
 {
@@ -75,20 +36,17 @@ static struct psthread *descriptor_carve(struct vp *vp)
 
 PS_NOINLINE struct psthread *descriptor_from_elsewhere(struct vp *vp)
 {
-    if (vp->free_batch) {
-        vp->free_threads = vp->free_batch;
-        vp->num_free = PS_DESCRIPTOR_BATCH;
-        vp->free_batch = NULL;
-    } else if (!store_take(vp)) {
-        return descriptor_carve(vp);
-    }
-    return descriptor_pop(vp);
+    if (ps_magazine_refill(&vp->threads, &shared, PS_DESCRIPTOR_BATCH))
+        return descriptor_pop(vp);
+    return descriptor_carve(vp);
 }
+
+PS_NOINLINE void descriptor_spill(struct vp *vp) { ps_magazine_spill(&vp->threads, &shared, PS_DESCRIPTOR_BATCH); }
 
 void ps_descriptors_release_all(void)
 {
     struct slab *slab = ps_xchg_acq_rel(&slabs, NULL);
-    ps_store_relaxed(&store.first, NULL);
+    ps_depot_forget(&shared);
     while (slab) {
         struct slab *next = slab->next;
         os_unmap(slab, SLAB_BYTES);
@@ -96,10 +54,4 @@ void ps_descriptors_release_all(void)
     }
 }
 
-/* The forked child: who held the lock, if somebody did, is not there any more; what the store had is lost rather than
- * trusted. */
-void ps_descriptors_after_fork_in_child(void)
-{
-    ps_spin_init(&store.lock);
-    ps_store_relaxed(&store.first, NULL);
-}
+void ps_descriptors_after_fork_in_child(void) { ps_depot_forget(&shared); }

@@ -128,8 +128,7 @@ static void forget_carrier(struct vp *vp, unsigned id)
 {
     uth_cache_init(&vp->stacks);
     vp->blocks.num = 0;
-    vp->free_threads = vp->free_batch = NULL;
-    vp->num_free = 0;
+    vp->threads = (struct ps_magazine){0};
     vp->slab_left = 0;
     vp->searching = false;
     vp->is_spare = false;
@@ -149,6 +148,7 @@ static void forget_carrier(struct vp *vp, unsigned id)
 static void forget_kernel_threads(void)
 {
     ps_descriptors_after_fork_in_child();
+    uth_after_fork_in_child();
     ps_wait_on_after_fork();
     timer_after_fork_in_child();
     ps_store_relaxed(&ps_rt.num_kernel_threads, 0);

@@ -13,6 +13,7 @@
 #include "atomic.h"
 #include "compiler.h"
 #include "list.h"
+#include "magazine.h"
 
 struct uth;
 struct vp;
@@ -77,6 +78,7 @@ struct psthread {
             uint8_t item_bound;
             uint32_t level;
         };
+        struct ps_piece piece;            /* while FREE: in a magazine */
         struct {                          /* once ENDED: it enters no queue any more */
             struct psthread *next_zombie; /* in the parent's zombies; written before it is pushed */
             void *result;
@@ -105,10 +107,7 @@ struct psthread {
         _Atomic uintptr_t join;     /* (shared) PS_JOIN_..., or the thread that waits for this one; not a member's */
         void *(*member_fn)(void *); /* member that is ready and has not begun */
     };
-    union {
-        _Atomic(struct psthread *) zombies; /* (shared) as a parent: ended children nobody has joined (stack) */
-        struct psthread *next_free;         /* in a free list */
-    };
+    _Atomic(struct psthread *) zombies; /* (shared) as a parent: ended children nobody has joined (stack) */
 };
 _Static_assert(sizeof(struct psthread) == 96, "a million ready threads are to fit in 100 MB");
 _Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, room) &&

@@ -85,10 +85,8 @@ struct vp {
     unsigned place;            /* that its kernel thread is bound to, from 1; 0: none */
     struct ps_work first_work; /* for the loop that starts next */
     struct uth_cache stacks;
-    struct psthread *free_threads;
-    unsigned num_free;
-    struct psthread *free_batch; /* as many as a batch, put aside; NULL: none */
-    char *slab;                  /* rest of the slab that descriptors are carved from */
+    struct ps_magazine threads; /* descriptors (descriptor.h) */
+    char *slab;                 /* rest of the slab that they are carved from */
     size_t slab_left;
     /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
     _Atomic(const uint16_t *) victims;

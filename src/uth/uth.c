@@ -6,20 +6,12 @@
  * downwards, cannot reach it. Stacks are a whole number of pages apart, so equal depths of all stacks would fall into
  * the same sets of the first-level cache. Therefore each top is lowered by a few lines, its colour.
  *
- * The way of a stack:   system -> cache of a vp <-> shared list <-> cache of another vp
- *                          ^------------------------------'
- * A cache is its owner's alone. Past UTH_CACHE_MAX stacks it gives a batch to the shared list; an empty one takes a
- * batch. The shared list is an array of slots, each empty or the first uth of a chain of up to UTH_BATCH:
- *   put   compare-and-swap NULL -> batch (release: the chain's links and stacks are written before)
- *   take  exchange -> NULL (acquire: pairs with it)
- * The vp that took a batch owns it. So there is no ABA, and no lock that a forked child could find held. All slots
- * full:
- * the stacks go back to the system. shared_batches is a hint only (relaxed): it saves the scan of an empty array.
- *
- * Memory: a stack that was used has touched pages. A cache keeps up to UTH_CACHE_MAX such stacks, to reuse them while
- * they are warm. A vp that is about to park calls uth_cache_trim, which gives all pages but the topmost of each stack
- * back to the system, on the shared list too.
- * Bounds: UTH_CACHE_MAX a vp plus UTH_SLOTS * UTH_BATCH shared; all others are unmapped. Once stacks are scarce
+ * The way of a stack:   system -> magazine of a vp <-> depot <-> magazine of another vp (magazine.h)
+ *                          ^---------------------------'
+ * There are two depots. `warm` has stacks whose pages were touched, `idle` those whose memory the system has back: all
+ * pages but the topmost. A vp that is about to park calls uth_cache_trim, which makes its own stacks and the warm ones
+ * idle.
+ * Bounds: two batches a vp, and UTH_SHARED_MAX in both depots; all others are unmapped. Once stacks are scarce
  * (uth_scarce) no cache keeps any: each that is not in use stands where every vp finds it.
  *
  * running: 1 from the switch to a uth until its context is saved again. The vp that switches to the uth writes 1
@@ -29,11 +21,10 @@
  * Registry: a slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before
  * the stack is unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either.
  *
- * Cost: uth_get and uth_put a few loads and stores; batches one compare-and-swap each UTH_BATCH of them; fresh stacks
- * two system calls. Failure: no memory for a stack, NULL.
- * Rejected: a locked overflow list (a forked child could find the lock held); one list of single stacks (a shared line
- * at each put); descriptors from malloc (a second cache miss; and the program may replace malloc by one that runs on
- * these threads).
+ * Cost: uth_get and uth_put a few loads and stores; a depot's lock each UTH_BATCH of them; fresh stacks two system
+ * calls. Failure: no memory for a stack, NULL.
+ * Rejected: one list of single stacks (a shared line at each put); descriptors from malloc (a second cache miss; and
+ * the program may replace malloc by one that runs on these threads).
  * Papers: psthreads-2009 section 2.3 (recycling through local queues); nthlib-2004 section 2. */
 #include "uth.h"
 
@@ -43,25 +34,22 @@
 #include "os.h"
 #include "sanitizers.h"
 
-#ifndef UTH_CACHE_MAX /* tests build with tiny ones */
-#define UTH_CACHE_MAX 64
+#ifndef UTH_BATCH /* tests build with tiny ones */
 #define UTH_BATCH 32
-#define UTH_SLOTS 64
+#define UTH_SHARED_MAX 2048
 #endif
 #define SMALLEST_STACK ((size_t)64 * 1024)
 #define COLOURS 16
 #define COLOUR_STEP (2 * PS_CACHE_LINE)
 /* Spins before uth_saved_soon gives up: a switch takes tens of cycles unless its vp lost its core. */
 #define AWAIT_SPINS 200
-#define ADD_BATCH 16
 
 unsigned char uth_sanitizers;
 static _Atomic size_t default_bytes;
-static _Atomic(struct uth *) shared[UTH_SLOTS];
-static _Atomic int shared_batches;
+static struct ps_depot warm, idle;
 static _Atomic unsigned next_colour;
-static _Atomic size_t mapped;                      /* stacks of the usual size */
-static _Atomic unsigned cache_max = UTH_CACHE_MAX; /* 0 for good where stacks are scarce */
+static _Atomic size_t mapped; /* stacks of the usual size */
+static _Atomic bool scarce;   /* for good */
 
 void uth_init(size_t default_stack_bytes)
 {
@@ -214,72 +202,33 @@ static void give_memory_back(struct uth *u)
     os_stack_idle(u->stack, u->stack_bytes, (above + page - 1) / page * page);
 }
 
-/* --- the shared list --- */
-
-static bool shared_put(struct uth *first, unsigned count)
-{
-    first->batch_count = count;
-    for (unsigned i = 0; i < UTH_SLOTS; i++) {
-        struct uth *none = NULL;
-        if (ps_load_relaxed(&shared[i]) == NULL && ps_cas_release(&shared[i], &none, first)) {
-            ps_add_relaxed(&shared_batches, 1);
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct uth *take_slot(unsigned i)
-{
-    struct uth *first = NULL;
-    if (ps_load_relaxed(&shared[i]) != NULL && (first = ps_xchg_acquire(&shared[i], NULL)) != NULL)
-        ps_sub_relaxed(&shared_batches, 1);
-    return first;
-}
-
-static struct uth *shared_take(void)
-{
-    struct uth *first = NULL;
-    if (ps_load_relaxed(&shared_batches) > 0)
-        for (unsigned i = 0; i < UTH_SLOTS && first == NULL; i++)
-            first = take_slot(i);
-    return first;
-}
-
 /* --- the cache --- */
 
-static void push(struct uth_cache *cache, struct uth *u)
+static struct uth *uth_of(struct ps_piece *piece) { return PS_CONTAINER_OF(piece, struct uth, piece); }
+
+static size_t count_shared(void) { return ps_depot_count(&warm, UTH_BATCH) + ps_depot_count(&idle, UTH_BATCH); }
+
+/* To a depot, or to the system where there are enough. */
+static void share_stack(struct uth *u, struct ps_depot *depot)
 {
-    u->next = cache->free;
-    cache->free = u;
-    cache->count++;
+    if (count_shared() < UTH_SHARED_MAX)
+        ps_depot_give(depot, &u->piece, UTH_BATCH);
+    else
+        unmake_uth(u);
 }
 
-static struct uth *pop(struct uth_cache *cache)
+static void share_idle(struct uth *u)
 {
-    struct uth *u = cache->free;
-    cache->free = u->next;
-    cache->count--;
-    return u;
+    give_memory_back(u);
+    share_stack(u, &idle);
 }
 
-/* Moves up to UTH_BATCH stacks to the shared list, or to the system where that is full. */
-static void spill_stacks(struct uth_cache *cache, bool idle)
+static struct uth *take_shared(void)
 {
-    struct uth *first = NULL;
-    unsigned count = 0;
-    for (; cache->count > 0 && count < UTH_BATCH; count++) {
-        struct uth *u = pop(cache);
-        if (idle)
-            give_memory_back(u);
-        u->next = first;
-        first = u;
-    }
-    if (first != NULL && !shared_put(first, count))
-        for (struct uth *u = first, *next; u != NULL; u = next) {
-            next = u->next;
-            unmake_uth(u);
-        }
+    struct ps_piece *piece = ps_depot_take(&warm, UTH_BATCH);
+    if (piece == NULL)
+        piece = ps_depot_take(&idle, UTH_BATCH);
+    return piece != NULL ? uth_of(piece) : NULL;
 }
 
 /* Where the system refuses stacks of the usual size: smaller ones, better than a thread that waits for others to end.
@@ -299,37 +248,41 @@ static struct uth *make_smaller(size_t stack_bytes)
     return NULL;
 }
 
-PS_NOINLINE static bool refill_stacks(struct uth_cache *cache)
+PS_NOINLINE static struct uth *get_from_elsewhere(struct uth_cache *cache)
 {
-    struct uth *u = shared_take();
-    if (u != NULL) {
-        cache->count = u->batch_count;
-        cache->free = u;
-        if (PS_UNLIKELY(ps_load_relaxed(&cache_max) == 0) && cache->count > 1 &&
-            shared_put(u->next, cache->count - 1)) {
-            u->next = NULL;
-            cache->count = 1;
-        }
-        return true;
-    }
-    u = make_uth(cache->stack_bytes);
-    if (u == NULL)
-        u = make_smaller(cache->stack_bytes);
+    struct uth *u = ps_load_relaxed(&scarce) ? take_shared() : NULL;
     if (u != NULL)
-        push(cache, u);
-    return u != NULL;
+        return u;
+    if (ps_magazine_refill(&cache->stacks, &warm, UTH_BATCH) || ps_magazine_refill(&cache->stacks, &idle, UTH_BATCH))
+        return uth_of(ps_magazine_pop(&cache->stacks));
+    u = make_uth(cache->stack_bytes);
+    return u != NULL ? u : make_smaller(cache->stack_bytes);
 }
 
 struct uth *uth_get(struct uth_cache *cache)
 {
-    if (PS_UNLIKELY(cache->free == NULL) && !refill_stacks(cache))
-        return NULL;
-    return pop(cache);
+    if (PS_UNLIKELY(cache->stacks.free == NULL))
+        return get_from_elsewhere(cache);
+    return uth_of(ps_magazine_pop(&cache->stacks));
 }
 
 struct uth *uth_get_sized(size_t stack_bytes)
 {
     return make_uth(stack_bytes < CPU_STACK_MIN ? CPU_STACK_MIN : stack_bytes);
+}
+
+/* The cache is full, or keeps nothing. */
+PS_NOINLINE static void put_elsewhere(struct uth_cache *cache, struct uth *u)
+{
+    if (ps_load_relaxed(&scarce)) {
+        share_stack(u, &warm);
+        while (cache->stacks.free != NULL)
+            share_stack(uth_of(ps_magazine_pop(&cache->stacks)), &warm);
+    } else if (count_shared() + UTH_BATCH > UTH_SHARED_MAX) {
+        unmake_uth(u);
+    } else if (ps_magazine_push(&cache->stacks, &u->piece, UTH_BATCH)) {
+        ps_magazine_spill(&cache->stacks, &warm, UTH_BATCH);
+    }
 }
 
 void uth_put(struct uth_cache *cache, struct uth *u)
@@ -340,78 +293,47 @@ void uth_put(struct uth_cache *cache, struct uth *u)
         unmake_uth(u);
         return;
     }
-    push(cache, u);
-    if (PS_UNLIKELY(cache->count > ps_load_relaxed(&cache_max)))
-        spill_stacks(cache, false);
+    if (PS_UNLIKELY(cache->stacks.n == 2 * UTH_BATCH - 1) || PS_UNLIKELY(ps_load_relaxed(&scarce)))
+        put_elsewhere(cache, u);
+    else
+        ps_magazine_push(&cache->stacks, &u->piece, UTH_BATCH);
 }
 
 void uth_add(size_t n)
 {
-    while (n > 0) {
-        struct uth *first = NULL, *u;
-        unsigned count = 0;
-        for (; n > 0 && count < ADD_BATCH && (u = make_uth(uth_default_stack_bytes())) != NULL; count++, n--) {
-            u->next = first;
-            first = u;
-        }
-        if (first == NULL)
-            return;
-        if (shared_put(first, count))
-            continue;
-        for (struct uth *next; first != NULL; first = next) {
-            next = first->next;
-            unmake_uth(first);
-        }
-        return;
-    }
+    for (struct uth *u; n > 0 && count_shared() < UTH_SHARED_MAX && (u = make_uth(uth_default_stack_bytes())) != NULL;
+         n--)
+        ps_depot_give(&idle, &u->piece, UTH_BATCH);
 }
 
 size_t uth_mapped(void) { return ps_load_relaxed(&mapped); }
-void uth_scarce(void) { ps_store_relaxed(&cache_max, 0); }
+void uth_scarce(void) { ps_store_relaxed(&scarce, true); }
 
 void uth_cache_trim(struct uth_cache *cache, unsigned keep)
 {
-    if (ps_load_relaxed(&cache_max) == 0)
-        keep = 0;
-    struct uth_cache rest = {.stack_bytes = cache->stack_bytes};
-    if (cache->count > keep) {
-        struct uth **last = &cache->free;
-        for (unsigned i = 0; i < keep; i++)
-            last = &(*last)->next;
-        rest.free = *last;
-        rest.count = cache->count - keep;
-        cache->count = keep;
-        *last = NULL;
-        while (rest.count > 0)
-            spill_stacks(&rest, true);
-    }
-    for (unsigned i = 0; i < UTH_SLOTS && ps_load_relaxed(&shared_batches) > 0; i++) {
-        struct uth *first = take_slot(i);
-        if (first == NULL)
-            continue;
-        for (struct uth *u = first; u != NULL; u = u->next)
-            give_memory_back(u);
-        if (!shared_put(first, first->batch_count)) {
-            /* Others filled every slot meanwhile: the cache keeps this batch, and it will come round again. */
-            struct uth *last = first;
-            while (last->next != NULL)
-                last = last->next;
-            last->next = cache->free;
-            cache->free = first;
-            cache->count += first->batch_count;
-        }
-    }
+    struct ps_magazine rest = cache->stacks;
+    cache->stacks = (struct ps_magazine){0};
+    for (keep = ps_load_relaxed(&scarce) ? 0 : keep; keep > 0 && rest.free != NULL; keep--)
+        ps_magazine_push(&cache->stacks, ps_magazine_pop(&rest), UTH_BATCH);
+    while (rest.free != NULL)
+        share_idle(uth_of(ps_magazine_pop(&rest)));
+    for (struct ps_piece *piece; (piece = ps_depot_take(&warm, UTH_BATCH)) != NULL;)
+        share_idle(uth_of(piece));
 }
 
 void uth_cache_drain(struct uth_cache *cache)
 {
-    while (cache->count > 0)
-        unmake_uth(pop(cache));
-    cache->free = NULL;
-    for (struct uth *u = shared_take(), *next; u != NULL; u = next != NULL ? next : shared_take()) {
-        next = u->next;
+    while (cache->stacks.free != NULL)
+        unmake_uth(uth_of(ps_magazine_pop(&cache->stacks)));
+    for (struct uth *u; (u = take_shared()) != NULL;)
         unmake_uth(u);
-    }
+}
+
+void uth_after_fork_in_child(void)
+{
+    ps_sub_relaxed(&mapped, count_shared());
+    ps_depot_forget(&warm);
+    ps_depot_forget(&idle);
 }
 
 /* --- contexts --- */

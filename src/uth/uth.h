@@ -26,9 +26,8 @@ static inline bool uth_has_room(const struct uth *u, const void *here)
 }
 
 struct uth_cache {
-    struct uth *free;
-    unsigned count;
-    size_t stack_bytes; /* of every uth in this cache */
+    struct ps_magazine stacks;
+    size_t stack_bytes; /* of each of them */
 };
 
 /* Once per process, before anything else here. default_stack_bytes: usable size of a uth's stack (rounded to pages).
@@ -76,6 +75,8 @@ struct uth *uth_get(struct uth_cache *cache);
 /* One of its own size (not cached: unmapped by uth_put). NULL: no memory. */
 struct uth *uth_get_sized(size_t stack_bytes);
 void uth_put(struct uth_cache *cache, struct uth *u);
+/* What was shared is left alone for good. */
+void uth_after_fork_in_child(void);
 
 /* (Re-)initialises u so that the first switch to it starts entry(transfer, arg) on an empty stack. u does not run.
  * 0 or a positive errno value (only the port with kernel threads can fail). */

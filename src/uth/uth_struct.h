@@ -5,6 +5,7 @@
 
 #include "atomic.h"
 #include "cpu.h"
+#include "magazine.h"
 
 struct psthread;
 struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
@@ -33,12 +34,11 @@ struct uth {
      * uth_has_room.
      * Adopted: set by the owner; nothing fits until then. */
     uintptr_t call_floor, call_span;
-    struct uth *next;     /* in a cache */
-    unsigned batch_count; /* first of a batch on the shared list: how many it has */
-    bool used;            /* ran since its stack's memory was last given back */
-    struct uth_tls *tls;  /* the block of the thread whose context is saved here; the upper room's to keep */
-    int error;            /* errno of the thread whose context is saved here; likewise */
-    void *vp;             /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
+    struct ps_piece piece; /* in a cache, or shared */
+    bool used;             /* ran since its stack's memory was last given back */
+    struct uth_tls *tls;   /* the block of the thread whose context is saved here; the upper room's to keep */
+    int error;             /* errno of the thread whose context is saved here; likewise */
+    void *vp;              /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
     char name[32];                       /* of the thread that runs here, for who looks from outside; "": none */
     _Alignas(16) unsigned char room[96]; /* the upper room's, for what runs on this stack; all zero at first */

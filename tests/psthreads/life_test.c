@@ -241,7 +241,7 @@ static bool a_worker_has_stood_aside(void)
 {
     with_vps(2);
     psthread_t t;
-    while (ps_vp()->stacks.count == 0) { /* one leaves its stack in this vp's cache, unless the worker runs it */
+    while (ps_vp()->stacks.stacks.n == 0) { /* one leaves its stack in this vp's cache, unless the worker runs it */
         t = submit(wants_a_stack, NULL, PSTHREAD_BACK);
         psthread_yield(); /* a join may run it as a call, which takes no stack */
         CHECK(psthread_join(t, NULL) == 0);

@@ -110,7 +110,7 @@ static void test_recycles(void **state)
     assert_ptr_equal(uth_get(&cache), a);
     uth_put(&cache, a);
     uth_put(&cache, b);
-    assert_int_equal(cache.count, 2);
+    assert_int_equal(cache.stacks.n, 2);
 }
 
 static void test_sized(void **state)
@@ -121,7 +121,7 @@ static void test_sized(void **state)
     start(u);
     run(u, 1);
     uth_put(&cache, u);
-    assert_int_equal(cache.count, 0);
+    assert_int_equal(cache.stacks.n, 0);
     u = uth_get_sized(8 * STACK_BYTES);
     assert_true(u->stack_bytes >= 8 * STACK_BYTES);
     start(u);
@@ -129,7 +129,7 @@ static void test_sized(void **state)
     run(u, 1);
     used_bytes = 0;
     uth_put(&cache, u);
-    assert_int_equal(cache.count, 0);
+    assert_int_equal(cache.stacks.n, 0);
 }
 
 static int by_address(const void *a, const void *b)
@@ -146,7 +146,7 @@ static void test_shares_what_overflows(void **state)
         assert_non_null(u[i] = uth_get(&cache));
     for (unsigned i = 0; i < MANY; i++)
         uth_put(&cache, u[i]);
-    assert_true(cache.count < MANY);
+    assert_true(cache.stacks.n < MANY);
     /* Another owner gets some of the very same stacks, and no two owners get one. */
     unsigned same = 0;
     for (unsigned i = 0; i < MANY; i++)
@@ -154,7 +154,7 @@ static void test_shares_what_overflows(void **state)
     for (unsigned i = 0; i < MANY; i++)
         for (unsigned j = 0; j < MANY; j++)
             same += v[i] == u[j];
-    assert_true(same > cache.count);
+    assert_true(same > cache.stacks.n);
     assert_in_range(same, 2, MANY);
     qsort(v, MANY, sizeof v[0], by_address);
     for (unsigned i = 1; i < MANY; i++)
@@ -192,9 +192,9 @@ static void test_memory_goes_back(void **state)
     uth_put(&cache, u);
     assert_true(resident(stack, bytes) >= 200 * 1024 / os_page_size()); /* kept warm ... */
     uth_cache_trim(&cache, 1);
-    assert_int_equal(cache.count, 1);
+    assert_int_equal(cache.stacks.n, 1);
     uth_cache_trim(&cache, 0); /* ... until the vp has nothing to do */
-    assert_int_equal(cache.count, 0);
+    assert_int_equal(cache.stacks.n, 0);
     assert_in_range(resident(stack, bytes), 1, 2);
     /* It is on the shared list now, whole: it comes back and works. */
     struct uth *again = uth_get(&other_cache);
