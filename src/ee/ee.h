@@ -47,12 +47,11 @@ unsigned ee_num_vps(void);
 /* A member's native thread-local variables are its own wherever it runs; false: they are its carrier's. Starts what
  * ee_num_vps starts. */
 bool ee_private_storage(void);
-/* Its folder: "psthreads", "pthreads", "manycore". */
-const char *ee_name(void);
 /* In a forked child: forget every carrier but the caller, whose entity becomes a fresh root with the same local
  * pointer. */
 void ee_after_fork_in_child(void);
-/* Stops all idle kernel threads of the runtime and gives back stacks (omp_pause_resource); they restart at need. */
+/* Stops all idle kernel threads of the runtime, gives back stacks and unused thread-local storage
+ * (omp_pause_resource). They restart at need. */
 void ee_quiesce(void);
 
 /* --- the current entity --- */

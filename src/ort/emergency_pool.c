@@ -84,14 +84,6 @@ bool ort_emergency_pool_give(void *p)
     return true;
 }
 
-size_t ort_emergency_pool_left(void)
-{
-    ps_spin_lock(&lock);
-    size_t bytes = left * ORT_EMERGENCY_UNIT;
-    ps_spin_unlock(&lock);
-    return bytes;
-}
-
 void ort_emergency_pool_after_fork_in_child(void) { ps_spin_init(&lock); }
 
 void *ort_mem_get(size_t bytes)

@@ -35,7 +35,6 @@
 void *ort_emergency_pool_take(size_t bytes, size_t keep);
 /* True: p was a block, and is free again. False: it is not ours. */
 bool ort_emergency_pool_give(void *p);
-size_t ort_emergency_pool_left(void);
 void ort_emergency_pool_after_fork_in_child(void);
 
 /* The C library's memory, or the emergency pool's where that has none (down to ORT_EMERGENCY_KEEP); NULL: nor has

@@ -7,13 +7,11 @@
 
 _Static_assert(PS_STEAL_LEVELS == OS_MAX_LEVELS + 1, "the machine is one level more than the user's groups");
 
-/* One level: who is in whose group. Exactly one of the three says it. */
+/* One level: which vps are in one group. */
 struct level {
-    unsigned size;            /* equal groups */
-    const uint16_t *group_of; /* by vp, or by processor where index_of or processors is set */
-    const unsigned *index_of; /* vp -> processor */
-    unsigned processors;      /* not 0: vp v sits on processor v modulo this */
-    bool same_processor;      /* the group is the processor itself */
+    unsigned size; /* equal groups; 0: vp v sits on processor v modulo `processors`, */
+    unsigned processors;
+    const uint16_t *group_of; /* and this is the processor's group; NULL: the processor itself */
 };
 
 struct walk {
@@ -30,11 +28,8 @@ static unsigned group_number(const struct level *l, unsigned vp)
 {
     if (l->size != 0)
         return vp / l->size;
-    if (l->index_of != NULL)
-        vp = l->index_of[vp];
-    else if (l->processors != 0)
-        vp %= l->processors;
-    return l->same_processor ? vp : l->group_of[vp];
+    vp %= l->processors;
+    return l->group_of != NULL ? l->group_of[vp] : vp;
 }
 
 static void visit_group(struct walk *w, unsigned vp)
@@ -122,27 +117,13 @@ unsigned ps_steal_order(unsigned my_id, unsigned num_vps, const unsigned group_s
     return walk_rest(&w);
 }
 
-unsigned ps_steal_order_groups(unsigned my_id, unsigned num_vps, const uint16_t *const group_of[], unsigned num_levels,
-                               uint16_t order_out[], uint16_t ends_out[])
-{
-    struct walk w;
-    walk_init(&w, my_id, num_vps, order_out, ends_out);
-    for (unsigned i = 0; i < num_levels; i++)
-        walk_level(&w, &(struct level){.group_of = group_of[i]});
-    return walk_rest(&w);
-}
-
 unsigned ps_steal_order_topology(unsigned my_id, unsigned num_vps, const struct os_topology *topology,
-                                 const unsigned index_of[], uint16_t order_out[], uint16_t ends_out[])
+                                 uint16_t order_out[], uint16_t ends_out[])
 {
     struct walk w;
     walk_init(&w, my_id, num_vps, order_out, ends_out);
-    struct level l = {.index_of = index_of, .processors = topology->n, .same_processor = true};
-    walk_level(&w, &l);
-    l.same_processor = false;
-    for (unsigned i = 0; i + 1 < topology->num_levels; i++) {
-        l.group_of = topology->level[i].group_of;
-        walk_level(&w, &l);
-    }
+    walk_level(&w, &(struct level){.processors = topology->n});
+    for (unsigned i = 0; i + 1 < topology->num_levels; i++)
+        walk_level(&w, &(struct level){.processors = topology->n, .group_of = topology->level[i].group_of});
     return walk_rest(&w);
 }

@@ -38,14 +38,9 @@ struct os_topology;
 unsigned ps_steal_order(unsigned my_id, unsigned num_vps, const unsigned group_size[], unsigned num_levels,
                         uint16_t order_out[], uint16_t ends_out[]);
 
-/* Any groups: group_of[level][vp] is the number of the group that vp is in at that level. The same otherwise. */
-unsigned ps_steal_order_groups(unsigned my_id, unsigned num_vps, const uint16_t *const group_of[], unsigned num_levels,
-                               uint16_t order_out[], uint16_t ends_out[]);
-
-/* The machine's groups. vp v sits on processor index_of[v] (an index into topology->cpu), or v modulo their number
- * where index_of is NULL. Level 0 is the processor itself, as vps on one processor visit one another first;
- * topology->level[i] is level i + 1, but for its last, the machine. */
+/* The machine's groups. vp v sits on processor v modulo their number. Level 0 is the processor itself, as vps on one
+ * processor visit one another first; topology->level[i] is level i + 1, but for its last, the machine. */
 unsigned ps_steal_order_topology(unsigned my_id, unsigned num_vps, const struct os_topology *topology,
-                                 const unsigned index_of[], uint16_t order_out[], uint16_t ends_out[]);
+                                 uint16_t order_out[], uint16_t ends_out[]);
 
 #endif

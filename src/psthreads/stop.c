@@ -93,6 +93,9 @@ void ps_quiesce(void)
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);
     uth_cache_trim(&vp->stacks, 0);
+    uth_tls_drain(&vp->blocks);
+    if (vp->tls == NULL) /* the kernel thread's own thread pointer */
+        uth_tls_trim();
 }
 
 static uint64_t sum(size_t counter)

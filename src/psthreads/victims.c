@@ -66,7 +66,7 @@ void ps_prepare_victims(void)
         if (num_levels)
             ps_steal_order(id, n, group_size, num_levels, order, ps_vp_at(id)->victims_end);
         else if (have_topo)
-            ps_steal_order_topology(id, n, &topo, NULL, order, ps_vp_at(id)->victims_end);
+            ps_steal_order_topology(id, n, &topo, order, ps_vp_at(id)->victims_end);
         else
             break;
         ps_store_release(&ps_vp_at(id)->victims, order);

@@ -93,9 +93,8 @@ struct uth_blocks uth_blocks;
 _Atomic bool uth_tls_missing;
 /* Under `lock`. */
 static struct ps_list free_list = {&free_list, &free_list}; /* put last, taken first */
-static unsigned free_count, times_put;
+static unsigned times_put;
 static uint64_t clock_ns; /* of the last look */
-static _Atomic unsigned made;
 static _Atomic uint32_t last_number;
 
 /* In each block: which one it is. */
@@ -226,7 +225,6 @@ struct uth_tls *uth_tls_make(void)
         uth_blocks.all->link_of_all = &tls->next_of_all;
     uth_blocks.all = tls;
     ps_spin_unlock(&uth_blocks.lock);
-    ps_add_relaxed(&made, 1);
     return tls;
 }
 
@@ -339,7 +337,6 @@ static void unlist_locked(struct uth_tls *tls)
     *tls->link_of_all = tls->next_of_all;
     if (tls->next_of_all != NULL)
         tls->next_of_all->link_of_all = tls->link_of_all;
-    ps_sub_relaxed(&made, 1);
 }
 
 static void unmake_block(struct uth_tls *tls)
@@ -383,10 +380,8 @@ static struct uth_tls *pop_free(void)
 {
     struct uth_tls *tls = NULL;
     ps_spin_lock(&uth_blocks.lock);
-    if (!ps_list_empty(&free_list)) {
+    if (!ps_list_empty(&free_list))
         tls = PS_CONTAINER_OF(ps_list_pop_front(&free_list), struct uth_tls, in_free);
-        free_count--;
-    }
     ps_spin_unlock(&uth_blocks.lock);
     return tls;
 }
@@ -433,7 +428,6 @@ static struct uth_tls *take_idle_locked(void)
     if (clock_ns - last->put_ns <= UTH_TLS_IDLE_NS)
         return NULL;
     ps_list_remove(&last->in_free);
-    free_count--;
     return last;
 }
 
@@ -441,7 +435,6 @@ static void push_locked(struct uth_tls *tls)
 {
     tls->put_ns = clock_ns;
     ps_list_push_front(&free_list, &tls->in_free);
-    free_count++;
 }
 
 /* The put in UTH_TLS_ONE_IN that gives memory back. */
@@ -488,22 +481,10 @@ void uth_tls_drain(struct uth_tls_near *near)
         uth_tls_put(near->block[--near->num]);
 }
 
-unsigned uth_tls_made(void) { return ps_load_relaxed(&made); }
-
-void uth_tls_trim(unsigned keep)
+void uth_tls_trim(void)
 {
-    for (;;) {
-        struct uth_tls *tls = NULL;
-        ps_spin_lock(&uth_blocks.lock);
-        if (free_count > keep) {
-            tls = PS_CONTAINER_OF(ps_list_pop_back(&free_list), struct uth_tls, in_free);
-            free_count--;
-        }
-        ps_spin_unlock(&uth_blocks.lock);
-        if (tls == NULL)
-            return;
+    for (struct uth_tls *tls; (tls = pop_free()) != NULL;)
         unmake_block(tls);
-    }
 }
 
 /* --- fork --- */

@@ -162,10 +162,8 @@ void uth_tls_none_at_hand(void);
  * program's code] */
 void uth_tls_end(struct uth_tls *tls);
 
-/* Blocks that exist, in use or not. */
-unsigned uth_tls_made(void);
-/* Gives cached blocks back, those beyond `keep`. On a kernel thread's own thread pointer. */
-void uth_tls_trim(unsigned keep);
+/* Gives the cached blocks back. On a kernel thread's own thread pointer. */
+void uth_tls_trim(void);
 /* Some object has thread-local storage that wants blocks, and there are none, or no more: said when it is found out.
  * Stays true. */
 #ifndef __cplusplus

@@ -442,5 +442,5 @@ int main(void)
         cmocka_unit_test_setup(test_quiesce, setup),
         cmocka_unit_test_setup(test_fork, setup),
     };
-    return cmocka_run_group_tests_name(ee_name(), tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,15 @@ static void sizes_that_leave_a_rest(void **state)
     ASSERT_ORDER(order, n, 8, 1, 2, 3, 4, 5, 6, 7, 0);
 }
 
+/* A machine of one processor for each vp; group[level][vp] is the number of its group. */
+static unsigned by_groups(unsigned me, unsigned vps, uint16_t *const group[], unsigned levels, uint16_t order[])
+{
+    struct os_topology t = {.n = vps, .num_levels = levels + 1};
+    for (unsigned i = 0; i < levels; i++)
+        t.level[i].group_of = group[i];
+    return ps_steal_order_topology(me, vps, &t, order, NULL);
+}
+
 /* Groups {0 1 2} {3} {4 5}, then {0 1 2 3} {4 5}. By hand:
  *   vp 3: alone | 0..3 from place 3+1 = 0: 0 1 2 | 0..5 from place (3+4)%6 = 1: 4 5
  *   vp 1: 2 0   | 0..3 from place (1+3)%4 = 0: 3 | from place (1+4)%6 = 5: 5 4 */
@@ -133,11 +142,10 @@ static void groups_of_different_sizes(void **state)
 {
     (void)state;
     uint16_t order[6];
-    static const uint16_t fine[] = {0, 0, 0, 1, 2, 2}, coarse[] = {0, 0, 0, 0, 1, 1};
-    static const uint16_t *const groups[] = {fine, coarse};
-    unsigned n = ps_steal_order_groups(3, 6, groups, 2, order, NULL);
+    static uint16_t fine[] = {0, 0, 0, 1, 2, 2}, coarse[] = {0, 0, 0, 0, 1, 1}, *const groups[] = {fine, coarse};
+    unsigned n = by_groups(3, 6, groups, 2, order);
     ASSERT_ORDER(order, n, 0, 1, 2, 4, 5);
-    n = ps_steal_order_groups(1, 6, groups, 2, order, NULL);
+    n = by_groups(1, 6, groups, 2, order);
     ASSERT_ORDER(order, n, 2, 0, 3, 5, 4);
 }
 
@@ -150,7 +158,7 @@ static void big_machine(void **state)
     assert_int_equal(os_topology_synthetic(&t, "package:2 numa:4 core:8 pu:2"), 0);
     for (unsigned me = 0; me < 128; me++) {
         uint16_t by_machine[128], by_size[128];
-        unsigned n = ps_steal_order_topology(me, 128, &t, NULL, by_machine, NULL);
+        unsigned n = ps_steal_order_topology(me, 128, &t, by_machine, NULL);
         assert_complete(by_machine, n, me, 128);
         assert_order(by_machine, n, by_size, ps_steal_order(me, 128, sizes, 4, by_size, NULL));
         assert_int_equal(by_machine[0], me ^ 1);
@@ -162,26 +170,20 @@ static void big_machine(void **state)
     os_topology_free(&t);
 }
 
-/* More vps than processors, fewer, and vps that are placed at will. */
+/* More vps than processors, and fewer. */
 static void vps_and_processors_differ(void **state)
 {
     (void)state;
     struct os_topology t;
     uint16_t order[64];
     assert_int_equal(os_topology_synthetic(&t, "package:2 core:2 pu:1"), 0);
-    unsigned n = ps_steal_order_topology(1, 8, &t, NULL, order, NULL); /* 1 and 5 share; 0 4 1 5 a package */
+    unsigned n = ps_steal_order_topology(1, 8, &t, order, NULL); /* 1 and 5 share; 0 4 1 5 a package */
     assert_complete(order, n, 1, 8);
     assert_int_equal(order[0], 5);
     for (int i = 1; i < 3; i++)
         assert_true(order[i] == 0 || order[i] == 4);
-    n = ps_steal_order_topology(2, 3, &t, NULL, order, NULL); /* 0 1 | 2 */
+    n = ps_steal_order_topology(2, 3, &t, order, NULL); /* 0 1 | 2 */
     assert_complete(order, n, 2, 3);
-    static const unsigned scattered[] = {0, 2, 1, 3}; /* packages: vps 0 2 | 1 3 */
-    n = ps_steal_order_topology(0, 4, &t, scattered, order, NULL);
-    assert_complete(order, n, 0, 4);
-    assert_int_equal(order[0], 2);
-    n = ps_steal_order_topology(3, 4, &t, scattered, order, NULL);
-    assert_int_equal(order[0], 1);
     os_topology_free(&t);
 }
 
@@ -198,11 +200,11 @@ static void levels_end_where_groups_do(void **state)
     ASSERT_ORDER(ends, COUNT(ends), 0, 0, 0, 0, 0, 0, 0, 0, 0);
     struct os_topology t;
     assert_int_equal(os_topology_synthetic(&t, "package:2 numa:4 core:8 pu:2"), 0);
-    ps_steal_order_topology(5, 128, &t, NULL, order, ends); /* the own processor has one vp */
+    ps_steal_order_topology(5, 128, &t, order, ends); /* the own processor has one vp */
     ASSERT_ORDER(ends, COUNT(ends), 0, 1, 15, 63, 63, 63, 63, 63, 127);
     os_topology_free(&t);
     assert_int_equal(os_topology_synthetic(&t, "package:2 core:2 pu:1"), 0);
-    ps_steal_order_topology(1, 8, &t, NULL, order, ends);
+    ps_steal_order_topology(1, 8, &t, order, ends);
     assert_int_equal(ends[0], 1); /* vp 5, on the same processor */
     assert_int_equal(ends[1], 3); /* the package */
     assert_int_equal(ends[PS_STEAL_LEVELS - 1], 7);
@@ -214,7 +216,7 @@ static void random_hierarchies(void **state)
 {
     (void)state;
     static uint16_t group[4][300], order[300];
-    const uint16_t *groups[4] = {group[0], group[1], group[2], group[3]};
+    uint16_t *const groups[4] = {group[0], group[1], group[2], group[3]};
     srand(20091);
     for (int round = 0; round < 300; round++) {
         unsigned vps = 1 + (unsigned)rand() % 300, levels = (unsigned)rand() % 5;
@@ -224,7 +226,7 @@ static void random_hierarchies(void **state)
                 unsigned merged = 1 + vps / (2 + 3 * l);
                 group[l][vp] = (uint16_t)(round % 2 ? before % merged : before * merged / vps);
             }
-        unsigned me = (unsigned)rand() % vps, n = ps_steal_order_groups(me, vps, groups, levels, order, NULL);
+        unsigned me = (unsigned)rand() % vps, n = by_groups(me, vps, groups, levels, order);
         assert_complete(order, n, me, vps);
         for (unsigned l = 0; l < levels; l++) {
             bool outside = false;

@@ -4,6 +4,7 @@
 #include "cpu.h"
 #include "os.h"
 #include "tls.h"
+#include "tls_blocks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,6 +44,15 @@ PS_NOINLINE static void run_in(struct uth_tls *tls, inside_fn *fn, void *arg)
 }
 
 static void end(void *tls) { uth_tls_end(tls); }
+
+/* In use or not. */
+static unsigned count_blocks(void)
+{
+    unsigned n = 0;
+    for (const struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all)
+        n++;
+    return n;
+}
 
 static int set_up(void **state)
 {
@@ -369,7 +379,7 @@ static void live_and_die(unsigned blocks)
             run_in(tls[i], end, tls[i]);
             uth_tls_put(tls[i]);
         }
-        uth_tls_trim(0); /* each of them is new, and given back whole */
+        uth_tls_trim(); /* each of them is new, and given back whole */
     }
 }
 
@@ -402,7 +412,7 @@ static void fill_cache(void *arg)
 static void test_put_gives_back(void **state)
 {
     (void)state;
-    uth_tls_trim(0);
+    uth_tls_trim();
     struct uth_tls *a = uth_tls_get(NULL), *b = uth_tls_get(NULL);
     run_in(a, fill_cache, NULL);
     run_in(a, set_all, (void *)1);
@@ -415,10 +425,10 @@ static void test_put_gives_back(void **state)
     run_in(a, fill_cache, NULL);
     run_in(a, end, a);
     uth_tls_put(a); /* free longest now */
-    unsigned made = uth_tls_made();
+    unsigned made = count_blocks();
     run_in(b, end, b);
     uth_tls_put(b);
-    assert_int_equal(uth_tls_made(), made - 1);
+    assert_int_equal(count_blocks(), made - 1);
     assert_int_equal(wrong, 0);
 }
 #endif
@@ -490,8 +500,8 @@ static void test_fork_loses_caches(void **state)
         run_in(again, allocate, NULL);
         run_in(again, end, again);
         uth_tls_put(again);
-        uth_tls_trim(0);
-        _exit(wrong == 0 && uth_tls_made() == 0 ? 44 : 1);
+        uth_tls_trim();
+        _exit(wrong == 0 && count_blocks() == 0 ? 44 : 1);
     }
     int status = 0;
     assert_true(waitpid(child, &status, 0) == child);
@@ -523,7 +533,7 @@ static void *worker(void *arg)
         run_in(tls, end, tls);
         uth_tls_put(tls);
         if (n % 500 == 0)
-            uth_tls_trim(1);
+            uth_tls_trim();
     }
     return NULL;
 }
@@ -536,7 +546,7 @@ static void test_many(void **state)
         assert_int_equal(pthread_create(&thread[i], NULL, worker, (void *)i), 0);
     for (unsigned i = 0; i < WORKERS; i++)
         pthread_join(thread[i], NULL);
-    uth_tls_trim(0);
+    uth_tls_trim();
     assert_int_equal(ps_load_relaxed(&mistakes), 0);
 }
 
@@ -593,7 +603,7 @@ static void test_library_comes_and_goes(void **state)
     ps_store_relaxed(&stop, 1);
     for (unsigned i = 0; i < 2; i++)
         pthread_join(thread[i], NULL);
-    uth_tls_trim(0);
+    uth_tls_trim();
     assert_int_equal(ps_load_relaxed(&mistakes), 0);
 }
 

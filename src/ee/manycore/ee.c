@@ -55,7 +55,6 @@ static struct ee_config config;
 void ee_init(const struct ee_config *c) { config = *c; }
 unsigned ee_num_vps(void) { return pool_clusters * pool_cores; }
 bool ee_private_storage(void) { return true; }
-const char *ee_name(void) { return "manycore"; }
 void ee_after_fork_in_child(void) {}
 void ee_quiesce(void) {}
 

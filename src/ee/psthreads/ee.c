@@ -78,7 +78,6 @@ bool ee_private_storage(void)
     ps_start();
     return uth_tls_enabled();
 }
-const char *ee_name(void) { return "psthreads"; }
 
 void ee_after_fork_in_child(void) { ps_after_fork_in_child(); /* once, whichever handler comes first */ }
 

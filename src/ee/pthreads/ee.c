@@ -159,7 +159,6 @@ void ee_init(const struct ee_config *wanted)
 
 unsigned ee_num_vps(void) { return num_procs; }
 bool ee_private_storage(void) { return false; }
-const char *ee_name(void) { return "pthreads"; }
 
 /* --- the current entity --- */
 
