@@ -3,29 +3,15 @@
  * thread that asks before its first region as well. Where threads that wait spin, that is theirs: OMP_WAIT_POLICY is
  * passive. [KIND] */
 #define _GNU_SOURCE
+#include "clocks.h"
 #include "kinds.h"
 #include "waits.h"
 #include <pthread.h>
-#include <sys/resource.h>
 
 #define N 6
 #define WORK_US 30000
 #define LITTLE_MS 15 /* a time slice of a busy machine, and what waking takes */
 
-static double ms_of(clockid_t clock)
-{
-    struct timespec t;
-    CHECK(clock_gettime(clock, &t) == 0);
-    return 1e3 * (double)t.tv_sec + (double)t.tv_nsec / 1e6;
-}
-static double by_clock(void) { return ms_of(CLOCK_THREAD_CPUTIME_ID); }
-static double by_usage(void)
-{
-    struct rusage usage;
-    CHECK(getrusage(RUSAGE_THREAD, &usage) == 0);
-    return 1e3 * (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
-}
 static pthread_t first;
 static double by_handle(void)
 {

@@ -2,29 +2,14 @@
  * others did while it was blocked, and others may ask for it, and for the member's stack, also while it waits. Timers
  * on it count the same. [KIND] */
 #define _GNU_SOURCE
+#include "clocks.h"
 #include "kinds.h"
 #include "waits.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/resource.h>
 
 #define N 6
-
-static double ms_of(clockid_t clock)
-{
-    struct timespec t;
-    CHECK(clock_gettime(clock, &t) == 0);
-    return 1e3 * (double)t.tv_sec + (double)t.tv_nsec / 1e6;
-}
-static double by_clock(void) { return ms_of(CLOCK_THREAD_CPUTIME_ID); }
-static double by_usage(void)
-{
-    struct rusage usage;
-    CHECK(getrusage(RUSAGE_THREAD, &usage) == 0);
-    return 1e3 * (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
-}
 
 /* Until the thread's own clock has moved by ms. */
 static void work(double ms, double (*used)(void))

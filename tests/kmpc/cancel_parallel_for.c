@@ -3,7 +3,8 @@
  * meant. */
 #include <stdatomic.h>
 
-#include "../omp/task_check.h"
+#include "../omp/check.h"
+#include "../omp/need_env.h"
 
 #define LONG 4000
 static atomic_uchar begun[LONG];

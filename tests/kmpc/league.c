@@ -2,19 +2,11 @@
  * numbers, limits, settings, inner regions, distribute loops and reductions. */
 #include <omp.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "../check.h"
 
 #define TEAMS 5
 #define N 1000
-#define CHECK(what)                                                    \
-    do {                                                               \
-        if (!(what)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what); \
-            exit(1);                                                   \
-        }                                                              \
-    } while (0)
 
 static int here, seen[TEAMS], own;
 #pragma omp threadprivate(own)

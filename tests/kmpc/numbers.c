@@ -2,20 +2,12 @@
  * else's at the same time. */
 #include <omp.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "../check.h"
 
 int __kmpc_global_thread_num(void *where);
 
 enum { MEMBERS = 4, ROOTS = 3, TURNS = 50, LARGEST = 4096 };
-
-#define CHECK(cond)                                                            \
-    do {                                                                       \
-        if (!(cond)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-            exit(1);                                                           \
-        }                                                                      \
-    } while (0)
 
 static int taken[LARGEST];
 

@@ -3,7 +3,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "task_check.h"
+#include "check.h"
+#include "need_env.h"
 
 #define N 3000
 static atomic_uchar hits[N];

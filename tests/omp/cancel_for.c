@@ -1,5 +1,6 @@
 /* cancel for and sections: the rest of the construct is skipped, the next one is whole. */
-#include "task_check.h"
+#include "check.h"
+#include "need_env.h"
 
 int main(int argc, char **argv)
 {

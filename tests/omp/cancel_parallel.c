@@ -1,6 +1,8 @@
 /* cancel parallel: members waiting in a barrier of the region come out, tasks not begun are dropped, the next region is
  * whole. */
-#include "task_check.h"
+#include "check.h"
+#include "need_env.h"
+#include "work.h"
 
 int main(int argc, char **argv)
 {

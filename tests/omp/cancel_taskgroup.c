@@ -1,6 +1,7 @@
 /* cancel taskgroup: tasks not begun are dropped, begun ones see it, the group still ends; a storm of it in all
  * members. */
-#include "task_check.h"
+#include "check.h"
+#include "need_env.h"
 
 static int search(int wanted)
 {

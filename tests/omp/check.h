@@ -1,22 +1,14 @@
-/* A check that names its place. A program returns 0 where every check held. */
-#ifndef CHECK_H
-#define CHECK_H
+/* For programs that run under any runtime, also without a system. */
+#ifndef OMP_CHECK_H
+#define OMP_CHECK_H
 
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#define CHECK_END() exit(1)
+#include "../check.h"
 
 /* A pragma with a macro's arguments in it. */
 #define PRAGMA(...) PRAGMA_TEXT(__VA_ARGS__)
 #define PRAGMA_TEXT(...) _Pragma(#__VA_ARGS__)
-
-#define CHECK(cond)                                                            \
-    do {                                                                       \
-        if (!(cond)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-            exit(1);                                                           \
-        }                                                                      \
-    } while (0)
 
 #endif

@@ -4,7 +4,8 @@
  * NULL for an address. */
 #include <stdbool.h>
 
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                bool if_clause, unsigned flags, void **depend, int priority, void *detach);

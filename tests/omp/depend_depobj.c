@@ -1,5 +1,6 @@
 /* omp_depend_t objects, alone and beside plain dependences; update and destroy. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 int main(void)
 {

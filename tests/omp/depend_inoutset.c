@@ -1,6 +1,7 @@
 /* inoutset: tasks of a set run beside each other, after what came before and before what comes next. GCC 12 has no word
  * for it: the object's kind is set as GCC 13 does (5); libgomp 12 refuses it. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 int main(void)
 {

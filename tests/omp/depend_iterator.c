@@ -1,5 +1,5 @@
 /* Iterators in depend clauses: a task after a whole array of tasks. */
-#include "task_check.h"
+#include "check.h"
 
 #define N 40
 int main(void)

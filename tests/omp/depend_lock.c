@@ -1,6 +1,6 @@
 /* Who makes tasks with dependences holds a lock that they take: none of them may run in its place before it has made
  * them all. */
-#include "task_check.h"
+#include "check.h"
 
 #define TASKS 400
 #define CHAINS 4

@@ -1,5 +1,6 @@
 /* mutexinoutset: tasks of the set exclude each other, come after the writer and before the next reader. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 int main(void)
 {

@@ -1,5 +1,6 @@
 /* Dependences bind siblings only: the same address under two parents; a successor outlives its creator. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 int main(void)
 {

@@ -1,5 +1,6 @@
 /* depend in/out/inout: chains, one writer and many readers, readers before a writer; several addresses a task. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 int main(void)
 {

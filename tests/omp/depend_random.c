@@ -2,7 +2,8 @@
  * with are done. */
 #include <string.h>
 
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 #define TASKS 400
 #define CELLS 12

@@ -1,5 +1,6 @@
 /* if(0) with depend, and taskwait with depend: wait for exactly the predecessors; others may still be open. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 int main(void)
 {

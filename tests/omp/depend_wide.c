@@ -1,7 +1,7 @@
 /* Many addresses, many readers of one, a long life of the parent: the table grows and forgets. */
 #include <sys/resource.h>
 
-#include "task_check.h"
+#include "check.h"
 
 #define N 20000
 static int v[N];

@@ -1,6 +1,7 @@
 /* Tasks made after member 0 has left its body, while every other member waits for them where it cannot run them: only
  * the thread that waits for the region's end is left, and it runs them, as member 0. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 static int pipes[2];
 static int gone, done, ran_by;

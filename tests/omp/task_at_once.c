@@ -2,7 +2,8 @@
  * children that are not complete,
  * groups around those, ICVs that they have changed, dependences between their children. And their data is as it was
  * made, whatever its size. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 static int waited_for(int depth);
 

@@ -1,5 +1,5 @@
 /* A barrier, explicit or implicit, completes all tasks of the region, and tasks made by tasks. */
-#include "task_check.h"
+#include "check.h"
 
 static void tree(int depth, int *count)
 {

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "task_check.h"
+#include "check.h"
 
 static void *fulfill_later(void *arg)
 {

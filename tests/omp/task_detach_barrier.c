@@ -3,7 +3,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 static _Atomic int fulfilled;
 

@@ -1,5 +1,5 @@
 /* An event fulfilled by a sibling that its waiter runs itself. */
-#include "task_check.h"
+#include "check.h"
 
 int main(void)
 {

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "task_check.h"
+#include "check.h"
 
 #define SLOTS 64
 static _Atomic(omp_event_handle_t) slot[SLOTS];

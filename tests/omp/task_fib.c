@@ -1,5 +1,5 @@
 /* A task per call, without cut-off: deep recursion, stealing, waiting for stolen children. */
-#include "task_check.h"
+#include "check.h"
 
 static long fib(int n)
 {

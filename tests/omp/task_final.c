@@ -1,5 +1,5 @@
 /* final: descendants of a final task are included; omp_in_final. mergeable and untied are accepted beside it. */
-#include "task_check.h"
+#include "check.h"
 
 static int recurse(int depth, int final_from, int me_above)
 {

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "task_check.h"
+#include "check.h"
 
 struct large {
     int v[2000];

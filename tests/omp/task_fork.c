@@ -2,7 +2,7 @@
  * libgomp 12 hangs in the child: its threads are gone. */
 #include <sys/wait.h>
 
-#include "task_check.h"
+#include "check.h"
 
 static long fib(int n)
 {

@@ -1,5 +1,5 @@
 /* ICVs belong to the task: a child begins with its creator's values at creation, and changes only its own. */
-#include "task_check.h"
+#include "check.h"
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 /* if(0): the task is done before the next statement, by the same thread; its own children may outlive it. */
-#include "task_check.h"
+#include "check.h"
 
 int main(void)
 {

@@ -1,6 +1,7 @@
 /* if(0) with OMP_CANCELLATION: the tasks of a cancelled group are dropped, those of the group around it and of the next
  * one run, also below a task that has set a number of threads of its own, which they have too. */
-#include "task_check.h"
+#include "check.h"
+#include "need_env.h"
 
 #ifdef __clang__ /* runs the body of an undeferred task itself, and asks nobody */
 #define DROPPED 10

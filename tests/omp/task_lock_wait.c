@@ -1,6 +1,7 @@
 /* A task becomes ready while its waiter sleeps and the one who made it ready blocks on a lock the waiter holds:
  * somebody must run it. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 int main(void)
 {

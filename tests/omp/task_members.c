@@ -1,6 +1,6 @@
 /* Every member makes, takes and waits at once, with more threads than processors and ones that left their share
  * early. */
-#include "task_check.h"
+#include "check.h"
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 /* Tasks that open parallel regions, whose members make tasks that open regions. */
-#include "task_check.h"
+#include "check.h"
 
 static int count;
 

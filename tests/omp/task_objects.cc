@@ -7,15 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <omp.h>
-
-#define CHECK(cond)                                                                 \
-    do {                                                                            \
-        if (!(cond)) {                                                              \
-            std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-            std::exit(1);                                                           \
-        }                                                                           \
-    } while (0)
+#include "check.h"
 
 static std::atomic<int> alive{0}, copies{0};
 

@@ -1,5 +1,6 @@
 /* priority: accepted with any value, every task runs once; with one thread, higher ones run first. */
-#include "task_check.h"
+#include "check.h"
+#include "need_env.h"
 
 int main(int argc, char **argv)
 {

@@ -1,6 +1,6 @@
 /* task_reduction and in_reduction over trees of tasks and nested groups; reduction(task, ...) of parallel, for and
  * sections. */
-#include "task_check.h"
+#include "check.h"
 
 int main(void)
 {

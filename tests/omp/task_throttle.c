@@ -2,7 +2,7 @@
  * bounded, each runs once. */
 #include <sys/resource.h>
 
-#include "task_check.h"
+#include "check.h"
 
 static long count;
 

@@ -1,6 +1,7 @@
 /* The tied-task scheduling constraint: a task that waits with a lock held is never interrupted by a task, not its
  * descendant, that wants the same lock. Also: a tied task stays on its thread. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 /* taskwait: children are complete, from a single creator and from every member. */
-#include "task_check.h"
+#include "check.h"
 
 static void many(int n)
 {

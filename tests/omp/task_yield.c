@@ -1,5 +1,5 @@
 /* taskyield: a task may be taken there; a loop of yields sees what another task sets. */
-#include "task_check.h"
+#include "check.h"
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 /* taskgroup: waits for descendants too; groups inside of groups, in tasks, in every member. */
-#include "task_check.h"
+#include "check.h"
 
 static void tree(int depth, int *count)
 {

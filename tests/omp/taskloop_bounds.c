@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "task_check.h"
+#include "check.h"
 
 #define N 1000
 static int seen[2 * N];

@@ -1,6 +1,7 @@
 /* taskloop with many more tasks than threads: each iteration once, whatever the tasks leave behind; every thread may
  * have a part; what waits for them waits for all. */
-#include "task_check.h"
+#include "check.h"
+#include "work.h"
 
 enum { MOST = 3000 };
 static int hit[MOST], left[MOST];

@@ -1,7 +1,7 @@
 /* taskloop with many tasks whose variables are written: each task begins with its own copy of what is firstprivate, as
  * it was at the construct; what the last iteration leaves is what lastprivate gives back; what the tasks share is
  * shared. */
-#include "task_check.h"
+#include "check.h"
 
 #include <string.h>
 

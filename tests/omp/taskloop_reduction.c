@@ -1,5 +1,5 @@
 /* taskloop reduction and in_reduction, nested, with several variables. */
-#include "task_check.h"
+#include "check.h"
 
 int main(void)
 {

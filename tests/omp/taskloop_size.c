@@ -1,5 +1,5 @@
 /* grainsize and num_tasks: how many iterations a task gets. */
-#include "task_check.h"
+#include "check.h"
 
 static int per_task[4096], tasks;
 

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(cond) \
-    ((cond) ? (void)0 : (std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond), std::abort()))
+#define CHECK_END() std::abort()
+#include "../check.h"
 
 namespace
 {

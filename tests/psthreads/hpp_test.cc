@@ -13,8 +13,8 @@
 #include <unordered_set>
 #include <vector>
 
-#define CHECK(cond) \
-    ((cond) ? (void)0 : (std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond), std::abort()))
+#define CHECK_END() std::abort()
+#include "../check.h"
 
 using namespace std::chrono_literals;
 namespace ps = psthreads;
