@@ -12,7 +12,8 @@
  * Guarantees of cpu_switch, said in C: it returns in `to`, at the point where `to` last called cpu_switch (or at its
  * entry), with all callee-saved registers, the stack pointer and the floating-point *control* state (rounding mode,
  * exception masks; x86-64: MXCSR control bits and x87 control word; AArch64: FPCR; RISC-V: frm) as they were there.
- * Caller-saved registers, floating-point status flags, the signal mask and the thread pointer are not touched.
+ * So are MXCSR's status flags on x86-64; other status flags are carried over. Caller-saved registers, the signal mask
+ * and the thread pointer are not touched.
  * The value of `transfer` comes out as cpu_switch's result in `to` (or as the entry's first argument).
  *
  * Publication: the write to *save happens before anything that runs in `to`. The caller may let another kernel thread
@@ -54,6 +55,16 @@ void *cpu_switch(struct cpu_context *save, struct cpu_context *to, void *transfe
 #if defined(CPU_HAS_GUARDED_CALL) && !defined(__cplusplus)
 void *cpu_guarded_call(void *(*fn)(void *arg), void *arg, void **guard) __attribute__((visibility("hidden")));
 void cpu_guarded_leave(void *guard, void *result) __attribute__((noreturn, visibility("hidden")));
+#endif
+
+/* Rounding, traps and status flags (not the x87 unit's flags) of the code that runs, kept over calls of other threads'
+ * functions on this stack. Ports without it do nothing. */
+#if !defined(CPU_HAS_FLOAT_STATE) && !defined(__cplusplus)
+struct cpu_float {
+    char nothing;
+};
+static inline void cpu_float_save(struct cpu_float *state) { (void)state; }
+static inline void cpu_float_load(const struct cpu_float *state) { (void)state; }
 #endif
 
 /* The thread pointer that native ELF thread-local storage is addressed by.

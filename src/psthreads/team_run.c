@@ -396,8 +396,11 @@ static inline void join(struct vp *vp, struct ps_team *team)
 void ps_team_join(struct ps_team *team)
 {
     struct vp *vp = ps_vp();
-    int error = vp_errno(vp); /* members that are run as calls may share it */
+    int error = vp_errno(vp); /* members that are run as calls may share it, and have the processor's state */
+    struct cpu_float state;
+    cpu_float_save(&state);
     join(vp, team);
+    cpu_float_load(&state);
     if (PS_UNLIKELY(team->serial.began != 0))
         kept_or_not(team);
     if (PS_UNLIKELY(team->watched)) {

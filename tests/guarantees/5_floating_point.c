@@ -1,5 +1,6 @@
 /* Floating-point control: members begin with their parent's, keep their own over everything that waits, and the
- * caller's is as before. */
+ * caller's is as before. Status flags: each member has its own over everything that waits; the caller has none of
+ * others'. */
 #include "check.h"
 #include <fenv.h>
 #if defined __SSE2__
@@ -15,9 +16,55 @@ static void set_flush(int on) { (void)on; }
 
 static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
 
+/* Functions of their own, so that no compiler moves the division over a question for the flags. */
+static volatile double one = 1, zero, infinite;
+__attribute__((noinline)) static void divide(void) { infinite = one / zero; }
+__attribute__((noinline)) static int flags(void) { return fetestexcept(FE_DIVBYZERO); }
+
+static void waits_keep_flags(void)
+{
+#pragma omp parallel num_threads(4)
+    for (int turn = 0; turn < 50; turn++) {
+        int raises = (omp_get_thread_num() + turn) % 2, right = 0;
+        feclearexcept(FE_ALL_EXCEPT);
+        if (raises)
+            divide();
+#pragma omp barrier
+        CHECK(flags() == (raises ? FE_DIVBYZERO : 0));
+#pragma omp critical
+        CHECK(flags() == (raises ? FE_DIVBYZERO : 0));
+#pragma omp parallel num_threads(3) reduction(+ : right)
+        {
+#pragma omp barrier
+            if (!raises && omp_get_thread_num())
+                divide();
+            right += omp_get_thread_num() || flags() == (raises ? FE_DIVBYZERO : 0);
+        }
+        CHECK(right == 3);
+        CHECK(flags() == (raises ? FE_DIVBYZERO : 0));
+    }
+}
+
+/* By members that nothing makes wait. */
+static void others_leave_the_caller_alone(void)
+{
+    for (int region = 0; region < 100; region++) {
+        feclearexcept(FE_ALL_EXCEPT);
+#pragma omp parallel num_threads(4)
+        if (omp_get_thread_num()) {
+            divide();
+            fesetround(FE_UPWARD);
+        }
+        CHECK(fegetround() == FE_TONEAREST && flags() == 0);
+    }
+    fesetround(FE_TONEAREST);
+}
+
 int main(void)
 {
     omp_set_max_active_levels(2);
+    waits_keep_flags();
+    others_leave_the_caller_alone();
     for (int k = 0; k < 4; k++) {
         fesetround(modes[k]);
         set_flush(k % 2);

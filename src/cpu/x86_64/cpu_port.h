@@ -58,6 +58,29 @@ static inline void cpu_set_tp_soon(void *tp)
 }
 #endif
 
+#ifndef __cplusplus
+#define CPU_HAS_FLOAT_STATE 1
+struct cpu_float {
+    uint32_t mxcsr;
+    uint16_t x87cw;
+};
+static inline void cpu_float_save(struct cpu_float *state)
+{
+    __asm__ volatile("stmxcsr %0" : "=m"(state->mxcsr));
+    __asm__ volatile("fnstcw %0" : "=m"(state->x87cw));
+}
+/* The C library changes rounding and traps of both units at once: MXCSR tells whether there is anything to do. */
+static inline void cpu_float_load(const struct cpu_float *state)
+{
+    uint32_t now;
+    __asm__ volatile("stmxcsr %0" : "=m"(now));
+    if (PS_LIKELY(now == state->mxcsr))
+        return;
+    __asm__ volatile("ldmxcsr %0" : : "m"(state->mxcsr));
+    __asm__ volatile("fldcw %0" : : "m"(state->x87cw));
+}
+#endif
+
 static inline void cpu_pause(void) { __builtin_ia32_pause(); }
 static inline uint64_t cpu_cycles(void) { return __builtin_ia32_rdtsc(); }
 

@@ -1,8 +1,9 @@
 /* cpu_switch and the first frame of a context. Frame layout: cpu_port.h.
  *
  * Both stacks have the same frame shape wherever the stack pointer changes, so the unwind information is right at every
- * instruction. Control words are loaded only where the two contexts differ: ldmxcsr and fldcw cost more than the
- * whole rest. Status flags (MXCSR bits 0-5) are the running processor's and are carried over.
+ * instruction. MXCSR, control bits and status flags, and the x87 control word are loaded only where the two contexts
+ * differ: ldmxcsr and fldcw cost more than the whole rest. Status flags of the x87 unit are the running processor's, and
+ * are carried over. Rejected: fnstsw and a test, to move them into the saved MXCSR: 2.6 ns on a switch of 24.
  *
  * The switch ends in a plain ret. It is the partner of the call that the leaving context made, so the processor's
  * return predictor stays in step with the call depth: where threads wait at the same place of the same code (a
@@ -13,7 +14,6 @@
 #define FRAME_MXCSR 0
 #define FRAME_X87CW 4
 #define FRAME_CONTROL_BYTES 8
-#define MXCSR_STATUS 0x3f
 
     .text
 
@@ -54,10 +54,8 @@ cpu_switch:
     movq    %rsp, (%rdi)
     movq    (%rsi), %rsp
 
-    movl    FRAME_MXCSR(%rsp), %r9d
-    xorl    %ecx, %r9d
-    andl    $~MXCSR_STATUS, %r9d
-    jnz     .Lload_mxcsr
+    cmpl    FRAME_MXCSR(%rsp), %ecx
+    jne     .Lload_mxcsr
 .Lmxcsr_done:
     cmpw    FRAME_X87CW(%rsp), %r8w
     jne     .Lload_x87cw
@@ -85,11 +83,8 @@ cpu_switch:
     .cfi_restore rbp
     ret
 
-    /* The new control bits with the old status bits: ecx ^ (difference in control bits). */
 .Lload_mxcsr:
     .cfi_restore_state
-    xorl    %ecx, %r9d
-    movl    %r9d, FRAME_MXCSR(%rsp)
     ldmxcsr FRAME_MXCSR(%rsp)
     jmp     .Lmxcsr_done
 .Lload_x87cw:
