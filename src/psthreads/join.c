@@ -330,8 +330,7 @@ static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t de
     if (seen != PS_JOIN_OPEN || !ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self))
         return join_ended(t, seen, result);
     bool own_tls = ps_tls_on() && ps_load_relaxed(&t->state) != PS_SPAWNED;
-    if (deadline_ns != PS_NEVER || (own_tls && PS_UNLIKELY(ps_load_relaxed(&ps_promotes_all))) ||
-        !may_be_called(self, t, vp) || !take_unbegun(t, t->vp))
+    if (deadline_ns != PS_NEVER || !may_be_called(self, t, vp) || !take_unbegun(t, t->vp))
         return wait_for_end(self, t, result, deadline_ns);
     void *returned = own_tls ? run_as_call_in_block(vp, self, t) : run_as_call(vp, self, t, false);
     if (result)

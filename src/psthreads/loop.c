@@ -100,7 +100,6 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     struct ps_call call = member ? (struct ps_call){t->member_fn, t} : ps_thread_begin(t);
     if (own_tls)
         vp_enter_tls(vp, vp_new_tls(vp));
-    bool promoted = own_tls && PS_UNLIKELY(ps_load_relaxed(&ps_promotes_all));
     t->uth = vp->uth;
     t->uth->name[0] = '\0';
     t->vp = vp;
@@ -108,8 +107,6 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     vp->current = t;
     vp_tick(vp);
     vp_follow(vp, t);
-    if (promoted)
-        ps_promote_again(t, vp->tls);
     void *result = PS_UNLIKELY(uth_sanitizers != 0) && !member ? call_with_fiber(vp, t, call) : call.fn(call.arg);
     vp = ps_thread_end_keys(ps_vp(), t);
     if (own_tls)

@@ -425,8 +425,6 @@ PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
         return;
     }
     ps_move_alone(vp, self, to);
-    if (ps_load_relaxed(&ps_promotes_all))
-        uth_tls_pose_as(block, ps_load_relaxed(&to->tid)); /* it holds nothing yet */
 }
 
 void ps_go_home_slow(struct uth_tls *next)
@@ -468,16 +466,6 @@ int ps_promoted_id(struct uth_tls *block)
 {
     struct vp *vp = ps_promoted_vp(block);
     return vp ? ps_load_relaxed(&vp->tid) : 0;
-}
-
-_Atomic bool ps_promotes_all;
-
-void ps_promote_all(void)
-{
-    ps_store_seq(&ps_promotes_all, true);
-    uth_tls_none_at_hand();
-    if (uth_tls_current())
-        ps_promote();
 }
 
 bool ps_retire_alone(struct uth_tls *block)

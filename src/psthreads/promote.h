@@ -51,8 +51,8 @@ struct vp;
 /* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
  * by a call that the runtime answers in the C library's place. [switches] */
 bool ps_promote(void);
-/* Thread self, which begins on the context that runs, enters its block, and is promoted if it was so before, or is to
- * be. [switches] */
+/* Thread self, which begins on the context that runs, enters its block, and is promoted, as it was before. [switches]
+ */
 void ps_promote_again(struct psthread *self, struct uth_tls *block);
 /* The number of the kernel thread that is, or from now on will be, block's thread's own; 0: refused. Any kernel
  * thread; does not move the thread. */
@@ -101,10 +101,6 @@ void ps_promote_in_this_process(void);
 /* The caller is a process of its own in this memory, a child between vfork and exec, and none of the runtime's
  * threads. */
 bool ps_in_vfork_child(void);
-/* From now on each thread is promoted when it begins, and its number is its kernel thread's: the program has mutexes
- * that the kernel compares. */
-void ps_promote_all(void);
-extern _Atomic bool ps_promotes_all __attribute__((visibility("hidden")));
 
 /* The running thread leaves its block, in which it may have been promoted: goes back to where its context came from.
  * It goes on with `next`, which is to be entered (NULL: the kernel thread's own storage). [switches] */

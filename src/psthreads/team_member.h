@@ -36,19 +36,18 @@ static inline void ps_member_become(struct vp *vp, struct ps_member *m, const st
 void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before);
 
 /* vp has just entered the block. Nothing but the thread pointer need be written, or be looked at, when it comes again,
- * unless the member has a kernel thread of its own or is to get one. */
+ * unless the member has a kernel thread of its own. */
 static inline void ps_member_leave_at_hand(struct uth_tls *tls)
 {
     uth_tls_keep_at_hand(tls);
-    if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL || ps_load_seq(&ps_promotes_all)))
+    if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL))
         uth_tls_not_at_hand(tls);
 }
 
 static inline void ps_member_enter_tls(struct vp *vp, struct ps_member *m, struct uth_tls *before)
 {
     struct uth_tls *tls = m->tls;
-    if (PS_UNLIKELY(!tls || uth_tls_stack_differs(tls, vp->uth->stack) || ps_load_relaxed(&tls->alone) ||
-                    ps_load_relaxed(&ps_promotes_all))) {
+    if (PS_UNLIKELY(!tls || uth_tls_stack_differs(tls, vp->uth->stack) || ps_load_relaxed(&tls->alone))) {
         ps_member_enter_slowly(vp, m, before);
         return;
     }

@@ -30,7 +30,7 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
     if (!m->tls)
         return;
     uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
-    if (PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL || ps_load_relaxed(&ps_promotes_all)))
+    if (PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL))
         ps_promote_again(&m->thread, m->tls);
     else
         vp_enter_tls(vp, m->tls);

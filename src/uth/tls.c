@@ -162,7 +162,12 @@ void *uth_tls_robust_list(struct uth_tls *tls)
     return uth_blocks.layout.robust != 0 ? uth_tls_descriptor(tls) + uth_blocks.layout.robust : NULL;
 }
 
-void uth_tls_pose_as(struct uth_tls *tls, int tid) { *tls->tid = tid != 0 ? tid : tls->number; }
+int uth_tls_pose_as(struct uth_tls *tls, int tid)
+{
+    int before = *tls->tid;
+    *tls->tid = tid != 0 ? tid : tls->number;
+    return before;
+}
 
 /* The descriptor as of a thread that begins, in front of or around what the dynamic linker keeps there. */
 static void write_descriptor(struct uth_tls *tls)

@@ -102,8 +102,8 @@ void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes);
 /* Where the C library keeps the list of robust mutexes that the thread holds, for set_robust_list; NULL: not known. */
 void *uth_tls_robust_list(struct uth_tls *tls);
 /* The C library's calls that follow take the thread for kernel thread tid, 0: for itself again. Inside the block;
- * nothing else of the thread's runs meanwhile. */
-void uth_tls_pose_as(struct uth_tls *tls, int tid);
+ * nothing else of the thread's runs meanwhile. What they have taken it for so far. */
+int uth_tls_pose_as(struct uth_tls *tls, int tid);
 /* A few blocks that one caller at a time takes from and gives back to; all zero: none. */
 #define UTH_TLS_NEAR 4
 struct uth_tls_near {
@@ -155,9 +155,8 @@ inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
  * says so, then looks for such a reason (seq_cst): one of the two sees the other. Nothing is said where the block's
  * number is its carrier's. */
 void uth_tls_keep_at_hand(struct uth_tls *tls);
-/* Takes it back, of one block or of all. Any kernel thread. */
+/* Takes it back. Any kernel thread. */
 void uth_tls_not_at_hand(struct uth_tls *tls);
-void uth_tls_none_at_hand(void);
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the
  * program's code] */
 void uth_tls_end(struct uth_tls *tls);

@@ -151,18 +151,6 @@ PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
 }
 VERSIONS(syscall, "GLIBC_2.2.5");
 
-/* --- mutexes that the kernel compares --- */
-
-/* From the first mutex attribute of such a kind on, threads begin promoted and with the number of their kernel
- * thread. */
-#define ANSWER_MUTEX(node, name, what, none)                                                                           \
-    ANSWER_AS(if (what != none) ps_promote_all(), , VERSIONS, node, int, name, (pthread_mutexattr_t * attr, int what), \
-              (attr, what))
-ANSWER_MUTEX("GLIBC_2.34", pthread_mutexattr_setprotocol, protocol, PTHREAD_PRIO_NONE);
-OLD_VERSION(pthread_mutexattr_setprotocol, "GLIBC_2.4");
-ANSWER_MUTEX("GLIBC_2.34", pthread_mutexattr_setrobust, robustness, PTHREAD_MUTEX_STALLED);
-OLD_VERSION(pthread_mutexattr_setrobust, "GLIBC_2.12");
-
 /* --- calls about a thread that is named by its handle --- */
 
 /* The number of the kernel thread that is `thread`'s own; 0: that is a kernel thread for the C library to ask about.

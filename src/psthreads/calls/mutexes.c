@@ -1,0 +1,101 @@
+/* Mutexes whose owner the kernel compares: robust, priority-inheriting and priority-protecting ones. See calls.h.
+ *
+ * Who owns such a mutex is written into it as the number of a kernel thread, and a block has another number. A thread
+ * that comes to such a mutex is promoted, and for the call it is known by the number of its kernel thread. Other
+ * mutexes that it owns meanwhile, or takes later, are its own by the block's number: a mutex is always asked for as it
+ * was taken.
+ * The kind stands in the mutex, whoever has made it: this process, or another one in memory that both share.
+ *
+ * Cost: an ordinary mutex costs a look at its kind, a load and a jump more. Preemptible: the thread is on its own
+ * kernel thread, or it has been refused one and waits in the C library as if the program had called that. */
+#define _GNU_SOURCE
+#include "calls.h"
+
+#if defined(__GLIBC__)
+
+#include <pthread.h>
+#include <time.h>
+
+#include "os.h"
+
+/* Bits of the kind, of which static initialisers and mutexes that processes share make a part of the C library's ABI:
+ * robust, priority-inheriting, priority-protecting. */
+#define COMPARED_KINDS (0x10 | 0x20 | 0x40)
+
+/* May be called before the library's constructors, from malloc in dlsym: there is something behind at once. */
+#define BEHIND(name)                                  \
+    extern int behind_##name(pthread_mutex_t *mutex); \
+    __asm__(".symver behind_" #name ",__" #name "@GLIBC_2.2.5")
+BEHIND(pthread_mutex_lock);
+BEHIND(pthread_mutex_trylock);
+BEHIND(pthread_mutex_unlock);
+
+static inline bool is_compared(const pthread_mutex_t *mutex)
+{
+    return PS_UNLIKELY((mutex->__data.__kind & COMPARED_KINDS) != 0);
+}
+
+/* The number that the caller was known by; -1: it is none of the runtime's threads. */
+static PS_NOINLINE int begin_compared(void)
+{
+    struct uth_tls *block = uth_tls_current();
+    if (block == NULL)
+        return -1;
+    int error = errno, number = ps_promote() ? ps_promoted_id(block) : os_thread_id();
+    errno = error;
+    return uth_tls_pose_as(block, number);
+}
+
+static PS_NOINLINE int end_compared(int before, int result)
+{
+    if (before != -1)
+        uth_tls_pose_as(uth_tls_current(), before);
+    return result;
+}
+
+#define ANSWER_MUTEX(node, name, at_first, parameters, arguments)                                                   \
+    typedef int next_##name parameters;                                                                             \
+    static struct next place_of_##name __attribute__((section("ps_next"), used, aligned(8))) = {#name, (at_first)}; \
+    PS_PREEMPTIBLE PS_NOINLINE static int slow_##name parameters                                                    \
+    {                                                                                                               \
+        next_##name *next = CALL_NEXT(name);                                                                        \
+        if (!is_compared(mutex))                                                                                    \
+            return next arguments;                                                                                  \
+        int before = begin_compared();                                                                              \
+        return end_compared(before, next arguments);                                                                \
+    }                                                                                                               \
+    PS_EXPORT int answer_##name parameters;                                                                         \
+    PS_PREEMPTIBLE PS_EXPORT int answer_##name parameters                                                           \
+    {                                                                                                               \
+        next_##name *next = place_of_##name.function;                                                               \
+        return PS_LIKELY(next != NULL) && !is_compared(mutex) ? next arguments : slow_##name arguments;             \
+    }                                                                                                               \
+    VERSIONS(name, node)
+
+typedef const struct timespec *time_at;
+ANSWER_MUTEX("GLIBC_2.2.5", pthread_mutex_lock, (void *)behind_pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex));
+ANSWER_MUTEX("GLIBC_2.2.5", pthread_mutex_unlock, (void *)behind_pthread_mutex_unlock, (pthread_mutex_t * mutex),
+             (mutex));
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_trylock, (void *)behind_pthread_mutex_trylock, (pthread_mutex_t * mutex),
+             (mutex));
+OLD_VERSION(pthread_mutex_trylock, "GLIBC_2.2.5");
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_timedlock, NULL, (pthread_mutex_t * mutex, time_at until), (mutex, until));
+OLD_VERSION(pthread_mutex_timedlock, "GLIBC_2.2.5");
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_clocklock, NULL, (pthread_mutex_t * mutex, clockid_t clock, time_at until),
+             (mutex, clock, until));
+OLD_VERSION(pthread_mutex_clocklock, "GLIBC_2.30");
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_setprioceiling, NULL, (pthread_mutex_t * mutex, int ceiling, int *old),
+             (mutex, ceiling, old));
+OLD_VERSION(pthread_mutex_setprioceiling, "GLIBC_2.4");
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_consistent, NULL, (pthread_mutex_t * mutex), (mutex));
+OLD_VERSION(pthread_mutex_consistent, "GLIBC_2.12");
+/* They give the mutex back, and take it again. Not under GLIBC_2.2.5, where each is another function. */
+ANSWER_MUTEX("GLIBC_2.3.2", pthread_cond_wait, NULL, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex));
+ANSWER_MUTEX("GLIBC_2.3.2", pthread_cond_timedwait, NULL,
+             (pthread_cond_t * cond, pthread_mutex_t *mutex, time_at until), (cond, mutex, until));
+ANSWER_MUTEX("GLIBC_2.34", pthread_cond_clockwait, NULL,
+             (pthread_cond_t * cond, pthread_mutex_t *mutex, clockid_t clock, time_at until),
+             (cond, mutex, clock, until));
+OLD_VERSION(pthread_cond_clockwait, "GLIBC_2.30");
+
+#endif
