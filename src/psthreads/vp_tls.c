@@ -78,6 +78,17 @@ static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
     vp_enter_tls(vp, here);
 }
 
+void ps_call_outside_block(void (*fn)(void *arg), void *arg)
+{
+    struct vp *vp = ps_vp();
+    struct uth_tls *here = vp->tls;
+    vp_enter_tls(vp, NULL);
+    hold(vp, true);
+    fn(arg);
+    hold(vp, false);
+    vp_enter_tls(vp, here);
+}
+
 struct vp *vp_end_tls_for(struct vp *vp, struct uth_tls *next)
 {
     struct uth_tls *tls = vp->tls;

@@ -84,6 +84,18 @@ bool uth_tls_recheck(void);
  * caller's; nothing where uth_tls_init has not been called. */
 void uth_tls_object_begins(const void *code);
 
+/* Around an opening of objects into another namespace than the program's, which has a C library of its own, by a thread
+ * that is outside of its block `into`, on its kernel thread's own thread pointer: what is new there in the static part
+ * gets in the block what constructors have left on the kernel thread, and initial values in all other blocks. `handle`
+ * is dlmopen's, or NULL. One caller at a time. */
+#define UTH_TLS_MAX_SEGMENTS 256
+struct uth_tls_known {
+    unsigned num; /* objects of namespaces that are there; 0 for a new one */
+    uintptr_t object[UTH_TLS_MAX_SEGMENTS];
+};
+void uth_tls_begin_opening(struct uth_tls_known *known, bool new_namespace);
+void uth_tls_end_opening(const struct uth_tls_known *known, const void *handle, struct uth_tls *into);
+
 /* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, in the place of its
  * carrier's thread id. Processes begin at places of their own, for they compare numbers in mutexes that they share
  * (recursive and error-checking ones): that two threads of two processes meet has a chance of one in some millions.

@@ -21,6 +21,7 @@
 static struct uth_tls_segment segments[UTH_TLS_MAX_SEGMENTS];
 static unsigned num_segments;
 static char images_now[32 * 1024];
+static struct uth_tls_segment others[UTH_TLS_MAX_SEGMENTS];
 
 /* --- objects that are loaded later --- */
 
@@ -120,6 +121,50 @@ void uth_tls_object_begins(const void *code)
         look_at_objects(loaded, code);
     ps_spin_unlock(&uth_blocks.init_lock);
     errno = saved_errno;
+}
+
+void uth_tls_begin_opening(struct uth_tls_known *known, bool new_namespace)
+{
+    known->num = 0;
+    if (new_namespace)
+        return;
+    ps_spin_lock(&uth_blocks.init_lock);
+    unsigned n = uth_tls_objects_static(others, NULL, 0);
+    for (unsigned i = 0; i < n; i++)
+        if (others[i].space != NULL)
+            known->object[known->num++] = others[i].object;
+    ps_spin_unlock(&uth_blocks.init_lock);
+}
+
+static bool is_known(const struct uth_tls_known *known, const struct uth_tls_segment *segment)
+{
+    for (unsigned i = 0; i < known->num; i++)
+        if (known->object[i] == segment->object)
+            return true;
+    return false;
+}
+
+/* Looked at first, as ever: what is new then, others need not look at. */
+void uth_tls_end_opening(const struct uth_tls_known *known, const void *handle, struct uth_tls *into)
+{
+    const void *space = handle != NULL ? uth_tls_objects_space(handle) : NULL;
+    const char *own = cpu_get_tp();
+    if (space == NULL)
+        return;
+    ps_spin_lock(&uth_blocks.init_lock);
+    unsigned long long loaded = uth_tls_objects_loaded();
+    if (loaded != 0)
+        look_at_objects(loaded, NULL);
+    ps_spin_lock(&uth_blocks.lock);
+    for (unsigned i = 0; i < num_segments; i++) {
+        const struct uth_tls_segment *segment = &segments[i];
+        if (segment->space != space || is_known(known, segment))
+            continue;
+        initialise_segment(segment);
+        memcpy((char *)into->tp + segment->from_tp, own + segment->from_tp, segment->bytes);
+    }
+    ps_spin_unlock(&uth_blocks.lock);
+    ps_spin_unlock(&uth_blocks.init_lock);
 }
 
 /* --- a block is tried before anybody relies on it --- */

@@ -2,8 +2,8 @@
  *
  * Both stacks have the same frame shape wherever the stack pointer changes, so the unwind information is right at every
  * instruction. MXCSR, control bits and status flags, and the x87 control word are loaded only where the two contexts
- * differ: ldmxcsr and fldcw cost more than the whole rest. Status flags of the x87 unit are the running processor's, and
- * are carried over. Rejected: fnstsw and a test, to move them into the saved MXCSR: 2.6 ns on a switch of 24.
+ * differ: ldmxcsr and fldcw cost more than the whole rest. Status flags of the x87 unit are the running processor's,
+ * and are carried over. Rejected: fnstsw and a test, to move them into the saved MXCSR: 2.6 ns on a switch of 24.
  *
  * The switch ends in a plain ret. It is the partner of the call that the leaving context made, so the processor's
  * return predictor stays in step with the call depth: where threads wait at the same place of the same code (a
