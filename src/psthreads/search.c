@@ -9,6 +9,7 @@
 #include "handoff.h"
 #include "idle.h"
 #include "layer.h"
+#include "lone_thread.h"
 #include "os.h"
 #include "promote.h"
 #include "quota_park.h"
@@ -20,7 +21,7 @@
 #include "watchdog.h"
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
-/* Rounds between peeks into queues that are kept: some ten microseconds. The first round is one of them. So a search
+/* Rounds between peeks into queues that are kept: some ten microseconds. The first look is one of them. So a search
  * that ends sooner peeks too: a vp does not park while a kept queue has something (idle.h, [L]), and each new search
  * comes nearer to taking it. */
 #define SEARCH_PEEK_PERIOD 512
@@ -45,8 +46,9 @@ void vp_put_back(struct vp *vp, struct ps_work w)
         vp_hand_back(vp, ps_work_thread(w), vp);
 }
 
-/* One look at everything, from the state IDLE; on success the handoff slot is BUSY. */
-static struct ps_work search_once(struct vp *vp, bool peek)
+/* One look at everything, from the state IDLE; on success the handoff slot is BUSY. Without `queues` only at what is
+ * for this vp alone. */
+static struct ps_work search_once(struct vp *vp, bool queues, bool peek)
 {
     struct ps_work w = vp_visit_handoff(vp, PS_TAKE);
     if (ps_work_some(w)) {
@@ -56,7 +58,7 @@ static struct ps_work search_once(struct vp *vp, bool peek)
         vp_put_back(vp, w);
         return first;
     }
-    if (!ps_work_some(vp_visit(vp, PS_OWN | PS_ELSEWHERE, PS_PEEK, peek)))
+    if (!ps_work_some(queues ? vp_visit(vp, PS_OWN | PS_ELSEWHERE, PS_PEEK, peek) : vp_visit_slot(vp, PS_PEEK)))
         return w;
     uint64_t idle = HANDOFF_IDLE;
     if (!ps_cas_acquire(&vp->handoff, &idle, HANDOFF_BUSY))
@@ -74,8 +76,10 @@ static struct ps_work search(struct vp *vp)
 {
     uint64_t start = 0;
     uint32_t region = vp->peeked_region;
+    unsigned peeks_at = ps_lone_first(&vp->lone_thread);
     for (unsigned round = 1;; round++) {
-        struct ps_work w = search_once(vp, round % SEARCH_PEEK_PERIOD == 1);
+        bool queues = ps_lone_due(&vp->lone_thread, round);
+        struct ps_work w = search_once(vp, queues, round % SEARCH_PEEK_PERIOD == peeks_at);
         if (ps_work_some(w) || ps_load_relaxed(&ps_rt.stopping))
             return w;
         if (PS_UNLIKELY(ps_load_relaxed(&ps_layer_poll) != NULL) && ps_layer_polls())
@@ -167,7 +171,7 @@ static struct ps_work stand_in(struct vp *vp)
         deafen(vp);
     idle_search_begin(vp);
     ps_store_seq(&vp->handoff, HANDOFF_IDLE);
-    while (!ps_work_some(w = search_once(vp, true)) && stays && !ps_load_acquire(&ps_rt.stopping))
+    while (!ps_work_some(w = search_once(vp, true, true)) && stays && !ps_load_acquire(&ps_rt.stopping))
         stays = idle_park_for(vp, STANDS_NS);
     ps_sub_relaxed(&ps_watchdog.standing, 1);
     if (ps_work_some(w))
@@ -193,20 +197,33 @@ static struct ps_work find_work_spare(struct vp *vp)
     return w;
 }
 
+#define LONE_A_RECHECK 4 /* a microsecond */
+
+/* vp has found w. */
+static inline void learn_of(struct vp *vp, struct ps_work w)
+{
+    const struct psthread *t = ps_work_thread(w);
+    bool fresh_alone = t && !t->uth && !(t->flags & PS_T_MEMBER) && ps_queue_seems_empty(&vp->queue);
+    ps_lone_took(&vp->lone_thread, fresh_alone, fresh_alone ? cpu_cycles() : 0);
+}
+
 struct ps_work vp_find_work(struct vp *vp)
 {
     if (PS_UNLIKELY(vp->is_spare))
         return find_work_spare(vp);
+    if (vp->lone_thread.since)
+        ps_lone_idle(&vp->lone_thread, cpu_cycles(), ps_rt.recheck_cycles / LONE_A_RECHECK);
     struct ps_work w;
     if (!vp->searching && PS_LIKELY(!ps_load_relaxed(&vp->lone))) {
         w = PS_NO_WORK;
         if (ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY) {
             if (PS_UNLIKELY(vp->is_deaf)) /* vp_at_hand has not looked */
                 w = vp_take_own(vp);
-            if (!ps_work_some(w))
+            if (!ps_work_some(w) && ps_lone_due(&vp->lone_thread, 1))
                 w = vp_steal_round(vp, false);
         }
         if (ps_work_some(w)) {
+            learn_of(vp, w);
             if (PS_UNLIKELY(vp->is_deaf))
                 vp_hear_for(vp, w);
             return w;
@@ -237,6 +254,8 @@ struct ps_work vp_find_work(struct vp *vp)
         }
         sleep_and_learn(vp);
     }
+    if (ps_work_some(w))
+        learn_of(vp, w);
     if (PS_UNLIKELY(vp->is_deaf) && ps_work_some(w))
         vp_hear_for(vp, w);
     idle_search_end(vp);

@@ -10,6 +10,7 @@
 #ifndef PS_VP_H
 #define PS_VP_H
 
+#include "lone_thread.h"
 #include "os.h"
 #include "queue.h"
 #include "steal.h"
@@ -128,6 +129,7 @@ struct vp {
     _Atomic uint32_t alone_state, alone_ends; /* promote.c: PS_ALONE_..., the kernel thread's; 1: it is to end */
     _Atomic uint32_t alone_sleeps;            /* promote.c: written by the kernel thread; for deadlock.c */
     struct uth_tls_near blocks;               /* for the threads that begin here next; owner only */
+    struct ps_lone lone_thread;               /* how often it looks into queues while it searches; owner only */
     _Atomic uint32_t directed;                /* directed.c: who sends its thread a signal, and where that would run */
 
     PS_LINE_ALIGNED struct ps_queue queue;
