@@ -34,6 +34,18 @@ static void thread_switch(void)
     need(psthread_waitall());
 }
 
+/* The same, one of them called on the root's stack by who joins it. */
+static void root_switch(void)
+{
+    psthread_t t[2];
+    for (int i = 0; i < 2; i++) {
+        need(psthread_create(&t[i], NULL, yield_often, NULL));
+        need(psthread_enqueue(t[i], 0));
+    }
+    for (int i = 0; i < 2; i++)
+        need(psthread_join(t[i], NULL));
+}
+
 /* Created, submitted, run, recycled; by the thousand. */
 static void thread_life(void)
 {
@@ -73,6 +85,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } all[] = {{"thread_switch", thread_switch},
+               {"root_switch", root_switch},
                {"thread_life", thread_life},
                {"thread_join", thread_join},
                {"thread_spawn", thread_spawn}};

@@ -243,6 +243,45 @@ static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct p
     return true;
 }
 
+/* The same where t is pinned no more, and self is ready: t has not been saved yet. */
+static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    vp_switch_away(vp, self, ps_work_of(t), false);
+    return true;
+}
+
+/* The same where self's context is bound to vp, or one that is bound to vp is ready: the two change places with each
+ * other, the vp's slot and its queue. Nobody but vp takes out what is pinned, and nobody pins a context while another
+ * one is: all that are bound to a vp are a root, and what goes on in its place while it waits elsewhere.
+ * One call of the switch for both ways, which alternate: so the return behind it is predicted (cpu/x86_64/switch.S). */
+static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
+{
+    struct uth *from = vp->uth;
+    struct ps_queue *q = &vp->queue;
+    struct psthread *t = ps_load_acquire(&vp->pinned);
+    if (PS_UNLIKELY(ps_places_on() || vp->alone_for || ps_load_relaxed(&vp->lone) || t == PS_PINNED_REST))
+        return yield_slowly(vp, self);
+    if (from->vp) {
+        if (PS_UNLIKELY(t != NULL) || !(t = take_front_thread(q)))
+            return yield_slowly(vp, self);
+        ps_store_seq(&vp->pinned, self);
+        watchdog_arm_for_root(); /* what runs here now may spin for the root */
+    } else {
+        if (PS_UNLIKELY(!ps_spin_take(&q->lock)))
+            return yield_slowly(vp, self);
+        ps_store_relaxed(&vp->pinned, NULL);
+        ps_queue_push_back_locked(q, &self->item);
+        ps_spin_unlock(&q->lock);
+        if (PS_UNLIKELY(!idle_knows()))
+            return yield_for(vp, self, t);
+    }
+    if (PS_UNLIKELY(!is_saved(t)))
+        return yield_soon_for(vp, self, t);
+    vp_enter_thread(vp, t);
+    vp_swap(vp, from, t->uth);
+    return true;
+}
+
 /* Each way out of the fast path is a call in its place: so that this saves no registers for it. */
 static PS_ALWAYS_INLINE bool yield(void)
 {
@@ -252,9 +291,11 @@ static PS_ALWAYS_INLINE bool yield(void)
         return false;
     struct uth *from = vp->uth;
     struct ps_queue *q = &vp->queue;
-    /* Where the vp is alone_for a thread, that one's context is bound. */
-    if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp->place || ps_load_relaxed(&vp->pinned)) || from->vp)
+    if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp->place))
         return yield_slowly(vp, self);
+    /* Where the vp is alone_for a thread, that one's context is bound. */
+    if (PS_UNLIKELY(ps_load_relaxed(&vp->pinned) || from->vp))
+        return yield_with_root(vp, self);
     if (ps_queue_seems_empty(q))
         return ps_places_on() && yield_slowly(vp, self);
     if (PS_UNLIKELY(!ps_spin_take(&q->lock)))
