@@ -5,15 +5,18 @@
  * this phase. An id may go to another thread of the same set in the next phase.
  *
  * There is no shared queue. A thread that is going to block writes itself into the slot of its id, a line that no other
- * thread writes to meanwhile. The last thread to arrive walks over the slots. One shared read-modify-write per thread
- * and phase remains, the arrival.
+ * thread writes to meanwhile. Where there are more members than vps, it is gathered with those that come on the same vp
+ * (ps_gather), if it can be; what they touch is the vp's own. The last thread to arrive readies each vp's threads
+ * together, and walks over the slots for those that are not gathered. One shared read-modify-write per thread and phase
+ * remains, the arrival.
  *
  * A phase, for a member:
  *   may spin (every member can have a vp of its own, and this vp has nothing else to do):
  *       arrive; look at `phase` for about two switches; still the same: who = self, look once more, block
  *   else:
- *       who = self; arrive; block (no second look: the arrival publishes it)
- *   the last to arrive: arrived = 0; phase + 1; takes every slot's who, readies its thread
+ *       is gathered, or who = self; arrive; block (no second look: the arrival publishes it)
+ *   the last to arrive: arrived = 0; phase + 1; takes those who are gathered, but for itself; if some are missing then,
+ *       takes every slot's who; readies all
  *
  * Each slot has all of this twice, for odd and for even phases, because phases overlap. A member may be waiting in the
  * next phase, under any id, while others still leave this one and while the last to arrive is still on its walk. They
@@ -28,10 +31,14 @@
  *
  * No wake-up is lost. Second look: the member stores who, then loads phase; the last stores phase, then loads who; all
  * four are seq_cst, so one of the two sees the other. Without the second look: who is written before the arrival
- * (release), and the last to arrive has acquired all arrivals. tests/models/barrier.pml checks both.
+ * (release), or the thread is gathered before it, and the last to arrive has acquired all arrivals.
+ * tests/models/barrier.pml checks all three.
  * Ordering: arrivals are acquire and release, so what all did before happens before the new phase is stored (release),
  * and that before any return: through phase (acquire) or ps_ready.
  *
+ * gathered by the phase's parity, in the slot with the vp's number: filled by what runs on that vp, before its arrival;
+ *          taken by the last to arrive, which comes to the next phase behind that. So nobody fills what is being taken:
+ *          that is done in the phase behind the next.
  * inside   1 while the member may still look at the barrier though the phase is over: set before its arrival (spinning)
  *          or before it ends the phase, cleared (release) as its last access. destroy reads it (acquire) and waits for
  *          0. The wait is bounded, because such a member runs and does not block. So a thread that has left a barrier
@@ -49,8 +56,8 @@
  * came     checked build: number of the phase the id came to last, plus one; finds an id that comes twice.
  *
  * Failures: ENOMEM at init. Cost: one fetch-and-add. A member that spins stores twice more, to a line of its own. A
- * member that blocks costs one switch; the last to arrive pays a store and a place in the queue for it. The queue's
- * lock is taken once for as many members as are there in a row.
+ * member that blocks costs one switch. The last to arrive takes each vp's queue's lock once for those who are gathered;
+ * for each other one it pays a store and a place in the queue.
  * Rejected: sense reversal with one flag per member: the walk would write n lines even where all members spin. A tree
  * or dissemination barrier: it pays from some dozens of processors on, and blocked members cannot pass anything on. */
 #include "active_wait.h"
@@ -69,6 +76,7 @@ struct slot {
     PS_LINE_ALIGNED _Atomic(struct psthread *) who[2]; /* by the phase's parity: the thread that blocks; NULL: nobody */
     _Atomic uint32_t came;
     PS_LINE_ALIGNED _Atomic uint32_t inside[2]; /* by the phase's parity */
+    struct ps_gathered gathered[2];             /* likewise: those who came on the vp of this number */
 };
 
 struct psthread_barrier {
@@ -133,15 +141,13 @@ int psthread_barrier_destroy(psthread_barrier_t b)
     return 0;
 }
 
-/* Ends the phase for everybody else. withdraws: members may take themselves back, since they spin. Not inlined: what it
- * has on its stack would be between those who block and what they were doing. */
-static PS_NOINLINE void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdraws)
+/* Readies those who are named in the slots, `most` of them at most. Not inlined: what it has on its stack would be
+ * between those who block and what they were doing. */
+static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, bool withdraws, unsigned most)
 {
     struct psthread *ready[AT_ONCE];
     unsigned n = 0;
-    ps_store_relaxed(&b->arrived, 0);
-    ps_store_seq(&b->phase, phase + 1);
-    for (unsigned i = 0; i < b->count; i++) {
+    for (unsigned i = 0; i < b->count && most; i++) {
         _Atomic(struct psthread *) *slot = &b->slot[i].who[phase % 2];
         struct psthread *who = ps_load_seq(slot);
         if (!who)
@@ -150,6 +156,7 @@ static PS_NOINLINE void open_barrier(struct psthread_barrier *b, uint32_t phase,
             ps_store_relaxed(slot, NULL);
         else if (!ps_cas_acq_rel(slot, &who, NULL))
             continue;
+        most--;
         ready[n++] = who;
         if (n == AT_ONCE) {
             ps_ready_many(ready, n);
@@ -157,6 +164,19 @@ static PS_NOINLINE void open_barrier(struct psthread_barrier *b, uint32_t phase,
         }
     }
     ps_ready_many(ready, n);
+}
+
+/* Ends the phase for everybody but the caller. withdraws: members may take themselves back, since they spin. */
+static void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdraws, const struct psthread *self)
+{
+    const unsigned vps = withdraws ? 0 : b->vps;
+    unsigned others = b->count - 1;
+    ps_store_relaxed(&b->arrived, 0);
+    ps_store_seq(&b->phase, phase + 1);
+    for (unsigned i = 0; i < vps; i++)
+        others -= ps_ready_gathered(&b->slot[i].gathered[phase % 2], i, self);
+    if (others)
+        ready_named(b, phase, withdraws, others);
 }
 
 /* Waits for the end of the phase at which the caller has arrived without registering itself. */
@@ -175,11 +195,21 @@ static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t pha
         ps_block(self, PS_WAIT_BARRIER, b);
 }
 
-int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
+/* self, the last to arrive, lets the others go, none of whom spins. */
+static PS_NOINLINE int open_for_blocked(struct psthread_barrier *b, struct slot *s, uint32_t phase,
+                                        const struct psthread *self)
+{
+    ps_store_relaxed(&s->inside[phase % 2], 1);
+    ps_store_relaxed(&s->who[phase % 2], NULL);
+    open_barrier(b, phase, false, self);
+    ps_store_release(&s->inside[phase % 2], 0);
+    return PSTHREAD_BARRIER_SERIAL;
+}
+
+/* A member comes, whatever the others do. */
+static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, unsigned id)
 {
     const unsigned count = b->count; /* from the arrival on a member that blocks has no claim on the memory */
-    if (id >= count)
-        return EINVAL;
     if (PS_UNLIKELY(!was_used(b)))
         begin_barrier(b);
     struct slot *s = &b->slot[id];
@@ -200,7 +230,7 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
     if (ps_add_acq_rel(&b->arrived, 1) == count - 1) {
         ps_store_relaxed(&s->inside[phase % 2], 1);
         ps_store_relaxed(&s->who[phase % 2], NULL);
-        open_barrier(b, phase, may_spin);
+        open_barrier(b, phase, may_spin, self);
         ps_race_acquire(phases);
         ps_store_release(&s->inside[phase % 2], 0);
         return PSTHREAD_BARRIER_SERIAL;
@@ -210,5 +240,29 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
     else
         ps_block(self, PS_WAIT_BARRIER, b);
     ps_race_acquire(phases);
+    return 0;
+}
+
+/* Where there are more members than vps a member that waits does little, and leaves little on its stack: of many
+ * members' stacks the first cache holds only so much. */
+int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
+{
+    const unsigned count = b->count;
+    if (id >= count)
+        return EINVAL;
+    if (PS_UNLIKELY(!was_used(b) || ps_race_enabled()) || count <= b->vps)
+        return wait_in_general(b, id);
+    struct slot *s = &b->slot[id];
+    uint32_t phase = ps_load_acquire(&b->phase); /* stays, until this thread has arrived */
+#if PS_CHECKED
+    if (ps_xchg_acq_rel(&s->came, phase + 1) == phase + 1)
+        return EINVAL;
+#endif
+    struct ps_gatherer me = ps_gather(&b->slot[0].gathered[phase % 2], sizeof(struct slot), b->vps);
+    if (PS_UNLIKELY(!me.gathered))
+        ps_store_relaxed(&s->who[phase % 2], me.self);
+    if (PS_UNLIKELY(ps_add_acq_rel(&b->arrived, 1) == count - 1))
+        return open_for_blocked(b, s, phase, me.self);
+    ps_block(me.self, PS_WAIT_BARRIER, b);
     return 0;
 }

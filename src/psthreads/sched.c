@@ -145,6 +145,44 @@ void ps_ready_many(struct psthread *const *t, unsigned n)
         vp_enqueue_ring(target, first, num);
 }
 
+struct ps_gatherer ps_gather(struct ps_gathered *gathered, size_t apart, unsigned num)
+{
+    struct vp *vp = ps_vp_now();
+    struct psthread *self = vp ? vp->current : NULL;
+    if (PS_UNLIKELY(!self || vp->id >= num || pinned_to(self) || ps_places_on()))
+        return (struct ps_gatherer){.self = self ? self : ps_self()};
+    struct ps_gathered *g = (struct ps_gathered *)(void *)((char *)gathered + vp->id * apart);
+    struct ps_list *link = &self->item.link, *first = g->first;
+    if (g->num++ == 0) {
+        g->first = link->prev = link;
+    } else { /* behind the last one */
+        link->prev = first->prev;
+        first->prev->next = link;
+        first->prev = link;
+    }
+    return (struct ps_gatherer){.self = self, .gathered = true};
+}
+
+unsigned ps_ready_gathered(struct ps_gathered *g, unsigned id, const struct psthread *except)
+{
+    struct vp *vp = ps_vp_at(id);
+    struct ps_list *first = g->first;
+    unsigned num = g->num;
+    g->num = 0;
+    if (num && first->prev == &except->item.link && --num)
+        first->prev = first->prev->prev;
+    if (PS_LIKELY(num && ps_load_relaxed(&vp->attached) && !ps_places_on())) {
+        vp_enqueue_ring(vp, first, num);
+        return num;
+    }
+    for (unsigned i = 0; i < num; i++) {
+        struct psthread *t = PS_CONTAINER_OF(first, struct psthread, item.link);
+        first = first->next; /* behind the last one: not looked at */
+        ps_ready(t, PS_BACK);
+    }
+    return num;
+}
+
 /* The same where places have queues of their own; self is on no kernel thread's own stack. */
 static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
 {

@@ -12,6 +12,7 @@
 #include "atomic.h"
 #include "compiler.h"
 
+struct ps_list;
 struct psthread;
 struct vp;
 
@@ -62,6 +63,25 @@ void ps_ready(struct psthread *t, enum ps_end end);
 /* The same for n threads, in this order, at the back. Those that follow one another on one vp enter its queue
  * together. */
 void ps_ready_many(struct psthread *const *t, unsigned n);
+
+/* Threads that wait for one thing, gathered by the vp on which each of them came: so that they are readied together,
+ * and nobody else looks at any of them. `first` is the ring of their links. All zero: none.
+ * ps_gather puts the caller, which is about to block, into one of an array of gatherings, `apart` bytes from one to the
+ * next: the one with its vp's number. Only what runs on that vp does so, hence it takes no lock. Not gathered: on a vp
+ * that has no place among the first `num`, or where it must be readied by itself.
+ * ps_ready_gathered readies all of number `id`, but for `except`, which may have been put there last; returns how many.
+ * The caller knows that all have come (acquire; each released that behind ps_gather), and that no other comes
+ * meanwhile. */
+struct ps_gathered {
+    struct ps_list *first;
+    unsigned num;
+};
+struct ps_gatherer {
+    struct psthread *self;
+    bool gathered;
+};
+struct ps_gatherer ps_gather(struct ps_gathered *gathered, size_t apart, unsigned num);
+unsigned ps_ready_gathered(struct ps_gathered *g, unsigned id, const struct psthread *except);
 /* The caller goes to the back of its vp's queue and another ready thread runs; returns false at once where there is
  * none. */
 bool ps_yield(void);

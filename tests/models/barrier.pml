@@ -1,13 +1,16 @@
 /* The barrier (src/psthreads/barrier.c): nobody passes early, nobody waits for ever, nobody touches it after it was
  * destroyed.
  *
- * MEMBERS threads go through PHASES phases, taking turns with the ids; each spins or blocks, as it happens. Who is
- * first out of the last phase destroys the barrier. Checked: in each phase all have come before one leaves; one serial
- * thread a phase; no access after the memory is gone.
+ * MEMBERS threads go through PHASES phases, taking turns with the ids; each spins or blocks, named in a slot or
+ * gathered with its vp's others (member m's is m % 2), as it happens. Who is first out of the last phase destroys the
+ * barrier. Checked: in each phase all have come before one leaves; one serial thread a phase; no access after the
+ * memory is gone.
  *   BROKEN_LOOK      a member that spun does not look again after it has registered itself
  *   BROKEN_SLOT      one slot an id instead of one for odd and one for even phases
  *   BROKEN_INSIDE    destroy does not wait for those who are leaving
  *   BROKEN_COUNT     the number of members is read after the arrival
+ *   BROKEN_EXCEPT    the last to arrive does not take itself out of its vp's gathering
+ *   BROKEN_GATHERED  one gathering a vp instead of one for odd and one for even phases
  *   BROKEN_WITHDRAW  a member whose second look says that the phase is over leaves without taking its name back */
 #ifndef MEMBERS
 #define MEMBERS 3
@@ -19,6 +22,7 @@
 
 byte arrived, phase;
 byte who[2 * MEMBERS];
+byte gathered[4]; /* a bit for each member */
 bool inside[2 * MEMBERS];
 bool token[MEMBERS];
 byte came[PHASES], serial[PHASES];
@@ -31,6 +35,12 @@ bool freed;
 #define SLOT(id, p) (2 * (id) + (p) % 2)
 #endif
 
+#ifdef BROKEN_GATHERED
+#define AT(v, p) (v)
+#else
+#define AT(v, p) (2 * (v) + (p) % 2)
+#endif
+
 inline touch() { assert(!freed) }
 inline ready(t) { atomic { assert(!token[t]); token[t] = true } }
 inline block(t) { atomic { token[t] -> token[t] = false } }
@@ -39,6 +49,20 @@ inline open_barrier()
 {
     atomic { touch(); arrived = 0 };
     atomic { touch(); phase = p + 1 };
+    for (v : 0 .. 1) {
+        atomic { touch(); w = gathered[AT(v, p)] };
+#ifndef BROKEN_EXCEPT
+        w = w & ~(1 << me);
+#endif
+        atomic { touch(); gathered[AT(v, p)] = 0 };
+        for (i : 0 .. MEMBERS - 1) {
+            if
+            :: w & (1 << i) -> ready(i)
+            :: else
+            fi
+        }
+    }
+    v = 0;
     for (i : 0 .. MEMBERS - 1) {
         atomic { touch(); w = who[SLOT(i, p)] };
         if
@@ -102,7 +126,7 @@ inline await_phase()
 
 proctype member(byte me)
 {
-    byte p, id, i, w = NOBODY, turn, n;
+    byte p, id, i, v, w = NOBODY, turn, n;
     bool spins, over, last;
     for (turn : 0 .. PHASES - 1) {
         id = (me + turn) % MEMBERS;
@@ -111,6 +135,7 @@ proctype member(byte me)
         if
         :: spins = true; atomic { touch(); inside[SLOT(id, p)] = true }
         :: spins = false; atomic { touch(); who[SLOT(id, p)] = me }
+        :: spins = false; atomic { touch(); gathered[AT(me % 2, p)] = gathered[AT(me % 2, p)] | (1 << me) }
         fi;
         atomic { touch(); arrived++; last = arrived == MEMBERS };
 #ifdef BROKEN_COUNT

@@ -127,6 +127,55 @@ static void test_destroy_at_once(void **state)
     }
 }
 
+/* The root is one of many: it is readied by itself, the others with those of their vps. */
+struct with_root {
+    psthread_barrier_t barrier;
+    unsigned n, phases;
+    _Atomic unsigned came;
+    bool yields;
+};
+static void *meet(struct with_root *w, unsigned id)
+{
+    unsigned seed = id;
+    for (unsigned i = 1; i <= w->phases; i++) {
+        ps_add_relaxed(&w->came, 1);
+        if (w->yields && one_in(&seed, 3))
+            psthread_yield();
+        CHECK(psthread_barrier_wait(w->barrier, (id + i) % w->n) <= 0);
+        CHECK(ps_load_relaxed(&w->came) >= i * w->n);
+    }
+    return NULL;
+}
+struct one_of_them {
+    struct with_root *all;
+    unsigned id;
+};
+static void *meet_as(void *arg)
+{
+    struct one_of_them *one = arg;
+    return meet(one->all, one->id);
+}
+static void test_root_among_many(void **state)
+{
+    (void)state;
+    enum { MOST = 33 };
+    for (unsigned n = 3; n <= MOST; n += 5) {
+        psthread_t t[MOST];
+        struct one_of_them one[MOST];
+        struct with_root w = {.n = n, .phases = 200, .yields = n % 2};
+        assert_int_equal(psthread_barrier_init(&w.barrier, n), 0);
+        for (unsigned i = 1; i < n; i++) {
+            one[i] = (struct one_of_them){&w, i};
+            t[i] = start(meet_as, &one[i]);
+        }
+        meet(&w, 0);
+        for (unsigned i = 1; i < n; i++)
+            assert_int_equal(psthread_join(t[i], NULL), 0);
+        assert_int_equal(ps_load_relaxed(&w.came), n * w.phases);
+        assert_int_equal(psthread_barrier_destroy(w.barrier), 0);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -136,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_while_one_waits),
         cmocka_unit_test(test_destroy_at_once),
+        cmocka_unit_test(test_root_among_many),
     };
     return RUN_ON_VPS(tests, "barrier");
 }

@@ -102,6 +102,18 @@ void ps_ready_many(struct psthread *const *t, unsigned n)
         ps_ready(t[i], PS_BACK);
 }
 
+/* There are no vps. */
+struct ps_gatherer ps_gather(struct ps_gathered *gathered, size_t apart, unsigned num)
+{
+    (void)gathered, (void)apart, (void)num;
+    return (struct ps_gatherer){.self = ps_self()};
+}
+unsigned ps_ready_gathered(struct ps_gathered *g, unsigned id, const struct psthread *except)
+{
+    (void)g, (void)id, (void)except;
+    return 0;
+}
+
 bool ps_yield(void)
 {
     os_yield();
