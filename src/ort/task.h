@@ -164,19 +164,19 @@ struct ort_task_implicit {
 struct ort_task_member {
     struct ps_deque deque; /* owner: the member, or who runs tasks in its name after its body (ee_team_ops.assist) */
     int64_t base;          /* items of the deque from here on are descendants of the task that runs */
+#if ORT_MEMBERS_APART
+    struct ort_thread *thread; /* whose it is */
+#else
+    struct ort_task_implicit *implicit; /* from ort_task_team_init on; on the line of base, which are each region's */
+#endif
+    uint32_t seed; /* where the next search for a victim begins */
+    bool comes; /* it was lent, and the team's `coming` is for it; written under the lock by who lends, then its own */
     struct ort_task_cache cache;
     /* Descriptors of tasks that run at once (task_steps.h, "Frames"): the first, the last, and the next to be used,
      * NULL: none is made yet. */
     struct ort_task *frames, *last_frame, *frame;
     struct ps_magazine nodes; /* of tasks with dependences that are over (depend.c) */
-#if ORT_MEMBERS_APART
-    struct ort_thread *thread; /* whose it is */
-#else
-    struct ort_task_implicit *implicit; /* from ort_task_team_init on */
-#endif
     struct ps_list free; /* in the team's list of that name, under its lock */
-    uint32_t seed;       /* where the next search for a victim begins */
-    bool comes; /* it was lent, and the team's `coming` is for it; written under the lock by who lends, then its own */
 };
 
 #define ORT_CANCELLED_REGION 1u

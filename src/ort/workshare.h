@@ -78,15 +78,15 @@ struct ort_workshare {
 
 /* A member's place in the loop or sections that it is in. */
 struct ort_loop {
-    struct ort_workshare *ws;         /* NULL: a static loop without a slot */
+    struct ort_workshare *ws; /* NULL: a static loop without a slot */
+    bool has_chunk;           /* on the line of ws: each region's begin writes both */
+    bool alone; /* in a loop by batches only: nobody else has claimed between the member's last two claims */
     const struct ort_loop_desc *desc; /* the slot's or `own` */
     struct ort_loop_desc own;
     uint64_t trip;   /* static: number of the next chunk of this member */
     uint64_t lo, hi; /* the chunk that it has */
     uint64_t
         unit; /* the entry points' own: iterations that a number stands for, where they hand out vectors' lengths */
-    bool has_chunk;
-    bool alone; /* in a loop by batches only: nobody else has claimed between the member's last two claims */
 };
 
 /* Takes part in the next construct that needs a slot; true: the caller is the first and must describe the work in

@@ -35,12 +35,12 @@ struct ps_member {
     struct uth_tls *tls;
     void *fiber; /* the program's thread sanitizer's, kept likewise; NULL: none */
     uint32_t id; /* its number in the team; constant */
+    /* (shared) the region's number when the body has returned and the core does not know it: who tells the core sets 0
+     * (compare-and-swap). On the line of tls, since each region reads and writes both. */
+    _Atomic uint32_t done_in;
     /* The first member of a batch that waits in the barrier: how many it has, and the batch behind it in the team's
      * list. Written by the member that publishes the batch, read by the thread that has taken it. */
     uint32_t batch, next_batch;
-    /* (shared) the region's number when the body has returned and the core does not know it: who tells the core sets 0
-     * (compare-and-swap). */
-    _Atomic uint32_t done_in;
     uint32_t place;  /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
     uint64_t rounds; /* number of the last barrier that it met in rounds; its own */
     /* (shared) the last signal that it gave in a barrier of rounds (team_rounds.c); written by the member, polled by
