@@ -97,7 +97,8 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
 {
     begin_member(vp, team, m, extra_flags, before);
     ps_member_call(m, team->ops->body);
-    vp = ps_vp_now();
+    vp = m->thread.vp; /* as ps_vp(), which would wait for the new thread pointer and touch one line more */
+    PS_ASSERT(vp == ps_vp());
     if (PS_UNLIKELY(vp->alone_for != NULL) && vp->tls != before) {
         ps_member_await_first(team, m);
         ps_go_home_slow(before);
