@@ -19,7 +19,7 @@
  * searches. So there is always a vp that looks.
  *
  * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: about 15 instructions;
- * where a region is timed a reading of the cycle counter more than it has anyway, and 25 more.
+ * where a region is timed two readings of the cycle counter, and 25 more.
  * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are). An end of KEPT
  * at the first slow region (there is an interrupt every millisecond). Claims from both ends, so that members stay where
  * they ran last (no gain, bench/NOTES.md). */

@@ -33,6 +33,7 @@
 #include "search.h"
 #include "switch.h"
 #include "team_member.h"
+#include "tls.h"
 #include "vp.h"
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max)
@@ -133,14 +134,28 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
     return next;
 }
 
-/* Whether the parent keeps an outermost region of n members, which begins now, to itself; tells the thieves. */
-static PS_NOINLINE bool keep(struct vp *vp, struct ps_team *team, unsigned n, uint64_t now)
+/* Whether a region calls ps_recheck_tls though it reads no clock otherwise: something may have been loaded, the root
+ * has changed what it has of its kernel thread, or there are several roots (root_spread.h). */
+static inline bool recheck_needed(const struct vp *vp)
+{
+    return PS_UNLIKELY(vp->rechecked_at == 0 || !uth_tls_nothing_loaded() ||
+                       ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps);
+}
+
+/* Whether the parent keeps an outermost region of n members, which begins now, to itself; tells the thieves. Where it
+ * does and the region is not timed, the clock is read only if there may be something to do: a reading takes as long as
+ * a member, since the thread pointer's write waits for it. */
+static PS_NOINLINE bool keep(struct vp *vp, struct ps_team *team, unsigned n)
 {
     uint32_t keeps = ps_load_relaxed(&vp->keeps);
-    bool kept = false;
+    bool kept = false, timed = false;
     if (n <= PS_SERIAL_MOST_MEMBERS && !vp_stays_with_root(vp)) { /* such a parent runs no members */
         kept = ps_serial_begin(&team->serial, n, keeps == PS_KEEPS_CALLED_OFF);
-        if (ps_serial_timed(&team->serial))
+        timed = ps_serial_timed(&team->serial);
+    }
+    if (!kept || timed || recheck_needed(vp)) {
+        uint64_t now = ps_recheck_tls(vp);
+        if (timed)
             team->serial.began = now | 1;
     }
     if (kept)
@@ -215,15 +230,18 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     if (san_any())
         make_fibers(team, n);
     unsigned next = 1;
-    uint64_t now = 0;
-    if (outermost)
-        now = ps_recheck_tls(vp); /* objects may have been loaded since the last region */
     if (PS_UNLIKELY(team->bound)) {
+        if (outermost)
+            ps_recheck_tls(vp);
         fork_bound(vp, team, n);
         ps_member_become(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
         return;
     }
-    bool offered = outermost && !(ps_rt.predicts_serial && keep(vp, team, n, now));
+    bool offered = outermost;
+    if (outermost && PS_LIKELY(ps_rt.predicts_serial))
+        offered = !keep(vp, team, n);
+    else if (outermost)
+        ps_recheck_tls(vp);
     if (offered && PS_UNLIKELY(team->unoffered > 0)) {
         team->unoffered--;
         offered = false;

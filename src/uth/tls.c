@@ -362,7 +362,7 @@ static uint32_t look(void)
 {
     for (;;) {
         uint32_t now = ps_load_acquire(&uth_blocks.epoch);
-        if (PS_LIKELY(now % 2 == 0 && uth_tls_objects_same(ps_load_relaxed(&uth_blocks.objects_seen))))
+        if (PS_LIKELY(now % 2 == 0 && uth_tls_objects_same(ps_load_relaxed(&uth_tls_watch.seen))))
             return now;
         uth_tls_recheck();
         now = ps_load_acquire(&uth_blocks.epoch);

@@ -79,6 +79,30 @@ bool uth_tls_enabled(void);
  * ns. Returns uth_tls_enabled(). */
 bool uth_tls_recheck(void);
 
+#ifndef __cplusplus
+/* Words of the dynamic linker's of which one counts what it loads (tls_objects.c), and what that said when
+ * uth_tls_recheck looked last. Written under a lock. */
+#define UTH_TLS_WATCHED_MOST 8
+typedef _Atomic unsigned long long uth_tls_count; /* as the dynamic linker's */
+struct uth_tls_watch {
+    _Atomic(const uth_tls_count *) word[UTH_TLS_WATCHED_MOST]; /* one may stand there several times */
+    _Atomic unsigned num;                                      /* 0: none is known */
+    _Atomic bool begun;
+    uth_tls_count seen; /* release: blocks have what was loaded until then */
+};
+extern struct uth_tls_watch uth_tls_watch __attribute__((visibility("hidden")));
+static inline bool uth_tls_watched_are(unsigned long long loaded)
+{
+    unsigned num = ps_load_acquire(&uth_tls_watch.num);
+    bool same = num != 0;
+    for (unsigned i = 0; i < num; i++)
+        same &= ps_load_relaxed(ps_load_relaxed(&uth_tls_watch.word[i])) == loaded;
+    return same;
+}
+/* Nothing was loaded since the last uth_tls_recheck that found something, for certain. A few loads. */
+static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_load_acquire(&uth_tls_watch.seen)); }
+#endif
+
 /* `code` is an address in an object that the calling kernel thread is loading: relocated, none of its code has run. As
  * uth_tls_recheck, and its segment gets initial values whatever was seen of it before. The dynamic linker's lock is the
  * caller's; nothing where uth_tls_init has not been called. */

@@ -13,10 +13,9 @@ enum { UTH_BLOCKS_UNKNOWN, UTH_BLOCKS_OFF, UTH_BLOCKS_ON };
 
 struct uth_blocks {
     struct uth_tls_layout layout;
-    _Atomic int status; /* written under init_lock; ON is a release: the layout is written before */
-    bool numbered;      /* set before the first block is made */
-    _Atomic unsigned long long objects_seen; /* at the last look; written under init_lock */
-    _Atomic uint32_t epoch;                  /* likewise; counts looks that have found something */
+    _Atomic int status;     /* written under init_lock; ON is a release: the layout is written before */
+    bool numbered;          /* set before the first block is made */
+    _Atomic uint32_t epoch; /* written under init_lock; counts looks that have found something */
     struct ps_spin init_lock, lock;
     struct uth_tls *all; /* under `lock` */
 };

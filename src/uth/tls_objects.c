@@ -16,6 +16,7 @@
 
 #include "atomic.h"
 #include "os.h"
+#include "tls.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -93,24 +94,15 @@ unsigned long long uth_tls_objects_loaded(void)
     return loaded;
 }
 
-#define MAX_WATCHED 8
-typedef _Atomic unsigned long long counter; /* as the dynamic linker's */
-static struct {
-    _Atomic(const counter *) word[MAX_WATCHED]; /* one may stand there several times */
-    _Atomic unsigned num;                       /* 0: none is known */
-    _Atomic bool begun;
-} watched;
+typedef uth_tls_count counter;
+struct uth_tls_watch uth_tls_watch;
 
-bool uth_tls_objects_watched(void) { return ps_load_relaxed(&watched.num) != 0 || !ps_load_relaxed(&watched.begun); }
-
-bool uth_tls_objects_same(unsigned long long loaded)
+bool uth_tls_objects_watched(void)
 {
-    unsigned num = ps_load_acquire(&watched.num);
-    bool same = num != 0;
-    for (unsigned i = 0; i < num; i++)
-        same &= ps_load_relaxed(ps_load_relaxed(&watched.word[i])) == loaded;
-    return same;
+    return ps_load_relaxed(&uth_tls_watch.num) != 0 || !ps_load_relaxed(&uth_tls_watch.begun);
 }
+
+bool uth_tls_objects_same(unsigned long long loaded) { return uth_tls_watched_are(loaded); }
 
 /* The count may grow meanwhile, and would be missed then: so it is asked for again before anything is believed. */
 static void watch_first(unsigned long long loaded)
@@ -121,41 +113,41 @@ static void watch_first(unsigned long long loaded)
          i++) {
         if (ps_load_relaxed(&words[i]) != loaded)
             continue;
-        if (num == MAX_WATCHED) {
-            ps_store_relaxed(&watched.begun, true);
+        if (num == UTH_TLS_WATCHED_MOST) {
+            ps_store_relaxed(&uth_tls_watch.begun, true);
             return;
         }
-        ps_store_relaxed(&watched.word[num++], &words[i]);
+        ps_store_relaxed(&uth_tls_watch.word[num++], &words[i]);
     }
     bool still = uth_tls_objects_loaded() == loaded;
-    ps_store_relaxed(&watched.begun, still);
-    ps_store_release(&watched.num, still ? num : 0);
+    ps_store_relaxed(&uth_tls_watch.begun, still);
+    ps_store_release(&uth_tls_watch.num, still ? num : 0);
 }
 
 /* A word keeps its place in the list, since others read the list meanwhile: what is no longer watched is replaced by
  * one that is. */
 static void watch_fewer(unsigned long long loaded)
 {
-    unsigned num = ps_load_relaxed(&watched.num);
-    bool stays[MAX_WATCHED];
+    unsigned num = ps_load_relaxed(&uth_tls_watch.num);
+    bool stays[UTH_TLS_WATCHED_MOST];
     const counter *kept = NULL;
     for (unsigned i = 0; i < num; i++) {
-        const counter *word = ps_load_relaxed(&watched.word[i]);
+        const counter *word = ps_load_relaxed(&uth_tls_watch.word[i]);
         stays[i] = ps_load_relaxed(word) == loaded;
         kept = stays[i] ? word : kept;
     }
     if (uth_tls_objects_loaded() != loaded)
         return;
     if (kept == NULL)
-        ps_store_release(&watched.num, 0);
+        ps_store_release(&uth_tls_watch.num, 0);
     for (unsigned i = 0; kept != NULL && i < num; i++)
         if (!stays[i])
-            ps_store_relaxed(&watched.word[i], kept);
+            ps_store_relaxed(&uth_tls_watch.word[i], kept);
 }
 
 void uth_tls_objects_watch(unsigned long long loaded)
 {
-    if (ps_load_relaxed(&watched.begun))
+    if (ps_load_relaxed(&uth_tls_watch.begun))
         watch_fewer(loaded);
     else if (loaded != 0)
         watch_first(loaded);

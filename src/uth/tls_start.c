@@ -82,11 +82,11 @@ static void look_at_objects(unsigned long long loaded, const void *beginning)
     ps_fence_seq();
     if (ps_load_relaxed(&uth_blocks.status) == UTH_BLOCKS_ON) {
         ps_spin_lock(&uth_blocks.lock);
-        initialise_new_segments(ps_load_relaxed(&uth_blocks.objects_seen) != 0, beginning, loaded);
+        initialise_new_segments(ps_load_relaxed(&uth_tls_watch.seen) != 0, beginning, loaded);
         ps_spin_unlock(&uth_blocks.lock);
     }
     uth_stacks_recheck();
-    ps_store_relaxed(&uth_blocks.objects_seen, loaded);
+    ps_store_release(&uth_tls_watch.seen, loaded);
     ps_store_release(&uth_blocks.epoch, ps_load_relaxed(&uth_blocks.epoch) + 1);
 }
 
@@ -94,15 +94,15 @@ bool uth_tls_recheck(void)
 {
     bool on = ps_load_acquire(&uth_blocks.status) == UTH_BLOCKS_ON; /* else it is the stacks alone */
     if (PS_LIKELY(ps_load_acquire(&uth_blocks.epoch) % 2 == 0)) {
-        if (PS_LIKELY(uth_tls_objects_same(ps_load_relaxed(&uth_blocks.objects_seen))))
+        if (PS_LIKELY(uth_tls_objects_same(ps_load_relaxed(&uth_tls_watch.seen))))
             return on;
         unsigned long long loaded = uth_tls_objects_loaded();
-        if (loaded == 0 || (loaded == ps_load_relaxed(&uth_blocks.objects_seen) && !uth_tls_objects_watched()))
+        if (loaded == 0 || (loaded == ps_load_relaxed(&uth_tls_watch.seen) && !uth_tls_objects_watched()))
             return on;
     }
     ps_spin_lock(&uth_blocks.init_lock);
     unsigned long long loaded = uth_tls_objects_loaded();
-    if (loaded != ps_load_relaxed(&uth_blocks.objects_seen) && loaded != 0)
+    if (loaded != ps_load_relaxed(&uth_tls_watch.seen) && loaded != 0)
         look_at_objects(loaded, NULL);
     if (loaded != 0)
         uth_tls_objects_watch(loaded);
@@ -265,8 +265,8 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
     ps_spin_lock(&uth_blocks.init_lock);
     if (ps_load_relaxed(&uth_blocks.status) == UTH_BLOCKS_UNKNOWN) {
         int next = UTH_BLOCKS_OFF;
-        ps_store_relaxed(&uth_blocks.objects_seen, uth_tls_objects_loaded());
-        uth_tls_objects_watch(ps_load_relaxed(&uth_blocks.objects_seen));
+        ps_store_relaxed(&uth_tls_watch.seen, uth_tls_objects_loaded());
+        uth_tls_objects_watch(ps_load_relaxed(&uth_tls_watch.seen));
         if (mode != UTH_TLS_NEVER) {
             num_segments = uth_tls_objects_static(segments, images_now, sizeof images_now);
             uth_tls_images_check(segments, num_segments);
