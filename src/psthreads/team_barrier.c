@@ -38,6 +38,11 @@
  * So arrivals that are not counted belong to a vp whose running member has not arrived. They cannot hold the barrier
  * up, and counting them does not open it. There is one exception: the running member was called back and is counted
  * already. Then the thread that counts the others opens the barrier.
+ * A whole team that is on one vp: the last member finds that the waiters which are not counted and itself are all n
+ * members. Then it neither subtracts nor exchanges, but stores {n, none, phase + 1}, and lets the waiters go under the
+ * lock that it holds. Nobody else has anything to do with the word in that moment. Every other member is in this vp's
+ * list, none of them was published in this phase, and the region has no tasks: who calls for all back does so before
+ * it arrives itself, or sets `interrupted` before the region's last member arrives, which then does not come here.
  *
  * The first task of a region calls all members back, for good (ps_team_interrupt): from then on they wait in the core.
  * The caller sets `interrupted` (seq_cst), then reads `batched` (seq_cst), looks at each vp's waiters under their lock,
@@ -66,7 +71,7 @@
  * The phase stays the same meanwhile, and what is said here begins when they fall back to the word.
  *
  * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look
- * at it. tests/models/team_barrier.pml has the protocol, and what happens where a step is missing.
+ * at it, and a lock to let its waiters go; of a team on one vp a lock alone. tests/models/team_barrier.pml has the protocol, and what happens where a step is missing.
  *
  * Rejected: a word `blocked` in each member and a count of them (five atomic operations a member, and a look at each
  * member by the opener). Readied members at the front of the queue (a team that only goes through barriers would keep
@@ -384,7 +389,16 @@ static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_memb
     return spun > 0 ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
-enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase)
+/* All members are here: vp's waiters, and the caller. The lock of vp's queue is held; it is let go. */
+static inline void open_here_and_unlock(struct vp *vp, struct ps_team *team, uint32_t phase)
+{
+    PS_ASSERT(ps_load_relaxed(&team->barrier) == ((uint64_t)phase << PHASE_SHIFT | team->n));
+    ps_store_release(&team->barrier, ((uint64_t)phase + 1 & PHASE_MASK) << PHASE_SHIFT | team->n);
+    ready_and_unlock(vp, true);
+}
+
+enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
+                                  bool counted)
 {
     struct ps_waiters *w = &vp->waiters;
     uint32_t arrivals = 1, fellows = 0;
@@ -393,6 +407,10 @@ enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps
         fellows = ps_load_relaxed(&w->count);
         arrivals += w->uncounted;
         w->uncounted = 0;
+        if (arrivals == team->n && !counted && PS_LIKELY(!ps_load_relaxed(&vp->root_first))) {
+            open_here_and_unlock(vp, team, phase);
+            return PS_MET_RELEASED;
+        }
         ps_spin_unlock(&vp->queue.lock);
     }
     if (left_of(ps_sub_acq_rel(&team->barrier, arrivals)) == arrivals)
@@ -407,21 +425,21 @@ static PS_NOINLINE enum ps_met meet_alone(struct ps_team *team, unsigned id, uin
     return await_opening(team, id, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
-static PS_ALWAYS_INLINE enum ps_met meet_by_word(struct ps_team *team, unsigned id, uint32_t phase)
+static PS_ALWAYS_INLINE enum ps_met meet_by_word(struct ps_team *team, unsigned id, uint32_t phase, bool counted)
 {
     if (ps_load_relaxed(&team->spread) || ps_places_on() || ps_load_seq(&team->interrupted))
         return meet_alone(team, id, phase);
-    return vp_wait_in_batch(team, ps_team_member(team, id), phase);
+    return vp_wait_in_batch(team, ps_team_member(team, id), phase, counted);
 }
 
 static PS_NOINLINE enum ps_met meet_in_rounds(struct ps_team *team, unsigned id, uint32_t phase)
 {
-    return ps_team_rounds_meet(team, id) ? PS_MET_RELEASED : meet_by_word(team, id, phase);
+    return ps_team_rounds_meet(team, id) ? PS_MET_RELEASED : meet_by_word(team, id, phase, false);
 }
 
 enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase, bool counted)
 {
     if (ps_load_acquire(&team->by_word) != PS_BY_WORD && !counted)
         return meet_in_rounds(team, id, phase);
-    return meet_by_word(team, id, phase);
+    return meet_by_word(team, id, phase, counted);
 }

@@ -44,13 +44,13 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
 
 /* vp has something ready. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, struct ps_team *team, struct ps_member *m,
-                                                             uint32_t phase)
+                                                             uint32_t phase, bool counted)
 {
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
     struct ps_work w = PS_NO_WORK;
     if (PS_UNLIKELY(vp->alone_for != NULL)) /* what is in its queue is for others */
-        return ps_team_barrier_count(vp, team, m, phase);
+        return ps_team_barrier_count(vp, team, m, phase, counted);
     if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))
         ps_store_seq(&team->batched, 1);
     ps_spin_lock(&vp->queue.lock);
@@ -59,7 +59,7 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
         w = take_teammate_locked(vp, team);
     if (PS_UNLIKELY(!ps_work_some(w))) {
         ps_spin_unlock(&vp->queue.lock);
-        return ps_team_barrier_count(vp, team, m, phase);
+        return ps_team_barrier_count(vp, team, m, phase, counted);
     }
     if (count == 0) {
         among->team = team;
@@ -83,18 +83,19 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     return ps_team_barrier_over(team, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
-static PS_NOINLINE enum ps_met leave_and_wait(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase)
+static PS_NOINLINE enum ps_met leave_and_wait(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
+                                              bool counted)
 {
     ps_team_barrier_leave(vp);
-    return vp_wait_in_batch(team, m, phase);
+    return vp_wait_in_batch(team, m, phase, counted);
 }
 
-PS_CODE_ALIGNED enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase)
+PS_CODE_ALIGNED enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase, bool counted)
 {
     struct vp *vp = ps_vp_now();
     if (PS_UNLIKELY(vp_has_waiters(vp) && vp->waiters.team != team))
-        return leave_and_wait(vp, team, m, phase);
+        return leave_and_wait(vp, team, m, phase, counted);
     if ((ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned)) || vp_stays_with_root(vp))
-        return ps_team_barrier_count(vp, team, m, phase);
-    return wait_in_batch(vp, team, m, phase);
+        return ps_team_barrier_count(vp, team, m, phase, counted);
+    return wait_in_batch(vp, team, m, phase, counted);
 }

@@ -3,8 +3,9 @@
  *
  * MEMBERS members go through PHASES phases on VPS vps; member m begins on vp m % VPS. A vp runs one member at a time
  * and, when that waits, one that is ready there. A member that arrives joins its vp's waiters if a teammate is ready
- * there (whether it is the next one is the queue's business: any), else it counts all, looks whether it is the last,
- * spins or not, publishes itself, and its vp publishes the waiters. The word (left, head, phase) is changed in atomic
+ * there (whether it is the next one is the queue's business: any), else it counts all. Where that is the whole team it
+ * opens the barrier by a store. Else it looks whether it is the last, spins or not, publishes itself, and its vp
+ * publishes the waiters. The word (left, head, phase) is changed in atomic
  * steps, as is what happens under a queue's lock. head is the set of published members. With CALL member 0 calls for
  * all back for good before it arrives (ps_team_interrupt), and does not until somebody has come; a member that is
  * called back waits again, and is not called any more. A member that joins the waiters needs no look for a call under
@@ -16,6 +17,7 @@
  *   BROKEN_LEAVE     a vp that goes on with nothing, or something else, does not count its waiters
  *   BROKEN_OWN       who opens forgets its own vp's waiters
  *   BROKEN_SPIN      whose spin ends forgets its vp's waiters
+ *   BROKEN_HERE      who comes last of all opens by a store, though members of other vps may be published
  *   BROKEN_RECHECK   who publishes does not look for a call afterwards (CALL)
  *   BROKEN_COUNT     who calls waiters back does not count them (CALL) */
 #ifndef MEMBERS
@@ -217,7 +219,24 @@ proctype member(byte me)
         if
         :: joined -> skip
         :: else ->
-            atomic { units = 1 + uncounted[v]; uncounted[v] = 0 }
+            atomic {
+                units = 1 + uncounted[v];
+                uncounted[v] = 0;
+#ifdef BROKEN_HERE
+                gone = units == left
+#else
+                gone = units == MEMBERS
+#endif
+            }
+            if
+            :: gone -> /* all are of this vp: a store, whatever the word says */
+                gone = false;
+                units = 0;
+                atomic { head = 0; left = MEMBERS; phase = p + 1 }
+                ready_waiters(v);
+                goto passed
+            :: else
+            fi;
             atomic { left = left - units; units = 0; gone = left == 0 }
             if
             :: gone ->
