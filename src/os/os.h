@@ -30,6 +30,8 @@ void os_stack_unmap(void *stack, size_t usable);
 bool os_stacks_look(void);
 bool os_stacks_hold_code(void);
 void os_stack_protect(void *stack, size_t usable);
+/* Whether no page there is in memory: nobody has written to it yet, nor to what was there before. */
+bool os_memory_untouched(const void *p, size_t bytes);
 /* Tells the system that the stack's content is not needed below its top `keep` bytes; the mapping stays. */
 void os_stack_idle(void *stack, size_t usable, size_t keep);
 

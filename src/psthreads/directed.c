@@ -90,10 +90,8 @@ static void stay_below(void *transfer, void *arg)
 }
 
 /* From the stack `from`, on which vp is. False: there is no room. */
-static bool visit(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
+static bool visit_at(struct vp *vp, struct uth *from, uintptr_t start, uintptr_t end, void (*meanwhile)(struct vp *vp))
 {
-    uintptr_t end = (CPU_SAVED_SP(&u->ctx) - SPARE_BYTES) & -(uintptr_t)PS_CACHE_LINE;
-    uintptr_t start = u->stack ? (uintptr_t)u->stack : end - UNKNOWN_BYTES;
     struct below below = {.uth = {.flags = UTH_ADOPTED}, .from = from, .meanwhile = meanwhile};
     if (end < start + CPU_STACK_MIN ||
         cpu_context_init(&below.uth.ctx, (void *)start, end - start, stay_below, &below) != 0)
@@ -104,7 +102,20 @@ static bool visit(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhi
     vp->uth = from;
     return true;
 }
+
+/* Below u's saved context. */
+static bool visit(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
+{
+    uintptr_t end = (CPU_SAVED_SP(&u->ctx) - SPARE_BYTES) & -(uintptr_t)PS_CACHE_LINE;
+    return visit_at(vp, from, u->stack ? (uintptr_t)u->stack : end - UNKNOWN_BYTES, end, meanwhile);
+}
 #else
+static bool visit_at(struct vp *vp, struct uth *from, uintptr_t start, uintptr_t end, void (*meanwhile)(struct vp *vp))
+{
+    (void)vp, (void)from, (void)start, (void)end, (void)meanwhile;
+    return false;
+}
+
 static bool visit(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
 {
     (void)vp, (void)from, (void)u, (void)meanwhile;
@@ -127,15 +138,36 @@ static struct uth *saved(const struct uth_tls *block)
     return uth_visit_any(block);
 }
 
+/* The stack on which the thread stands below another one. It cannot go on without vp then. NULL: it does not. */
+static struct uth *take_from_caller(struct uth_tls *block)
+{
+    struct uth *u = ps_load_seq(&block->below);
+    if (!u)
+        return NULL;
+    uth_tls_take_away(block);
+    return os_fence_all() && ps_load_seq(&block->below) == u ? u : NULL;
+}
+
+static bool visit_area(struct vp *vp, struct uth *u)
+{
+    struct uth_area area;
+    if (!uth_area_take(u, &area))
+        return false;
+    bool visited = visit_at(vp, &vp->native, area.start, area.start + area.bytes, be_there);
+    uth_area_put(&area);
+    return visited;
+}
+
 void directed_serve(struct vp *vp)
 {
-    struct uth *u = saved(vp->alone_for);
-    if (u) {
+    struct uth *u = saved(vp->alone_for), *above = u ? NULL : take_from_caller(vp->alone_for);
+    if (u || above) {
         vp->tls = NULL; /* entered anew: another vp may have been in it */
         vp_enter_tls(vp, vp->alone_for);
     }
-    if (!u || !visit(vp, &vp->native, u, be_there)) {
-        answer_signal_request(vp, u ? THERE : REFUSED);
+    bool visited = u ? visit(vp, &vp->native, u, be_there) : above && visit_area(vp, above);
+    if (!visited) {
+        answer_signal_request(vp, u || above ? THERE : REFUSED);
         stay(vp);
     }
     if (u)
@@ -149,7 +181,11 @@ static struct {
     _Atomic uint32_t taken; /* by the sender that asks */
     struct ps_answer answer;
     struct uth_tls *block;
+    _Atomic(struct vp *) carrier; /* nobody's, for a thread that has none */
 } wish;
+
+/* The thread whose wish it is runs here, or another one that it has called: this is to go. */
+static bool is_wished(const struct vp *vp) { return vp->tls && (vp->tls == wish.block || vp->alone_for == wish.block); }
 
 static bool move_over(void *frame)
 {
@@ -158,13 +194,35 @@ static bool move_over(void *frame)
     struct vp *vp = watchdog_in_own_block() ? ps_vp() : NULL;
     struct psthread *self = vp ? vp->current : NULL;
     struct uth *stack = vp ? vp->uth : NULL;
-    bool moves = ps_load_acquire(&wish.answer.word) == ASKED && self && vp->tls == wish.block && !vp->held &&
+    bool moves = ps_load_acquire(&wish.answer.word) == ASKED && self && is_wished(vp) && !vp->held &&
                  self->uth == stack && !(self->flags & PS_T_NOSTACK) &&
                  os_interrupted_program(frame, stack->stack, stack->stack ? stack->stack_bytes : SIZE_MAX);
+    struct vp *to = moves ? ps_carrier_of(vp->tls, &wish.carrier) : NULL;
+    moves = to && to != vp;
     ps_answer(&wish.answer, moves ? MOVES : LEFT_ALONE, !moves);
     if (moves)
-        ps_move_alone(vp, self, ps_load_acquire(&vp->tls->alone));
+        ps_move_alone(vp, self, to);
     return moves;
+}
+
+/* Asks the thread on vp to move. False: another sender asks somebody. */
+static bool ask_to_move(struct uth_tls *block, struct vp *vp, bool needs_carrier)
+{
+    if (ps_xchg_acq_rel(&wish.taken, 1))
+        return false;
+    wish.block = block;
+    ps_store_release(&wish.carrier, needs_carrier ? ps_carrier_for_somebody(vp) : NULL);
+    ps_store_release(&wish.answer.word, ASKED);
+    if (os_interrupt(ps_load_relaxed(&vp->tid), move_over) == 0) {
+        os_park(&wish.answer.word, ASKED, ANSWER_NS);
+        uint32_t asked = ASKED; /* a handler that is late finds that nobody asks */
+        ps_cas_acq_rel(&wish.answer.word, &asked, LEFT_ALONE);
+    }
+    struct vp *left = ps_xchg_acq_rel(&wish.carrier, NULL);
+    ps_store_release(&wish.taken, 0);
+    if (left)
+        ps_carrier_for_nobody(left);
+    return true;
 }
 
 /* Whether it runs somewhere else than on `to`; it is asked to move. */
@@ -177,19 +235,16 @@ static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
         if (*in == block && ps_vp_at(id) != to && ps_load_acquire(&ps_vp_at(id)->attached))
             vp = ps_vp_at(id);
     }
-    if (!vp)
-        return false;
-    if (ps_xchg_acq_rel(&wish.taken, 1)) /* another sender asks somebody */
-        return true;
-    wish.block = block;
-    ps_store_release(&wish.answer.word, ASKED);
-    if (os_interrupt(ps_load_relaxed(&vp->tid), move_over) == 0) {
-        os_park(&wish.answer.word, ASKED, ANSWER_NS);
-        uint32_t asked = ASKED; /* a handler that is late finds that nobody asks */
-        ps_cas_acq_rel(&wish.answer.word, &asked, LEFT_ALONE);
-    }
-    ps_store_release(&wish.taken, 0);
-    return true;
+    if (vp)
+        ask_to_move(block, vp, false);
+    return vp != NULL;
+}
+
+/* `to` runs a thread that its own has called, in the block of that one. */
+static bool carries_called_one(struct vp *to, const struct uth_tls *block)
+{
+    struct uth_tls *volatile *in = &to->tls;
+    return *in != block;
 }
 
 /* --- the sender's side --- */
@@ -235,15 +290,21 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
         return send(tid, arg);
     _Atomic uint32_t nobody_wakes = 0;
     unsigned absent = 0; /* neither saved nor running, so often in a row */
+    if (!ps_load_relaxed(&to->lone))
+        ps_or_seq(&to->lone, PS_LONE_SIGNALS);
     for (uint64_t deadline_ns = os_now_ns() + TRIES_NS;;) {
         uint32_t state = come(to, deadline_ns);
-        bool here = state == THERE || state == RUNS || absent >= ABSENCES || os_now_ns() >= deadline_ns;
+        bool called = state == RUNS && carries_called_one(to, block);
+        bool here = state == THERE || (state == RUNS && !called) || absent >= ABSENCES || os_now_ns() >= deadline_ns;
         if (here)
             error = send(tid, arg);
         leave(to);
         if (here)
             return error;
-        absent = runs_elsewhere(block, to) ? 0 : absent + 1;
+        if (called)
+            ask_to_move(block, to, true);
+        else
+            absent = runs_elsewhere(block, to) ? 0 : absent + 1;
         os_park(&nobody_wakes, 0, PAUSE_NS);
     }
 }

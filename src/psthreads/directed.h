@@ -9,9 +9,14 @@
  *   runs elsewhere  The sender interrupts the kernel thread that runs it. The handler of that interrupt promotes the
  *                   thread, as if it had called what promotes; then it is on P. The handler refuses in the runtime's
  *                   code and in most of the C library's (os_interrupted_program). The sender tries again after a while.
- *   called below another thread, on the same stack
- *                   Neither of these. After ABSENCES such findings in a row, or after TRIES_NS of any, the signal is
- *                   sent all the same: its handler runs on P's native stack, and the thread goes on meanwhile.
+ *   below another thread, which it has called on its stack
+ *                   P stands in an area at the far end of that stack (src/uth/area.c), while the other one goes on. The
+ *                   thread comes up on P from then on (below). Where P itself carries the other one, the sender
+ *                   interrupts it, as above, and the other one moves to a kernel thread of its own.
+ *   none of these   After ABSENCES such findings in a row, or after TRIES_NS of any, the signal is sent all the same:
+ *                   its handler runs on P's native stack. So it does where a member is between two regions.
+ * A promoted thread to which signals are sent calls no others from then on (vp.lone of P): it waits on P, as a kernel
+ * thread would.
  *
  * vp.directed of P is one word with three fields:
  *   SENDERS  the number of senders that are counted in. A sender adds one (come) and takes it away again (leave).
@@ -20,12 +25,12 @@
  *   STATE    P's answer. P alone writes it, by compare-and-swap (answer, stay). Senders read it.
  * A sender counts itself in, wakes P if the state is EMPTY, waits for another state, sends, and counts itself out.
  *
- * state    meaning                           set by P, in                              P is
- * EMPTY    P has not answered                stay, when no sender is counted in        anywhere
- * THERE    P stands below the saved context  directed_serve, when the visit succeeded  below the thread, on its stack
- *          (or beside it, where there is no room on the stack)                         on its native stack
- * REFUSED  the context is not saved          directed_serve                            on its native stack
- * RUNS     P runs the thread                 directed_runs; until directed_ran         on the thread's stack
+ * state    meaning                           set by P, in                             P is
+ * EMPTY    P has not answered                stay, when no sender is counted in       anywhere
+ * THERE    P stands below the saved context  directed_serve, when the visit succeeded below the thread, on its stack
+ *          or in an area (or elsewhere, where there is no room)                       on its native stack
+ * REFUSED  the context is not saved          directed_serve                           on its native stack
+ * RUNS     P runs the thread                 directed_runs; until directed_ran        on the thread's stack
  *
  * P leaves THERE, REFUSED and RUNS only in stay, by a compare-and-swap of the whole word to EMPTY. It does so when no
  * sender is counted in. Where one has come since, P first makes a system call, at whose end the kernel delivers what
@@ -41,9 +46,25 @@
  *     sender comes and goes between P's look at the word and P's compare-and-swap, COME differs and the swap fails.
  *   - A sender waits with a limit (PAUSE_NS at a time, until its deadline), so P may also be in a handler.
  *
+ * Below another thread. uth_tls.below of the thread's block is the stack, from when the thread is about to call another
+ * one until it comes up. The thread writes it, on the vp that runs the call. P and that vp agree who is in the block:
+ *   vp (vp_come_up)          1. clears `below`           2. reads the block's carrier; where that is the vp, enters
+ *   P  (take_from_caller)    1. takes the carrier away   2. fences for all kernel threads   3. reads `below` again
+ * If P still finds the stack in 3, the vp finds in 2 that it was not the last in the block. Then it does not enter: the
+ * thread's context goes to P, which runs it when no sender is left. Else P does nothing, and the vp may find the same:
+ * the context goes to P for nothing. The fence lets the vp do with a compiler barrier (uth_visit does the same).
+ * A context may also come up from a kernel thread of the other thread's (ps_go_home_slow). That goes to P at once; or
+ * `below` is cleared, then P is looked for again (seq_cst), and P is made before it reads `below`.
+ * From `below` set to the entry of another block the vp is in the same block as P may be: it runs some instructions of
+ * the runtime's, which look at nothing in there. tests/models/called_on.pml.
+ * Limit: while a handler is there, what runs above has a sixteenth of the stack less, and is not told where it ends. An
+ * area is given out where nothing has touched the pages.
+ *
  * `wish` asks the kernel thread that runs the thread to move over. There is one for the process.
  *   taken   Exchanged 0 -> 1 by the sender that asks, and stored 0 by it at the end. A sender that finds 1 tries later.
  *   block   Written by that sender before ASKED (release); read by the interrupt's handler after ASKED (acquire).
+ *   carrier A kernel thread that is nobody's, where a thread is to move that may have none. Put in by the sender, taken
+ *           by exchange by the handler, or at the end by the sender: one of them has it.
  *   answer  ASKED by the sender; MOVES or LEFT_ALONE by the handler; ASKED -> LEFT_ALONE by the sender after ANSWER_NS,
  *           so that a handler that is late finds that nobody asks. A handler inside another one's answer does nothing
  *           (answer.h); the outer one then answers LEFT_ALONE once more, perhaps to another wish.

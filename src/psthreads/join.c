@@ -154,10 +154,10 @@ static PS_NOINLINE void *call_here(struct ps_exits *exits, const struct ps_call 
 }
 #endif
 
-/* t's keys and its block (own_tls) end; the vp goes on in `before`. counted: t is among the submitted. What a
+/* t's keys and its block (own_tls) end; self goes on in `before`. counted: t is among the submitted. What a
  * destructor throws is not for the caller of t either. */
-static PS_NOINLINE struct vp *end_here(struct psthread *t, const struct psthread *parent, bool own_tls,
-                                       struct uth_tls *before, bool counted)
+static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t, const struct psthread *parent,
+                                       bool own_tls, struct uth_tls *before, bool counted)
 {
     PS_BE_OUTERMOST();
     if (t->keys)
@@ -169,12 +169,12 @@ static PS_NOINLINE struct vp *end_here(struct psthread *t, const struct psthread
         vp_count_ended(vp);
     if (PS_UNLIKELY(forked)) {
         if (own_tls)
-            vp = vp_end_tls_for(vp, NULL);
+            vp = vp_end_tls(vp);
         ps_wait_for_all(vp);
         exit(0);
     }
     if (own_tls)
-        vp = vp_end_tls_for(vp, before);
+        vp = vp_end_tls_for(vp, self, before);
     __asm__ volatile("" ::: "memory"); /* this frame stands until then: no tail call */
     return vp;
 }
@@ -204,7 +204,7 @@ static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *se
         if (counted)
             vp_count_ended(vp);
     } else {
-        vp = end_here(t, parent, own_tls, before, counted);
+        vp = end_here(self, t, parent, own_tls, before, counted);
     }
     self->uth = vp->uth;
     self->vp = vp;
@@ -236,15 +236,12 @@ static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, 
     return result;
 }
 
-/* The same, t in a block of its own. Whoever has sent self a signal meanwhile has found it neither running nor saved,
- * and its handler may run on a kernel thread of self's own (directed.h): self goes on there, once it has come back. */
+/* The same, t in a block of its own: self stands below t (directed.h). */
 static PS_NOINLINE void *run_as_call_in_block(struct vp *vp, struct psthread *self, struct psthread *t)
 {
-    struct uth_tls *own = vp->tls;
-    void *result = run_as_call(vp, self, t, true);
-    if (own && PS_UNLIKELY(ps_load_acquire(&own->alone) != NULL))
-        ps_promote_again(self, own);
-    return result;
+    if (vp->tls)
+        vp_go_below(vp, vp->tls);
+    return run_as_call(vp, self, t, true);
 }
 
 /* --- work first ---

@@ -343,7 +343,13 @@ struct vp *ps_carrier_for_somebody(const struct vp *from)
     vp->outer_cpus = root->outer_cpus;
     memcpy(vp->outer_name, root->outer_name, sizeof vp->outer_name);
     bool first = ps_add_seq(&count, 1) == 0;
-    if (os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true) != 0) {
+    const struct vp *here = ps_vp();
+    int err = here && (starter_is_changed(here) || !os_called_by_program())
+                  ? starter_ask(&thread, alone_main, vp, ALONE_STACK_BYTES)
+                  : EBUSY;
+    if (err == EBUSY)
+        err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
+    if (err != 0) {
         vp_alone_ended(vp);
         ps_sub_seq(&count, 1);
         return NULL;
@@ -355,16 +361,20 @@ struct vp *ps_carrier_for_somebody(const struct vp *from)
     return vp;
 }
 
-bool ps_take_carrier(struct uth_tls *block, struct vp *carrier)
+struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier)
 {
+    struct vp *vp = ps_load_acquire(&block->alone);
     void *other = NULL;
-    carrier->alone_for = block;
-    if (!ps_cas_seq(&block->alone, &other, carrier)) {
-        carrier->alone_for = &nobody;
-        return false;
+    if (vp || !(vp = ps_xchg_acq_rel(carrier, NULL)))
+        return vp;
+    vp->alone_for = block;
+    if (!ps_cas_seq(&block->alone, &other, vp)) {
+        vp->alone_for = &nobody;
+        ps_store_release(carrier, vp);
+        return ps_load_acquire(&block->alone);
     }
     uth_tls_not_at_hand(block);
-    return true;
+    return vp;
 }
 
 void ps_carrier_for_nobody(struct vp *carrier)
@@ -390,10 +400,12 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
     context->vp = to;
     ps_store_seq(&to->pinned, self);
     ps_wake_alone(to);
-    if (PS_UNLIKELY(vp->alone_for != NULL))
+    if (PS_UNLIKELY(vp->alone_for != NULL)) {
+        directed_ran(vp); /* whom it carries stands below */
         vp_leave_alone(vp, context, vp->tls);
-    else
+    } else {
         vp_leave_bound(vp, self);
+    }
     directed_runs(to);
     context->wait.thread = NULL;
     vp_set_errno(ps_vp(), error);
@@ -427,6 +439,26 @@ PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
     ps_move_alone(vp, self, to);
 }
 
+/* The vp to which vp's context is bound that goes on in the block `next`: that of the kernel thread which the thread
+ * below has for itself, where it has one. That one may stand in the block (directed.h). Else the thread is not below
+ * any more, and whoever gives it a kernel thread finds it so. */
+static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
+{
+    struct vp *home = vp->home;
+    if (!next)
+        return home;
+    struct vp *alone = ps_load_seq(&next->alone);
+    if (!alone) {
+        ps_store_seq(&next->below, NULL);
+        alone = ps_load_seq(&next->alone);
+    }
+    if (!alone || alone == home || alone->own_tls == next)
+        return home;
+    alone->home = home;
+    alone->came_from = vp->came_from;
+    return alone;
+}
+
 void ps_go_home_slow(struct uth_tls *next)
 {
     struct vp *vp = ps_vp();
@@ -434,7 +466,7 @@ void ps_go_home_slow(struct uth_tls *next)
         return;
     struct psthread *self = vp->current;
     struct uth *context = vp->uth;
-    struct vp *home = vp->home, *to = vp->came_from;
+    struct vp *to = vp->came_from, *home = carrier_of_next(vp, next);
     directed_ran(vp);
     context->vp = home;
     self->uth = context;
@@ -452,6 +484,8 @@ void ps_go_home_slow(struct uth_tls *next)
     vp_leave_alone(vp, context, next);
     if (ends)
         context->flags &= ~UTH_ENDS;
+    if ((vp = ps_vp_now())->alone_for)
+        directed_runs(vp);
 }
 
 struct vp *ps_promoted_vp(struct uth_tls *block)

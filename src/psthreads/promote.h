@@ -60,12 +60,13 @@ int ps_promoted_id(struct uth_tls *block);
 
 /* The same, its vp; NULL: refused. */
 struct vp *ps_promoted_vp(struct uth_tls *block);
-/* A parked kernel thread for any thread that needs one, with what the root of `from` begins with; NULL: refused. Then
- * it is block's; false: block has another one. Or it stays nobody's, and ends. The first and the third: the watchdog;
- * the second: whoever has taken it, in a handler on the kernel thread that runs block's thread. */
+/* A parked kernel thread for any thread that needs one, with what the root of `from` begins with; NULL: refused. The
+ * second: nobody has taken it, and it ends. Caller: the watchdog, or who sends a signal. */
 struct vp *ps_carrier_for_somebody(const struct vp *from);
-bool ps_take_carrier(struct uth_tls *block, struct vp *carrier);
 void ps_carrier_for_nobody(struct vp *carrier);
+/* The carrier that block's thread has, or gets now out of *carrier; NULL: none. Caller: a handler on the kernel thread
+ * that runs block's thread. */
+struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier);
 /* The running thread's context goes on alone on `to`. [switches] */
 void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
 

@@ -63,6 +63,8 @@ static void set_root_room(struct uth *native)
     native->call_floor = native->call_span = 0;
     if (divided || !os_thread_stack(&top, &bytes))
         return;
+    if (!native->areas_n)
+        uth_areas_at(native, top - bytes + bytes / UTH_CALL_SHARE, bytes); /* the initial thread's is a little less */
     promised -= promised % 4096; /* the share was rounded up: the promise itself is whole pages */
     if (bytes < promised)
         return;

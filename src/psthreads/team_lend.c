@@ -93,6 +93,17 @@ void ps_member_await_first(struct ps_team *team, struct ps_member *m)
         ps_block(&m->thread, PS_WAIT_TEAM_END, team);
 }
 
+/* Leaves the running member's block for `before`, the parent's; NULL: the kernel thread's own. */
+static void leave_for(struct ps_team *team, struct uth_tls *before)
+{
+    if (!before) {
+        ps_member_leave_tls();
+        return;
+    }
+    ps_go_home(before);
+    vp_come_up(ps_vp(), team->parent, before);
+}
+
 /* Runs tasks in the name of m, whose body has returned, and whose reference is dropped, and tells the core. m may be
  * lent and come back while the core is told. It had a stack of its own then, so it is made anew each time. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
@@ -102,6 +113,8 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
         return;
     do {
         struct vp *vp = ps_vp();
+        if (before)
+            vp_go_below(vp, before);
         ps_member_become(vp, m, team->parent, extra_flags);
         if (ps_tls_on()) {
             ps_member_enter_tls(vp, m, vp->tls);
@@ -109,7 +122,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
         }
         ps_member_call(m, team->ops->assist);
         ps_member_await_first(team, m);
-        ps_member_leave_tls(before); /* an assistant would enter the same block */
+        leave_for(team, before); /* an assistant would enter the same block */
     } while (team->ops->idle(m));
 }
 
@@ -166,7 +179,7 @@ PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct 
 static void look_and_leave(struct ps_member *m)
 {
     ps_member_call(m, m->team->ops->assist);
-    ps_member_leave_tls(NULL);
+    ps_member_leave_tls();
 }
 
 /* A handed-off member that was not looked at, in no hurry: as a thread, on a stack of its own. */
@@ -244,6 +257,8 @@ static void start_assistant(struct ps_member *m)
 /* The assistant that was member 0 has ended: see "A parent below a member". */
 static void give_first_back(struct ps_team *team)
 {
+    if (team->parent_tls) /* the parent stands below the member again */
+        ps_store_relaxed(&team->parent_tls->below, team->parent->uth);
     uintptr_t lent = ps_xchg_acq_rel(&team->lent_below, 0);
     if (lent != PS_TEAM_LENT_BELOW)
         ps_ready((struct psthread *)lent, PS_FRONT);
@@ -301,13 +316,13 @@ static void *first_main(void *arg)
         vp->uth->vp = NULL;
         return NULL;
     }
-    if (PS_UNLIKELY(ps_load_relaxed(&tls->alone) != NULL))
+    if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL))
         ps_promote_again(&m->thread, tls);
     else
         vp_enter_tls(vp, tls);
     vp_hear(ps_vp());
     team->ops->assist(m);
-    ps_member_leave_tls(NULL);
+    ps_member_leave_tls();
     return NULL;
 }
 
@@ -346,6 +361,8 @@ void ps_team_lend_first(struct vp *vp)
     first->thread.uth = NULL;
     first->thread.vp = from;
     first->thread.member_fn = first_main;
+    if (team->parent_tls) /* seq_cst: before first_main looks who carries it alone (directed.h) */
+        ps_store_seq(&team->parent_tls->below, NULL);
     ps_store_release(&team->lent_below, PS_TEAM_LENT_BELOW);
     if (team->parent_tls) {
         if (!ps_load_relaxed(&from->attached) || from->alone_for)

@@ -67,12 +67,13 @@ static inline void ps_member_call(struct ps_member *m, void (*fn)(struct ps_memb
         fn(m);
 }
 
-static inline void ps_member_leave_tls(struct uth_tls *before)
+/* Leaves it for the kernel thread's own storage. */
+static inline void ps_member_leave_tls(void)
 {
     if (!ps_tls_on())
         return;
-    ps_go_home(before);
-    vp_enter_tls(ps_vp(), before);
+    ps_go_home(NULL);
+    vp_enter_tls(ps_vp(), NULL);
 }
 
 /* The region has tasks, and nobody has told the core of m, whose body has returned. True: the caller is to tell. */

@@ -21,10 +21,17 @@
 #include "uncover.h"
 #include "vp.h"
 
-/* vp may be in the block of a member that it has run before, and be to go on with `before`: see run_body. */
+/* `before`, where it is the block of the thread that vp carries alone; else NULL: a handler of that thread's may stand
+ * in it (directed.h). */
+static struct uth_tls *vp_own_of(const struct vp *vp, struct uth_tls *before)
+{
+    return before == vp->alone_for ? before : NULL;
+}
+
+/* vp may be in the block of a member that it has run before: see run_body. */
 PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before)
 {
-    vp_enter_tls(vp, before);
+    vp_enter_tls(vp, vp_own_of(vp, before));
     if (!m->tls)
         m->tls = vp_new_tls(vp);
     if (!m->tls)
@@ -53,7 +60,7 @@ PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void 
 static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, const struct psthread *parent,
                                           unsigned extra_flags, struct uth_tls *before)
 {
-    vp_enter_tls(vp, before);
+    vp_enter_tls(vp, vp_own_of(vp, before));
     ps_member_set(m, parent, extra_flags);
     m->thread.vp = vp;
     uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
@@ -88,10 +95,18 @@ static PS_ALWAYS_INLINE void begin_member(struct vp *vp, struct ps_team *team, s
     }
 }
 
+/* Signals are sent to the parent, which is vp's: it calls no more members on its stack. */
+static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team)
+{
+    struct vp *to = vp->came_from && ps_load_relaxed(&vp->came_from->attached) ? vp->came_from : ps_vp_at(0);
+    for (unsigned id; (id = ps_team_claim(team)) != 0;)
+        ps_team_enqueue_late(team, id, to);
+}
+
 /* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread
  * pointer takes as long as much else here. Returns the vp. From then on the block may be lent with m's identity, and
- * entered by another vp. So until vp has entered another one (leave_block: `before`, what it was in at first) nothing
- * of its thread-local storage is looked at: not who the current vp is, no malloc. */
+ * entered by another vp. So until vp has entered another one (come_up: `before`, what it was in at first) nothing of
+ * its thread-local storage is looked at: not who the current vp is, no malloc. */
 static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                             unsigned extra_flags, struct uth_tls *before)
 {
@@ -103,6 +118,8 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
         ps_member_await_first(team, m);
         ps_go_home_slow(before);
         vp = ps_vp_now();
+        if (vp_stays_with_root(vp))
+            leave_rest_to_others(vp, team);
         if (!ps_team_exhausted(team)) /* another member may begin here */
             vp_hear(vp);
     }
@@ -110,14 +127,25 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
     return vp;
 }
 
-static inline void leave_block(struct vp *vp, struct uth_tls *before)
+static inline void leave_block(struct vp *vp)
 {
-    if (vp->tls == before)
-        return;
-    if (before)
-        vp_enter_tls_here(vp, before);
-    else
+    if (vp->tls)
         vp_leave_tls_here(vp);
+}
+
+/* The parent is about to run members as calls, in their blocks, and stands below them; and it goes on. The second may
+ * switch, and returns the vp. */
+static inline void go_below(const struct vp *vp, struct uth_tls *before)
+{
+    if (before)
+        vp_go_below(vp, before);
+}
+static inline struct vp *come_up(struct vp *vp, const struct ps_team *team, struct uth_tls *before)
+{
+    if (before)
+        return vp_come_up(vp, team->parent, before);
+    leave_block(vp);
+    return vp;
 }
 
 /* Drops the references of members that have returned; in the name of the last of them, if any, tasks are looked for.
@@ -151,13 +179,12 @@ void ps_team_run(struct ps_team *team, unsigned id)
     /* The woken wake others: there is more than this member, and somebody may sleep. */
     if (!ps_team_exhausted(team))
         idle_notify(NULL);
-    struct uth_tls *before = vp->tls;
     do {
         m = ps_team_member(team, id);
-        vp = run_body(vp, team, m, 0, before);
+        vp = run_body(vp, team, m, 0, NULL);
         refs++;
     } while ((id = claim_more(vp, team)) != 0);
-    leave_block(vp, before);
+    leave_block(vp);
     vp->current = NULL;
     vp_offer(vp);
     if (drop_refs(team, m, refs) == PS_TEAM_WAITING)
@@ -189,8 +216,9 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
             continue;
         struct ps_member *m = ps_team_member(team, id);
         struct uth_tls *before = vp->tls;
+        go_below(vp, before);
         vp = run_body(vp, team, m, PS_T_CALLED, before);
-        leave_block(vp, before);
+        come_up(vp, team, before);
         taken++;
         *all = drop_refs(team, m, 1) == 0;
         vp = ps_vp();
@@ -271,11 +299,13 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     struct ps_member *m = ps_team_member(team, 0);
     struct uth_tls *before = vp->tls;
     ps_update(team->parent_tls, before);
+    go_below(vp, before);
     for (;;) {
         if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
-            leave_block(vp, before);
+            come_up(vp, team, before);
             refs = help_first(team, m, refs);
             vp = ps_vp();
+            go_below(vp, before);
         }
         if ((id = ps_team_claim(team)) == 0)
             break;
@@ -285,7 +315,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
         vp = run_body(vp, team, m, PS_T_CALLED | inherited, before);
         refs++;
     }
-    leave_block(vp, before);
+    vp = come_up(vp, team, before);
     become_parent(vp, team);
     unpublish(team);
     if (refs == team->n && !ps_load_relaxed(&team->interrupted)) {

@@ -57,25 +57,13 @@ static bool may_move(struct vp *vp, void *frame)
            os_interrupted_program(frame, stack->stack, stack->stack ? stack->stack_bytes : SIZE_MAX);
 }
 
-/* The carrier that the block's thread has, or gets now; NULL: none. */
-static struct vp *carrier_of(struct uth_tls *block)
-{
-    struct vp *vp = ps_load_acquire(&block->alone);
-    if (vp || !(vp = ps_xchg_acq_rel(&carrier, NULL)))
-        return vp;
-    if (ps_take_carrier(block, vp))
-        return vp;
-    ps_store_release(&carrier, vp);
-    return ps_load_acquire(&block->alone);
-}
-
 static bool uncover(void *frame)
 {
     if (ps_answers_already(&answer))
         return false;
     struct vp *vp = watchdog_in_own_block() ? ps_vp() : NULL;
     bool wants = may_move(vp, frame);
-    struct vp *to = wants ? carrier_of(vp->tls) : NULL;
+    struct vp *to = wants ? ps_carrier_of(vp->tls, &carrier) : NULL;
     ps_answer(&answer, !wants ? REFUSED : to ? MOVES : WANTS, !to);
     if (!to)
         return false;

@@ -49,8 +49,8 @@ enum { PS_STANDBY_NONE, PS_STANDBY_CARRIES, PS_STANDBY_THROUGH };
 /* Of a kernel thread that carries one thread alone, in its vp's alone_state. */
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 
-/* In a vp's `lone`. SIGNALS are sent to the root: set by anybody, for good. Its MASK keeps interrupts out: set and
- * cleared by the root. */
+/* In a vp's `lone`. SIGNALS are sent to the root, or to the thread that is carried alone: set by anybody, for good. Its
+ * MASK keeps interrupts out: set and cleared by the root. */
 enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2 };
 
 /* In a vp's `pinned`: it is to rest (quota_park.h). No thread has this address. */
@@ -186,10 +186,10 @@ static inline bool vp_is_roots(const struct vp *vp)
     return !vp->is_spare && !vp->alone_for && (vp->is_guest || vp->id == 0);
 }
 
-/* The thread on the root's stack is not to be left for others: see lone. */
+/* The thread on the root's stack is not to be left for others, nor that which is carried alone: see lone. */
 static inline bool vp_stays_with_root(const struct vp *vp)
 {
-    return PS_UNLIKELY(ps_load_relaxed(&vp->lone)) && vp->uth == vp->own_uth;
+    return PS_UNLIKELY(ps_load_relaxed(&vp->lone)) && (vp->uth == vp->own_uth || vp->alone_for);
 }
 
 #endif

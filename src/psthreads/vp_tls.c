@@ -89,7 +89,23 @@ void ps_call_outside_block(void (*fn)(void *arg), void *arg)
     vp_enter_tls(vp, here);
 }
 
-struct vp *vp_end_tls_for(struct vp *vp, struct uth_tls *next)
+/* A kernel thread of the thread's own may stand in the block, with a handler (directed.h). So the thread goes on there,
+ * from the kernel thread's own storage: the block that vp is in may be another vp's already. */
+PS_NOINLINE struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
+{
+    struct vp *alone = ps_load_seq(&tls->alone);
+    if (!alone || alone == vp || alone->own_tls == tls) {
+        vp_enter_tls(vp, tls);
+        return vp;
+    }
+    vp_enter_tls(vp, NULL);
+    vp->current = self;
+    self->vp = vp;
+    ps_move_alone(vp, self, alone);
+    return ps_vp();
+}
+
+struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *next)
 {
     struct uth_tls *tls = vp->tls;
     if (tls) {
@@ -97,7 +113,10 @@ struct vp *vp_end_tls_for(struct vp *vp, struct uth_tls *next)
         ps_go_home(next);
         vp = ps_vp();
     }
-    vp_enter_tls(vp, next);
+    if (next)
+        vp = vp_come_up(vp, self, next);
+    else
+        vp_enter_tls(vp, NULL);
     if (!tls)
         return vp;
     if (PS_UNLIKELY(ps_load_relaxed(&tls->alone) != NULL) && !ps_retire_alone(tls))
@@ -107,4 +126,4 @@ struct vp *vp_end_tls_for(struct vp *vp, struct uth_tls *next)
     return vp;
 }
 
-struct vp *vp_end_tls(struct vp *vp) { return vp->tls ? vp_end_tls_for(vp, NULL) : vp; }
+struct vp *vp_end_tls(struct vp *vp) { return vp->tls ? vp_end_tls_for(vp, NULL, NULL) : vp; }

@@ -27,6 +27,22 @@ static inline void vp_leave_tls_here(struct vp *vp)
     uth_tls_leave(vp->own_tp);
     vp_carry_now(vp);
 }
+/* The thread whose block `tls` is calls another one on its stack, in another block, from now on: directed.h. */
+static inline void vp_go_below(const struct vp *vp, struct uth_tls *tls) { ps_store_relaxed(&tls->below, vp->uth); }
+/* The same is over, whatever block vp is in: self, the thread, goes on in its own. Returns the vp. [switches] */
+struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls);
+static PS_ALWAYS_INLINE struct vp *vp_come_up(struct vp *vp, struct psthread *self, struct uth_tls *tls)
+{
+    ps_store_relaxed(&tls->below, NULL);
+    ps_fence_compiler(); /* take_from_caller (directed.c) fences for both */
+    if (PS_UNLIKELY(!uth_tls_was_in(tls, vp, ps_load_relaxed(&vp->tid))))
+        return vp_come_up_slowly(vp, self, tls);
+    if (vp->tls != tls) {
+        cpu_set_tp_soon(tls->tp);
+        vp->tls = tls;
+    }
+    return vp;
+}
 /* Whether vp, on the stack where it is, enters tls by the thread pointer's write alone (uth_tls_at_hand); and that. */
 static PS_ALWAYS_INLINE bool vp_tls_at_hand(const struct vp *vp, const struct uth_tls *tls)
 {
@@ -45,8 +61,8 @@ struct uth_tls *vp_try_tls(struct vp *vp);
 /* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns
  * the vp. */
 struct vp *vp_end_tls(struct vp *vp);
-/* The same; the vp goes on in the block `next`. */
-struct vp *vp_end_tls_for(struct vp *vp, struct uth_tls *next);
+/* The same; self, which has called the running thread on its stack, goes on in its block `next`; NULL: none. */
+struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *next);
 
 /* The errno that a thread without a block of its own shares with all that run on vp: to be kept over what may
  * switch. */

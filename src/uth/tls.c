@@ -312,7 +312,7 @@ static void renew(struct uth_tls *tls, uint32_t now)
         initialise_by_linker(tls, now);
     write_descriptor(tls);
     tls->emptied = false;
-    tls->carrier = NULL;
+    ps_store_relaxed(&tls->carrier, NULL);
     tls->fresh = true;
     tls->used = false;
 }

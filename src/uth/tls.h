@@ -41,16 +41,18 @@
 /* tls.c's, but for the first line, which the inline functions below read. */
 struct uth_tls {
     void *tp;
-    /* of the last uth_tls_enter; NULL: it may have been entered, but not since it has its initial values */
-    const void *carrier;
+    /* of the last uth_tls_enter; NULL: it may have been entered, but not since it has its initial values, or since
+     * uth_tls_take_away */
+    UTH_ATOMIC(const void *) carrier;
     UTH_ATOMIC(const void *) at_hand; /* see uth_tls_at_hand; cleared by whoever sets `alone` */
     void *stack;                      /* that uth_tls_set_stack told last */
     UTH_ATOMIC(void *) alone; /* the upper room's: what carries this thread and nothing else; NULL: it has no such */
     int *tid;
     int carrier_tid;
-    int number;       /* 0: blocks are not numbered */
-    unsigned numbers; /* that it may still take, one behind the other */
-    bool fresh;       /* character tables are still to be set, which takes the block's thread pointer */
+    int number;               /* 0: blocks are not numbered */
+    UTH_ATOMIC(void *) below; /* the upper room's: the stack on which its thread stands below one that it has called */
+    unsigned numbers;         /* that it may still take, one behind the other */
+    bool fresh;               /* character tables are still to be set, which takes the block's thread pointer */
     bool used;
     bool emptied;           /* its malloc state is gone: the next thread gets one of its own */
     uint64_t since_ns;      /* since when the malloc cache has been filled */
@@ -165,11 +167,15 @@ static inline bool uth_tls_stack_differs(const struct uth_tls *tls, const void *
  * writes into a native variable of the runtime's after this. */
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);
 #ifndef __cplusplus
+static inline bool uth_tls_was_in(const struct uth_tls *tls, const void *carrier, int tid)
+{
+    return ps_load_relaxed(&tls->carrier) == carrier && tls->carrier_tid == tid;
+}
 /* The same where the block was last entered by the same carrier: all that is in it is right as it is, nothing need
  * be written anew. False: call uth_tls_enter. */
 static inline bool uth_tls_enter_again(struct uth_tls *tls, const void *carrier, int tid)
 {
-    if (tls->carrier != carrier || tls->carrier_tid != tid)
+    if (!uth_tls_was_in(tls, carrier, tid))
         return false;
     cpu_set_tp_soon(tls->tp);
     return true;
@@ -193,6 +199,8 @@ inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 void uth_tls_keep_at_hand(struct uth_tls *tls);
 /* Takes it back. Any kernel thread. */
 void uth_tls_not_at_hand(struct uth_tls *tls);
+/* The same, and nobody may enter the block again as it was: uth_tls_enter_again is false. Any kernel thread. */
+void uth_tls_take_away(struct uth_tls *tls);
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the
  * program's code] */
 void uth_tls_end(struct uth_tls *tls);

@@ -34,7 +34,7 @@ void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
     if (!uth_blocks.numbered)
         *tls->tid = tid;
     ps_store_relaxed(&tls->at_hand, NULL);
-    tls->carrier = carrier;
+    ps_store_relaxed(&tls->carrier, carrier);
     tls->carrier_tid = tid;
     cpu_set_tp(tls->tp);
     if (PS_UNLIKELY(tls->fresh)) {
@@ -47,10 +47,16 @@ void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
 void uth_tls_keep_at_hand(struct uth_tls *tls)
 {
     if (uth_blocks.numbered)
-        ps_store_seq(&tls->at_hand, tls->carrier);
+        ps_store_seq(&tls->at_hand, ps_load_relaxed(&tls->carrier));
 }
 
 void uth_tls_not_at_hand(struct uth_tls *tls) { ps_store_seq(&tls->at_hand, NULL); }
+
+void uth_tls_take_away(struct uth_tls *tls)
+{
+    uth_tls_not_at_hand(tls);
+    ps_store_seq(&tls->carrier, NULL);
+}
 
 /* Whether any value of this block of keys is set. */
 static bool any_value(const struct key_data *kept)

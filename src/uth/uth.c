@@ -140,6 +140,7 @@ static struct uth *make_uth(size_t stack_bytes)
         .call_floor = (uintptr_t)stack + usable - usable / UTH_CALL_SHARE,
         .call_span = usable / UTH_CALL_SHARE,
     };
+    uth_areas_at(u, (uintptr_t)stack, usable);
     san_stack_made(u);
     if (usable == uth_default_stack_bytes())
         ps_add_relaxed(&mapped, 1);

@@ -78,6 +78,20 @@ void uth_put(struct uth_cache *cache, struct uth *u);
 /* What was shared is left alone for good. */
 void uth_after_fork_in_child(void);
 
+/* A place at the far end of u's stack, for what is to run there while a thread runs above it: area.c. False: there is
+ * none. u: some thread that cannot go on meanwhile stands on it. */
+#define UTH_AREAS 8
+struct uth_area {
+    struct uth *of;
+    unsigned number;
+    uintptr_t start;
+    size_t bytes;
+};
+bool uth_area_take(struct uth *u, struct uth_area *area);
+void uth_area_put(const struct uth_area *area);
+/* u's stack has so many bytes from `low` on. The owner of an adopted one; before anybody takes an area. */
+void uth_areas_at(struct uth *u, uintptr_t low, size_t stack_bytes);
+
 /* (Re-)initialises u so that the first switch to it starts entry(transfer, arg) on an empty stack. u does not run.
  * 0 or a positive errno value (only the port with kernel threads can fail). */
 int uth_start(struct uth *u, cpu_entry_fn *entry, void *arg);

@@ -52,6 +52,10 @@ struct uth {
     const void *san_stack; /* and the bounds that it wants to know, of adopted ones too */
     size_t san_stack_bytes;
     unsigned valgrind_id;
+    uintptr_t area_low; /* area.c: where areas begin, how large they are, how many; the owner's */
+    uint32_t area_bytes, areas_n;
+    _Atomic uint32_t areas; /* those that are taken, a bit each */
+    _Atomic bool area_used;
 };
 #define UTH_ADOPTED 1u
 #define UTH_SPOILED 2u   /* a thread ended in the middle of its functions: their frames never returned */

@@ -144,6 +144,18 @@ void os_stack_protect(void *stack, size_t usable)
     errno = saved_errno;
 }
 
+/* A page that is not mapped is untouched as well: the initial thread's stack grows. */
+bool os_memory_untouched(const void *p, size_t bytes)
+{
+    size_t page = os_page_size();
+    uintptr_t start = (uintptr_t)p & -(uintptr_t)page, end = (uintptr_t)p + bytes;
+    unsigned char resident = 0;
+    for (; start < end; start += page)
+        if (raw_call(SYS_mincore, (long)start, (long)page, (long)&resident, 0) == 0 && resident & 1)
+            return false;
+    return true;
+}
+
 bool os_stacks_hold_code(void) { return ps_load_seq(&stack_protection) & PROT_EXEC; }
 
 #define PLAIN_STACKS 4096u
