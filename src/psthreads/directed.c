@@ -148,12 +148,13 @@ static struct uth *take_from_caller(struct uth_tls *block)
     return os_fence_all() && ps_load_seq(&block->below) == u ? u : NULL;
 }
 
-static bool visit_area(struct vp *vp, struct uth *u)
+/* In an area of u's stack, above which something goes on. */
+static bool visit_area(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
 {
     struct uth_area area;
     if (!uth_area_take(u, &area))
         return false;
-    bool visited = visit_at(vp, &vp->native, area.start, area.start + area.bytes, be_there);
+    bool visited = visit_at(vp, from, area.start, area.start + area.bytes, meanwhile);
     uth_area_put(&area);
     return visited;
 }
@@ -165,7 +166,7 @@ void directed_serve(struct vp *vp)
         vp->tls = NULL; /* entered anew: another vp may have been in it */
         vp_enter_tls(vp, vp->alone_for);
     }
-    bool visited = u ? visit(vp, &vp->native, u, be_there) : above && visit_area(vp, above);
+    bool visited = u ? visit(vp, &vp->native, u, be_there) : above && visit_area(vp, &vp->native, above, be_there);
     if (!visited) {
         answer_signal_request(vp, u || above ? THERE : REFUSED);
         stay(vp);
@@ -181,11 +182,26 @@ static struct {
     _Atomic uint32_t taken; /* by the sender that asks */
     struct ps_answer answer;
     struct uth_tls *block;
+    const struct vp *root;        /* whose stack somebody is to leave; NULL: block's thread, or whom it has called */
     _Atomic(struct vp *) carrier; /* nobody's, for a thread that has none */
 } wish;
 
+/* A thread that vp's root has called, on the root's kernel thread. */
+static bool root_has_called(struct vp *vp)
+{
+    struct uth_tls *volatile *in = &vp->tls;
+    struct uth *volatile *on = &vp->uth;
+    struct uth_tls *block = *in;
+    return *on == vp->own_uth && block && block != vp->own_tls;
+}
+
 /* The thread whose wish it is runs here, or another one that it has called: this is to go. */
-static bool is_wished(const struct vp *vp) { return vp->tls && (vp->tls == wish.block || vp->alone_for == wish.block); }
+static bool is_wished(struct vp *vp)
+{
+    if (wish.root)
+        return vp == wish.root && root_has_called(vp);
+    return vp->tls && (vp->tls == wish.block || vp->alone_for == wish.block);
+}
 
 static bool move_over(void *frame)
 {
@@ -206,11 +222,12 @@ static bool move_over(void *frame)
 }
 
 /* Asks the thread on vp to move. False: another sender asks somebody. */
-static bool ask_to_move(struct uth_tls *block, struct vp *vp, bool needs_carrier)
+static bool ask_to_move(struct uth_tls *block, const struct vp *root, struct vp *vp, bool needs_carrier)
 {
     if (ps_xchg_acq_rel(&wish.taken, 1))
         return false;
     wish.block = block;
+    wish.root = root;
     ps_store_release(&wish.carrier, needs_carrier ? ps_carrier_for_somebody(vp) : NULL);
     ps_store_release(&wish.answer.word, ASKED);
     if (os_interrupt(ps_load_relaxed(&vp->tid), move_over) == 0) {
@@ -236,7 +253,7 @@ static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
             vp = ps_vp_at(id);
     }
     if (vp)
-        ask_to_move(block, vp, false);
+        ask_to_move(block, NULL, vp, false);
     return vp != NULL;
 }
 
@@ -302,7 +319,7 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
         if (here)
             return error;
         if (called)
-            ask_to_move(block, to, true);
+            ask_to_move(block, NULL, to, true);
         else
             absent = runs_elsewhere(block, to) ? 0 : absent + 1;
         os_park(&nobody_wakes, 0, PAUSE_NS);
@@ -330,13 +347,19 @@ static void wait_there(struct vp *vp)
     ps_await_pinned(vp);
 }
 
+/* Where root's context is bound to another vp, a thread that the root has called has moved there. It comes back by
+ * being pinned to this one. */
 void directed_await_root(struct vp *vp)
 {
     struct uth *root = vp->own_uth;
-    if (vp->uth == root || root->vp != vp || !uth_visit(root, root->tls))
+    if (vp->uth == root)
         return;
-    visit(vp, vp->uth, root, wait_there);
-    uth_visited(root);
+    if (root->vp != vp) {
+        visit_area(vp, vp->uth, root, wait_there);
+    } else if (uth_visit(root, root->tls)) {
+        visit(vp, vp->uth, root, wait_there);
+        uth_visited(root);
+    }
 }
 
 /* A member, or nobody: the root's own stack is not where its kernel thread is. */
@@ -358,7 +381,10 @@ static void leave_to_root(struct vp *vp)
         ps_promote();
     idle_wake_this(vp);
     for (uint64_t since_ns = os_now_ns(); carries_somebody_else(vp, since_ns);) {
-        os_interrupt(ps_load_relaxed(&vp->tid), leave_root);
+        if (root_has_called(vp))
+            ask_to_move(NULL, vp, vp, true);
+        else
+            os_interrupt(ps_load_relaxed(&vp->tid), leave_root);
         os_park(&nobody_wakes, 0, PAUSE_NS);
     }
 }

@@ -1,9 +1,9 @@
 /* A collector of garbage stops all threads of nested regions, those that wait for an inner region among them: each
  * says in its handler where its stack ends, and waits there for another signal. The handler runs as the thread that the
- * signal was sent to, with its storage and mask. What stands between there and the bottom of that thread's stack has all
- * that the thread has. Nobody runs meanwhile. The collector is a member of an inner region, one of the outer one, or a
- * thread of the program's own. In "openers" only those that wait for inner regions are stopped, and the members of
- * these go on. [KIND] */
+ * signal was sent to, with its storage and mask. What stands between there and the bottom of that thread's stack has
+ * all that the thread has. Nobody runs meanwhile. The collector is a member of an inner region, one of the outer one,
+ * or a thread of the program's own. In "openers" only those that wait for inner regions are stopped, and the members of
+ * these go on. In "first_..." the program's own thread is one of them. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -78,7 +78,7 @@ static void each_of(void (*do_it)(struct thread *t))
 }
 
 static int others;
-static bool openers_only;
+static bool openers_only, first_too;
 static struct thread *chosen[MOST * MOST];
 static long before_work[MOST * MOST];
 
@@ -195,15 +195,15 @@ static void region(int way, enum collector who)
     {
         int id = omp_get_thread_num();
         volatile uint64_t cookie;
-        if (id > 0) /* the program's own thread: see 9_signals_to_first */
+        if (id > 0 || first_too)
             begin(&outer_ones[id], &cookie);
 #pragma omp barrier
         if (id == outer_n - 1 && who == OUTER)
             live(&outer_ones[id], 0, true);
-        else if (id > 0)
+        else if (id > 0 || first_too)
             open_inner(id, way, who);
 #pragma omp barrier
-        if (id > 0)
+        if (id > 0 || first_too)
             end(&outer_ones[id]);
     }
 }
@@ -243,6 +243,16 @@ static void by_outer_waiting(void) { rounds(1, OUTER, 4, 4, false); }
 static void from_outside(void) { rounds(0, OUTSIDE, 4, 4, false); }
 static void from_outside_blocking(void) { rounds(2, OUTSIDE, 4, 4, false); }
 static void openers(void) { rounds(0, INNER, 4, 4, true); }
+static void with_first(enum collector who, int way, bool openers)
+{
+    first_too = true;
+    rounds(way, who, 3, 4, openers);
+}
+static void first_by_inner(void) { with_first(INNER, 0, false); }
+static void first_by_outer_waiting(void) { with_first(OUTER, 1, false); }
+static void first_from_outside(void) { with_first(OUTSIDE, 0, false); }
+static void first_from_outside_blocking(void) { with_first(OUTSIDE, 2, false); }
+static void first_openers(void) { with_first(INNER, 0, true); }
 static void openers_waiting(void) { rounds(1, OUTSIDE, 4, 4, true); }
 
 int main(int argc, char **argv)
@@ -256,7 +266,12 @@ int main(int argc, char **argv)
                                            {"from_outside", from_outside},
                                            {"from_outside_blocking", from_outside_blocking},
                                            {"openers", openers},
-                                           {"openers_waiting", openers_waiting}};
+                                           {"openers_waiting", openers_waiting},
+                                           {"first_by_inner", first_by_inner},
+                                           {"first_by_outer_waiting", first_by_outer_waiting},
+                                           {"first_from_outside", first_from_outside},
+                                           {"first_from_outside_blocking", first_from_outside_blocking},
+                                           {"first_openers", first_openers}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }
