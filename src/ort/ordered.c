@@ -3,7 +3,10 @@
  * `turn` is the first iteration of the chunk whose turn it is. Chunks tile the iterations whatever the schedule. So the
  * chunk behind [lo, hi) is the one that begins at hi. A member passes the turn when it is done with its chunk and its
  * own turn has come. It does so whether or not it has executed an ordered region. A member that waits sleeps on one of
- * a few event words, chosen by its chunk. So passing the turn wakes the one member concerned and rarely another.
+ * several event words, chosen by its chunk. So passing the turn wakes the one member concerned and rarely another. The
+ * few words of a slot serve a team of as many members. Larger teams share the words of the process, or each turn would
+ * wake a part of all members, and the loop would cost the square of their number. An event only says that a turn has
+ * been passed: who is woken by another team's looks at its own slot's turn, and sleeps again.
  * OpenMP 5.2 section 15.10.1. */
 #include <limits.h>
 
@@ -11,9 +14,15 @@
 #include "ort.h"
 #include "race.h"
 
-static inline _Atomic uint32_t *event_of(struct ort_workshare *ws, uint64_t lo)
+#define GOLDEN UINT64_C(0x9E3779B97F4A7C15)
+
+static _Atomic uint32_t shared_event[1u << ORT_TURN_EVENT_BITS];
+
+static inline _Atomic uint32_t *event_of(struct ort_workshare *ws, uint32_t members, uint64_t lo)
 {
-    return &ws->turn_event[(lo * UINT64_C(0x9E3779B97F4A7C15)) >> 61];
+    if (PS_LIKELY(members <= sizeof ws->turn_event / sizeof *ws->turn_event))
+        return &ws->turn_event[(lo * GOLDEN) >> 61];
+    return &shared_event[((lo + (uintptr_t)ws) * GOLDEN) >> (64 - ORT_TURN_EVENT_BITS)];
 }
 
 void ort_ordered_start(struct ort_thread *t)
@@ -23,7 +32,7 @@ void ort_ordered_start(struct ort_thread *t)
     if (ws == NULL || !ws->desc.ordered || !loop->has_chunk || t->team->n == 1)
         return;
     uint64_t lo = loop->lo;
-    _Atomic uint32_t *event = event_of(ws, lo);
+    _Atomic uint32_t *event = event_of(ws, t->team->n, lo);
     for (;;) {
         uint32_t seen = ps_load_acquire(event);
         if (ps_load_acquire(&ws->turn) == lo)
@@ -42,7 +51,7 @@ void ort_ordered_pass(struct ort_thread *t)
     ps_store_release(&ws->turn, hi);
     if (t->team->n == 1 || hi == ws->desc.n)
         return;
-    _Atomic uint32_t *event = event_of(ws, hi);
+    _Atomic uint32_t *event = event_of(ws, t->team->n, hi);
     ps_add_release(event, 1);
     ee_wake(event, UINT_MAX);
 }

@@ -39,6 +39,9 @@ struct ort_team;
 #ifndef ORT_WS_RING /* a target with little memory has fewer; a power of two */
 #define ORT_WS_RING 8
 #endif
+#ifndef ORT_TURN_EVENT_BITS /* ordered.c: 2^bits words that large teams wait on */
+#define ORT_TURN_EVENT_BITS 12
+#endif
 
 /* A loop's iterations are numbered 0 .. n-1; number i has the value start + i * step, modulo 2^64, for signed and
  * unsigned loops alike. */
@@ -73,7 +76,7 @@ struct ort_workshare {
     _Atomic uint32_t moves, last;
     _Atomic uint32_t left;
     PS_LINE_ALIGNED _Atomic uint64_t turn; /* ordered: first iteration of the chunk whose turn it is */
-    _Atomic uint32_t turn_event[8];        /* counts turns; waiters spread over them by their chunk */
+    _Atomic uint32_t turn_event[8];        /* counts turns; waiters of a small team spread over them by their chunk */
 };
 
 /* A member's place in the loop or sections that it is in. */
