@@ -127,9 +127,9 @@ static char *find_program(struct plan *p, const char *name)
 }
 
 /* The interpreter that a "#!" line names, as the system reads the line; NULL: it has none. A name ends at a blank or at
- * the line's end (a carriage return is part of it), within what the system reads of a file. Text without such a name is
- * the shell's, as execvp and all shells have it; only where it is what was to be run: the system takes no such
- * interpreter. */
+ * the line's end (a carriage return is part of it), within what the system reads of a file. Text without such a name,
+ * or none at all, is the shell's, as execvp and all shells have it; only where it is what was to be run: the system
+ * takes no such interpreter. */
 static char *interpreter_of_script(const char *file, bool to_be_run)
 {
     char line[SCRIPT_READ + 1];
@@ -146,7 +146,7 @@ static char *interpreter_of_script(const char *file, bool to_be_run)
         if (*name == '\0' && n < SCRIPT_READ)
             return NULL; /* the file ends here: the system refuses it */
     }
-    return to_be_run && n > 0 && line[0] != '\177' && !memchr(line, '\0', n) ? print("/bin/sh") : NULL;
+    return to_be_run && (n == 0 || (line[0] != '\177' && !memchr(line, '\0', n))) ? print("/bin/sh") : NULL;
 }
 
 static int look_at_elf(struct plan *p, struct elf *e, bool allow_library)
@@ -454,8 +454,8 @@ int plan_make(struct plan *p, const char *program, const char *entities, const c
     if (open_dropin(p, dropin_dir) || !(p->file = find_program(p, program)))
         return p->status;
     struct stat st;
-    if (!allow_library && stat(p->file, &st) == 0 && S_ISDIR(st.st_mode))
-        return fail(p, EXIT_CANNOT_RUN, "%s is a folder", p->file);
+    if (stat(p->file, &st) == 0 && !S_ISREG(st.st_mode))
+        return fail(p, EXIT_CANNOT_RUN, "%s is %s", p->file, S_ISDIR(st.st_mode) ? "a folder" : "no regular file");
     if (!allow_library && access(p->file, X_OK) != 0)
         return fail(p, EXIT_CANNOT_RUN, "%s: %s", p->file, strerror(errno));
     struct elf e = {0};

@@ -140,6 +140,11 @@ check "--dropin without a runtime" 125 'is not an OpenMP runtime' "$psrun" --dro
 check "no such file" 127 'nothing_here: No such file' "$psrun" ./nothing_here
 check "no such program" 127 'no such program in PATH' "$psrun" nothing_here
 check "folder" 126 'is a folder' "$psrun" "$work"
+check "folder: doctor says the same" 1 'is a folder' "$psrun" doctor "$work"
+check "a device is none" 126 'is no regular file' "$psrun" /dev/null
+check "a device: doctor says the same" 1 'is no regular file' "$psrun" doctor /dev/null
+: >empty && chmod +x empty
+check "an empty file is the shell's" 0 - "$psrun" ./empty
 check "not executable" 126 'data: Permission denied' "$psrun" ./data
 check "neither ELF nor script" 126 'neither an ELF program nor a script' "$psrun" ./binary
 check "a script without a first line" 8 '^runtime: ours$' "$psrun" ./bare 8
@@ -222,8 +227,7 @@ check "doctor: interpreter that is not there" 1 'verdict *no: /no/such/interpret
 check "doctor: script" 0 'a script, run by /bin/sh' "$psrun" doctor ./script
 check "doctor: no first line" 0 'a script, run by /bin/sh' "$psrun" doctor ./bare
 check "doctor: neither ELF nor script" 1 'neither an ELF program nor a script' "$psrun" doctor ./binary
-: >empty && chmod +x empty
-check "doctor: empty file" 1 'verdict *no: ./empty' "$psrun" doctor ./empty
+check "doctor: an empty file" 0 'verdict *yes' "$psrun" doctor ./empty
 printf '\177ELF\001\001\001\000\000\000\000\000\000\000\000\000\002\000\003\000%060d' 0 >of_32_bits && chmod +x \
     of_32_bits
 check "doctor: 32 bits" 1 'is a program for 32-bit x86' "$psrun" doctor ./of_32_bits
