@@ -40,7 +40,9 @@
 
 struct vp;
 
-#define IDLE_MAX 4096 /* vps, guests included */
+/* Vps, guests included: where each has a region of two threads, all of the system's process numbers (pid_max, 32768)
+ * would be in use under libgomp. */
+#define IDLE_MAX 16384
 
 struct ps_idle {
     PS_LINE_ALIGNED _Atomic uint64_t word; /* searching | parked << 32 */

@@ -220,9 +220,9 @@ static int make_vps(unsigned n)
 static int start_locked(const psthread_config_t *config)
 {
     unsigned long n = config && config->num_vps ? config->num_vps : ps_life.settings.num_vps;
-    if (!n && !os_env_unsigned("PSTHREADS_NUM_VPS", 1, PS_MAX_VPS / 2, &n, "one per usable processor"))
+    if (!n && !os_env_unsigned("PSTHREADS_NUM_VPS", 1, PS_MAX_WORKERS, &n, "one per usable processor"))
         n = os_num_procs();
-    if (n > PS_MAX_VPS / 2)
+    if (n > PS_MAX_WORKERS)
         return EINVAL;
     if (config && config->stack_size && !ps_stack_size_sensible(config->stack_size))
         return EINVAL;

@@ -16,7 +16,8 @@ struct uth_tls;
 struct vp;
 
 #define PS_MAX_VPS IDLE_MAX
-#define PS_MAX_SPARES 2000 /* unless it is said: a hand-made barrier of as many threads opens */
+#define PS_MAX_WORKERS 2048 /* each has a list of all others (steal.c) */
+#define PS_MAX_SPARES 2000  /* unless it is said: a hand-made barrier of as many threads opens */
 
 struct ps_runtime {
     unsigned num_vps;       /* regular ones; constant after init */
