@@ -12,6 +12,7 @@
 #include "runtime.h"
 #include "sources.h"
 #include "switch.h"
+#include "team.h"
 #include "vp.h"
 #include "vp_tls.h"
 #include "watchdog.h"
@@ -161,14 +162,16 @@ static bool visit_area(struct vp *vp, struct uth *from, struct uth *u, void (*me
 
 void directed_serve(struct vp *vp)
 {
-    struct uth *u = saved(vp->alone_for), *above = u ? NULL : take_from_caller(vp->alone_for);
-    if (u || above) {
+    struct uth *u = saved(vp->alone_for);
+    bool rests = !u && ps_team_rests(vp->alone_for);
+    struct uth *above = u || rests ? NULL : take_from_caller(vp->alone_for);
+    if (u || rests || above) {
         vp->tls = NULL; /* entered anew: another vp may have been in it */
         vp_enter_tls(vp, vp->alone_for);
     }
     bool visited = u ? visit(vp, &vp->native, u, be_there) : above && visit_area(vp, &vp->native, above, be_there);
     if (!visited) {
-        answer_signal_request(vp, u || above ? THERE : REFUSED);
+        answer_signal_request(vp, u || rests || above ? THERE : REFUSED);
         stay(vp);
     }
     if (u)

@@ -49,6 +49,22 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
     }
 }
 
+/* --- blocks between regions --- */
+
+/* Each holds up who would give a team back that it may be looking at. */
+static _Atomic uint32_t lookers;
+
+static void keep_block(struct ps_team *team, struct uth_tls *block) { ps_store_seq(&block->team, team); }
+
+bool ps_team_rests(const struct uth_tls *block)
+{
+    ps_add_seq(&lookers, 1);
+    const struct ps_team *team = ps_load_seq(&block->team);
+    bool rests = team && os_fence_all() && ps_load_acquire(&team->left) == 0;
+    ps_sub_seq(&lookers, 1);
+    return rests;
+}
+
 /* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local
  * objects. Their destructors run as a call of the member's, outside of every region: where they use OpenMP, the core
  * makes a root of it for that while. It may not be the caller, whose team is being given back. */
@@ -57,8 +73,10 @@ static void end_identity(struct ps_member *m)
     struct vp *vp = ps_vp_attach();
     struct uth_tls *before = vp->tls;
     struct psthread *caller = vp->current;
-    if (m->tls)
+    if (m->tls) {
+        ps_store_seq(&m->tls->team, NULL); /* its kernel thread is waited for before the team goes */
         vp_enter_tls(vp, m->tls);
+    }
     ps_member_set(m, caller, PS_T_CALLED | (caller->flags & PS_T_ROOT));
     m->thread.local = NULL;
     m->thread.uth = vp->uth;
@@ -94,6 +112,11 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id)
     if (from->thread.created || ps_load_relaxed(&from->thread.zombies))
         return false;
     to->tls = from->tls;
+    if (to->tls) {
+        keep_block(larger, to->tls);
+        while (ps_load_seq(&lookers) != 0) /* some microseconds */
+            os_yield();
+    }
     to->fiber = from->fiber;
     to->thread.keys = from->thread.keys;
     from->tls = NULL;
@@ -107,8 +130,11 @@ unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
 {
     for (unsigned id = 1; id < n && uth_tls_enabled(); id++) {
         struct ps_member *m = ps_team_member(team, id);
-        if (!m->tls && !(m->tls = vp_try_tls(ps_vp_attach())))
+        if (m->tls)
+            continue;
+        if (!(m->tls = vp_try_tls(ps_vp_attach())))
             return id;
+        keep_block(team, m->tls);
     }
     return n;
 }
@@ -264,6 +290,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
 
 void ps_team_after_fork_in_child(struct vp *self)
 {
+    ps_store_relaxed(&lookers, 0);
     for (struct psthread *t = self->current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
         struct ps_team *team = PS_CONTAINER_OF(t, struct ps_member, thread)->team;
         if (!team->home)

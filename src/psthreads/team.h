@@ -129,6 +129,12 @@ void ps_team_fini(struct ps_team *team);
  * made threads, which know it as their parent. No region of either is open. */
 bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id);
 
+/* The block is a member's with a kernel thread of its own, by which this is called. Whether no region of the team is
+ * open. Then nobody is in the block, nor will be but on this kernel thread: who begins as the member in a region that
+ * opens later sees uth_tls.alone. For `alone` was set and at_hand cleared before this; the fence makes a parent that
+ * has not been seen to open its region (`left`) see both, and who claims a member comes after the parent. */
+bool ps_team_rests(const struct uth_tls *block);
+
 /* Before a region, where memory may end: members up to n - 1 get their thread-local blocks now, if threads have any.
  * How many of n may begin. */
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n);

@@ -32,8 +32,8 @@ static struct uth_tls *vp_own_of(const struct vp *vp, struct uth_tls *before)
 PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before)
 {
     vp_enter_tls(vp, vp_own_of(vp, before));
-    if (!m->tls)
-        m->tls = vp_new_tls(vp);
+    if (!m->tls && (m->tls = vp_new_tls(vp)) != NULL)
+        ps_store_seq(&m->tls->team, m->team);
     if (!m->tls)
         return;
     uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);

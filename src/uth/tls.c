@@ -193,6 +193,7 @@ static void write_descriptor(struct uth_tls *tls)
     *tls->tid = tls->number;
     *current_in(tls->tp) = tls;
     ps_store_relaxed(&tls->alone, NULL);
+    ps_store_relaxed(&tls->team, NULL);
     ps_store_relaxed(&tls->at_hand, NULL);
     tls->stack = tls; /* none so far */
 #ifdef RSEQ_SIG

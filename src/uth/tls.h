@@ -47,6 +47,8 @@ struct uth_tls {
     UTH_ATOMIC(const void *) at_hand; /* see uth_tls_at_hand; cleared by whoever sets `alone` */
     void *stack;                      /* that uth_tls_set_stack told last */
     UTH_ATOMIC(void *) alone; /* the upper room's: what carries this thread and nothing else; NULL: it has no such */
+    /* the upper room's: whose member keeps the block between regions; NULL: nobody's (ps_team_rests) */
+    UTH_ATOMIC(void *) team;
     int *tid;
     int carrier_tid;
     int number;               /* 0: blocks are not numbered */
