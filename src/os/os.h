@@ -210,6 +210,13 @@ unsigned os_cpuset_count(const struct os_cpuset *s);
 /* Processors that the calling kernel thread may run on (its affinity mask, online ones). */
 int os_affinity_get(struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
+/* Nice value, policy, priority of a real-time policy, and slack of timers of the calling kernel thread. False: they
+ * cannot be told. */
+struct os_scheduling {
+    int policy, nice, priority;
+    uint64_t slack_ns;
+};
+bool os_scheduling(struct os_scheduling *own);
 /* What another kernel thread of the process would pass on to one that it starts: processors, name. False: that cannot
  * be told. Reads a file. */
 bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES]);

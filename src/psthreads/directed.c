@@ -310,7 +310,7 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
         return send(tid, arg);
     _Atomic uint32_t nobody_wakes = 0;
     unsigned absent = 0; /* neither saved nor running, so often in a row */
-    if (!ps_load_relaxed(&to->lone))
+    if (!(ps_load_relaxed(&to->lone) & PS_LONE_SIGNALS))
         ps_or_seq(&to->lone, PS_LONE_SIGNALS);
     for (uint64_t deadline_ns = os_now_ns() + TRIES_NS;;) {
         uint32_t state = come(to, deadline_ns);

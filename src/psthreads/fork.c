@@ -7,6 +7,7 @@
 #include "life.h"
 
 #include "address_wait.h"
+#include "apart.h"
 #include "bind.h"
 #include "check.h"
 #include "current.h"
@@ -82,6 +83,8 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->uth->vp = self;
     self->is_guest = self->id != 0;
     ps_store_relaxed(&self->lone, 0);
+    self->apart = 0;
+    apart_reset();
     self->outer_mask = self->inner_mask = os_signal_mask();
     directed_mask_of_root(self, self->outer_mask);
     os_affinity_get(&self->outer_cpus);

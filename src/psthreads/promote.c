@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "check.h"
 #include "current.h"
 #include "directed.h"
@@ -172,6 +173,10 @@ static const struct vp *inner_opener(const struct vp *here, const struct uth_tls
 static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 {
     const struct vp *here = ps_vp(), *root = root_of(here, block), *opener = inner_opener(here, block);
+    if (PS_UNLIKELY(here && here->starts_like_opener)) {
+        root = here;
+        opener = here->alone_for || here->current != &here->root ? here : NULL;
+    }
     to->outer_mask = opener ? opener->inner_mask : root->outer_mask;
     if (opener && os_thread_passes_on(ps_load_relaxed(&opener->tid), &to->outer_cpus, to->outer_name))
         return;
@@ -238,6 +243,8 @@ static bool begins_with(const struct vp *here, const struct uth_tls *block)
 {
     if (!here || !os_called_by_program())
         return false;
+    if (here->starts_like_opener)
+        return true;
     return here->tls == block && here->alone_for ? true : !starter_is_changed(here);
 }
 
@@ -246,8 +253,10 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     const struct vp *here = ps_vp();
     os_thread thread;
     bool from_here = begins_with(here, block);
-    if (from_here && !here->alone_for)
+    if (from_here && !here->alone_for && !here->apart)
         starter_prepare();
+    if (from_here)
+        apart_inherit(vp, here);
     bind_lift();
     inherit_kernel_state(vp, block);
     int err = from_here ? EBUSY : starter_ask(&thread, alone_main, vp, ALONE_STACK_BYTES);
@@ -494,6 +503,14 @@ struct vp *ps_promoted_vp(struct uth_tls *block)
     if (vp)
         wait_while(vp, PS_ALONE_STARTS);
     return vp;
+}
+
+void ps_carrier_like_opener(struct uth_tls *block)
+{
+    struct vp *here = ps_vp();
+    here->starts_like_opener = true;
+    own_carrier(block);
+    here->starts_like_opener = false;
 }
 
 int ps_promoted_id(struct uth_tls *block)

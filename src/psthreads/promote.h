@@ -58,6 +58,10 @@ void ps_promote_again(struct psthread *self, struct uth_tls *block);
  * thread; does not move the thread. */
 int ps_promoted_id(struct uth_tls *block);
 
+/* The same before the member begins whose block this is, by the opener of its region: the kernel thread begins with all
+ * that the opener's has. */
+void ps_carrier_like_opener(struct uth_tls *block);
+
 /* The same, its vp; NULL: refused. */
 struct vp *ps_promoted_vp(struct uth_tls *block);
 /* A parked kernel thread for any thread that needs one, with what the root of `from` begins with; NULL: refused. The

@@ -2,6 +2,7 @@
  * destructor of a pthread key). */
 #include "life.h"
 
+#include "apart.h"
 #include "check.h"
 #include "cpu.h"
 #include "current.h"
@@ -103,6 +104,7 @@ struct vp *ps_vp_attach(void)
     set_root_room(&vp->native);
     ps_store_relaxed(&vp->lone, directed_to_root(ps_load_relaxed(&vp->tid)) ? PS_LONE_SIGNALS : 0);
     ps_store_relaxed(&vp->alone_ends, 0);
+    apart_attach(vp);
     vp->outer_mask = vp->inner_mask = os_signal_mask();
     directed_mask_of_root(vp, vp->outer_mask);
     os_affinity_get(&vp->outer_cpus);

@@ -85,6 +85,7 @@ static enum uth_tls_mode tls_mode(void)
 static PS_NOINLINE void recheck_tls(struct vp *vp, uint64_t now)
 {
     vp->rechecked_at = now;
+    vp->opened = true;
     dump_request_look();
     quota_park_remind(now);
     ps_root_look(vp);

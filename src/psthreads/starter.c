@@ -25,7 +25,10 @@ static struct {
 
 void starter_prepare(void) { watchdog_be_there(); }
 
-bool starter_is_changed(const struct vp *here) { return here->alone_for || ps_load_relaxed(&here->changed); }
+bool starter_is_changed(const struct vp *here)
+{
+    return here->alone_for || here->apart || ps_load_relaxed(&here->changed);
+}
 
 /* --- who asks --- */
 

@@ -7,6 +7,7 @@
  * take all of it back.
  *   - One that carries a promoted thread (promote.h).
  *   - A root's, from the first call on by which the root sets such state inside a region (vp.changed).
+ *   - That of an opener that differs from the pool (apart.h).
  * A signal handler is treated the same: what it has interrupted may hold a lock that the start needs (malloc's).
  * A changed kernel thread starts no kernel thread for another thread of the program's: the watchdog does. The watchdog
  * is there before anything is changed: it is started before the first kernel thread for a promoted thread, and before

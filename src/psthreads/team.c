@@ -22,6 +22,7 @@
  * counting the end of each member alone (one more atomic each). */
 #include "team.h"
 
+#include "apart.h"
 #include "bind.h"
 #include "check.h"
 #include "current.h"
@@ -259,10 +260,14 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     if (PS_UNLIKELY(team->bound)) {
         if (outermost)
             ps_recheck_tls(vp);
+        if (vp->apart)
+            apart_fork(vp, team, n, outermost);
         fork_bound(vp, team, n);
         ps_member_become(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
         return;
     }
+    if (PS_UNLIKELY(vp->apart))
+        apart_fork(vp, team, n, outermost);
     bool offered = outermost;
     if (outermost && PS_LIKELY(ps_rt.predicts_serial))
         offered = !keep(vp, team, n);

@@ -50,8 +50,9 @@ enum { PS_STANDBY_NONE, PS_STANDBY_CARRIES, PS_STANDBY_THROUGH };
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 
 /* In a vp's `lone`. SIGNALS are sent to the root, or to the thread that is carried alone: set by anybody, for good. Its
- * MASK keeps interrupts out: set and cleared by the root. */
-enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2 };
+ * MASK keeps interrupts out: set and cleared by the root. APART: others begin with something else than the root
+ * (apart.h); set when it attaches. */
+enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2, PS_LONE_APART = 4 };
 
 /* In a vp's `pinned`: it is to rest (quota_park.h). No thread has this address. */
 #define PS_PINNED_REST ((struct psthread *)1)
@@ -81,7 +82,10 @@ struct vp {
     /* PS_LONE_...: why its kernel thread carries its root and nothing else (directed.h); 0: it carries anything. A
      * root's. */
     _Atomic uint8_t lone;
-    bool searching; /* counted in idle's searching; owner only (the waker counts for a parked one) */
+    uint8_t apart;           /* apart.h; owner only */
+    bool opened;             /* its root has opened a region; owner only */
+    bool starts_like_opener; /* promote.c: it starts kernel threads for members of a region that it opens; owner only */
+    bool searching;          /* counted in idle's searching; owner only (the waker counts for a parked one) */
     unsigned id;
     unsigned place;            /* that its kernel thread is bound to, from 1; 0: none */
     struct ps_work first_work; /* for the loop that starts next */

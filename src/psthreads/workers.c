@@ -167,6 +167,7 @@ static int start_spare(int (*carry)(struct vp *vp))
     if (!vp)
         return EAGAIN;
     vp->is_spare = true;
+    vp->apart = 0;
     vp->by_watchdog = true;
     ps_store_relaxed(&vp->lone, 0); /* as a root's that had the slot */
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
@@ -206,6 +207,7 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_store_relaxed(&vp->alone_state, PS_ALONE_STARTS);
     ps_store_relaxed(&vp->lone, 0);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    vp->apart = 0;
     vp->alone_for = block;
     return vp;
 }

@@ -159,6 +159,24 @@ void os_thread_own_name(char name[OS_THREAD_NAME_BYTES])
     raw_call(SYS_prctl, PR_GET_NAME, (long)name, 0, 0);
 }
 
+struct kernel_attributes { /* struct sched_attr, version 0 */
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+bool os_scheduling(struct os_scheduling *own)
+{
+    struct kernel_attributes a = {.size = sizeof a};
+    long slack = raw_call(SYS_prctl, PR_GET_TIMERSLACK, 0, 0, 0);
+    if (slack < 0 || raw_call(SYS_sched_getattr, 0, (long)&a, sizeof a, 0) < 0)
+        return false;
+    *own = (struct os_scheduling){(int)a.policy, a.nice, (int)a.priority, (uint64_t)slack};
+    return true;
+}
+
 #define ROBUST_LIST_BYTES (3 * sizeof(void *))
 void *os_robust_list(void)
 {

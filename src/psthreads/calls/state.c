@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
+#include "../apart.h"
 #include "os.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,20 +29,34 @@ static bool be_counted(void)
 }
 
 ANSWER("GLIBC_2.30", pid_t, gettid, (void), ());
-ANSWER_SETS(0, "GLIBC_2.2.5", int, nice, (int increment), (increment));
+/* Nice value, policy, slack: what regions' members begin with. */
+#define ANSWER_SCHEDULES(number, node, type, name, parameters, arguments) \
+    ANSWER_AS(be_alone_to_schedule(number), scheduled, VERSIONS, node, type, name, parameters, arguments)
+static void be_alone_to_schedule(int number)
+{
+    if (uth_tls_current() == NULL && (number == 0 || number == os_thread_id()))
+        apart_before_change();
+    be_alone_to_set(number);
+}
+static int scheduled(int result)
+{
+    apart_changed();
+    return result;
+}
+ANSWER_SCHEDULES(0, "GLIBC_2.2.5", int, nice, (int increment), (increment));
 /* Of a process group or a user: the first threads of processes. */
-ANSWER_SETS(which == PRIO_PROCESS ? (int)who : getpid(), "GLIBC_2.2.5", int, setpriority,
-            (__priority_which_t which, id_t who, int value), (which, who, value));
+ANSWER_SCHEDULES(which == PRIO_PROCESS ? (int)who : getpid(), "GLIBC_2.2.5", int, setpriority,
+                 (__priority_which_t which, id_t who, int value), (which, who, value));
 ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, getpriority, (__priority_which_t which, id_t who),
           (which, who));
 ANSWER_INHERITED(pid == 0, "GLIBC_2.3.4", int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set),
                  (pid, bytes, set));
 ANSWER_IF(pid == 0, "GLIBC_2.3.4", int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set),
           (pid, bytes, set));
-ANSWER_SETS(pid, "GLIBC_2.2.5", int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
-            (pid, policy, param));
+ANSWER_SCHEDULES(pid, "GLIBC_2.2.5", int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
+                 (pid, policy, param));
 ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_getscheduler, (pid_t pid), (pid));
-ANSWER_SETS(pid, "GLIBC_2.2.5", int, sched_setparam, (pid_t pid, const struct sched_param *param), (pid, param));
+ANSWER_SCHEDULES(pid, "GLIBC_2.2.5", int, sched_setparam, (pid_t pid, const struct sched_param *param), (pid, param));
 ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
 ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_rr_get_interval, (pid_t pid, struct timespec *interval), (pid, interval));
 ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
@@ -82,9 +97,12 @@ PS_EXPORT int answer_prctl(int option, ...)
     unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long), c = va_arg(list, unsigned long),
                   d = va_arg(list, unsigned long);
     va_end(list);
-    be_alone_to_set(0);
+    if (option == PR_SET_TIMERSLACK)
+        be_alone_to_schedule(0);
+    else
+        be_alone_to_set(0);
     int result = CALL_NEXT(prctl)(option, a, b, c, d);
-    return option == PR_SET_NAME ? inherited(result) : result;
+    return option == PR_SET_NAME ? inherited(result) : option == PR_SET_TIMERSLACK ? scheduled(result) : result;
 }
 VERSIONS(prctl, "GLIBC_2.2.5");
 
@@ -190,8 +208,13 @@ static int error_of(long result) { return result < 0 ? errno : 0; }
     VERSIONS(name, node)
 #define ANSWER_HANDLE(node, name, parameters, arguments, by_number) \
     ANSWER_HANDLE_AFTER((void)0, node, name, parameters, arguments, by_number)
-#define ANSWER_HANDLE_SETS(node, name, parameters, arguments, by_number) \
-    ANSWER_HANDLE_AFTER(ps_root_changes((const void *)thread, 0), node, name, parameters, arguments, by_number)
+
+static void set_by_handle(pthread_t thread)
+{
+    if (thread == pthread_self())
+        apart_before_change();
+    ps_root_changes((const void *)thread, 0);
+}
 
 /* /proc's file with the name of kernel thread `number`. */
 static FILE *open_name(int number, const char *mode)
@@ -260,9 +283,9 @@ OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
 ANSWER_HANDLE("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
               (thread, bytes, set), error_of(CALL_NEXT(sched_getaffinity)(number, bytes, set)));
 OLD_VERSION(pthread_getaffinity_np, "GLIBC_2.3.4");
-ANSWER_HANDLE_SETS("GLIBC_2.2.5", pthread_setschedparam,
-                   (pthread_t thread, int policy, const struct sched_param *param), (thread, policy, param),
-                   error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
+ANSWER_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.2.5", pthread_setschedparam,
+                    (pthread_t thread, int policy, const struct sched_param *param), (thread, policy, param),
+                    error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
 
 static int get_scheduling(int number, int *policy, struct sched_param *param)
 {
@@ -271,8 +294,9 @@ static int get_scheduling(int number, int *policy, struct sched_param *param)
 }
 ANSWER_HANDLE("GLIBC_2.2.5", pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
               (thread, policy, param), get_scheduling(number, policy, param));
-ANSWER_HANDLE_SETS("GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority), (thread, priority),
-                   error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
+ANSWER_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority),
+                    (thread, priority),
+                    error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
 OLD_VERSION(pthread_setschedprio, "GLIBC_2.3.4");
 
 /* The clock's number as the kernel makes it of a thread's. */

@@ -1,0 +1,97 @@
+/* Openers that differ from the pool: see apart.h. */
+#include "apart.h"
+
+#include "atomic.h"
+#include "current.h"
+#include "life.h"
+#include "os.h"
+#include "promote.h"
+#include "runtime.h"
+#include "team.h"
+#include "vp.h"
+#include "vp_tls.h"
+#include "watchdog.h"
+
+#include <unistd.h>
+
+/* The pool's. Under `lock`. */
+static struct os_scheduling pool;
+static bool known;
+static _Atomic uint32_t lock;
+
+static bool differs_from_pool(bool redefine)
+{
+    struct os_scheduling own;
+    if (!os_scheduling(&own))
+        return false;
+    while (ps_xchg_acquire(&lock, 1))
+        os_yield();
+    if (!known || redefine)
+        pool = own;
+    known = true;
+    bool differs = own.policy != pool.policy || own.nice != pool.nice || own.priority != pool.priority ||
+                   own.slack_ns != pool.slack_ns;
+    ps_store_release(&lock, 0);
+    return differs;
+}
+
+void apart_reset(void)
+{
+    known = false;
+    ps_store_relaxed(&lock, 0);
+}
+
+static void be_apart(struct vp *vp, uint8_t apart)
+{
+    vp->apart = apart;
+    if (apart)
+        ps_or_seq(&vp->lone, PS_LONE_APART);
+    else if (ps_load_relaxed(&vp->lone) & PS_LONE_APART)
+        ps_and_seq(&vp->lone, (uint8_t)~PS_LONE_APART);
+}
+
+void apart_attach(struct vp *vp)
+{
+    vp->opened = false;
+    vp->rechecked_at = 0;
+    be_apart(vp, differs_from_pool(false) ? APART_ROOT | APART_INNER : 0);
+}
+
+void apart_before_change(void)
+{
+    if (os_thread_id() == (int)getpid() || ps_vp() || !os_called_by_program()) /* as a child of vfork's */
+        return;
+    ps_start();
+    differs_from_pool(false);
+    watchdog_be_there();
+}
+
+/* As long as there is no kernel thread of the pool's, the only opener makes what they will have. */
+void apart_changed(void)
+{
+    struct vp *vp = ps_vp();
+    if (!vp || ps_in_vfork_child())
+        return;
+    bool roots = vp_is_roots(vp);
+    bool first =
+        roots && vp->current == &vp->root && ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 && !life_other_roots(vp);
+    bool differs = differs_from_pool(first);
+    uint8_t root = vp->opened ? vp->apart & APART_ROOT : differs ? APART_ROOT : 0;
+    if (roots)
+        be_apart(vp, root | (differs ? APART_INNER : 0));
+    else if (vp->alone_for)
+        vp->apart = differs ? APART_INNER : 0;
+}
+
+void apart_inherit(struct vp *to, const struct vp *from) { to->apart = from->apart ? APART_INNER : 0; }
+
+PS_COLD void apart_fork(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
+{
+    if (!(vp->apart & (outermost ? APART_ROOT : APART_INNER)))
+        return;
+    for (unsigned id = 1; id < n && ps_tls_on(); id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        if (m->tls || (m->tls = vp_try_tls(vp)))
+            ps_carrier_like_opener(m->tls);
+    }
+}

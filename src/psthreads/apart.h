@@ -1,0 +1,41 @@
+/* Openers of regions whose kernel thread has another nice value, scheduling policy or slack of timers than the pool.
+ *
+ * A kernel thread begins with what the one that starts it has. The pool's (workers, spares, the watchdog) begin with
+ * what the first of the program's threads has that uses the library, and keep that. Another opener may differ: a thread
+ * that is to run in the background, a member that has set its own. Members of its regions begin with what it has, as
+ * kernel threads would: their kernel threads are started by its own, before the region begins, each for one member
+ * alone (promote.h). They stay with the members' blocks, so the members of a later region are the same kernel threads.
+ * What the opener sets after its first region does not change them, as with a pool of kernel threads.
+ *
+ * A root that differs, since it has attached or later, carries itself alone (PS_LONE_APART): no member runs on its
+ * kernel thread. It starts no kernel threads for others (starter.h). So that somebody else can, the watchdog is started
+ * before a thread of the program's changes its own nice value or policy for the first time, but for the process's
+ * initial one.
+ *
+ * In vp.apart, the owner's: ROOT, for a root's outermost regions, as it was when it opened the first. INNER, for inner
+ * regions, found out when the thread has set its own.
+ * Cost: two system calls when a root attaches; one load and a branch a region. */
+#ifndef PS_APART_H
+#define PS_APART_H
+
+#include "compiler.h"
+
+struct ps_team;
+struct vp;
+
+enum { APART_ROOT = 1, APART_INNER = 2 };
+
+/* A root attaches; the first one makes what the pool has. Caller: its kernel thread. */
+void apart_attach(struct vp *vp);
+/* The calling kernel thread is none of the library's threads yet, and is about to change its own. */
+void apart_before_change(void);
+/* The calling kernel thread has changed its own. */
+void apart_changed(void);
+/* `to` is started by `from` for one of its members. */
+void apart_inherit(struct vp *to, const struct vp *from);
+/* The thread on vp, which is apart, opens a region of n members, who have not begun. */
+void apart_fork(struct vp *vp, struct ps_team *team, unsigned n, bool outermost);
+/* In a forked child. */
+void apart_reset(void);
+
+#endif
