@@ -178,6 +178,27 @@ void directed_serve(struct vp *vp)
         uth_visited(u);
 }
 
+/* --- a thread in an interrupt --- */
+
+static struct vp *own_of_running(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && vp->tls ? ps_load_acquire(&vp->tls->alone) : NULL;
+}
+
+void directed_leaves(void)
+{
+    struct vp *own = own_of_running();
+    if (own)
+        ps_store_seq(&own->signals_sent, 0);
+}
+
+void directed_is_back(void *frame)
+{
+    struct vp *own = own_of_running();
+    os_interrupt_handled(frame, own ? ps_xchg_seq(&own->signals_sent, 0) : 0);
+}
+
 /* --- a thread that runs elsewhere --- */
 
 enum { ASKED, LEFT_ALONE, MOVES };
@@ -218,9 +239,13 @@ static bool move_over(void *frame)
                  os_interrupted_program(frame, stack->stack, stack->stack ? stack->stack_bytes : SIZE_MAX);
     struct vp *to = moves ? ps_carrier_of(vp->tls, &wish.carrier) : NULL;
     moves = to && to != vp;
-    ps_answer(&wish.answer, moves ? MOVES : LEFT_ALONE, !moves);
     if (moves)
+        directed_leaves();
+    ps_answer(&wish.answer, moves ? MOVES : LEFT_ALONE, !moves);
+    if (moves) {
         ps_move_alone(vp, self, to);
+        directed_is_back(frame);
+    }
     return moves;
 }
 
@@ -300,7 +325,7 @@ static void leave(struct vp *vp)
         os_wake(&vp->directed, INT_MAX);
 }
 
-int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg)
+int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, const void *arg), const void *arg)
 {
     struct vp *to = ps_promoted_vp(block);
     if (!to)
@@ -308,6 +333,7 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
     int tid = ps_load_relaxed(&to->tid), error;
     if (ps_vp() == to) /* to itself */
         return send(tid, arg);
+    uint64_t bit = number > 0 && number <= 64 ? UINT64_C(1) << (number - 1) : 0;
     _Atomic uint32_t nobody_wakes = 0;
     unsigned absent = 0; /* neither saved nor running, so often in a row */
     if (!(ps_load_relaxed(&to->lone) & PS_LONE_SIGNALS))
@@ -316,8 +342,10 @@ int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *a
         uint32_t state = come(to, deadline_ns);
         bool called = state == RUNS && carries_called_one(to, block);
         bool here = state == THERE || (state == RUNS && !called) || absent >= ABSENCES || os_now_ns() >= deadline_ns;
-        if (here)
+        if (here) {
+            ps_or_seq(&to->signals_sent, bit);
             error = send(tid, arg);
+        }
         leave(to);
         if (here)
             return error;
@@ -339,8 +367,10 @@ static bool leave_root(void *frame)
     if (!self || !ps_load_relaxed(&vp->lone) || vp->held || self->uth != stack || stack->vp || !stack->stack ||
         self->flags & PS_T_NOSTACK || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
         return false;
+    directed_leaves();
     vp_enqueue(vp, &self->item, PS_BACK);
     vp_leave_bound(vp, self);
+    directed_is_back(frame);
     return true;
 }
 

@@ -34,6 +34,7 @@
 #endif
 #include "answer.h"
 #include "current.h"
+#include "directed.h"
 #include "race.h"
 #include "runtime.h"
 #include "sched.h"
@@ -131,8 +132,13 @@ static bool give_way(void *frame)
     if (ps_answers_already(&answer))
         return false;
     struct psthread *self = interrupted(frame);
+    if (self)
+        directed_leaves();
     ps_answer(&answer, self ? GIVES_WAY : REFUSED, !self);
-    return self && give_way_now(self);
+    if (!self || !give_way_now(self))
+        return false;
+    directed_is_back(frame);
+    return true;
 }
 
 /* On the same vp still: nothing else runs there between the handler and this. */
@@ -162,9 +168,12 @@ static bool yield_here(void *frame)
     if (ps_answers_already(&answer))
         return false;
     struct psthread *self = interrupted(frame);
+    if (self)
+        directed_leaves();
     ps_answer(&answer, self ? GIVES_WAY : REFUSED, !self);
     if (!self || !ps_yield())
         return false;
+    directed_is_back(frame);
     ps_add_relaxed(&ps_watchdog.preempted, 1);
     return true;
 }

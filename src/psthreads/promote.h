@@ -74,10 +74,10 @@ struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier);
 /* The running thread's context goes on alone on `to`. [switches] */
 void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
 
-/* Lets send(its kernel thread's number, arg) be called so that a signal sent there finds the thread, whose block this
- * is (directed.h). What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread; blocks until the
- * thread is where its handler may run, some ms at most. */
-int ps_promoted_signal(struct uth_tls *block, int (*send)(int tid, const void *arg), const void *arg);
+/* Lets send(its kernel thread's number, arg) be called so that a signal `number` that it sends there finds the thread,
+ * whose block this is (directed.h). What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread;
+ * blocks until the thread is where its handler may run, some ms at most. */
+int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, const void *arg), const void *arg);
 /* The same for the root whose kernel thread has this thread pointer, or (NULL) the number tid: its kernel thread
  * carries nothing else from now on, and the handler finds it there. Not for anybody else. Blocks some ms, 2 s at
  * most. */

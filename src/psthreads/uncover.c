@@ -3,6 +3,7 @@
 
 #include "answer.h"
 #include "current.h"
+#include "directed.h"
 #include "promote.h"
 #include "race.h"
 #include "runtime.h"
@@ -68,8 +69,11 @@ static bool uncover(void *frame)
     if (!to)
         return false;
     bool moves = vp != to;
-    if (moves)
+    if (moves) {
+        directed_leaves();
         ps_move_alone(vp, vp->current, to);
+        directed_is_back(frame);
+    }
     ps_team_lend_first(to);
     return moves;
 }

@@ -96,6 +96,42 @@ static void close_is_not_made_anew(void **state)
     assert_false(is_made_anew(SYS_rt_sigtimedwait));
 }
 
+static greg_t after_taking_back(enum restart made, uint64_t signals, bool blocked, greg_t *result)
+{
+    static unsigned char code[] = {0x0f, 0x05, 0xc3};
+    ucontext_t uc = {0};
+    if (blocked)
+        memcpy(&uc.uc_sigmask, &signals, sizeof signals);
+    uc.uc_mcontext.gregs[REG_RIP] = (greg_t)(intptr_t)code;
+    uc.uc_mcontext.gregs[REG_RAX] = SYS_read;
+    restart_take_back(&uc, made, signals);
+    *result = uc.uc_mcontext.gregs[REG_RAX];
+    return uc.uc_mcontext.gregs[REG_RIP] - (greg_t)(intptr_t)code;
+}
+
+/* What a signal does that was handled while the thread was away: by the handler's flags, and by who restarts. */
+static void a_signal_meanwhile_ends_the_call(void **state)
+{
+    const uint64_t sent = UINT64_C(1) << (PROGRAMS - 1);
+    struct sigaction action = {.sa_handler = arrives};
+    greg_t result;
+    (void)state;
+    for (int restarts = 0; restarts < 2; restarts++) {
+        action.sa_flags = restarts ? SA_RESTART : 0;
+        assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
+        assert_int_equal(after_taking_back(RESTART_ANEW, sent, false, &result), 2);
+        assert_int_equal(result, -EINTR);
+        assert_int_equal(after_taking_back(RESTART_BY_KERNEL, sent, false, &result), restarts ? 0 : 2);
+        assert_int_equal(result, restarts ? SYS_read : -EINTR);
+        assert_int_equal(after_taking_back(RESTART_ANEW, sent, true, &result), 0); /* it is still pending */
+        assert_int_equal(after_taking_back(RESTART_NONE, sent, false, &result), 0);
+        assert_int_equal(after_taking_back(RESTART_ANEW, 0, false, &result), 0);
+    }
+    signal(PROGRAMS, SIG_IGN);
+    assert_int_equal(after_taking_back(RESTART_ANEW, sent, false, &result), 0);
+    assert_int_equal(result, SYS_read);
+}
+
 /* Its handler is entered when the interrupt's returns: the call has ended for the program. */
 static void nor_a_call_that_a_signal_of_the_programs_ends(void **state)
 {
@@ -118,6 +154,7 @@ int main(void)
 #if defined(__x86_64__)
         cmocka_unit_test(close_is_not_made_anew),
         cmocka_unit_test(nor_a_call_that_a_signal_of_the_programs_ends),
+        cmocka_unit_test(a_signal_meanwhile_ends_the_call),
 #endif
         cmocka_unit_test(a_signal_beside_the_interrupt_ends_the_call),
     };

@@ -119,7 +119,7 @@ static void *sends_to_it(void *sem)
     while (!ps_load_acquire(&spinner))
         usleep(1000);
     while (block && ps_load_relaxed(&answered) < ANSWERS) /* one attempt gives up after 2 s */
-        CHECK(ps_promoted_signal(block, sends, NULL) == 0);
+        CHECK(ps_promoted_signal(block, 0, sends, NULL) == 0);
     ps_store_relaxed(&answered, ANSWERS);
     psthread_sem_post(sem);
     return NULL;

@@ -310,6 +310,13 @@ bool os_interrupted_own_code(const void *frame)
     return code_at(PC(uc)) == CODE_PROGRAM;
 }
 
+/* Told in the frame, in a field that the kernel does not look at. */
+void os_interrupt_handled(void *frame, uint64_t signals)
+{
+    ucontext_t *uc = frame;
+    uc->uc_link = (ucontext_t *)(uintptr_t)signals; /* NOLINT: no pointer */
+}
+
 static void on_signal(int number, siginfo_t *info, void *frame)
 {
     (void)info;
@@ -318,7 +325,8 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     int tid = os_thread_id();
     if (!fn)
         return;
-    restart_in(frame, number);
+    enum restart made = restart_in(frame, number);
+    uc->uc_link = NULL;
     restart_was(tid, false);
     /* In a call that has a mask of its own while it waits (ppoll) it is this mask still. */
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&uc->uc_sigmask, 0, KERNEL_MASK_BYTES);
@@ -326,6 +334,8 @@ static void on_signal(int number, siginfo_t *info, void *frame)
         restart_was(tid, true);
         return;
     }
+    restart_take_back(frame, made, (uintptr_t)uc->uc_link);
+    uc->uc_link = NULL;
     raw_call(SYS_sigaltstack, 0, (long)&uc->uc_stack, 0, 0);
     uc->uc_stack.ss_flags &= ~SS_ONSTACK;
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
@@ -409,6 +419,7 @@ bool os_interrupted_own_code(const void *frame)
 }
 
 bool os_called_by_program(void) { return true; }
+void os_interrupt_handled(void *frame, uint64_t signals) { (void)frame, (void)signals; }
 
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {

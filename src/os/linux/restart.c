@@ -16,7 +16,9 @@
  *
  * A call is not made again where a signal for the program is pending that the interrupted mask lets in: the call ends
  * with EINTR, as it would without the runtime. Until that is decided no other handler runs (sa_mask in interrupt.c).
- * Nor are calls that wait for signals, and close: its descriptor may be free already.
+ * Nor are calls that wait for signals, and close: its descriptor may be free already. The thread may be away while the
+ * handler runs, and meanwhile handle a signal of the program's (directed.h). Then the handler takes the restart back:
+ * its own, or the kernel's where the program's handler has no SA_RESTART (restart_take_back).
  *
  * The look is written by one sender at a time (os_interrupt's lock), and read by handlers: `tid` is 0 while the rest is
  * written; a handler reads it before and after. */
@@ -142,8 +144,8 @@ bool restart_look(int tid)
     return !is_in_vain(tid);
 }
 
-/* *number and *first are what was looked at, if it is this call. */
-static bool was_seen(const ucontext_t *uc, long *number, unsigned long *first)
+/* *number and *first are what was looked at, if it is this call, which goes on at pc. */
+static bool was_seen(const ucontext_t *uc, unsigned long pc, long *number, unsigned long *first)
 {
     int tid = os_thread_id();
     if (ps_load_seq(&look.tid) != tid)
@@ -151,7 +153,7 @@ static bool was_seen(const ucontext_t *uc, long *number, unsigned long *first)
     const struct call *call = &look.call;
     *number = call->number;
     *first = call->argument[0];
-    bool same = call->sp == (unsigned long)SP(uc) && call->pc == (unsigned long)PC(uc);
+    bool same = call->sp == (unsigned long)SP(uc) && call->pc == pc;
     for (int i = FIRST_KEPT; i < ARGUMENTS; i++)
         same &= call->argument[i] == (unsigned long)REGISTERS(uc)[argument[i]];
     return ps_load_seq(&look.tid) == tid && same;
@@ -183,17 +185,28 @@ static bool other_pending(const ucontext_t *uc, int number)
 
 static bool waits_for_signals(long number) { return number == SYS_rt_sigsuspend || number == SYS_rt_sigtimedwait; }
 
-void restart_in(void *frame, int by)
+/* The instruction is the next again, with what has been looked at. */
+static bool is_restarted_by_kernel(const ucontext_t *uc)
+{
+    long number;
+    unsigned long first;
+    return was_seen(uc, (unsigned long)PC(uc) + INSTRUCTION_BYTES, &number, &first) &&
+           memcmp((const void *)PC(uc), INSTRUCTION, INSTRUCTION_BYTES) == 0;
+}
+
+enum restart restart_in(void *frame, int by)
 {
     ucontext_t *uc = frame;
     const unsigned char *call = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES;
     long number;
     unsigned long first = (unsigned long)REGISTERS(uc)[argument[0]];
+    if (is_restarted_by_kernel(uc))
+        return RESTART_BY_KERNEL;
     if ((long)RESULT(uc) != -EINTR || memcmp(call, INSTRUCTION, INSTRUCTION_BYTES) != 0 ||
-        !(was_seen(uc, &number, &first) || is_told_by_code(uc, &number)))
-        return;
+        !(was_seen(uc, (unsigned long)PC(uc), &number, &first) || is_told_by_code(uc, &number)))
+        return RESTART_NONE;
     if (waits_for_signals(number) || number == SYS_close || other_pending(uc, by))
-        return;
+        return RESTART_NONE;
     PC(uc) -= INSTRUCTION_BYTES;
     REGISTERS(uc)[argument[0]] = (__typeof__(REGISTERS(uc)[0]))first;
 #if defined(__x86_64__)
@@ -202,6 +215,31 @@ void restart_in(void *frame, int by)
     bool relative = number == SYS_clock_nanosleep && REGISTERS(uc)[argument[1]] == 0;
     if (relative && REGISTERS(uc)[argument[3]] != 0) /* the kernel has written the rest there */
         REGISTERS(uc)[argument[2]] = REGISTERS(uc)[argument[3]];
+    return RESTART_ANEW;
+}
+
+/* The program's handler of this signal, which has run, ends a call that it interrupts. */
+static bool ends_calls(int number, enum restart made)
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) != 0 || (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_IGN))
+        return false;
+    if (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL) /* it was for once, or there was none */
+        return number != SIGCHLD && number != SIGURG && number != SIGWINCH && number != SIGCONT;
+    return made == RESTART_ANEW || !(now.sa_flags & SA_RESTART);
+}
+
+void restart_take_back(void *frame, enum restart made, uint64_t signals)
+{
+    ucontext_t *uc = frame;
+    uint64_t blocked;
+    memcpy(&blocked, &uc->uc_sigmask, sizeof blocked);
+    for (signals &= ~blocked; made != RESTART_NONE && signals; signals &= signals - 1)
+        if (ends_calls(__builtin_ctzll(signals) + 1, made)) {
+            PC(uc) += INSTRUCTION_BYTES;
+            RESULT(uc) = (__typeof__(RESULT(uc)))-EINTR;
+            return;
+        }
 }
 #else
 bool restart_look(int tid)
@@ -209,6 +247,11 @@ bool restart_look(int tid)
     (void)tid;
     return true;
 }
-void restart_in(void *frame, int number) { (void)frame, (void)number; }
+enum restart restart_in(void *frame, int number)
+{
+    (void)frame, (void)number;
+    return RESTART_NONE;
+}
+void restart_take_back(void *frame, enum restart made, uint64_t signals) { (void)frame, (void)made, (void)signals; }
 void restart_was(int tid, bool in_vain) { (void)tid, (void)in_vain; }
 #endif

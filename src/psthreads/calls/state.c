@@ -367,7 +367,7 @@ static int direct(pthread_t thread, int number, const union sigval *value, int *
     }
     if (block == uth_tls_current())
         ps_promote();
-    *error = ps_promoted_signal(block, send, &(struct directed){number, value});
+    *error = ps_promoted_signal(block, number, send, &(struct directed){number, value});
     errno = before;
     return 1;
 }
