@@ -51,8 +51,8 @@ foreach(name alloc cancel loop loop_ull parallel sync target task taskloop works
   list(APPEND bare_runtime abi/gomp/${name}.c)
 endforeach()
 # What is read at the start, and by queries, stands in main memory: variables' values, lists of places.
-set(bare_program ee/manycore/ee.c ort/env.c ort/place.c ort/place_parse.c ort/allocator.c ort/allocator_env.c
-    os/linux/env.c os/bare/atomic.c os/bare/heap.c os/bare/os.c
+set(bare_program ee/manycore/ee.c ort/env.c ort/spelling.c ort/place.c ort/place_parse.c ort/allocator.c
+    ort/allocator_env.c os/linux/env.c os/bare/atomic.c os/bare/heap.c os/bare/os.c
     os/bare/string.c cpu/riscv64/switch.S cpu/riscv64/thread_pointer.c cpu/context.c)
 foreach(name allocator bare/by_chance bare/time device lock places settings task threads)
   list(APPEND bare_program abi/user/${name}.c)

@@ -24,6 +24,7 @@
 #include "ort.h"
 #include "os.h"
 #include "place.h"
+#include "spelling.h"
 
 /* Whom a value is for. */
 #define HOST "host"
@@ -269,7 +270,7 @@ void ort_display_env_read(void)
     unsigned n = sizeof words / sizeof *words;
     for (unsigned i = 0; i < n; i++)
         if ((strlen(words[i]) == length && strncasecmp(at, words[i], length) == 0) ||
-            (ort_env_as_libomp && (i == 0 ? ort_env_says_false(text) : i == 1 && ort_env_says_true(text)))) {
+            (ort_env_as_libomp && (i == 0 ? spelling_says_false(text) : i == 1 && spelling_says_true(text)))) {
             ort_display_env_wish = (enum ort_display_wish)i;
             if (i > 0 && ort_display_env_otherwise == NULL)
                 ort_display_env(i == 2);

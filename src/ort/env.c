@@ -26,6 +26,7 @@
 #include "ort.h"
 #include "os.h"
 #include "place.h"
+#include "spelling.h"
 
 #define SUPPORTED_LEVELS 255u             /* libgomp's */
 #define SMALLEST_STACK ((size_t)16 << 10) /* both owners' */
@@ -85,71 +86,31 @@ static bool read_given_word(const char **p, const char *word)
     return true;
 }
 
-bool ort_env_is_word(const char *word, size_t least, const char *text)
-{
-    size_t i = 0;
-    while (word[i] != '\0' && text[i] != '\0' && tolower((unsigned char)word[i]) == tolower((unsigned char)text[i]))
-        i++;
-    if (word[i] != '\0' && text[i] != '\0')
-        return false;
-    return least > 0 ? i >= least : word[i] == '\0' && text[i] == '\0';
-}
-bool ort_env_says_true(const char *text)
-{
-    return ort_env_is_word("true", 1, text) || ort_env_is_word("on", 2, text) || ort_env_is_word("1", 1, text) ||
-           ort_env_is_word(".true.", 2, text) || ort_env_is_word(".t.", 2, text) || ort_env_is_word("yes", 1, text) ||
-           ort_env_is_word("enabled", 0, text);
-}
-bool ort_env_says_false(const char *text)
-{
-    return ort_env_is_word("false", 1, text) || ort_env_is_word("off", 2, text) || ort_env_is_word("0", 1, text) ||
-           ort_env_is_word(".false.", 2, text) || ort_env_is_word(".f.", 2, text) || ort_env_is_word("no", 1, text) ||
-           ort_env_is_word("disabled", 0, text);
-}
-
 bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *instead)
 {
     const char *text = os_env(name), *p = text;
     if (text == NULL)
         return false;
-    if (as_libomp ? ort_env_says_true(text)
-                  : (p = skip_setting_blanks(text), read_given_word(&p, "true") && *p == '\0'))
+    bool known = true;
+    if (as_libomp ? spelling_says_true(text) : (p = skip_setting_blanks(text), spelling_begins(&p, "true")))
         *out = true;
-    else if (as_libomp ? ort_env_says_false(text)
-                       : (p = skip_setting_blanks(text), read_given_word(&p, "false") && *p == '\0'))
+    else if (as_libomp ? spelling_says_false(text) : spelling_begins(&p, "false"))
         *out = false;
-    else {
+    else
+        known = false;
+    if (!known) {
         ps_warn("%s=\"%s\" is neither true nor false; using %s instead", name, text, instead);
+    } else if (!as_libomp && *skip_setting_blanks(p) != '\0') { /* libgomp, too, has read the beginning */
+        ps_warn("%s=\"%s\": something follows; using %s instead", name, text, *out ? "true" : "false");
         return false;
     }
-    return true;
-}
-
-/* A number that libomp's users wrote: one out of range is brought into it, and so is the default where it is none.
- * True: as it was given. */
-static bool bring_into_range(const char *text, long min, long max, long *out)
-{
-    const char *p = skip_setting_blanks(text);
-    char *end = (char *)p;
-    long v = *out < min ? min : *out > max ? max : *out;
-    bool good = isdigit((unsigned char)*p);
-    if (good) {
-        errno = 0;
-        long given = strtol(p, &end, 10);
-        good = *skip_setting_blanks(end) == '\0';
-        if (good) {
-            v = given < min ? min : given > max ? max : given;
-            good = v == given && errno == 0;
-        }
-    }
-    *out = v;
-    return good;
+    return known;
 }
 
 bool ort_env_number(const char *name, long min, long max, long *out)
 {
     const char *text = os_env(name);
-    if (text != NULL && !bring_into_range(text, min, max, out))
+    if (text != NULL && !spelling_number(text, min, max, out))
         ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %ld instead", name, text, min, max, *out);
     return text != NULL;
 }
@@ -162,7 +123,7 @@ static void read_int(const char *name, long min, long max, long *out, const char
     const char *p = text;
     long v;
     if (ort_env_as_libomp)
-        ort_env_number(name, min, max, out);
+        ort_env_number(name, min, max < INT_MAX ? max : INT_MAX, out);
     else if (read_number_between(&p, min, max, &v) && *p == '\0')
         *out = v;
     else
@@ -170,29 +131,23 @@ static void read_int(const char *name, long min, long max, long *out, const char
 }
 
 static bool nthreads_given;
+static unsigned *nthreads; /* kept: one element's rest begins behind it, where nobody that looks for leaks finds it */
 
-/* As libomp reads it. A level without a number has that of the level before; the first level has the number of
- * processors. No number is too small. A comma may stand at the end. 0: it cannot be read. */
-static unsigned read_list_as_libomp(const char *text, unsigned *list)
+/* What the text says, into the ICVs; false: it cannot be read. A level that is to have the number of processors gets it
+ * in ort_env_finish. */
+static bool take_counts_as_libomp(const char *name, const char *text, unsigned *list, struct ort_icv *icv)
 {
-    unsigned n = 0;
-    bool small = false;
-    for (const char *p = skip_setting_blanks(text);;) {
-        long v = n > 0 ? (long)list[n - 1] : 0;
-        if (*p == '\0' && n > 0)
-            break;
-        if (*p != ',') {
-            if (!read_number_between(&p, 0, ORT_THREADS_MAX, &v) || (*p != ',' && *p != '\0'))
-                return 0;
-            small |= v == 0;
-            v = v == 0 ? 1 : v;
-        }
-        list[n++] = (unsigned)v;
-        p = skip_setting_blanks(p + (*p == ','));
-    }
-    if (small)
-        ps_warn("OMP_NUM_THREADS=\"%s\" has a number below 1; using 1 instead", text);
-    return n;
+    bool changed;
+    unsigned n = spelling_counts(text, ORT_THREADS_MAX, list, &changed);
+    if (n == 0)
+        return false;
+    if (changed)
+        ps_warn("%s=\"%s\" has a number below 1; using 1 instead", name, text);
+    nthreads_given = list[0] != 0;
+    icv->nthreads = nthreads_given ? list[0] : 1;
+    icv->nthreads_list = list + 1;
+    icv->nthreads_rest = n - 1;
+    return true;
 }
 
 static void read_num_threads(struct ort_icv *icv)
@@ -203,18 +158,13 @@ static void read_num_threads(struct ort_icv *icv)
     unsigned elements = 1;
     for (const char *p = text; *p != '\0'; p++)
         elements += *p == ',';
-    static unsigned *list; /* kept: one element's rest begins behind it, where nobody that looks for leaks finds it */
-    list = malloc(elements * sizeof *list);
+    unsigned *list = nthreads = malloc(elements * sizeof *nthreads);
     const char *p = text;
     unsigned n = 0;
-    if (list != NULL && ort_env_as_libomp && (n = read_list_as_libomp(text, list)) > 0) {
-        nthreads_given = list[0] != 0;
-        icv->nthreads = nthreads_given ? list[0] : 1;
-        icv->nthreads_list = list + 1;
-        icv->nthreads_rest = n - 1;
+    if (list != NULL && ort_env_as_libomp && take_counts_as_libomp(name, text, list, icv))
         return;
-    }
-    for (long v; list != NULL && n < elements && read_number_between(&p, 1, ORT_THREADS_MAX, &v);) {
+    for (long v;
+         list != NULL && !ort_env_as_libomp && n < elements && read_number_between(&p, 1, ORT_THREADS_MAX, &v);) {
         list[n++] = (unsigned)v;
         if (*p != ',')
             break;
@@ -225,7 +175,7 @@ static void read_num_threads(struct ort_icv *icv)
                 "instead",
                 name, text, ORT_THREADS_MAX);
         free(list);
-        list = NULL;
+        nthreads = NULL;
         return;
     }
     nthreads_given = true;
@@ -234,15 +184,17 @@ static void read_num_threads(struct ort_icv *icv)
     icv->nthreads_rest = n - 1;
 }
 
-/* fault: of what can be read all the same. */
+/* As libgomp has it: the kind counts by its beginning, with the default chunk size where what follows cannot be read
+ * (*fault). */
 static bool parse_schedule(const char *p, unsigned *sched, int *chunk, const char **fault)
 {
     static const struct {
         const char *word;
         unsigned sched;
-    } kinds[] = {{"static", ORT_SCHED_STATIC},           {"dynamic", ORT_SCHED_DYNAMIC},
-                 {"guided", ORT_SCHED_GUIDED},           {"auto", ORT_SCHED_AUTO},
-                 {"trapezoidal", ORT_SCHED_TRAPEZOIDAL}, {"static_steal", ORT_SCHED_DYNAMIC}};
+    } kinds[] = {{"static", ORT_SCHED_STATIC},
+                 {"dynamic", ORT_SCHED_DYNAMIC},
+                 {"guided", ORT_SCHED_GUIDED},
+                 {"auto", ORT_SCHED_AUTO}};
     bool monotonic = false, modified = true;
     unsigned kind = 0;
     p = skip_setting_blanks(p);
@@ -253,29 +205,21 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk, const cha
     if (modified && *p++ != ':')
         return false;
     p = skip_setting_blanks(p);
-    size_t known = sizeof kinds / sizeof *kinds - (ort_env_as_libomp ? 0 : 2); /* the last two are libomp's own */
-    for (size_t i = 0; i < known && kind == 0; i++)
-        if (read_given_word(&p, kinds[i].word))
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && kind == 0; i++)
+        if (spelling_begins(&p, kinds[i].word))
             kind = kinds[i].sched;
     if (kind == 0)
         return false;
+    p = skip_setting_blanks(p);
     long c = kind != ORT_SCHED_STATIC;
-    if (*p == ',') {
-        p++;
-        bool apart = isspace((unsigned char)*p);
-        if (!read_number_between(&p, 0, INT_MAX, &c))
-            return false;
-        if (ort_env_as_libomp && (apart || (c == 0 && kind != ORT_SCHED_STATIC) || kind == ORT_SCHED_AUTO)) {
-            *fault = "the chunk size is not one";
-            c = 1;
-        }
-        if (c == 0 && kind != ORT_SCHED_STATIC)
-            c = 1;
+    bool good = *p != ',' || (p++, read_number_between(&p, 0, INT_MAX, &c));
+    if (!good || *p != '\0') {
+        *fault = "what follows the kind cannot be read";
+        c = 1;
+    } else if (c == 0 && kind != ORT_SCHED_STATIC) {
+        c = 1;
     }
-    if (*p != '\0')
-        return false;
-    /* static is monotonic unless the modifier says otherwise: OpenMP 5.2 section 11.5.3. */
-    if (kind == ORT_SCHED_STATIC && !modified)
+    if (kind == ORT_SCHED_STATIC && !modified) /* unless the modifier says otherwise: OpenMP 5.2 section 11.5.3 */
         monotonic = ort_settings.static_is_plain = true;
     *sched = kind | (monotonic ? ORT_SCHED_MONOTONIC : 0);
     *chunk = (int)c;
@@ -288,8 +232,15 @@ static void read_schedule(struct ort_icv *icv)
 {
     const char *name = ORT_ENV_NAME("OMP_SCHEDULE"), *text = os_env(name);
     schedule_given = text != NULL;
+    if (text == NULL || (ort_env_as_libomp && *spelling_skip(text) == '\0'))
+        return;
     const char *fault = NULL;
-    bool good = text == NULL || parse_schedule(text, &icv->sched, &icv->chunk, &fault);
+    bool good = ort_env_as_libomp ? spelling_schedule(text, &icv->sched, &icv->chunk, &fault)
+                                  : parse_schedule(text, &icv->sched, &icv->chunk, &fault);
+    if (good && ort_env_as_libomp && icv->sched == ORT_SCHED_STATIC && strchr(text, ':') == NULL) {
+        icv->sched |= ORT_SCHED_MONOTONIC;
+        ort_settings.static_is_plain = true;
+    }
     if (fault != NULL)
         ps_warn("%s=\"%s\": %s; using 1 instead", name, text, fault);
     if (!good)
@@ -304,8 +255,14 @@ static void read_levels(struct ort_icv *icv)
 {
     long levels = -1;
     bool nested = false;
-    read_int(ORT_ENV_NAME("OMP_MAX_ACTIVE_LEVELS"), ort_env_as_libomp ? -1 : 0, LONG_MAX, &levels,
-             "OMP_NESTED's or the default value");
+    const char *name = ORT_ENV_NAME("OMP_MAX_ACTIVE_LEVELS"), *text = os_env(name);
+    if (!ort_env_as_libomp) {
+        read_int(name, 0, LONG_MAX, &levels, "OMP_NESTED's or the default value");
+    } else if (text != NULL && !spelling_number(text, 0, INT_MAX, &levels)) {
+        ps_warn("%s=\"%s\" is not a whole number from 0 to %d; using OMP_NESTED's or the default value instead", name,
+                text, INT_MAX);
+        levels = -1;
+    }
     if (levels >= 0 && ort_env_as_libomp && os_env("OMP_NESTED") != NULL) {
         ort_env_bool("OMP_NESTED", true, &nested, "false");
         levels = nested ? levels : 1;
@@ -317,7 +274,7 @@ static void read_levels(struct ort_icv *icv)
     }
     if (ort_env_bool("OMP_NESTED", ort_env_as_libomp, &nested, "the default"))
         icv->max_active_levels = nested ? ort_settings.supported_levels : 1;
-    else if (icv->nthreads_rest > 0 || ort_settings.bind_rest > 0)
+    else if (icv->nthreads_rest > 0 || ort_settings.bind_rest > 0 || ort_settings.many_policies)
         icv->max_active_levels = ort_settings.supported_levels;
 }
 
@@ -325,7 +282,7 @@ static void read_levels(struct ort_icv *icv)
 static bool is_policy(const char *text, const char *policy)
 {
     const char *p = skip_setting_blanks(text);
-    return ort_env_as_libomp ? ort_env_is_word(policy, 1, text) : read_given_word(&p, policy) && *p == '\0';
+    return ort_env_as_libomp ? spelling_is_word(policy, 1, text) : read_given_word(&p, policy) && *p == '\0';
 }
 
 static void read_wait_policy(void)
@@ -352,9 +309,11 @@ static void read_spin_count(void)
         ort_settings.spin_count = UINT64_MAX - 1;
         return;
     }
-    long v;
+    unsigned long v;
     uint64_t unit = 1, count;
-    bool good = read_number_between(&p, 0, LONG_MAX, &v);
+    p += *p == '+';
+    bool good = spelling_digits(&p, ULONG_MAX, &v);
+    p = skip_setting_blanks(p);
     static const char units[] = "kmgt";
     const char *u = good && *p != '\0' ? strchr(units, tolower((unsigned char)*p)) : NULL;
     if (u != NULL) {
@@ -362,7 +321,9 @@ static void read_spin_count(void)
             unit *= 1000;
         p = skip_setting_blanks(p + 1);
     }
-    if (good && *p == '\0' && !__builtin_mul_overflow((uint64_t)v, unit, &count) && count < UINT64_MAX - 1)
+    if (good && (__builtin_mul_overflow((uint64_t)v, unit, &count) || count >= UINT64_MAX - 1))
+        count = UINT64_MAX - 1; /* as for ever */
+    if (good && *p == '\0')
         ort_settings.spin_count = count;
     else
         ps_warn("GOMP_SPINCOUNT=\"%s\" is not a number with k, M, G or T, nor infinite; using the default instead",
@@ -373,7 +334,7 @@ static void read_offload(void)
 {
     static const char *const words[] = {"default", "mandatory", "disabled"};
     const char *text = os_env("OMP_TARGET_OFFLOAD");
-    if (text == NULL)
+    if (text == NULL || (ort_env_as_libomp && text[strspn(text, " ")] == '\0'))
         return;
     for (unsigned i = 0; i < 3; i++) {
         const char *p = skip_setting_blanks(text);
@@ -388,10 +349,17 @@ static void read_offload(void)
 bool ort_env_stack_size(const char *name, size_t unit, bool as_libomp, const char *instead)
 {
     size_t bytes;
-    if (!os_env_size(name, unit, &bytes, instead))
+    const char *text = os_env(name);
+    if (text == NULL || (!as_libomp && !os_env_size(name, unit, &bytes, instead)))
         return false;
+    if (as_libomp && !spelling_size(text, unit, &bytes)) {
+        ps_warn(
+            "%s=\"%s\" is not a size (a whole number, perhaps with k, m, g or t and a b) that fits; using %s instead",
+            name, text, instead);
+        return false;
+    }
     if (bytes < SMALLEST_STACK) {
-        ps_warn("%s=\"%s\" is less than 16K; using %s instead", name, os_env(name), as_libomp ? "16K" : instead);
+        ps_warn("%s=\"%s\" is less than 16K; using %s instead", name, text, as_libomp ? "16K" : instead);
         if (!as_libomp)
             return false;
         bytes = SMALLEST_STACK;
@@ -400,10 +368,14 @@ bool ort_env_stack_size(const char *name, size_t unit, bool as_libomp, const cha
     return true;
 }
 
+/* GOMP_STACKSIZE is the weaker one to libgomp, the stronger one to libomp. */
 static void read_stack_size(void)
 {
-    if (!ort_env_stack_size(ORT_ENV_NAME("OMP_STACKSIZE"), 1024, ort_env_as_libomp,
-                            "GOMP_STACKSIZE's or the default size"))
+    const char *name = ORT_ENV_NAME("OMP_STACKSIZE"), *text = os_env(name), *gomps = os_env("GOMP_STACKSIZE");
+    bool beside = ort_env_as_libomp && text != NULL && gomps != NULL;
+    if (beside)
+        ps_warn("%s=\"%s\" does not count beside GOMP_STACKSIZE; using \"%s\" instead", name, text, gomps);
+    if (beside || !ort_env_stack_size(name, 1024, ort_env_as_libomp, "GOMP_STACKSIZE's or the default size"))
         ort_env_stack_size("GOMP_STACKSIZE", 1024, ort_env_as_libomp, "the default size");
 }
 
@@ -430,9 +402,14 @@ void ort_env_finish(void)
 {
     ort_env_ask();
     ort_processors_restrict();
-    unsigned limit = nthreads_given ? 0 : ort_places_limit();
-    if (!nthreads_given)
-        ort_settings.initial.nthreads = limit != 0 ? limit : os_num_procs();
+    if (nthreads_given)
+        return;
+    struct ort_icv *icv = &ort_settings.initial;
+    unsigned limit = ort_places_limit();
+    icv->nthreads = limit != 0 ? limit : os_num_procs();
+    for (unsigned i = 0; i < icv->nthreads_rest; i++)
+        if (nthreads[i + 1] == 0)
+            nthreads[i + 1] = icv->nthreads;
     nthreads_given = true;
 }
 

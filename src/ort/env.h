@@ -26,12 +26,6 @@ bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *inste
 /* A number as libomp's users know it: one out of range is brought into it, and so is *out where it is none, which is
  * said. false: not given. */
 bool ort_env_number(const char *name, long min, long max, long *out);
-/* Compares as libomp does: in any case, and from `least` letters on the rest of the longer one does not matter. least
- * 0: all letters matter. */
-bool ort_env_is_word(const char *word, size_t least, const char *text);
-/* libomp's spellings of a switch. */
-bool ort_env_says_true(const char *text);
-bool ort_env_says_false(const char *text);
 /* The size of members' stacks, in units of `unit` bytes; false: not given, or unreadable, which is said. */
 bool ort_env_stack_size(const char *name, size_t unit, bool as_libomp, const char *instead);
 #define ORT_ENV_NAME(name) ort_env_name(name, name "_ALL")

@@ -21,6 +21,7 @@
 #include "check.h"
 #include "env.h"
 #include "ort.h"
+#include "spelling.h"
 
 /* Written in the loader. */
 static enum place_kind asked_kind;
@@ -33,8 +34,9 @@ static bool places_exist;
 static os_once_flag once = OS_ONCE_INIT;
 
 static bool (*asked_make)(struct ort_places *out);
-static bool round_robin; /* members beyond the number of places go round in them, where "close" has them in runs */
-static bool of_abi;      /* a variable of an ABI's own asked for them, whose policy has no name in OpenMP */
+static bool round_robin;     /* members beyond the number of places go round in them, where "close" has them in runs */
+static unsigned first_place; /* the initial thread's, modulo their number */
+static bool of_abi;          /* a variable of an ABI's own asked for them, whose policy has no name in OpenMP */
 void (*ort_processors_hook)(void);
 
 /* --- the environment --- */
@@ -84,17 +86,22 @@ static bool read_proc_bind(void)
     const char *name = ORT_ENV_NAME("OMP_PROC_BIND"), *text = os_env(name);
     if (text == NULL)
         return false;
-    if (ort_env_as_libomp && (ort_env_says_true(text) || ort_env_says_false(text))) {
-        ort_settings.bind = ort_env_says_true(text) ? ORT_BIND_SPREAD : ORT_BIND_FALSE;
-        return true;
-    }
     unsigned char *list = malloc(strlen(text) + 1);
-    unsigned n = list == NULL ? 0 : read_policies(text, list);
+    const char *fault = NULL;
+    unsigned n = list == NULL        ? 0
+                 : ort_env_as_libomp ? spelling_policies(text, list, &fault)
+                                     : read_policies(text, list);
+    if (fault != NULL)
+        ps_warn("%s=\"%s\": %s; using what stands before it instead", name, text, fault);
     if (n == 0) {
         ps_warn("%s=\"%s\" is not false, true or a list of primary, close and spread; using %s instead", name, text,
-                "true where places are given, else false,");
+                ort_env_as_libomp ? "false" : "true where places are given, else false,");
         free(list);
-        return false;
+        if (!ort_env_as_libomp)
+            return false;
+        ort_settings.bind = ORT_BIND_FALSE;
+        ort_settings.many_policies = strchr(text, ',') != NULL;
+        return true;
     }
     ort_settings.bind = list[0];
     ort_settings.bind_list = list + 1;
@@ -102,11 +109,12 @@ static bool read_proc_bind(void)
     return true;
 }
 
-/* Keeps what the mask allows of each place; false: nothing is left. */
+/* Keeps what the mask allows of each place; false: nothing is left. libomp's users hear of each processor. */
 static bool cut_to_mask(struct ort_places *list)
 {
     struct os_cpuset mask, set;
     struct place_builder left = {0};
+    bool none_dropped = true;
     os_affinity_at_start(&mask);
     for (unsigned p = 0; p < list->n; p++) {
         os_cpuset_zero(&set);
@@ -115,6 +123,8 @@ static bool cut_to_mask(struct ort_places *list)
             if (os_cpuset_has(&mask, list->cpu[i])) {
                 os_cpuset_add(&set, list->cpu[i]);
                 any = true;
+            } else {
+                none_dropped = false;
             }
         if (any && !place_append(&left, &set))
             break;
@@ -125,7 +135,22 @@ static bool cut_to_mask(struct ort_places *list)
     if (list->n > 0 && list->n < before)
         ps_warn("%s: %u of %u places have no processor that this process may use; using the other %u instead",
                 asked_name, before - list->n, before, list->n);
+    else if (list->n > 0 && !none_dropped && ort_env_as_libomp)
+        ps_warn("%s: places have processors that this process may not use; using the others instead", asked_name);
     return list->n > 0;
+}
+
+/* What libomp makes of a list without a processor of the process: one place, which has them all. */
+static void take_whole_mask(const char *name, const char *text)
+{
+    struct os_cpuset mask;
+    struct place_builder whole = {0};
+    os_affinity_at_start(&mask);
+    ps_warn(
+        "%s=\"%s\": none of these processors may be used by this process; using one place with all that may instead",
+        name, text);
+    place_append(&whole, &mask);
+    asked_list = whole.list;
 }
 
 /* One of the two variables; true: places are given. */
@@ -134,14 +159,16 @@ static bool read_places(const char *name, const char *text, bool ignore)
     bool of_gomp = name[0] == 'G';
     const char *fault;
     asked_kind = PLACE_LIST;
-    if (of_gomp)
+    const char *p = text;
+    if (of_gomp && ort_env_as_libomp)
+        fault = place_parse_proclist(&p, '\0', &asked_list);
+    else if (of_gomp)
         fault = place_parse_cpus(text, &asked_list);
     else
         fault = place_parse(text, &asked_kind, &asked_count, &asked_list);
     if (fault != NULL && ort_env_as_libomp && !of_gomp) {
         if (asked_kind == PLACE_LIST)
             asked_kind = PLACE_CORES;
-        asked_count = 0;
         ps_warn("%s=\"%s\": %s; using %s instead", name, text, fault, place_names[asked_kind]);
     } else if (fault != NULL) {
         ps_warn("%s=\"%s\": %s; using no places instead", name, text, fault);
@@ -158,9 +185,8 @@ static bool read_places(const char *name, const char *text, bool ignore)
         return false;
     }
     if (asked_kind == PLACE_LIST && !cut_to_mask(&asked_list)) {
-        if (ort_env_as_libomp && !of_gomp) {
-            asked_kind = PLACE_CORES;
-            ps_warn("%s=\"%s\": none of these processors may be used by this process; using cores instead", name, text);
+        if (ort_env_as_libomp) {
+            take_whole_mask(name, text);
             return true;
         }
         ps_warn("%s=\"%s\": none of these processors may be used by this process; using no places instead", name, text);
@@ -196,6 +222,7 @@ void ort_place_env_forget(void)
     asked_count = 0;
     asked_make = NULL;
     round_robin = of_abi = false;
+    first_place = 0;
 }
 
 bool ort_places_of_abi(void) { return of_abi; }
@@ -209,9 +236,10 @@ const char *ort_places_name(void)
 
 /* --- the list --- */
 
-void ort_places_ask(bool (*make)(struct ort_places *out), bool round)
+void ort_places_ask(bool (*make)(struct ort_places *out), bool round, unsigned first)
 {
     round_robin = round;
+    first_place = first;
     asked_make = make;
     of_abi = true;
     ort_settings.bind = ORT_BIND_CLOSE;
@@ -348,7 +376,7 @@ static struct ort_place place_of(const struct ort_thread *t, unsigned n)
 {
     const struct ort_team *team = t->team;
     if (team->parent == NULL)
-        return (struct ort_place){.place = 0, .first = 0, .n = n};
+        return (struct ort_place){.place = first_place % n, .first = 0, .n = n};
     struct ort_place parent = place_of(team->parent, n);
     return ort_place_of_member(&parent, (enum ort_bind)team->bind, team->n, t->id);
 }

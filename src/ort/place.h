@@ -37,8 +37,8 @@ void ort_place_env_read(void);
 void ort_place_env_forget(void);
 /* In the loader: the places that a variable of an ABI's own asks for, made at the first need; OpenMP's variables, where
  * given, are stronger (the caller has looked). make: false: no memory. round: of more members than places the ones
- * beyond go round in the list; else neighbours share one. */
-void ort_places_ask(bool (*make)(struct ort_places *out), bool round);
+ * beyond go round in the list; else neighbours share one. first: the initial thread's place, modulo their number. */
+void ort_places_ask(bool (*make)(struct ort_places *out), bool round, unsigned first);
 /* Set in the loader: takes processors away from the process (os_affinity_narrow), once, before they are counted. NULL:
  * nothing to do. */
 extern void (*ort_processors_hook)(void);
@@ -88,6 +88,10 @@ extern const char *const place_names[PLACE_LIST];
 const char *place_parse(const char *text, enum place_kind *kind, unsigned *count, struct ort_places *list);
 /* GOMP_CPU_AFFINITY; likewise. */
 const char *place_parse_cpus(const char *text, struct ort_places *list);
+/* A list of processors as libomp has it (GOMP_CPU_AFFINITY, and in KMP_AFFINITY), from *p to the character `end`, where
+ * *p then stands: numbers and spans, each processor a place, and sets in braces, each a place; commas may be left out.
+ * NULL, or why it cannot be read. */
+const char *place_parse_proclist(const char **p, char end, struct ort_places *list);
 /* The first `count` (0: all) places that the name stands for on that machine. */
 bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind,
                          unsigned count);

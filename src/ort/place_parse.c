@@ -6,13 +6,20 @@
  *   range:    number [: length [: stride]] or ! number ! takes the number out of this place, wherever it stands
  *   name:     threads | cores | ll_caches | numa_domains | sockets, with (count) perhaps
  * Blanks may stand between all of these. Processors that do not exist are no fault here: place.c drops them.
+ * In a process that was built for libomp, as libomp has it: a length may be 0, a stride may have several signs, what
+ * does not exist ends an interval, nothing is taken out of a place in braces, and what follows a count does not matter.
  * OpenMP 5.2 section 21.1.6; libgomp's manual for GOMP_CPU_AFFINITY. */
 #include "place.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "check.h"
+#include "env.h"
+#include "spelling.h"
 
 static const char *const no_memory = "no memory or too many places";
 
@@ -86,6 +93,7 @@ static bool take_out(struct place_builder *b, const struct os_cpuset *set)
 struct cursor {
     const char *at;
     const char *fault; /* NULL while all is well */
+    bool beyond;       /* libomp: processors have been left out that no machine has */
 };
 
 static bool fail(struct cursor *c, const char *why)
@@ -93,6 +101,13 @@ static bool fail(struct cursor *c, const char *why)
     if (c->fault == NULL)
         c->fault = why;
     return false;
+}
+
+/* A processor whose number cannot be one ends the interval. */
+static bool leave_out(struct cursor *c)
+{
+    c->beyond = true;
+    return ort_env_as_libomp || fail(c, "a processor number is out of range");
 }
 
 static void skip_blanks(struct cursor *c)
@@ -115,14 +130,16 @@ static bool eat(struct cursor *c, char what)
 static bool read_number(struct cursor *c, long min, long max, long *out)
 {
     skip_blanks(c);
-    bool negative = min < 0 && *c->at == '-';
-    if (negative || (min < 0 && *c->at == '+'))
-        c->at++;
+    bool negative = false;
+    for (bool more = min < 0 || (!ort_env_as_libomp && *c->at == '+'); more && (*c->at == '-' || *c->at == '+');
+         c->at++, more = ort_env_as_libomp)
+        negative ^= *c->at == '-';
     if (!isdigit((unsigned char)*c->at))
         return fail(c, "a number is missing");
     long v = 0;
     for (; isdigit((unsigned char)*c->at); c->at++)
         v = v > max ? v : v * 10 + (*c->at - '0');
+    v = v > max && ort_env_as_libomp ? max : v;
     if (negative)
         v = -v;
     if (v < min || v > max)
@@ -137,21 +154,21 @@ static bool read_interval(struct cursor *c, long *length, long *stride)
     *length = *stride = 1;
     if (!eat(c, ':'))
         return true;
-    if (!read_number(c, 1, PLACE_MAX, length))
+    if (!read_number(c, !ort_env_as_libomp, PLACE_MAX, length))
         return false;
     return !eat(c, ':') || read_number(c, -(long)PLACE_MAX, PLACE_MAX, stride);
 }
 
 static bool read_range(struct cursor *c, struct os_cpuset *in, struct os_cpuset *out)
 {
-    long first, length = 1, stride = 1;
-    bool excluded = eat(c, '!');
+    long first = 0, length = 1, stride = 1;
+    bool excluded = !ort_env_as_libomp && eat(c, '!');
     if (!read_number(c, 0, OS_MAX_CPUS - 1, &first) || (!excluded && !read_interval(c, &length, &stride)))
         return false;
     for (long i = 0; i < length; i++) {
         long cpu = first + i * stride;
         if (cpu < 0 || cpu >= OS_MAX_CPUS)
-            return fail(c, "a processor number is out of range");
+            return leave_out(c);
         os_cpuset_add(excluded ? out : in, (unsigned)cpu);
     }
     return true;
@@ -180,21 +197,23 @@ static bool read_processors(struct cursor *c, struct os_cpuset *set)
             return fail(c, "a processor is taken out of a place that does not have it");
         set->bits[i] &= ~out.bits[i];
     }
-    return os_cpuset_count(set) > 0 || fail(c, "a place is empty");
+    return os_cpuset_count(set) > 0 || ort_env_as_libomp || fail(c, "a place is empty");
 }
 
-/* Every processor's number moved by `by`; false: one goes out of range. */
+/* Every processor's number moved by `by`; false: one goes out of range, or in libomp's way all do. */
 static bool shift(const struct os_cpuset *from, long by, struct os_cpuset *to)
 {
     os_cpuset_zero(to);
     for (unsigned cpu = 0; cpu < OS_MAX_CPUS; cpu++) {
         if (!os_cpuset_has(from, cpu))
             continue;
-        if ((long)cpu + by < 0 || (long)cpu + by >= OS_MAX_CPUS)
+        bool beyond = (long)cpu + by < 0 || (long)cpu + by >= OS_MAX_CPUS;
+        if (beyond && !ort_env_as_libomp)
             return false;
-        os_cpuset_add(to, (unsigned)((long)cpu + by));
+        if (!beyond)
+            os_cpuset_add(to, (unsigned)((long)cpu + by));
     }
-    return true;
+    return os_cpuset_count(to) > 0;
 }
 
 static bool read_place(struct cursor *c, struct place_builder *b)
@@ -210,7 +229,7 @@ static bool read_place(struct cursor *c, struct place_builder *b)
         return false;
     for (long i = 0; i < length; i++) {
         if (!shift(&set, i * stride, &moved))
-            return fail(c, "a processor number is out of range");
+            return leave_out(c);
         if (!place_append(b, &moved))
             return fail(c, no_memory);
     }
@@ -223,6 +242,15 @@ const char *const place_names[PLACE_LIST] = {[PLACE_THREADS] = "threads",
                                              [PLACE_NUMA_DOMAINS] = "numa_domains",
                                              [PLACE_SOCKETS] = "sockets"};
 
+/* In libomp's way; 0: all. */
+static bool read_count_or_none(struct cursor *c, long *n)
+{
+    unsigned long v = 0;
+    spelling_digits(&c->at, PLACE_MAX, &v);
+    *n = (long)v;
+    return true;
+}
+
 /* true: the text begins with a name, which is then read. */
 static bool read_name(struct cursor *c, enum place_kind *kind, unsigned *count)
 {
@@ -233,8 +261,11 @@ static bool read_name(struct cursor *c, enum place_kind *kind, unsigned *count)
             continue;
         c->at += length;
         *kind = (enum place_kind)k;
-        if (eat(c, '(') && read_number(c, 1, PLACE_MAX, &n) && !eat(c, ')'))
+        if (eat(c, '(') && (ort_env_as_libomp ? read_count_or_none(c, &n) : read_number(c, 1, PLACE_MAX, &n)) &&
+            !eat(c, ')')) {
             fail(c, "\")\" is missing");
+            n = 0;
+        }
         *count = (unsigned)n;
         return true;
     }
@@ -245,14 +276,17 @@ const char *place_parse(const char *text, enum place_kind *kind, unsigned *count
 {
     struct cursor c = {.at = text};
     struct place_builder b = {0};
-    skip_blanks(&c);
+    if (!ort_env_as_libomp) /* to which a name behind blanks is none */
+        skip_blanks(&c);
     *kind = PLACE_LIST;
     *count = 0;
     if (!read_name(&c, kind, count)) {
         while (read_place(&c, &b) && eat(&c, ','))
             ;
-        if (c.fault == NULL && b.list.n == 0)
+        if (c.fault == NULL && b.list.n == 0 && !ort_env_as_libomp)
             fail(&c, "all places have been taken out");
+        if (c.fault == NULL && c.beyond)
+            ps_warn("OMP_PLACES=\"%s\" has numbers that no processor has; using the others instead", text);
     }
     skip_blanks(&c);
     if (c.fault == NULL && *c.at != '\0')
@@ -263,20 +297,32 @@ const char *place_parse(const char *text, enum place_kind *kind, unsigned *count
     return c.fault;
 }
 
+/* A processor number of GOMP_CPU_AFFINITY: decimal, octal or hexadecimal, as in C. */
+static bool read_c_number(struct cursor *c, long min, long max, long *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtol(c->at, &end, 0);
+    if (end == c->at)
+        return fail(c, "a number is missing");
+    c->at = end;
+    return (errno == 0 && *out >= min && *out <= max) || fail(c, "a number is out of range");
+}
+
 /* number [- number [: stride]]: a place for each. */
 static bool read_cpu_range(struct cursor *c, struct place_builder *b)
 {
     long first, last, stride = 1;
-    if (!read_number(c, 0, OS_MAX_CPUS - 1, &first))
+    if (!read_c_number(c, 0, OS_MAX_CPUS - 1, &first))
         return false;
     last = first;
     if (*c->at == '-') {
         c->at++;
-        if (!read_number(c, first, OS_MAX_CPUS - 1, &last))
+        if (!read_c_number(c, first, OS_MAX_CPUS - 1, &last))
             return false;
         if (*c->at == ':') {
             c->at++;
-            if (!read_number(c, 1, PLACE_MAX - 1, &stride))
+            if (!read_c_number(c, 1, PLACE_MAX - 1, &stride))
                 return false;
         }
     }
@@ -294,13 +340,86 @@ const char *place_parse_cpus(const char *text, struct ort_places *list)
 {
     struct cursor c = {.at = text};
     struct place_builder b = {0};
-    do {
+    for (bool comma = true; comma || *c.at != '\0'; comma = eat(&c, ',')) /* or blanks alone */
         if (!read_cpu_range(&c, &b))
             break;
-        eat(&c, ','); /* or blanks alone */
-    } while (*c.at != '\0');
     if (c.fault != NULL)
         place_free(&b.list);
+    *list = b.list;
+    return c.fault;
+}
+
+/* number [- number [: [-] stride]]: a place for each. */
+static bool read_span(struct cursor *c, struct place_builder *b)
+{
+    unsigned long first = 0, last, stride = 1;
+    bool down = false;
+    spelling_digits(&c->at, OS_MAX_CPUS - 1, &first);
+    last = first;
+    c->at = spelling_skip(c->at);
+    if (*c->at == '-') {
+        c->at = spelling_skip(c->at + 1);
+        if (!spelling_digits(&c->at, OS_MAX_CPUS - 1, &last))
+            return fail(c, "a number is missing");
+        c->at = spelling_skip(c->at);
+        if (*c->at == ':') {
+            c->at = spelling_skip(c->at + 1);
+            down = *c->at == '-';
+            c->at = spelling_skip(c->at + down);
+            if (!spelling_digits(&c->at, OS_MAX_CPUS, &stride) || stride == 0)
+                return fail(c, "a stride is missing or 0");
+        }
+        if (down ? first < last : first > last)
+            return fail(c, "a span goes the wrong way");
+    }
+    for (unsigned long i = 0; i <= (down ? first - last : last - first); i += stride) {
+        struct os_cpuset set;
+        os_cpuset_zero(&set);
+        os_cpuset_add(&set, (unsigned)(down ? first - i : first + i));
+        if (!place_append(b, &set))
+            return fail(c, no_memory);
+    }
+    return true;
+}
+
+/* Behind "{": numbers, to "}": one place. */
+static bool read_set(struct cursor *c, struct place_builder *b)
+{
+    struct os_cpuset set;
+    unsigned long cpu;
+    os_cpuset_zero(&set);
+    for (;;) {
+        c->at = spelling_skip(c->at);
+        if (!spelling_digits(&c->at, OS_MAX_CPUS - 1, &cpu))
+            return fail(c, "a number is missing");
+        os_cpuset_add(&set, (unsigned)cpu);
+        c->at = spelling_skip(c->at);
+        if (*c->at == '}')
+            break;
+        c->at += *c->at == ',';
+    }
+    c->at++;
+    return place_append(b, &set) || fail(c, no_memory);
+}
+
+const char *place_parse_proclist(const char **p, char end, struct ort_places *list)
+{
+    struct cursor c = {.at = *p};
+    struct place_builder b = {0};
+    for (;;) {
+        c.at = spelling_skip(c.at);
+        if (*c.at == '\0' || (!isdigit((unsigned char)*c.at) && *c.at != '{'))
+            break;
+        if (*c.at == '{' ? (c.at++, !read_set(&c, &b)) : !read_span(&c, &b))
+            break;
+        c.at = spelling_skip(c.at);
+        c.at += *c.at == ',';
+    }
+    if (*c.at != end || (end != '\0' && b.list.n == 0))
+        fail(&c, "it is no list of processors");
+    if (c.fault != NULL)
+        place_free(&b.list);
+    *p = c.at;
     *list = b.list;
     return c.fault;
 }

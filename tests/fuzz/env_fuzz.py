@@ -239,8 +239,8 @@ def displayed(text):
 def judge_beside(name, value, ours, our_err, theirs, their_err):
     """The same values; and what the other complains about is not taken in silence."""
     ours_bad, theirs_bad = name in our_err, name in their_err
-    if (ours_bad and theirs_bad) or (name == "GOMP_CPU_AFFINITY" and re.search(r"\b0[x0-9]", value)):
-        return []  # GCC's runtime reads octal and hexadecimal numbers there
+    if ours_bad and theirs_bad:
+        return []
     if theirs_bad:
         if name == "OMP_SCHEDULE" and re.search("trapezoidal|static_steal", value, re.I):
             return []  # LLVM's runtime has them
@@ -248,10 +248,13 @@ def judge_beside(name, value, ours, our_err, theirs, their_err):
                                                                        and re.search(r"[tT]\s*$", value))
         return [] if more else [f"GCC's runtime complains about {name}, ours does not"]
     if ours_bad:
-        stricter = "that this process may use" in our_err or any(int(n) >= 1 << 20 for n in re.findall(r"\d+", value))
+        stricter = (re.search("that this process may use|less than 16K", our_err)
+                    or any(int(n) >= 1 << 20 for n in re.findall(r"\d+", value)))
         return [] if stricter else [f"ours complains about {name}, GCC's runtime does not: {our_err[-200:]!r}"]
+    # Where offloading is mandatory and there is no device, none is the default: OpenMP 5.2, and newer libgomps.
+    newer = ("OMP_DEFAULT_DEVICE", "displayed OMP_DEFAULT_DEVICE") if name == "OMP_TARGET_OFFLOAD" else ()
     return [f"{what}: ours {ours[what]!r}, GCC's {theirs[what]!r}" for what in theirs if what in ours
-            and ours[what] != theirs[what]]
+            and ours[what] != theirs[what] and what not in newer]
 
 
 def run_beside(args, name, value, our_values, our_err):

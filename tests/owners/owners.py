@@ -14,11 +14,18 @@ import subprocess
 import sys
 
 BOOLEANS = ["true", "false", "TRUE", "False", "1", "0", "yes", "no", "on", "off", "T", "F", "t", "f", ".true.",
-            ".false.", ".T.", "enabled", "disabled", " true ", "2", "maybe", ""]
-NUMBERS = ["1", "3", "0", "-1", "300", " 2 ", "2x", "many", "99999999999999999999", ""]
-SIZES = ["1M", "300", "65536B", "64k", "2 m", "1g", "1t", "8Q", "none", "-5", "10", "0", ""]
+            ".false.", ".T.", "enabled", "disabled", " true ", "2", "maybe", "tru", "truex", "true x", "falsey", "01",
+            "o", "onn", "ye", ".t", "disable", "-1", "\ttrue", " ", ""]
+NUMBERS = ["1", "3", "0", "-1", "300", " 2 ", "2x", "many", "99999999999999999999", "+3", "\t3\t", "0003",
+           "0x3", "3.5", "3e1", "3k", "3,", "3 2", "3\n", "\n3", "2147483648", "4294967296", " ", ""]
+SIZES = ["1M", "300", "65536B", "64k", "2 m", "1g", "1t", "8Q", "none", "-5", "10", "0", "1MB", "64kb", "1 MB ",
+         "1MiB",
+         "1mm", "1.5M", "16384b", "16383b", "\t64\tk", "+1M", "0x100000", "064k", "1 1", "1kk", "1bk", "B", "k1",
+         "1Eb",
+         "99999999999999999999k", " ", ""]
 VALUES = {
-    "OMP_NUM_THREADS": [*NUMBERS, "4,", "4,3", "4,3,2", "4, 3", "4,,2", ",4", "4;3", "4,x", "0,2", "2,0"],
+    "OMP_NUM_THREADS": [*NUMBERS, "4,", "4,3", "4,3,2", "4, 3", "4,,2", ",4", "4;3", "4,x", "0,2", "2,0", ",,",
+                        "4 , 3 ", "4,3,", "4, ,2", "all", "ALL", "+4,3", "4,+3", "4 3", "4,\t3", "4,-1", "2k"],
     "OMP_DYNAMIC": BOOLEANS,
     "OMP_NESTED": BOOLEANS,
     "OMP_CANCELLATION": BOOLEANS,
@@ -27,19 +34,37 @@ VALUES = {
     "OMP_TEAMS_THREAD_LIMIT": NUMBERS,
     "OMP_NUM_TEAMS": NUMBERS,
     "OMP_MAX_TASK_PRIORITY": NUMBERS,
-    "OMP_DEFAULT_DEVICE": ["0", "3", "-1", "x", ""],
-    "OMP_SCHEDULE": ["static", "dynamic", "guided", "auto", "STATIC", "static,5", "dynamic,4", "dynamic, 4", "guided,0",
+    "OMP_DEFAULT_DEVICE": ["0", "3", "-1", "x", "+3", "0x3", "3\n", ""],
+    "OMP_SCHEDULE": ["static", "dynamic", "guided", "auto", "STATIC", "static,5", "dynamic,4", "dynamic, 4",
+                     "guided,0",
                      "dynamic,-3", "auto,3", "monotonic:dynamic",
-                     "nonmonotonic:dynamic,3", "monotonic:static", "nonmonotonic:static", "simd:static", "trapezoidal",
-                     "dynamic,", "runtime", "often", ""],
-    "OMP_PROC_BIND": ["true", "false", "TRUE", "primary", "master", "close", "spread", "close,spread", "spread, close",
-                      "1", "0", "far", "close,far", ""],
+                     "nonmonotonic:dynamic,3", "monotonic:static", "nonmonotonic:static", "simd:static",
+                     "trapezoidal",
+                     "dynamic,", "runtime", "often", "static ", " static", "statically", "static ,5", "static, 5",
+                     "static,0", "static,+5", "static,5x", "static,5 6", "static 5", "static,0x5", "static,5k",
+                     "static,5kx", "dynamic,2147483647", "auto,", "Monotonic:Dynamic,3", "monotonic: dynamic",
+                     " monotonic : dynamic , 4 ", "monotonic", "monotonic:simd:static", "nonmonotonic:auto",
+                     "static_steal,2", "static;dynamic", "dynamic,3;static", " ", ""],
+    "OMP_PROC_BIND": ["true", "false", "TRUE", "primary", "master", "close", "spread", "close,spread",
+                      "spread, close",
+                      "1", "0", "far", "close,far", " true", "true,", "truex", "true,close", "tru", "yes", "on", "no",
+                      ".true.", "disabled", "disabled,close", "enabled", "falsex", "false,close", "2", "3,4",
+                      "close,3",
+                      "01", "7", "-1", "primar", "closed", "close ", "close,", "close,,", ",close", "far,close",
+                      "close;spread", "close spread", "close,true", "close , spread ", ""],
     "OMP_PLACES": ["threads", "cores", "sockets", "ll_caches", "numa_domains", "threads(1)", "cores(9)", "{0},{1}",
                    "{0:2}", "{0}", "{0,1}", "{0}:2", "{1}:2:-1", "0,1", "{99}",
-                   "{0},{99}", "sockets(", "{0", "nowhere", ""],
+                   "{0},{99}", "sockets(", "{0", "nowhere", " threads", "thread", "threadsx", "threads (1)",
+                   "threads( 1 ) ", "threads(0)", "threads()", "threads(x)", "threads(+1)", "threads(1)x",
+                   "threads,cores",
+                   "cores:1", "{0} , {1}", "{0}{1}", "{0},,{1}", "{0},", "{}", "{0,}", "{0 1}", "{0:2:1}", "{1:2:-1}",
+                   "{0:2:--1}", "{1}:2:+-1", "{0:0}", "{0}:0", "{0}:-1", "{0}:2:-1", "{0}:2:0", "{0,1}:2", "{0,99}",
+                   "{0:100}", "99", "{100000}", "0-1", "0:2", "1:2:-1", "{0},{0}", "{+0}", "{0x1}", "{0}x", "(0)",
+                   " "],
     "OMP_STACKSIZE": SIZES,
-    "OMP_WAIT_POLICY": ["active", "passive", "ACTIVE", "acti", "active ", " active", "busy", ""],
-    "OMP_TARGET_OFFLOAD": ["mandatory", "disabled", "default", "DISABLED", "never", ""],
+    "OMP_WAIT_POLICY": ["active", "passive", "ACTIVE", "acti", "active ", " active", "activex", "a", "busy", "1", ""],
+    "OMP_TARGET_OFFLOAD": ["mandatory", "disabled", "default", "DISABLED", "never", " disabled ", "disable", "0",
+                           " ", ""],
     "OMP_ALLOCATOR": ["omp_default_mem_alloc", "omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "7", "1", "nothing",
                       ""],
     "OMP_TOOL": ["enabled", "disabled"],
@@ -47,20 +72,53 @@ VALUES = {
     "KMP_ALL_THREADS": NUMBERS,
     "KMP_TEAMS_THREAD_LIMIT": NUMBERS,
     "KMP_LIBRARY": ["serial", "turnaround", "throughput", "SERIAL", "turn", "through", "s", "serial ", "dedicated",
-                    "multiuser", "fast", ""],
-    "KMP_BLOCKTIME": ["0", "7", "200", "infinite", "5us", "3ms", "2s", "-5", "x", ""],
+                    "multiuser", "fast", "serialx", "t", "th", "dedx", " serial", ""],
+    "KMP_BLOCKTIME": ["0", "7", "200", "infinite", "5us", "3ms", "2s", "-5", "x", "+7", "7 MS", "7msx", "7m", "7.5",
+                      "infinitex", "5 infinite", "us", "ms", "2147483", "2147484", "2147484ms", "2147483647us", ""],
     "KMP_STACKSIZE": SIZES,
     "KMP_AFFINITY": ["none", "compact", "scatter", "balanced", "disabled", "granularity=fine,compact",
                      "explicit,proclist=[1,0]", "granularity=fine,scatter", "norespect", "norespect,compact",
                      "compact,", "proclist=[0,1]", "granularity=fine,proclist=[0-1],explicit", "compact,none",
-                     "disabled,compact", "tight", ""],
-    "KMP_HW_SUBSET": ["1c", "1s,1c", "2c,1t", "1t", "1 c", "1c, 1t", "1c ,1t", "9c", "x", ""],
+                     "disabled,compact", "tight", "compactx", " compact ", ",compact", "compact,,", "compact,0,1",
+                     "compact,1,1", "compact,0,3", "compact, 0, 1", "0,1,compact", "compact,0,1,2", "compact,-1",
+                     "compact,x",
+                     "compact;0;1", "compact,0,2147483647", "scatter,0,1", "logical,1", "logical,0,1", "physical,1",
+                     "none,1", "none,compact", "compact,compact", "compact,disabled", "disabled,1", "compact+scatter",
+                     "explicit", "explicit,proclist=[0 1]", "explicit, proclist = [ 1 , 0 ]",
+                     "explicit,proclist=[0,1,]",
+                     "explicit,proclist=[0,,1]", "explicit,proclist=[1-0:-1]", "explicit,proclist=[0-1:0]",
+                     "explicit,proclist=[1-0]", "explicit,proclist=[{0}{1}]", "explicit,proclist=[{0-1}]",
+                     "explicit,proclist=[{}]", "explicit,proclist=[0,99]", "explicit,proclist=[99]",
+                     "explicit,proclist=[]", "explicit,proclist=0,1", "explicit,proclist=[0", "explicit,proclist=[x]",
+                     "explicit,1,proclist=[0,1]", "explicit,proclist=[0],proclist=[1]", "explicit,proclist=[0,0]",
+                     "granularity=thread,compact", "granularity=threads,compact", "granularity=package,compact",
+                     "granularity=socket,compact", "granularity=node,compact", "granularity=numa,compact",
+                     "granularity=die,compact", "granularity=tile,compact", "granularity=group,compact",
+                     "granularity=core_type,compact", "granularity=0,compact", "granularity=2,compact",
+                     "granularity=t,compact", "granularity=,compact", "granularity,compact",
+                     "granularity = fine , compact", "gran=fine,compact", "granularity=tight,compact",
+                     "granularity=fine,granularity=core,compact", "granularity=socket,proclist=[0,1],explicit",
+                     "nodups,granularity=socket,compact", "dups,compact", "noverbose,compact", "noreset,compact",
+                     "verbose", "tight,compact", "compact,tight,1", "1", "0,1", " ", ""],
+    "KMP_HW_SUBSET": ["1c", "1s,1c", "2c,1t", "1t", "1 c", "1c, 1t", "1c ,1t", "9c", "x", "1c,", ",1c", "1s 1c",
+                      "1sx1c",
+                      "1c@1", "1c @ 1", "1c@", "1c@x", "2c@1", "1c@2", "*c", "*", ":1c", "1Core", "1cc", "0c",
+                      "-1c", "1c,1c",
+                      "1 core 1 thread", "1c:eff0", "all", " ", ""],
     "KMP_PLACE_THREADS": ["1c", "1c,1t"],
-    "KMP_DETERMINISTIC_REDUCTION": ["true", "1", "x"],
+    "KMP_DETERMINISTIC_REDUCTION": BOOLEANS,
+    "KMP_DISP_NUM_BUFFERS": ["7", "0", "+7", "7 ", "7x", "4097", ""],
+    "KMP_DUPLICATE_LIB_OK": ["true", "x"], "KMP_INIT_AT_FORK": ["true", "x"],
+    "KMP_TEAMS_PROC_BIND": ["spread", "close", "x"], "KMP_HOT_TEAMS_MAX_LEVEL": ["2", "x"],
+    "KMP_TASK_STEALING_CONSTRAINT": ["0", "2", "x"], "KMP_DYNAMIC_MODE": ["load_balance", "random", "x"],
+    "LIBOMP_USE_HIDDEN_HELPER_TASK": ["0", "x"], "LIBOMP_NUM_HIDDEN_HELPER_THREADS": ["0", "99", "x"],
     "KMP_WARNINGS": ["0", "off", "true", "x"],
-    "GOMP_CPU_AFFINITY": ["0", "0 1", "1,0", "0-1", "x", ""],
+    "GOMP_CPU_AFFINITY": ["0", "0 1", "1,0", "0-1", "x", "0,1,", ",0", "0,,1", " 0 1 ", "1-0", "0-1:1", "0-1:0",
+                          "1-0:-1",
+                          "0 -1", "{0,1}", "{0} {1}", "0x1", "00 01", "+0", "0;1", "0 0", " ", ""],
     "GOMP_STACKSIZE": SIZES,
-    "GOMP_SPINCOUNT": ["10", "infinite", "5k", "x", ""],
+    "GOMP_SPINCOUNT": ["10", "infinite", "5k", "x", "10 k", "10kk", "+10", "0x10", "infinit", "infinitex",
+                       "infinity ", ""],
 }
 # Where two variables say something about the same, each alone is set and unset in the rows above; here both.
 TOGETHER = [
@@ -85,7 +143,15 @@ TOGETHER = [
     {"GOMP_CPU_AFFINITY": "1 0", "OMP_PLACES": "{0}"}, {"GOMP_CPU_AFFINITY": "1 0", "OMP_PROC_BIND": "false"},
 ]
 PARTS = {"gnu": ["set", "pause"], "llvm": ["set", "kmp", "pause", "error"]}
-KINDS = {"gnu": ("OMP_", "GOMP_", "KMP_"), "llvm": ("OMP_", "KMP_", "GOMP_CPU_AFFINITY")}
+KINDS = {"gnu": ("OMP_", "GOMP_", "KMP_"), "llvm": ("OMP_", "KMP_", "LIBOMP_", "GOMP_CPU_AFFINITY", "GOMP_STACKSIZE")}
+
+# Of what omp_display_env shows (libgomp's programs have no other way to ask).
+SHOWN = "(OMP_STACKSIZE|OMP_WAIT_POLICY|OMP_NUM_THREADS|OMP_PROC_BIND|OMP_MAX_ACTIVE_LEVELS) = .*"
+# The owner itself ends the program, or hangs: what is no number in a list, or more than its int holds. Ours goes
+# on, and says a line.
+ENDS = {"gnu": r"OMP_NUM_THREADS='\d{10,19}'", "llvm": r"OMP_NUM_THREADS='(?!all|ALL)"
+                               r"(([\d, ]|\\t)*([^\d, \\']|\\[^t])|.*\d (\\t)?\d|.*\d{10}| '$)"
+                               r"|GOMP_CPU_AFFINITY='(0,,1|0x1|0;1)'"}
 
 # (settings, difference, why); regular expressions. Why begins with MAY where the machine decides whether they differ.
 MAY = "on some processors: "
@@ -94,30 +160,25 @@ OTHERWISE = {
     "gnu": [
         EMPTY,
         ("OMP_SCHEDULE='dynamic,-3'", "", "libgomp takes a negative chunk"),
-        (r"OMP_PLACES='\{0\},\{99\}'", "", "what is left of the list counts"),
+        (r"OMP_PLACES='(\{0\},\{99\}|\{0,99\}|\{0:100\})'", "", "what is left of the list counts"),
         ("STACKSIZE='1t'", "says", "a unit more"),
+        ("STACKSIZE='(1t|10|16383b)'", "display OMP_STACKSIZE", "libgomp shows a size that its threads do not get"),
         ("OMP_TARGET_OFFLOAD='mandatory'", "omp_get_default_device", "OpenMP 5.2, and newer libgomps: no device"),
     ],
     "llvm": [
         EMPTY,
-        ("OMP_NUM_THREADS='(-1|2x|many|9{20}|4;3|4,x)'", "",
-         "libomp ends the program; here it goes on as if nothing were set"),
-        ("STACKSIZE='1t'", "", "libomp ends the program where no thread can be made"),
-        ("OMP_MAX_ACTIVE_LEVELS='9{20}'", "nested|active_levels",
-         "libomp takes what is too large for not given; here it is the most there can be"),
+        ("STACKSIZE='(1t|1Eb|9{20}k)'", "", "libomp ends the program where no thread can be made"),
         ("LIMIT=|KMP_ALL_THREADS=|OMP_NUM_THREADS='300'", r"says \['OMP: Warning #96",
          "a team that the program's own limit makes smaller is no news"),
         (r"^set$", "Warning #97", "a negative number of levels is ignored in silence, as libgomp does"),
         ("PLACES=|BIND=|AFFINITY=", "'bound ",
          "libomp leaves members of a region bound to primary where the region before had them"),
-        ("OMP_PROC_BIND='close,far'", "", "libomp counts the policies before it reads them"),
         ("OMP_PLACES='ll_caches'", "place|partition|affinity",
          MAY + "libomp knows no caches where the processor does not tell of them"),
-        (r"OMP_PLACES='\{99\}'", "place|partition|affinity|bound", "cores as for any other list that cannot be used"),
         ("OMP_ALLOCATOR='omp_(high_bw|low_lat)", "", "these are to be had here"),
         ("KMP_AFFINITY='balanced'", "affinity|place_num|says",
          "libomp binds these to cores and tells no places; here they are places"),
-        ("KMP_HW_SUBSET='9c'", "says", "more than there is: said"),
+        ("KMP_HW_SUBSET=", r"says \[\]", "what there is not, or cannot be read, is said"),
         ("kmp$", "kmp_get_stacksize_s", "a size counts for the stacks that are made later"),
         ("kmp$", "omp_get_place_num", "a thread that binds itself keeps the place that it is told of"),
         ("kmp$", "Library is", "no news"),
@@ -138,8 +199,16 @@ def run(program, folder, settings, part):
                               text=True, errors="replace", timeout=60)
     except subprocess.TimeoutExpired:
         return "it hangs", [], []
-    said = [line for line in done.stderr.splitlines() if line.strip() and "deprecated" not in line]
-    return done.returncode, done.stdout.splitlines(), said
+    shown, said, inside = [], [], False
+    for line in done.stderr.splitlines():
+        inside |= line == "OPENMP DISPLAY ENVIRONMENT BEGIN"
+        value = re.search(SHOWN, line) if inside else None
+        if value:
+            shown.append("display " + value.group())
+        elif not inside and line.strip() and "deprecated" not in line:
+            said.append(line)
+        inside &= line != "OPENMP DISPLAY ENVIRONMENT END"
+    return done.returncode, done.stdout.splitlines() + shown, said
 
 
 def cases(kind):
@@ -183,7 +252,14 @@ def main():
             continue
         n += 1
         found = []
-        for line in differences(run(program, own, settings, part), run(program, our, settings, part)):
+        ours = run(program, our, settings, part)
+        if re.match(ENDS[kind], what):
+            if ours[0] != 0 or not ours[2]:
+                found.append(f"its owner ends; ours ends with {ours[0]} and says {ours[2][:1]}")
+            theirs = ours
+        else:
+            theirs = run(program, own, settings, part)
+        for line in differences(theirs, ours):
             known = [i for i, (where, how, _) in enumerate(OTHERWISE[kind]) if re.search(where, what)
                      and re.search(how, line)]
             met.update(known)

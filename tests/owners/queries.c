@@ -320,6 +320,9 @@ int main(int argc, char **argv)
     place(where);
     where_am_i(where);
     of_llvm(where);
+#if !OF_LLVM
+    omp_display_env(1);
+#endif
     omp_set_dynamic(0); /* from here on nothing depends on how busy the machine is */
     regions("region", 0);
     regions("three", 3);

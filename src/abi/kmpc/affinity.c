@@ -1,25 +1,26 @@
-/* KMP_AFFINITY and KMP_HW_SUBSET: libomp's own variables for where threads run.
+/* What KMP_AFFINITY and KMP_HW_SUBSET, libomp's own variables for where threads run, make of the machine.
  *
- * KMP_AFFINITY gives the core a list of places and a policy, and is stronger than OMP_PLACES, OMP_PROC_BIND and
- * GOMP_CPU_AFFINITY; in a process whose program was built for libgomp, weaker. A place is a group of processors of the
- * granularity; its order in the list:
- *   compact[,permute[,offset]]   by package, core, thread; permute p: the p innermost of these first, innermost of all
- *                                foremost
- *   scatter[,permute[,offset]]   as compact with 2 - permute: by thread, core, package
- *   balanced                     as compact, and of more members than places neighbours share one
- *   explicit,proclist=[..]       as listed: 0,{1,2},4-6,8-14:2
- *   none, disabled               no places
- * offset: the place that the list begins with. Members take places in the list's order ("close"); more members than
- * places go round in it. KMP_HW_SUBSET takes away processors: [:]item,item.. with item = [number|*]layer[@offset],
- * layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores), t(hreads). Layers count within the enclosing one; with
- * a colon, within the one mentioned before. It narrows what the process was given, before anybody has counted it.
+ * KMP_AFFINITY (read by affinity_env.c) gives the core a list of places and a policy, and is stronger than OMP_PLACES,
+ * OMP_PROC_BIND and GOMP_CPU_AFFINITY; in a process whose program was built for libgomp, weaker. A place is a group of
+ * processors of the granularity. There is one for each processor of the process, or with noduplicates one for each
+ * group. Their order:
+ *   compact, logical     by package, core, thread; permute p: the p innermost of these first, innermost of all foremost
+ *   scatter, physical    as compact with 2 - permute: by thread, core, package
+ *   balanced             as compact, and of more members than places neighbours share one
+ *   explicit             as listed, each processor with its group
+ *   none, disabled       no places
+ * offset: the place of the initial thread. Members take places in the list's order from there on ("close"); more
+ * members than places go round in it. KMP_HW_SUBSET takes away processors: [:]item,item.. with item =
+ * [number|*]layer[@offset], layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores), t(hreads). Layers count
+ * within the enclosing one; with a colon, within the one mentioned before. It narrows what the process was given,
+ * before anybody has counted it.
  *
  * Both are read when the library is loaded or, as programs set KMP_HW_SUBSET themselves before their first OpenMP call,
  * that late (the core's hook).
  * Callers: the loader (kmpc_affinity_env_read); the core, once (restrict_processors, make_places).
  * Failures: what cannot be read: one line, and the variable counts for nothing. No memory: likewise.
- * Refused with one line: granularity=group, attributes of cores (:intel_atom). norespect gives no processors beyond
- * those of the process, and a line says so where there are some. verbose: one line with the places. */
+ * Refused with one line: attributes of cores (:intel_atom). norespect gives no processors beyond those of the process,
+ * and a line says so where there are some. verbose: one line with the places. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -28,15 +29,15 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "affinity.h"
 #include "env.h"
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "os.h"
 #include "place.h"
+#include "spelling.h"
 
 /* --- the machine --- */
-
-enum layer { SOCKET, NODE, L3, L2, CORE, THREAD, LAYERS };
 
 /* Group of processor i (an index of the topology) in a layer. */
 static unsigned group(const struct os_topology *machine, enum layer layer, unsigned i)
@@ -135,12 +136,15 @@ static void skip_affinity_blanks(const char **p)
         (*p)++;
 }
 
-/* Blanks may stand around a number, a layer, and what separates items. */
+/* Blanks may stand around a number, a layer, and what separates items; a comma may stand at either end; an offset that
+ * is no number is 0; what follows an item does not matter. */
 static bool read_subset(const char *p, struct subset *out)
 {
     skip_affinity_blanks(&p);
     *out = (struct subset){.absolute = *p == ':'};
     p += out->absolute;
+    skip_affinity_blanks(&p);
+    p += *p == ',';
     for (;;) {
         struct item item = {.given = true};
         skip_affinity_blanks(&p);
@@ -150,20 +154,23 @@ static bool read_subset(const char *p, struct subset *out)
             return false;
         skip_affinity_blanks(&p);
         enum layer layer = read_layer(&p);
-        if (layer == LAYERS || out->item[layer].given)
+        if (layer == LAYERS)
             return false;
+        skip_affinity_blanks(&p);
         if (*p == '@') {
             p++;
-            if (!read_affinity_number(&p, &item.offset))
+            skip_affinity_blanks(&p);
+            if (!read_affinity_number(&p, &item.offset) && *p == '-')
                 return false;
         }
         out->item[layer] = item;
         skip_affinity_blanks(&p);
+        if (*p != 'x' && *p != 'X')
+            p += strcspn(p, ",");
+        p += *p != '\0';
+        skip_affinity_blanks(&p);
         if (*p == '\0')
             return true;
-        if (*p != ',' && *p != 'x' && *p != 'X')
-            return false;
-        p++;
     }
 }
 
@@ -188,7 +195,7 @@ static bool keep_items(const struct os_topology *machine, enum layer layer, cons
                     kept[k] &= in;
             index++;
         }
-        if (index <= item->offset || (item->count != 0 && index - item->offset < item->count))
+        if (index <= item->offset || (item->count != 0 && index < item->count))
             return false;
     }
     unsigned *inner = calloc(machine->n, sizeof *inner);
@@ -249,24 +256,10 @@ static void restrict_processors(void)
 
 /* --- KMP_AFFINITY --- */
 
-enum type { COMPACT, SCATTER, BALANCED, EXPLICIT, NONE };
+static const struct kmpc_affinity unasked = KMPC_AFFINITY_NONE;
+static struct kmpc_affinity asked = KMPC_AFFINITY_NONE;
 
-static struct {
-    enum type type;
-    enum layer granularity;
-    unsigned permute, offset;
-    bool verbose, disabled;
-    bool typed, beyond;     /* while it is read: a type is known; norespect */
-    struct ort_places list; /* explicit */
-} asked = {.type = NONE, .granularity = CORE};
-
-void kmpc_affinity_forget(void)
-{
-    asked.type = NONE;
-    asked.granularity = CORE;
-    asked.permute = asked.offset = 0;
-    asked.verbose = asked.disabled = asked.typed = asked.beyond = false;
-}
+void kmpc_affinity_forget(void) { asked = unasked; }
 
 /* What a processor's places are sorted by: from the outermost on. */
 struct key {
@@ -314,18 +307,18 @@ static bool from_machine(const struct os_topology *machine, struct ort_places *o
     unsigned n = 0;
     for (unsigned i = 0; i < machine->n; i++) {
         bool first = true;
-        for (unsigned j = 0; j < i && first; j++)
+        for (unsigned j = 0; j < i && first && !asked.duplicates; j++)
             first = group(machine, asked.granularity, j) != group(machine, asked.granularity, i);
         if (first)
             key[n++] = (struct key){
                 {group(machine, SOCKET, i), rank(machine, SOCKET, CORE, i), rank(machine, CORE, THREAD, i)}, i};
     }
     unsigned permute = asked.permute < 2 ? asked.permute : 2;
-    innermost_first = asked.type == SCATTER ? 2 - permute : permute;
+    innermost_first = asked.type == KMPC_SCATTER ? 2 - permute : permute;
     qsort(key, n, sizeof *key, compare);
     bool good = true;
     for (unsigned i = 0; i < n && good; i++)
-        good = add_group(&b, machine, key[(i + asked.offset) % n].index);
+        good = add_group(&b, machine, key[i].index);
     free(key);
     if (good)
         *out = b.list;
@@ -350,113 +343,53 @@ static void show(const struct ort_places *places)
     free(text);
 }
 
+/* What is listed, each processor with its group of the granularity; or one place with all processors, where nothing
+ * is listed that the process may use. */
+static bool from_list(const struct os_topology *machine, struct ort_places *out)
+{
+    struct place_builder b = {0};
+    struct os_cpuset set, all;
+    bool good = true, dropped = false;
+    os_cpuset_zero(&all);
+    for (unsigned i = 0; i < machine->n; i++)
+        os_cpuset_add(&all, machine->cpu[i]);
+    for (unsigned p = 0; p < asked.list.n && good; p++) {
+        os_cpuset_zero(&set);
+        for (unsigned k = asked.list.first[p]; k < asked.list.first[p + 1]; k++) {
+            unsigned i = 0;
+            while (i < machine->n && machine->cpu[i] != asked.list.cpu[k])
+                i++;
+            dropped |= i == machine->n;
+            for (unsigned j = 0; j < machine->n && i < machine->n; j++)
+                if (group(machine, asked.granularity, j) == group(machine, asked.granularity, i))
+                    os_cpuset_add(&set, machine->cpu[j]);
+        }
+        good = os_cpuset_count(&set) == 0 || place_append(&b, &set);
+    }
+    if (dropped)
+        ps_warn("KMP_AFFINITY: the list has processors that this process may not use; using %s instead",
+                b.list.n > 0 ? "the others" : "one place with all that it may");
+    if (good && b.list.n == 0)
+        good = place_append(&b, &all);
+    if (good)
+        *out = b.list;
+    else
+        place_free(&b.list);
+    return good;
+}
+
 /* The core's, once. */
 static bool make_places(struct ort_places *out)
 {
     struct os_topology machine;
-    bool good = true;
-    if (asked.type == EXPLICIT) {
-        *out = asked.list;
-    } else {
-        good = os_topology_read(&machine) != ENOMEM;
-        if (good) {
-            good = from_machine(&machine, out);
-            os_topology_free(&machine);
-        }
-    }
+    if (os_topology_read(&machine) == ENOMEM)
+        return false;
+    bool good =
+        asked.type == KMPC_EXPLICIT || asked.type == KMPC_NONE ? from_list(&machine, out) : from_machine(&machine, out);
+    os_topology_free(&machine);
     if (good && asked.verbose)
         show(out);
     return good;
-}
-
-/* 4, 4-6 or 8-14:2; *p moves behind it. */
-static bool read_span(const char **p, unsigned *from, unsigned *to, unsigned *step)
-{
-    if (!read_affinity_number(p, from))
-        return false;
-    *to = *from;
-    *step = 1;
-    if (**p == '-' && (++*p, !read_affinity_number(p, to)))
-        return false;
-    return **p != ':' || (++*p, read_affinity_number(p, step) && *step != 0);
-}
-
-/* A span, each processor of which is a place; or {1,2}, spans that are one place. *p moves behind it. */
-static bool read_list_item(const char **p, const struct os_cpuset *mask, struct place_builder *b)
-{
-    bool braces = **p == '{';
-    unsigned from, to, step;
-    struct os_cpuset set;
-    *p += braces;
-    os_cpuset_zero(&set);
-    do {
-        if (braces && **p == ',')
-            ++*p;
-        if (!read_span(p, &from, &to, &step))
-            return false;
-        for (unsigned cpu = from; cpu <= to && cpu < OS_MAX_CPUS; cpu += step) {
-            if (!os_cpuset_has(mask, cpu))
-                continue;
-            os_cpuset_add(&set, cpu);
-            if (!braces && !place_append(b, &set))
-                return false;
-            if (!braces)
-                os_cpuset_zero(&set);
-        }
-    } while (braces && **p == ',');
-    if (!braces)
-        return true;
-    return *(*p)++ == '}' && (os_cpuset_count(&set) == 0 || place_append(b, &set));
-}
-
-/* [0,{1,2},4-6,8-14:2] behind "proclist="; *p moves behind it. Processors that the process may not use are left out. */
-static bool read_list(const char **p, struct ort_places *out)
-{
-    struct place_builder b = {0};
-    struct os_cpuset mask;
-    os_affinity_at_start(&mask);
-    if (*(*p)++ != '[')
-        return false;
-    while (**p != ']') {
-        if (!read_list_item(p, &mask, &b))
-            goto wrong;
-        if (**p == ',')
-            ++*p;
-        else if (**p != ']')
-            goto wrong;
-    }
-    ++*p;
-    if (b.list.n == 0)
-        goto wrong;
-    *out = b.list;
-    return true;
-wrong:
-    place_free(&b.list);
-    return false;
-}
-
-static bool read_affinity_word(const char **p, const char *what)
-{
-    size_t length = strlen(what);
-    char after = strncasecmp(*p, what, length) == 0 ? (*p)[length] : 'x';
-    if (after != '\0' && after != ',' && (length == 0 || what[length - 1] != '='))
-        return false;
-    if (strncasecmp(*p, what, length) != 0)
-        return false;
-    *p += length;
-    return true;
-}
-
-/* The first of several counts, but none before any other. */
-static void take_type(enum type type, bool disabled)
-{
-    if (asked.typed && asked.type != type)
-        ps_warn("KMP_AFFINITY has more than one type; using %s instead", type == NONE ? "none" : "the first");
-    if (asked.typed && type != NONE)
-        return;
-    asked.disabled |= disabled;
-    asked.typed = true;
-    asked.type = type;
 }
 
 /* Processors of the machine that the process may not use. */
@@ -467,78 +400,31 @@ static bool has_processors_beyond(void)
     return (long)os_cpuset_count(&mask) < sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* NULL, or why it cannot be read. A comma more, at either end, is no word. */
-static const char *read_affinity(const char *p)
-{
-    static const struct {
-        const char *word;
-        enum type type;
-    } types[] = {{"compact", COMPACT}, {"logical", COMPACT},   {"scatter", SCATTER}, {"physical", SCATTER},
-                 {"none", NONE},       {"balanced", BALANCED}, {"disabled", NONE},   {"explicit", EXPLICIT}};
-    unsigned numbers = 0;
-    bool listed = false;
-    for (;; p++) {
-        unsigned number;
-        bool known = false;
-        for (size_t i = 0; i < sizeof types / sizeof *types && !known; i++)
-            if ((known = read_affinity_word(&p, types[i].word)))
-                take_type(types[i].type, strcmp(types[i].word, "disabled") == 0);
-        if (known || *p == ',' || *p == '\0') {
-        } else if (read_affinity_word(&p, "granularity=")) {
-            if ((asked.granularity = read_layer(&p)) == LAYERS)
-                return "has a granularity that is not supported";
-        } else if (read_affinity_word(&p, "proclist=")) {
-            if (!read_list(&p, &asked.list))
-                return "has a list without processors of this process, or that cannot be read";
-            listed = true;
-        } else if (read_affinity_word(&p, "verbose")) {
-            asked.verbose = true;
-        } else if (read_affinity_word(&p, "norespect")) {
-            asked.beyond = true;
-        } else if (read_affinity_number(&p, &number) && numbers < 2) {
-            *(numbers++ == 0 ? &asked.permute : &asked.offset) = number;
-        } else if (!read_affinity_word(&p, "noverbose") && !read_affinity_word(&p, "respect") &&
-                   !read_affinity_word(&p, "warnings") && !read_affinity_word(&p, "nowarnings") &&
-                   !read_affinity_word(&p, "reset") && !read_affinity_word(&p, "noreset") &&
-                   !read_affinity_word(&p, "duplicates") && !read_affinity_word(&p, "noduplicates")) {
-            return "has a word that is not known";
-        }
-        if (*p == '\0')
-            break;
-        if (*p != ',')
-            return "has a word that is not known";
-    }
-    if (listed && !asked.typed) {
-        ps_warn("KMP_AFFINITY has a proclist and no type; using explicit instead");
-        take_type(EXPLICIT, false);
-    }
-    return asked.type == EXPLICIT && asked.list.n == 0 ? "is explicit and has no proclist" : NULL;
-}
-
 void kmpc_affinity_restricts(void) { ort_processors_hook = restrict_processors; }
 
 void kmpc_affinity_env_read(void)
 {
-    const char *text = os_env("KMP_AFFINITY");
-    bool others =
-        os_env("OMP_PROC_BIND") != NULL || os_env("OMP_PLACES") != NULL || os_env("GOMP_CPU_AFFINITY") != NULL;
+    const char *text = os_env("KMP_AFFINITY"), *bind = os_env("OMP_PROC_BIND"), *cpus = os_env("GOMP_CPU_AFFINITY");
+    bool others = bind != NULL || cpus != NULL || os_env("OMP_PLACES") != NULL;
+    if (text == NULL && cpus == NULL && bind != NULL && ort_env_as_libomp)
+        kmpc_settings.no_affinity = spelling_disables(bind);
     if (text == NULL || (others && !ort_env_as_libomp))
         return;
     if (others)
         ps_warn(
             "OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY do not count beside KMP_AFFINITY; using \"%s\" instead",
             text);
-    const char *fault = read_affinity(text);
+    kmpc_affinity_parse(text, &asked);
     if (asked.beyond && has_processors_beyond())
         complain_of_affinity("KMP_AFFINITY", text, "asks for processors beyond those of the process; using its own");
-    if (fault != NULL) {
-        char line[128];
-        snprintf(line, sizeof line, "%s; using OMP_PLACES and OMP_PROC_BIND", fault);
-        complain_of_affinity("KMP_AFFINITY", text, line);
-    } else if (asked.type == NONE) {
-        ort_settings.bind = ORT_BIND_FALSE;
-        kmpc_settings.no_affinity = asked.disabled;
-    } else {
-        ort_places_ask(make_places, asked.type != BALANCED);
+    kmpc_settings.no_affinity = asked.type == KMPC_DISABLED;
+    /* none behind a type, or a type behind none: libomp's threads are not bound, and what it tells of their policy is
+     * the last that was read */
+    if (asked.policy && asked.type != KMPC_DISABLED) {
+        ort_places_ask(make_places, asked.type != KMPC_BALANCED, asked.offset);
+        return;
     }
+    ort_settings.bind = ORT_BIND_FALSE;
+    if (asked.verbose)
+        ps_warn("KMP_AFFINITY=\"%s\": threads are not bound", text);
 }

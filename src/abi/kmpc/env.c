@@ -4,12 +4,12 @@
  * KMP_FORCE_REDUCTION, KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT.
  * As with libomp, KMP_STACKSIZE and KMP_LIBRARY are stronger than OMP_STACKSIZE and OMP_WAIT_POLICY, and the limits
  * stand beside OMP_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT: the lower one holds, and the OMP_ ones are what a program
- * is told. KMP_DISP_NUM_BUFFERS is looked at, and changes nothing. Of no meaning here, in silence:
+ * is told. KMP_DISP_NUM_BUFFERS is looked at, and changes nothing. Of no meaning here, but what cannot be read is said:
  * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at
  * every level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK,
  * LIBOMP_NUM_HIDDEN_HELPER_THREADS and KMP_HIDDEN_HELPER_AFFINITY (any thread of the team runs a target task; libomp
  * keeps kernel threads for such tasks, but a program may not count on that). KMP_AFFINITY and KMP_HW_SUBSET:
- * affinity.c.
+ * affinity_env.c, affinity.c.
  *
  * They count where a part of the process was built for libomp: where an object that is loaded when this library is
  * needs a library of libomp's names; else from the first call in libomp's way on (kmpc_env_read_late: a library that is
@@ -32,6 +32,7 @@
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "os.h"
+#include "spelling.h"
 
 #define MOST_BUFFERS 4096
 _Static_assert(ORT_WS_RING == 8, "the lines below say so");
@@ -48,24 +49,24 @@ static void complain_of_variable(const char *name, const char *value, const char
     ps_warn("%s=\"%s\" %s instead", name, value, what);
 }
 
-/* "infinite", or a number of ms (default) or us. true: it was read whole; *t may have changed in any case, as libomp's
- * does. */
+/* "infinite", or a number of ms (default) or us; what follows a unit does not matter. true: it was read whole; *t may
+ * have changed in any case, as libomp's does. */
 static bool parse_blocktime(const char *text, struct kmpc_time *t)
 {
-    while (isspace((unsigned char)*text))
-        text++;
-    if (strcasecmp(text, "infinite") == 0 || strcasecmp(text, "infinity") == 0) {
+    const char *p = spelling_skip(text);
+    unsigned long v = 0;
+    bool given = spelling_digits(&p, INT_MAX, &v);
+    p = spelling_skip(p);
+    bool us = spelling_begins(&p, "us"), known = us || *p == '\0' || spelling_begins(&p, "ms");
+    bool infinite = !known && (spelling_begins(&p, "infinite") || spelling_begins(&p, "infinity"));
+    bool large = given && !us && v > INT_MAX / 1000; /* libomp counts microseconds */
+    if (infinite || large)
         *t = (struct kmpc_time){.amount = KMPC_BLOCKTIME_INFINITE};
-        return true;
-    }
-    char *end;
-    long v = strtol(text, &end, 10);
-    if (end == text || v < 0)
-        return false;
-    while (isspace((unsigned char)*end))
-        end++;
-    *t = (struct kmpc_time){.amount = v > INT32_MAX ? INT32_MAX : (int32_t)v, .us = strcasecmp(end, "us") == 0};
-    return *end == '\0' || t->us || strcasecmp(end, "ms") == 0;
+    else if (given)
+        *t = (struct kmpc_time){.amount = (int32_t)v, .us = us};
+    else
+        *t = (struct kmpc_time){.amount = us ? 200000 : 200, .us = us};
+    return infinite || (given && known && !large);
 }
 
 static void apply_blocktime(struct kmpc_time t)
@@ -121,22 +122,22 @@ static void read_library(void)
     const char *text = os_env("KMP_LIBRARY"), *policy = os_env("OMP_WAIT_POLICY");
     int32_t *wait = &kmpc_settings.blocktime.amount;
     if (text == NULL) { /* what kmp_get_library and kmp_get_blocktime answer; the core has the policy itself */
-        if (policy != NULL && ort_env_is_word("active", 1, policy)) {
+        if (policy != NULL && spelling_is_word("active", 1, policy)) {
             kmpc_settings.library = KMPC_TURNAROUND;
             *wait = KMPC_BLOCKTIME_INFINITE;
-        } else if (policy != NULL && ort_env_is_word("passive", 1, policy))
+        } else if (policy != NULL && spelling_is_word("passive", 1, policy))
             *wait = 0;
         return;
     }
-    if (ort_env_is_word("serial", 1, text)) {
+    if (spelling_is_word("serial", 1, text)) {
         kmpc_settings.library = KMPC_SERIAL;
         kmpc_serial(true);
         limit_unless_serial = ort_settings.initial.thread_limit;
         limit_threads(1);
-    } else if (ort_env_is_word("turnaround", 2, text) || ort_env_is_word("dedicated", 1, text)) {
+    } else if (spelling_is_word("turnaround", 2, text) || spelling_is_word("dedicated", 1, text)) {
         kmpc_settings.library = KMPC_TURNAROUND;
         ort_settings.wait_policy = ORT_POLICY_ACTIVE;
-    } else if (ort_env_is_word("throughput", 2, text) || ort_env_is_word("multiuser", 1, text)) {
+    } else if (spelling_is_word("throughput", 2, text) || spelling_is_word("multiuser", 1, text)) {
         *wait = 0;
         if (policy != NULL)
             ort_settings.wait_policy = ORT_POLICY_UNSET;
@@ -176,21 +177,57 @@ static void read_buffers(void)
     const char *text = os_env("KMP_DISP_NUM_BUFFERS");
     if (text == NULL)
         return;
-    char *end;
-    long n = strtol(text, &end, 10);
-    if (end == text || *end != '\0')
-        complain_of_variable("KMP_DISP_NUM_BUFFERS", text, "is not a number; using 8");
-    else if (n < 1)
-        complain_of_variable("KMP_DISP_NUM_BUFFERS", text, "is too small; using 8");
-    else if (n > MOST_BUFFERS)
-        complain_of_variable("KMP_DISP_NUM_BUFFERS", text, "is too large; using 8");
+    long n = ORT_WS_RING;
+    if (!spelling_number(text, 1, MOST_BUFFERS, &n))
+        complain_of_variable("KMP_DISP_NUM_BUFFERS", text, "is not a number from 1 to 4096; using 8");
+}
+
+/* Of no effect here, but what cannot be read is said. */
+static void check_accepted(void)
+{
+    static const char *const switches[] = {"KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "LIBOMP_USE_HIDDEN_HELPER_TASK"};
+    static const struct {
+        const char *name;
+        long max;
+    } numbers[] = {{"KMP_HOT_TEAMS_MAX_LEVEL", INT_MAX},
+                   {"KMP_HOT_TEAMS_MODE", INT_MAX},
+                   {"KMP_TASK_STEALING_CONSTRAINT", 1},
+                   {"LIBOMP_NUM_HIDDEN_HELPER_THREADS", 16}};
+    static const struct {
+        const char *name, *words[5];
+    } choices[] = {{"KMP_TEAMS_PROC_BIND", {"spread", "true", "close", "false", "primary"}},
+                   {"KMP_DYNAMIC_MODE", {"load balance", "load_balance", "load-balance", "thread", "random"}}};
+    bool on;
+    long n = 0;
+    for (unsigned i = 0; i < sizeof switches / sizeof *switches; i++)
+        ort_env_bool(switches[i], true, &on, "the default");
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++, n = 0)
+        ort_env_number(numbers[i].name, 0, numbers[i].max, &n);
+    for (unsigned i = 0; i < sizeof choices / sizeof *choices; i++) {
+        const char *text = os_env(choices[i].name), *p = text;
+        bool known = text == NULL;
+        for (unsigned k = 0; k < 5 && !known; k++)
+            known = spelling_begins(&p, choices[i].words[k]);
+        if (!known)
+            complain_of_variable(choices[i].name, text, "is not a value of it; using the default");
+    }
+}
+
+/* A limit; "all": as many as there are processors. */
+static bool read_limit(const char *name, long *limit)
+{
+    const char *text = os_env(name);
+    if (text == NULL || strcasecmp(text, "all") != 0)
+        return ort_env_number(name, 1, INT_MAX, limit);
+    *limit = os_num_procs();
+    return true;
 }
 
 static void read_limits(void)
 {
     long limit = INT_MAX, all = INT_MAX, teams = INT_MAX;
-    bool device = ort_env_number("KMP_DEVICE_THREAD_LIMIT", 1, INT_MAX, &limit);
-    bool given = ort_env_number("KMP_ALL_THREADS", 1, INT_MAX, &all);
+    bool device = read_limit("KMP_DEVICE_THREAD_LIMIT", &limit);
+    bool given = read_limit("KMP_ALL_THREADS", &all);
     if (given && device)
         ps_warn("KMP_ALL_THREADS=\"%ld\" does not count beside KMP_DEVICE_THREAD_LIMIT; using %ld instead", all, limit);
     limit = device ? limit : all;
@@ -217,7 +254,7 @@ bool kmpc_set_default(const char *name, const char *value)
         return parse_blocktime(value, &kmpc_settings.blocktime);
     if (strcmp(name, "KMP_WARNINGS") != 0)
         return false;
-    ps_warn_quiet = ort_env_says_false(value);
+    ps_warn_quiet = spelling_says_false(value);
     return true;
 }
 
@@ -233,6 +270,7 @@ static void read_all(void)
     read_blocktime();
     read_reduction();
     read_buffers();
+    check_accepted();
     ort_env_bool("KMP_ENABLE_TASK_THROTTLING", true, &throttle, "true");
     ort_settings.unbounded_tasks = !throttle;
     kmpc_affinity_env_read();

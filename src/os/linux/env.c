@@ -89,6 +89,7 @@ bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const
     unsigned long long count;
     size_t unit = default_unit, bytes;
     const char *at = skip_number_blanks(text);
+    at += *at == '+';
     bool good = parse_digits(&at, &count);
     if (good) {
         at = skip_number_blanks(at);

@@ -1,0 +1,44 @@
+/* Values of variables as libomp's users write them. libgomp's are read where they count (env.c, place.c).
+ *
+ * Does: turns a text into values by libomp 19's rules, which are its own: blanks are spaces and tabs, a number has no
+ * sign, what cannot be read may still have counted in part. Does not: know a variable's default, or say anything.
+ * Callers: the loader, or the first thread that asks; no shared state.
+ * Deviations: a number that does not fit is the largest there is, where libomp's own may overflow. */
+#ifndef PS_ORT_SPELLING_H
+#define PS_ORT_SPELLING_H
+
+#include <stddef.h>
+
+#include "compiler.h"
+
+/* Behind the blanks at p. */
+const char *spelling_skip(const char *p);
+/* The digits at *p as a number, at most `max`; *p moves behind them. false: there are none. */
+bool spelling_digits(const char **p, unsigned long max, unsigned long *out);
+/* The word at *p, in any case, whatever follows; *p moves behind it. */
+bool spelling_begins(const char **p, const char *word);
+/* Compares as libomp does: in any case, and from `least` letters on the rest of the longer one does not matter. least
+ * 0: all letters matter. */
+bool spelling_is_word(const char *word, size_t least, const char *text);
+/* A switch. */
+bool spelling_says_true(const char *text);
+bool spelling_says_false(const char *text);
+
+/* A whole number. One out of range is brought into it, and so is *out where it is none. true: as it was given. */
+bool spelling_number(const char *text, long min, long max, long *out);
+/* A size: k, m, g, t, p, e, z or y, a "b" behind it or alone; without any, in units of `unit` bytes. false: it cannot
+ * be read, or does not fit; *out is as it was. */
+bool spelling_size(const char *text, size_t unit, size_t *out);
+/* OMP_NUM_THREADS: a number for each level; 0: the number of processors. A level without a number has that of the
+ * level before; a comma may stand at the end. list has room for one more than there are commas. 0: it cannot be read.
+ * *changed: a 0 has become 1. */
+unsigned spelling_counts(const char *text, unsigned max, unsigned *list, bool *changed);
+/* OMP_SCHEDULE; enum ort_sched. *fault: of what can be read all the same. */
+bool spelling_schedule(const char *text, unsigned *sched, int *chunk, const char **fault);
+/* OMP_PROC_BIND; enum ort_bind. list has room for one more than there are commas. How many policies there are; 0: it
+ * cannot be read. "true" is spread. *fault: of what can be read all the same. */
+unsigned spelling_policies(const char *text, unsigned char *list, const char **fault);
+/* OMP_PROC_BIND: there are to be no places to be asked for, either. */
+bool spelling_disables(const char *text);
+
+#endif
