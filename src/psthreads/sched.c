@@ -124,7 +124,7 @@ void ps_ready_many(struct psthread *const *t, unsigned n)
         struct vp *own = t[i]->vp;
         bool alone = pinned_to(t[i]) || !ps_load_relaxed(&own->attached) || ps_places_on();
         if (num && (alone || own != target)) {
-            vp_enqueue_ring(target, first, num);
+            vp_enqueue_ring(target, first, num, PS_BACK);
             num = 0;
         }
         if (PS_UNLIKELY(alone)) {
@@ -142,7 +142,7 @@ void ps_ready_many(struct psthread *const *t, unsigned n)
         }
     }
     if (num)
-        vp_enqueue_ring(target, first, num);
+        vp_enqueue_ring(target, first, num, PS_BACK);
 }
 
 struct ps_gatherer ps_gather(struct ps_gathered *gathered, size_t apart, unsigned num)
@@ -172,7 +172,7 @@ unsigned ps_ready_gathered(struct ps_gathered *g, unsigned id, const struct psth
     if (num && first->prev == &except->item.link && --num)
         first->prev = first->prev->prev;
     if (PS_LIKELY(num && ps_load_relaxed(&vp->attached) && !ps_places_on())) {
-        vp_enqueue_ring(vp, first, num);
+        vp_enqueue_ring(vp, first, num, PS_BACK);
         return num;
     }
     for (unsigned i = 0; i < num; i++) {

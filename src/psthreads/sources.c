@@ -208,11 +208,11 @@ void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
     idle_notify(target);
 }
 
-void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n)
+void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n, enum ps_end end)
 {
     struct ps_queue *q = &target->queue;
     ps_spin_lock(&q->lock);
-    ps_list_push_ring_back(&q->items, first);
+    ps_list_push_ring_back(end == PS_FRONT ? q->items.next : &q->items, first);
     ps_queue_count_locked(q, (int)n);
     ps_spin_unlock(&q->lock);
     idle_notify(target);

@@ -111,8 +111,8 @@ bool vp_look_for_all(unsigned which);
 
 /* Inserts and wakes somebody if that helps. */
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
-/* The same with n threads at once, a ring of their links that begins with `first`: none of them bound. At the back. */
-void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n);
+/* The same with n threads at once, a ring of their links that begins with `first`: none of them bound. */
+void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n, enum ps_end end);
 void vp_enqueue_global(struct ps_item *item, enum ps_end end);
 
 #endif

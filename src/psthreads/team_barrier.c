@@ -44,6 +44,15 @@
  * list, none of them was published in this phase, and the region has no tasks: who calls for all back does so before
  * it arrives itself, or sets `interrupted` before the region's last member arrives, which then does not come here.
  *
+ * Turns. Where two teams share a vp and each member that is let go stands behind the other team's, the member that has
+ * opened the barrier comes to the next one before its fellows have run, finds the other team in front, and is published
+ * by itself: a compare-and-swap, an exchange, two locks in each barrier, and members that leave the caches. So members
+ * that are let go come in front of what else is ready on the vp, for some barriers; then once behind it, and the others
+ * have their turn. A turn ends after a millisecond too, since what stands behind it must not wait for many barriers
+ * with long work between them. It is the vp's and not a team's, so teams inside of one another cannot hand it on to
+ * each other: a thread that has let its fellows go behind the others opens no other team's barrier before its own
+ * region has ended, which those fellows have to end as well.
+ *
  * The first task of a region calls all members back, for good (ps_team_interrupt): from then on they wait in the core.
  * The caller sets `interrupted` (seq_cst), then reads `batched` (seq_cst), looks at each vp's waiters under their lock,
  * then takes what is published. A member reads `interrupted` when it comes (1); stores `batched` (seq_cst); reads
@@ -74,8 +83,8 @@
  * at it, and a lock to let its waiters go; of a team on one vp a lock alone. tests/models/team_barrier.pml has the protocol, and what happens where a step is missing.
  *
  * Rejected: a word `blocked` in each member and a count of them (five atomic operations a member, and a look at each
- * member by the opener). Readied members at the front of the queue (a team that only goes through barriers would keep
- * its vp for ever). nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
+ * member by the opener). Readied members at the front of the queue for as long as they come (a team that only goes
+ * through barriers would keep its vp for ever). nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
 #include "bind.h"
 #include "check.h"
 #include "current.h"
@@ -123,21 +132,22 @@ static uint64_t number_of(const struct ps_team *team, const struct ps_member *m)
     return (uint64_t)((const char *)m - team->members) / team->stride + 1;
 }
 
-/* m begins a batch, of which no member is looked at afterwards. */
-static void ready_batch(struct ps_member *m)
+/* m begins a batch, of which no member is looked at afterwards. turn: NULL, or the vp that the team keeps. */
+static void ready_batch(struct ps_member *m, const struct vp *turn)
 {
     struct vp *target = m->thread.vp, *here;
+    enum ps_end end = target == turn ? PS_FRONT : PS_BACK;
     if (m->batch == 1) {
-        ps_ready(&m->thread, PS_BACK);
+        ps_ready(&m->thread, end);
         return;
     }
     if (PS_UNLIKELY(!ps_load_relaxed(&target->attached)) && (here = ps_vp()) != NULL)
         target = here;
-    vp_enqueue_ring(target, &m->thread.item.link, m->batch);
+    vp_enqueue_ring(target, &m->thread.item.link, m->batch, end);
 }
 
 /* Readies the batches from number `head` on, but for the one that is `keep` alone; true: that was among them. */
-static bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_member *keep)
+static bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_member *keep, const struct vp *turn)
 {
     bool kept = false;
     while (head) {
@@ -146,7 +156,7 @@ static bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_m
         if (m == keep)
             kept = true;
         else
-            ready_batch(m);
+            ready_batch(m, turn);
     }
     return kept;
 }
@@ -192,15 +202,40 @@ static struct taken take_waiters_locked(struct ps_waiters *w)
     return t;
 }
 
-/* vp's waiters, which have been counted, go to the back of its queue, whose lock is held; it is let go here. Own: the
- * caller runs on vp, which then need not be woken for its root. */
-static inline void ready_and_unlock(struct vp *vp, bool own)
+/* Of a turn ("Turns"): openings, and how long it lasts at most. The clock is read at its first two openings, then at
+ * each fourth one: a reading takes 10 ns. */
+#define TURN_OPENINGS 32
+#define TURN_NS 1000000
+#define TURN_LOOK 4
+
+/* A barrier opens on vp, the caller's, in whose queue others are: whether its members go in front of them. */
+static PS_NOINLINE bool has_turn(struct vp *vp)
+{
+    struct ps_waiters *w = &vp->waiters;
+    if (w->turn_left > 0) {
+        uint32_t left = w->turn_left--;
+        if (left == TURN_OPENINGS)
+            w->turn_began = cpu_cycles();
+        else if ((left == TURN_OPENINGS - 1 || left % TURN_LOOK == 0) &&
+                 cpu_cycles() - w->turn_began > ps_rt.recheck_cycles * (TURN_NS / PS_RECHECK_NS))
+            w->turn_left = 0;
+        if (w->turn_left > 0)
+            return true;
+    }
+    w->turn_left = TURN_OPENINGS;
+    return false;
+}
+
+/* vp's waiters, which have been counted, go into its queue, whose lock is held; it is let go here. Own: the caller runs
+ * on vp, which then need not be woken for its root. */
+static inline void ready_and_unlock(struct vp *vp, bool own, enum ps_end end)
 {
     struct ps_waiters *w = &vp->waiters;
     struct psthread *root = w->root;
     uint32_t n = ps_load_relaxed(&w->count) - (root != NULL);
     if (n) {
-        ps_list_push_ring_back(&vp->queue.items, ps_list_take_ring(&w->list));
+        struct ps_list *items = &vp->queue.items; /* in front of the first one, or of none: at the back */
+        ps_list_push_ring_back(end == PS_FRONT ? items->next : items, ps_list_take_ring(&w->list));
         ps_queue_count_locked(&vp->queue, (int)n);
     }
     w->root = NULL;
@@ -219,17 +254,17 @@ static inline void ready_and_unlock(struct vp *vp, bool own)
 }
 
 /* The caller runs on vp, and its waiters have been counted. */
-static inline void ready_waiters(struct vp *vp)
+static inline void ready_waiters(struct vp *vp, enum ps_end end)
 {
     ps_spin_lock(&vp->queue.lock);
     PS_ASSERT(vp->waiters.uncounted == 0);
-    ready_and_unlock(vp, true);
+    ready_and_unlock(vp, true, end);
 }
 
 static inline void ready_if_any(struct vp *vp)
 {
     if (vp_has_waiters(vp))
-        ready_waiters(vp);
+        ready_waiters(vp, PS_BACK);
 }
 
 static inline void leave_if_any(struct vp *vp)
@@ -247,7 +282,7 @@ PS_NOINLINE void ps_team_barrier_leave(struct vp *vp)
     }
     struct ps_team *team = vp->waiters.team;
     if (!vp->waiters.uncounted && ps_team_barrier_over(team, vp->waiters.phase)) {
-        ready_and_unlock(vp, true);
+        ready_and_unlock(vp, true, PS_BACK);
         return;
     }
     struct taken t = take_waiters_locked(&vp->waiters);
@@ -265,11 +300,11 @@ PS_NOINLINE void ps_team_barrier_leave(struct vp *vp)
     bool opens;
     if (!publish_waiters(team, first, last, t.w.phase, t.w.uncounted, &opens)) {
         last->next_batch = 0;
-        ready_batches(team, (uint32_t)number_of(team, first), NULL);
+        ready_batches(team, (uint32_t)number_of(team, first), NULL, NULL);
     } else if (PS_UNLIKELY(opens)) {
         ps_team_barrier_release(team);
     } else if (ps_load_seq(&team->interrupted)) {
-        ready_batches(team, take_published(team), NULL);
+        ready_batches(team, take_published(team), NULL, NULL);
     }
 }
 
@@ -283,7 +318,7 @@ static void call_back_from(struct vp *vp, struct ps_team *team)
     }
     bool opens = w->uncounted && left_of(ps_sub_acq_rel(&team->barrier, w->uncounted)) == w->uncounted;
     w->uncounted = 0;
-    ready_and_unlock(vp, false);
+    ready_and_unlock(vp, false, PS_BACK);
     if (PS_UNLIKELY(opens))
         ps_team_barrier_release(team);
 }
@@ -298,7 +333,7 @@ void ps_team_barrier_call_back(struct ps_team *team)
                 call_back_from(vp, team);
         }
     }
-    ready_batches(team, take_published(team), NULL);
+    ready_batches(team, take_published(team), NULL, NULL);
 }
 
 /* --- the barrier --- */
@@ -317,10 +352,11 @@ bool ps_team_barrier_release(struct ps_team *team)
     uint64_t phase = (phase_of(ps_load_relaxed(&team->barrier)) + 1) & PHASE_MASK;
     uint64_t word = ps_xchg_seq(&team->barrier, phase << PHASE_SHIFT | team->n);
     PS_ASSERT(left_of(word) == 0);
-    ready_batches(team, head_of(word), NULL);
     struct vp *vp = ps_vp();
+    bool turn = PS_UNLIKELY(!ps_queue_seems_empty(&vp->queue)) && has_turn(vp);
+    ready_batches(team, head_of(word), NULL, turn ? vp : NULL);
     if (vp_has_waiters(vp) && vp->waiters.team == team)
-        ready_waiters(vp);
+        ready_waiters(vp, turn ? PS_FRONT : PS_BACK);
     return vp_root_wanted(vp);
 }
 
@@ -348,7 +384,7 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
         ready_if_any(ps_vp());
         return true;
     }
-    if (ps_load_seq(&team->interrupted) && ready_batches(team, take_published(team), m)) {
+    if (ps_load_seq(&team->interrupted) && ready_batches(team, take_published(team), m, NULL)) {
         ready_if_any(ps_vp());
         return ps_team_barrier_over(team, phase);
     }
@@ -393,8 +429,9 @@ static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_memb
 static inline void open_here_and_unlock(struct vp *vp, struct ps_team *team, uint32_t phase)
 {
     PS_ASSERT(ps_load_relaxed(&team->barrier) == ((uint64_t)phase << PHASE_SHIFT | team->n));
-    ps_store_release(&team->barrier, ((uint64_t)phase + 1 & PHASE_MASK) << PHASE_SHIFT | team->n);
-    ready_and_unlock(vp, true);
+    ps_store_release(&team->barrier, (((uint64_t)phase + 1) & PHASE_MASK) << PHASE_SHIFT | team->n);
+    bool turn = PS_UNLIKELY(!ps_list_empty(&vp->queue.items)) && has_turn(vp);
+    ready_and_unlock(vp, true, turn ? PS_FRONT : PS_BACK);
 }
 
 enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,

@@ -31,6 +31,9 @@ struct ps_waiters {
     struct ps_list list;   /* of thread.item.link */
     uint32_t phase;        /* for which they wait */
     struct psthread *root; /* the one on the kernel thread's own stack; NULL: it is not among them */
+    /* "Turns" there: openings until this one's end, and when it began; owner only, with the lock or without. */
+    uint32_t turn_left;
+    uint64_t turn_began;
 };
 
 /* Whether thieves are to leave a vp's queue alone, but for a peek now and then (serial_predictor.h). */
