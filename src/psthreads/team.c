@@ -162,10 +162,11 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
 }
 
 /* Whether a region calls ps_recheck_tls though it reads no clock otherwise: something may have been loaded, the root
- * has changed what it has of its kernel thread, or there are several roots (root_spread.h). */
+ * has changed what it has of its kernel thread, or is alone on that, or there are several roots (root_spread.h). What
+ * is left is for the watchdog (quota_park.h), where there are several vps. */
 static inline bool recheck_needed(const struct vp *vp)
 {
-    return PS_UNLIKELY(vp->rechecked_at == 0 || !uth_tls_nothing_loaded() ||
+    return PS_UNLIKELY(vp->rechecked_at == 0 || !uth_tls_nothing_loaded() || ps_load_relaxed(&vp->lone) ||
                        ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps);
 }
 
@@ -271,7 +272,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     bool offered = outermost;
     if (outermost && PS_LIKELY(ps_rt.predicts_serial))
         offered = !keep(vp, team, n);
-    else if (outermost)
+    else if (outermost && (ps_rt.num_vps > 1 || recheck_needed(vp)))
         ps_recheck_tls(vp);
     if (offered && PS_UNLIKELY(team->unoffered > 0)) {
         team->unoffered--;
