@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+struct uth;
 struct vp;
 
 /* The variable itself: only for the functions below, and for the entity contract (ee.h). */
@@ -13,6 +14,8 @@ extern __thread struct vp *ee_here __attribute__((tls_model("initial-exec"), vis
 
 /* NULL: it carries none. Never inlined (see ps_current). */
 struct vp *ps_vp(void);
+/* The stack that runs there; NULL: it carries no vp. Async-signal-safe. */
+struct uth *ps_current_uth(void);
 /* The same, attaching a root at need. */
 struct vp *ps_vp_attach(void);
 /* Says that the calling kernel thread carries vp (NULL: none). */

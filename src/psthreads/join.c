@@ -121,14 +121,6 @@ static bool take_unbegun(struct psthread *t, struct vp *where)
     return here;
 }
 
-static struct ps_exits *exits_of(struct uth *stack)
-{
-    _Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
-    return (struct ps_exits *)(void *)stack->room;
-}
-
-struct ps_exits *ps_exits(void) { return exits_of(ps_vp_attach()->uth); }
-
 /* The thread's function, and what it returns or gives psthread_exit. An exception that leaves it is not for who called
  * it. */
 #if defined(CPU_HAS_GUARDED_CALL)
@@ -197,7 +189,7 @@ static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *se
     ps_store_relaxed(&t->state, PS_RUNNING);
     vp->current = t;
     vp_tick(vp);
-    void *result = call_here(exits_of(vp->uth), &call);
+    void *result = call_here(vp_exits(vp), &call);
     if (!own_tls && PS_LIKELY(!t->keys && t->parent == parent)) {
         vp = ps_vp_now();
         vp->uth->name[0] = '\0';

@@ -322,9 +322,3 @@ unsigned psthread_num_vps(void)
     ps_start();
     return ps_rt.num_vps;
 }
-
-struct uth *ps_current_uth(void)
-{
-    struct vp *vp = ps_vp();
-    return vp ? vp->uth : NULL;
-}

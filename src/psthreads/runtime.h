@@ -73,9 +73,6 @@ void ps_configure(const struct ps_settings *wanted);
 /* What the entity layer keeps for t ends, if t was a root to it. */
 void ps_end_local(struct psthread *t);
 
-/* The stack that runs on the calling kernel thread, for overflow reports; async-signal-safe. */
-struct uth *ps_current_uth(void);
-
 /* Stops the workers and gives idle stacks back; they start again at need. Where other roots are about, which may be in
  * regions, the caller's stacks only. Caller: a root outside of every region. */
 void ps_quiesce(void);

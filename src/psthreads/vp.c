@@ -29,6 +29,11 @@ struct psthread *ps_current(void)
     struct vp *vp = ps_vp();
     return vp ? vp->current : NULL;
 }
+struct uth *ps_current_uth(void)
+{
+    struct vp *vp = ps_vp();
+    return vp ? vp->uth : NULL;
+}
 struct psthread *ps_self(void) { return ps_vp_attach_now()->current; }
 
 PS_NOINLINE void *ps_local(void)

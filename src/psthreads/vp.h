@@ -60,6 +60,8 @@ enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2, PS_LONE_APART = 4 };
 /* In a vp's `pinned`: it is to rest (quota_park.h). No thread has this address. */
 #define PS_PINNED_REST ((struct psthread *)1)
 
+struct ps_exits; /* exit.h */
+
 struct vp {
     /* line 0, 1: the vp's own */
     struct psthread *current; /* NULL while its loop looks for work; first (ee.h) */
@@ -193,6 +195,9 @@ static inline bool vp_is_roots(const struct vp *vp)
 {
     return !vp->is_spare && !vp->alone_for && (vp->is_guest || vp->id == 0);
 }
+
+/* What psthread_exit needs of the stack that runs. */
+static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp->uth->room; }
 
 /* The thread on the root's stack is not to be left for others, nor that which is carried alone: see lone. */
 static inline bool vp_stays_with_root(const struct vp *vp)

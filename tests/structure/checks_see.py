@@ -12,8 +12,11 @@ FORMATS = os.path.join(ROOT, "tests/structure/formats.py")
 NAMES = os.path.join(ROOT, "tests/structure/names.py")
 VARIABLES = os.path.join(ROOT, "tests/structure/variables.py")
 WHERE = os.path.join(ROOT, "tests/structure/where.py")
+LAYERS = os.path.join(ROOT, "tests/structure/layers.py")
 UNIQUE = os.path.join(ROOT, "tests/structure/unique.py")
 TABLE = "## Where is it handled?\n\n| what | begins in |\n|---|---|\n" + "| x | `f`, `src/a.c` |\n" * 11
+
+NM = "\nlow.c.o:\n                 U high\n0000 T low\n\ntop.c.o:\n0000 T high\n                 U low\n"
 
 # (checker, {file: text}, what it must say; '' when it must find nothing)
 CASES = [
@@ -52,6 +55,13 @@ CASES = [
     (UNIQUE, {"src/os/linux/a.c": "int os_f(void)\n{\n}\n", "src/os/bare/a.c": "int os_f(void)\n{\n}\n"}, ""),
     (UNIQUE, {"src/os/x.h": "static inline int f(void) { return 1; }\n", "src/os/a.c": "int f(void)\n{\n}\n"}, ""),
     (UNIQUE, {}, "no functions"),
+    (LAYERS, {"layers.txt": "a: low\nb: top\nlow calls high: why\n", "nm.txt": NM}, ""),
+    (LAYERS, {"layers.txt": "# x\na: low\n    top\n", "nm.txt": NM}, ""),
+    (LAYERS, {"layers.txt": "a: low\nb: top\n", "nm.txt": NM}, "low.c (a) calls high, which stands above it, in top.c"),
+    (LAYERS, {"layers.txt": "a: top\nb: low\nany calls low: why\nlow calls high: why\n", "nm.txt": NM},
+     "low does not call high, or not from below"),
+    (LAYERS, {"layers.txt": "a: low\n", "nm.txt": NM}, "top.c stands in no layer"),
+    (LAYERS, {"layers.txt": "a: low top gone\n", "nm.txt": NM}, "there is no file gone.c"),
     (WHERE, {"src/a.c": "static int f(int x)\n{\n", "ARCHITECTURE.md": TABLE + "| y | `f`, `src/a.c` |\n"}, ""),
     (WHERE, {"src/a.c": "int f(int x)\n{\n g(1); }\nint h(void);",
              "ARCHITECTURE.md": TABLE + "| y | `g`, `src/a.c` |\n"}, "y: src/a.c does not define g"),

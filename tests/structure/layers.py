@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+"""layers.py FOLDER [ARCHIVE] - the files of a room form layers.
+
+FOLDER/layers.txt says which file stands in which layer, and which functions a file may call although they stand in a
+layer above its own. The head of src/psthreads/layers.txt says the format. ARCHIVE is the room's library of an optimised
+build, where a call of an inline function is none; without it FOLDER/nm.txt is what nm said of one. Shown are: files
+without a layer, calls up that are not listed, and listed calls that no file makes."""
+
+import os
+import re
+import subprocess
+import sys
+
+
+def read_layers(path):
+    """({file: number of its layer}, {(file, function)}, layer names)"""
+    layer_of, allowed, names = {}, set(), []
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            line = line.split("#")[0].rstrip()
+            if not line:
+                continue
+            call = re.fullmatch(r"(\w+) calls ([\w ]+): .+", line)
+            if call:
+                allowed.update((call[1], function) for function in call[2].split())
+                continue
+            if not line.startswith(" "):
+                name, _, line = line.partition(":")
+                names.append(name)
+            layer_of.update((file, len(names) - 1) for file in line.split())
+    return layer_of, allowed, names
+
+
+def read_symbols(nm_output):
+    """({function: file}, {file: names it uses})"""
+    home, uses, file = {}, {}, None
+    for line in nm_output.splitlines():
+        if line.endswith(".o:"):
+            file = line.split(".")[0]
+            uses[file] = set()
+            continue
+        words = line.split()
+        if len(words) == 2 and words[0] in "Uw":
+            uses[file].add(words[1])
+        elif len(words) == 3 and words[1] in "TtW":
+            home[words[2]] = file
+    return home, uses
+
+
+def main():
+    folder = sys.argv[1]
+    layer_of, allowed, names = read_layers(os.path.join(folder, "layers.txt"))
+    if len(sys.argv) > 2:
+        symbols = subprocess.run(["nm", "-g", sys.argv[2]], capture_output=True, text=True, check=True).stdout
+    else:
+        with open(os.path.join(folder, "nm.txt"), encoding="utf-8") as f:
+            symbols = f.read()
+    home, uses = read_symbols(symbols)
+    room = os.path.basename(os.path.abspath(folder))
+    faults = [f"{room}: {file}.c stands in no layer" for file in sorted(uses) if file not in layer_of]
+    faults += [f"{room}: there is no file {file}.c" for file in sorted(layer_of) if file not in uses]
+    calls_up, used = set(), set()
+    for file in sorted(uses):
+        for function in sorted(uses[file]):
+            if function in home and layer_of.get(home[function], -1) > layer_of.get(file, -1):
+                calls_up.add((file, function))
+                allowed_as = {(file, function), ("any", function)} & allowed
+                used |= allowed_as
+                if not allowed_as and file in layer_of:
+                    faults.append(f"{room}: {file}.c ({names[layer_of[file]]}) calls {function}, which stands above it, "
+                                  f"in {home[function]}.c ({names[layer_of[home[function]]]})")
+    faults += [f"{room}: {file} does not call {function}, or not from below" for file, function in
+               sorted(allowed - used)]
+    print(*faults, sep="\n", end="\n" if faults else "")
+    print(f"{room}: {len(uses)} files in {len(names)} layers, {len(calls_up)} calls up")
+    sys.exit(bool(faults) or not uses)
+
+
+main()
