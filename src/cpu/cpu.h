@@ -78,8 +78,8 @@ void cpu_set_tp(void *tp);
 static inline void cpu_set_tp_soon(void *tp) { cpu_set_tp(tp); }
 #endif
 
-/* A detour, in a signal handler whose third argument is `frame`: once the handler has returned, the interrupted context
- * calls fn on its stack, as if an instruction had done so that changes no register, and goes on at the address that fn
+/* A detour, in a signal handler whose third argument is `frame`. Once the handler has returned, the interrupted context
+ * calls fn on its stack, as if an instruction had done so that changes no register. It goes on at the address that fn
  * returns: what cpu_detour has returned, which the caller keeps. So fn may switch to other contexts, in no handler.
  * `fn` is the same at each call. 0: no detours here, nothing is changed. */
 typedef uintptr_t cpu_detour_fn_type(void);

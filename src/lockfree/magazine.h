@@ -20,9 +20,9 @@
  * before what the next owner reads of it, by the lock. A forked child forgets what the depot had (ps_depot_forget): a
  * kernel thread that is gone may have held the lock.
  * Failures: none. Cost: push, pop: some loads and stores.
- * Rejected: a second list for a whole batch, so that nobody has to walk to the middle of one (each member of a team has
- * four magazines, and would need a cache line more); an array of slots that are filled by compare-and-swap (bounded;
- * memory that never goes back to the system has no bound).
+ * Rejected: a second list for a whole batch, which saves the walk to the middle of the one. Each member of a team has
+ * four magazines, and would need a cache line more. An array of slots that are filled by compare-and-swap: it has a
+ * bound, and memory that never goes back to the system has none.
  * Paper: psthreads-2009 section 2.3 (recycling through local queues). */
 #ifndef PS_MAGAZINE_H
 #define PS_MAGAZINE_H

@@ -179,9 +179,9 @@ PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 
 /* A thread that waits for requests of the program's tests them itself, between others' turns, where nobody else may
  * look at them:
- *   from the first file on that is opened with MPICH, whose requests for files go on in MPI_Test and MPI_Wait alone
- *   (asked whether they are complete they never are)
- *   from the first generalized request on, whose function of the program's would be called once more, by the poller. */
+ *   From the first file on that is opened with MPICH. Its requests for files go on in MPI_Test and MPI_Wait alone;
+ *   asked whether they are complete, they never are.
+ *   From the first generalized request on. The poller would call the program's function for it once more. */
 static _Atomic bool in_turns;
 
 void mpi_wait_by_turns(void) { ps_store_relaxed(&in_turns, true); }

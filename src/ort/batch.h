@@ -9,10 +9,10 @@
  *
  * A claim moves the line of `next` to the claimer's processor, 50 to 100 ns; a chunk may be much shorter. So a member
  * claims batches. The first batch is one chunk. As long as no other member claims, batches stay at one chunk (`alone`:
- * the line stays where it is). Else a batch has twice as many chunks as the last one where that took less than a few
- * such moves of every vp (CLAIM_NS), and half as many where it took more than twice that. Bodies of microseconds are
- * claimed one by one. Towards the loop's end a batch is at most an equal share of half of what is left, unless it is so
- * short that nobody cares.
+ * the line stays where it is). Else a batch has twice as many chunks as the last one where that was short: less than a
+ * few such moves of every vp (CLAIM_NS). It has half as many where the last one took more than twice that. Bodies of
+ * microseconds are claimed one by one. Towards the loop's end a batch is at most an equal share of half of what is
+ * left, unless it is so short that nobody cares.
  *
  * What a member has not begun of its batch stands in its word, {sequence 32 | first 16 | end 16}: chunks first .. end -
  * 1, counted from value `base`.

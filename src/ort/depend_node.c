@@ -76,7 +76,7 @@ void ort_depend_complete(struct ort_thread *thread, struct ort_task *t)
     struct ort_depend_node *node = t->node;
     t->node = NULL;
     ps_race_release(node);
-    if (PS_UNLIKELY(node->kept)) {
+    if (PS_UNLIKELY(node->replayed)) {
         complete_replayed(thread, node);
         return;
     }

@@ -24,7 +24,7 @@ struct ort_depend_node {
     };
     unsigned held;   /* places in its parent's table */
     unsigned linked; /* predecessors that it was linked to */
-    bool kept;       /* a replay's (graph.c): it stays, its successors are known, and its task comes later */
+    bool replayed;   /* a replay's (graph.c): it stays, its successors are known, and its task comes later */
     unsigned n, capacity;
     struct ort_depend_node **successors;
     struct ort_depend_node *few[ORT_DEPEND_FEW];
@@ -55,7 +55,7 @@ static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thr
     __builtin_prefetch(nodes->free, 1); /* it may be another processor's */
     node->shown = NULL;
     ps_spin_init(&node->lock);
-    node->kept = false;
+    node->replayed = false;
     ps_store_relaxed(&node->finished, 0);
     ps_store_relaxed(&node->refs, 1);
     ps_store_relaxed(&node->missing, ORT_DEPEND_LINKING);

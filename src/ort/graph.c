@@ -85,7 +85,7 @@ static struct ort_graph_play *new_play(struct ort_graph *graph)
         struct ort_depend_node *node = &play->nodes[i];
         ps_spin_init(&node->lock);
         ps_store_relaxed(&node->refs, 1);
-        node->kept = true;
+        node->replayed = true;
         node->successors = play->successors + graph->first[i];
         node->n = node->capacity = graph->first[i + 1] - graph->first[i];
     }

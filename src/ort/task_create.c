@@ -54,14 +54,14 @@ static inline void copy_task_data(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
-#define PATIENCE 1000 /* tries, of a thread that has no block for a task */
+#define TASK_TRIES 1000 /* of a thread that has no block for a task */
 
 /* The system has no memory, and the emergency pool none for tasks: those that are ready run first, here, and their
  * blocks come free. [switches] */
 static PS_COLD PS_NOINLINE struct ort_task *new_task_in_time(struct ort_thread *thread, size_t size, size_t align)
 {
     struct ort_task *t = NULL;
-    for (int i = 0; t == NULL && i < PATIENCE; i++) {
+    for (int i = 0; t == NULL && i < TASK_TRIES; i++) {
         ort_taskyield(thread);
         t = ort_task_alloc(&ort_tasks(thread)->cache, size, align);
     }

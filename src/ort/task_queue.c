@@ -387,15 +387,15 @@ static struct ort_task *sleep_for(struct ort_thread *thread, struct ort_wait *w)
 }
 
 /* Searches in vain before a member sleeps, where each can have a carrier of its own. */
-#define PATIENCE 64
+#define SEARCHES 64
 
 void ort_task_wait(struct ort_thread *thread, struct ort_wait *w)
 {
     struct ort_team *team = thread->team;
-    unsigned patience = team->n > 1 && team->n <= ee_num_vps() ? PATIENCE : 0, failed = 0;
+    unsigned searches = team->n > 1 && team->n <= ee_num_vps() ? SEARCHES : 0, failed = 0;
     while (!satisfied(team, w)) {
         struct ort_task *t = ort_task_find(thread, w->within);
-        if (!t && failed++ < patience) {
+        if (!t && failed++ < searches) {
             cpu_pause();
             continue;
         }

@@ -188,7 +188,7 @@ static PS_COLD void shrunk(unsigned wanted, unsigned got, const char *why)
         ps_warn("a parallel region of %u threads gets %u: %s", wanted, got, why);
 }
 
-#define PATIENCE 1000 /* tries, of a thread that has no block at all */
+#define BLOCK_TRIES 1000 /* of a thread that has no block at all */
 
 /* The members of t's block go on as those of the larger one that takes its place. */
 static void succeed(struct ort_team *larger, struct ort_team *team)
@@ -220,7 +220,7 @@ static struct ort_team *block(struct ort_thread *t, unsigned *n)
         *n /= 2;
         larger = ort_team_alloc(*n);
     }
-    for (int i = 0; PS_UNLIKELY(larger == NULL && team == NULL) && i < PATIENCE; i++) {
+    for (int i = 0; PS_UNLIKELY(larger == NULL && team == NULL) && i < BLOCK_TRIES; i++) {
         ee_yield(); /* whoever has taken all of it just now gives half back */
         larger = ort_team_alloc(*n = 1);
     }

@@ -17,10 +17,10 @@
 
 #define PS_ADAPTIVE_SPIN_LEAST_NS UINT64_C(20000)
 
-/* The search time after a search of patience_ns that found nothing and a sleep of slept_ns. most_ns: where it began. */
-static inline uint64_t ps_adaptive_spin_after(uint64_t patience_ns, uint64_t slept_ns, uint64_t most_ns)
+/* The search time after a search of searched_ns that found nothing and a sleep of slept_ns. most_ns: where it began. */
+static inline uint64_t ps_adaptive_spin_after(uint64_t searched_ns, uint64_t slept_ns, uint64_t most_ns)
 {
-    uint64_t gap = patience_ns + slept_ns, half = patience_ns / 2;
+    uint64_t gap = searched_ns + slept_ns, half = searched_ns / 2;
     if (gap <= most_ns)
         return gap > most_ns / 2 ? most_ns : gap * 2;
     return half > PS_ADAPTIVE_SPIN_LEAST_NS ? half : PS_ADAPTIVE_SPIN_LEAST_NS;

@@ -92,10 +92,10 @@ void ps_root_counted(const void *tp);
  * next region looks again what there is: this may be called in a signal handler, whose mask is another one. A promoted
  * thread, or a root in a region, passes its mask on to members of inner regions. */
 void ps_root_changed(void);
-/* Somebody is about to set what kernel threads begin with (but for mask and processors) on the kernel thread that has
- * this thread pointer, or (NULL) the number tid, or (0) on the calling one. Where that is a root's, and it is not the
- * root itself outside of regions, or the thread that a forked child has,
- * it starts no others from then on (starter.h). May start a kernel thread. */
+/* What kernel threads begin with (but for mask and processors) is about to be set on one of them. It has this thread
+ * pointer, or (NULL) the number tid; 0: it is the calling one. A root's kernel thread starts no others from then on
+ * (starter.h), unless the root itself sets it outside of regions, or it is the only one of a forked child. May start a
+ * kernel thread. */
 void ps_root_changes(const void *tp, int tid);
 /* Whether a member that blocks these signals has a mask of its own: not what threads begin with. */
 bool ps_mask_is_own(uint64_t mask);

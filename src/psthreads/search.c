@@ -21,8 +21,8 @@
 #include "watchdog.h"
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
-/* Rounds between peeks into queues that are kept: some ten microseconds. The first look is one of them. So a search
- * that ends sooner peeks too: a vp does not park while a kept queue has something (idle.h, [L]), and each new search
+/* Rounds between peeks into closed queues: some ten microseconds. The first look is one of them. So a search
+ * that ends sooner peeks too: a vp does not park while a closed queue has something (idle.h, [L]), and each new search
  * comes nearer to taking it. */
 #define SEARCH_PEEK_PERIOD 512
 #define STANDS_NS INT64_C(100000000)
@@ -88,7 +88,7 @@ static struct ps_work search(struct vp *vp)
         if (round % SEARCH_CLOCK_PERIOD)
             continue;
         uint64_t now = os_now_ns();
-        if (!start || region != vp->peeked_region) { /* where regions are kept it may soon be wanted */
+        if (!start || region != vp->peeked_region) { /* where a parent runs regions alone it may soon be wanted */
             start = now;
             region = vp->peeked_region;
         }

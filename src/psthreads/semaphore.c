@@ -1,10 +1,10 @@
 /* Counting semaphores, as POSIX's without names.
  *
- * One word of 64 bits: the value in the low half, the number of those who wait, or are about to, in the 26 bits above,
- * the generation of the process that they are in (ghosts.h), modulo 64, in the rest. Ghosts of 64 generations ago pass
- * for threads; then post looks for them in vain, and destroy finds them waiting. post
- * adds 1, and sees in the same step whether a thread waits. It does not touch the semaphore afterwards (waking needs
- * the address alone). So the thread that has got the semaphore may destroy it.
+ * One word of 64 bits. The low half is the value. The 26 bits above count the threads that wait, or are about to. The
+ * rest is the generation of the process that these are in (ghosts.h), modulo 64. Ghosts of 64 generations ago pass for
+ * threads; then post looks for them in vain, and destroy finds them waiting. post adds 1, and sees in the same step
+ * whether a thread waits. It does not touch the semaphore afterwards (waking needs the address alone). So the thread
+ * that has got the semaphore may destroy it.
  * wait    value > 0             -> value - 1 (compare-and-swap, acquire)
  *         value 0               waiters + 1 (1, where those that are counted are ghosts); then, until it gets one:
  *                               waits on the low half while that is 0; value - 1

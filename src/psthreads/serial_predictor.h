@@ -6,21 +6,21 @@
  * region slower, even with a vp for each member. A team learns it:
  *   WATCHED  regions are offered as ever, and timed. After so many short ones (`left`), the last PS_SERIAL_TRIES of
  *            them in a row and added up:
- *   TRIED    as many are kept to the parent. If help gains less than an eighth of that: KEPT. Else WATCHED, for twice
+ *   TRIED    the parent runs as many alone. If help gains less than an eighth of that: ALONE. Else WATCHED, for twice
  *            as long as before; so too if one of them has become long, since its members may wait for each other
- *   KEPT     until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it
+ *   ALONE    until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it
  *            off; and after a few thousand regions in any case: WATCHED. Only one in PS_SERIAL_SAMPLE is timed, and the
  *            one behind a slow one
- * Kept means: no handoffs, and the parent's vp asks thieves to leave its queue alone (vp->keeps). Thieves look all the
- * same every ten microseconds or so. A thief that finds the region of its last look still open takes members, and calls
- * the keeping off for all (sources.c). So bodies that begin to have real work wait for help some twenty microseconds,
- * once. While regions are kept one after the other, thieves neither park nor stand back for other kernel threads, as if
- * they had work. An idle vp parks only when all queues are empty, as ever, and an insertion wakes a vp where none
- * searches. So there is always a vp that looks.
+ * Alone means: no handoffs, and the parent's vp asks thieves to leave its queue alone (vp->closed). Thieves look all
+ * the same every ten microseconds or so. A thief that finds the region of its last look still open takes members, and
+ * calls that off for all (sources.c). So bodies that begin to have real work wait for help some twenty microseconds,
+ * once. While a parent runs regions alone, one after the other, thieves neither park nor stand back for other kernel
+ * threads, as if they had work. An idle vp parks only when all queues are empty, as ever, and an insertion wakes a vp
+ * where none searches. So there is always a vp that looks.
  *
  * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: about 15 instructions;
  * where a region is timed two readings of the cycle counter, and 25 more.
- * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are). An end of KEPT
+ * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are). An end of ALONE
  * at the first slow region (there is an interrupt every millisecond). Claims from both ends, so that members stay where
  * they ran last (no gain, bench/NOTES.md). */
 #ifndef PS_SERIAL_PREDICTOR_H
@@ -31,21 +31,21 @@
 
 #define PS_SERIAL_TRIES 16
 #define PS_SERIAL_DOUBLINGS 8
-#define PS_SERIAL_PAID 256                /* kept regions that are worth a failure afterwards */
-#define PS_SERIAL_CALM 4096               /* kept regions after which offering is looked at again */
+#define PS_SERIAL_PAID 256                /* regions run alone that are worth a failure afterwards */
+#define PS_SERIAL_CALM 4096               /* regions run alone after which offering is looked at again */
 #define PS_SERIAL_SAMPLE 8                /* divides PS_SERIAL_CALM */
 #define PS_SERIAL_MOST_MEMBERS (1u << 16) /* their cycles fit into `sum` */
 
-enum { PS_SERIAL_WATCHED, PS_SERIAL_TRIED, PS_SERIAL_KEPT };
+enum { PS_SERIAL_WATCHED, PS_SERIAL_TRIED, PS_SERIAL_ALONE };
 
 struct ps_serial_predictor {
     uint64_t began;   /* cpu_cycles at the fork of the open region; 0: it is not timed */
     uint32_t n;       /* members of the regions that were seen last */
-    uint32_t sum;     /* cycles: of the last regions before the state changes; KEPT: of those that were tried */
+    uint32_t sum;     /* cycles: of the last regions before the state changes; ALONE: of those that were tried */
     uint32_t offered; /* the sum where they were offered */
     uint16_t left;    /* regions until the state changes */
     uint8_t state : 2;
-    uint8_t slow : 1; /* KEPT: the last region was */
+    uint8_t slow : 1; /* ALONE: the last region was */
     uint8_t doublings : 5;
 };
 
@@ -57,10 +57,10 @@ static inline void ps_serial_watch(struct ps_serial_predictor *c)
     c->slow = 0;
 }
 
-/* KEPT has ended early, or was not begun: the next try comes later than this one did, unless it has paid meanwhile. */
+/* ALONE has ended early, or was not begun: the next try comes later than this one did, unless it has paid meanwhile. */
 static inline void ps_serial_failed(struct ps_serial_predictor *c)
 {
-    if (c->state == PS_SERIAL_KEPT && c->left < PS_SERIAL_CALM - PS_SERIAL_PAID)
+    if (c->state == PS_SERIAL_ALONE && c->left < PS_SERIAL_CALM - PS_SERIAL_PAID)
         c->doublings = 0;
     else if (c->doublings < PS_SERIAL_DOUBLINGS)
         c->doublings++;
@@ -79,7 +79,8 @@ static inline void ps_serial_long(struct ps_serial_predictor *c)
     }
 }
 
-/* A region of n begins; true: it is to be kept. called_off: thieves found that the last one should not have been. */
+/* A region of n begins; true: the parent is to run it alone. called_off: thieves found that the last one should not
+ * have been. */
 static inline bool ps_serial_begin(struct ps_serial_predictor *c, uint32_t n, bool called_off)
 {
     if (c->n != n) {
@@ -95,13 +96,13 @@ static inline bool ps_serial_begin(struct ps_serial_predictor *c, uint32_t n, bo
 /* Behind ps_serial_begin: whether the region is to be timed. If not it counts as one that was not slow. */
 static inline bool ps_serial_timed(struct ps_serial_predictor *c)
 {
-    if (c->state != PS_SERIAL_KEPT || c->slow || c->left % PS_SERIAL_SAMPLE == 1)
+    if (c->state != PS_SERIAL_ALONE || c->slow || c->left % PS_SERIAL_SAMPLE == 1)
         return true;
     c->left--;
     return false;
 }
 
-/* The open region was slow: KEPT ends with the second in a row, since one may have been interrupted. */
+/* The open region was slow: ALONE ends with the second in a row, since one may have been interrupted. */
 static inline void ps_serial_slow(struct ps_serial_predictor *c)
 {
     if (c->slow)
@@ -113,11 +114,11 @@ static inline void ps_serial_slow(struct ps_serial_predictor *c)
 /* It has taken so many cycles; with more than `most` its members take too long for that. */
 static inline void ps_serial_end(struct ps_serial_predictor *c, uint64_t cycles, uint64_t most)
 {
-    if (c->state == PS_SERIAL_KEPT && cycles > c->sum / (PS_SERIAL_TRIES / 2)) {
+    if (c->state == PS_SERIAL_ALONE && cycles > c->sum / (PS_SERIAL_TRIES / 2)) {
         ps_serial_slow(c);
         return;
     }
-    if (c->state != PS_SERIAL_KEPT && cycles > most) {
+    if (c->state != PS_SERIAL_ALONE && cycles > most) {
         if (c->state == PS_SERIAL_TRIED)
             ps_serial_failed(c);
         else
@@ -125,7 +126,7 @@ static inline void ps_serial_end(struct ps_serial_predictor *c, uint64_t cycles,
         return;
     }
     c->slow = 0;
-    if (c->state != PS_SERIAL_KEPT && c->left <= PS_SERIAL_TRIES)
+    if (c->state != PS_SERIAL_ALONE && c->left <= PS_SERIAL_TRIES)
         c->sum += (uint32_t)cycles;
     if (--c->left > 0)
         return;
@@ -134,11 +135,11 @@ static inline void ps_serial_end(struct ps_serial_predictor *c, uint64_t cycles,
         c->left = PS_SERIAL_TRIES;
         c->offered = c->sum;
         c->sum = 0;
-    } else if (c->state == PS_SERIAL_KEPT) {
+    } else if (c->state == PS_SERIAL_ALONE) {
         c->doublings = 0;
         ps_serial_watch(c);
     } else if (c->sum < c->offered + c->offered / 8) {
-        c->state = PS_SERIAL_KEPT;
+        c->state = PS_SERIAL_ALONE;
         c->left = PS_SERIAL_CALM;
     } else {
         ps_serial_failed(c);

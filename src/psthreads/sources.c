@@ -87,10 +87,10 @@ struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
     return w;
 }
 
-/* Whether vp may take from a queue that its vp's root keeps: not before a second peek finds the same region open. */
+/* Whether vp may take from a closed queue: not before a second peek finds the same region open. */
 static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
 {
-    uint32_t region = ps_load_relaxed(&victim->kept_regions);
+    uint32_t region = ps_load_relaxed(&victim->serial_regions);
     if (ps_queue_seems_empty(&victim->queue))
         return false;
     if (vp->peeked != victim || vp->peeked_region != region) {
@@ -98,20 +98,21 @@ static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
         vp->peeked_region = region;
         return false;
     }
-    ps_store_relaxed(&victim->keeps, PS_KEEPS_CALLED_OFF);
+    ps_store_relaxed(&victim->closed, PS_CLOSED_CALLED_OFF);
     return true;
 }
 
 /* Whether vp looks into victim's queue. */
 static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
 {
-    return PS_LIKELY(ps_load_relaxed(&victim->keeps) != PS_KEEPS_ALL) || vp->is_spare || (peek && peek_at(vp, victim));
+    return PS_LIKELY(ps_load_relaxed(&victim->closed) != PS_CLOSED) || vp->is_spare || (peek && peek_at(vp, victim));
 }
 
-static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *other, enum ps_visit visit, bool kept)
+static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *other, enum ps_visit visit,
+                                                   bool closed_too)
 {
-    if (!other || other == vp || (visit == PS_TAKE && !open_to(vp, other, kept)) ||
-        (visit == PS_PEEK && !kept && ps_load_relaxed(&other->keeps) == PS_KEEPS_ALL))
+    if (!other || other == vp || (visit == PS_TAKE && !open_to(vp, other, closed_too)) ||
+        (visit == PS_PEEK && !closed_too && ps_load_relaxed(&other->closed) == PS_CLOSED))
         return PS_NO_WORK;
     return visit == PS_TAKE ? vp_steal_from(vp, &other->queue) : vp_visit_queue(other, &other->queue, visit);
 }
@@ -125,13 +126,13 @@ static PS_NOINLINE void count_theft(struct vp *vp, const uint16_t *victims, unsi
     vp_count_theft(vp, level);
 }
 
-static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit visit, bool kept)
+static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit visit, bool closed_too)
 {
     struct ps_work w = PS_NO_WORK;
     unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
     const uint16_t *victims = ps_load_acquire(&vp->victims);
     for (unsigned i = 0, n = regular - (vp->id < regular); i < n; i++) {
-        w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->id + 1 + i) % regular), visit, kept);
+        w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->id + 1 + i) % regular), visit, closed_too);
         if (ps_work_some(w)) {
             if (visit == PS_TAKE)
                 count_theft(vp, victims, i);
@@ -139,7 +140,7 @@ static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit
         }
     }
     for (unsigned id = regular; id < slots; id++) {
-        w = visit_other(vp, ps_vp_at(id), visit, kept);
+        w = visit_other(vp, ps_vp_at(id), visit, closed_too);
         if (ps_work_some(w)) {
             if (visit == PS_TAKE)
                 vp_count_theft(vp, PS_STEAL_LEVELS);
@@ -149,16 +150,19 @@ static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit
     return w;
 }
 
-struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool kept)
+struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool closed_too)
 {
     if (visit == PS_PEEK)
-        return visit_others(vp, PS_PEEK, kept);
+        return visit_others(vp, PS_PEEK, closed_too);
     if (visit == PS_LOOK)
-        return visit_others(vp, PS_LOOK, kept);
-    return visit_others(vp, PS_TAKE, kept);
+        return visit_others(vp, PS_LOOK, closed_too);
+    return visit_others(vp, PS_TAKE, closed_too);
 }
 
-struct ps_work vp_steal_round(struct vp *vp, bool kept) { return vp_visit(vp, PS_ELSEWHERE, PS_TAKE, kept); }
+struct ps_work vp_steal_round(struct vp *vp, bool closed_too)
+{
+    return vp_visit(vp, PS_ELSEWHERE, PS_TAKE, closed_too);
+}
 
 bool vp_look(struct vp *vp) { return ps_work_some(vp_visit(vp, PS_EVERYWHERE, PS_LOOK, true)); }
 

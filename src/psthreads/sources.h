@@ -72,12 +72,12 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_queue(struct vp *vp, struct ps_q
     return vp_found(vp, visit == PS_LOOK ? ps_queue_look(q) : !ps_queue_seems_empty(q));
 }
 
-/* PS_IN_OTHERS. kept: also queues that are kept (serial_predictor.h), a peek before the taking. */
-struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool kept);
+/* PS_IN_OTHERS. closed_too: also queues that are closed_too (serial_predictor.h), a peek before the taking. */
+struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool closed_too);
 
 /* Visits the sources `which` until one has something. Caller: the kernel thread that carries vp, for PS_TAKE; any, for
  * PS_PEEK and PS_LOOK. `which` and `visit` are constants. */
-static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, enum ps_visit visit, bool kept)
+static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, enum ps_visit visit, bool closed_too)
 {
     struct ps_work w = PS_NO_WORK;
     if (which & PS_IN_SLOT)
@@ -89,7 +89,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, e
     if (which & PS_IN_PLACES && !PS_LIKELY(ps_work_some(w)) && ps_places_on())
         w = ps_bind_visit(vp, visit);
     if (which & PS_IN_OTHERS && !ps_work_some(w))
-        w = vp_visit_others(vp, visit, kept);
+        w = vp_visit_others(vp, visit, closed_too);
     if (which & PS_IN_GLOBAL && !ps_work_some(w) && ps_rt.has_global)
         w = vp_visit_queue(vp, &ps_rt.global, visit);
     return w;
@@ -102,7 +102,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
         return vp_take_pinned(vp);
     return vp_visit(vp, PS_OWN, PS_TAKE, false);
 }
-struct ps_work vp_steal_round(struct vp *vp, bool kept);
+struct ps_work vp_steal_round(struct vp *vp, bool closed_too);
 
 /* Under the locks: whether there is something for vp. */
 bool vp_look(struct vp *vp);

@@ -10,7 +10,7 @@
 #include "vp.h"
 #include "watchdog.h"
 
-#define PATIENCE_NS UINT64_C(2000000000)
+#define ASK_TIMEOUT_NS UINT64_C(2000000000)
 
 enum { FREE, HELD, ASKED, STARTS, DONE };
 
@@ -61,7 +61,7 @@ static void free_order(void)
 
 int starter_ask(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
 {
-    uint64_t until_ns = os_now_ns() + PATIENCE_NS;
+    uint64_t until_ns = os_now_ns() + ASK_TIMEOUT_NS;
     if (!watchdog_runs() || !hold_order(until_ns))
         return EBUSY;
     order.out = out;

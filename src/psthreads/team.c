@@ -170,27 +170,27 @@ static inline bool recheck_needed(const struct vp *vp)
                        ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps);
 }
 
-/* Whether the parent keeps an outermost region of n members, which begins now, to itself; tells the thieves. Where it
- * does and the region is not timed, the clock is read only if there may be something to do: a reading takes as long as
- * a member, since the thread pointer's write waits for it. */
-static PS_NOINLINE bool keep(struct vp *vp, struct ps_team *team, unsigned n)
+/* Whether the parent runs an outermost region of n members, which begins now, alone; tells the thieves. Where it does
+ * and the region is not timed, the clock is read only if there may be something to do: a reading takes as long as a
+ * member, since the thread pointer's write waits for it. */
+static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned n)
 {
-    uint32_t keeps = ps_load_relaxed(&vp->keeps);
-    bool kept = false, timed = false;
+    uint32_t closed = ps_load_relaxed(&vp->closed);
+    bool serial = false, timed = false;
     if (n <= PS_SERIAL_MOST_MEMBERS && !vp_stays_with_root(vp)) { /* such a parent runs no members */
-        kept = ps_serial_begin(&team->serial, n, keeps == PS_KEEPS_CALLED_OFF);
+        serial = ps_serial_begin(&team->serial, n, closed == PS_CLOSED_CALLED_OFF);
         timed = ps_serial_timed(&team->serial);
     }
-    if (!kept || timed || recheck_needed(vp)) {
+    if (!serial || timed || recheck_needed(vp)) {
         uint64_t now = ps_recheck_tls(vp);
         if (timed)
             team->serial.began = now | 1;
     }
-    if (kept)
-        ps_store_relaxed(&vp->kept_regions, ps_load_relaxed(&vp->kept_regions) + 1);
-    if (keeps != (kept ? PS_KEEPS_ALL : PS_KEEPS_NOTHING))
-        ps_store_relaxed(&vp->keeps, kept ? PS_KEEPS_ALL : PS_KEEPS_NOTHING);
-    return kept;
+    if (serial)
+        ps_store_relaxed(&vp->serial_regions, ps_load_relaxed(&vp->serial_regions) + 1);
+    if (closed != (serial ? PS_CLOSED : PS_CLOSED_NOT))
+        ps_store_relaxed(&vp->closed, serial ? PS_CLOSED : PS_CLOSED_NOT);
+    return serial;
 }
 
 void ps_member_bind(struct ps_member *m, int place)
@@ -271,7 +271,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
         apart_fork(vp, team, n, outermost);
     bool offered = outermost;
     if (outermost && PS_LIKELY(ps_rt.predicts_serial))
-        offered = !keep(vp, team, n);
+        offered = !is_serial(vp, team, n);
     else if (outermost && (ps_rt.num_vps > 1 || recheck_needed(vp)))
         ps_recheck_tls(vp);
     if (offered && PS_UNLIKELY(team->unoffered > 0)) {

@@ -222,7 +222,7 @@ void ps_team_rounds_fork(struct ps_team *team, unsigned n);
 static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed(&team->by_word, PS_BY_WORD); }
 /* Who opens a barrier by the word, before it does. */
 void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
-#define PS_BARRIER_PATIENCE 64 /* times ps_spin_limit, where every member has a vp of its own */
+#define PS_BARRIER_SPINS 64 /* times ps_spin_limit, where every member has a vp of its own */
 /* Everybody who waits in it comes back. Caller: has set `interrupted` (seq_cst). */
 void ps_team_barrier_call_back(struct ps_team *team);
 /* Member m of vp, the caller's, arrives and found no teammate there to run: counts the vp's waiters and itself, and

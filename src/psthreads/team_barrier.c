@@ -396,14 +396,13 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
 
 /* Times ps_spin_limit at most, where the vp has waiters: should the system take its processor meanwhile, nobody else
  * can run them. */
-#define BATCH_PATIENCE 4
+#define BATCH_SPINS 4
 
 static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
 {
     if (ps_team_barrier_over(team, phase))
         return true;
-    int spun =
-        spin_for_phase(team, phase, ps_spin_limit() * (ps_load_relaxed(&team->spread) ? PS_BARRIER_PATIENCE : 1));
+    int spun = spin_for_phase(team, phase, ps_spin_limit() * (ps_load_relaxed(&team->spread) ? PS_BARRIER_SPINS : 1));
     return spun ? spun > 0 : block_in_barrier(team, ps_team_member(team, id), phase);
 }
 
@@ -417,8 +416,8 @@ bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
 /* The last one of vp, which has `fellows` there, waits for other vps' members. */
 static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t fellows)
 {
-    unsigned patience = fellows < BATCH_PATIENCE ? fellows + 1 : BATCH_PATIENCE;
-    int spun = spin_for_phase(team, phase, ps_spin_limit() * patience);
+    unsigned times = fellows < BATCH_SPINS ? fellows + 1 : BATCH_SPINS;
+    int spun = spin_for_phase(team, phase, ps_spin_limit() * times);
     if (!spun)
         return block_in_barrier(team, m, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
     ready_if_any(ps_vp());

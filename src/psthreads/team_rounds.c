@@ -48,7 +48,7 @@
  * barrier, and at the fork no member runs. So no member is in the middle of a decision. Later numbers begin above all
  * numbers that were given (rounds_base), because one member may have given a signal of word_from and another may not.
  *
- * When the word is better: the members' times differ by more than a spin's patience, again and again, so that each
+ * When the word is better: the members' times differ by more than the members spin, again and again, so that each
  * barrier would need the fence. After word_least barriers in which no member blocked, the team meets by rounds again.
  * word_least about doubles each time that the rounds are given up soon.
  *
@@ -140,7 +140,7 @@ static inline bool has_signalled(const struct ps_team *team, unsigned id, uint64
 static PS_NOINLINE bool await_signal(const struct ps_team *team, unsigned id, uint64_t signal, bool *impatient)
 {
     const struct ps_member *m = member(team, id);
-    for (unsigned i = 0, limit = ps_spin_limit() * PS_BARRIER_PATIENCE;; i++) {
+    for (unsigned i = 0, limit = ps_spin_limit() * PS_BARRIER_SPINS;; i++) {
         if (ps_load_acquire(&m->signal) >= signal)
             return true;
         if (ps_load_relaxed(&team->by_word) != PS_BY_ROUNDS)

@@ -228,8 +228,8 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
 
 /* How long a parent leaves handed-off members to vps that are about to look, and spins for members that run
  * elsewhere. */
-#define JOIN_PATIENCE 3       /* times ps_spin_limit */
-#define JOIN_LONG_PATIENCE 16 /* the same, once it is certain that each runs on a vp of its own */
+#define JOIN_SPINS 3       /* times ps_spin_limit */
+#define JOIN_LONG_SPINS 16 /* the same, once it is certain that each runs on a vp of its own */
 
 static bool spin_for_members(struct ps_team *team, unsigned limit)
 {
@@ -364,8 +364,8 @@ static void wait_and_assist(struct ps_team *team)
 }
 
 /* A handoff was taken back unread: whoever idled there does not run, because something else has its processor. The
- * parent's patience was in vain, and would be again: the next regions that are offered, 1 to 63 of them, only publish
- * their members. Whoever does run still takes them. */
+ * parent has spun in vain, and would again. So the next regions that are offered, 1 to 63 of them, only publish their
+ * members. Vps that do run still take them. */
 static void handoff_was_late(struct ps_team *team)
 {
     team->unread += team->unread < PS_UNREAD_MOST;
@@ -374,7 +374,7 @@ static void handoff_was_late(struct ps_team *team)
 
 static void wait_for_members(struct ps_team *team, bool room)
 {
-    unsigned limit = ps_spin_limit() * JOIN_PATIENCE;
+    unsigned limit = ps_spin_limit() * JOIN_SPINS;
     if (spin_for_members(team, limit))
         return;
     if (team->handed_off && (!room || team->scattered)) {
@@ -389,14 +389,14 @@ static void wait_for_members(struct ps_team *team, bool room)
         if (all)
             return;
     }
-    if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_LONG_PATIENCE))
+    if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_LONG_SPINS))
         return;
     wait_and_assist(team);
 }
 
 #define SERIAL_A_RECHECK 4 /* members that take a microsecond each and more take too long for that */
 
-static PS_NOINLINE void kept_or_not(struct ps_team *team)
+static PS_NOINLINE void time_serial(struct ps_team *team)
 {
     uint64_t cycles = cpu_cycles() - team->serial.began;
     team->serial.began = 0;
@@ -433,7 +433,7 @@ void ps_team_join(struct ps_team *team)
     join(vp, team);
     cpu_float_load(&state);
     if (PS_UNLIKELY(team->serial.began != 0))
-        kept_or_not(team);
+        time_serial(team);
     if (PS_UNLIKELY(team->watched)) {
         team->watched = false;
         uncover_watch_less();

@@ -37,7 +37,7 @@ struct ps_waiters {
 };
 
 /* Whether thieves are to leave a vp's queue alone, but for a peek now and then (serial_predictor.h). */
-enum { PS_KEEPS_NOTHING, PS_KEEPS_ALL, PS_KEEPS_CALLED_OFF };
+enum { PS_CLOSED_NOT, PS_CLOSED, PS_CLOSED_CALLED_OFF };
 
 /* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. */
 enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
@@ -101,7 +101,7 @@ struct vp {
     /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
     _Atomic(const uint16_t *) victims;
     uint16_t victims_end[PS_STEAL_LEVELS]; /* where each level ends among them (steal.h); written before victims is */
-    struct vp *peeked; /* the vp that kept what it has at its last peek, and that one's kept_regions; owner only */
+    struct vp *peeked; /* the vp whose queue was closed at its last peek, and that one's serial_regions; owner only */
     uint32_t peeked_region;
     unsigned deal;           /* cyclic distribution of outer threads */
     unsigned global_turns;   /* yields where there is a global queue; owner only */
@@ -166,12 +166,12 @@ struct vp {
     _Atomic uint32_t started;
     _Atomic uint32_t by_standby; /* PS_STANDBY_... */
     _Atomic uint32_t
-        kept_regions; /* that its root has kept (serial_predictor.h): written by the vp, read by those who peek */
+        serial_regions; /* run alone by its root (serial_predictor.h): written by the vp, read by those who peek */
 
-    /* Read in every search of others, hence on a line that seldom changes: PS_KEEPS_... Set by its root, at an
-     * outermost region's start; to PS_KEEPS_CALLED_OFF by a thief. Relaxed: it says where to look less often, not what
+    /* Read in every search of others, hence on a line that seldom changes: PS_CLOSED_... Set by its root, at an
+     * outermost region's start; to PS_CLOSED_CALLED_OFF by a thief. Relaxed: it says where to look less often, not what
      * is there. */
-    PS_LINE_ALIGNED _Atomic uint32_t keeps;
+    PS_LINE_ALIGNED _Atomic uint32_t closed;
 };
 
 /* The vp passes a scheduling point: it is not stuck. */

@@ -1,7 +1,7 @@
 /* Stack overflow: one line that says whose stack and how to raise it, then what would have happened anyway.
  *
- * A SIGSEGV handler, installed only where the program has none (a program's or a sanitizer's handler stays), runs on an
- * alternate stack, because the stack that overflowed has no room for it. It looks whether the address lies in the guard
+ * A SIGSEGV handler runs on an alternate stack, because the stack that overflowed has no room for it. It is installed
+ * only where there is none: a program's or a sanitizer's handler stays. It looks whether the address lies in the guard
  * page of the uth that runs. Whatever it finds, it puts the default action back and returns. The instruction faults
  * again, so a core dump shows the place and the exit status is the usual one. A SIGSEGV that somebody sent has no
  * instruction to fault again; it is raised anew and comes when the handler returns.

@@ -1,8 +1,8 @@
 /* UTHLIB: underlying threads - a stack, a context, and the place of a thread-local block - behind one contract.
  *
  * An underlying thread (uth) knows no scheduler: whoever binds it to a thread's descriptor decides what runs on it.
- * Stacks are made late, come from a cache of the virtual processor (owner only, no lock), overflow in batches to one
- * shared list, and are given back to the system when idle.
+ * Stacks are made late. They come from a cache of the virtual processor, its magazine (magazine.h), and are given back
+ * to the system when idle.
  * Papers: psthreads-2009 sections 2.1 and 2.3 (separate stack and descriptor, local recycling); nthlib-2004 section 2.
  *
  * Life of a uth:

@@ -10,7 +10,7 @@
  *   BROKEN_DISARM    W disarms without a look whether somebody asks
  *   BROKEN_ARMED     who asks reads whether W is armed before it asks
  *   BROKEN_TAKEN     who asks takes the order back without looking whether W has it already
- *   BROKEN_PATIENCE  who asks has no end of patience
+ *   BROKEN_TIMEOUT  the asker waits without a limit
  *   BROKEN_BACK      who takes the order back wakes nobody
  *   BROKEN_DONE      W wakes nobody when it has started what was asked for */
 
@@ -35,7 +35,7 @@ inline sleep_while(w)
     :: atomic { word == w -> seen = wakes };
        if
        :: wakes != seen
-#ifndef BROKEN_PATIENCE
+#ifndef BROKEN_TIMEOUT
        :: patient && stuck -> patient = false
 #endif
        fi

@@ -24,7 +24,7 @@ static void learn(struct ps_serial_predictor *c)
 {
     for (int i = 0; i < SOON; i++)
         empty(c);
-    assert_int_equal(c->state, PS_SERIAL_KEPT);
+    assert_int_equal(c->state, PS_SERIAL_ALONE);
     assert_true(empty(c));
 }
 
@@ -48,7 +48,7 @@ static void shared_ones_are_not(void **state)
     for (int i = 0; i < 100000; i++)
         kept += region(&c, N, 2000, 3500, false);
     assert_in_range(kept, PS_SERIAL_TRIES, 1000);
-    assert_int_not_equal(c.state, PS_SERIAL_KEPT);
+    assert_int_not_equal(c.state, PS_SERIAL_ALONE);
 }
 
 static void long_ones_are_never_tried(void **state)
@@ -130,7 +130,7 @@ static void failures_make_it_rare(void **state)
     struct ps_serial_predictor c = {0};
     int kept = 0;
     for (int i = 0; i < 200000; i++) {
-        bool was_kept = c.state == PS_SERIAL_KEPT;
+        bool was_kept = c.state == PS_SERIAL_ALONE;
         kept += region(&c, N, EMPTY_OFFERED, EMPTY_KEPT, was_kept);
     }
     assert_true(kept < 200000 / 50);

@@ -67,8 +67,9 @@ def main():
                 allowed_as = {(file, function), ("any", function)} & allowed
                 used |= allowed_as
                 if not allowed_as and file in layer_of:
-                    faults.append(f"{room}: {file}.c ({names[layer_of[file]]}) calls {function}, which stands above it, "
-                                  f"in {home[function]}.c ({names[layer_of[home[function]]]})")
+                    above = home[function]
+                    faults.append(f"{room}: {file}.c ({names[layer_of[file]]}) calls {function}, which stands above "
+                                  f"it, in {above}.c ({names[layer_of[above]]})")
     faults += [f"{room}: {file} does not call {function}, or not from below" for file, function in
                sorted(allowed - used)]
     print(*faults, sep="\n", end="\n" if faults else "")

@@ -1,8 +1,8 @@
 /* GNU entry points that libgomp's offloading plug-ins call. None is ever loaded here, since the host is the only
  * device; a process that brings one along all the same finds each symbol.
  *
- * Memory and messages behave as libgomp's. What belongs to a device's own threads and queues does not exist, so those
- * calls say nothing (a profiling event without listeners, thread data of nobody) or end the program with one line: a
+ * Memory and messages behave as libgomp's. A device's own threads and queues do not exist. Some calls about them say
+ * nothing (a profiling event without listeners, thread data of nobody). The others end the program with one line: a
  * plug-in that calls them believes it was given work, which it was not. No shared state. Source: libgomp-plugin.h of
  * GCC 12 and of its trunk. */
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* LLVM entry points: reductions of work-sharing constructs and regions.
  *
- * Compiled code offers up to three ways and is told which: 1 - combine one after the other, between reduce and
- * end_reduce; 2 - combine with atomic operations; 0 - nothing left to do. A team of one has nothing to exclude (1, no
+ * Compiled code offers up to three ways and is told which. 1: combine one after the other, between reduce and
+ * end_reduce. 2: combine with atomic operations. 0: nothing is left to do. A team of one has nothing to exclude (1, no
  * lock). Where the compiler can do it with atomics it is told to; else the construct's lock excludes, as it does
  * between the teams of a league that run at once. end_reduce knows by the same rule what reduce said: nothing is
  * stored.

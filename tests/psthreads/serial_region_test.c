@@ -1,4 +1,4 @@
-/* A region that is kept to its parent (serial_predictor.h): thieves stay away while it is short, and come where its
+/* A region that its parent runs alone (serial_predictor.h): thieves stay away while it is short, and come where its
  * members need them. No spare helps. */
 #include "current.h"
 #include "psthread.h"
@@ -46,13 +46,13 @@ static void region(unsigned n)
  * something held the parent up. */
 static void learnt(unsigned n)
 {
-    ps_store_relaxed(&ps_vp()->keeps, PS_KEEPS_NOTHING);
+    ps_store_relaxed(&ps_vp()->closed, PS_CLOSED_NOT);
     team.t.unoffered = 0;
     team.t.serial =
-        (struct ps_serial_predictor){.n = n, .sum = UINT32_MAX, .left = PS_SERIAL_CALM, .state = PS_SERIAL_KEPT};
+        (struct ps_serial_predictor){.n = n, .sum = UINT32_MAX, .left = PS_SERIAL_CALM, .state = PS_SERIAL_ALONE};
 }
 
-static uint32_t keeps(void) { return ps_load_relaxed(&ps_vp()->keeps); }
+static uint32_t closed(void) { return ps_load_relaxed(&ps_vp()->closed); }
 
 static int begin(void **state)
 {
@@ -98,10 +98,10 @@ static void none_is_handed_off(void **state)
         learnt(N);
         region(N);
         assert_false(team.t.handed_off);
-        assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
+        assert_int_not_equal(closed(), PS_CLOSED_NOT);
     }
     region(2); /* another size is learnt anew */
-    assert_int_not_equal(keeps(), PS_KEEPS_ALL);
+    assert_int_not_equal(closed(), PS_CLOSED);
 }
 
 /* As many vps as members make no difference. */
@@ -112,12 +112,12 @@ static void nor_where_each_has_a_vp(void **state)
         learnt(2);
         region(2);
         assert_false(team.t.handed_off);
-        assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
+        assert_int_not_equal(closed(), PS_CLOSED_NOT);
     }
 }
 
-/* Where handoffs were not read in time, regions that are only published are looked at, and those that are kept are not
- * counted among them. */
+/* Where handoffs were not read in time, regions that are only published are looked at, and those that the parent runs
+ * alone are not counted among them. */
 static void also_where_handoffs_are_not_read(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void also_where_handoffs_are_not_read(void **state)
     team.t.unoffered = 5;
     region(2);
     assert_int_equal(team.t.unoffered, 5);
-    assert_int_not_equal(keeps(), PS_KEEPS_NOTHING);
+    assert_int_not_equal(closed(), PS_CLOSED_NOT);
     learnt(2);
     ps_serial_watch(&team.t.serial);
     team.t.unoffered = 5;
@@ -140,16 +140,16 @@ static void thieves_come_to_a_long_one(void **state)
 {
     (void)state;
     for (int i = 0; i < 100; i++) {
-        do { /* a thief that looked at `keeps` before the region began need not call it off */
+        do { /* a thief that looked at `closed` before the region began need not call it off */
             learnt(N);
             team.together = true;
             region(N);
             team.together = false;
             assert_int_not_equal(ps_load_relaxed(&team.elsewhere), 0);
-        } while (keeps() == PS_KEEPS_ALL);
-        assert_int_equal(keeps(), PS_KEEPS_CALLED_OFF);
+        } while (closed() == PS_CLOSED);
+        assert_int_equal(closed(), PS_CLOSED_CALLED_OFF);
         region(N);
-        assert_int_not_equal(keeps(), PS_KEEPS_ALL);
+        assert_int_not_equal(closed(), PS_CLOSED);
         assert_int_equal(team.t.serial.state, PS_SERIAL_WATCHED);
     }
 }
