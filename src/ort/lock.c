@@ -5,7 +5,10 @@
  * seldom, because a look takes the line away from the holder. Where a lock is held for some instructions, the holder
  * could else free it and take it again many times on one processor. Then the entity sets 2 and waits in ee_wait, so
  * that its carrier runs other entities. An entity that comes out of a wait sets 2 again, since others may wait still.
- * Releasing: exchange with 0, and a wake where 2 stood.
+ * Releasing: compare-and-swap 1 to 0; where that fails exchange with 0, and a wake where 2 stood.
+ * Who listens (a tool, the program's thread sanitizer: ort_traced) costs no instruction. Taking compares the word with
+ * ort_lock_short, which no word equals then; and what is taken meanwhile is 3, not 1. So both compare-and-swaps fail,
+ * and the long way asks. Nobody begins to listen once a lock has been taken the short way (tool.h, ort_tasks_wanted).
  * Entities are not preempted. An entity that polls, taking a lock and freeing it in a loop, keeps its carrier. The
  * entity that it polls for, and the one that was woken for the lock, would not run there until the watchdog comes (20
  * ms). So each TURNS-th time that a lock is freed on a kernel thread the others of the carrier run first. Counted by
@@ -17,8 +20,8 @@
  *
  * Callers: any OpenMP thread; on any stack. Ordering: the exchange or compare-and-swap that takes is an acquire, the
  * exchange that frees a release. Cost: uncontended one read-modify-write each.
- * Two forms (lock.h): ort_lock tells the program's thread sanitizer (race.h); ort_lock_untraced does not, is inlined,
- * and is for entry points that have found nobody who listens (ort_traced).
+ * Two forms (lock.h): ort_lock tells the program's thread sanitizer (race.h); ort_lock_inline has the short way in
+ * place.
  * Rejected: a count, in the word, of the entities that were faster than the woken one, and to give way after some of
  * them. Most entities that a poller keeps from running do not wait for the lock. A queue lock: fair, but an omp_lock_t
  * has four bytes here, and hand-over to an entity whose carrier is busy stalls all others. OpenMP 5.2 sections 15.2
@@ -34,13 +37,16 @@
 #define PAUSES 8
 #define TURNS 64
 
+/* What a word becomes by being taken with nobody who waits. */
+static uint32_t as_taken(void) { return ort_traced() ? ORT_LOCK_TRACED : ORT_LOCK_TAKEN; }
+
 PS_NOINLINE void ort_lock_contended(_Atomic uint32_t *word)
 {
     for (unsigned i = 0; i < LOOKS; i++) {
         for (unsigned p = 0; p < PAUSES; p++)
             cpu_pause();
         uint32_t seen = ps_load_relaxed(word);
-        if (seen == ORT_LOCK_FREE && ps_cas_acquire(word, &seen, ORT_LOCK_TAKEN))
+        if (seen == ORT_LOCK_FREE && ps_cas_acquire(word, &seen, as_taken()))
             return;
         if (seen == ORT_LOCK_WAITED)
             break;
@@ -68,13 +74,16 @@ PS_NOINLINE void ort_lock_missed(void) { ee_offer(); }
 
 void ort_lock(_Atomic uint32_t *word)
 {
-    ort_lock_untraced(word);
+    uint32_t seen = ORT_LOCK_FREE;
+    if (!ps_cas_acquire(word, &seen, as_taken()))
+        ort_lock_contended(word);
     ps_race_acquire(word);
 }
 
 bool ort_lock_try(_Atomic uint32_t *word)
 {
-    if (!ort_lock_try_untraced(word))
+    uint32_t seen = ORT_LOCK_FREE;
+    if (!ps_cas_acquire(word, &seen, as_taken()))
         return false;
     ps_race_acquire(word);
     return true;
@@ -101,16 +110,23 @@ void ort_unlock(_Atomic uint32_t *word) { ort_unlocked(ort_unlock_first(word)); 
 
 void ort_nest_lock(struct ort_nest_lock *lock, const void *owner)
 {
-    ort_nest_lock_untraced(lock, owner);
-    ps_race_acquire(&lock->word);
+    if (ps_load_relaxed(&lock->owner) != owner) {
+        ort_lock(&lock->word);
+        ps_store_relaxed(&lock->owner, owner);
+        lock->count = 0;
+    }
+    lock->count++;
 }
 
 int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner)
 {
-    int count = ort_nest_lock_try_untraced(lock, owner);
-    if (count != 0)
-        ps_race_acquire(&lock->word);
-    return count;
+    if (ps_load_relaxed(&lock->owner) != owner) {
+        if (!ort_lock_try(&lock->word))
+            return 0;
+        ps_store_relaxed(&lock->owner, owner);
+        lock->count = 0;
+    }
+    return ++lock->count;
 }
 
 void ort_nest_unlock(struct ort_nest_lock *lock)

@@ -5,7 +5,11 @@
 #include "atomic.h"
 #include "compiler.h"
 
-enum { ORT_LOCK_FREE, ORT_LOCK_TAKEN, ORT_LOCK_WAITED };
+/* NEVER: no lock's word. */
+enum { ORT_LOCK_FREE, ORT_LOCK_TAKEN, ORT_LOCK_WAITED, ORT_LOCK_TRACED, ORT_LOCK_NEVER };
+/* What a word must be for the short way of taking it: FREE, or, where a tool or the program's thread sanitizer listens
+ * (ort_traced), NEVER. Set with ort_tasks_wanted. */
+extern _Atomic uint32_t ort_lock_short __attribute__((visibility("hidden")));
 
 void ort_lock(_Atomic uint32_t *word); /* [switches] */
 bool ort_lock_try(_Atomic uint32_t *word);
@@ -25,7 +29,49 @@ void ort_lock_turn(void);
 /* After a try of the program's that failed. [switches] */
 void ort_lock_missed(void);
 
-/* The same where nobody listens. */
+/* The short way, in place. Nothing is done where it is false: the word is not free, or somebody listens; at the end,
+ * also where somebody waits. */
+static PS_ALWAYS_INLINE bool ort_lock_try_short(_Atomic uint32_t *word)
+{
+    uint32_t seen = ps_load_relaxed(&ort_lock_short);
+    return ps_cas_acquire(word, &seen, ORT_LOCK_TAKEN);
+}
+static PS_ALWAYS_INLINE bool ort_unlock_short(_Atomic uint32_t *word)
+{
+    uint32_t seen = ORT_LOCK_TAKEN;
+    if (PS_UNLIKELY(!ps_cas_release(word, &seen, ORT_LOCK_FREE)))
+        return false;
+    if (PS_UNLIKELY(++ort_lock_turns == 0))
+        ort_lock_turn();
+    return true;
+}
+/* ort_lock and ort_unlock with the short way in place. */
+static PS_ALWAYS_INLINE void ort_lock_inline(_Atomic uint32_t *word)
+{
+    if (PS_UNLIKELY(!ort_lock_try_short(word)))
+        ort_lock(word);
+}
+static PS_ALWAYS_INLINE void ort_unlock_inline(_Atomic uint32_t *word)
+{
+    if (PS_UNLIKELY(!ort_unlock_short(word)))
+        ort_unlock(word);
+}
+
+/* 16 bytes: the size of libgomp's omp_nest_lock_t. */
+struct ort_nest_lock {
+    _Atomic uint32_t word;
+    int32_t count;
+    _Atomic(const void *) owner; /* its task (OpenMP 3.0 and later) or its thread (2.5) */
+};
+_Static_assert(sizeof(struct ort_nest_lock) <= 16, "a nest lock lies in the program's omp_nest_lock_t");
+
+void ort_nest_lock(struct ort_nest_lock *lock, const void *owner);    /* [switches] */
+int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner); /* the new count; 0: not taken */
+void ort_nest_unlock(struct ort_nest_lock *lock);
+bool ort_nest_unlock_first(struct ort_nest_lock *lock); /* of the last of its locks */
+
+/* The same for entry points that have asked, and found nobody who listens (ort_traced): a nest lock's owner asks first,
+ * since it may have nothing to compare. */
 static PS_ALWAYS_INLINE bool ort_lock_try_untraced(_Atomic uint32_t *word)
 {
     uint32_t seen = ORT_LOCK_FREE;
@@ -44,20 +90,6 @@ static PS_ALWAYS_INLINE void ort_unlock_untraced(_Atomic uint32_t *word)
         ort_lock_turn();
 }
 
-/* 16 bytes: the size of libgomp's omp_nest_lock_t. */
-struct ort_nest_lock {
-    _Atomic uint32_t word;
-    int32_t count;
-    _Atomic(const void *) owner; /* its task (OpenMP 3.0 and later) or its thread (2.5) */
-};
-_Static_assert(sizeof(struct ort_nest_lock) <= 16, "a nest lock lies in the program's omp_nest_lock_t");
-
-void ort_nest_lock(struct ort_nest_lock *lock, const void *owner);    /* [switches] */
-int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner); /* the new count; 0: not taken */
-void ort_nest_unlock(struct ort_nest_lock *lock);
-bool ort_nest_unlock_first(struct ort_nest_lock *lock); /* of the last of its locks */
-
-/* The same where nobody listens. */
 static PS_ALWAYS_INLINE void ort_nest_lock_untraced(struct ort_nest_lock *lock, const void *owner)
 {
     if (ps_load_relaxed(&lock->owner) != owner) {

@@ -1,9 +1,9 @@
 /* What a lock routine or a critical region's entry point of either ABI does: the lock itself (lock.h), and what a tool
  * is told of it.
  *
- * One flag says whether a tool or the program's thread sanitizer listens (ort_traced); where nobody does, a lock is its
- * atomic operation and no call. Inlined into the entry points, so that ORT_CALLER is the program's address. Callers:
- * the entry points alone, on a thread of the program's.
+ * Where no tool and no thread sanitizer of the program's listens (ort_traced), a lock is its atomic operation and no
+ * call; where one does, that operation fails (lock.c), and the way behind it asks. Inlined into the entry points, so
+ * that ORT_CALLER is the program's address. Callers: the entry points alone, on a thread of the program's.
  * Failures: no memory for a nestable lock: aborts with one line (the routines have no way to say so). */
 #ifndef PS_ORT_LOCK_ROUTINES_H
 #define PS_ORT_LOCK_ROUTINES_H
@@ -30,11 +30,13 @@
 
 ORT_ROUTINE void ort_routine_enter(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint)
 {
-    ORT_LOCK_TRACED(ort_tool_lock(word, kind, hint, ORT_CALLER), ort_lock_untraced(word));
+    if (PS_UNLIKELY(!ort_lock_try_short(word)))
+        ORT_LOCK_TRACED(ort_tool_lock(word, kind, hint, ORT_CALLER), ort_lock_contended(word));
 }
 ORT_ROUTINE void ort_routine_leave(_Atomic uint32_t *word, enum ort_mutex_kind kind)
 {
-    ORT_LOCK_TRACED(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock_untraced(word));
+    if (PS_UNLIKELY(!ort_unlock_short(word)))
+        ORT_LOCK_TRACED(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock(word));
 }
 
 /* --- simple locks --- */
@@ -54,7 +56,7 @@ ORT_ROUTINE void ort_routine_set(_Atomic uint32_t *lock) { ort_routine_enter(loc
 ORT_ROUTINE void ort_routine_unset(_Atomic uint32_t *lock) { ort_routine_leave(lock, ORT_MUTEX_LOCK); }
 ORT_ROUTINE int ort_routine_test(_Atomic uint32_t *lock)
 {
-    bool got = PS_UNLIKELY(ort_traced()) ? ort_tool_lock_try(lock, ORT_CALLER) : ort_lock_try_untraced(lock);
+    bool got = ort_lock_try_short(lock) || (PS_UNLIKELY(ort_traced()) && ort_tool_lock_try(lock, ORT_CALLER));
     if (!got)
         ort_lock_missed();
     return got;

@@ -14,6 +14,7 @@
 
 #include "emergency_pool.h"
 #include "env.h"
+#include "lock.h"
 #include "os.h"
 #include "own_lock.h"
 #include "race.h"
@@ -98,6 +99,7 @@ static void start_tool(void)
     unsigned char tasks = (unsigned char)((tool || ps_race_enabled() ? ORT_TASKS_TRACED : 0) |
                                           (ort_settings.cancellation ? ORT_TASKS_CANCEL : 0));
     __atomic_store_n(&ort_tasks_wanted, tasks, __ATOMIC_RELAXED);
+    ps_store_relaxed(&ort_lock_short, tasks & ORT_TASKS_TRACED ? ORT_LOCK_NEVER : ORT_LOCK_FREE);
 }
 
 /* The first root starts the tool, which may call OpenMP routines meanwhile: then it becomes a root there and then. */

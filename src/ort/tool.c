@@ -12,11 +12,13 @@
 
 #include "check.h"
 #include "emergency_pool.h"
+#include "lock.h"
 #include "ort.h"
 
 struct ort_tool_events ort_tool_events;
 bool ort_tool_wanted = true;
 unsigned char ort_tasks_wanted = ORT_TASKS_TRACED;
+_Atomic uint32_t ort_lock_short = ORT_LOCK_NEVER;
 size_t ort_tool_task_bytes;
 void (*ort_tool_start)(void);
 static _Atomic bool attached, detached;

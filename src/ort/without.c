@@ -3,10 +3,12 @@
  * (debug_layout.c, layer.c). */
 #include "debug_layout.h"
 #include "display.h"
+#include "lock.h"
 #include "ort.h"
 
 bool ort_tool_wanted;
 unsigned char ort_tasks_wanted;
+_Atomic uint32_t ort_lock_short;
 size_t ort_tool_task_bytes;
 void (*ort_tool_start)(void);
 struct ort_tool_events ort_tool_events;

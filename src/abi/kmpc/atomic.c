@@ -36,10 +36,10 @@ static _Atomic uint32_t *atomic_lock(const void *p) { return &locks[((uintptr_t)
     } while (!ps_cas_acq_rel(word, &seen, wanted))
 #define LOCK(T, I, p, expression)                  \
     _Atomic uint32_t *lock = atomic_lock(p);       \
-    ort_lock(lock);                                \
+    ort_lock_inline(lock);                         \
     PS_UNUSED T old = *(p), new = (T)(expression); \
     *(p) = new;                                    \
-    ort_unlock(lock)
+    ort_unlock_inline(lock)
 
 #define PLAIN(how, T, I, name, R, expression) \
     PS_EXPORT void __kmpc_atomic_##name(HEAD, T *p, R rhs) { how(T, I, p, expression); }
@@ -240,9 +240,9 @@ ANY(8, uint64_t)
     PS_EXPORT void __kmpc_atomic_##bytes(HEAD, void *p, void *rhs, operation f) \
     {                                                                           \
         _Atomic uint32_t *lock = atomic_lock(p);                                \
-        ort_lock(lock);                                                         \
+        ort_lock_inline(lock);                                                  \
         f(p, p, rhs);                                                           \
-        ort_unlock(lock);                                                       \
+        ort_unlock_inline(lock);                                                \
     }
 ANY_LOCKED(10)
 ANY_LOCKED(16)
@@ -252,5 +252,5 @@ ANY_LOCKED(32)
 /* Around code that the compiler makes itself. */
 static _Atomic uint32_t region;
 ORT_CHILD_FREES(region_of_a_child, &region, 1, sizeof region)
-PS_EXPORT void __kmpc_atomic_start(void) { ort_lock(&region); }
-PS_EXPORT void __kmpc_atomic_end(void) { ort_unlock(&region); }
+PS_EXPORT void __kmpc_atomic_start(void) { ort_lock_inline(&region); }
+PS_EXPORT void __kmpc_atomic_end(void) { ort_unlock_inline(&region); }

@@ -74,7 +74,7 @@ static PS_ALWAYS_INLINE int32_t begin_reduce(const struct kmpc_location *at, kmp
         return ATOMIC;
     if (reduces_in_order(t))
         return combine_in_order(t, data, combine, nowait);
-    ort_lock(lock);
+    ort_lock_inline(lock);
     return ONE_BY_ONE;
 }
 
@@ -82,7 +82,7 @@ static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *
 {
     struct ort_thread *t = ort_self_inline();
     if (!alone(t) && !atomic(at) && !reduces_in_order(t))
-        ort_unlock(lock);
+        ort_unlock_inline(lock);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_reduction(t, ORT_SCOPE_END, ORT_CALLER);
 }

@@ -148,12 +148,12 @@ static PS_NOIPA void critical_otherwise(where at, G, kmpc_critical *name, uint32
 }
 PS_EXPORT void __kmpc_critical(where at, int32_t gtid, kmpc_critical *name)
 {
-    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(ort_traced()) || PS_UNLIKELY(!ort_lock_try_untraced(name)))
+    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(!ort_lock_try_short(name)))
         critical_otherwise(at, gtid, name, 0, __func__, ORT_CALLER);
 }
 PS_EXPORT void __kmpc_critical_with_hint(where at, int32_t gtid, kmpc_critical *name, uint32_t hint)
 {
-    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(ort_traced()) || PS_UNLIKELY(!ort_lock_try_untraced(name)))
+    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(!ort_lock_try_short(name)))
         critical_otherwise(at, gtid, name, hint, __func__, ORT_CALLER);
 }
 
@@ -161,17 +161,15 @@ static PS_NOIPA void end_critical_otherwise(where at, G, kmpc_critical *name, co
 {
     if (name == NULL)
         kmpc_fatal(at, "__kmpc_end_critical", "the construct's lock is a null pointer");
-    ort_tool_unlock(name, ORT_MUTEX_CRITICAL, caller);
+    if (PS_UNLIKELY(ort_traced()))
+        ort_tool_unlock(name, ORT_MUTEX_CRITICAL, caller);
+    else
+        ort_unlock(name);
 }
-static PS_NOIPA void end_critical_wakes(W, G, kmpc_critical *name) { ort_lock_wake(name); }
 PS_EXPORT void __kmpc_end_critical(where at, int32_t gtid, kmpc_critical *name)
 {
-    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(ort_traced()))
+    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(!ort_unlock_short(name)))
         end_critical_otherwise(at, gtid, name, ORT_CALLER);
-    else if (PS_UNLIKELY(ps_xchg_release(name, ORT_LOCK_FREE) == ORT_LOCK_WAITED))
-        end_critical_wakes(at, gtid, name);
-    else if (PS_UNLIKELY(++ort_lock_turns == 0))
-        ort_lock_turn();
 }
 
 PS_EXPORT void __kmpc_ordered(W, G)
