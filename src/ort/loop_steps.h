@@ -8,24 +8,16 @@
 #include "batch.h"
 #include "ort.h"
 
-/* *last: it is the loop's last one. */
-static PS_ALWAYS_INLINE bool ort_claim_plain_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d,
-                                                     uint64_t *lo, uint64_t *hi, bool *last)
-{
-    uint64_t chunk = d->chunk, n = d->n, a = ps_add_relaxed(&ws->next, chunk);
-    if (a >= n)
-        return false;
-    uint64_t first = d->start + a * d->step;
-    *lo = first;
-    *last = n - a <= chunk;
-    *hi = *last ? d->end : first + chunk * d->step;
-    return true;
-}
 static PS_ALWAYS_INLINE bool ort_next_plain_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d,
                                                     uint64_t *lo, uint64_t *hi)
 {
-    bool last;
-    return ort_claim_plain_dynamic(ws, d, lo, hi, &last);
+    uint64_t chunk = d->chunk, n = d->n, a = ps_add_relaxed(&ws->next, chunk);
+    if (PS_UNLIKELY(a >= n))
+        return false;
+    uint64_t first = d->start + a * d->step;
+    *lo = first;
+    *hi = PS_UNLIKELY(n - a <= chunk) ? d->end : first + ws->reach;
+    return true;
 }
 
 /* Iterations [*a, *b) of a guided loop, plain or not. */

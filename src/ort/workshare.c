@@ -113,7 +113,9 @@ void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc,
     ws->desc.plain = ORT_PLAIN_NOT;
     if (PS_LIKELY(!desc->ordered && !ort_tool_on())) {
         if (desc->sched == ORT_SCHED_DYNAMIC) {
-            ws->desc.plain = ws->desc.checked_add ? ORT_PLAIN_NOT : ORT_PLAIN_DYNAMIC;
+            ws->reach = ws->desc.chunk * desc->step;
+            ws->desc.plain =
+                ws->desc.checked_add || (int64_t)claim < 0 || desc->units ? ORT_PLAIN_NOT : ORT_PLAIN_DYNAMIC;
             if (desc->nonmonotonic && ws->desc.plain && desc->n / ORT_BATCH_LEAST >= ws->desc.chunk * threads)
                 ort_batch_describe(ws, threads);
         } else if (desc->sched == ORT_SCHED_GUIDED) {

@@ -17,7 +17,7 @@
  *   desc, mem, reductions  the first member, in SETUP         all, while READY
  *   next                   all: fetch-and-add or CAS          all
  *   holders, moves, last   see batch.h                        see batch.h
- *   share, quantum, batched   as desc                         as desc
+ *   reach, share, quantum, batched   as desc                  as desc
  *   turn, turn_event       the member whose turn it is        all
  *
  * Ordering: READY is a release, its reader's load the acquire: desc is seen. Leaving is acq_rel: the last one has seen
@@ -53,11 +53,12 @@ struct ort_loop_desc {
     bool ordered;
     bool nonmonotonic; /* a member's chunks need not grow */
     bool checked_add;  /* next + chunk * threads may wrap: claim by compare-and-swap */
+    bool units;        /* the entry points' own: a number stands for several iterations. Never plain dynamic */
     uint8_t plain;     /* ORT_PLAIN_... */
 };
 
-/* Neither ordered nor, where dynamic, checked, and no tool listens: nobody asks later which chunk it was. BATCHES:
- * dynamic by batch.h. */
+/* Neither ordered nor, where dynamic, checked or past 2^63, and no tool listens: nobody asks later which chunk it was.
+ * BATCHES: dynamic by batch.h. */
 enum { ORT_PLAIN_NOT, ORT_PLAIN_DYNAMIC, ORT_PLAIN_GUIDED, ORT_PLAIN_BATCHES };
 
 struct ort_doacross;
@@ -68,6 +69,7 @@ struct ort_workshare {
     void *mem;                 /* memory for the construct that the compiler asked for (`mem` of GOMP_loop_start) */
     uintptr_t *reductions;     /* what the first member registered */
     struct ort_doacross *doacross;
+    uint64_t reach;   /* plain dynamic: from a chunk's first value to the one behind its last */
     uint64_t share;   /* batches: iterations that one of theirs has, of those left, at most */
     uint64_t quantum; /* batches: shorter than so many cycles, the next is larger */
     uint64_t batched; /* batches: iterations before the last chunk */

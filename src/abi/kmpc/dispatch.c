@@ -7,9 +7,9 @@
  * multiples of a vector's length hand out vectors (`unit` iterations each). An ordered loop's turn goes from chunk to
  * chunk in the core, so that dispatch_fini, called after each iteration, has nothing to do.
  *
- * dispatch_next claims a chunk in place where the claim is one addition (loop_steps.h). All else is a jump to a
- * function that has the arguments where they came, so that nothing is saved on the short way. Such loops have one
- * iteration a number: chunks of vectors are never claimed in batches. */
+ * dispatch_next claims a chunk of a plain dynamic loop (workshare.h) in place: one addition. All else, the loop's last
+ * chunk too, is a jump to a function that has the arguments where they came, so that nothing is saved on the short way.
+ * Such loops have one iteration a number: chunks of vectors are never claimed in batches. */
 #include "kmpc.h"
 #include "loop_steps.h"
 
@@ -104,7 +104,8 @@ static PS_ALWAYS_INLINE void start_known(struct ort_thread *t, const struct kmpc
                               .end = first + trip * step,
                               .sched = (uint8_t)s->sched,
                               .ordered = s->ordered,
-                              .nonmonotonic = s->nonmonotonic && unit == 1};
+                              .nonmonotonic = s->nonmonotonic && unit == 1,
+                              .units = unit != 1};
     t->loop.unit = unit;
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_caller(t, caller);
@@ -167,6 +168,8 @@ static PS_COLD PS_NOINLINE int32_t no_loop(const struct kmpc_location *at, const
     return 0; /* of a kernel thread that is in no loop */
 }
 
+#define DISPATCH_TEXT(name) DISPATCH_TEXT_OF(name)
+#define DISPATCH_TEXT_OF(name) #name
 #define DISPATCH_NAME(name) name##_4
 #define BOUND int32_t
 #define WIDTH uint32_t

@@ -38,21 +38,6 @@ static PS_ALWAYS_INLINE int32_t DISPATCH_NAME(give_chunk)(uint64_t lo, uint64_t 
         *last = is_last;
     return 1;
 }
-static PS_NOIPA int32_t DISPATCH_NAME(next_chunk)(struct ort_thread *t, PS_UNUSED int32_t gtid, int32_t *last,
-                                                  BOUND *lower, BOUND *upper, STEP *stride)
-{
-    const struct ort_loop_desc *d = t->loop.desc;
-    uint64_t lo, hi;
-    if (t->loop.ws == NULL && d != &t->loop.own)
-        return 0;
-    if (!(PS_LIKELY(d->plain == ORT_PLAIN_GUIDED) ? ort_next_plain_guided(t->loop.ws, d, t->team->n, &lo, &hi)
-                                                  : ort_loop_next(t, &lo, &hi)))
-        return loop_over(t);
-    uint64_t step = d->step;
-    if (PS_UNLIKELY(t->loop.unit != 1))
-        step = (uint64_t)((int64_t)step / (int64_t)t->loop.unit);
-    return DISPATCH_NAME(give_chunk)(lo, hi, step, hi == d->end, last, lower, upper, stride);
-}
 static PS_NOIPA int32_t DISPATCH_NAME(used_up)(struct ort_thread *t, PS_UNUSED int32_t gtid, int32_t *last,
                                                BOUND *lower, BOUND *upper, STEP *stride)
 {
@@ -62,24 +47,61 @@ static PS_NOIPA int32_t DISPATCH_NAME(used_up)(struct ort_thread *t, PS_UNUSED i
         return loop_over(t);
     return DISPATCH_NAME(give_chunk)(lo, hi, d->step, hi == d->end, last, lower, upper, stride);
 }
+/* What is not a chunk of a plain dynamic loop. */
+static PS_NOIPA int32_t DISPATCH_NAME(next_chunk)(struct ort_thread *t, PS_UNUSED int32_t gtid, int32_t *last,
+                                                  BOUND *lower, BOUND *upper, STEP *stride)
+{
+    const struct ort_loop_desc *d = t->loop.desc;
+    struct ort_workshare *ws = t->loop.ws;
+    uint64_t lo, hi;
+    if (ws == NULL && d != &t->loop.own)
+        return 0;
+    if (t->loop.alone) {
+        if (PS_UNLIKELY(!ort_claim_alone(&t->loop, &t->batch, d, &lo)))
+            return DISPATCH_NAME(used_up)(t, gtid, last, lower, upper, stride);
+        return DISPATCH_NAME(give_chunk)(lo, lo + t->batch.stride, d->step, false, last, lower, upper, stride);
+    }
+    if (!(PS_LIKELY(d->plain == ORT_PLAIN_GUIDED) ? ort_next_plain_guided(ws, d, t->team->n, &lo, &hi)
+                                                  : ort_loop_next(t, &lo, &hi)))
+        return loop_over(t);
+    uint64_t step = d->step;
+    if (PS_UNLIKELY(t->loop.unit != 1))
+        step = (uint64_t)((int64_t)step / (int64_t)t->loop.unit);
+    return DISPATCH_NAME(give_chunk)(lo, hi, step, hi == d->end, last, lower, upper, stride);
+}
+/* There is no thread, or no place for a bound. */
+static PS_NOIPA int32_t DISPATCH_NAME(next_of_none)(struct kmpc_location *at, PS_UNUSED int32_t gtid,
+                                                    PS_UNUSED int32_t *last, BOUND *lower, BOUND *upper,
+                                                    PS_UNUSED STEP *stride)
+{
+    return no_loop(at, DISPATCH_TEXT(DISPATCH_NAME(__kmpc_dispatch_next)), lower == NULL || upper == NULL);
+}
+/* The loop's last chunk, or none is left: number `at` has been claimed. */
+static PS_NOIPA int32_t DISPATCH_NAME(last_chunk)(struct ort_thread *t, uint64_t at, int32_t *last, BOUND *lower,
+                                                  BOUND *upper, STEP *stride)
+{
+    const struct ort_loop_desc *d = &t->loop.ws->desc;
+    if (at >= d->n)
+        return loop_over(t);
+    return DISPATCH_NAME(give_chunk)(d->start + at * d->step, d->end, d->step, true, last, lower, upper, stride);
+}
 PS_EXPORT int32_t DISPATCH_NAME(__kmpc_dispatch_next)(struct kmpc_location *at, int32_t gtid, int32_t *last,
                                                       BOUND *lower, BOUND *upper, STEP *stride)
 {
     struct ort_thread *t = ee_local_inline();
-    if (PS_UNLIKELY(lower == NULL) || PS_UNLIKELY(upper == NULL) || PS_UNLIKELY(t == NULL))
-        return no_loop(at, __func__, lower == NULL || upper == NULL);
+    if (PS_UNLIKELY(t == NULL) || PS_UNLIKELY(lower == NULL))
+        return DISPATCH_NAME(next_of_none)(at, gtid, last, lower, upper, stride);
+    __asm__("" : "+r"(upper)); /* else both pointers are made one condition, of more instructions */
+    if (PS_UNLIKELY(upper == NULL))
+        return DISPATCH_NAME(next_of_none)(at, gtid, last, lower, upper, stride);
     struct ort_workshare *ws = t->loop.ws;
-    uint64_t lo, hi;
-    if (t->loop.alone) {
-        if (PS_UNLIKELY(!ort_claim_alone(&t->loop, &t->batch, &ws->desc, &lo)))
-            return DISPATCH_NAME(used_up)(t, gtid, last, lower, upper, stride);
-        return DISPATCH_NAME(give_chunk)(lo, lo + t->batch.stride, ws->desc.step, false, last, lower, upper, stride);
-    }
-    if (ws == NULL || ws->desc.plain != ORT_PLAIN_DYNAMIC || PS_UNLIKELY(t->loop.unit != 1))
+    if (PS_UNLIKELY(ws == NULL) || ws->desc.plain != ORT_PLAIN_DYNAMIC)
         return DISPATCH_NAME(next_chunk)(t, gtid, last, lower, upper, stride);
-    bool is_last;
-    if (PS_UNLIKELY(!ort_claim_plain_dynamic(ws, &ws->desc, &lo, &hi, &is_last)))
-        return loop_over(t);
-    return DISPATCH_NAME(give_chunk)(lo, hi, ws->desc.step, is_last, last, lower, upper, stride);
+    const struct ort_loop_desc *d = &ws->desc;
+    uint64_t chunk = d->chunk, n = d->n, a = ps_add_relaxed(&ws->next, chunk);
+    if (PS_UNLIKELY((int64_t)(n - a) <= (int64_t)chunk)) /* neither is above 2^63 in a plain loop */
+        return DISPATCH_NAME(last_chunk)(t, a, last, lower, upper, stride);
+    uint64_t lo = d->start + a * d->step;
+    return DISPATCH_NAME(give_chunk)(lo, lo + ws->reach, d->step, false, last, lower, upper, stride);
 }
 PS_EXPORT void DISPATCH_NAME(__kmpc_dispatch_fini)(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid) {}
