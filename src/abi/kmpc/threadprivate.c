@@ -31,7 +31,8 @@ struct variable {
 struct kmpc_threadprivate {
     struct kmpc_threadprivate *next;
     const struct variable *of;
-    void *copy;
+    const void *address; /* the variable's */
+    void *copy;          /* the variable itself: the initial thread's */
 };
 
 ORT_OWN_LOCK(lock)
@@ -110,39 +111,59 @@ static struct variable *find_or_add_variable(void *address, size_t bytes)
     return v;
 }
 
-/* The calling thread's own. */
-static void *own_copy(void *address, size_t bytes)
+/* The calling thread has none yet. */
+static PS_NOIPA void *make_copy(const struct kmpc_location *at, PS_UNUSED int32_t gtid, void *address, size_t bytes,
+                                const char *entry)
 {
-    struct ort_thread *t = kmpc_carrier(ort_self());
-    struct kmpc_thread *k = kmpc_thread(t);
-    for (struct kmpc_threadprivate *c = k->copies; c != NULL; c = c->next)
-        if (c->of->address == address)
-            return c->copy;
+    if (address == NULL)
+        kmpc_fatal(at, entry, "the variable is a null pointer");
+    struct kmpc_thread *k = kmpc_thread(ort_self());
     const struct variable *v = find_or_add_variable(address, bytes);
-    if (k->number == 0)
-        return address;
     struct kmpc_threadprivate *c = allocate_copy(sizeof *c);
     c->of = v;
-    void *memory = ort_mem_aligned(PS_CACHE_LINE, bytes + 1);
-    PS_CHECK(memory != NULL, "no memory for a threadprivate variable of %zu bytes", bytes);
-    c->copy = memory;
-    initialise_copy(v, c->copy, bytes);
+    c->address = c->copy = address;
+    if (k->number != 0) {
+        void *memory = ort_mem_aligned(PS_CACHE_LINE, bytes + 1);
+        PS_CHECK(memory != NULL, "no memory for a threadprivate variable of %zu bytes", bytes);
+        c->copy = memory;
+        initialise_copy(v, c->copy, bytes);
+    }
     c->next = k->copies;
     k->copies = c;
     return c->copy;
 }
 
-PS_EXPORT void *__kmpc_threadprivate_cached(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, void *address,
-                                            size_t bytes, PS_UNUSED void ***cache)
+/* The calling thread's own. A null pointer is no variable's address, and found by the long way. */
+static PS_ALWAYS_INLINE void *own_copy(const struct kmpc_location *at, int32_t gtid, void *address, size_t bytes,
+                                       const char *entry)
 {
-    KMPC_NOT_NULL(at, address, "the variable");
-    return own_copy(address, bytes);
+    struct ort_thread *t = ee_local_inline();
+    if (PS_LIKELY(t != NULL)) {
+        const struct kmpc_thread *k = (const struct kmpc_thread *)(const void *)kmpc_carrier(t)->local;
+        for (const struct kmpc_threadprivate *c = k != NULL ? k->copies : NULL; c != NULL; c = c->next)
+            if (c->address == address)
+                return c->copy;
+    }
+    return make_copy(at, gtid, address, bytes, entry);
 }
-PS_EXPORT void *__kmpc_threadprivate(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, void *address,
-                                     size_t bytes)
+
+PS_EXPORT void *__kmpc_threadprivate_cached(struct kmpc_location *at, int32_t gtid, void *address, size_t bytes,
+                                            PS_UNUSED void ***cache)
 {
-    KMPC_NOT_NULL(at, address, "the variable");
-    return own_copy(address, bytes);
+    return own_copy(at, gtid, address, bytes, __func__);
+}
+PS_EXPORT void *__kmpc_threadprivate(struct kmpc_location *at, int32_t gtid, void *address, size_t bytes)
+{
+    return own_copy(at, gtid, address, bytes, __func__);
+}
+
+static void destroy_copy(const struct kmpc_threadprivate *c)
+{
+    if (c->of->elements != 0 && c->of->destroy_array != NULL)
+        c->of->destroy_array(c->copy, c->of->elements);
+    else if (c->of->destroy != NULL)
+        c->of->destroy(c->copy);
+    ort_mem_free(c->copy);
 }
 
 void kmpc_threadprivate_free(struct kmpc_threadprivate *copies)
@@ -150,11 +171,8 @@ void kmpc_threadprivate_free(struct kmpc_threadprivate *copies)
     while (copies != NULL) {
         struct kmpc_threadprivate *c = copies;
         copies = c->next;
-        if (c->of->elements != 0 && c->of->destroy_array != NULL)
-            c->of->destroy_array(c->copy, c->of->elements);
-        else if (c->of->destroy != NULL)
-            c->of->destroy(c->copy);
-        ort_mem_free(c->copy);
+        if (c->copy != c->address)
+            destroy_copy(c);
         ort_mem_free(c);
     }
 }
