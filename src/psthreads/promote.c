@@ -190,15 +190,17 @@ void ps_root_changed(void)
     if (!vp || ps_in_vfork_child())
         return;
     if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
-        if (vp->alone_for && vp->alone_for == vp->tls)
-            vp->inner_mask = os_signal_mask();
+        if (vp->alone_for && vp->alone_for == vp->tls && os_called_by_program())
+            vp->inner_mask = os_signal_mask(); /* in a handler it is that one's */
         return;
     }
     if (!vp_is_roots(vp))
         return;
     if (vp->current != &vp->root && !vp->tls) { /* in a block: it is own_tls */
-        vp->inner_mask = os_signal_mask();
-        directed_mask_of_root(vp, vp->inner_mask);
+        if (os_called_by_program()) {
+            vp->inner_mask = os_signal_mask();
+            directed_mask_of_root(vp, vp->inner_mask);
+        }
         return;
     }
     vp->outer_mask = os_signal_mask();
