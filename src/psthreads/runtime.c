@@ -134,6 +134,9 @@ struct vp *life_claim_slot(unsigned first, uint32_t attached)
         if (!ps_load_relaxed(&vp->attached) && ps_cas_seq(&vp->attached, &no, attached))
             return vp;
     }
+    /* A handler that waits there for others, who send signals, would have the lock (a collector that stops threads). */
+    uint64_t mask = os_signal_mask();
+    os_set_signal_mask(OS_ALL_SIGNALS);
     pthread_mutex_lock(&ps_life.start_lock);
     slots = ps_load_relaxed(&ps_rt.num_slots);
     struct vp *vp = slots < PS_MAX_VPS ? vp_new(slots, true) : NULL;
@@ -142,6 +145,7 @@ struct vp *life_claim_slot(unsigned first, uint32_t attached)
         ps_store_release(&ps_rt.num_slots, slots + 1);
     }
     pthread_mutex_unlock(&ps_life.start_lock);
+    os_set_signal_mask(mask);
     return vp;
 }
 

@@ -385,14 +385,16 @@ bool os_interrupt_is_blocked(uint64_t mask)
 }
 
 /* The lock names its process and kernel thread. One that was held in a parent process at a fork is taken over: its
- * owner is not here. A handler of the program's may interrupt this function and send a signal itself. Such a handler
- * goes on without the lock, since its thread has it. */
+ * owner is not here. All signals are blocked meanwhile: a handler of the program's might wait for others, who need the
+ * lock. A handler of a fault may still interrupt this function and send a signal itself. Such a handler goes on without
+ * the lock, since its thread has it. */
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {
     static _Atomic uint64_t taken;
     const uint64_t self = (uint64_t)getpid() << 32 | (uint32_t)os_thread_id();
     _Atomic uint32_t nobody_wakes = 0;
-    uint64_t by = 0;
+    uint64_t by = 0, mask = os_signal_mask();
+    os_set_signal_mask(OS_ALL_SIGNALS);
     while (!ps_cas_acq_rel(&taken, &by, self) && by != self)
         if (by >> 32 == self >> 32) { /* a few system calls long */
             os_park(&nobody_wakes, 0, LOCK_WAIT_NS);
@@ -401,6 +403,7 @@ int os_interrupt(int tid, os_interrupt_fn *fn)
     int error = interrupt(tid, fn);
     if (by != self)
         ps_store_release(&taken, 0);
+    os_set_signal_mask(mask);
     return error;
 }
 
