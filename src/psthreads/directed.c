@@ -27,8 +27,10 @@
 #define RUNS (3u << 30)
 
 #define TRIES_NS UINT64_C(2000000000)
+#define TRIES_LEAST 1000u            /* on a busy machine each takes long, and few meet the program's own code */
 #define STAND_NS UINT64_C(200000000) /* until a root's kernel thread stands on the root's stack */
 #define ABSENCES 100
+#define ABSENT_NS UINT64_C(200000000) /* a kernel thread that is switching may lose its processor for that long */
 #define PAUSE_NS INT64_C(100000)
 #define ANSWER_NS INT64_C(500000)
 #define SPARE_BYTES 256                   /* between what is saved and what is called below it */
@@ -252,8 +254,12 @@ static bool move_over(void *frame)
 /* Asks the thread on vp to move. False: another sender asks somebody. */
 static bool ask_to_move(struct uth_tls *block, const struct vp *root, struct vp *vp, bool needs_carrier)
 {
-    if (ps_xchg_acq_rel(&wish.taken, 1))
+    uint64_t mask = os_signal_mask();
+    os_set_signal_mask(OS_ALL_SIGNALS); /* a handler might wait, and have the wish meanwhile */
+    if (ps_xchg_acq_rel(&wish.taken, 1)) {
+        os_set_signal_mask(mask);
         return false;
+    }
     wish.block = block;
     wish.root = root;
     ps_store_release(&wish.carrier, needs_carrier ? ps_carrier_for_somebody(vp) : NULL);
@@ -265,6 +271,7 @@ static bool ask_to_move(struct uth_tls *block, const struct vp *root, struct vp 
     }
     struct vp *left = ps_xchg_acq_rel(&wish.carrier, NULL);
     ps_store_release(&wish.taken, 0);
+    os_set_signal_mask(mask);
     if (left)
         ps_carrier_for_nobody(left);
     return true;
@@ -336,12 +343,17 @@ int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, c
     uint64_t bit = number > 0 && number <= 64 ? UINT64_C(1) << (number - 1) : 0;
     _Atomic uint32_t nobody_wakes = 0;
     unsigned absent = 0; /* neither saved nor running, so often in a row */
+    uint64_t present_ns = os_now_ns();
     if (!(ps_load_relaxed(&to->lone) & PS_LONE_SIGNALS))
         ps_or_seq(&to->lone, PS_LONE_SIGNALS);
-    for (uint64_t deadline_ns = os_now_ns() + TRIES_NS;;) {
+    uint64_t deadline_ns = present_ns + TRIES_NS;
+    for (unsigned tries = 0;; tries++) {
         uint32_t state = come(to, deadline_ns);
         bool called = state == RUNS && carries_called_one(to, block);
-        bool here = state == THERE || (state == RUNS && !called) || absent >= ABSENCES || os_now_ns() >= deadline_ns;
+        uint64_t now_ns = os_now_ns();
+        bool gone = absent >= ABSENCES && now_ns - present_ns >= ABSENT_NS;
+        bool here =
+            state == THERE || (state == RUNS && !called) || gone || (tries >= TRIES_LEAST && now_ns >= deadline_ns);
         if (here) {
             ps_or_seq(&to->signals_sent, bit);
             error = send(tid, arg);
@@ -351,8 +363,10 @@ int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, c
             return error;
         if (called)
             ask_to_move(block, NULL, to, true);
-        else
-            absent = runs_elsewhere(block, to) ? 0 : absent + 1;
+        bool present = called || runs_elsewhere(block, to);
+        absent = present ? 0 : absent + 1;
+        if (present)
+            present_ns = os_now_ns();
         os_park(&nobody_wakes, 0, PAUSE_NS);
     }
 }
@@ -396,13 +410,14 @@ void directed_await_root(struct vp *vp)
 }
 
 /* A member, or nobody: the root's own stack is not where its kernel thread is. */
-static bool carries_somebody_else(struct vp *vp, uint64_t since_ns)
+static bool carries_somebody_else(struct vp *vp, uint64_t since_ns, unsigned tries)
 {
     struct uth_tls *volatile *in = &vp->tls;
     struct uth *volatile *on = &vp->uth;
     uint64_t waited_ns = os_now_ns() - since_ns;
     struct uth_tls *block = *in;
-    return block && block != vp->own_tls ? waited_ns < TRIES_NS : *on != vp->own_uth && waited_ns < STAND_NS;
+    return block && block != vp->own_tls ? waited_ns < TRIES_NS || tries < TRIES_LEAST
+                                         : *on != vp->own_uth && (waited_ns < STAND_NS || tries < TRIES_LEAST);
 }
 
 static void leave_to_root(struct vp *vp)
@@ -413,7 +428,8 @@ static void leave_to_root(struct vp *vp)
     if (ps_vp() == vp && uth_tls_current()) /* the sender stands there itself */
         ps_promote();
     idle_wake_this(vp);
-    for (uint64_t since_ns = os_now_ns(); carries_somebody_else(vp, since_ns);) {
+    uint64_t since_ns = os_now_ns();
+    for (unsigned tries = 0; carries_somebody_else(vp, since_ns, tries); tries++) {
         if (root_has_called(vp))
             ask_to_move(NULL, vp, vp, true);
         else

@@ -14,8 +14,9 @@
  *                   P stands in an area at the far end of that stack (src/uth/area.c), while the other one goes on. The
  *                   thread comes up on P from then on (below). Where P itself carries the other one, the sender
  *                   interrupts it, as above, and the other one moves to a kernel thread of its own.
- *   none of these   After ABSENCES such findings in a row, or after TRIES_NS of any, the signal is sent all the same:
- *                   its handler runs on P's native stack. So it does where a member is between two regions.
+ *   none of these   After ABSENCES such findings in a row, ABSENT_NS long, or after TRIES_LEAST of any, TRIES_NS long,
+ *                   the signal is sent all the same: its handler runs on P's native stack. So it does where a member is
+ *                   between two regions.
  * A promoted thread to which signals are sent calls no others from then on (vp.lone of P): it waits on P, as a kernel
  * thread would.
  *
@@ -65,7 +66,9 @@
  *
  * `wish` asks the kernel thread that runs the thread to move over. There is one for the process.
  *   taken   Exchanged 0 -> 1 by the sender that asks, and stored 0 by it at the end. A sender that finds 1 tries later.
- *   block   Written by that sender before ASKED (release); read by the interrupt's handler after ASKED (acquire).
+ *   block, root
+ *           Whose thread, or from whose stack, somebody is to move. Written by that sender before ASKED (release); read
+ *           by the interrupt's handler after ASKED (acquire).
  *   carrier A kernel thread that is nobody's, where a thread is to move that may have none. Put in by the sender, taken
  *           by exchange by the handler, or at the end by the sender: one of them has it.
  *   answer  ASKED by the sender; MOVES or LEFT_ALONE by the handler; ASKED -> LEFT_ALONE by the sender after ANSWER_NS,
