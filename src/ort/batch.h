@@ -58,6 +58,12 @@
  * member runs what it holds in order, and it robs only when it holds nothing. So the lowest chunk that is not finished
  * is being run, or is what its member takes next, or is what the next claim gets. A body that waits for *later*
  * iterations goes on only while some member is idle, or claims chunks one by one: OpenMP promises it nothing.
+ * No way of claiming several at once can do better. Say that member B begins chunk c' while c < c' has not begun and is
+ * member A's, in whose chunk A is. Let the bodies of both wait for c. Where chunks begin in order, c has begun before
+ * c', and ends. Here all members are in their bodies. A body is a part of the compiled region, between two calls of
+ * ours, and no function: nobody else can run c, and neither A nor B can be taken out of what it has begun. So chunks
+ * must begin in order, whoever runs them, and each beginning must see the one before: one line that moves from
+ * processor to processor, which is what claiming one by one costs.
  *
  * Ordering: every reader of a word acquires it. HELD and EMPTY are released. A robbery does both: the thief reads the
  * base before its swap, and the owner acquires that swap before it writes the base anew. `next` is acquired by claims
