@@ -69,20 +69,45 @@ static void a_signal_beside_the_interrupt_ends_the_call(void **state)
 }
 
 #if defined(__x86_64__)
-/* The end of a call as the handler sees it: `number` loaded, the instruction behind it, -EINTR. True: made anew. */
-static bool is_made_anew(uint32_t number)
+/* The end of a call as the handler sees it: code that ends with the instruction, then -EINTR. True: made anew, with
+ * this number. */
+static bool is_code_made_anew(const unsigned char *code, size_t bytes, uint32_t number)
 {
-    static unsigned char code[] = {0x90, 0x90, 0xb8, 0, 0, 0, 0, 0x0f, 0x05, 0xc3};
-    memcpy(code + 3, &number, sizeof number);
     ucontext_t uc = {0};
-    greg_t after = (greg_t)(intptr_t)(code + 9);
+    greg_t after = (greg_t)(intptr_t)(code + bytes);
     uc.uc_mcontext.gregs[REG_RIP] = after;
     uc.uc_mcontext.gregs[REG_RAX] = -EINTR;
+    uc.uc_mcontext.gregs[REG_R9] = SYS_futex;
     restart_in(&uc, INTERRUPT);
     bool anew = uc.uc_mcontext.gregs[REG_RIP] == after - 2;
     assert_true(anew || uc.uc_mcontext.gregs[REG_RIP] == after);
     assert_int_equal(uc.uc_mcontext.gregs[REG_RAX], anew ? (greg_t)number : -EINTR);
     return anew;
+}
+
+/* `number` loaded, the instruction behind it. */
+static bool is_made_anew(uint32_t number)
+{
+    static unsigned char code[] = {0x90, 0x90, 0xb8, 0, 0, 0, 0, 0x0f, 0x05, 0xc3};
+    memcpy(code + 3, &number, sizeof number);
+    return is_code_made_anew(code, sizeof code - 1, number);
+}
+
+/* What the C library has between the load and the call (pselect, recvfrom), or in front of a wait on a futex. */
+static void the_number_may_be_further_back(void **state)
+{
+    static const unsigned char one[] = {0x90, 0xb8, 0x46, 0, 0, 0, 0x8b, 0x7c, 0x24, 0x08, 0x0f, 0x05};
+    static const unsigned char two[] = {0x90, 0xb8, 0x2d, 0,    0,    0,    0x48, 0x8b, 0x54,
+                                        0x24, 0x10, 0x48, 0x8b, 0x74, 0x24, 0x08, 0x0f, 0x05};
+    static const unsigned char other[] = {0x90, 0xb8, 0x46, 0, 0, 0, 0x8b, 0x44, 0x24, 0x08, 0x0f, 0x05}; /* eax anew */
+    static const unsigned char by_register[] = {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x44, 0x89, 0xc8, 0x0f, 0x05};
+    static const unsigned char no_futex[] = {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x44, 0x89, 0xc0, 0x0f, 0x05};
+    (void)state;
+    assert_true(is_code_made_anew(one, sizeof one, SYS_msgrcv));
+    assert_true(is_code_made_anew(two, sizeof two, SYS_recvfrom));
+    assert_false(is_code_made_anew(other, sizeof other, 0));
+    assert_true(is_code_made_anew(by_register, sizeof by_register, SYS_futex)); /* mov %r9d, %eax */
+    assert_false(is_code_made_anew(no_futex, sizeof no_futex, 0));
 }
 
 /* Its descriptor may be free already, and be somebody else's the second time. */
@@ -153,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #if defined(__x86_64__)
         cmocka_unit_test(close_is_not_made_anew),
+        cmocka_unit_test(the_number_may_be_further_back),
         cmocka_unit_test(nor_a_call_that_a_signal_of_the_programs_ends),
         cmocka_unit_test(a_signal_meanwhile_ends_the_call),
 #endif

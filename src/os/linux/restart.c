@@ -8,7 +8,9 @@
  * that the kernel has overwritten with the result. Where these are to be had:
  *   - /proc/self/task/TID/syscall, which the sender reads before it sends (restart_look). The handler takes what the
  *     sender has read only if instruction, stack pointer and the arguments that are still in registers are the same.
- *   - x86-64: the instruction in front of the system call, where that loads the number.
+ *   - x86-64: the instructions in front of the system call, where they load the number: from a constant, with at most
+ *     LOADS_MOST loads of arguments from the stack behind it, or from a register, which the call keeps. The sender may
+ *     have looked before the thread came to its call, long before on a busy machine.
  * A call with a relative time limit begins to count anew, but a sleep that tells the rest goes on with the rest: it may
  * take longer than asked for, as it may on a busy machine, never shorter. Where the interrupt changes nothing (the
  * thread cannot be left there) and comes again and again, such a limit would never be met. So each next interrupt of a
@@ -41,6 +43,7 @@
 #define ARGUMENTS 6
 #define LINE_BYTES 256
 #define KERNEL_MASK_BYTES 8
+#define LOADS_MOST 2
 #define FIRST_PAUSE_NS 1000000
 
 #if defined(__x86_64__)
@@ -159,19 +162,48 @@ static bool was_seen(const ucontext_t *uc, unsigned long pc, long *number, unsig
     return ps_load_seq(&look.tid) == tid && same;
 }
 
-/* The same by the instruction in front: a load of the number. */
+#if defined(__x86_64__)
+/* Where a load of an argument (rdi, rsi, rdx) from the stack begins that ends at `end`: mov disp8(%rsp), reg. */
+static const unsigned char *load_from_stack(const unsigned char *end)
+{
+    unsigned char reg = end[-3] >> 3 & 7;
+    if (end[-4] != 0x8b || (end[-3] & 0xc7) != 0x44 || end[-2] != 0x24 || (reg != 7 && reg != 6 && reg != 2))
+        return NULL;
+    return end - (end[-5] == 0x48 ? 5 : 4);
+}
+
+/* mov reg, %eax that ends at `end`: the register's value, where that is futex's number, the only one that the C library
+ * keeps in registers. So a prefix that is none, but the end of another instruction, does no harm. */
+static bool is_move_to_number(const ucontext_t *uc, const unsigned char *end, long *number)
+{
+    static const int low[] = {-1, -1, REG_RDX, REG_RBX, -1, REG_RBP, REG_RSI, REG_RDI};
+    static const int high[] = {REG_R8, REG_R9, REG_R10, -1, REG_R12, REG_R13, REG_R14, REG_R15};
+    int reg = (end[-3] == 0x44 ? high : low)[end[-1] >> 3 & 7];
+    *number = SYS_futex;
+    return end[-2] == 0x89 && (end[-1] & 0xc7) == 0xc0 && reg >= 0 && (uint32_t)REGISTERS(uc)[reg] == SYS_futex;
+}
+#endif
+
+/* The same by the instructions in front: a load of the number. */
 static bool is_told_by_code(const ucontext_t *uc, long *number)
 {
 #if defined(__x86_64__)
-    const unsigned char *load = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES - 5;
-    uint32_t value;
-    memcpy(&value, load + 1, sizeof value);
-    *number = (long)value;
-    return load[0] == 0xb8 && (load[-1] & 0xf0) != 0x40 && !ps_load_relaxed(&blind); /* not of another register */
+    const unsigned char *end = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES;
+    if (ps_load_relaxed(&blind))
+        return false;
+    if (is_move_to_number(uc, end, number))
+        return true;
+    for (int loads = 0; end && loads <= LOADS_MOST; loads++, end = load_from_stack(end)) {
+        uint32_t value;
+        memcpy(&value, end - sizeof value, sizeof value);
+        *number = (long)value;
+        if (end[-5] == 0xb8 && (end[-6] & 0xf0) != 0x40) /* not of another register */
+            return true;
+    }
 #else
     (void)uc, (void)number;
-    return false;
 #endif
+    return false;
 }
 
 /* A handler of the program's is next. */
