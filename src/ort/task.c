@@ -46,7 +46,7 @@ void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)
     t->team = thread->team;
     t->group = thread->team->group;
     t->icv = icv;
-    t->flags = ORT_TASK_IMPLICIT;
+    t->flags = ps_load_relaxed(&ort_implicit_flags);
     t->owner = thread;
     t->count.own = 0;
     *(int64_t *)&t->count.others = 0; /* nobody else knows it yet */

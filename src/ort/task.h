@@ -26,6 +26,7 @@
  *   fn, data, team .. node the creator, before the task is published    who runs or finishes it
  *   parent, depth          the creator                                  thieves, speculatively (relaxed; task_queue.c)
  *   owner                  who runs it, before the body                 who finishes a child
+ *                          (before that, an entry point's own: who makes it)
  *   count.own              the owner                                    the owner
  *   count.others           anybody (read-modify-write)                  the owner (acquire)
  *   event                  the owner and who fulfills it (rmw)
@@ -78,10 +79,10 @@ enum ort_task_flags {
     ORT_TASK_UNDEFERRED = 1 << 3, /* if(0) */
     ORT_TASK_DETACH = 1 << 4,
     /* for the core itself */
-    ORT_TASK_UNCOUNTED = 1 << 6, /* it runs at once: its parent counts it only where it leaves something behind */
-    ORT_TASK_MERGED = 1 << 5,    /* count.own has been poured into count.others */
+    ORT_TASK_MERGED = 1 << 5, /* count.own has been poured into count.others */
     ORT_TASK_IMPLICIT = 1 << 7,
-    ORT_TASK_ORDERED = 1 << 8, /* it has a node */
+    ORT_TASK_ORDERED = 1 << 6, /* it has a node */
+    ORT_TASK_HEARD = 1 << 8,   /* a tool or the program's thread sanitizer hears of it (ort_traced) */
     ORT_TASK_COPIED = 1 << 9,  /* its data has been constructed: it must run even where cancelled */
     ORT_TASK_IN_GROUP =
         1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
@@ -172,11 +173,11 @@ struct ort_task_member {
     uint32_t seed; /* where the next search for a victim begins */
     bool comes; /* it was lent, and the team's `coming` is for it; written under the lock by who lends, then its own */
     struct ort_task_cache cache;
-    /* Descriptors of tasks that run at once (task_steps.h, "Frames"): the first, the last, and the next to be used,
+    /* Descriptors of tasks that run at once (task_frame.h): the first, the last, and the next to be used,
      * NULL: none is made yet. */
     struct ort_task *frames, *last_frame, *frame;
     struct ps_magazine nodes; /* of tasks with dependences that are over (depend.c) */
-    struct ps_list free; /* in the team's list of that name, under its lock */
+    struct ps_list free;      /* in the team's list of that name, under its lock */
 };
 
 #define ORT_CANCELLED_REGION 1u
@@ -308,10 +309,19 @@ static inline struct ort_task *ort_task_new_small(struct ort_task_cache *cache)
         return NULL;
     struct ort_task *t = ort_task_pop(m);
     t->flags = 0;
+    t->size_class = ORT_TASK_SMALL_CLASS; /* it is; one store with the flags */
     return t;
 }
-/* ort_task_enter likewise. False: nothing is done, by want of a fast path. */
-bool ort_task_enter_fast(struct ort_thread *thread, struct ort_task *t, unsigned flags);
+/* ort_task_discard of what that gave; false: ask that. */
+#define ORT_TASK_CACHED 64
+static inline bool ort_task_discard_small(struct ort_task_cache *cache, struct ort_task *t)
+{
+    struct ps_magazine *m = &cache->of[ORT_TASK_SMALL_CLASS];
+    if (PS_UNLIKELY(t->size_class != ORT_TASK_SMALL_CLASS) || PS_UNLIKELY(m->n >= ORT_TASK_CACHED - 1))
+        return false;
+    (void)ps_magazine_push(m, &t->piece, ORT_TASK_CACHED / 2); /* it is not full by that */
+    return true;
+}
 /* ort_task_submit likewise. depend: or NULL. False: nothing is done, by want of a fast path. [switches] */
 bool ort_task_submit_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,

@@ -1,7 +1,8 @@
-/* Tasks that run at once, as calls: the fast path in a frame (task_steps.h), the slow path through ort_task_create.
+/* Tasks that run at once, as calls: the fast path in a frame (task_frame.h), the slow path through ort_task_create.
  *
- * Does: ort_task_call and its like, for a task of the caller's without clauses; ort_task_enter and ort_task_leave, for
- * a descriptor that compiled code has filled and runs itself. The fast path is taken where no task is traced
+ * Does: ort_task_call and its like, for a task of the caller's without clauses; ort_task_enter and ort_task_leave, the
+ * slow path of a descriptor that compiled code has filled and runs itself (the fast one is the entry point's, in a
+ * frame). The fast path is taken where no task is traced
  * (ort_tasks_traced); under cancellation it is taken too, where nothing of the team's is cancelled.
  * Callers: a member on its own behalf.
  * Failures: none; without memory the slow path is taken, which says so.
@@ -81,7 +82,7 @@ static PS_ALWAYS_INLINE bool may_call(struct ort_thread *thread, bool *discarded
 {
     unsigned traced = ort_tasks_traced();
     *discarded = false;
-    if (!has_frame(thread) || (traced & ORT_TASKS_TRACED))
+    if (!ort_frame_is_there(thread) || (traced & ORT_TASKS_TRACED))
         return false;
     *discarded = PS_UNLIKELY(traced) && ort_task_is_cancelled(thread->team, thread->task->group);
     return true;
@@ -143,21 +144,21 @@ void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *d
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
     int64_t top = ps_load_relaxed(&d->top);
-    if (PS_UNLIKELY(!has_frame(thread))) {
+    if (PS_UNLIKELY(!ort_frame_is_there(thread))) {
         ort_chunk_next(chunks, data);
         ort_task_call_slow(thread, fn, data, flags);
         return;
     }
-    struct ort_task *t = frame_enter(thread, flags);
+    struct ort_task *t = ort_frame_enter(thread, flags);
     do {
         ort_chunk_next(chunks, data);
         fn(data);
-        if (!frame_is_over(t)) {
+        if (!ort_frame_is_over(t)) {
             ort_task_frame_outlives(t);
             return;
         }
     } while (chunks->n > 0 && PS_LIKELY(ps_load_relaxed(&d->top) == top));
-    frame_leave(t);
+    ort_frame_leave(t);
 }
 
 /* --- calls with data that a function constructs --- */
@@ -199,63 +200,23 @@ void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to,
     call_copied(ort_self_inline(), fn, data, copy, size, align, flags);
 }
 
-/* --- descriptors that compiled code has filled, and runs itself --- */
+/* --- descriptors that compiled code has filled --- */
 
-static PS_ALWAYS_INLINE void enter_uncounted(struct ort_thread *thread, struct ort_task *t, unsigned flags)
-{
-    struct ort_task *below = thread->task;
-    ps_store_relaxed(&t->parent, below);
-    ps_store_relaxed(&t->depth, ps_load_relaxed(&below->depth) + 1);
-    t->team = thread->team;
-    t->icv = below->icv;
-    t->group = below->group;
-    t->flags = (uint16_t)(flags | t->flags | ORT_TASK_UNDEFERRED | ORT_TASK_UNCOUNTED |
-                          (task_flags(below) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)));
-    t->owner = thread;
-    t->count.own = 0;
-    ps_store_relaxed(&t->count.others, 0);
-    t->base = ort_tasks(thread)->base;
-    ort_tasks(thread)->base = ps_deque_bottom_owner(&ort_tasks(thread)->deque);
-    thread->task = t;
-}
-
-static PS_NOINLINE void leave_slow(struct ort_thread *thread, struct ort_task *t)
-{
-    if (t->flags & ORT_TASK_UNCOUNTED)
-        count_late(t, ps_load_relaxed(&t->parent));
-    ort_task_end_traced(thread, t, ps_load_relaxed(&t->parent), t->base, true, ort_tool_on());
-}
-
-static PS_ALWAYS_INLINE void leave_uncounted(struct ort_thread *thread, struct ort_task *t)
-{
-    if (PS_UNLIKELY((task_flags(t) & (ORT_TASK_UNCOUNTED | ORT_TASK_SPECIAL)) != ORT_TASK_UNCOUNTED) ||
-        PS_UNLIKELY((t->count.own | ps_load_acquire(&t->count.others)) != 0)) {
-        leave_slow(thread, t);
-        return;
-    }
-    thread->task = ps_load_relaxed(&t->parent);
-    ort_tasks(thread)->base = t->base;
-    ort_task_free(&ort_tasks(thread)->cache, t);
-}
-
-void ort_task_leave(struct ort_thread *thread, struct ort_task *t) { leave_uncounted(thread, t); }
-
-bool ort_task_enter_fast(struct ort_thread *thread, struct ort_task *t, unsigned flags)
-{
-    if (PS_UNLIKELY(ort_tasks_traced()) || (task_flags(thread->task) & (ORT_TASK_OWN_ICV | ORT_TASK_RECORDS)))
-        return false;
-    enter_uncounted(thread, t, flags);
-    return true;
-}
-
-/* ort_task_submit of a task without clauses that would have to be run at once: runs it. [switches] */
+/* ort_task_submit of a task without clauses that would have to be run at once: runs it, in a frame. The descriptor is
+ * its data's memory only. [switches] */
 static inline bool run_at_once_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
 {
-    if (!ort_task_enter_fast(thread, t, flags))
+    if (PS_UNLIKELY(ort_tasks_traced()) || PS_UNLIKELY(!ort_frame_is_there(thread)))
         return false;
-    fn(t->data);
-    leave_uncounted(thread, t);
+    call_in_frame(thread, fn, t->data, flags);
+    ort_task_discard(thread, t);
     return true;
+}
+
+PS_NOINLINE bool ort_task_submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *),
+                                         unsigned flags)
+{
+    return ort_task_is_undeferred(thread, flags) && run_at_once_fast(thread, t, fn, flags);
 }
 
 void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
@@ -270,8 +231,7 @@ void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct 
         ort_tool_task_begins(thread, t, below);
 }
 
-PS_NOINLINE bool ort_task_submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *),
-                                         unsigned flags)
+void ort_task_leave(struct ort_thread *thread, struct ort_task *t)
 {
-    return ort_task_is_undeferred(thread, flags) && run_at_once_fast(thread, t, fn, flags);
+    ort_task_end_traced(thread, t, ps_load_relaxed(&t->parent), t->base, true, ort_tool_on());
 }

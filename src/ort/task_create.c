@@ -105,7 +105,7 @@ static PS_ALWAYS_INLINE void adopt_child(struct ort_thread *thread, struct ort_t
 static inline void adopt_with_args(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     struct ort_task *parent = thread->task;
-    unsigned inherited = parent->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES);
+    unsigned inherited = parent->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_HEARD);
     adopt_child(thread, parent, t, args->fn, t->flags | args->flags | inherited);
     ort_icv_share(parent->icv);
     t->owner = NULL;
@@ -236,7 +236,7 @@ void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_
 static inline bool takes_fast_path(struct ort_thread *thread)
 {
     return !PS_UNLIKELY(ort_tasks_traced()) && PS_LIKELY(ps_deque_has_room_owner(&ort_tasks(thread)->deque)) &&
-           !PS_UNLIKELY(task_flags(thread->task) &
+           !PS_UNLIKELY(ort_task_flags_of(thread->task) &
                         (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV | ORT_TASK_RECORDS));
 }
 
@@ -282,7 +282,7 @@ void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, u
         return;
     }
     struct ps_magazine *m = &ort_tasks(thread)->cache.of[0];
-    if (task_flags(thread->task) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)) {
+    if (ort_task_flags_of(thread->task) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)) {
         call_or_slow(thread, fn, data, flags);
         return;
     }
@@ -311,7 +311,7 @@ void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to
                            size_t align, unsigned flags)
 {
     struct ort_thread *thread = ort_self_inline();
-    if (task_flags(thread->task) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)) {
+    if (ort_task_flags_of(thread->task) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES)) {
         ort_task_call_copied(fn, data, copy, size, align, flags);
         return;
     }

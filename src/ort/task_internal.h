@@ -11,7 +11,7 @@
 /* A descriptor with room for data; flags, data and size_class are set, what task.h says of a free one is so, everything
  * else is undefined. NULL: no memory. */
 struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align);
-#define ORT_TASK_BATCH 32
+#define ORT_TASK_BATCH (ORT_TASK_CACHED / 2)
 /* What is special about t, or its data's block, is put back. */
 void ort_task_tidy(struct ort_task *t);
 /* A magazine is full. */

@@ -6,7 +6,7 @@
  * Callers: the member that meets the construct; then members that run a range, as the body of a task.
  *
  * A range stands in a deque as one task. The member that takes it runs the loop's tasks one by one, each as a call on a
- * descriptor of its own (task_steps.h, "Frames"). Tasks of the range that have not begun are kept in three parts, two
+ * descriptor of its own (task_frame.h). Tasks of the range that have not begun are kept in three parts, two
  * of which stand in the member's deque:
  *   half   half of what there was, pushed first, anew whenever nothing is left of the deque
  *   rest   what the member goes on with, pushed last; popped again when it is through with its own

@@ -73,7 +73,7 @@ static inline void run_task(struct ort_thread *thread, struct ort_task *t)
     struct ort_task *below = thread->task;
     int64_t base = task_enter(thread, t);
     t->fn(t->data);
-    if (PS_UNLIKELY(task_flags(t) & (ORT_TASK_SPECIAL | ORT_TASK_ORDERED)) ||
+    if (PS_UNLIKELY(ort_task_flags_of(t) & (ORT_TASK_SPECIAL | ORT_TASK_ORDERED)) ||
         PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0) ||
         PS_UNLIKELY(ps_load_relaxed(&t->parent) != below)) {
         end_slow(thread, t, below, base);

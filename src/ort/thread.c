@@ -99,7 +99,9 @@ static void start_tool(void)
     unsigned char tasks = (unsigned char)((tool || ps_race_enabled() ? ORT_TASKS_TRACED : 0) |
                                           (ort_settings.cancellation ? ORT_TASKS_CANCEL : 0));
     __atomic_store_n(&ort_tasks_wanted, tasks, __ATOMIC_RELAXED);
-    ps_store_relaxed(&ort_lock_short, tasks & ORT_TASKS_TRACED ? ORT_LOCK_NEVER : ORT_LOCK_FREE);
+    bool traced = tasks & ORT_TASKS_TRACED;
+    ps_store_relaxed(&ort_lock_short, traced ? ORT_LOCK_NEVER : ORT_LOCK_FREE);
+    ps_store_relaxed(&ort_implicit_flags, (uint16_t)(ORT_TASK_IMPLICIT | (traced ? ORT_TASK_HEARD : 0)));
 }
 
 /* The first root starts the tool, which may call OpenMP routines meanwhile: then it becomes a root there and then. */

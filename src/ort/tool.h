@@ -279,6 +279,8 @@ static inline unsigned ort_tasks_traced(void)
     return ort_tasks_wanted;
 #endif
 }
+/* What an implicit task begins with: ORT_TASK_IMPLICIT, and ORT_TASK_HEARD where ORT_TASKS_TRACED is set. Likewise. */
+extern ORT_HIDDEN _Atomic uint16_t ort_implicit_flags;
 /* Somebody wants to hear of every task and every lock: both ways lead to the twins then, which ask who. */
 static inline bool ort_traced(void) { return ORT_TOOLS && (ort_tasks_traced() & ORT_TASKS_TRACED) != 0; }
 /* 0, or what a task's descriptor has behind it. */

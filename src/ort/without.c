@@ -8,6 +8,7 @@
 
 bool ort_tool_wanted;
 unsigned char ort_tasks_wanted;
+_Atomic uint16_t ort_implicit_flags = ORT_TASK_IMPLICIT;
 _Atomic uint32_t ort_lock_short;
 size_t ort_tool_task_bytes;
 void (*ort_tool_start)(void);

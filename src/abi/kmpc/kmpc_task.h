@@ -14,6 +14,7 @@ struct kmpc_task_head {
 };
 enum {
     KMPC_TASK_COMPILERS = 0xffff, /* the bits that are */
+    KMPC_TASK_IN_FRAME = 1 << 27, /* it runs in a frame (ort/task_frame.h) */
     KMPC_TASK_HAS_EVENT = 1 << 28,
     KMPC_TASK_RUNNING = 1 << 29, /* a part of it runs */
     KMPC_TASK_AGAIN = 1 << 30,   /* the next part is to follow */
@@ -30,8 +31,8 @@ struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t
 struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_task_head *model);
 /* Bytes of the head and all that belongs to the task. */
 size_t kmpc_task_bytes(const struct kmpc_task_head *head);
-/* The same at `to`, aligned to 16, as the task that t runs now. */
-struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *model, const struct ort_thread *t);
+/* The same at `to`, aligned to 16; of no descriptor's yet. */
+struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *model);
 /* What the core runs. */
 void kmpc_task_body(void *data);
 /* As the task's flags say, without dependences. */

@@ -12,6 +12,7 @@
  * Failures: no memory: aborts with one line. */
 #include "emergency_pool.h"
 #include "kmpc_task.h"
+#include "task_frame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +24,19 @@
 /* Where the block for the shared variables' addresses stands. */
 static size_t shareds_at(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
 
-static PS_ALWAYS_INLINE struct kmpc_task_head *fill(struct ort_task *core, int32_t flags, size_t bytes, size_t shareds,
-                                                    kmpc_routine routine)
+static PS_ALWAYS_INLINE struct kmpc_task_head *fill(struct ort_thread *t, struct ort_task *core, int32_t flags,
+                                                    size_t bytes, size_t shareds, kmpc_routine routine)
 {
     size_t at = shareds_at(bytes);
     struct kmpc_task_head *head = core->data;
     head->core = core;
+    core->owner = t;
     head->flags = flags & KMPC_TASK_COMPILERS;
     head->bytes = bytes;
     head->shareds_bytes = shareds;
     head->task.routine = routine;
     head->task.part_id = 0;
-    head->task.shareds = shareds != 0 ? (char *)&head->task + at : NULL;
+    head->task.shareds = (char *)&head->task + at; /* where there are none, nobody looks */
     return head;
 }
 
@@ -46,7 +48,7 @@ static PS_ALWAYS_INLINE size_t room_for(size_t bytes, size_t shareds)
 struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t bytes, size_t shareds,
                                      kmpc_routine routine)
 {
-    return fill(ort_task_new(t, room_for(bytes, shareds), 16), flags, bytes, shareds, routine);
+    return fill(t, ort_task_new(t, room_for(bytes, shareds), 16), flags, bytes, shareds, routine);
 }
 
 static PS_NOINLINE struct kmpc_task *alloc_long(int32_t flags, size_t bytes, size_t shareds, kmpc_routine routine)
@@ -61,19 +63,16 @@ struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_ta
     void *shareds = head->task.shareds;
     memcpy(&head->task, &model->task, model->bytes);
     head->task.shareds = shareds;
-    if (shareds != NULL)
-        memcpy(shareds, model->task.shareds, model->shareds_bytes);
+    memcpy(shareds, model->task.shareds, model->shareds_bytes);
     return head;
 }
 
 size_t kmpc_task_bytes(const struct kmpc_task_head *head) { return room_for(head->bytes, head->shareds_bytes); }
 
-struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *model, const struct ort_thread *t)
+struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *model)
 {
     struct kmpc_task_head *head = memcpy(to, model, kmpc_task_bytes(model));
-    head->core = t->task;
-    if (model->task.shareds != NULL)
-        head->task.shareds = (char *)&head->task + shareds_at(model->bytes);
+    head->task.shareds = (char *)&head->task + shareds_at(model->bytes);
     return head;
 }
 
@@ -82,12 +81,13 @@ PS_EXPORT struct kmpc_task *__kmpc_omp_task_alloc(HEAD, int32_t flags, size_t by
 {
     struct ort_thread *t = ee_local_inline();
     struct ort_task *core = NULL;
-    if (PS_LIKELY(t != NULL) && PS_LIKELY(bytes + shareds <= ORT_TASK_SMALL) &&
-        PS_LIKELY(room_for(bytes, shareds) <= ORT_TASK_SMALL))
+    size_t room;
+    if (PS_LIKELY(t != NULL) && !PS_UNLIKELY(__builtin_add_overflow(room_for(bytes, 0), shareds, &room)) &&
+        PS_LIKELY(room <= ORT_TASK_SMALL))
         core = ort_task_new_small(&t->tasks.cache);
     if (PS_UNLIKELY(core == NULL))
         return alloc_long(flags, bytes, shareds, routine);
-    return &fill(core, flags, bytes, shareds, routine)->task;
+    return &fill(t, core, flags, bytes, shareds, routine)->task;
 }
 
 /* The host runs it: there is no other device. */
@@ -214,14 +214,13 @@ static PS_ALWAYS_INLINE void submit_task(struct kmpc_task *task, const struct or
     submit_as(task, depend, 0, ORT_CALLER, ORT_FRAME);
 }
 
-/* 0: the task has been queued, or run: nothing is left to the caller. */
+/* 0: the task has been queued, or run: nothing is left to the caller. The member that made it submits it (task.h). */
 PS_EXPORT int32_t __kmpc_omp_task(HEAD, struct kmpc_task *task)
 {
     KMPC_NOT_NULL(at, task, "the task");
     struct kmpc_task_head *head = kmpc_head(task);
-    struct ort_thread *t = ee_local_inline();
-    if (PS_LIKELY((head->flags & (NOT_PLAIN | KMPC_TASK_TIED)) == KMPC_TASK_TIED) && PS_LIKELY(t != NULL) &&
-        PS_LIKELY(ort_task_submit_fast(t, head->core, body_in_one, 0)))
+    if (PS_LIKELY((head->flags & (NOT_PLAIN | KMPC_TASK_TIED)) == KMPC_TASK_TIED) &&
+        PS_LIKELY(ort_task_submit_fast(head->core->owner, head->core, body_in_one, 0)))
         return 0;
     submit_task(task, NULL);
     return 0;
@@ -243,14 +242,26 @@ static PS_NOINLINE void runs_itself(struct ort_thread *t, void *frame)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wframe-address" /* the program's, if it keeps one */
-PS_EXPORT void __kmpc_omp_task_begin_if0(HEAD, struct kmpc_task *task)
+#ifdef __OPTIMIZE__                              /* what begin_if0 jumps to has its caller's place */
+#define PROGRAM_FRAME 1
+#else
+#define PROGRAM_FRAME 2
+#endif
+/* Whether it is tied would interest a tool alone. */
+static PS_ALWAYS_INLINE void begin_in_frame(struct ort_thread *t, struct kmpc_task_head *head, unsigned around)
 {
-    KMPC_NOT_NULL(at, task, "the task");
+    ort_frame_enter_from(t, 0, around);
+    head->flags |= KMPC_TASK_RUNNING | KMPC_TASK_IN_FRAME;
+}
+static PS_NOIPA void begin_otherwise(struct kmpc_location *at, PS_UNUSED int32_t gtid, struct kmpc_task *task,
+                                     const void *caller, void *frame)
+{
+    if (task == NULL)
+        kmpc_fatal(at, "__kmpc_omp_task_begin_if0", "the task is a null pointer");
     struct kmpc_task_head *head = kmpc_head(task);
-    struct ort_thread *t = ort_self_inline();
-    if (PS_LIKELY(!(head->flags & NOT_PLAIN)) &&
-        PS_LIKELY(ort_task_enter_fast(t, head->core, head->flags & KMPC_TASK_TIED ? 0 : ORT_TASK_UNTIED))) {
-        head->flags |= KMPC_TASK_RUNNING;
+    struct ort_thread *t = ort_self();
+    if (!(head->flags & NOT_PLAIN) && !ort_tasks_traced() && ort_frame_is_there(t)) {
+        begin_in_frame(t, head, t->task->flags);
         return;
     }
     if (kmpc_records(t))
@@ -258,18 +269,33 @@ PS_EXPORT void __kmpc_omp_task_begin_if0(HEAD, struct kmpc_task *task)
     struct ort_task_args args = kmpc_task_args(t, head);
     head->flags |= KMPC_TASK_RUNNING;
     args.flags |= ORT_TASK_UNDEFERRED;
-    args.caller = ORT_CALLER;
-    args.frame = ORT_FRAME;
+    args.caller = caller;
+    args.frame = frame;
     ort_task_enter(t, head->core, &args);
     if (PS_UNLIKELY(ort_tool_on()))
-        runs_itself(t, __builtin_frame_address(1));
+        runs_itself(t, __builtin_frame_address(PROGRAM_FRAME));
 }
-
+/* The task runs in a frame, its descriptor is its data's memory only. */
+PS_EXPORT void __kmpc_omp_task_begin_if0(struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
+{
+    struct kmpc_task_head *head = kmpc_head(task);
+    if (PS_UNLIKELY(task == NULL) || PS_UNLIKELY(head->flags & NOT_PLAIN) || PS_UNLIKELY(ort_tasks_traced())) {
+        begin_otherwise(at, gtid, task, ORT_CALLER, ORT_FRAME);
+        return;
+    }
+    struct ort_thread *t = head->core->owner;
+    unsigned around = ort_task_flags_of(t->task);
+    if (PS_UNLIKELY(!ort_frame_may_be(t, around)))
+        begin_otherwise(at, gtid, task, ORT_CALLER, ORT_FRAME);
+    else
+        begin_in_frame(t, head, around);
+}
 #pragma GCC diagnostic pop
 
-PS_EXPORT void __kmpc_omp_task_complete_if0(PS_UNUSED struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
+static PS_NOIPA void complete_otherwise(struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
 {
-    KMPC_NOT_NULL(at, task, "the task");
+    if (task == NULL)
+        kmpc_fatal(at, "__kmpc_omp_task_complete_if0", "the task is a null pointer");
     struct kmpc_task_head *head = kmpc_head(task);
     while (PS_UNLIKELY(head->flags & KMPC_TASK_AGAIN)) {
         head->flags &= ~KMPC_TASK_AGAIN;
@@ -277,7 +303,32 @@ PS_EXPORT void __kmpc_omp_task_complete_if0(PS_UNUSED struct kmpc_location *at, 
     }
     if (head->flags & KMPC_TASK_DESTRUCTORS)
         task->data1.destructors(gtid, task);
-    ort_task_leave(head->core->owner, head->core);
+    struct ort_thread *t = head->core->owner;
+    if (!(head->flags & KMPC_TASK_IN_FRAME)) {
+        ort_task_leave(t, head->core);
+        return;
+    }
+    if (ort_frame_is_over(t->task))
+        ort_frame_leave(t->task);
+    else
+        ort_task_frame_outlives(t->task);
+    ort_task_discard(t, head->core);
+}
+PS_EXPORT void __kmpc_omp_task_complete_if0(struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
+{
+    struct kmpc_task_head *head = kmpc_head(task);
+    if (PS_UNLIKELY(task == NULL) || PS_UNLIKELY((head->flags & (KMPC_TASK_AGAIN | KMPC_TASK_DESTRUCTORS |
+                                                                 KMPC_TASK_IN_FRAME)) != KMPC_TASK_IN_FRAME)) {
+        complete_otherwise(at, gtid, task);
+        return;
+    }
+    struct ort_task *core = head->core;
+    struct ort_thread *t = core->owner;
+    struct ort_task *frame = t->task;
+    if (PS_UNLIKELY(!ort_frame_is_over(frame)) || PS_UNLIKELY(!ort_task_discard_small(&t->tasks.cache, core)))
+        complete_otherwise(at, gtid, task);
+    else
+        ort_frame_leave_as(t, frame);
 }
 
 PS_EXPORT void __kmpc_invoke_task_func(PS_UNUSED int32_t gtid, struct kmpc_task *task)
@@ -387,26 +438,24 @@ static void free_dependences(struct dependences *d)
         ort_mem_free(d->all);
 }
 
-/* A few in, out and inout alone, which the core reads as addresses. False: it is not so. */
+/* A few in, out and inout alone, which the core reads as addresses: what writes from the front on, the others from the
+ * back. False: it is not so. */
 static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, const struct kmpc_depend *list)
 {
     if (PS_UNLIKELY(n > FEW))
         return false;
-    size_t out = 0;
+    size_t out = 0, in = (size_t)n;
     unsigned flags = 0;
-    for (int32_t i = 0; i < n; i++) {
-        if (PS_UNLIKELY(list[i].address == 0 || list[i].address == -1))
+    for (const struct kmpc_depend *end = list + n; list != end; list++) {
+        uintptr_t address = (uintptr_t)list->address;
+        if (PS_UNLIKELY(address + 1 <= 1)) /* 0 or -1 */
             return false;
-        flags |= list[i].flags;
-        if (list[i].flags & KMPC_DEPEND_OUT)
-            d->addresses[out++] = (void *)list[i].address;
+        flags |= list->flags;
+        d->addresses[list->flags & KMPC_DEPEND_OUT ? out++ : --in] = (void *)address;
     }
     if (flags & ~(unsigned)(KMPC_DEPEND_IN | KMPC_DEPEND_OUT))
         return false;
     d->list = (struct ort_depend_list){.n = (size_t)n, .n_out = out, .addresses = d->addresses};
-    for (int32_t i = 0; i < n; i++)
-        if (!(list[i].flags & KMPC_DEPEND_OUT))
-            d->addresses[out++] = (void *)list[i].address;
     return true;
 }
 
@@ -427,7 +476,7 @@ PS_EXPORT int32_t __kmpc_omp_task_with_deps(HEAD, struct kmpc_task *task, LISTS)
         kmpc_fatal(at, __func__, "a list of dependences is a null pointer");
     KMPC_NOT_NULL(at, task, "the task");
     struct kmpc_task_head *head = kmpc_head(task);
-    struct ort_thread *t = ort_self_inline();
+    struct ort_thread *t = head->core->owner;
     struct dependences d;
     if (PS_LIKELY((head->flags & (NOT_PLAIN | KMPC_TASK_TIED)) == KMPC_TASK_TIED) && PS_LIKELY(m <= 0) &&
         t->team->n > 1 && PS_LIKELY(n > 0) && gather_addresses(&d, n, list) &&
@@ -476,24 +525,25 @@ PS_EXPORT void __kmpc_omp_taskwait_deps_51(HEAD, LISTS, int32_t nowait)
 
 /* --- waiting --- */
 
-static PS_NOINLINE void taskwait_recorded(struct ort_thread *t)
+/* Apart, and entered by a jump, so that a taskwait with nothing to wait for has no frame. */
+static PS_NOIPA int32_t taskwait_otherwise(const void *caller, void *frame)
 {
-    kmpc_record_step(t, KMPC_STEP_WAIT, NULL);
+    struct ort_thread *t = ort_self();
+    if (PS_UNLIKELY(ort_tool_on())) {
+        ort_tool_taskwait_from(caller, frame);
+        return 0;
+    }
+    if (kmpc_records(t))
+        kmpc_record_step(t, KMPC_STEP_WAIT, NULL);
     ort_taskwait(t);
+    return 0;
 }
 PS_EXPORT int32_t __kmpc_omp_taskwait(HEAD)
 {
     struct ort_thread *t = ee_local_inline();
-    if (PS_LIKELY(t != NULL) && !kmpc_records(t) && ort_taskwait_is_over(t))
+    if (PS_LIKELY(t != NULL) && PS_LIKELY(ort_taskwait_is_over(t)))
         return 0;
-    if (PS_UNLIKELY(t == NULL))
-        t = ort_self();
-    if (kmpc_records(t)) { /* no tool is there */
-        taskwait_recorded(t);
-        return 0;
-    }
-    ORT_TRACED(ort_tool_taskwait_from(ORT_CALLER, ORT_FRAME), ort_taskwait(t));
-    return 0;
+    return taskwait_otherwise(ORT_CALLER, ORT_FRAME);
 }
 PS_EXPORT int32_t __kmpc_omp_taskyield(HEAD, PS_UNUSED int32_t end_part)
 {
@@ -504,17 +554,21 @@ PS_EXPORT int32_t __kmpc_omp_taskyield(HEAD, PS_UNUSED int32_t end_part)
 
 PS_EXPORT void __kmpc_taskgroup(HEAD)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     if (kmpc_records(t))
         kmpc_record_step(t, KMPC_STEP_GROUP, NULL);
     ORT_TOOL_TRACED(t, ort_tool_taskgroup_start(t), ort_taskgroup_start(t));
 }
 PS_EXPORT void __kmpc_end_taskgroup(HEAD)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     if (kmpc_records(t))
         kmpc_record_step(t, KMPC_STEP_GROUP_END, NULL);
-    ORT_TOOL_TRACED(t, ort_tool_taskgroup_end(t, kmpc_taskgroup_end), kmpc_taskgroup_end(t));
+    const struct kmpc_thread *k = (const struct kmpc_thread *)(const void *)kmpc_carrier(t)->local;
+    if (PS_LIKELY(!ort_tool_on()) && PS_LIKELY(k == NULL || k->reductions == NULL))
+        ort_taskgroup_end(t);
+    else
+        ORT_TOOL_TRACED(t, ort_tool_taskgroup_end(t, kmpc_taskgroup_end), kmpc_taskgroup_end(t));
 }
 
 PS_EXPORT int32_t __kmpc_omp_has_task_team(PS_UNUSED int32_t gtid) { return ort_self()->team->n > 1; }

@@ -6,9 +6,9 @@
  * iterations (lastprivate). The pattern itself is never run.
  *
  * Where there are many tasks they stand in one descriptor (ort/task_range.h). Its data is the pattern with all that
- * belongs to it, and each task is a copy on the stack of the member that runs it. `dup` copies from the pattern itself
- * there too, which lives until the construct's group is complete; without a group (nogroup) such tasks are made one by
- * one. */
+ * belongs to it; a member runs its tasks there one after the other, and makes the private copies anew before each.
+ * `dup` copies from the pattern itself there too, which lives until the construct's group is complete; without a group
+ * (nogroup) such tasks are made one by one. */
 #include <string.h>
 
 #include "kmpc_task.h"
@@ -46,42 +46,99 @@ static void submit_taskloop(struct ort_thread *t, const struct ort_taskloop *loo
 
 /* --- many tasks in one descriptor --- */
 
+/* Each member that runs some of them has a block of its own, with a kmp_task_t in which they run one after the other.
+ * What a task may have changed is made anew for the next one. */
 struct many {
     uint64_t from, end; /* of the next task: the core writes them */
     uint64_t step, last_end;
     size_t lower_at, upper_at;
     duplicate dup;
     struct kmpc_task *pattern;  /* for dup */
+    const struct many *here;    /* this block, unless it has been moved since */
+    size_t own_at, own_words;   /* where in the kmp_task_t what a task has for itself begins, and its size */
+    uint64_t *own;              /* as it was; behind all else of the block */
     struct kmpc_task_head head; /* and what follows it */
 };
-#define MANY_BYTES 4096 /* of a task that is copied to a stack, at most */
+#define MANY_BYTES 4096 /* of the pattern, at most */
 
-static void run_one_of_many(void *data)
+/* clang's kmp_task_t of a taskloop has both bounds, the step, a flag that dup writes, and the reductions' block, which
+ * stay as they are; then come the private copies. */
+enum { BOUNDS_AT = sizeof(struct kmpc_task), PRIVATE_AT = BOUNDS_AT + 5 * sizeof(uint64_t) };
+static size_t changes_from(const struct pattern *p)
 {
-    const struct many *m = data;
+    bool known = p->lower_at == BOUNDS_AT && p->upper_at == BOUNDS_AT + sizeof(uint64_t);
+    size_t from = known ? PRIVATE_AT : BOUNDS_AT;
+    return from < p->head->bytes ? from : p->head->bytes;
+}
+
+/* Addresses within a block that has been moved. */
+static PS_NOINLINE void rebase_many(struct many *m)
+{
     size_t bytes = kmpc_task_bytes(&m->head);
-    struct kmpc_task_head *head = kmpc_task_copy_to(__builtin_alloca(bytes), &m->head, ort_self_inline());
-    uint64_t upper = m->end - m->step;
-    memcpy((char *)&head->task + m->lower_at, &m->from, sizeof m->from);
-    memcpy((char *)&head->task + m->upper_at, &upper, sizeof upper);
+    m->head.task.shareds = (char *)&m->head + bytes - m->head.shareds_bytes;
+    m->own = (uint64_t *)(void *)((char *)m + offsetof(struct many, head) + ((bytes + 15) & ~(size_t)15));
+    m->here = m;
+}
+
+static PS_ALWAYS_INLINE void next_of_many(struct many *m, struct kmpc_task *task)
+{
+    uint64_t upper = m->end - m->step, *own = (uint64_t *)(void *)((char *)task + m->own_at);
+    for (size_t i = 0; i < m->own_words; i++) {
+        own[i] = m->own[i];
+        __asm__("" : "+r"(i)); /* a few words: what a vector loop sets up would cost more */
+    }
+    memcpy((char *)task + m->lower_at, &m->from, sizeof m->from);
+    memcpy((char *)task + m->upper_at, &upper, sizeof upper);
+}
+
+static PS_NOINLINE void run_one_of_many(void *data)
+{
+    struct many *m = data;
+    struct kmpc_task *task = &m->head.task;
+    if (PS_UNLIKELY(m->here != m))
+        rebase_many(m);
+    next_of_many(m, task);
+    task->part_id = 0;
     if (m->dup != NULL)
-        m->dup(&head->task, m->pattern, m->end == m->last_end);
-    kmpc_task_body(head);
+        m->dup(task, m->pattern, m->end == m->last_end);
+    m->head.core = ort_self()->task;
+    kmpc_task_body(&m->head);
+}
+
+/* The same of a tied task of which nothing has to be constructed. */
+static void run_plain_one(void *data)
+{
+    struct many *m = data;
+    struct ort_thread *t = ee_local_inline();
+    if (PS_UNLIKELY(m->here != m) || PS_UNLIKELY(t == NULL) || PS_UNLIKELY(t->number == 0)) {
+        run_one_of_many(data);
+        return;
+    }
+    next_of_many(m, &m->head.task);
+    m->head.task.routine((int32_t)t->number - 1, &m->head.task);
 }
 
 static PS_NOINLINE void taskloop_of_many(struct ort_thread *t, struct ort_taskloop *loop, const struct pattern *p)
 {
-    size_t bytes = kmpc_task_bytes(p->head), all = offsetof(struct many, head) + bytes;
+    size_t bytes = kmpc_task_bytes(p->head), own_at = changes_from(p), own_bytes = p->head->bytes - own_at,
+           words = (own_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t),
+           all = offsetof(struct many, head) + ((bytes + 15) & ~(size_t)15) + words * sizeof(uint64_t);
     struct many *m = __builtin_alloca(all);
     *m = (struct many){.step = loop->step,
                        .last_end = loop->start + loop->n * loop->step,
                        .lower_at = p->lower_at,
                        .upper_at = p->upper_at,
                        .dup = p->dup,
-                       .pattern = &p->head->task};
-    memcpy(&m->head, p->head, bytes);
+                       .pattern = &p->head->task,
+                       .own_at = own_at,
+                       .own_words = words};
+    kmpc_task_copy_to(&m->head, p->head);
+    rebase_many(m);
+    memcpy(m->own, (char *)&p->head->task + own_at, own_bytes);
     loop->task = kmpc_task_args(t, p->head);
-    loop->task.fn = run_one_of_many;
+    loop->task.fn = p->dup == NULL && (p->head->flags & (KMPC_TASK_TIED | KMPC_TASK_DESTRUCTORS)) == KMPC_TASK_TIED
+                        ? run_plain_one
+                        : run_one_of_many;
     loop->task.data = m;
     loop->task.size = all;
     loop->task.align = alignof(struct many);
@@ -95,7 +152,8 @@ static PS_NOINLINE void taskloop_of_many(struct ort_thread *t, struct ort_tasklo
 static bool may_be_many(const struct ort_thread *t, const struct pattern *p, bool nogroup)
 {
     return !PS_UNLIKELY(ort_tool_on()) && !kmpc_records(t) && kmpc_task_bytes(p->head) <= MANY_BYTES &&
-           !(nogroup && p->dup != NULL) && !(p->head->flags & (KMPC_TASK_HAS_EVENT | KMPC_TASK_PROXY));
+           p->head->task.routine != NULL && !(nogroup && p->dup != NULL) &&
+           !(p->head->flags & (KMPC_TASK_HAS_EVENT | KMPC_TASK_PROXY));
 }
 
 enum { BY_DEFAULT, BY_GRAINSIZE, BY_NUM_TASKS };
