@@ -199,6 +199,108 @@ static void reduction(unsigned long n)
     }
 }
 
+/* Of an ordered loop: an iteration. One member has them all, so that none waits. */
+static void ordered(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp for ordered schedule(static, n)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp ordered
+        nothing();
+    }
+}
+
+/* Under a lock, since no processor has such an operation. */
+static void atomic_lock(unsigned long n)
+{
+    static long double x;
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    for (unsigned long i = 0; i < n; i++) {
+#ifdef __clang__ /* which calls libatomic; other compilers of LLVM's entry points call this */
+        void __kmpc_atomic_float10_add(void *at, int gtid, long double *x, long double y);
+        __kmpc_atomic_float10_add(NULL, 0, &x, 1);
+#else
+#pragma omp atomic
+        x += 1;
+#endif
+    }
+}
+
+static void taskgroup(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp taskgroup
+        nothing();
+    }
+}
+
+static void sections(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp sections nowait
+        {
+#pragma omp section
+            nothing();
+#pragma omp section
+            nothing();
+        }
+    }
+}
+
+#ifdef __clang__
+/* What GCC does in place. */
+static void masked(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp masked
+        nothing();
+    }
+}
+
+static void static_loop(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp for schedule(static) nowait
+        for (int k = 0; k < 2; k++)
+            nothing();
+    }
+}
+
+static void flush(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp flush
+    }
+}
+
+static void global_number(unsigned long n)
+{
+    int __kmpc_global_thread_num(void *at);
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0; i < n; i++)
+        __kmpc_global_thread_num(NULL);
+}
+
+/* What code without native thread-local storage calls. */
+static void threadprivate(unsigned long n)
+{
+    int __kmpc_global_thread_num(void *at);
+    void *__kmpc_threadprivate_cached(void *at, int gtid, void *x, size_t bytes, void ***cache);
+    static int x;
+    static void **cache;
+#pragma omp parallel num_threads(2)
+    for (unsigned long i = 0, me = __kmpc_global_thread_num(NULL); i < n; i++)
+        __kmpc_threadprivate_cached(NULL, (int)me, &x, sizeof x, &cache);
+}
+#endif
+
 static omp_lock_t a_lock;
 
 static void lock(unsigned long n)
@@ -252,7 +354,18 @@ static const struct {
              {"named_critical", named_critical},
              {"reduction", reduction},
              {"lock", lock},
-             {"nest_lock", nest_lock}};
+             {"nest_lock", nest_lock},
+             {"ordered", ordered},
+             {"atomic_lock", atomic_lock},
+             {"taskgroup", taskgroup},
+#ifdef __clang__
+             {"masked", masked},
+             {"static_loop", static_loop},
+             {"flush", flush},
+             {"global_number", global_number},
+             {"threadprivate", threadprivate},
+#endif
+             {"sections", sections}};
 
 int main(int argc, char **argv)
 {
