@@ -87,9 +87,9 @@ static void work_is_taken_after_many_short_threads(void **state)
     (void)state;
     psthread_config_t config = {.num_vps = 2, .max_spares = PSTHREAD_NO_SPARES};
     assert_int_equal(psthread_init(&config), 0);
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 5; round++) {
         psthread_t t;
-        for (int i = 0; i < 1000; i++) {
+        for (int i = 0; i < 200; i++) {
             assert_int_equal(psthread_spawn(&t, NULL, nothing, NULL), 0);
             assert_int_equal(psthread_join(t, NULL), 0);
         }
