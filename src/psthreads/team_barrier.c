@@ -80,7 +80,8 @@
  * The phase stays the same meanwhile, and what is said here begins when they fall back to the word.
  *
  * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look
- * at it, and a lock to let its waiters go; of a team on one vp a lock alone. tests/models/team_barrier.pml has the protocol, and what happens where a step is missing.
+ * at it, and a lock to let its waiters go; of a team on one vp a lock alone. tests/models/team_barrier.pml has the
+ * protocol, and what happens where a step is missing.
  *
  * Rejected: a word `blocked` in each member and a count of them (five atomic operations a member, and a look at each
  * member by the opener). Readied members at the front of the queue for as long as they come (a team that only goes
