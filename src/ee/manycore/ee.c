@@ -7,10 +7,9 @@
  * States of a core: idle -> taken (at a fork) -> runs its member's body -> done, still taken -> [assists] -> idle (at
  * the join). The forking core is member 0; it was taken already.
  *
- * Free members. The OpenMP core is told of a member whose body has returned (ops->idle) where the region has tasks. Who
- * makes the first task and who returns exchange the member's word `end`: the second one of them tells. Its value has
- * the region's number, since a member may not have begun yet; the member counts regions itself, in its own cluster's
- * memory: it is in each region of its mapping. The parent tells of member 0 where it waits, once it knows of tasks.
+ * Free members. A member's word `end` says who tells the core of the member (member_end.h). The member counts regions
+ * itself, in its own cluster's memory: it is in each region of its mapping. The parent tells of member 0 where it
+ * waits, once it knows of tasks.
  *
  * The fast path (ee_team_run_again) keeps to this. The parent has counted the region before it sends the first order,
  * and a member counts it when the order has come, so that both use the same number. What a region's first task can
@@ -112,10 +111,7 @@ bool ee_is_near(const void *p, int near)
 /* In the name of m, which is the caller's, until it is free. */
 static void assist_until_free(struct team *team, struct member *m)
 {
-    struct ee_member *member = (struct ee_member *)(void *)m;
-    do
-        team->ops->assist(member);
-    while (team->ops->idle(member));
+    member_end_assist(team->ops, (struct ee_member *)(void *)m);
 }
 
 void pool_assist_told(struct member *m)
@@ -383,11 +379,10 @@ enum ee_await ee_barrier_await(struct ee_team *t, PS_UNUSED unsigned id, uint32_
 void ee_team_interrupt(struct ee_team *t)
 {
     struct team *team = team_of(t);
-    uint32_t returned = pool_returned(team->region), told = pool_told(team->region);
     hal_interrupt(team);
     for (unsigned id = 1; id < team->n; id++) {
         struct member *m = member_at(team, id);
-        if (ps_xchg_acq_rel(&m->end, told) == returned && team->ops->idle((struct ee_member *)(void *)m))
+        if (member_end_interrupt(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))
             ee_team_lend(t, id);
     }
 }

@@ -7,6 +7,7 @@
 
 #include "board.h"
 #include "ee.h"
+#include "member_end.h"
 
 #include <string.h>
 
@@ -16,16 +17,12 @@ struct member {
     struct team *team;
     uint16_t core;        /* that runs it: cluster * cores of a cluster + number there */
     uint32_t region;      /* as the team's, counted by the member itself */
-    _Atomic uint32_t end; /* pool_returned or pool_told, of the region */
+    _Atomic uint32_t end; /* member_end.h */
     uint32_t phase;       /* of the barrier, as far as it knows */
     uint8_t slots;        /* as the team's */
     bool met;             /* it has arrived in the synchroniser at this barrier, too */
     uint16_t barriers;    /* sw-paper: that it has met by flags in this region */
 };
-/* How a region ends for a member: its body has returned; or it has been told that the region has tasks. Numbers of
- * regions are odd. */
-static inline uint32_t pool_returned(uint32_t region) { return region; }
-static inline uint32_t pool_told(uint32_t region) { return region + 1; }
 _Static_assert(sizeof(struct member) <= sizeof(struct ee_member), "ee_member is too small");
 
 /* Clusters in which a team has the same cores. */
@@ -212,10 +209,10 @@ static PS_ALWAYS_INLINE struct expected pool_expect(struct self *self)
 
 /* A member that has been told: assists until it is free. */
 void pool_assist_told(struct member *m);
-/* A member but the first, whose body has returned: all but its arrival. */
+/* A member but the first, whose body has returned: all but its arrival. As member_end_return. */
 static PS_ALWAYS_INLINE void pool_member_end(struct member *m, uint32_t region)
 {
-    if (PS_UNLIKELY(pool_swap(&m->end, pool_returned(region)) == pool_told(region)))
+    if (PS_UNLIKELY(pool_swap(&m->end, member_end_returned(region)) == member_end_told(region)))
         pool_assist_told(m);
 }
 /* The expected order has come. All but the arrival; and what is left behind that. */

@@ -9,10 +9,9 @@
  * member) -> NONE (by the worker, acquire). The worker counts itself out of `left` when it is through. From then on the
  * parent may give it another order, even before the worker looks again: the word keeps the order.
  *
- * Free members. The core is told of a member whose body has returned (ops->idle) where the region has tasks. A member's
- * `end` says who tells the core, with the region's number: the member writes RETURNED (exchange), the thread that
- * interrupts writes TOLD (compare-and-swap). The one that comes second tells. A member does so before it counts itself
- * out. The parent ends likewise where it waits in the join. So nobody looks at `interrupted` in a region without tasks.
+ * Free members. A member's `end` says who tells the core of the member (member_end.h). A member exchanges it before it
+ * counts itself out. The parent ends likewise where it waits in the join. So nobody looks at `interrupted` in a region
+ * without tasks.
  *
  * Orderings. fork -> member: the order's release store, the worker's acquire exchange. member -> join: `left` counted
  * down acq_rel, read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1, seq_cst) and then looks at
@@ -24,6 +23,7 @@
 
 #include "check.h"
 #include "cpu.h"
+#include "member_end.h"
 #include "os.h"
 #include "places.h"
 
@@ -51,10 +51,8 @@ struct member {
     struct team *team;
     struct worker *worker; /* 1 .. n-1; member 0 is the parent's kernel thread */
     uint32_t place;        /* that it is bound to, from 1; 0: none; the parent, while no region is open */
-    _Atomic uint32_t end;  /* RETURNED or TOLD, of the region */
+    _Atomic uint32_t end;  /* member_end.h */
 };
-static uint32_t returned(uint32_t region) { return 2 * region; }
-static uint32_t told(uint32_t region) { return 2 * region + 1; }
 
 struct team {
     /* written by the parent between regions */
@@ -185,16 +183,7 @@ void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED
 /* In the name of m, which is the caller's, until it is free. */
 static void assist_as(struct team *team, struct member *m)
 {
-    struct ee_member *member = (struct ee_member *)(void *)m;
-    do
-        team->ops->assist(member);
-    while (team->ops->idle(member));
-}
-
-/* The share of m is done. True: the region has tasks, and it is for the caller to tell the core. */
-static bool returns(const struct team *team, struct member *m)
-{
-    return ps_xchg_acq_rel(&m->end, returned(team->region)) == told(team->region);
+    member_end_assist(team->ops, (struct ee_member *)(void *)m);
 }
 
 static void worker_run(struct worker *w, enum order order)
@@ -206,7 +195,7 @@ static void worker_run(struct worker *w, enum order order)
         become_entity(m);
         team->ops->body((struct ee_member *)(void *)m);
     }
-    if (order == ORDER_ASSIST || returns(team, m))
+    if (order == ORDER_ASSIST || member_end_return(&m->end, team->region))
         assist_as(team, m);
     if (ps_sub_acq_rel(&team->left, 1) == (PARENT_ASLEEP | 1))
         os_wake(&team->left, 1);
@@ -303,8 +292,13 @@ static void workers_put(struct team *team)
 void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
     struct team *team = worker_team(t);
-    *team = (struct team){
-        .ops = ops, .members = members, .stride = stride, .n_max = n_max, .reserved = 1, .born_in = fork_generation};
+    *team = (struct team){.ops = ops,
+                          .members = members,
+                          .stride = stride,
+                          .n_max = n_max,
+                          .region = 1,
+                          .reserved = 1,
+                          .born_in = fork_generation};
     for (unsigned id = 0; id < n_max; id++)
         *worker_team_member(team, id) = (struct member){.team = team};
 }
@@ -342,7 +336,7 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
 {
     struct team *team = worker_team(t);
     team->n = n;
-    team->region = team->region + 1 ? team->region + 1 : 1;
+    team->region += 2;
     team->keeps_workers = outermost;
     team->parent_local = entity.local;
     ps_store_relaxed(&team->left, n - 1);
@@ -384,7 +378,7 @@ static uint32_t begin_to_sleep(struct team *team)
 static void wait_for_workers(struct team *team)
 {
     struct member *self = worker_team_member(team, 0);
-    for (bool mine = returns(team, self);;) {
+    for (bool mine = member_end_return(&self->end, team->region);;) {
         if (mine)
             assist_as(team, self);
         spin_for_workers(team);
@@ -473,10 +467,7 @@ void ee_team_interrupt(struct ee_team *t)
     signal_members(team);
     for (unsigned id = 0; id < team->n; id++) {
         struct member *m = worker_team_member(team, id);
-        uint32_t end = ps_load_acquire(&m->end);
-        while (!ps_cas_acq_rel(&m->end, &end, told(team->region)))
-            continue;
-        if (end == returned(team->region) && team->ops->idle((struct ee_member *)(void *)m))
+        if (member_end_interrupt(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))
             ee_team_lend(t, id);
     }
 }
