@@ -52,16 +52,22 @@ static struct ort_thread *get_fresh(int near)
     return &((struct ort_apart *)(void *)piece)->thread;
 }
 
+/* The first of a list that is near, taken out; NULL: none is. */
+static struct ort_thread *take_near(struct ort_thread **list, int near)
+{
+    while (*list != NULL && !ee_is_near(*list, near))
+        list = &(*list)->next;
+    struct ort_thread *t = *list;
+    if (t != NULL)
+        *list = t->next;
+    return t;
+}
+
 /* For member id, as after the first get_fresh; NULL: no memory there. */
 static struct ort_thread *get(struct ort_team *team, unsigned id, int near)
 {
     ps_spin_lock(&lock);
-    struct ort_thread **at = &free_ones;
-    while (*at != NULL && !ee_is_near(*at, near))
-        at = &(*at)->next;
-    struct ort_thread *t = *at;
-    if (t != NULL)
-        *at = t->next;
+    struct ort_thread *t = take_near(&free_ones, near);
     ps_spin_unlock(&lock);
     if (t != NULL)
         memset(t, 0, sizeof *t); /* what thieves read of the implicit task stays as it is */
@@ -78,13 +84,8 @@ static struct ee_member *near_core(void *members, unsigned id, int near)
     struct ort_thread *now = table[id];
     if (now != NULL && ee_is_near(now, near))
         return &now->member;
-    struct ort_thread *first = now, **at = &first;
-    while (*at != NULL && !ee_is_near(*at, near))
-        at = &(*at)->next;
-    struct ort_thread *t = *at;
-    if (t != NULL)
-        *at = t->next;
-    else
+    struct ort_thread *first = now, *t = take_near(&first, near);
+    if (t == NULL)
         t = get(table[0]->team, id, near);
     if (t == NULL && now != NULL)
         return &now->member;

@@ -13,28 +13,17 @@
 void ort_target(void (*fn)(void *), void *data, unsigned thread_limit)
 {
     struct ort_thread *caller = ort_self();
-    struct ort_team *team = ort_team_alloc(1);
-    struct ort_group *group = ort_mem_zeroed(sizeof *group);
-    PS_CHECK(team != NULL && group != NULL, "no memory for a target region");
-    atomic_init(&group->busy, 1);
-    group->num_teams = 1;
-    team->contention = group;
-    team->n = 1;
+    struct ort_team *team = ort_team_initial("a target region");
     team->enclosed = caller->team->enclosed;
     team->icv = ort_icv_store(team);
     *team->icv = ort_settings.initial;
     if (thread_limit != 0)
         team->icv->thread_limit = thread_limit > INT_MAX ? UINT_MAX : thread_limit;
-    team->bind_var = ort_settings.bind;
-    team->shape = 1;
-    struct ort_thread *t = ort_member(team, 0);
-    ee_set_local(t);
-    ort_member_begin(t);
-    t->task->flags |= ORT_TASK_INCLUDES;
+    struct ort_thread *t = ort_thread_begin_initial(team);
     fn(data);
     ort_task_member_end(t);
     ee_set_local(caller);
     ort_task_team_end(team);
-    ort_mem_free(group);
+    ort_mem_free(team->contention);
     ort_team_free(team);
 }

@@ -173,6 +173,15 @@ static void run_undeferred(struct ort_thread *thread, struct ort_task *t, const 
     ort_task_run(thread, t);
 }
 
+/* t is made, and deferred. */
+static void make_available(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
+{
+    ps_race_release(t);
+    if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
+        return;
+    ort_task_enqueue(thread, t);
+}
+
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args)
 {
     ort_graph_spoil(thread);
@@ -184,11 +193,7 @@ void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args
         run_undeferred(thread, ort_task_make(thread, args), args);
         return;
     }
-    struct ort_task *t = ort_task_make(thread, args);
-    ps_race_release(t);
-    if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
-        return;
-    ort_task_enqueue(thread, t);
+    make_available(thread, ort_task_make(thread, args), args);
 }
 
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
@@ -206,10 +211,7 @@ void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct
         return;
     }
     adopt_with_args(thread, t, args);
-    ps_race_release(t);
-    if (PS_UNLIKELY(args->depend != NULL) && !ort_depend_insert(thread, t, args->depend))
-        return;
-    ort_task_enqueue(thread, t);
+    make_available(thread, t, args);
 }
 
 void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args,

@@ -6,6 +6,11 @@
 
 /* A zeroed block for n_max members with its constant fields set; NULL: no memory. */
 struct ort_team *ort_team_alloc(unsigned n_max);
+/* A team of one, an initial thread's, in a contention group of its own. Its ICVs are not set. Aborts where there is no
+ * memory for `what`. */
+struct ort_team *ort_team_initial(const char *what);
+/* The caller's kernel thread is that initial thread from here on. */
+struct ort_thread *ort_thread_begin_initial(struct ort_team *team);
 /* Bytes of a block for n_max members. */
 size_t ort_members_bytes(unsigned n_max);
 /* The members of a zeroed block, with their implicit tasks; false: no memory. And before it is given back. */

@@ -120,6 +120,29 @@ static struct ort_thread *with_tool_started(void)
     return t;
 }
 
+struct ort_team *ort_team_initial(const char *what)
+{
+    struct ort_team *team = ort_team_alloc(1);
+    struct ort_group *group = ort_mem_zeroed(sizeof *group);
+    PS_CHECK(team != NULL && group != NULL, "no memory for %s", what);
+    atomic_init(&group->busy, 1);
+    group->num_teams = 1;
+    team->contention = group;
+    team->n = 1;
+    team->bind_var = ort_settings.bind;
+    team->shape = 1;
+    return team;
+}
+
+struct ort_thread *ort_thread_begin_initial(struct ort_team *team)
+{
+    struct ort_thread *t = ort_member(team, 0);
+    ee_set_local(t);
+    ort_member_begin(t);
+    t->task->flags |= ORT_TASK_INCLUDES;
+    return t;
+}
+
 struct ort_thread *ort_thread_make_root(void)
 {
     static os_once_flag once = OS_ONCE_INIT;
@@ -127,21 +150,9 @@ struct ort_thread *ort_thread_make_root(void)
     struct ort_thread *made = with_tool_started();
     if (made != NULL)
         return made;
-    struct ort_team *team = ort_team_alloc(1);
-    struct ort_group *group = ort_mem_zeroed(sizeof *group);
-    PS_CHECK(team != NULL && group != NULL, "no memory for the first OpenMP thread of a kernel thread");
-    atomic_init(&group->busy, 1);
-    group->num_teams = 1;
-    team->contention = group;
-    team->n = 1;
+    struct ort_team *team = ort_team_initial("the first OpenMP thread of a kernel thread");
     team->icv = &ort_settings.initial;
-    team->bind_var = ort_settings.bind;
-    team->shape = 1;
-    struct ort_thread *t = ort_member(team, 0);
-    ee_set_local(t);
-    ort_member_begin(t);
-    t->task->flags |= ORT_TASK_INCLUDES;
-    return t;
+    return ort_thread_begin_initial(team);
 }
 
 struct ort_thread *ort_ancestor(struct ort_thread *t, int level)
