@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,11 +224,18 @@ void image_draw(struct image *image, const struct face *faces, unsigned count)
     }
 }
 
-/* What is being written; empty: nothing. */
+/* What is being written; empty: nothing. A signal for the process may be handled on any of its threads. So the handler
+ * says that the process ends, then waits until no file is between its creation and its name here. image_write says that
+ * it creates one, then looks whether the process ends. Both are sequentially consistent: one of the two sees the other.
+ * The creating thread has the signals blocked, so the handler never waits for the thread that it has interrupted. */
 static char unfinished[4096];
+static atomic_bool creates, ends;
 
 static void remove_unfinished(int number)
 {
+    atomic_store(&ends, true);
+    while (atomic_load(&creates))
+        sched_yield();
     if (unfinished[0])
         unlink(unfinished);
     signal(number, SIG_DFL);
@@ -281,12 +291,19 @@ bool image_write(const struct image *image, const char *path)
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
     sigaddset(&ours, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ours, &old); /* the file and its name appear together */
+    pthread_sigmask(SIG_BLOCK, &ours, &old); /* the file and its name appear together */
+    atomic_store(&creates, true);
+    if (atomic_load(&ends)) { /* another thread is in the handler */
+        atomic_store(&creates, false);
+        for (;;)
+            pause();
+    }
     int fd = mkstemp(name);
     if (fd >= 0)
         memcpy(unfinished, name, sizeof name);
     int why = errno;
-    sigprocmask(SIG_SETMASK, &old, NULL);
+    atomic_store(&creates, false);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (fd < 0)
         return complain(path, strerror(why));
     mode_t mask = umask(0);
