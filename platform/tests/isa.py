@@ -15,8 +15,8 @@ import tempfile
 RECORD = 65
 
 
-def out(command):
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=300).stdout
+def out(command, **more):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=300, **more).stdout
 
 
 def tell(mine, theirs, programs):
@@ -55,7 +55,7 @@ def main():
             mine = out([a.manycore, "--kernel", a.kernel, "--hot", str(1 + 7 * (a.seed % 2)), "--clusters", "1",
                         "--cores", "1", elf])
             theirs = out(["qemu-system-riscv32", "-M", "virt", "-m", "256", "-nographic", "-bios", "none",
-                          "-semihosting", "-kernel", elf])
+                          "-semihosting", "-kernel", elf], cwd=folder)  # it makes a file :tt there
             difference = tell(mine, theirs, n)
             if difference:
                 kept = f"isa-{a.seed}.elf"
