@@ -179,7 +179,10 @@ static void read_buffers(void)
         return;
     long n = ORT_WS_RING;
     if (!spelling_number(text, 1, MOST_BUFFERS, &n))
-        complain_of_variable("KMP_DISP_NUM_BUFFERS", text, "is not a number from 1 to 4096; using 8");
+        complain_of_variable("KMP_DISP_NUM_BUFFERS", text,
+                             n == 1              ? "is too small; using 8"
+                             : n == MOST_BUFFERS ? "is too large; using 8"
+                                                 : "is not a number; using 8");
 }
 
 /* Of no effect here, but what cannot be read is said. */
