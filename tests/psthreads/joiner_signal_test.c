@@ -3,7 +3,7 @@
  * thread, or the program's own. The sender is the joined thread, or a kernel thread of the program's. Linked with the
  * shared library, which answers the C library's functions. */
 #define _GNU_SOURCE
-#include "check.h"
+#include "../check.h"
 #include "psthread.h"
 
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #define ROOTS 4200u
-#define STACK_BYTES ((size_t)64 * 1024)
+#define STACK_BYTES ((size_t)128 * 1024) /* the least that AArch64 has */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
