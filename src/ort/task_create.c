@@ -346,9 +346,10 @@ void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t 
                             .fn = fn, .data = data, .size = size, .align = align, .flags = flags, .depend = depend});
         return;
     }
-    struct ort_task *t = ort_task_pop(m), *next = PS_CONTAINER_OF(m->free, struct ort_task, piece);
-    __builtin_prefetch(next, 1); /* as a rule another member has ended it */
-    __builtin_prefetch((char *)next + PS_CACHE_LINE, 1);
+    struct ort_task *t = ort_task_pop(m);
+    uintptr_t next = (uintptr_t)m->free - offsetof(struct ort_task, piece); /* or there is none */
+    __builtin_prefetch((void *)next, 1);                                    /* as a rule another member has ended it */
+    __builtin_prefetch((void *)(next + PS_CACHE_LINE), 1);
     copy_task_words(t->data, data, size);
     publish_ordered(thread, t, fn, flags, depend);
 }

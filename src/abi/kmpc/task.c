@@ -278,8 +278,8 @@ static PS_NOIPA void begin_otherwise(struct kmpc_location *at, PS_UNUSED int32_t
 /* The task runs in a frame, its descriptor is its data's memory only. */
 PS_EXPORT void __kmpc_omp_task_begin_if0(struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
 {
-    struct kmpc_task_head *head = kmpc_head(task);
-    if (PS_UNLIKELY(task == NULL) || PS_UNLIKELY(head->flags & NOT_PLAIN) || PS_UNLIKELY(ort_tasks_traced())) {
+    struct kmpc_task_head *head = task != NULL ? kmpc_head(task) : NULL;
+    if (PS_UNLIKELY(head == NULL) || PS_UNLIKELY(head->flags & NOT_PLAIN) || PS_UNLIKELY(ort_tasks_traced())) {
         begin_otherwise(at, gtid, task, ORT_CALLER, ORT_FRAME);
         return;
     }
@@ -316,8 +316,8 @@ static PS_NOIPA void complete_otherwise(struct kmpc_location *at, int32_t gtid, 
 }
 PS_EXPORT void __kmpc_omp_task_complete_if0(struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
 {
-    struct kmpc_task_head *head = kmpc_head(task);
-    if (PS_UNLIKELY(task == NULL) || PS_UNLIKELY((head->flags & (KMPC_TASK_AGAIN | KMPC_TASK_DESTRUCTORS |
+    struct kmpc_task_head *head = task != NULL ? kmpc_head(task) : NULL;
+    if (PS_UNLIKELY(head == NULL) || PS_UNLIKELY((head->flags & (KMPC_TASK_AGAIN | KMPC_TASK_DESTRUCTORS |
                                                                  KMPC_TASK_IN_FRAME)) != KMPC_TASK_IN_FRAME)) {
         complete_otherwise(at, gtid, task);
         return;
