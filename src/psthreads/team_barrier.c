@@ -43,6 +43,8 @@
  * lock that it holds. Nobody else has anything to do with the word in that moment. Every other member is in this vp's
  * list, none of them was published in this phase, and the region has no tasks: who calls for all back does so before
  * it arrives itself, or sets `interrupted` before the region's last member arrives, which then does not come here.
+ * Where the vp's root is to go first (vp.root_first, below) the word is exchanged all the same: that opener looks for
+ * the root.
  *
  * Turns. Where two teams share a vp and each member that is let go stands behind the other team's, the member that has
  * opened the barrier comes to the next one before its fellows have run, finds the other team in front, and is published

@@ -135,7 +135,7 @@ struct vp {
     const struct psthread *forked_as; /* in a forked child: what ran here at the fork, and in which region, if it was */
     uint32_t forked_region;           /* a member; owner only */
     struct vp *home, *came_from;      /* promote.c: of the context that it carries alone; owner only */
-    _Atomic uint64_t signals_sent;    /* with alone_for: to that thread, bits from 0; see directed_leaves */
+    _Atomic uint64_t signals_sent;    /* to alone_for, bits from 0: senders set, the thread takes; directed_leaves */
     _Atomic uint32_t alone_state, alone_ends; /* promote.c: PS_ALONE_..., the kernel thread's; 1: it is to end */
     _Atomic uint32_t alone_sleeps;            /* promote.c: written by the kernel thread; for deadlock.c */
     struct uth_tls_near blocks;               /* for the threads that begin here next; owner only */
