@@ -7,9 +7,7 @@
 #include "os.h"
 #include "promote.h"
 #include "runtime.h"
-#include "team.h"
 #include "vp.h"
-#include "vp_tls.h"
 #include "watchdog.h"
 
 #include <unistd.h>
@@ -81,17 +79,4 @@ void apart_changed(void)
         be_apart(vp, root | (differs ? APART_INNER : 0));
     else if (vp->alone_for)
         vp->apart = differs ? APART_INNER : 0;
-}
-
-void apart_inherit(struct vp *to, const struct vp *from) { to->apart = from->apart ? APART_INNER : 0; }
-
-PS_COLD void apart_fork(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
-{
-    if (!(vp->apart & (outermost ? APART_ROOT : APART_INNER)))
-        return;
-    for (unsigned id = 1; id < n && ps_tls_on(); id++) {
-        struct ps_member *m = ps_team_member(team, id);
-        if (m->tls || (m->tls = vp_try_tls(vp)))
-            ps_carrier_like_opener(m->tls);
-    }
 }

@@ -18,10 +18,7 @@
 #ifndef PS_APART_H
 #define PS_APART_H
 
-#include "compiler.h"
-
-struct ps_team;
-struct vp;
+#include "vp.h"
 
 enum { APART_ROOT = 1, APART_INNER = 2 };
 
@@ -31,10 +28,13 @@ void apart_attach(struct vp *vp);
 void apart_before_change(void);
 /* The calling kernel thread has changed its own. */
 void apart_changed(void);
+/* The thread on vp opens a region, and is apart there. */
+static inline bool apart_opens(const struct vp *vp, bool outermost)
+{
+    return vp->apart & (outermost ? APART_ROOT : APART_INNER);
+}
 /* `to` is started by `from` for one of its members. */
-void apart_inherit(struct vp *to, const struct vp *from);
-/* The thread on vp, which is apart, opens a region of n members, who have not begun. */
-void apart_fork(struct vp *vp, struct ps_team *team, unsigned n, bool outermost);
+static inline void apart_inherit(struct vp *to, const struct vp *from) { to->apart = from->apart ? APART_INNER : 0; }
 /* In a forked child. */
 void apart_reset(void);
 

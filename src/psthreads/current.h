@@ -2,12 +2,13 @@
 #ifndef PS_CURRENT_H
 #define PS_CURRENT_H
 
+#include "above.h"
 #include "compiler.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct uth;
-struct vp;
 
 /* The variable itself: only for the functions below, and for the entity contract (ee.h). */
 extern __thread struct vp *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -18,6 +19,8 @@ struct vp *ps_vp(void);
 struct uth *ps_current_uth(void);
 /* The same, attaching a root at need. */
 struct vp *ps_vp_attach(void);
+/* In a handler: whether the current vp can be told. */
+bool vp_in_own_block(void);
 /* Says that the calling kernel thread carries vp (NULL: none). */
 void vp_carry(struct vp *vp);
 
@@ -38,7 +41,7 @@ static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
 static PS_ALWAYS_INLINE struct vp *ps_vp_attach_now(void)
 {
     struct vp *vp = ps_vp_now();
-    return PS_LIKELY(vp != NULL) ? vp : ps_vp_attach();
+    return PS_LIKELY(vp != NULL) ? vp : ps_above.attach();
 }
 
 /* vp_carry likewise. */

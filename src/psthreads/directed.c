@@ -233,7 +233,7 @@ static bool move_over(void *frame)
 {
     if (ps_answers_already(&wish.answer))
         return false;
-    struct vp *vp = watchdog_in_own_block() ? ps_vp() : NULL;
+    struct vp *vp = vp_in_own_block() ? ps_vp() : NULL;
     struct psthread *self = vp ? vp->current : NULL;
     struct uth *stack = vp ? vp->uth : NULL;
     bool moves = ps_load_acquire(&wish.answer.word) == ASKED && self && is_wished(vp) && !vp->held &&
@@ -375,7 +375,7 @@ int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, c
 
 static bool leave_root(void *frame)
 {
-    struct vp *vp = watchdog_in_own_block() ? ps_vp() : NULL;
+    struct vp *vp = vp_in_own_block() ? ps_vp() : NULL;
     struct psthread *self = vp ? vp->current : NULL;
     struct uth *stack = vp ? vp->uth : NULL;
     if (!self || !ps_load_relaxed(&vp->lone) || vp->held || self->uth != stack || stack->vp || !stack->stack ||

@@ -25,6 +25,7 @@
 #include "bind.h"
 #include "check.h"
 #include "debug_layout.h"
+#include "life.h"
 #include "os.h"
 
 #define STACK_BYTES ((size_t)128 * 1024)
@@ -33,6 +34,13 @@ static char path[PATH_MAX - 32]; /* with %p; empty: not asked for */
 static int watch = -1;
 static _Atomic uint32_t running, writing;
 _Atomic uint32_t dump_request_owed;
+
+extern const struct ps_debug_layout ps_debug_layout;
+struct dump_process dump_this_process(void)
+{
+    return (struct dump_process){
+        .pid = getpid(), .layout = (uintptr_t)&ps_debug_layout, .openmp = (uintptr_t)ps_life.settings.debug_layout};
+}
 
 static void real_path(char *to, size_t bytes, const char *suffix)
 {

@@ -89,6 +89,13 @@ bool ps_exit_inside(const void *owner)
     return e != NULL;
 }
 
+void ps_exits_after_fork_in_child(bool (*goes_on)(const struct psthread *t))
+{
+    for (struct ps_exit *e = ps_exits()->innermost; e; e = e->outer)
+        if (e->forked && goes_on(e->thread))
+            e->forked(e);
+}
+
 static PS_NORETURN void leave_frames(const struct leaving *how)
 {
     struct leaving *l = (struct leaving *)(void *)how->all->leaving;

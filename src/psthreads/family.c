@@ -1,6 +1,8 @@
 /* Parents and children: see family.h. */
 #include "family.h"
 
+#include "current.h"
+#include "race.h"
 #include "sched.h"
 
 /* z, a zombie whose parent is about to be freed: free if it was joined, else left to who will join it. */
@@ -93,6 +95,14 @@ void family_wait(struct psthread *self)
     self->created = 0;
     if (ps_add_acq_rel(&self->children, created) + created != 0)
         ps_block(self, PS_WAIT_CHILDREN, self);
+}
+
+void family_wait_and_sweep(struct psthread *self)
+{
+    family_wait(self);
+    ps_race_acquire(self);
+    if (ps_load_relaxed(&self->zombies))
+        family_sweep(ps_vp(), self, PS_UNJOINED_FREE);
 }
 
 PS_NOINLINE void family_last_child_ended(struct vp *vp, struct psthread *p)

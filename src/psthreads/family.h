@@ -43,6 +43,8 @@ void family_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoin
 bool family_look_after(struct vp *vp, struct psthread *parent);
 /* Blocks until every child of self has ended; their zombies stay. */
 void family_wait(struct psthread *self);
+/* The same; nobody will ask for them. */
+void family_wait_and_sweep(struct psthread *self);
 
 /* A child of p, the last one, has ended. */
 void family_last_child_ended(struct vp *vp, struct psthread *p);

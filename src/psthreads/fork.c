@@ -13,6 +13,7 @@
 #include "current.h"
 #include "directed.h"
 #include "dump_request.h"
+#include "exit.h"
 #include "ghosts.h"
 #include "handoff.h"
 #include "idle.h"
@@ -212,10 +213,8 @@ void ps_after_fork_in_child(void)
     ps_life.forked = current && !(current->flags & PS_T_ROOT) ? self : NULL;
     ps_store_relaxed(&ps_life.main_ended, ps_life.forked != NULL);
     forget_kernel_threads();
-    if (current) {
-        ps_once_after_fork_in_child(goes_on);
-        ps_workqueue_after_fork_in_child(goes_on);
-    }
+    if (current)
+        ps_exits_after_fork_in_child(goes_on);
     struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->own_tp : NULL) : NULL;
     if (self)
         ps_store_relaxed(&self->tid, os_thread_id());

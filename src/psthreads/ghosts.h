@@ -41,17 +41,10 @@
 
 #include <stdint.h>
 
-struct psthread;
-
 /* Written in a forked child, before there is a second thread. In address_wait.c. */
 extern __attribute__((visibility("hidden"))) uint32_t ps_generation;
 
 /* An object's short lock; ps_spin_unlock frees it. */
 static inline void ps_lock_living(struct ps_spin *lock) { ps_spin_lock_as(lock, ps_generation + 1); }
-
-/* once.c and workqueue.c, in the child, on the thread that has forked: keep what it is in the middle of. goes_on: which
- * of the threads that stand on its stack are not ghosts. */
-void ps_once_after_fork_in_child(bool (*goes_on)(const struct psthread *t));
-void ps_workqueue_after_fork_in_child(bool (*goes_on)(const struct psthread *t));
 
 #endif

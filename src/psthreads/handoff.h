@@ -10,6 +10,7 @@
 #include "compiler.h"
 
 struct ps_team;
+struct vp;
 
 #define HANDOFF_BUSY ((uint64_t)0)
 #define HANDOFF_IDLE ((uint64_t)1)
@@ -26,5 +27,8 @@ static inline struct ps_team *ps_handoff_team(uint64_t handoff)
     return (struct ps_team *)(uintptr_t)((handoff >> PS_HANDOFF_ID_BITS) * PS_CACHE_LINE);
 }
 static inline unsigned ps_handoff_id(uint64_t handoff) { return (unsigned)(handoff & (PS_HANDOFF_MAX_ID - 1)); }
+
+/* vp takes no messages from here on. A member whose message has come becomes a thread in `to`'s queue. */
+void ps_handoff_close(struct vp *vp, struct vp *to);
 
 #endif

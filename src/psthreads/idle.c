@@ -1,15 +1,14 @@
 /* The idle protocol: see idle.h for its steps and why no wake-up is lost. */
 #include "idle.h"
 
+#include "above.h"
 #include "bind.h"
 #include "check.h"
 #include "current.h"
-#include "deadlock.h"
 #include "handoff.h"
 #include "os.h"
 #include "runtime.h"
 #include "sources.h"
-#include "team.h"
 #include "vp.h"
 
 struct ps_idle ps_idle;
@@ -93,12 +92,8 @@ static bool start_taken(struct vp *vp)
     ps_bind_home_lost();
     ps_sub_seq(&ps_idle.word, 1);
     ps_store_relaxed(&vp->pinned, NULL); /* a request to rest */
-    uint64_t handoff =
-        ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY); /* no more of it, and what came must be run elsewhere */
-    if (handoff > HANDOFF_IDLE) {
-        struct vp *here = ps_vp();
-        ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), here ? here : vp);
-    }
+    struct vp *here = ps_vp();
+    ps_handoff_close(vp, here ? here : vp); /* what came must be run elsewhere */
     return false;
 }
 
@@ -143,11 +138,11 @@ bool idle_wake_this(struct vp *vp) { return bit_take(vp->id) && wake_taken(vp); 
 /* Sleeps until a waker has set wake_word. */
 static void sleep_until_woken(struct vp *vp)
 {
-    int64_t timeout_ns = deadlock_look(vp, 0);
+    int64_t timeout_ns = ps_above.before_sleep(vp, 0);
     for (unsigned looks = 1; !ps_xchg_seq(&vp->wake_word, 0); looks++) {
         os_park(&vp->wake_word, 0, timeout_ns < 0 ? OS_FOREVER : timeout_ns);
         if (timeout_ns >= 0)
-            timeout_ns = deadlock_look(vp, looks);
+            timeout_ns = ps_above.before_sleep(vp, looks);
     }
 }
 
@@ -174,7 +169,7 @@ bool idle_park_for(struct vp *vp, int64_t ns)
 {
     if (park_unless_found(vp))
         return true;
-    deadlock_look(vp, 0);
+    ps_above.before_sleep(vp, 0);
     uint64_t end = os_now_ns() + (uint64_t)ns;
     while (!ps_xchg_seq(&vp->wake_word, 0)) {
         uint64_t now = os_now_ns();

@@ -22,11 +22,7 @@
 
 int psthread_waitall(void)
 {
-    struct psthread *self = ps_self();
-    family_wait(self);
-    ps_race_acquire(self);
-    if (ps_load_relaxed(&self->zombies))
-        family_sweep(ps_vp(), self, PS_UNJOINED_FREE);
+    family_wait_and_sweep(ps_self());
     return 0;
 }
 

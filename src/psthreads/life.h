@@ -1,5 +1,6 @@
-/* The library's life, from its start to its stop: what the files share that start it (runtime.c, workers.c), attach
- * roots (roots.c), stop it (stop.c), and see to a forked child (fork.c). Private to these.
+/* The library's life, from its start to its stop: what the files share that start it (runtime.c, workers.c), make vps
+ * (slots.c), attach roots (roots.c), stop it (stop.c), and see to a forked child (fork.c). Private to these, but for
+ * the settings.
  *
  * start_lock guards start and stop, and the making of slots. It is a pthread mutex, because any kernel thread may
  * come. */
@@ -28,6 +29,8 @@ extern struct life ps_life __attribute__((visibility("hidden")));
 
 /* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many, or no memory. */
 struct vp *life_claim_slot(unsigned first, uint32_t attached);
+/* Slot id's vp; NULL: no memory. Caller: has start_lock. */
+struct vp *life_make_vp(unsigned id, bool is_guest);
 /* All vps go. Caller: has start_lock; no kernel thread carries one. */
 void life_forget_vps(void);
 /* One of the library's kernel threads has ended. */
@@ -35,6 +38,8 @@ static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threa
 
 /* Does another root use the library? Spares end by themselves. */
 bool life_other_roots(const struct vp *self);
+/* The calling kernel thread, which carries no vp, becomes a root; starts the library at need. */
+struct vp *life_attach_root(void);
 /* The calling kernel thread is no root any more. wait: for the threads that it has made; else it is known that none of
  * them runs. */
 void life_detach_root(struct vp *vp, bool wait);

@@ -36,7 +36,7 @@ void vp_loop(struct vp *vp, struct uth *self)
         }
         struct psthread *t = ps_work_thread(w);
         if (ps_work_team(w)) {
-            ps_team_run(ps_work_team(w), (unsigned)w.id);
+            ps_above.run_team(ps_work_team(w), (unsigned)w.id);
         } else if (ps_work_is_rest(w)) {
             quota_park_run(vp);
         } else if (!t) { /* the vp ends */
@@ -95,7 +95,7 @@ static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, stru
 
 static void run_fresh(struct vp *vp, struct psthread *t)
 {
-    bool member = t->flags & PS_T_MEMBER;
+    bool member = t->flags & PS_T_MEMBER;  /* its keys last as long as the team: see ps_team_fini */
     bool own_tls = ps_tls_on() && !member; /* an assistant enters its member's */
     struct ps_call call = member ? (struct ps_call){t->member_fn, t} : ps_thread_begin(t);
     if (own_tls)
@@ -107,7 +107,12 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     vp->current = t;
     vp_tick(vp);
     vp_follow(vp, t);
-    void *result = PS_UNLIKELY(uth_sanitizers != 0) && !member ? call_with_fiber(vp, t, call) : call.fn(call.arg);
+    if (member) {
+        call.fn(call.arg); /* ends t: another vp may have t already */
+        ps_vp()->current = NULL;
+        return;
+    }
+    void *result = PS_UNLIKELY(uth_sanitizers != 0) ? call_with_fiber(vp, t, call) : call.fn(call.arg);
     vp = ps_thread_end_keys(ps_vp(), t);
     if (own_tls)
         vp = vp_end_tls(vp);
@@ -165,6 +170,8 @@ bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
 
 void vp_enter_loop(struct vp *vp)
 {
+    if (vp->by_watchdog)
+        vp_take_signals(vp);
     while (!vp_start_loop(vp, &vp->native, false)) {
         vp_stand_aside(vp);
         if (vp->is_spare || ps_load_acquire(&ps_rt.stopping))

@@ -38,7 +38,6 @@ struct running {
     _Atomic uint32_t *word;
     uint32_t after; /* what the word becomes: NEVER unless the function returns */
     struct ps_exit here;
-    struct psthread *thread;
 };
 
 static void settle(struct running *r)
@@ -49,12 +48,19 @@ static void settle(struct running *r)
         ps_wake_on(r->word, UINT_MAX);
 }
 
+static void runs_on_in_child(struct ps_exit *here)
+{
+    ps_store_relaxed(PS_CONTAINER_OF(here, struct running, here)->word, HERE(RUNNING));
+}
+
 /* False: psthread_exit was called in fn, with *result. It stops before this frame is unwound (its point lies in it): so
  * `settle` runs once, whichever way fn is left. */
 static PS_NOINLINE bool call_once_settling(_Atomic uint32_t *word, void (*fn)(void), void **result)
 {
-    struct running r __attribute__((cleanup(settle))) = {.word = word, .after = NEVER, .thread = ps_self()};
+    struct running r __attribute__((cleanup(settle))) = {.word = word, .after = NEVER};
     ps_exit_push(&r.here, word, (uintptr_t)call_once_settling);
+    r.here.thread = ps_self();
+    r.here.forked = runs_on_in_child;
     if (_setjmp(r.here.jump) != 0) {
         *result = r.here.result;
         return false;
@@ -62,15 +68,6 @@ static PS_NOINLINE bool call_once_settling(_Atomic uint32_t *word, void (*fn)(vo
     fn();
     r.after = DONE;
     return true;
-}
-
-void ps_once_after_fork_in_child(bool (*goes_on)(const struct psthread *t))
-{
-    for (struct ps_exit *e = ps_exits()->innermost; e; e = e->outer) {
-        const struct running *r = PS_CONTAINER_OF(e, struct running, here);
-        if (e->function == (uintptr_t)call_once_settling && goes_on(r->thread))
-            ps_store_relaxed(r->word, HERE(RUNNING));
-    }
 }
 
 static void run_once(_Atomic uint32_t *word, void (*fn)(void))

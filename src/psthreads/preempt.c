@@ -99,17 +99,10 @@ bool watchdog_where(struct vp *vp, char *buf, size_t bytes)
 enum { ASKED, REFUSED, GIVES_WAY };
 static struct ps_answer answer;
 
-/* Not in that of a member that has been lent (team_run.c, run_body): what is there is another vp's. */
-bool watchdog_in_own_block(void)
-{
-    struct vp *vp = ps_vp();
-    return vp && ps_load_relaxed(&vp->tid) == os_thread_id();
-}
-
 /* The thread that was interrupted; NULL: it cannot be left here. */
 static struct psthread *interrupted(void *frame)
 {
-    struct uth *stack = watchdog_in_own_block() ? ps_current_uth() : NULL;
+    struct uth *stack = vp_in_own_block() ? ps_current_uth() : NULL;
     if (!stack || !stack->stack || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
         return NULL;
     struct vp *vp = ps_vp();

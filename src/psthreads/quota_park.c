@@ -119,9 +119,7 @@ static void send_to_rest(struct vp *vp)
         return;
     if (idle_take_unstarted(vp)) {
         ps_store_relaxed(&vp->rest, PS_REST_UNSTARTED);
-        uint64_t handoff = ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY);
-        if (handoff > HANDOFF_IDLE)
-            ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), vp);
+        ps_handoff_close(vp, vp);
         return;
     }
     ps_store_release(&vp->rest, PS_REST_ASKED);

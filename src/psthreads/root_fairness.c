@@ -176,7 +176,7 @@ static bool hold_here(void *frame)
 {
     struct vp *vp = ps_vp();
     uint32_t asked = ASKED;
-    if (!watchdog_in_own_block() || ps_load_acquire(&vp->turn) != ASKED)
+    if (!vp_in_own_block() || ps_load_acquire(&vp->turn) != ASKED)
         return false;
     if (vp->current != &vp->root) {
         ps_cas_acq_rel(&vp->turn, &asked, INSIDE);

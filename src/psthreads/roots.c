@@ -23,20 +23,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* Does another root use the library? Spares end by themselves. */
-bool life_other_roots(const struct vp *self)
-{
-    if (ps_life.forked && ps_life.forked != self)
-        return true;
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
-        struct vp *vp = ps_vp_at(id);
-        if (vp != self && ps_load_seq(&vp->attached) == PS_ATTACHED)
-            return true;
-    }
-    return false;
-}
-
 /* The calling kernel thread's own stack: see divided.h. Of a kernel thread, not of a block. */
 static __thread bool divided;
 
@@ -74,13 +60,10 @@ static void set_root_room(struct uth *native)
     native->call_floor = top - native->call_span;
 }
 
-struct vp *ps_vp_attach(void)
+struct vp *life_attach_root(void)
 {
-    struct vp *vp = ps_vp();
-    if (PS_LIKELY(vp != NULL))
-        return vp;
     ps_start();
-    vp = life_claim_slot(0, PS_ATTACHED);
+    struct vp *vp = life_claim_slot(0, PS_ATTACHED);
     if (PS_UNLIKELY(!vp)) {
         PS_CHECK(ps_load_relaxed(&ps_rt.num_slots) < PS_MAX_VPS, "more than %u kernel threads use the library at once",
                  PS_MAX_VPS);
@@ -119,13 +102,6 @@ struct vp *ps_vp_attach(void)
     vp_carry(vp);
     pthread_setspecific(ps_life.root_key, vp);
     return vp;
-}
-
-void ps_end_local(struct psthread *t)
-{
-    if (ps_life.settings.root_exit && t->local)
-        ps_life.settings.root_exit(t->local);
-    t->local = NULL;
 }
 
 /* wait: for the threads that it has made; else it is known that none of them runs. */

@@ -4,18 +4,19 @@
  * uses two threads on a large machine has one worker. */
 #include "life.h"
 
+#include "above.h"
 #include "check.h"
 #include "current.h"
-#include "debug_layout.h"
+#include "deadlock.h"
 #include "dump_request.h"
-#include "handoff.h"
+#include "loop.h"
 #include "os.h"
 #include "promote.h"
 #include "psthread.h"
 #include "quota_park.h"
-#include "root_spread.h"
 #include "sched.h"
 #include "standby.h"
+#include "team.h"
 #include "tls.h"
 #include "uth.h"
 #include "victims.h"
@@ -31,29 +32,17 @@
 #define DEFAULT_STACK_BYTES ((size_t)256 * 1024)
 #define DEFAULT_SEARCH_NS UINT64_C(1000000)
 
-struct life ps_life = {.start_lock = PTHREAD_MUTEX_INITIALIZER,
-                       .settings = {.search_ns = UINT64_MAX, .max_spares = PS_MAX_SPARES}};
+const struct ps_above ps_above = {
+    .attach = life_attach_root,
+    .before_sleep = deadlock_look,
+    .carry = vp_enter_loop,
+    .watch = watchdog_main,
+    .late_member = ps_member_late_main,
+    .run_team = ps_team_run,
+    .leave_waiters = ps_team_barrier_leave,
+};
 
 void ps_configure(const struct ps_settings *wanted) { ps_life.settings = *wanted; }
-
-static struct vp *vp_new(unsigned id, bool is_guest)
-{
-    struct vp *vp = os_map(sizeof *vp);
-    if (!vp)
-        return NULL;
-    san_root_made(vp, sizeof *vp);
-    vp->id = id;
-    vp->is_guest = is_guest;
-    vp->own_uth = &vp->native;
-    ps_queue_init(&vp->queue);
-    ps_list_init(&vp->waiters.list);
-    uth_cache_init(&vp->stacks);
-    ps_store_relaxed(&vp->handoff, is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
-    vp->deal = id % ps_rt.num_vps;
-    vp->spin_ns = ps_rt.search_ns;
-    ps_store_release(&ps_rt.vp[id], vp);
-    return vp;
-}
 
 /* Pauses that take about as long as blocking and being resumed: two switches, two queue operations (balder-threads-2004
  * section 2 measures the same at start-up). */
@@ -82,34 +71,6 @@ static enum uth_tls_mode tls_mode(void)
     return UTH_TLS_AUTO;
 }
 
-static PS_NOINLINE void recheck_tls(struct vp *vp, uint64_t now)
-{
-    vp->rechecked_at = now;
-    vp->opened = true;
-    dump_request_look();
-    quota_park_remind(now);
-    ps_root_look(vp);
-    if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps)) {
-        ps_root_spread_look(vp, now);
-        watchdog_arm(); /* root_fairness.h */
-    }
-    if (uth_tls_recheck() && !ps_tls_on())
-        ps_store_relaxed(&ps_rt.tls, true);
-}
-
-uint64_t ps_recheck_tls(struct vp *vp)
-{
-    uint64_t now = cpu_cycles();
-    if (PS_UNLIKELY(now - vp->rechecked_at >= ps_rt.recheck_cycles))
-        recheck_tls(vp, now);
-    return now;
-}
-
-bool ps_stack_size_sensible(size_t bytes)
-{
-    return bytes >= PSTHREAD_STACK_MIN && bytes <= ((size_t)1 << (sizeof(size_t) > 4 ? 36 : 30));
-}
-
 /* Bytes of a thread's stack. */
 static size_t stack_wanted(const psthread_config_t *config)
 {
@@ -122,45 +83,6 @@ static size_t stack_wanted(const psthread_config_t *config)
         bytes = 0;
     }
     return bytes ? bytes : DEFAULT_STACK_BYTES;
-}
-
-/* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many, or no memory. */
-struct vp *life_claim_slot(unsigned first, uint32_t attached)
-{
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = first; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
-        struct vp *vp = ps_vp_at(id);
-        uint32_t no = 0;
-        if (!ps_load_relaxed(&vp->attached) && ps_cas_seq(&vp->attached, &no, attached))
-            return vp;
-    }
-    /* A handler that waits there for others, who send signals, would have the lock (a collector that stops threads). */
-    uint64_t mask = os_signal_mask();
-    os_set_signal_mask(OS_ALL_SIGNALS);
-    pthread_mutex_lock(&ps_life.start_lock);
-    slots = ps_load_relaxed(&ps_rt.num_slots);
-    struct vp *vp = slots < PS_MAX_VPS ? vp_new(slots, true) : NULL;
-    if (vp) {
-        ps_store_relaxed(&vp->attached, attached);
-        ps_store_release(&ps_rt.num_slots, slots + 1);
-    }
-    pthread_mutex_unlock(&ps_life.start_lock);
-    os_set_signal_mask(mask);
-    return vp;
-}
-
-void life_forget_vps(void)
-{
-    for (unsigned i = 0; i < PS_MAX_VPS; i++) {
-        struct vp *vp = ps_load_relaxed(&ps_rt.vp[i]);
-        if (!vp)
-            break;
-        ps_store_relaxed(&ps_rt.vp[i], NULL);
-        san_root_gone(vp, sizeof *vp);
-        os_unmap(vp, sizeof *vp);
-    }
-    victims_forget();
-    ps_life.forked = NULL;
 }
 
 /* Among ranks of an MPI job that share the machine: what is this one's, and why. */
@@ -212,7 +134,7 @@ static void set_constants(const psthread_config_t *config, unsigned num_vps, siz
 static int make_vps(unsigned n)
 {
     for (unsigned id = 0; id < n; id++)
-        if (!vp_new(id, false)) {
+        if (!life_make_vp(id, false)) {
             life_forget_vps();
             return ENOMEM;
         }
@@ -263,13 +185,6 @@ static int start_locked(const psthread_config_t *config)
     dump_request_start();
     ps_store_release(&ps_life.started, 1);
     return 0;
-}
-
-extern const struct ps_debug_layout ps_debug_layout;
-struct dump_process dump_this_process(void)
-{
-    return (struct dump_process){
-        .pid = getpid(), .layout = (uintptr_t)&ps_debug_layout, .openmp = (uintptr_t)ps_life.settings.debug_layout};
 }
 
 /* No fork while the library starts, or makes a slot: a child could neither go on from there nor begin anew. Handlers

@@ -266,9 +266,7 @@ void vp_stand_aside(struct vp *vp)
 {
     if (vp->searching)
         idle_search_end(vp);
-    uint64_t handoff = ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY);
-    if (handoff > HANDOFF_IDLE)
-        ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), vp);
+    ps_handoff_close(vp, vp);
     if (!ps_queue_seems_empty(&vp->queue))
         idle_notify(NULL);
 }

@@ -52,20 +52,6 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
 
 /* --- blocks between regions --- */
 
-/* Each holds up who would give a team back that it may be looking at. */
-static _Atomic uint32_t lookers;
-
-static void keep_block(struct ps_team *team, struct uth_tls *block) { ps_store_seq(&block->team, team); }
-
-bool ps_team_rests(const struct uth_tls *block)
-{
-    ps_add_seq(&lookers, 1);
-    const struct ps_team *team = ps_load_seq(&block->team);
-    bool rests = team && os_fence_all() && ps_load_acquire(&team->left) == 0;
-    ps_sub_seq(&lookers, 1);
-    return rests;
-}
-
 /* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local
  * objects. Their destructors run as a call of the member's, outside of every region: where they use OpenMP, the core
  * makes a root of it for that while. It may not be the caller, whose team is being given back. */
@@ -75,7 +61,7 @@ static void end_identity(struct ps_member *m)
     struct uth_tls *before = vp->tls;
     struct psthread *caller = vp->current;
     if (m->tls) {
-        ps_store_seq(&m->tls->team, NULL); /* its kernel thread is waited for before the team goes */
+        vp_block_becomes(m->tls, NULL); /* its kernel thread is waited for before the team goes */
         vp_enter_tls(vp, m->tls);
     }
     ps_member_set(m, caller, PS_T_CALLED | (caller->flags & PS_T_ROOT));
@@ -114,9 +100,8 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id)
         return false;
     to->tls = from->tls;
     if (to->tls) {
-        keep_block(larger, to->tls);
-        while (ps_load_seq(&lookers) != 0) /* some microseconds */
-            os_yield();
+        vp_block_becomes(to->tls, larger);
+        ps_team_await_lookers();
     }
     to->fiber = from->fiber;
     to->thread.keys = from->thread.keys;
@@ -135,7 +120,7 @@ unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
             continue;
         if (!(m->tls = vp_try_tls(ps_vp_attach())))
             return id;
-        keep_block(team, m->tls);
+        vp_block_becomes(m->tls, team);
     }
     return n;
 }
@@ -240,6 +225,16 @@ static PS_COLD void make_fibers(struct ps_team *team, unsigned n)
         san_fiber_make(&ps_team_member(team, id)->fiber);
 }
 
+/* The opener is apart: each member gets a kernel thread of its own, started by the opener's (apart.h). */
+static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned n)
+{
+    for (unsigned id = 1; id < n && ps_tls_on(); id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        if (m->tls || (m->tls = vp_try_tls(vp)))
+            ps_carrier_like_opener(m->tls);
+    }
+}
+
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
 {
     struct vp *vp = ps_vp();
@@ -261,14 +256,14 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     if (PS_UNLIKELY(team->bound)) {
         if (outermost)
             ps_recheck_tls(vp);
-        if (vp->apart)
-            apart_fork(vp, team, n, outermost);
+        if (apart_opens(vp, outermost))
+            start_carriers(vp, team, n);
         fork_bound(vp, team, n);
         ps_member_become(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
         return;
     }
-    if (PS_UNLIKELY(vp->apart))
-        apart_fork(vp, team, n, outermost);
+    if (PS_UNLIKELY(vp->apart) && apart_opens(vp, outermost))
+        start_carriers(vp, team, n);
     bool offered = outermost;
     if (outermost && PS_LIKELY(ps_rt.predicts_serial))
         offered = !is_serial(vp, team, n);
@@ -296,7 +291,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
 
 void ps_team_after_fork_in_child(struct vp *self)
 {
-    ps_store_relaxed(&lookers, 0);
+    ps_team_lookers_reset();
     for (struct psthread *t = self->current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
         struct ps_team *team = PS_CONTAINER_OF(t, struct ps_member, thread)->team;
         if (!team->home)

@@ -129,12 +129,6 @@ void ps_team_fini(struct ps_team *team);
  * made threads, which know it as their parent. No region of either is open. */
 bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id);
 
-/* The block is a member's with a kernel thread of its own, by which this is called. Whether no region of the team is
- * open. Then nobody is in the block, nor will be but on this kernel thread: who begins as the member in a region that
- * opens later sees uth_tls.alone. For `alone` was set and at_hand cleared before this; the fence makes a parent that
- * has not been seen to open its region (`left`) see both, and who claims a member comes after the parent. */
-bool ps_team_rests(const struct uth_tls *block);
-
 /* Before a region, where memory may end: members up to n - 1 get their thread-local blocks now, if threads have any.
  * How many of n may begin. */
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n);
@@ -176,9 +170,18 @@ static inline unsigned ps_team_claim(struct ps_team *team)
 }
 static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_relaxed(&team->next) >= team->n; }
 
-/* Member id, which was handed off to a vp that does not run, becomes a thread in vp's queue. Caller: has taken the
- * message. */
+static inline void ps_member_set(struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
+{
+    m->thread.local = m;
+    m->thread.level = parent->level + 1;
+    m->thread.flags = (uint8_t)(PS_T_MEMBER | extra_flags);
+    m->thread.parent = (struct psthread *)parent;
+}
+
+/* Member id, which nobody runs so far, becomes a thread in vp's queue (handoff.c). Caller: has claimed it. */
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
+/* What such a thread calls, with the member: the region's body, in no hurry, on a stack of its own. */
+void *ps_member_late_main(void *arg);
 
 /* In a forked child, on vp self, when all queues are empty anew: what nobody has claimed of the teams around the caller
  * is published there. */
@@ -186,8 +189,6 @@ void ps_team_after_fork_in_child(struct vp *self);
 /* Member `current` is in block, which is not the team's any more. */
 void ps_team_forget_block(struct psthread *current, const struct uth_tls *block);
 
-/* The thread that ran in the name of member t has ended (ps_thread_end calls it). */
-void ps_member_assistant_ended(struct psthread *t);
 /* Runs member id and every further one it can claim, each on the uth that runs now; a vp's loop calls it. */
 void ps_team_run(struct ps_team *team, unsigned id);
 

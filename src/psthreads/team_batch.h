@@ -2,6 +2,7 @@
 #ifndef PS_TEAM_BATCH_H
 #define PS_TEAM_BATCH_H
 
+#include "above.h"
 #include "team.h"
 #include "vp.h"
 
@@ -15,7 +16,7 @@ static inline bool vp_has_waiters(struct vp *vp) { return ps_load_acquire(&vp->w
 static inline void vp_leave_waiters(struct vp *vp)
 {
     if (PS_UNLIKELY(vp_has_waiters(vp)))
-        ps_team_barrier_leave(vp);
+        ps_above.leave_waiters(vp);
 }
 
 #endif

@@ -142,10 +142,8 @@ static void last_look_of_parent(struct ps_team *team)
 /* The vp goes on with something else, after it has offered itself. */
 static void withdraw_offer(struct vp *vp)
 {
-    uint64_t handoff =
-        ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY ? HANDOFF_BUSY : ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY);
-    if (handoff > HANDOFF_IDLE)
-        ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), vp);
+    if (ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
+        ps_handoff_close(vp, vp);
 }
 
 /* What is left of `left` then. */
@@ -175,15 +173,18 @@ PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct 
 
 /* --- members as threads --- */
 
+static void assistant_ends(struct ps_member *m);
+
 /* The end of what runs as a thread in the name of m. */
-static void look_and_leave(struct ps_member *m)
+static void *look_and_end(struct ps_member *m)
 {
     ps_member_call(m, m->team->ops->assist);
     ps_member_leave_tls();
+    assistant_ends(m);
+    return NULL;
 }
 
-/* A handed-off member that was not looked at, in no hurry: as a thread, on a stack of its own. */
-static void *late_main(void *arg)
+void *ps_member_late_main(void *arg)
 {
     struct ps_member *m = arg;
     if (ps_tls_on())
@@ -191,18 +192,7 @@ static void *late_main(void *arg)
     ps_member_call(m, m->team->ops->body);
     add_pending(m->team);
     ps_sub_seq(&m->team->left, 1);
-    look_and_leave(m);
-    return NULL;
-}
-
-void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp)
-{
-    struct ps_member *m = ps_team_member(team, id);
-    ps_member_set(m, team->parent, 0);
-    m->thread.uth = NULL;
-    m->thread.vp = vp;
-    m->thread.member_fn = late_main;
-    vp_enqueue(vp, &m->thread.item, PS_BACK);
+    return look_and_end(m);
 }
 
 /* --- lending --- */
@@ -241,8 +231,7 @@ static void *assist_main(void *arg)
     struct ps_member *m = arg;
     if (ps_tls_on())
         ps_member_enter_tls(ps_vp(), m, ps_vp()->tls);
-    look_and_leave(m);
-    return NULL;
+    return look_and_end(m);
 }
 
 /* The identity of m is the caller's, and `left` counts it. */
@@ -254,26 +243,12 @@ static void start_assistant(struct ps_member *m)
     vp_enqueue(ps_vp(), &m->thread.item, PS_BACK);
 }
 
-/* The assistant that was member 0 has ended: see "A parent below a member". */
-static void give_first_back(struct ps_team *team)
+/* The thread that runs in the name of m ends: the last thing that it does but return to its vp's loop. */
+static void assistant_ends(struct ps_member *m)
 {
-    if (team->parent_tls) /* the parent stands below the member again */
-        ps_store_relaxed(&team->parent_tls->below, team->parent->uth);
-    uintptr_t lent = ps_xchg_acq_rel(&team->lent_below, 0);
-    if (lent != PS_TEAM_LENT_BELOW)
-        ps_ready((struct psthread *)lent, PS_FRONT);
-}
-
-void ps_member_assistant_ended(struct psthread *t)
-{
-    struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
     struct ps_team *team = m->team;
     struct psthread *parent = team->parent;
-    if (m->id == 0 && team->recalled) {
-        give_first_back(team);
-        return;
-    }
-    /* Nothing looks at t any more: its identity is free. */
+    /* Nothing looks at its thread any more: the identity is free. */
     if (ps_member_is_done(team, m) && team->ops->idle(m))
         start_assistant(m);
     else if (drop_pending(team, 1) == PS_TEAM_WAITING)
@@ -303,6 +278,16 @@ void ps_team_lend(struct ps_team *team, unsigned id)
 
 /* --- a parent below a member --- */
 
+/* The assistant that was member 0 ends. */
+static void give_first_back(struct ps_team *team)
+{
+    if (team->parent_tls) /* the parent stands below the member again */
+        ps_store_relaxed(&team->parent_tls->below, team->parent->uth);
+    uintptr_t lent = ps_xchg_acq_rel(&team->lent_below, 0);
+    if (lent != PS_TEAM_LENT_BELOW)
+        ps_ready((struct psthread *)lent, PS_FRONT);
+}
+
 /* As assist_main, as member 0. */
 static void *first_main(void *arg)
 {
@@ -314,6 +299,7 @@ static void *first_main(void *arg)
         vp->uth->vp = vp; /* the root's storage is this kernel thread's */
         team->ops->assist(m);
         vp->uth->vp = NULL;
+        give_first_back(team);
         return NULL;
     }
     if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL))
@@ -323,6 +309,7 @@ static void *first_main(void *arg)
     vp_hear(ps_vp());
     team->ops->assist(m);
     ps_member_leave_tls();
+    give_first_back(team);
     return NULL;
 }
 

@@ -13,14 +13,6 @@
 #include "vp.h"
 #include "vp_tls.h"
 
-static inline void ps_member_set(struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
-{
-    m->thread.local = m;
-    m->thread.level = parent->level + 1;
-    m->thread.flags = (uint8_t)(PS_T_MEMBER | extra_flags);
-    m->thread.parent = (struct psthread *)parent;
-}
-
 static inline void ps_member_become(struct vp *vp, struct ps_member *m, const struct psthread *parent,
                                     unsigned extra_flags)
 {

@@ -13,6 +13,7 @@
 #include "create.h"
 #include "exit.h"
 #include "key.h"
+#include "life.h"
 #include "loop.h"
 #include "os.h"
 #include "team.h"
@@ -24,6 +25,11 @@
 #include <string.h>
 
 /* --- creation --- */
+
+bool ps_stack_size_sensible(size_t bytes)
+{
+    return bytes >= PSTHREAD_STACK_MIN && bytes <= ((size_t)1 << (sizeof(size_t) > 4 ? 36 : 30));
+}
 
 PS_NOINLINE unsigned create_apply_attr(struct psthread *t, const psthread_attr_t *attr)
 {
@@ -156,7 +162,7 @@ int psthread_enqueue(psthread_t thread, int vp)
 
 struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t)
 {
-    if (PS_LIKELY(!t->keys) || t->flags & PS_T_MEMBER)
+    if (PS_LIKELY(!t->keys))
         return vp;
     ps_keys_run_destructors(&t->keys);
     return ps_vp();
@@ -164,10 +170,6 @@ struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t)
 
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result)
 {
-    if (t->flags & PS_T_MEMBER) { /* its keys last as long as the team: see ps_team_fini */
-        ps_member_assistant_ended(t);
-        return vp;
-    }
     struct psthread *parent = t->parent;
     vp_count_ended(vp);
     if (t->flags & PS_T_REUSED) {
@@ -274,6 +276,13 @@ psthread_t psthread_self(void) { return ps_self(); }
 unsigned psthread_level(void) { return ps_self()->level; }
 void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
 unsigned psthread_vp_self(void) { return ps_vp_attach()->id; }
+
+void ps_end_local(struct psthread *t)
+{
+    if (ps_life.settings.root_exit && t->local)
+        ps_life.settings.root_exit(t->local);
+    t->local = NULL;
+}
 
 void ps_thread_end_root(struct psthread *t, bool wait)
 {

@@ -62,7 +62,7 @@ static bool uncover(void *frame)
 {
     if (ps_answers_already(&answer))
         return false;
-    struct vp *vp = watchdog_in_own_block() ? ps_vp() : NULL;
+    struct vp *vp = vp_in_own_block() ? ps_vp() : NULL;
     bool wants = may_move(vp, frame);
     struct vp *to = wants ? ps_carrier_of(vp->tls, &carrier) : NULL;
     ps_answer(&answer, !wants ? REFUSED : to ? MOVES : WANTS, !to);

@@ -3,7 +3,9 @@
  * Callers: any kernel thread. */
 #include "vp.h"
 
+#include "above.h"
 #include "current.h"
+#include "os.h"
 #include "runtime.h"
 #include "sched.h"
 
@@ -22,6 +24,19 @@ PS_NOINLINE void vp_carry(struct vp *vp)
 {
     ee_here = vp;
     __asm__ volatile("" ::: "memory");
+}
+
+PS_NOINLINE struct vp *ps_vp_attach(void)
+{
+    struct vp *vp = ps_vp();
+    return PS_LIKELY(vp != NULL) ? vp : ps_above.attach();
+}
+
+/* Not in the block of a member that has been lent (team_run.c, run_body): what is there is another vp's. */
+bool vp_in_own_block(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && ps_load_relaxed(&vp->tid) == os_thread_id();
 }
 
 struct psthread *ps_current(void)

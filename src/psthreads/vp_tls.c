@@ -3,7 +3,9 @@
 
 #include "check.h"
 #include "current.h"
+#include "os.h"
 #include "promote.h"
+#include "team.h"
 
 /* In a block that vp left last `ee_here` is still vp. */
 PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
@@ -127,3 +129,23 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 }
 
 struct vp *vp_end_tls(struct vp *vp) { return vp->tls ? vp_end_tls_for(vp, NULL, NULL) : vp; }
+
+/* Each holds up who would give a team back that it may be looking at. */
+static _Atomic uint32_t lookers;
+
+bool ps_team_rests(const struct uth_tls *block)
+{
+    ps_add_seq(&lookers, 1);
+    const struct ps_team *team = ps_load_seq(&block->team);
+    bool rests = team && os_fence_all() && ps_load_acquire(&team->left) == 0;
+    ps_sub_seq(&lookers, 1);
+    return rests;
+}
+
+void ps_team_await_lookers(void)
+{
+    while (ps_load_seq(&lookers) != 0)
+        os_yield();
+}
+
+void ps_team_lookers_reset(void) { ps_store_relaxed(&lookers, 0); }

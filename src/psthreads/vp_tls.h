@@ -64,6 +64,18 @@ struct vp *vp_end_tls(struct vp *vp);
 /* The same; self, which has called the running thread on its stack, goes on in its block `next`; NULL: none. */
 struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *next);
 
+/* Who keeps a block between regions. `team` keeps it from now on; NULL: nobody does. */
+static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team) { ps_store_seq(&block->team, team); }
+/* The block is a member's with a kernel thread of its own, by which this is called. Whether no region of the team is
+ * open. Then nobody is in the block, nor will be but on this kernel thread: who begins as the member in a region that
+ * opens later sees uth_tls.alone. For `alone` was set and at_hand cleared before this; the fence makes a parent that
+ * has not been seen to open its region (`left`) see both, and who claims a member comes after the parent. */
+bool ps_team_rests(const struct uth_tls *block);
+/* Waits, some microseconds at most, for those who may be looking at the team that a block belonged to. */
+void ps_team_await_lookers(void);
+/* In a forked child: nobody looks. */
+void ps_team_lookers_reset(void);
+
 /* The errno that a thread without a block of its own shares with all that run on vp: to be kept over what may
  * switch. */
 static inline int vp_errno(const struct vp *vp) { return *vp->own_errno; }

@@ -33,9 +33,12 @@ struct vp;
 #define WATCHDOG_QUICK_TICK_NS INT64_C(1000000)
 #define WATCHDOG_STALL_NS INT64_C(20000000)
 
+/* In `armed`. An insertion that finds it set does nothing: the watchdog looks what is ready after each. */
+enum { WATCHDOG_WATCH = 1, WATCHDOG_GLANCE };
+
 struct ps_watchdog {
     PS_LINE_ALIGNED _Atomic uint32_t
-        armed;                 /* anyone sets 1 (watch) or 2 (one look: quota_park.h), the watchdog sets 0 */
+        armed;                 /* anyone sets WATCH or GLANCE (one look: quota_park.h), the watchdog sets 0 */
     _Atomic uint32_t starving; /* the watchdog writes; spares read */
     _Atomic uint32_t spares;   /* alive */
     _Atomic uint32_t coming;   /* of these: started, and not run yet; who starts adds, each takes itself off */
@@ -82,18 +85,24 @@ void watchdog_be_there(void);
 /* The system has refused it a kernel thread: there is none, and will be none. */
 bool watchdog_refused(void);
 
-/* In a handler: whether the current vp can be told. */
-bool watchdog_in_own_block(void);
-
 /* Kernel threads of the watchdog: 0 or 1. */
 unsigned watchdog_runs(void);
 /* Writes which code of the program's vp's kernel thread runs, "object+0xoffset (function)", into buf; false: that
  * cannot be told. Caller: the watchdog. */
 bool watchdog_where(struct vp *vp, char *buf, size_t bytes);
 
+/* Its kernel thread (watchdog_tick.c), and what that asks: whether it is to end; whether somebody wants a kernel thread
+ * of it; and to sleep, unless one of these is so. */
+void *watchdog_main(void *arg);
+bool watchdog_stops(void);
+bool watchdog_take_nudge(void);
+void watchdog_nap(int64_t ns);
+
 /* Stops the watchdog's kernel thread, if there is one; there will be none. Caller: workers are gone. Spares may be: its
  * last look may have started some, and a root others. They count themselves off. */
 void watchdog_stop(void);
+/* There is none: for watchdog_tick.c. */
+void watchdog_forget(void);
 /* Spares are gone: what arms the watchdog starts it again. */
 void watchdog_may_start(void);
 /* As before the first arming: at the start, and in a forked child. */

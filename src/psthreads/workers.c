@@ -5,16 +5,15 @@
  * (standby.h) may carry any of these, and the watchdog may start one in another thread's place (starter.h). */
 #include "life.h"
 
+#include "above.h"
 #include "bind.h"
 #include "check.h"
 #include "cpu.h"
 #include "current.h"
 #include "handoff.h"
 #include "idle.h"
-#include "loop.h"
 #include "os.h"
 #include "runtime.h"
-#include "search.h"
 #include "sources.h"
 #include "standby.h"
 #include "starter.h"
@@ -55,12 +54,10 @@ void *vp_worker_main(void *arg)
     vp->tls = NULL;
     ps_store_release(&vp->attached, vp->is_spare ? PS_ATTACHED_OURS : PS_ATTACHED);
     vp->place = 0; /* of the kernel thread that carried it before */
-    if (vp->by_watchdog)
-        vp_take_signals(vp);
     if (vp->is_spare) {
         ps_sub_release(&ps_watchdog.coming, 1);
     }
-    vp_enter_loop(vp);
+    ps_above.carry(vp);
     vp->is_deaf = false; /* the mask stays: nobody's code runs here any more, or a standby sets its own */
     uth_cache_drain(&vp->stacks);
     uth_tls_drain(&vp->blocks);

@@ -117,26 +117,21 @@ int psthread_workqueue_destroy(psthread_workqueue_t q)
     return 0;
 }
 
-struct piece {
-    struct ps_exit here; /* first */
-    struct psthread *thread;
-};
+static void piece_goes_on_in_child(struct ps_exit *here)
+{
+    forget_ghosts_of((struct psthread_workqueue *)(uintptr_t)here->owner, 1);
+}
 
 static PS_NOINLINE void call_entry(struct psthread_workqueue *q, const struct entry *e)
 {
-    struct piece piece = {.thread = ps_self()};
-    ps_exit_push(&piece.here, q, (uintptr_t)call_entry);
-    if (_setjmp(piece.here.jump) == 0) {
+    struct ps_exit here;
+    ps_exit_push(&here, q, (uintptr_t)call_entry);
+    here.thread = ps_self();
+    here.forked = piece_goes_on_in_child;
+    if (_setjmp(here.jump) == 0) {
         e->fn(e->arg);
-        ps_exit_pop(&piece.here);
+        ps_exit_pop(&here);
     }
-}
-
-void ps_workqueue_after_fork_in_child(bool (*goes_on)(const struct psthread *t))
-{
-    for (struct ps_exit *e = ps_exits()->innermost; e; e = e->outer)
-        if (e->function == (uintptr_t)call_entry && goes_on(((struct piece *)e)->thread))
-            forget_ghosts_of((struct psthread_workqueue *)(uintptr_t)e->owner, 1);
 }
 
 /* Takes the oldest entry of a kind and runs it; false: there is none. */

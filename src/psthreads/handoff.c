@@ -1,0 +1,24 @@
+/* Members whose vp cannot run them at once: see handoff.h. */
+#include "handoff.h"
+
+#include "above.h"
+#include "sources.h"
+#include "team.h"
+#include "vp.h"
+
+void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp)
+{
+    struct ps_member *m = ps_team_member(team, id);
+    ps_member_set(m, team->parent, 0);
+    m->thread.uth = NULL;
+    m->thread.vp = vp;
+    m->thread.member_fn = ps_above.late_member;
+    vp_enqueue(vp, &m->thread.item, PS_BACK);
+}
+
+void ps_handoff_close(struct vp *vp, struct vp *to)
+{
+    uint64_t handoff = ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY);
+    if (handoff > HANDOFF_IDLE)
+        ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), to);
+}

@@ -1,0 +1,81 @@
+/* The vps' slots: made at need, claimed by kernel threads, given up when the library stops. See vp.h. */
+#include "check.h"
+#include "handoff.h"
+#include "life.h"
+#include "os.h"
+#include "uth.h"
+#include "victims.h"
+#include "vp.h"
+
+struct life ps_life = {.start_lock = PTHREAD_MUTEX_INITIALIZER,
+                       .settings = {.search_ns = UINT64_MAX, .max_spares = PS_MAX_SPARES}};
+
+struct vp *life_make_vp(unsigned id, bool is_guest)
+{
+    struct vp *vp = os_map(sizeof *vp);
+    if (!vp)
+        return NULL;
+    san_root_made(vp, sizeof *vp);
+    vp->id = id;
+    vp->is_guest = is_guest;
+    vp->own_uth = &vp->native;
+    ps_queue_init(&vp->queue);
+    ps_list_init(&vp->waiters.list);
+    uth_cache_init(&vp->stacks);
+    ps_store_relaxed(&vp->handoff, is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
+    vp->deal = id % ps_rt.num_vps;
+    vp->spin_ns = ps_rt.search_ns;
+    ps_store_release(&ps_rt.vp[id], vp);
+    return vp;
+}
+
+struct vp *life_claim_slot(unsigned first, uint32_t attached)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = first; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
+        struct vp *vp = ps_vp_at(id);
+        uint32_t no = 0;
+        if (!ps_load_relaxed(&vp->attached) && ps_cas_seq(&vp->attached, &no, attached))
+            return vp;
+    }
+    /* A handler that waits there for others, who send signals, would have the lock (a collector that stops threads). */
+    uint64_t mask = os_signal_mask();
+    os_set_signal_mask(OS_ALL_SIGNALS);
+    pthread_mutex_lock(&ps_life.start_lock);
+    slots = ps_load_relaxed(&ps_rt.num_slots);
+    struct vp *vp = slots < PS_MAX_VPS ? life_make_vp(slots, true) : NULL;
+    if (vp) {
+        ps_store_relaxed(&vp->attached, attached);
+        ps_store_release(&ps_rt.num_slots, slots + 1);
+    }
+    pthread_mutex_unlock(&ps_life.start_lock);
+    os_set_signal_mask(mask);
+    return vp;
+}
+
+void life_forget_vps(void)
+{
+    for (unsigned i = 0; i < PS_MAX_VPS; i++) {
+        struct vp *vp = ps_load_relaxed(&ps_rt.vp[i]);
+        if (!vp)
+            break;
+        ps_store_relaxed(&ps_rt.vp[i], NULL);
+        san_root_gone(vp, sizeof *vp);
+        os_unmap(vp, sizeof *vp);
+    }
+    victims_forget();
+    ps_life.forked = NULL;
+}
+
+bool life_other_roots(const struct vp *self)
+{
+    if (ps_life.forked && ps_life.forked != self)
+        return true;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp != self && ps_load_seq(&vp->attached) == PS_ATTACHED)
+            return true;
+    }
+    return false;
+}

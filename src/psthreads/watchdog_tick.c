@@ -1,0 +1,138 @@
+/* What the watchdog's kernel thread does: see watchdog.h. It touches of a vp only what is shared. */
+#include "os.h"
+#include "quota_park.h"
+#include "root_fairness.h"
+#include "runtime.h"
+#include "sources.h"
+#include "spares.h"
+#include "standby.h"
+#include "starter.h"
+#include "uncover.h"
+#include "vp.h"
+#include "watchdog.h"
+#include "watchdog_sample.h"
+
+#define QUIET_TICKS 20 /* ticks with nothing pending before the watchdog sleeps */
+
+/* Kernel threads that others ask for. */
+static void serve(void)
+{
+    standby_serve();
+    starter_serve();
+}
+
+/* A tick is as long as it is, whoever asks for something meanwhile: a stall's length is counted in ticks. */
+static void sleep_a_tick(int64_t ns)
+{
+    uint64_t now = os_now_ns(), end = now + (uint64_t)ns;
+    if (PS_INTERRUPTS)
+        watchdog_interrupt_all(now + (uint64_t)spares_period_ns());
+    else
+        watchdog_nap(ns);
+    while (watchdog_take_nudge()) {
+        serve();
+        now = os_now_ns();
+        if (!PS_INTERRUPTS && now < end)
+            watchdog_nap((int64_t)(end - now));
+    }
+}
+
+static bool spares_at_work(void)
+{
+    return ps_load_relaxed(&ps_watchdog.spares) > ps_load_relaxed(&ps_watchdog.standing);
+}
+
+/* One tick: a sample, and what each policy makes of it. spares_due_ns: when held vps are looked for next. Roots that
+ * take turns make ticks shorter; in between, held vps are not looked for: a stall's length is counted in looks. */
+static void watch_tick(uint64_t *spares_due_ns, bool *turns, unsigned *quiet)
+{
+    struct watchdog_sample s;
+    struct root_fairness_action fairness;
+    struct spares_action spares;
+    watchdog_sample_take(&s);
+    quota_park_look(&s);
+    uncover_look(&s);
+    root_fairness_decide(&s, &fairness);
+    root_fairness_act(&fairness);
+    *turns = fairness.soon;
+    if (*turns && s.now_ns < *spares_due_ns)
+        return;
+    spares_decide(&s, &spares);
+    spares_act(&spares);
+    *spares_due_ns = s.now_ns + (uint64_t)spares_period_ns();
+    *quiet = s.pending || s.roots_ready || *turns || spares_at_work() || uncover_wanted() ? 0 : *quiet + 1;
+}
+
+/* Watches until nothing has been pending for a while. */
+static void watch(void)
+{
+    uint64_t spares_due_ns = 0;
+    bool turns = false;
+    unsigned quiet = 0;
+    spares_begin();
+    while (quiet < QUIET_TICKS && !watchdog_stops()) {
+        sleep_a_tick(turns ? WATCHDOG_QUICK_TICK_NS : spares_period_ns());
+        serve();
+        watch_tick(&spares_due_ns, &turns, &quiet);
+    }
+    root_fairness_end();
+    uncover_end();
+}
+
+/* One look at what the system allows. */
+static void glance(void)
+{
+    struct watchdog_sample s;
+    watchdog_sample_take(&s);
+    quota_park_look(&s);
+}
+
+static bool root_ready(struct vp *vp) { return ps_load_seq(&vp->pinned) && vp_is_roots(vp); }
+
+static bool some_root_ready(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && root_ready(vp))
+            return true;
+    }
+    return false;
+}
+
+void *watchdog_main(void *arg)
+{
+    (void)arg;
+    os_thread_name("psthreads-watch");
+    while (!watchdog_stops()) {
+        if (!ps_load_acquire(&ps_watchdog.armed)) {
+            os_park(&ps_watchdog.armed, 0, OS_FOREVER);
+            continue;
+        }
+        if (ps_load_acquire(&ps_watchdog.armed) == WATCHDOG_WATCH)
+            watch();
+        else
+            glance();
+        ps_store_seq(&ps_watchdog.armed, 0);
+        if (!watchdog_stops() && (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || some_root_ready() ||
+                                  standby_wanted() || starter_wanted() || uncover_wanted()))
+            ps_store_seq(&ps_watchdog.armed, WATCHDOG_WATCH);
+    }
+    return NULL;
+}
+
+void watchdog_may_start(void)
+{
+    watchdog_forget();
+    root_fairness_reset();
+    uncover_reset();
+}
+
+void watchdog_reset(void)
+{
+    watchdog_may_start();
+    watchdog_sample_reset();
+    ps_store_relaxed(&ps_watchdog.spares, 0);
+    ps_store_relaxed(&ps_watchdog.coming, 0);
+    ps_store_relaxed(&ps_watchdog.standing, 0);
+}
