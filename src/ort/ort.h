@@ -307,7 +307,8 @@ static inline void ort_member_changed(PS_UNUSED struct ort_thread *t)
 
 /* The calling OpenMP thread; a kernel thread that is none yet becomes a root. To be read anew after a call that may
  * switch. */
-struct ort_thread *ort_thread_make_root(void);
+/* thread.c */
+extern __attribute__((visibility("hidden"))) struct ort_thread *(*const ort_thread_make_root)(void);
 static inline struct ort_thread *ort_self(void)
 {
     struct ort_thread *t = ee_local();

@@ -143,7 +143,7 @@ struct ort_thread *ort_thread_begin_initial(struct ort_team *team)
     return t;
 }
 
-struct ort_thread *ort_thread_make_root(void)
+static struct ort_thread *make_root(void)
 {
     static os_once_flag once = OS_ONCE_INIT;
     os_once(&once, configure);
@@ -154,6 +154,8 @@ struct ort_thread *ort_thread_make_root(void)
     team->icv = &ort_settings.initial;
     return ort_thread_begin_initial(team);
 }
+
+struct ort_thread *(*const ort_thread_make_root)(void) = make_root;
 
 struct ort_thread *ort_ancestor(struct ort_thread *t, int level)
 {

@@ -1,13 +1,4 @@
-/* Tools: starting and ending, inquiries, and the events of threads, regions and implicit tasks. See tool.h.
- *
- * A member raises its thread_end itself, in a region of its block in which nothing else happens (`farewell`). So the
- * event comes on the member's own stack, with its own thread-local variables. A block whose parent's kernel thread is
- * ending has no such region any more: its members' threads end without the event. When the program ends inside of a
- * region, the threads of that region are still at work: no event for them either; the tool's own finalizer comes in any
- * case.
- * With a tool the end of a region is a barrier. Otherwise members that are done return, and are lent to run tasks of
- * others in ee_team_ops.assist. So with a tool a member's implicit task ends on its own stack, after the last explicit
- * task that the member runs. */
+/* Tools: what is known of the tool, inquiries, and the native threads. See tool.h. */
 #include "tool.h"
 
 #include "check.h"
@@ -36,13 +27,8 @@ void ort_tool_attach(void)
 
 bool ort_tool_attached(void) { return ps_load_relaxed(&attached) && !ps_load_relaxed(&detached); }
 
-bool ort_tool_detach(void)
+bool ort_tool_no_more(void)
 {
-    struct ort_thread *t = ee_local();
-    if (ps_load_relaxed(&detached))
-        return false;
-    if (t != NULL && t->team->level == 0)
-        ort_tool_root_ends(t);
     if (ps_xchg_acq_rel(&detached, true))
         return false;
 #define NO_MORE(number, type, name, parameters) ps_store_relaxed(&ort_tool_events.name, NULL);
@@ -114,16 +100,24 @@ int ort_tool_state(const struct ort_thread *t)
     return t->team->level > 0 ? ORT_STATE_WORK_PARALLEL : ORT_STATE_WORK_SERIAL;
 }
 
-/* --- threads --- */
+/* --- native threads --- */
 
-/* The carrier is the native thread; decided with the first region, before which there are roots only. */
+/* The carrier is the native thread. */
 static _Atomic bool by_carrier;
 /* Of the kernel thread; looked at only where it is the native thread, and for roots. Not kept over a callback. */
 static __thread union ort_tool_data own_data;
 static __thread union ort_tool_data *carrier_data;
 
 static PS_NOINLINE union ort_tool_data **carrier(void) { return &carrier_data; }
-static PS_NOINLINE union ort_tool_data *own_word(void) { return &own_data; }
+bool ort_tool_by_carrier(void) { return ps_load_relaxed(&by_carrier); }
+
+void ort_tool_decide_carriers(void)
+{
+    if (!ort_tool_by_carrier() && !ee_private_storage())
+        ps_store_relaxed(&by_carrier, true);
+}
+
+PS_NOINLINE union ort_tool_data *ort_tool_root_data(void) { return carrier_data = &own_data; }
 
 static PS_NOINLINE void carrier_begins(void)
 {
@@ -135,217 +129,17 @@ static PS_NOINLINE void carrier_begins(void)
 
 void ort_tool_native_begins(void)
 {
-    if (ps_load_relaxed(&by_carrier) && *carrier() == NULL)
+    if (ort_tool_by_carrier() && *carrier() == NULL)
         carrier_begins();
 }
 
 ort_tool_ptr ort_tool_thread_data(struct ort_thread *t)
 {
-    if (ps_load_relaxed(&by_carrier)) {
+    if (ort_tool_by_carrier()) {
         ort_tool_native_begins();
         return *carrier();
     }
     while (t->id == 0 && t->team->parent != NULL)
         t = t->team->parent;
     return t->tool.data;
-}
-
-static void thread_begins(struct ort_thread *t, int kind)
-{
-    bool root = kind == ORT_TOOL_INITIAL_THREAD;
-    t->tool.begun = true;
-    t->tool.data = root ? own_word() : ort_mem_get(sizeof *t->tool.data);
-    PS_CHECK(t->tool.data != NULL, "no memory for a word that a tool has of each thread");
-    t->tool.data->value = 0;
-    t->tool.state = ORT_STATE_OVERHEAD;
-    if (root)
-        *carrier() = t->tool.data;
-    ORT_RAISE(thread_begin, kind, t->tool.data);
-    t->tool.state = 0;
-}
-
-static void thread_ends(struct ort_thread *t)
-{
-    if (t->tool.begun) {
-        ORT_RAISE(thread_end, t->tool.data);
-        if (t->id != 0)
-            ort_mem_free(t->tool.data);
-    }
-    t->tool.begun = false;
-}
-
-void ort_tool_root_begins(struct ort_thread *t)
-{
-    struct ort_tool_task *task = ort_tool_task(t->task);
-    *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_INITIAL};
-    thread_begins(t, ORT_TOOL_INITIAL_THREAD);
-    ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &t->team->tool.data, &task->data, 1, 1, ORT_TOOL_TASK_INITIAL);
-}
-
-void ort_tool_root_ends(struct ort_thread *t)
-{
-    if (!t->tool.begun)
-        return;
-    if (t->hot != NULL)
-        ort_tool_team_ends(t->hot);
-    ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &ort_tool_task(t->task)->data, 0, 1, ORT_TOOL_TASK_INITIAL);
-    thread_ends(t);
-}
-
-static void empty_tool_body(PS_UNUSED void *data) {}
-
-/* On the member: the threads below it, then its own. */
-static void says_farewell(struct ort_thread *m)
-{
-    if (m->hot != NULL)
-        ort_tool_team_ends(m->hot);
-    if (m->id != 0)
-        thread_ends(m);
-}
-
-void ort_tool_team_ends(struct ort_team *team)
-{
-    struct ort_thread *parent = team->parent;
-    unsigned n = 1;
-    if (parent == NULL || ee_local() != parent || parent->open != NULL)
-        return; /* not the parent's entity: nobody can run its members */
-    for (unsigned i = 1; i < team->n_max; i++)
-        if (team->threads[i].tool.begun)
-            n = i + 1;
-    if (n > 1 && ee_team_reserve(&team->ee, n) < n)
-        return;
-    team->n = n;
-    team->within = 0;
-    team->fn = empty_tool_body;
-    team->tool.farewell = true;
-    parent->open = team;
-    if (n > 1)
-        ee_team_fork(&team->ee, n, !parent->team->enclosed);
-    else
-        ee_set_local(&team->threads[0]);
-    says_farewell(&team->threads[0]);
-    if (n > 1)
-        ee_team_join(&team->ee);
-    else
-        ee_set_local(parent);
-    parent->open = NULL;
-    team->tool.farewell = false;
-}
-
-/* --- regions --- */
-
-void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, const struct ort_parallel *region)
-{
-    struct ort_tool_task *task = ort_tool_task(parent->task);
-    unsigned n = region->num_threads != 0 ? region->num_threads : ort_icv(parent)->nthreads;
-    if (!ps_load_relaxed(&by_carrier) && !ee_private_storage())
-        ps_store_relaxed(&by_carrier, true);
-    ort_tool_enter(parent, region->caller, region->frame);
-    team->tool.data.value = 0;
-    team->tool.caller = region->caller;
-    team->tool.flags = (team->fn != NULL ? ORT_TOOL_INVOKED_BY_RUNTIME : ORT_TOOL_INVOKED_BY_PROGRAM) |
-                       (region->league ? ORT_TOOL_LEAGUE : ORT_TOOL_TEAM);
-    ORT_RAISE(parallel_begin, &task->data, &task->frame, &team->tool.data, n, team->tool.flags, team->tool.caller);
-}
-
-void ort_tool_region_ends(struct ort_thread *parent, struct ort_team *team)
-{
-    struct ort_tool_task *task = ort_tool_task(parent->task);
-    ORT_RAISE(parallel_end, &team->tool.data, &task->data, team->tool.flags, team->tool.caller);
-    task->frame.enter.ptr = NULL;
-}
-
-void ort_tool_member_begins(struct ort_thread *m)
-{
-    struct ort_team *team = m->team;
-    struct ort_tool_task *task = ort_tool_task(m->task);
-    if (PS_UNLIKELY(team->tool.farewell)) {
-        says_farewell(m);
-        return;
-    }
-    if (m->id != 0 && !m->tool.begun && !ps_load_relaxed(&by_carrier))
-        thread_begins(m, ORT_TOOL_WORKER_THREAD);
-    *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_IMPLICIT};
-    m->tool.state = 0;
-    m->tool.work = 0;
-    m->tool.caller = team->tool.caller;
-    if (team->tool.flags & ORT_TOOL_LEAGUE) /* its teams' initial tasks are told of one by one */
-        return;
-    ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, team->n, m->id, ORT_TOOL_TASK_IMPLICIT);
-    if (m->id ==
-        0) { /* unless the runtime calls it (ort_tool_run), the region's code runs where the entry point was called */
-        task->frame.exit = ort_tool_task(team->parent->task)->frame.enter;
-        task->frame.exit_flags = ORT_FRAME_RUNTIME_CFA;
-    }
-    if (team->begins_in != ORT_BEGINS_PLAIN) {
-        const struct ort_loop_desc *d = ort_ws_begun_in(team);
-        ort_tool_loop_begins(m, d->step == 0, d->n, d->sched);
-    }
-}
-
-void ort_tool_member_ends(struct ort_thread *m)
-{
-    struct ort_team *team = m->team;
-    struct ort_tool_task *task = ort_tool_task(m->task);
-    const void *caller = m->id == 0 ? team->tool.caller : NULL;
-    bool barrier = team->n > 1;
-    ort_loop_abandon(m);
-    if (PS_UNLIKELY(team->tool.farewell) || (team->tool.flags & ORT_TOOL_LEAGUE)) {
-        ort_task_member_end(m);
-        return;
-    }
-    ort_tool_loop_ends(m); /* a single region's end that no compiler tells */
-    task->frame = (struct ort_tool_frame){.exit = {.ptr = NULL}};
-    if (barrier) {
-        ORT_RAISE(sync_region, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, caller);
-        ORT_RAISE(sync_region_wait, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, caller);
-    }
-    m->tool.state = ORT_STATE_WAIT_BARRIER_PARALLEL;
-    if (barrier)
-        ort_task_barrier(m);
-    ort_task_member_end(m);
-    m->tool.state = ORT_STATE_OVERHEAD;
-    if (barrier) {
-        ORT_RAISE(sync_region_wait, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_END, NULL, &task->data, caller);
-        ORT_RAISE(sync_region, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_END, NULL, &task->data, caller);
-    }
-    ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &task->data, team->n, m->id, ORT_TOOL_TASK_IMPLICIT);
-    m->tool.state = 0;
-}
-
-/* --- teams --- */
-
-void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void *data)
-{
-    struct ort_group *group = t->team->contention;
-    struct ort_tool_task *task = ort_tool_task(t->task), before = *task;
-    struct ort_tool_team outer = t->team->tool;
-    const void *caller = t->tool.caller;
-    int flags = ORT_TOOL_INVOKED_BY_RUNTIME | ORT_TOOL_LEAGUE;
-    t->team->tool.data.value = 0;
-    ORT_RAISE(parallel_begin, &before.data, &before.frame, &t->team->tool.data, n, flags, caller);
-    for (group->team_num = 0; group->team_num < n; group->team_num++) {
-        *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_INITIAL};
-        ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &t->team->tool.data, &task->data, n, group->team_num,
-                  ORT_TOOL_TASK_INITIAL);
-        ort_tool_run(fn, data);
-        ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &task->data, 0, group->team_num, ORT_TOOL_TASK_INITIAL);
-    }
-    union ort_tool_data league = t->team->tool.data;
-    *task = before;
-    t->team->tool = outer;
-    ORT_RAISE(parallel_end, &league, &task->data, flags, caller);
-}
-
-void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num)
-{
-    struct ort_tool_task *task = ort_tool_task(m->task);
-    *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_INITIAL};
-    ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &m->team->tool.data, &task->data, n, num, ORT_TOOL_TASK_INITIAL);
-}
-
-void ort_tool_league_team_ends(struct ort_thread *m, unsigned num)
-{
-    struct ort_tool_task *task = ort_tool_task(m->task);
-    ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &task->data, 0, num, ORT_TOOL_TASK_INITIAL);
 }

@@ -290,8 +290,10 @@ extern ORT_HIDDEN size_t ort_tool_task_bytes;
 extern void (*ort_tool_start)(void);
 /* The tool is there: from now on events are raised. */
 void ort_tool_attach(void);
-/* No more events, but first the ends of what can be ended from here; false: that has been done already. */
+/* No more events, but first the ends of what can be ended from here; false: that has been done already. no_more: the
+ * last step alone, for tool_region.c. */
 bool ort_tool_detach(void);
+bool ort_tool_no_more(void);
 /* A tool is attached; unlike ort_tool_on() false after its end. */
 bool ort_tool_attached(void);
 
@@ -361,7 +363,13 @@ struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_t
 int ort_tool_task_flags(const struct ort_task *task);
 int ort_tool_state(const struct ort_thread *t);
 
-/* --- events: threads, regions, implicit tasks (tool.c) --- */
+/* Whether a tool's native threads are the kernel threads: decided with the first region, before which there are roots
+ * only. And the word of the calling one, a root. */
+bool ort_tool_by_carrier(void);
+void ort_tool_decide_carriers(void);
+union ort_tool_data *ort_tool_root_data(void);
+
+/* --- events: threads, regions, implicit tasks (tool_region.c) --- */
 
 void ort_tool_root_begins(struct ort_thread *t);
 void ort_tool_root_ends(struct ort_thread *t);
