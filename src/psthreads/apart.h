@@ -18,7 +18,7 @@
 #ifndef PS_APART_H
 #define PS_APART_H
 
-#include "vp.h"
+struct vp;
 
 enum { APART_ROOT = 1, APART_INNER = 2 };
 
@@ -28,13 +28,6 @@ void apart_attach(struct vp *vp);
 void apart_before_change(void);
 /* The calling kernel thread has changed its own. */
 void apart_changed(void);
-/* The thread on vp opens a region, and is apart there. */
-static inline bool apart_opens(const struct vp *vp, bool outermost)
-{
-    return vp->apart & (outermost ? APART_ROOT : APART_INNER);
-}
-/* `to` is started by `from` for one of its members. */
-static inline void apart_inherit(struct vp *to, const struct vp *from) { to->apart = from->apart ? APART_INNER : 0; }
 /* In a forked child. */
 void apart_reset(void);
 

@@ -207,17 +207,9 @@ static PS_NOINLINE int open_for_blocked(struct psthread_barrier *b, struct slot 
 }
 
 /* A member comes, whatever the others do. */
-static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, unsigned id)
+static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, struct slot *s, uint32_t phase)
 {
     const unsigned count = b->count; /* from the arrival on a member that blocks has no claim on the memory */
-    if (PS_UNLIKELY(!was_used(b)))
-        begin_barrier(b);
-    struct slot *s = &b->slot[id];
-    uint32_t phase = ps_load_acquire(&b->phase); /* stays, until this thread has arrived */
-#if PS_CHECKED
-    if (ps_xchg_acq_rel(&s->came, phase + 1) == phase + 1)
-        return EINVAL;
-#endif
     struct psthread *self = ps_self();
     const void *phases = &b->slot[0].who[phase % 2]; /* for the race detector: this phase and the next do not mix */
     ps_race_release(phases);
@@ -250,14 +242,16 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
     const unsigned count = b->count;
     if (id >= count)
         return EINVAL;
-    if (PS_UNLIKELY(!was_used(b) || ps_race_enabled()) || count <= b->vps)
-        return wait_in_general(b, id);
+    if (PS_UNLIKELY(!was_used(b)))
+        begin_barrier(b);
     struct slot *s = &b->slot[id];
     uint32_t phase = ps_load_acquire(&b->phase); /* stays, until this thread has arrived */
 #if PS_CHECKED
     if (ps_xchg_acq_rel(&s->came, phase + 1) == phase + 1)
         return EINVAL;
 #endif
+    if (PS_UNLIKELY(ps_race_enabled()) || count <= b->vps)
+        return wait_in_general(b, s, phase);
     struct ps_gatherer me = ps_gather(&b->slot[0].gathered[phase % 2], sizeof(struct slot), b->vps);
     if (PS_UNLIKELY(!me.gathered))
         ps_store_relaxed(&s->who[phase % 2], me.self);

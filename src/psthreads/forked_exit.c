@@ -6,7 +6,6 @@
 #include "runtime.h"
 #include "sched.h"
 #include "team.h"
-#include "vp.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -55,7 +54,7 @@ static void go_on(void *result)
 
 static PS_NORETURN void leave_functions(void)
 {
-    leaves = ps_vp()->current;
+    leaves = ps_current();
     handler = innermost_handler();
     ps_exit_leave_until(is_beyond, go_on);
 }

@@ -258,7 +258,7 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     if (from_here && !here->alone_for && !here->apart)
         starter_prepare();
     if (from_here)
-        apart_inherit(vp, here);
+        vp->apart = here->apart ? APART_INNER : 0;
     bind_lift();
     inherit_kernel_state(vp, block);
     int err = from_here ? EBUSY : starter_ask(&thread, alone_main, vp, ALONE_STACK_BYTES);

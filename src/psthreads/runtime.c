@@ -20,7 +20,6 @@
 #include "tls.h"
 #include "uth.h"
 #include "victims.h"
-#include "vp.h"
 #include "vp_tls.h"
 #include "watchdog.h"
 

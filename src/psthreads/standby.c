@@ -11,9 +11,9 @@
 #include "list.h"
 #include "os.h"
 #include "runtime.h"
+#include "sched.h"
 #include "spin.h"
 #include "team.h"
-#include "vp.h"
 #include "watchdog.h"
 
 #define STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: it only enters and leaves a vp's loop */
@@ -279,8 +279,7 @@ static void wait_for_direct(void)
 
 uint32_t standby_enter(uintptr_t callback)
 {
-    struct vp *vp = ps_vp();
-    unsigned n = vp ? members(vp->current) : 1;
+    unsigned n = ps_vp() ? members(ps_current()) : 1;
     if (PS_LIKELY(n == 1 && !ps_load_relaxed(&alive)) || !os_program_code(callback))
         return 0;
     standby_ask(n);

@@ -256,13 +256,13 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     if (PS_UNLIKELY(team->bound)) {
         if (outermost)
             ps_recheck_tls(vp);
-        if (apart_opens(vp, outermost))
+        if (vp->apart & (outermost ? APART_ROOT : APART_INNER))
             start_carriers(vp, team, n);
         fork_bound(vp, team, n);
         ps_member_become(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
         return;
     }
-    if (PS_UNLIKELY(vp->apart) && apart_opens(vp, outermost))
+    if (PS_UNLIKELY(vp->apart & (outermost ? APART_ROOT : APART_INNER)))
         start_carriers(vp, team, n);
     bool offered = outermost;
     if (outermost && PS_LIKELY(ps_rt.predicts_serial))

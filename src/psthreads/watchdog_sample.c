@@ -83,6 +83,17 @@ void watchdog_sample_take(struct watchdog_sample *s)
     }
 }
 
+bool watchdog_root_ready(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && ps_load_seq(&vp->pinned) && vp_is_roots(vp))
+            return true;
+    }
+    return false;
+}
+
 bool watchdog_clock(struct watchdog_seen *at, uint64_t *ns)
 {
     if (at->clock == WATCHDOG_NOT_READ)

@@ -58,6 +58,8 @@ void watchdog_sample_take(struct watchdog_sample *s);
 /* The library starts: nothing has been read yet, and limits are looked at WATCHDOG_ALLOWED_NS from now. */
 void watchdog_sample_reset(void);
 
+/* Whether some root is ready, and runs when its vp gets to it. */
+bool watchdog_root_ready(void);
 /* Processor time of seen's kernel thread; false: it is gone. */
 bool watchdog_clock(struct watchdog_seen *seen, uint64_t *ns);
 /* Time, slices and state from /proc; NULL: it is gone. */

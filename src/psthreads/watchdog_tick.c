@@ -8,7 +8,6 @@
 #include "standby.h"
 #include "starter.h"
 #include "uncover.h"
-#include "vp.h"
 #include "watchdog.h"
 #include "watchdog_sample.h"
 
@@ -87,19 +86,6 @@ static void glance(void)
     quota_park_look(&s);
 }
 
-static bool root_ready(struct vp *vp) { return ps_load_seq(&vp->pinned) && vp_is_roots(vp); }
-
-static bool some_root_ready(void)
-{
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++) {
-        struct vp *vp = ps_vp_at(id);
-        if (vp && root_ready(vp))
-            return true;
-    }
-    return false;
-}
-
 void *watchdog_main(void *arg)
 {
     (void)arg;
@@ -114,7 +100,7 @@ void *watchdog_main(void *arg)
         else
             glance();
         ps_store_seq(&ps_watchdog.armed, 0);
-        if (!watchdog_stops() && (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || some_root_ready() ||
+        if (!watchdog_stops() && (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || watchdog_root_ready() ||
                                   standby_wanted() || starter_wanted() || uncover_wanted()))
             ps_store_seq(&ps_watchdog.armed, WATCHDOG_WATCH);
     }
