@@ -6,10 +6,10 @@
  * these go on. In "first_..." the program's own thread is one of them. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
+#include "stop_world.h"
 #include "waits.h"
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,18 +29,14 @@ struct thread {
 };
 static struct thread outer_ones[MOST], inner_ones[MOST][MOST];
 static _Thread_local struct thread *me;
-static sem_t stopped, resumed;
-static volatile int world_runs = 1, over;
 static volatile int stranger, elsewhere, other_mask;
 static int outer_n, inner_n;
 
 static void on_stop(int number)
 {
     int before = errno;
-    sigset_t all_but_go, now;
+    sigset_t now;
     (void)number;
-    sigfillset(&all_but_go);
-    sigdelset(&all_but_go, SIGUSR2);
     if (!me || !pthread_equal(pthread_self(), me->self) || &errno != me->errno_at)
         stranger = 1;
     else {
@@ -51,19 +47,8 @@ static void on_stop(int number)
     CHECK(pthread_sigmask(SIG_BLOCK, NULL, &now) == 0);
     if (!sigismember(&now, SIGUSR2) || sigismember(&now, SIGURG))
         other_mask = 1;
-    sem_post(&stopped);
-    while (!world_runs)
-        sigsuspend(&all_but_go);
-    sem_post(&resumed);
+    stay_stopped(false);
     errno = before;
-}
-static void on_go(int number) { (void)number; }
-
-static void wait_for(sem_t *sem, int n)
-{
-    for (int i = 0; i < n; i++)
-        while (sem_wait(sem))
-            CHECK(errno == EINTR);
 }
 
 static void each_of(void (*do_it)(struct thread *t))
@@ -210,16 +195,7 @@ static void region(int way, enum collector who)
 
 static void rounds(int way, enum collector who, int outer, int inner, bool openers)
 {
-    struct sigaction stop, go;
-    memset(&stop, 0, sizeof stop);
-    sigemptyset(&stop.sa_mask);
-    stop.sa_flags = SA_RESTART;
-    go = stop;
-    sigaddset(&stop.sa_mask, SIGUSR2);
-    stop.sa_handler = on_stop;
-    go.sa_handler = on_go;
-    CHECK(sigaction(SIGUSR1, &stop, NULL) == 0 && sigaction(SIGUSR2, &go, NULL) == 0);
-    CHECK(sem_init(&stopped, 0, 0) == 0 && sem_init(&resumed, 0, 0) == 0);
+    handle_stops(on_stop);
     omp_set_max_active_levels(2);
     outer_n = outer;
     inner_n = inner;

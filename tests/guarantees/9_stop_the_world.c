@@ -4,43 +4,26 @@
  * members of a region. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
+#include "stop_world.h"
 #include "waits.h"
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 
 #define N 6
 
 static pthread_t self[N];
-static sem_t stopped, resumed;
 static volatile long work[N];
-static volatile int world_runs = 1, over;
 static bool by_flag;
 static const bool waits_with[3][2] = {{false, false}, {true, false}, {true, true}}; /* runtime, kernel */
 
 static void on_stop(int number)
 {
     int before = errno;
-    sigset_t all_but_go;
     (void)number;
-    sigfillset(&all_but_go);
-    sigdelset(&all_but_go, SIGUSR2);
-    sem_post(&stopped);
-    while (!world_runs)
-        if (!by_flag)
-            sigsuspend(&all_but_go);
-    sem_post(&resumed);
+    stay_stopped(by_flag);
     errno = before;
-}
-static void on_go(int number) { (void)number; }
-
-static void wait_for(sem_t *sem, int n)
-{
-    for (int i = 0; i < n; i++)
-        while (sem_wait(sem))
-            CHECK(errno == EINTR);
 }
 
 static void stop_and_go(int but)
@@ -94,16 +77,7 @@ static void live(int id, int way, int collector)
 
 static void rounds(int way, bool outside)
 {
-    struct sigaction stop, go;
-    memset(&stop, 0, sizeof stop);
-    sigemptyset(&stop.sa_mask);
-    stop.sa_flags = SA_RESTART;
-    go = stop;
-    sigaddset(&stop.sa_mask, SIGUSR2);
-    stop.sa_handler = on_stop;
-    go.sa_handler = on_go;
-    CHECK(sigaction(SIGUSR1, &stop, NULL) == 0 && sigaction(SIGUSR2, &go, NULL) == 0);
-    CHECK(sem_init(&stopped, 0, 0) == 0 && sem_init(&resumed, 0, 0) == 0);
+    handle_stops(on_stop);
     for (int round = 0; round < 4; round++) {
         pthread_t thread;
         volatile int ready = 0;
