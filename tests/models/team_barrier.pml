@@ -5,11 +5,12 @@
  * and, when that waits, one that is ready there. A member that arrives joins its vp's waiters if a teammate is ready
  * there (whether it is the next one is the queue's business: any), else it counts all. Where that is the whole team it
  * opens the barrier by a store. Else it looks whether it is the last, spins or not, publishes itself, and its vp
- * publishes the waiters. The word (left, head, phase) is changed in atomic
- * steps, as is what happens under a queue's lock. head is the set of published members. With CALL member 0 calls for
- * all back for good before it arrives (ps_team_interrupt), and does not until somebody has come; a member that is
- * called back waits again, and is not called any more. A member that joins the waiters needs no look for a call under
- * the lock here: the teammate that runs next sees the call.
+ * publishes the waiters. The word (left, head, phase) is changed in atomic steps, as is what happens under a queue's
+ * lock. head is the set of published members. With CALL member 0 calls for all back for good before it arrives
+ * (ps_team_interrupt), and does not arrive until another member, any, has looked what for. Meanwhile it keeps its vp,
+ * or others run there (it blocks, or a spare has come: spares.h). A member that is called back waits again, and is not
+ * called any more. A member that joins the waiters needs no look for a call under the lock here: the teammate that runs
+ * next sees the call.
  * STEAL: ready members change the vp.
  *   BROKEN_PHASE     who publishes does not look at the phase
  *   BROKEN_OPEN      who opens reads the published batches before it ends the phase, and does not take them in the same
@@ -42,7 +43,7 @@ byte w_phase[VPS];
 byte running[VPS];      /* the member that runs there + 1; 0: nobody */
 byte vp_of[MEMBERS];
 byte came[PHASES];
-bool served;            /* somebody has looked for what the call was for */
+byte served;            /* who has looked for what the call was for: a bit for each member */
 
 /* Makes the members of set ready, each on the vp that ran it last. */
 inline make_ready(set)
@@ -185,13 +186,22 @@ proctype member(byte me)
         fi;
 #ifdef CALL
         if
-        :: me == 0 && p == 0 -> call(); served
+        :: me == 0 && p == 0 ->
+            call();
+            select (k : 1 .. MEMBERS - 1);
+            if /* keeps its vp until k has come, or leaves it to others */
+            :: served & (1 << k)
+            :: true ->
+                running[v] = 0;
+                atomic { served & (1 << k); ready[vp_of[me]] = ready[vp_of[me]] | (1 << me) }
+                be_run()
+            fi
         :: else
         fi;
 #endif
         came[p]++;
         if
-        :: interrupted -> served = true
+        :: interrupted -> served = served | (1 << me)
         :: else
         fi;
         back = false;
@@ -273,7 +283,7 @@ sleep:
         fi;
 again:  /* called back: it has looked for tasks, and waits anew */
         back = true;
-        served = true;
+        served = served | (1 << me);
         leave(v);
         if
         :: phase != p -> goto passed
