@@ -109,10 +109,12 @@ void os_library_signal_between(void *(*enter)(void), void (*leave)(void *));
 
 /* Calls fn on kernel thread `tid` of this process, from a signal handler, on the stack that runs there. fn may switch
  * to other stacks, and come back on another kernel thread; then it returns true. One interrupt may replace another that
- * has not been handled yet: fn looks whether it is still wanted. ESRCH, EBUSY (no signal is free),
- * ENOTSUP. */
+ * has not been handled yet: fn looks whether it is still wanted. All signals are blocked in fn. ESRCH, EBUSY (no signal
+ * is free), EAGAIN (what is interrupted by fn again and again is left in peace for a while), ENOTSUP. */
 typedef bool os_interrupt_fn(void *frame);
 int os_interrupt(int tid, os_interrupt_fn *fn);
+/* For fn, which is about to leave the stack, or to wait: the signals are let in that were before the interrupt. */
+void os_interrupt_leaves(void *frame);
 /* For fn, which is about to return true: handlers of the program's have run for these signals (bits from 0) as the
  * interrupted thread. A system call that was interrupted ends with EINTR where they would have ended it. */
 void os_interrupt_handled(void *frame, uint64_t signals);
@@ -176,6 +178,8 @@ int os_wake(_Atomic uint32_t *word, int n);
 void os_yield(void);
 /* Linux: whether this operation of the futex call concerns a word that the kernel keeps by its owner's number. */
 bool os_futex_is_owned(int operation);
+/* The program's own system call by number: the kernel's result. An interrupt does not end it. */
+long os_system_call(long number, long a, long b, long c, long d, long e, long f);
 
 /* --- a fence for everybody --- */
 

@@ -188,11 +188,12 @@ static struct vp *own_of_running(void)
     return vp && vp->tls ? ps_load_acquire(&vp->tls->alone) : NULL;
 }
 
-void directed_leaves(void)
+void directed_leaves(void *frame)
 {
     struct vp *own = own_of_running();
     if (own)
         ps_store_seq(&own->signals_sent, 0);
+    os_interrupt_leaves(frame);
 }
 
 void directed_is_back(void *frame)
@@ -242,7 +243,7 @@ static bool move_over(void *frame)
     struct vp *to = moves ? ps_carrier_of(vp->tls, &wish.carrier) : NULL;
     moves = to && to != vp;
     if (moves)
-        directed_leaves();
+        directed_leaves(frame);
     ps_answer(&wish.answer, moves ? MOVES : LEFT_ALONE, !moves);
     if (moves) {
         ps_move_alone(vp, self, to);
@@ -381,7 +382,7 @@ static bool leave_root(void *frame)
     if (!self || !ps_load_relaxed(&vp->lone) || vp->held || self->uth != stack || stack->vp || !stack->stack ||
         self->flags & PS_T_NOSTACK || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
         return false;
-    directed_leaves();
+    directed_leaves(frame);
     vp_enqueue(vp, &self->item, PS_BACK);
     vp_leave_bound(vp, self);
     directed_is_back(frame);

@@ -111,7 +111,7 @@ void directed_ran(struct vp *vp);
 
 /* The thread that runs leaves its kernel thread in the handler of an interrupt, and has come back: what it has handled
  * meanwhile (a sender sets the bit, then sends) ends the system call in which it was interrupted. */
-void directed_leaves(void);
+void directed_leaves(void *frame);
 void directed_is_back(void *frame);
 
 /* Whether somebody has sent kernel thread tid signals by its number, before it was a root's. */

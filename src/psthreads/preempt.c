@@ -126,7 +126,7 @@ static bool give_way(void *frame)
         return false;
     struct psthread *self = interrupted(frame);
     if (self)
-        directed_leaves();
+        directed_leaves(frame);
     ps_answer(&answer, self ? GIVES_WAY : REFUSED, !self);
     if (!self || !give_way_now(self))
         return false;
@@ -162,7 +162,7 @@ static bool yield_here(void *frame)
         return false;
     struct psthread *self = interrupted(frame);
     if (self)
-        directed_leaves();
+        directed_leaves(frame);
     ps_answer(&answer, self ? GIVES_WAY : REFUSED, !self);
     if (!self || !ps_yield())
         return false;

@@ -184,6 +184,7 @@ static bool hold_here(void *frame)
     }
     if (vp->held || !os_interrupted_own_code(frame) || !ps_cas_acq_rel(&vp->turn, &asked, HELD))
         return false;
+    os_interrupt_leaves(frame);
     uint64_t end = os_now_ns() + HELD_NS, now;
     while (ps_load_acquire(&vp->turn) == HELD && (now = os_now_ns()) < end)
         os_park(&vp->turn, HELD, (int64_t)(end - now));

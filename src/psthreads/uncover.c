@@ -70,7 +70,7 @@ static bool uncover(void *frame)
         return false;
     bool moves = vp != to;
     if (moves) {
-        directed_leaves();
+        directed_leaves(frame);
         ps_move_alone(vp, vp->current, to);
         directed_is_back(frame);
     }

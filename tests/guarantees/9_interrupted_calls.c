@@ -1,19 +1,22 @@
 /* A system call of a member's ends as it would anywhere: with what it waits for, or when its time is over, and not
- * sooner; never with EINTR, for the program has no handlers. That holds while the region's first thread waits for a
- * lock, gets it, and wants to go on where the member's call blocks. What a call did to its thread's signal mask while
- * it waited is nobody else's mask. [KIND] */
+ * sooner; never with EINTR where no handler of the program's has run. That holds while the region's first thread waits
+ * for a lock, gets it, and wants to go on where the member's call blocks. What a call did to its thread's signal mask
+ * while it waited is nobody else's mask. [KIND] */
 #define _GNU_SOURCE
 #include "contend.h"
 #include <errno.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* sigset */
@@ -172,6 +175,12 @@ static void do_msgrcv(void)
     CHECK(msgrcv(queue, &message, 1, 0, 0) == 1 && message.byte == 'x');
     CHECK(pthread_join(sender, NULL) == 0 && msgctl(queue, IPC_RMID, NULL) == 0);
 }
+static void do_futex(void)
+{
+    static int word;
+    struct timespec time = in_time();
+    CHECK(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &time, NULL, 0) == -1 && errno == ETIMEDOUT);
+}
 static void do_system(void) { CHECK(system("sleep 0.06") == 0); }
 
 /* Masks that other functions than pthread_sigmask set are the member's own, too. */
@@ -191,6 +200,46 @@ static void old_functions(void)
     CHECK(mask_of_caller() == 0);
 }
 
+/* The program's own thread waits for a signal in a region: its handler runs before the wait ends. */
+static atomic_int handled;
+static void on_signal(int number)
+{
+    (void)number;
+    handled++;
+}
+static void *signal_later(void *first)
+{
+    usleep(WAIT_MS * 1000);
+    CHECK(pthread_kill(*(pthread_t *)first, SIGUSR1) == 0);
+    return NULL;
+}
+static void await_signal(void)
+{
+    pthread_t first = pthread_self(), sender;
+    sigset_t none;
+    sigemptyset(&none);
+    CHECK(pthread_create(&sender, NULL, signal_later, &first) == 0);
+    int before = handled;
+    CHECK(sigsuspend(&none) == -1 && errno == EINTR && handled == before + 1);
+    CHECK(pthread_join(sender, NULL) == 0);
+}
+static void sigsuspend_of_first(void)
+{
+    sigset_t set;
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0 && pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+#pragma omp parallel num_threads(MEMBERS)
+    for (int round = 0; round < ROUNDS; round++) {
+        if (omp_get_thread_num() == 0)
+            await_signal();
+        else
+            compute_ms(WAIT_MS / 2);
+#pragma omp barrier
+    }
+}
+
 static const struct {
     const char *name;
     void (*call)(void);
@@ -208,15 +257,19 @@ static const struct {
              {"semtimedop", do_semtimedop},
              {"receive", do_receive},
              {"msgrcv", do_msgrcv},
+             {"futex_by_number", do_futex},
              {"system", do_system},
-             {"sigset", NULL}};
+             {"sigset", NULL},
+             {"sigsuspend_of_first", sigsuspend_of_first}};
 static const char *name(int i) { return calls[i].name; }
 static void run(int i)
 {
-    if (calls[i].call)
-        while_wanted(calls[i].call, calls[i].call != do_msgrcv);
-    else
+    if (!calls[i].call)
         old_functions();
+    else if (calls[i].call == sigsuspend_of_first)
+        calls[i].call();
+    else
+        while_wanted(calls[i].call, calls[i].call != do_msgrcv);
 }
 
 int main(int argc, char **argv)

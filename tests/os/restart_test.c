@@ -1,5 +1,6 @@
 /* A system call that the runtime's interrupt has ended is made anew, but not where the program would see the
- * difference: a handler of its own came at the same moment, or the call is close. What the interrupt came upon is laid
+ * difference: a handler of its own came at the same moment or while the interrupt was handled, or the call is close.
+ * What the interrupt came upon is laid
  * out here, so that nothing depends on the moment. */
 #define _GNU_SOURCE
 #include "test.h"
@@ -59,13 +60,113 @@ static void a_signal_beside_the_interrupt_ends_the_call(void **state)
         struct timespec limit = {.tv_sec = 20};
         arrived = 0;
         assert_int_equal(kill(getpid(), PROGRAMS), 0);
-        restart_was(os_thread_id(), false); /* or this one would be left in peace */
+        restart_was(os_thread_id(), in_vain, false); /* or this one would be left in peace */
         assert_int_equal(os_interrupt(os_thread_id(), in_vain), 0);
         errno = 0;
         assert_int_equal(ppoll(NULL, 0, &limit, &none), -1);
         assert_int_equal(errno, EINTR);
         assert_int_equal(arrived, 1);
     }
+}
+
+/* --- a signal that comes while the interrupt is handled --- */
+
+static _Atomic int waiter_tid;
+static bool a_signal_comes(void *frame)
+{
+    (void)frame;
+    syscall(SYS_tgkill, getpid(), os_thread_id(), PROGRAMS);
+    return false;
+}
+
+/* Waits by a call that the kernel does not make again after a handler (0), or that it does. */
+static void *waits(void *arg)
+{
+    int channel[2];
+    char c;
+    bool by_kernel = *(bool *)arg;
+    assert_int_equal(pipe(channel), 0);
+    ps_store_release(&waiter_tid, os_thread_id());
+    errno = 0;
+    if (by_kernel)
+        assert_int_equal(read(channel[0], &c, 1), -1);
+    else
+        assert_int_equal(poll(NULL, 0, -1), -1);
+    assert_int_equal(errno, EINTR);
+    close(channel[0]);
+    close(channel[1]);
+    return NULL;
+}
+
+static void a_signal_in_the_interrupt_ends_the_call(void **state)
+{
+    (void)state;
+    struct sigaction action = {.sa_handler = arrives};
+    assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        bool by_kernel = i != 0;
+        pthread_t thread;
+        ps_store_relaxed(&waiter_tid, 0);
+        arrived = 0;
+        assert_int_equal(pthread_create(&thread, NULL, waits, &by_kernel), 0);
+        while (!ps_load_acquire(&waiter_tid))
+            usleep(1000);
+        for (struct os_usage u = {0}; !u.sleeping; usleep(1000))
+            assert_int_equal(os_thread_usage(ps_load_relaxed(&waiter_tid), &u), 0);
+        int e = os_interrupt(ps_load_relaxed(&waiter_tid), a_signal_comes);
+        if (e == ENOTSUP)
+            skip();
+        assert_int_equal(e, 0);
+        pthread_join(thread, NULL);
+        assert_int_equal(arrived, 1);
+    }
+}
+
+/* --- who may interrupt a call again --- */
+
+static _Atomic int reader_tid, others;
+static void *reads(void *arg)
+{
+    char c;
+    ps_store_release(&reader_tid, os_thread_id());
+    assert_int_equal(read(*(int *)arg, &c, 1), 1);
+    return NULL;
+}
+static bool for_another_reason(void *frame)
+{
+    (void)frame;
+    ps_add_relaxed(&others, 1);
+    return false;
+}
+
+/* A call that one kind of interrupt cannot end is left in peace by that kind, for longer and longer. Another kind,
+ * which may do more, comes through meanwhile. */
+static void one_kind_of_interrupt_does_not_keep_out_another(void **state)
+{
+    (void)state;
+    int channel[2];
+    pthread_t thread;
+    assert_int_equal(pipe(channel), 0);
+    assert_int_equal(pthread_create(&thread, NULL, reads, &channel[0]), 0);
+    while (!ps_load_acquire(&reader_tid))
+        usleep(1000);
+    int tid = ps_load_acquire(&reader_tid), e = 0;
+    for (struct os_usage u = {0}; !u.sleeping; usleep(1000))
+        assert_int_equal(os_thread_usage(tid, &u), 0);
+    for (uint64_t until_ns = os_now_ns() + UINT64_C(300000000); os_now_ns() < until_ns; usleep(1000))
+        e = os_interrupt(tid, in_vain);
+    for (uint64_t until_ns = os_now_ns() + UINT64_C(10000000000); e == 0 && os_now_ns() < until_ns; usleep(1000))
+        e = os_interrupt(tid, in_vain);
+    if (e != ENOTSUP && access("/proc/self/syscall", R_OK) == 0) {
+        assert_int_equal(e, EAGAIN);
+        assert_int_equal(os_interrupt(tid, for_another_reason), 0);
+        while (!ps_load_relaxed(&others))
+            usleep(1000);
+    }
+    assert_int_equal(write(channel[1], "x", 1), 1);
+    pthread_join(thread, NULL);
+    close(channel[0]);
+    close(channel[1]);
 }
 
 #if defined(__x86_64__)
@@ -78,7 +179,7 @@ static bool is_code_made_anew(const unsigned char *code, size_t bytes, uint32_t 
     uc.uc_mcontext.gregs[REG_RIP] = after;
     uc.uc_mcontext.gregs[REG_RAX] = -EINTR;
     uc.uc_mcontext.gregs[REG_R9] = SYS_futex;
-    restart_in(&uc, INTERRUPT);
+    restart_take_back(&uc, INTERRUPT, restart_in(&uc), 0);
     bool anew = uc.uc_mcontext.gregs[REG_RIP] == after - 2;
     assert_true(anew || uc.uc_mcontext.gregs[REG_RIP] == after);
     assert_int_equal(uc.uc_mcontext.gregs[REG_RAX], anew ? (greg_t)number : -EINTR);
@@ -110,6 +211,22 @@ static void the_number_may_be_further_back(void **state)
     assert_false(is_code_made_anew(no_futex, sizeof no_futex, 0));
 }
 
+/* The program's own, by number: nobody need have looked. */
+extern const char os_system_call_end[];
+static void the_number_of_the_programs_own_stands_on_the_stack(void **state)
+{
+    (void)state;
+    long stack[2] = {0, SYS_futex};
+    ucontext_t uc = {0};
+    uc.uc_mcontext.gregs[REG_RIP] = (greg_t)(intptr_t)os_system_call_end;
+    uc.uc_mcontext.gregs[REG_RSP] = (greg_t)(intptr_t)stack;
+    uc.uc_mcontext.gregs[REG_RAX] = -EINTR;
+    assert_int_equal(restart_in(&uc), RESTART_ANEW);
+    assert_int_equal(uc.uc_mcontext.gregs[REG_RAX], SYS_futex);
+    assert_int_equal(os_system_call(SYS_futex, 0, -1, 0, 0, 0, 0), -ENOSYS);
+    assert_int_equal(os_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), getpid());
+}
+
 /* Its descriptor may be free already, and be somebody else's the second time. */
 static void close_is_not_made_anew(void **state)
 {
@@ -117,8 +234,8 @@ static void close_is_not_made_anew(void **state)
     assert_true(is_made_anew(SYS_read));
     assert_true(is_made_anew(SYS_poll));
     assert_false(is_made_anew(SYS_close));
-    assert_false(is_made_anew(SYS_rt_sigsuspend));
-    assert_false(is_made_anew(SYS_rt_sigtimedwait));
+    assert_true(is_made_anew(SYS_rt_sigsuspend)); /* what it waits for stays pending meanwhile */
+    assert_true(is_made_anew(SYS_rt_sigtimedwait));
 }
 
 static greg_t after_taking_back(enum restart made, uint64_t signals, bool blocked, greg_t *result)
@@ -129,7 +246,7 @@ static greg_t after_taking_back(enum restart made, uint64_t signals, bool blocke
         memcpy(&uc.uc_sigmask, &signals, sizeof signals);
     uc.uc_mcontext.gregs[REG_RIP] = (greg_t)(intptr_t)code;
     uc.uc_mcontext.gregs[REG_RAX] = SYS_read;
-    restart_take_back(&uc, made, signals);
+    restart_take_back(&uc, INTERRUPT, made, signals);
     *result = uc.uc_mcontext.gregs[REG_RAX];
     return uc.uc_mcontext.gregs[REG_RIP] - (greg_t)(intptr_t)code;
 }
@@ -171,6 +288,19 @@ static void nor_a_call_that_a_signal_of_the_programs_ends(void **state)
     assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
     assert_true(is_made_anew(SYS_read));
 }
+
+/* A child's end, which nobody handles. */
+static void nor_ends_a_signal_a_call_that_is_ignored(void **state)
+{
+    (void)state;
+    sigset_t child, before;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &child, &before), 0);
+    assert_int_equal(raise(SIGCHLD), 0);
+    assert_true(is_made_anew(SYS_poll));
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+}
 #endif
 
 int main(void)
@@ -180,8 +310,12 @@ int main(void)
         cmocka_unit_test(close_is_not_made_anew),
         cmocka_unit_test(the_number_may_be_further_back),
         cmocka_unit_test(nor_a_call_that_a_signal_of_the_programs_ends),
+        cmocka_unit_test(nor_ends_a_signal_a_call_that_is_ignored),
+        cmocka_unit_test(the_number_of_the_programs_own_stands_on_the_stack),
         cmocka_unit_test(a_signal_meanwhile_ends_the_call),
 #endif
+        cmocka_unit_test(a_signal_in_the_interrupt_ends_the_call),
+        cmocka_unit_test(one_kind_of_interrupt_does_not_keep_out_another),
         cmocka_unit_test(a_signal_beside_the_interrupt_ends_the_call),
     };
     return PS_TSAN ? 77 : cmocka_run_group_tests(tests, NULL, NULL); /* it delivers signals when it likes */

@@ -317,6 +317,13 @@ void os_interrupt_handled(void *frame, uint64_t signals)
     uc->uc_link = (ucontext_t *)(uintptr_t)signals; /* NOLINT: no pointer */
 }
 
+/* In a call that has a mask of its own while it waits (ppoll) it is this mask still. */
+void os_interrupt_leaves(void *frame)
+{
+    ucontext_t *uc = frame;
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&uc->uc_sigmask, 0, KERNEL_MASK_BYTES);
+}
+
 static void on_signal(int number, siginfo_t *info, void *frame)
 {
     (void)info;
@@ -325,20 +332,23 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     int tid = os_thread_id();
     if (!fn)
         return;
-    enum restart made = restart_in(frame, number);
+    enum restart made = restart_in(frame);
+    uint64_t all = OS_ALL_SIGNALS;
+    uintptr_t goes_on = PC(uc);
     uc->uc_link = NULL;
-    restart_was(tid, false);
-    /* In a call that has a mask of its own while it waits (ppoll) it is this mask still. */
-    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&uc->uc_sigmask, 0, KERNEL_MASK_BYTES);
+    restart_was(tid, fn, false);
     if (!fn(frame)) {
-        restart_was(tid, true);
+        restart_was(tid, fn, true);
+        raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, KERNEL_MASK_BYTES);
+        if (PC(uc) == goes_on) /* no detour */
+            restart_take_back(frame, number, made, 0);
         return;
     }
-    restart_take_back(frame, made, (uintptr_t)uc->uc_link);
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
+    restart_take_back(frame, number, made, (uintptr_t)uc->uc_link);
     uc->uc_link = NULL;
     raw_call(SYS_sigaltstack, 0, (long)&uc->uc_stack, 0, 0);
     uc->uc_stack.ss_flags &= ~SS_ONSTACK;
-    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
 }
 
 /* --- sending --- */
@@ -356,7 +366,7 @@ static bool install(int number)
 {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
     bool ours;
-    sigfillset(&action.sa_mask); /* until on_signal has decided; it sets the interrupted mask itself */
+    sigfillset(&action.sa_mask); /* but for a while: os_interrupt_leaves */
     if (!is_ours_or_free(number, &ours) || (!ours && sigaction(number, &action, NULL) != 0))
         return false;
     ps_store_relaxed(&chosen, number);
@@ -373,7 +383,7 @@ static int interrupt(int tid, os_interrupt_fn *fn)
         ready = install(number);
     if (!ready)
         return EBUSY;
-    if (!restart_look(tid))
+    if (!restart_look(tid, fn))
         return EAGAIN;
     return (int)-raw_call(SYS_tgkill, getpid(), tid, ps_load_relaxed(&chosen), 0);
 }
@@ -423,6 +433,7 @@ bool os_interrupted_own_code(const void *frame)
 
 bool os_called_by_program(void) { return true; }
 void os_interrupt_handled(void *frame, uint64_t signals) { (void)frame, (void)signals; }
+void os_interrupt_leaves(void *frame) { (void)frame; }
 
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {

@@ -11,16 +11,23 @@
  *   - x86-64: the instructions in front of the system call, where they load the number: from a constant, with at most
  *     LOADS_MOST loads of arguments from the stack behind it, or from a register, which the call keeps. The sender may
  *     have looked before the thread came to its call, long before on a busy machine.
+ *   - x86-64: os_system_call, by which the program's calls of `syscall` are made: the number stands on the stack.
  * A call with a relative time limit begins to count anew, but a sleep that tells the rest goes on with the rest: it may
  * take longer than asked for, as it may on a busy machine, never shorter. Where the interrupt changes nothing (the
  * thread cannot be left there) and comes again and again, such a limit would never be met. So each next interrupt of a
- * call waits twice as long as all before it took: a limit T is met after some 3T.
+ * call waits twice as long as all before it took. Interrupts of another kind, which call another function there, do not
+ * wait for this one's pause: it may do what this one cannot. By a time t each of n kinds that are in vain comes but
+ * once before 3t; so a limit T is met after some 1.5 (n + 1) T.
  *
- * A call is not made again where a signal for the program is pending that the interrupted mask lets in: the call ends
- * with EINTR, as it would without the runtime. Until that is decided no other handler runs (sa_mask in interrupt.c).
- * Nor are calls that wait for signals, and close: its descriptor may be free already. The thread may be away while the
- * handler runs, and meanwhile handle a signal of the program's (directed.h). Then the handler takes the restart back:
- * its own, or the kernel's where the program's handler has no SA_RESTART (restart_take_back).
+ * A call is not made again where a handler of the program's is to run that would end it: the call ends with EINTR, as
+ * it would without the runtime. So the program's signals stay blocked in the handler (sa_mask in interrupt.c) until
+ * what it calls leaves the stack for a while (os_interrupt_leaves). At its end the handler looks which are pending, and
+ * takes the restart back: its own, or the kernel's where the program's handler has no SA_RESTART (restart_take_back).
+ * The thread may have been away, and have handled signals meanwhile (directed.h): these count as well.
+ * sigsuspend and sigtimedwait are made again like any other call: what they wait for stays pending in between.
+ * Limit: a signal that comes after that look is handled before the call is made again, some instructions later. Such a
+ * call waits on, where the signal was not blocked before the call: as in a program that is at its call a moment later.
+ * close is not made again: its descriptor may be free already.
  *
  * The look is written by one sender at a time (os_interrupt's lock), and read by handlers: `tid` is 0 while the rest is
  * written; a handler reads it before and after. */
@@ -86,23 +93,43 @@ static struct {
 } look;
 static _Atomic bool blind; /* there is no /proc */
 
-/* By kernel thread's number: whether its last interrupt was in vain (handlers), and what the senders know. Where two
- * share one, they wait less, or once more. */
+/* By kernel thread's number and kind of interrupt (what is called there): whether the last one was in vain (handlers),
+ * and what the senders know. Where two share one, they wait less, or once more. */
+#define KINDS 8
 static struct tried {
     _Atomic int in_vain; /* of this number; 0: of none */
     struct call call;
     uint64_t first_ns, next_ns;
-} tried[64];
+} tried[64][KINDS];
+static _Atomic(os_interrupt_fn *) kinds[KINDS]; /* written by senders, once each; read by handlers */
 
-static struct tried *tried_by(int tid) { return &tried[(unsigned)tid % (sizeof tried / sizeof *tried)]; }
+/* NULL: there are more kinds. */
+static struct tried *tried_by(int tid, os_interrupt_fn *kind, bool add)
+{
+    for (unsigned i = 0; i < KINDS; i++) {
+        os_interrupt_fn *known = ps_load_acquire(&kinds[i]);
+        if (!known && add)
+            ps_store_release(&kinds[i], known = kind);
+        if (known == kind)
+            return &tried[(unsigned)tid % (sizeof tried / sizeof *tried)][i];
+    }
+    return NULL;
+}
 
-void restart_was(int tid, bool in_vain) { ps_store_release(&tried_by(tid)->in_vain, in_vain ? tid : 0); }
+void restart_was(int tid, os_interrupt_fn *kind, bool in_vain)
+{
+    struct tried *t = tried_by(tid, kind, false);
+    if (t)
+        ps_store_release(&t->in_vain, in_vain ? tid : 0);
+}
 
 /* Sender's side: the call that has just been looked at. */
-static bool is_in_vain(int tid)
+static bool is_in_vain(int tid, os_interrupt_fn *kind)
 {
-    struct tried *t = tried_by(tid);
+    struct tried *t = tried_by(tid, kind, true);
     uint64_t now = os_now_ns();
+    if (!t)
+        return false;
     if (ps_load_acquire(&t->in_vain) != tid || memcmp(&t->call, &look.call, sizeof look.call) != 0) {
         t->call = look.call;
         t->first_ns = t->next_ns = now;
@@ -129,7 +156,7 @@ static bool parse(const char *line)
     return call->pc != 0;
 }
 
-bool restart_look(int tid)
+bool restart_look(int tid, os_interrupt_fn *kind)
 {
     char text[LINE_BYTES];
     ps_store_seq(&look.tid, 0);
@@ -144,7 +171,7 @@ bool restart_look(int tid)
     if (!parse(text))
         return true;
     ps_store_seq(&look.tid, tid);
-    return !is_in_vain(tid);
+    return !is_in_vain(tid, kind);
 }
 
 /* *number and *first are what was looked at, if it is this call, which goes on at pc. */
@@ -184,6 +211,39 @@ static bool is_move_to_number(const ucontext_t *uc, const unsigned char *end, lo
 }
 #endif
 
+#if defined(__x86_64__)
+/* As the C library's syscall, with the number in the last argument's place meanwhile. A leaf: a call that comes back on
+ * another stack finds nothing on it. */
+__asm__(".pushsection ps_preemptible,\"ax\",@progbits\n"
+        "\t.globl os_system_call\n"
+        "\t.hidden os_system_call\n"
+        "\t.type os_system_call, @function\n"
+        "os_system_call:\n"
+        "\t.cfi_startproc\n"
+        "\tmov %rdi, %rax\n"
+        "\tmov %rsi, %rdi\n"
+        "\tmov %rdx, %rsi\n"
+        "\tmov %rcx, %rdx\n"
+        "\tmov %r8, %r10\n"
+        "\tmov %r9, %r8\n"
+        "\tmov 8(%rsp), %r9\n"
+        "\tmov %rax, 8(%rsp)\n"
+        "\tsyscall\n"
+        "\t.globl os_system_call_end\n"
+        "\t.hidden os_system_call_end\n"
+        "os_system_call_end:\n"
+        "\tret\n"
+        "\t.cfi_endproc\n"
+        "\t.size os_system_call, . - os_system_call\n"
+        "\t.popsection");
+extern const char os_system_call_end[] __attribute__((visibility("hidden")));
+#else
+long os_system_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    return raw_call6(number, a, b, c, d, e, f);
+}
+#endif
+
 /* The same by the instructions in front: a load of the number. */
 static bool is_told_by_code(const ucontext_t *uc, long *number)
 {
@@ -191,6 +251,10 @@ static bool is_told_by_code(const ucontext_t *uc, long *number)
     const unsigned char *end = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES;
     if (ps_load_relaxed(&blind))
         return false;
+    if (PC(uc) == (greg_t)(intptr_t)os_system_call_end) {
+        *number = *(const long *)(intptr_t)(SP(uc) + (greg_t)sizeof(long));
+        return true;
+    }
     if (is_move_to_number(uc, end, number))
         return true;
     for (int loads = 0; end && loads <= LOADS_MOST; loads++, end = load_from_stack(end)) {
@@ -206,17 +270,6 @@ static bool is_told_by_code(const ucontext_t *uc, long *number)
     return false;
 }
 
-/* A handler of the program's is next. */
-static bool other_pending(const ucontext_t *uc, int number)
-{
-    uint64_t pending = 0, blocked, own = UINT64_C(1) << (number - 1);
-    memcpy(&blocked, &uc->uc_sigmask, sizeof blocked);
-    raw_call(SYS_rt_sigpending, (long)&pending, KERNEL_MASK_BYTES, 0, 0);
-    return (pending & ~blocked & ~own) != 0;
-}
-
-static bool waits_for_signals(long number) { return number == SYS_rt_sigsuspend || number == SYS_rt_sigtimedwait; }
-
 /* The instruction is the next again, with what has been looked at. */
 static bool is_restarted_by_kernel(const ucontext_t *uc)
 {
@@ -226,7 +279,7 @@ static bool is_restarted_by_kernel(const ucontext_t *uc)
            memcmp((const void *)PC(uc), INSTRUCTION, INSTRUCTION_BYTES) == 0;
 }
 
-enum restart restart_in(void *frame, int by)
+enum restart restart_in(void *frame)
 {
     ucontext_t *uc = frame;
     const unsigned char *call = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES;
@@ -237,7 +290,7 @@ enum restart restart_in(void *frame, int by)
     if ((long)RESULT(uc) != -EINTR || memcmp(call, INSTRUCTION, INSTRUCTION_BYTES) != 0 ||
         !(was_seen(uc, (unsigned long)PC(uc), &number, &first) || is_told_by_code(uc, &number)))
         return RESTART_NONE;
-    if (waits_for_signals(number) || number == SYS_close || other_pending(uc, by))
+    if (number == SYS_close)
         return RESTART_NONE;
     PC(uc) -= INSTRUCTION_BYTES;
     REGISTERS(uc)[argument[0]] = (__typeof__(REGISTERS(uc)[0]))first;
@@ -250,7 +303,7 @@ enum restart restart_in(void *frame, int by)
     return RESTART_ANEW;
 }
 
-/* The program's handler of this signal, which has run, ends a call that it interrupts. */
+/* The program's handler of this signal, which has run or is next, ends a call that it interrupts. */
 static bool ends_calls(int number, enum restart made)
 {
     struct sigaction now;
@@ -261,11 +314,13 @@ static bool ends_calls(int number, enum restart made)
     return made == RESTART_ANEW || !(now.sa_flags & SA_RESTART);
 }
 
-void restart_take_back(void *frame, enum restart made, uint64_t signals)
+void restart_take_back(void *frame, int by, enum restart made, uint64_t signals)
 {
     ucontext_t *uc = frame;
-    uint64_t blocked;
+    uint64_t pending = 0, blocked;
     memcpy(&blocked, &uc->uc_sigmask, sizeof blocked);
+    raw_call(SYS_rt_sigpending, (long)&pending, KERNEL_MASK_BYTES, 0, 0);
+    signals |= pending & ~(UINT64_C(1) << (by - 1));
     for (signals &= ~blocked; made != RESTART_NONE && signals; signals &= signals - 1)
         if (ends_calls(__builtin_ctzll(signals) + 1, made)) {
             PC(uc) += INSTRUCTION_BYTES;
@@ -274,16 +329,19 @@ void restart_take_back(void *frame, enum restart made, uint64_t signals)
         }
 }
 #else
-bool restart_look(int tid)
+bool restart_look(int tid, os_interrupt_fn *kind)
 {
-    (void)tid;
+    (void)tid, (void)kind;
     return true;
 }
-enum restart restart_in(void *frame, int number)
+enum restart restart_in(void *frame)
 {
-    (void)frame, (void)number;
+    (void)frame;
     return RESTART_NONE;
 }
-void restart_take_back(void *frame, enum restart made, uint64_t signals) { (void)frame, (void)made, (void)signals; }
-void restart_was(int tid, bool in_vain) { (void)tid, (void)in_vain; }
+void restart_take_back(void *frame, int by, enum restart made, uint64_t signals)
+{
+    (void)frame, (void)by, (void)made, (void)signals;
+}
+void restart_was(int tid, os_interrupt_fn *kind, bool in_vain) { (void)tid, (void)kind, (void)in_vain; }
 #endif

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MOST_ERRNO 4095
+
 /* --- number, scheduling, credentials, namespaces, time --- */
 
 /* What the kernel counts for its kernel thread is for the caller alone from now on; a member is promoted for that. */
@@ -144,7 +146,15 @@ static bool is_anybodys(long number)
     }
 }
 
-NEXT(syscall, long(long, ...))
+/* The same as the C library's syscall tells it. Not inlined: errno is looked up anew after a call that may switch. */
+static PS_NOINLINE long told(long result)
+{
+    if (result >= 0 || result < -MOST_ERRNO)
+        return result;
+    errno = (int)-result;
+    return -1;
+}
+
 PS_EXPORT long answer_syscall(long number, ...);
 /* Preemptible: the C++ library waits so, on futexes, and is to be left there as in any wait of the program's. */
 PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
@@ -165,7 +175,7 @@ PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
         ps_ready_root_for_signals(NULL, (int)b);
     if (number == SYS_tkill)
         ps_ready_root_for_signals(NULL, (int)a);
-    return CALL_NEXT(syscall)(number, a, b, c, d, e, f);
+    return told(os_system_call(number, a, b, c, d, e, f));
 }
 VERSIONS(syscall, "GLIBC_2.2.5");
 
@@ -350,9 +360,9 @@ static int send(int tid, const void *arg)
     const struct directed *d = arg;
     siginfo_t info = {.si_signo = d->number, .si_code = SI_QUEUE, .si_pid = getpid(), .si_uid = getuid()};
     if (d->value == NULL)
-        return error_of(CALL_NEXT(syscall)(SYS_tgkill, (long)getpid(), (long)tid, (long)d->number));
+        return error_of(told(os_system_call(SYS_tgkill, getpid(), tid, d->number, 0, 0, 0)));
     info.si_value = *d->value;
-    return error_of(CALL_NEXT(syscall)(SYS_rt_tgsigqueueinfo, (long)getpid(), (long)tid, (long)d->number, &info));
+    return error_of(told(os_system_call(SYS_rt_tgsigqueueinfo, getpid(), tid, d->number, (long)&info, 0, 0)));
 }
 
 static int direct(pthread_t thread, int number, const union sigval *value, int *error)
