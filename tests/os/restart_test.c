@@ -146,6 +146,7 @@ static void one_kind_of_interrupt_does_not_keep_out_another(void **state)
     (void)state;
     int channel[2];
     pthread_t thread;
+    ps_store_relaxed(&reader_tid, 0);
     assert_int_equal(pipe(channel), 0);
     assert_int_equal(pthread_create(&thread, NULL, reads, &channel[0]), 0);
     while (!ps_load_acquire(&reader_tid))
@@ -209,6 +210,44 @@ static void the_number_may_be_further_back(void **state)
     assert_false(is_code_made_anew(other, sizeof other, 0));
     assert_true(is_code_made_anew(by_register, sizeof by_register, SYS_futex)); /* mov %r9d, %eax */
     assert_false(is_code_made_anew(no_futex, sizeof no_futex, 0));
+}
+
+/* The sender has looked before, and seen this kernel thread in another call. */
+static _Atomic long first_argument;
+static bool another_call_was_seen(void *frame)
+{
+    static unsigned char code[] = {0x90, 0xb8, SYS_poll, 0, 0, 0, 0x0f, 0x05};
+    ucontext_t uc = {0};
+    (void)frame;
+    uc.uc_mcontext.gregs[REG_RIP] = (greg_t)(intptr_t)(code + sizeof code);
+    uc.uc_mcontext.gregs[REG_RAX] = -EINTR;
+    uc.uc_mcontext.gregs[REG_RDI] = 1234;
+    if (restart_in(&uc) == RESTART_ANEW && uc.uc_mcontext.gregs[REG_RAX] == SYS_poll)
+        ps_store_release(&first_argument, uc.uc_mcontext.gregs[REG_RDI]);
+    else
+        ps_store_release(&first_argument, -1);
+    return false;
+}
+static void a_call_keeps_its_arguments(void **state)
+{
+    (void)state;
+    int channel[2];
+    pthread_t thread;
+    assert_int_equal(pipe(channel), 0);
+    ps_store_relaxed(&reader_tid, 0);
+    assert_int_equal(pthread_create(&thread, NULL, reads, &channel[0]), 0);
+    while (!ps_load_acquire(&reader_tid))
+        usleep(1000);
+    for (struct os_usage u = {0}; !u.sleeping; usleep(1000))
+        assert_int_equal(os_thread_usage(ps_load_relaxed(&reader_tid), &u), 0);
+    assert_int_equal(os_interrupt(ps_load_relaxed(&reader_tid), another_call_was_seen), 0);
+    while (!ps_load_acquire(&first_argument))
+        usleep(1000);
+    assert_int_equal(ps_load_relaxed(&first_argument), 1234);
+    assert_int_equal(write(channel[1], "x", 1), 1);
+    pthread_join(thread, NULL);
+    close(channel[0]);
+    close(channel[1]);
 }
 
 /* The program's own, by number: nobody need have looked. */
@@ -311,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_number_may_be_further_back),
         cmocka_unit_test(nor_a_call_that_a_signal_of_the_programs_ends),
         cmocka_unit_test(nor_ends_a_signal_a_call_that_is_ignored),
+        cmocka_unit_test(a_call_keeps_its_arguments),
         cmocka_unit_test(the_number_of_the_programs_own_stands_on_the_stack),
         cmocka_unit_test(a_signal_meanwhile_ends_the_call),
 #endif

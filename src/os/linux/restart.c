@@ -174,19 +174,24 @@ bool restart_look(int tid, os_interrupt_fn *kind)
     return !is_in_vain(tid, kind);
 }
 
-/* *number and *first are what was looked at, if it is this call, which goes on at pc. */
+/* *number and *first are what was looked at, if it is this call, which goes on at pc; else they stay. */
 static bool was_seen(const ucontext_t *uc, unsigned long pc, long *number, unsigned long *first)
 {
     int tid = os_thread_id();
     if (ps_load_seq(&look.tid) != tid)
         return false;
     const struct call *call = &look.call;
-    *number = call->number;
-    *first = call->argument[0];
+    long seen = call->number;
+    unsigned long first_seen = call->argument[0];
     bool same = call->sp == (unsigned long)SP(uc) && call->pc == pc;
     for (int i = FIRST_KEPT; i < ARGUMENTS; i++)
         same &= call->argument[i] == (unsigned long)REGISTERS(uc)[argument[i]];
-    return ps_load_seq(&look.tid) == tid && same;
+    /* The number of a call that the kernel makes anew tells nothing. */
+    if (ps_load_seq(&look.tid) != tid || !same || seen == SYS_restart_syscall)
+        return false;
+    *number = seen;
+    *first = first_seen;
+    return true;
 }
 
 #if defined(__x86_64__)
