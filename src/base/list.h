@@ -62,13 +62,5 @@ static inline struct ps_list *ps_list_pop_front(struct ps_list *head)
     ps_list_remove(node);
     return node;
 }
-static inline struct ps_list *ps_list_pop_back(struct ps_list *head)
-{
-    struct ps_list *node = head->prev;
-    if (node == head)
-        return NULL;
-    ps_list_remove(node);
-    return node;
-}
 
 #endif

@@ -25,7 +25,6 @@
 #include "os.h"
 
 struct allocator {
-    uintptr_t memspace;
     size_t alignment;
     uintptr_t pool_bytes; /* UINTPTR_MAX: no limit */
     _Atomic uintptr_t used;
@@ -100,8 +99,7 @@ uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct or
     struct allocator *a = malloc(sizeof *a);
     if (a == NULL)
         return ORT_ALLOCATOR_NULL;
-    *a = (struct allocator){
-        .memspace = memspace, .alignment = 1, .pool_bytes = UINTPTR_MAX, .fallback = ORT_TRAIT_DEFAULT_FB};
+    *a = (struct allocator){.alignment = 1, .pool_bytes = UINTPTR_MAX, .fallback = ORT_TRAIT_DEFAULT_FB};
     bool good = true;
     for (int i = 0; i < num_traits; i++)
         good &= set_trait(a, &traits[i]);

@@ -193,7 +193,7 @@ unsigned closure_foreign(const struct closure *c, unsigned i)
     return i;
 }
 
-bool closure_has_ours(const struct closure *c)
+static bool closure_has_ours(const struct closure *c)
 {
     for (unsigned i = 0; i < c->num; i++)
         if (c->object[i]->ours)

@@ -41,7 +41,6 @@ unsigned closure_missing(const struct closure *c, const char **first);
 
 /* The first object with a runtime that is not ours, from index i on; c->num: none. */
 unsigned closure_foreign(const struct closure *c, unsigned i);
-bool closure_has_ours(const struct closure *c);
 bool closure_has_runtime(const struct closure *c);
 /* Whether an object but the C library imports one of `names` (NULL at the end), which dropin defines too, and the C
  * library stands before ours in the order of lookup. */

@@ -45,7 +45,6 @@
 #include "sources.h"
 #include "standby.h"
 #include "timer.h"
-#include "vp.h"
 #include "watchdog.h"
 
 #define RETRIES 4
@@ -53,21 +52,6 @@
 #define LINES_MAX 100
 
 static _Atomic uint32_t said;
-
-static bool all_parked(unsigned *carried)
-{
-    unsigned n = ps_load_acquire(&ps_rt.num_slots);
-    *carried = 0;
-    for (unsigned id = 0; id < n; id++) {
-        struct vp *vp = ps_vp_at(id);
-        if (!vp || !ps_load_seq(&vp->attached))
-            continue;
-        ++*carried;
-        if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1) && !ps_load_seq(&vp->alone_sleeps))
-            return false;
-    }
-    return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;
-}
 
 static void report_line(void *context, const char *line)
 {
@@ -83,8 +67,8 @@ int64_t deadlock_look(struct vp *vp, unsigned looks)
     unsigned carried, again, lines = 0, poller_idles = timer_poller_idles();
     uint64_t parks = ps_load_seq(&ps_idle.parks);
     (void)vp;
-    if (!all_parked(&carried) || ps_load_relaxed(&said) || ps_load_seq(&ps_rt.stopping) ||
-        vp_look_for_all(PS_EVERYWHERE) || !all_parked(&again) || again != carried ||
+    if (!idle_all_parked(&carried) || ps_load_relaxed(&said) || ps_load_seq(&ps_rt.stopping) ||
+        vp_look_for_all(PS_EVERYWHERE) || !idle_all_parked(&again) || again != carried ||
         ps_load_seq(&ps_idle.parks) != parks)
         return -1;
     bool main_ended = ps_main_ended();

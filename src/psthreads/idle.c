@@ -133,6 +133,21 @@ void idle_wake_all(void)
             idle_wake_this(ps_vp_at(id));
 }
 
+bool idle_all_parked(unsigned *carried)
+{
+    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    *carried = 0;
+    for (unsigned id = 0; id < n; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (!vp || !ps_load_seq(&vp->attached))
+            continue;
+        ++*carried;
+        if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1) && !ps_load_seq(&vp->alone_sleeps))
+            return false;
+    }
+    return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;
+}
+
 bool idle_wake_this(struct vp *vp) { return bit_take(vp->id) && wake_taken(vp); }
 
 /* Sleeps until a waker has set wake_word. */

@@ -101,6 +101,8 @@ static inline bool idle_knows(void)
 /* Wakes this vp if it is parked (its handoff slot or pinned slot was filled, or the library stops); false: it was not,
  * or cannot run. */
 bool idle_wake_this(struct vp *vp);
+/* Whether each vp that a kernel thread carries sleeps, here or as one that carries a thread alone; and how many. */
+bool idle_all_parked(unsigned *carried);
 /* Each worker that sleeps looks around once more. */
 void idle_wake_all(void);
 #endif

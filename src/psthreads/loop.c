@@ -23,7 +23,8 @@ static void run_fresh(struct vp *vp, struct psthread *t);
 static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t);
 
-void vp_loop(struct vp *vp, struct uth *self)
+/* In the place of the caller, whose uth is free to be used. */
+static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
 {
     struct ps_work w = vp->first_work;
     vp->first_work = PS_NO_WORK;
@@ -151,7 +152,7 @@ static void loop_entry(void *transfer, void *arg)
 {
     struct vp *vp = transfer;
     vp_arrived(vp, arg);
-    vp_loop(vp, arg);
+    run_loop(vp, arg);
 }
 
 bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)

@@ -12,8 +12,6 @@ struct vp;
 
 /* Runs the loop until the library stops; the caller stands on vp->native. */
 void vp_enter_loop(struct vp *vp);
-/* Runs a loop in the place of the caller, whose uth is free to be used: never returns. */
-PS_NORETURN void vp_loop(struct vp *vp, struct uth *self);
 /* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */
 PS_NORETURN void vp_abandon(struct vp *vp);
 

@@ -190,6 +190,7 @@ void watchdog_interrupt_all(uint64_t until_ns)
 
 void watchdog_preempt(struct vp *vp)
 {
+    ps_store_relaxed(&vp->root_first, 1); /* the next such stall is avoided */
     if (PS_TSAN || ps_race_enabled())
         return;
     os_interrupt_fn *handler = san_valgrind() ? give_way_by_detour : give_way;

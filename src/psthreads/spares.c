@@ -5,7 +5,6 @@
 #include "check.h"
 #include "runtime.h"
 #include "standby.h"
-#include "vp.h"
 #include "watchdog.h"
 
 #include <errno.h>
@@ -214,10 +213,8 @@ static bool start_spares(unsigned n)
 
 void spares_act(const struct spares_action *a)
 {
-    for (unsigned i = 0; i < a->num_root_holders; i++) {
-        ps_store_relaxed(&a->root_holders[i]->root_first, 1); /* the next such stall is avoided */
+    for (unsigned i = 0; i < a->num_root_holders; i++)
         watchdog_preempt(a->root_holders[i]);
-    }
     if (a->calm)
         ps_store_relaxed(&ps_watchdog.starving, 0);
     if (ps_places_on() && (a->calm || a->open_places))
