@@ -4,7 +4,8 @@
 FOLDER/layers.txt says which file stands in which layer, and which functions a file may call although they stand in a
 layer above its own. The head of src/psthreads/layers.txt says the format. ARCHIVE is the room's library of an optimised
 build, where a call of an inline function is none; without it FOLDER/nm.txt is what nm said of one. Shown are: files
-without a layer, calls up that are not listed, and listed calls that no file makes."""
+without a layer, calls up that are not listed, and listed calls that no file makes. At the end, for the reader: how many
+files of the largest circle call one another."""
 
 import os
 import re
@@ -47,6 +48,21 @@ def read_symbols(nm_output):
     return home, uses
 
 
+def largest_circle(home, uses):
+    """Files that all call one another, directly or through others."""
+    calls = {file: {home[name] for name in names if name in home} - {file} for file, names in uses.items()}
+
+    def reached(start):
+        found, todo = set(), [start]
+        while todo:
+            for file in calls[todo.pop()] - found:
+                found.add(file)
+                todo.append(file)
+        return found
+    reach = {file: reached(file) for file in calls}
+    return max((sum(a in reach[b] and b in reach[a] for b in calls) for a in calls), default=0)
+
+
 def main():
     folder = sys.argv[1]
     layer_of, allowed, names = read_layers(os.path.join(folder, "layers.txt"))
@@ -73,7 +89,8 @@ def main():
     faults += [f"{room}: {file} does not call {function}, or not from below" for file, function in
                sorted(allowed - used)]
     print(*faults, sep="\n", end="\n" if faults else "")
-    print(f"{room}: {len(uses)} files in {len(names)} layers, {len(calls_up)} calls up")
+    print(f"{room}: {len(uses)} files in {len(names)} layers, {len(calls_up)} calls up, at most "
+          f"{largest_circle(home, uses)} files in a circle")
     sys.exit(bool(faults) or not uses)
 
 
