@@ -2,8 +2,8 @@
  * (slots.c), attach roots (roots.c), stop it (stop.c), and see to a forked child (fork.c). Private to these, but for
  * the settings.
  *
- * start_lock guards start and stop, and the making of slots. It is a pthread mutex, because any kernel thread may
- * come. */
+ * start_lock guards start and stop. It is a pthread mutex, because any kernel thread may come. It is held during a
+ * fork: who has to start a kernel thread for others does not take it. */
 #ifndef PS_LIFE_H
 #define PS_LIFE_H
 
@@ -29,10 +29,12 @@ extern struct life ps_life __attribute__((visibility("hidden")));
 
 /* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many, or no memory. */
 struct vp *life_claim_slot(unsigned first, uint32_t attached);
-/* Slot id's vp; NULL: no memory. Caller: has start_lock. */
+/* Slot id's vp; NULL: no memory. Caller: has the lock of slots, or starts the library. */
 struct vp *life_make_vp(unsigned id, bool is_guest);
 /* All vps go. Caller: has start_lock; no kernel thread carries one. */
 void life_forget_vps(void);
+/* In a forked child, before it makes or forgets any: the lock of slots as new. */
+void life_slots_after_fork_in_child(void);
 /* One of the library's kernel threads has ended. */
 static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 

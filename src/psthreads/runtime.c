@@ -186,22 +186,41 @@ static int start_locked(const psthread_config_t *config)
     return 0;
 }
 
-/* No fork while the library starts, or makes a slot: a child could neither go on from there nor begin anew. Handlers
- * run the last registered first: what is asked for while start_lock is held (loaded objects) must be locked after
- * it. */
+/* No fork while the library starts or stops: a child could neither go on from there nor begin anew. Handlers run the
+ * last registered first: what is asked for while start_lock is held (loaded objects) must be locked after it.
+ *
+ * The thread that forks does not leave its kernel thread meanwhile, whatever it waits for in the C library. It has the
+ * C library's locks there, malloc's among them, and no kernel thread could be started that runs it again. */
+static struct vp *forks_on; /* guarded by start_lock */
+static bool was_held;       /* before the fork: the program's malloc may fork as well */
+
 static void before_fork(void)
 {
     pthread_mutex_lock(&ps_life.start_lock);
+    forks_on = ps_vp();
+    if (forks_on) {
+        was_held = forks_on->held;
+        forks_on->held = true;
+    }
     uth_tls_before_fork();
+}
+static void has_forked(void)
+{
+    if (forks_on)
+        forks_on->held = was_held;
+    forks_on = NULL;
 }
 static void after_fork_in_parent(void)
 {
     uth_tls_after_fork(false);
+    has_forked();
     pthread_mutex_unlock(&ps_life.start_lock);
 }
 static void after_fork_in_child(void)
 {
     uth_tls_after_fork(true);
+    has_forked();
+    life_slots_after_fork_in_child();
     pthread_mutex_init(&ps_life.start_lock, NULL);
     ps_after_fork_in_child();
 }

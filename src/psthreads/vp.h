@@ -83,7 +83,8 @@ struct vp {
     uint64_t spin_ns; /* how long it searches before it parks (adaptive_spin.h); owner only */
     /* It carries this thread and nothing else (promote.h); NULL: any. Constant once it has carried that. */
     struct uth_tls *alone_for;
-    bool held; /* the runtime goes on with this vp after calling what the program may have replaced (malloc) */
+    /* The runtime goes on with it after calling what the program may have replaced (malloc), or its thread forks. */
+    bool held;
     /* PS_LONE_...: why its kernel thread carries its root and nothing else (directed.h); 0: it carries anything. A
      * root's. */
     _Atomic uint8_t lone;
