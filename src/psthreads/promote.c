@@ -343,9 +343,31 @@ static struct vp *own_carrier(struct uth_tls *block)
     return vp;
 }
 
+/* A handler has no use for it, and may not wait until it has ended. */
+static void give_up_carrier(struct vp *vp)
+{
+    vp->alone_for = &nobody;
+    ps_store_seq(&vp->alone_given_up, 1);
+    ps_store_seq(&vp->alone_ends, 1);
+    ps_wake_alone(vp);
+}
+
+/* What is left of those: their vps. */
+static void forget_given_up(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && ps_load_relaxed(&vp->alone_given_up) && ps_load_acquire(&vp->alone_state) == PS_ALONE_LEFT &&
+            ps_xchg_acq_rel(&vp->alone_given_up, 0))
+            vp_alone_ended(vp);
+    }
+}
+
 struct vp *ps_carrier_for_somebody(const struct vp *from)
 {
     os_thread thread;
+    forget_given_up();
     struct vp *vp = vp_claim_alone(&nobody);
     if (!vp)
         return NULL;
@@ -379,10 +401,9 @@ struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier)
     if (vp || !(vp = ps_xchg_acq_rel(carrier, NULL)))
         return vp;
     vp->alone_for = block;
-    if (!ps_cas_seq(&block->alone, &other, vp)) {
-        vp->alone_for = &nobody;
-        ps_store_release(carrier, vp);
-        return ps_load_acquire(&block->alone);
+    if (!ps_cas_seq(&block->alone, &other, vp)) { /* a sender has started one meanwhile */
+        give_up_carrier(vp);
+        return other;
     }
     uth_tls_not_at_hand(block);
     return vp;
@@ -539,6 +560,10 @@ bool ps_retire_alone(struct uth_tls *block)
 
 void ps_alone_after_fork_in_child(void)
 {
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++)
+        if (ps_vp_at(id))
+            ps_store_relaxed(&ps_vp_at(id)->alone_given_up, 0);
     ps_store_relaxed(&count, 0);
     ps_promote_in_this_process();
 }

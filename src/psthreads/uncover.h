@@ -13,9 +13,12 @@
  * (WANTS). Then the watchdog starts a carrier that is nobody's, puts it into `carrier`, and asks again. The handler
  * takes it out by exchange, so that it has one owner. A member in a system call may not be left again at once, since
  * the call is being made anew. So a carrier that nobody has taken stays for the next looks, each of which asks once.
+ * A handler that has taken it and finds that a sender of signals has given its thread one meanwhile does not put it
+ * back, since the watchdog may have put another one there: it tells it to end.
  * The watchdog takes it back, and it ends, when it is wanted for another vp, or when no such region is open.
  *   word    ASKED by the watchdog before each interrupt; REFUSED, WANTS or MOVES by the handler; ASKED -> REFUSED by
  *           the watchdog after a while, so that a handler that is late does nothing.
+ * tests/models/uncover.pml has the carrier's ways.
  * The member is moved where it may be left at all: os_interrupted_program, as in preempt.c.
  *
  * `open` counts such regions. It is raised (seq_cst) before `armed` is read, and the watchdog reads it (seq_cst) after

@@ -200,6 +200,7 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_store_relaxed(&vp->wake_alone, 0);
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->alone_ends, 0);
+    ps_store_relaxed(&vp->alone_given_up, 0);
     ps_store_relaxed(&vp->signals_sent, 0);
     ps_store_relaxed(&vp->alone_sleeps, 0);
     ps_store_relaxed(&vp->alone_state, PS_ALONE_STARTS);
