@@ -6,8 +6,8 @@
  * waiting whenever it likes, and looks at another vp. A vp's handler runs for one interrupt at a time; one that comes
  * meanwhile is handled behind it. Each vp's thread may have a carrier from elsewhere at any moment: a sender of a
  * signal starts it one (own_carrier). The member that has been moved is not asked any more.
- * Checked: nobody takes or ends a carrier that somebody has; at the end each carrier, and each of a sender's, belongs to
- * a thread, or has ended.
+ * Checked: nobody takes or ends a carrier that somebody has; at the end each carrier, and each of a sender's, belongs
+ * to a thread, or has ended.
  *   BROKEN_LOAD    the handler takes the carrier by a load and a store
  *   BROKEN_END     the watchdog takes it back by a load and a store
  *   BROKEN_BACK    a handler that finds that its thread has a carrier by now puts the one that it took back

@@ -60,8 +60,7 @@ static void a_signal_beside_the_interrupt_ends_the_call(void **state)
         struct timespec limit = {.tv_sec = 20};
         arrived = 0;
         assert_int_equal(kill(getpid(), PROGRAMS), 0);
-        restart_was(os_thread_id(), in_vain, false); /* or this one would be left in peace */
-        assert_int_equal(os_interrupt(os_thread_id(), in_vain), 0);
+        assert_int_equal(syscall(SYS_tgkill, getpid(), os_thread_id(), INTERRUPT), 0);
         errno = 0;
         assert_int_equal(ppoll(NULL, 0, &limit, &none), -1);
         assert_int_equal(errno, EINTR);
@@ -170,6 +169,33 @@ static void one_kind_of_interrupt_does_not_keep_out_another(void **state)
     close(channel[1]);
 }
 
+static void *reads_deaf(void *arg)
+{
+    sigset_t all;
+    sigfillset(&all);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &all, NULL), 0);
+    return reads(arg);
+}
+
+/* It would come when the mask changes back, maybe at the end of a call that another signal has ended. */
+static void who_blocks_it_is_not_interrupted(void **state)
+{
+    (void)state;
+    int channel[2];
+    pthread_t thread;
+    ps_store_relaxed(&reader_tid, 0);
+    assert_int_equal(pipe(channel), 0);
+    assert_int_equal(pthread_create(&thread, NULL, reads_deaf, &channel[0]), 0);
+    while (!ps_load_acquire(&reader_tid))
+        usleep(1000);
+    int e = os_interrupt(ps_load_relaxed(&reader_tid), in_vain);
+    assert_true(e == EAGAIN || e == ENOTSUP);
+    assert_int_equal(write(channel[1], "x", 1), 1);
+    pthread_join(thread, NULL);
+    close(channel[0]);
+    close(channel[1]);
+}
+
 #if defined(__x86_64__)
 /* The end of a call as the handler sees it: code that ends with the instruction, then -EINTR. True: made anew, with
  * this number. */
@@ -180,7 +206,7 @@ static bool is_code_made_anew(const unsigned char *code, size_t bytes, uint32_t 
     uc.uc_mcontext.gregs[REG_RIP] = after;
     uc.uc_mcontext.gregs[REG_RAX] = -EINTR;
     uc.uc_mcontext.gregs[REG_R9] = SYS_futex;
-    restart_take_back(&uc, INTERRUPT, restart_in(&uc), 0);
+    restart_take_back(&uc, INTERRUPT, restart_in(&uc, INTERRUPT), 0);
     bool anew = uc.uc_mcontext.gregs[REG_RIP] == after - 2;
     assert_true(anew || uc.uc_mcontext.gregs[REG_RIP] == after);
     assert_int_equal(uc.uc_mcontext.gregs[REG_RAX], anew ? (greg_t)number : -EINTR);
@@ -222,7 +248,7 @@ static bool another_call_was_seen(void *frame)
     uc.uc_mcontext.gregs[REG_RIP] = (greg_t)(intptr_t)(code + sizeof code);
     uc.uc_mcontext.gregs[REG_RAX] = -EINTR;
     uc.uc_mcontext.gregs[REG_RDI] = 1234;
-    if (restart_in(&uc) == RESTART_ANEW && uc.uc_mcontext.gregs[REG_RAX] == SYS_poll)
+    if (restart_in(&uc, INTERRUPT) == RESTART_ANEW && uc.uc_mcontext.gregs[REG_RAX] == SYS_poll)
         ps_store_release(&first_argument, uc.uc_mcontext.gregs[REG_RDI]);
     else
         ps_store_release(&first_argument, -1);
@@ -260,10 +286,25 @@ static void the_number_of_the_programs_own_stands_on_the_stack(void **state)
     uc.uc_mcontext.gregs[REG_RIP] = (greg_t)(intptr_t)os_system_call_end;
     uc.uc_mcontext.gregs[REG_RSP] = (greg_t)(intptr_t)stack;
     uc.uc_mcontext.gregs[REG_RAX] = -EINTR;
-    assert_int_equal(restart_in(&uc), RESTART_ANEW);
+    assert_int_equal(restart_in(&uc, INTERRUPT), RESTART_ANEW);
     assert_int_equal(uc.uc_mcontext.gregs[REG_RAX], SYS_futex);
     assert_int_equal(os_system_call(SYS_futex, 0, -1, 0, 0, 0, 0), -ENOSYS);
     assert_int_equal(os_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), getpid());
+}
+
+/* The interrupt was kept out while the call waited: it comes when the handler that has ended the call returns. */
+static void nor_one_that_keeps_the_interrupt_out(void **state)
+{
+    static unsigned char code[] = {0x90, 0xb8, SYS_rt_sigsuspend & 0xff, 0, 0, 0, 0x0f, 0x05};
+    (void)state;
+    for (int kept = 0; kept < 2; kept++) {
+        uint64_t mask = kept ? UINT64_C(1) << (INTERRUPT - 1) : 0;
+        ucontext_t uc = {0};
+        uc.uc_mcontext.gregs[REG_RIP] = (greg_t)(intptr_t)(code + sizeof code);
+        uc.uc_mcontext.gregs[REG_RAX] = -EINTR;
+        uc.uc_mcontext.gregs[REG_RDI] = (greg_t)(intptr_t)&mask;
+        assert_int_equal(restart_in(&uc, INTERRUPT), kept ? RESTART_NONE : RESTART_ANEW);
+    }
 }
 
 /* Its descriptor may be free already, and be somebody else's the second time. */
@@ -273,8 +314,7 @@ static void close_is_not_made_anew(void **state)
     assert_true(is_made_anew(SYS_read));
     assert_true(is_made_anew(SYS_poll));
     assert_false(is_made_anew(SYS_close));
-    assert_true(is_made_anew(SYS_rt_sigsuspend)); /* what it waits for stays pending meanwhile */
-    assert_true(is_made_anew(SYS_rt_sigtimedwait));
+    assert_true(is_made_anew(SYS_rt_sigtimedwait)); /* what it waits for stays pending meanwhile */
 }
 
 static greg_t after_taking_back(enum restart made, uint64_t signals, bool blocked, greg_t *result)
@@ -350,11 +390,13 @@ int main(void)
         cmocka_unit_test(the_number_may_be_further_back),
         cmocka_unit_test(nor_a_call_that_a_signal_of_the_programs_ends),
         cmocka_unit_test(nor_ends_a_signal_a_call_that_is_ignored),
+        cmocka_unit_test(nor_one_that_keeps_the_interrupt_out),
         cmocka_unit_test(a_call_keeps_its_arguments),
         cmocka_unit_test(the_number_of_the_programs_own_stands_on_the_stack),
         cmocka_unit_test(a_signal_meanwhile_ends_the_call),
 #endif
         cmocka_unit_test(a_signal_in_the_interrupt_ends_the_call),
+        cmocka_unit_test(who_blocks_it_is_not_interrupted),
         cmocka_unit_test(one_kind_of_interrupt_does_not_keep_out_another),
         cmocka_unit_test(a_signal_beside_the_interrupt_ends_the_call),
     };

@@ -44,11 +44,19 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
 
 #include "raw.h"
 #include "restart.h"
@@ -57,6 +65,7 @@
 #define KERNEL_MASK_BYTES 8
 #define UNWIND_DEPTH 32
 #define CALLERS_DEPTH 128
+#define STATUS_BYTES 2048
 #define LOCK_WAIT_NS INT64_C(50000)
 
 enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_LOADER, CODE_RUNTIME }; /* LOADER: where it is told apart */
@@ -317,10 +326,16 @@ void os_interrupt_handled(void *frame, uint64_t signals)
     uc->uc_link = (ucontext_t *)(uintptr_t)signals; /* NOLINT: no pointer */
 }
 
+/* By kernel thread's number: it is in the handler, with all signals blocked; 0: none is. Where two share one, senders
+ * take a kernel thread in the handler for one that blocks the signal. */
+static _Atomic int handles[64];
+static _Atomic int *handles_by(int tid) { return &handles[(unsigned)tid % (sizeof handles / sizeof *handles)]; }
+
 /* In a call that has a mask of its own while it waits (ppoll) it is this mask still. */
 void os_interrupt_leaves(void *frame)
 {
     ucontext_t *uc = frame;
+    ps_store_release(handles_by(os_thread_id()), 0);
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&uc->uc_sigmask, 0, KERNEL_MASK_BYTES);
 }
 
@@ -332,7 +347,8 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     int tid = os_thread_id();
     if (!fn)
         return;
-    enum restart made = restart_in(frame);
+    ps_store_release(handles_by(tid), tid);
+    enum restart made = restart_in(frame, number);
     uint64_t all = OS_ALL_SIGNALS;
     uintptr_t goes_on = PC(uc);
     uc->uc_link = NULL;
@@ -342,6 +358,7 @@ static void on_signal(int number, siginfo_t *info, void *frame)
         raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, KERNEL_MASK_BYTES);
         if (PC(uc) == goes_on) /* no detour */
             restart_take_back(frame, number, made, 0);
+        ps_store_release(handles_by(tid), 0);
         return;
     }
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
@@ -373,6 +390,26 @@ static bool install(int number)
     return true;
 }
 
+/* Kernel thread tid has the signal blocked, as its line in /proc says; not by its handler. Under Valgrind the line says
+ * nothing: Valgrind blocks all signals while it runs the program's code, and delivers them by itself. */
+static bool is_blocked_there(int tid, int number)
+{
+    static const char name[] = "\nSigBlk:";
+    char text[STATUS_BYTES];
+    if (RUNNING_ON_VALGRIND)
+        return false;
+    snprintf(text, sizeof text, "/proc/self/task/%d/status", tid);
+    int file = (int)raw_call(SYS_openat, AT_FDCWD, (long)text, O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0)
+        return false;
+    long bytes = raw_call(SYS_read, file, (long)text, sizeof text - 1, 0);
+    raw_call(SYS_close, file, 0, 0, 0);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    const char *line = strstr(text, name);
+    return line && strtoull(line + sizeof name - 1, NULL, 16) >> (number - 1) & 1 &&
+           ps_load_acquire(handles_by(tid)) != tid;
+}
+
 static int interrupt(int tid, os_interrupt_fn *fn)
 {
     ps_store_release(&function, fn);
@@ -383,7 +420,7 @@ static int interrupt(int tid, os_interrupt_fn *fn)
         ready = install(number);
     if (!ready)
         return EBUSY;
-    if (!restart_look(tid, fn))
+    if (!restart_look(tid, fn) || (tid != os_thread_id() && is_blocked_there(tid, ps_load_relaxed(&chosen))))
         return EAGAIN;
     return (int)-raw_call(SYS_tgkill, getpid(), tid, ps_load_relaxed(&chosen), 0);
 }

@@ -24,7 +24,10 @@
  * what it calls leaves the stack for a while (os_interrupt_leaves). At its end the handler looks which are pending, and
  * takes the restart back: its own, or the kernel's where the program's handler has no SA_RESTART (restart_take_back).
  * The thread may have been away, and have handled signals meanwhile (directed.h): these count as well.
- * sigsuspend and sigtimedwait are made again like any other call: what they wait for stays pending in between.
+ * sigsuspend and sigtimedwait are made again like any other call: what they wait for stays pending in between. A call
+ * whose own mask keeps the interrupt out was ended by another signal (keeps_out). Nor is an interrupt sent to a kernel
+ * thread that has it blocked just now: it would come when the program's handler returns, at the end of a call that this
+ * handler has ended.
  * Limit: a signal that comes after that look is handled before the call is made again, some instructions later. Such a
  * call waits on, where the signal was not blocked before the call: as in a program that is at its call a moment later.
  * close is not made again: its descriptor may be free already.
@@ -284,7 +287,23 @@ static bool is_restarted_by_kernel(const ucontext_t *uc)
            memcmp((const void *)PC(uc), INSTRUCTION, INSTRUCTION_BYTES) == 0;
 }
 
-enum restart restart_in(void *frame)
+/* The call lets signals in by a mask of its own, and not this one. So it was ended by another one, whose handler has
+ * returned, and with it the mask of before the call, by which this one came in. */
+static bool keeps_out(const ucontext_t *uc, long number, unsigned long first, int by)
+{
+    int at = number == SYS_ppoll                                       ? 3
+             : number == SYS_epoll_pwait || number == SYS_epoll_pwait2 ? 4
+             : number == SYS_pselect6 || number == SYS_io_pgetevents   ? 5
+                                                                       : 0;
+    const uint64_t *mask = (const uint64_t *)(at ? (unsigned long)REGISTERS(uc)[argument[at]] : first);
+    if (at == 0 && number != SYS_rt_sigsuspend)
+        return false;
+    if (at == 5 && mask) /* its address, and its size */
+        mask = *(const uint64_t *const *)mask;
+    return mask && *mask >> (by - 1) & 1;
+}
+
+enum restart restart_in(void *frame, int by)
 {
     ucontext_t *uc = frame;
     const unsigned char *call = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES;
@@ -295,7 +314,7 @@ enum restart restart_in(void *frame)
     if ((long)RESULT(uc) != -EINTR || memcmp(call, INSTRUCTION, INSTRUCTION_BYTES) != 0 ||
         !(was_seen(uc, (unsigned long)PC(uc), &number, &first) || is_told_by_code(uc, &number)))
         return RESTART_NONE;
-    if (number == SYS_close)
+    if (number == SYS_close || keeps_out(uc, number, first, by))
         return RESTART_NONE;
     PC(uc) -= INSTRUCTION_BYTES;
     REGISTERS(uc)[argument[0]] = (__typeof__(REGISTERS(uc)[0]))first;
@@ -339,9 +358,9 @@ bool restart_look(int tid, os_interrupt_fn *kind)
     (void)tid, (void)kind;
     return true;
 }
-enum restart restart_in(void *frame)
+enum restart restart_in(void *frame, int by)
 {
-    (void)frame;
+    (void)frame, (void)by;
     return RESTART_NONE;
 }
 void restart_take_back(void *frame, int by, enum restart made, uint64_t signals)

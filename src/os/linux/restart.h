@@ -10,13 +10,13 @@
 /* Looks which system call kernel thread `tid` waits in. One caller at a time. False: it is not to be interrupted yet,
  * for the last interrupt of this call that called `kind` was in vain. */
 bool restart_look(int tid, os_interrupt_fn *kind);
-/* In the handler of an interrupt: the call that it has ended with EINTR is made again when the handler returns. Whether
- * a call will be made again, and who has seen to that: this, or the kernel. */
+/* In the handler of an interrupt by signal `by`: the call that it has ended with EINTR is made again when the handler
+ * returns. Whether a call will be made again, and who has seen to that: this, or the kernel. */
 enum restart { RESTART_NONE, RESTART_ANEW, RESTART_BY_KERNEL };
-enum restart restart_in(void *frame);
-/* At the end of that handler, by signal `by`, all signals blocked: the program's handlers of these signals (bits from
- * 0) have run meanwhile, and those of pending signals run next. Where one of them would have ended the call, it ends
- * with EINTR after all. */
+enum restart restart_in(void *frame, int by);
+/* At the end of that handler, all signals blocked: the program's handlers of these signals (bits from 0) have run
+ * meanwhile, and those of pending signals run next. Where one of them would have ended the call, it ends with EINTR
+ * after all. */
 void restart_take_back(void *frame, int by, enum restart made, uint64_t signals);
 /* In the handler: whether the interrupt of kernel thread `tid` that called `kind` was in vain. */
 void restart_was(int tid, os_interrupt_fn *kind, bool in_vain);
