@@ -164,10 +164,18 @@ static void after_regions(void)
     }
 }
 
+/* The thread that forked has ended. */
+static void await_end_of_forked(void)
+{
+    while (!strchr(seen->what, 'K'))
+        usleep(1000);
+    usleep(20000);
+}
+
 /* The process goes on until its last thread ends. */
 static void *work_on(void *arg)
 {
-    usleep(100000);
+    await_end_of_forked();
     note('w');
     return arg;
 }
@@ -190,7 +198,7 @@ static void beside_a_thread(void)
 /* The last one opens regions, and so do members that had ended before. */
 static void *work_in_a_region(void *arg)
 {
-    usleep(20000);
+    await_end_of_forked();
 #pragma omp parallel num_threads(2)
     usleep(20000);
     note('w');
