@@ -15,6 +15,8 @@ struct vp;
 struct ps_above {
     /* The calling kernel thread carries no vp: it becomes a root (current.h). */
     struct vp *(*attach)(void);
+    /* What begins on a fresh stack `self` (switch.c): the loop of the vp that is `transfer`. */
+    void (*loop)(void *transfer, void *self);
     /* vp has parked, found nothing, and is about to sleep (idle.h). How long it may sleep before it looks again, in ns;
      * negative: for ever. */
     int64_t (*before_sleep)(struct vp *vp, unsigned looks);

@@ -18,7 +18,6 @@
 #include "team.h"
 #include "team_batch.h"
 
-static void loop_entry(void *transfer, void *arg);
 static void run_fresh(struct vp *vp, struct psthread *t);
 static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t);
@@ -121,11 +120,18 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     vp->current = NULL;
 }
 
+void vp_loop_main(void *transfer, void *self)
+{
+    struct vp *vp = transfer;
+    vp_arrived(vp, self);
+    run_loop(vp, self);
+}
+
 /* A fresh thread that wants a stack of its own size: the loop moves to such a stack and calls it there. */
 static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
 {
     struct uth *sized = uth_get_sized(t->stack_size);
-    if (!sized || uth_start(sized, loop_entry, sized) != 0) {
+    if (!sized || uth_start(sized, vp_loop_main, sized) != 0) {
         if (sized)
             uth_put(&vp->stacks, sized);
         ps_warn("no memory for a stack of %zu bytes: the thread runs on one of %zu bytes", (size_t)t->stack_size,
@@ -145,27 +151,6 @@ static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct ps
     if (self->stack_bytes >= t->stack_size)
         return false;
     move_to_sized(vp, self, t);
-    return true;
-}
-
-static void loop_entry(void *transfer, void *arg)
-{
-    struct vp *vp = transfer;
-    vp_arrived(vp, arg);
-    run_loop(vp, arg);
-}
-
-bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
-{
-    struct uth *fresh = uth_get(&vp->stacks);
-    if (!fresh || uth_start(fresh, loop_entry, fresh) != 0) {
-        if (fresh)
-            uth_put(&vp->stacks, fresh);
-        return false;
-    }
-    fresh->tls = NULL;
-    vp->current = NULL;
-    vp_leave(vp, from, fresh, dying);
     return true;
 }
 

@@ -15,9 +15,8 @@ void vp_enter_loop(struct vp *vp);
 /* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */
 PS_NORETURN void vp_abandon(struct vp *vp);
 
-/* Starts a loop on a fresh stack in the place of `from`; it begins with vp->first_work. False: no memory for a
- * stack. */
-bool vp_start_loop(struct vp *vp, struct uth *from, bool dying);
+/* The first function on a fresh stack `self`, for uth_start. transfer: the vp. */
+void vp_loop_main(void *transfer, void *self);
 
 /* For how long a vp is left alone that cannot go on for now. */
 #define PS_ASIDE_NS INT64_C(1000000)

@@ -33,6 +33,7 @@
 
 const struct ps_above ps_above = {
     .attach = life_attach_root,
+    .loop = vp_loop_main,
     .before_sleep = deadlock_look,
     .carry = vp_enter_loop,
     .watch = watchdog_main,

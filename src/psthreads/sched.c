@@ -5,7 +5,6 @@
 #include "cpu.h"
 #include "current.h"
 #include "directed.h"
-#include "exit.h"
 #include "idle.h"
 #include "os.h"
 #include "promote.h"
@@ -355,9 +354,6 @@ static PS_ALWAYS_INLINE bool yield(void)
 }
 
 bool ps_yield(void) { return yield(); }
-
-_Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
-struct ps_exits *ps_exits(void) { return vp_exits(ps_vp_attach()); }
 
 bool ps_root_wanted(void)
 {

@@ -1,6 +1,7 @@
 /* Switches that are not for the fast paths: see switch.h. */
 #include "switch.h"
 
+#include "above.h"
 #include "check.h"
 #include "loop.h"
 #include "os.h"
@@ -53,6 +54,20 @@ void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls)
         vp_enter_tls(vp, vp->alone_for);
     vp = uth_switch(context, &vp->native, vp, false);
     vp_arrived(vp, context);
+}
+
+bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
+{
+    struct uth *fresh = uth_get(&vp->stacks);
+    if (!fresh || uth_start(fresh, ps_above.loop, fresh) != 0) {
+        if (fresh)
+            uth_put(&vp->stacks, fresh);
+        return false;
+    }
+    fresh->tls = NULL;
+    vp->current = NULL;
+    vp_leave(vp, from, fresh, dying);
+    return true;
 }
 
 PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w)

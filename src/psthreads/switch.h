@@ -165,5 +165,8 @@ void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls);
 /* The running thread leaves vp, which goes on with what else is ready; its context is bound to another vp, and
  * published there. */
 void vp_leave_bound(struct vp *vp, struct psthread *self);
+/* Starts a loop on a fresh stack in the place of `from`; it begins with vp->first_work. False: no memory for a
+ * stack. */
+bool vp_start_loop(struct vp *vp, struct uth *from, bool dying);
 
 #endif

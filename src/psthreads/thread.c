@@ -274,7 +274,6 @@ int psthread_getname(char *name, size_t bytes)
 
 psthread_t psthread_self(void) { return ps_self(); }
 unsigned psthread_level(void) { return ps_self()->level; }
-void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
 unsigned psthread_vp_self(void) { return ps_vp_attach()->id; }
 
 void ps_end_local(struct psthread *t)

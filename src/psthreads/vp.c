@@ -5,6 +5,7 @@
 
 #include "above.h"
 #include "current.h"
+#include "exit.h"
 #include "os.h"
 #include "runtime.h"
 #include "sched.h"
@@ -57,3 +58,8 @@ PS_NOINLINE void *ps_local(void)
     struct psthread *t = PS_LIKELY(vp != NULL) ? vp->current : NULL;
     return PS_LIKELY(t != NULL) ? t->local : NULL;
 }
+
+void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
+
+_Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
+struct ps_exits *ps_exits(void) { return vp_exits(ps_vp_attach()); }
