@@ -13,7 +13,7 @@
  * (fewer vps than places) has no queue: its threads stand in ordinary queues, and the vp that takes one moves to the
  * place. Guests (foreign roots while they wait, spares) look into every place's queue. Every vp does so while `open` is
  * set. The watchdog sets it where what stands in a place's queue starves behind a home vp that is held by a thread
- * (watchdog.c). The processor is shared for a while then, as it is among kernel threads.
+ * (spares.c). The processor is shared for a while then, as it is among kernel threads.
  *
  * A root's kernel thread is bound while the root is a member, from fork to join. Before the kernel thread is moved its
  * own mask is read. The mask is given back when the kernel thread runs something unbound. So the program finds its mask

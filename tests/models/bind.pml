@@ -1,5 +1,5 @@
-/* Members bound to places (src/psthreads/bind.h, bind.c, with idle.c and watchdog.c): what is ready in a place's queue
- * comes to run, on a kernel thread that stands in that place.
+/* Members bound to places (src/psthreads/bind.h, bind.c, with idle.c and watchdog_tick.c): what is ready in a
+ * place's queue comes to run, on a kernel thread that stands in that place.
  *
  * Vp v is at home in place v; with GUEST one more vp, a guest's, looks into every place's queue. ITEMS inserters make
  * one member ready each, in any place. What runs a member keeps its kernel thread until all have run, as members do

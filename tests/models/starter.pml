@@ -1,5 +1,5 @@
-/* Starts that are handed to the watchdog (src/psthreads/starter.c, watchdog.c): each is done once, by the watchdog or,
- * where that is held up, by who asks; nobody sleeps for ever.
+/* Starts that are handed to the watchdog (src/psthreads/starter.c, watchdog_tick.c): each is done once, by the
+ * watchdog or, where that is held up, by who asks; nobody sleeps for ever.
  *
  * A0 and A1 ask. The watchdog W sleeps a tick after the other (on stop_word, with NUDGE), or disarmed. A tick ends by
  * a nudge, or W has been quiet for long enough and disarms. Once W waits for a lock that A0 has in hand (the dynamic
