@@ -1,0 +1,122 @@
+/* A thread's kernel thread P stands in the thread's block while no region of its team is open (src/psthreads/team.c,
+ * ps_team_rests; directed.h): nobody else is in the block then, and P looks at no team that has been given back.
+ *
+ * The opener opens REGIONS regions, each by a store of `left` that may lie in its store buffer, and runs the member.
+ * The member begins by a look whether it has a kernel thread of its own (ps_promote_again). Where it has none it enters
+ * its block; else it is P's to run, and waits until P has left. Its end is seen by all. Before the last region a larger
+ * team takes the block over, and the first team is given back. A sender starts P at any moment. P looks LOOKS times.
+ * Checked: P and the member are not in the block at once; P reads `left` of a team that is there.
+ *   BROKEN_FENCE    P has no fence for all kernel threads before it reads `left`
+ *   BROKEN_ALONE    P is known to the thread only after its look
+ *   BROKEN_COUNT    P counts itself among the lookers when it has read which team it is
+ *   BROKEN_GIVE     the team is given back without a look at the lookers */
+#ifndef REGIONS
+#define REGIONS 3
+#endif
+#ifndef LOOKS
+#define LOOKS 2
+#endif
+
+byte left[2], buffered[2]; /* of the two teams; buffered: a store of 1 that is not seen yet */
+bool given_back[2];
+byte team;    /* of the block */
+byte lookers;
+bool alone;   /* the thread knows its own kernel thread */
+byte in_block;
+bool p_inside;
+bool pinned; /* the member's context, to P */
+
+inline be_inside()
+{
+    atomic { in_block++; assert(in_block == 1 && !p_inside) };
+    in_block--
+}
+
+inline flush()
+{
+    atomic {
+        if
+        :: buffered[0] -> buffered[0] = 0; left[0] = 1
+        :: else
+        fi;
+        if
+        :: buffered[1] -> buffered[1] = 0; left[1] = 1
+        :: else
+        fi
+    }
+}
+
+active proctype store_buffer()
+{
+end:
+    do
+    :: atomic { buffered[0] || buffered[1] -> flush() }
+    od
+}
+
+active proctype opener()
+{
+    byte r, t;
+    bool own;
+    do
+    :: r < REGIONS ->
+        if
+        :: r == REGIONS - 1 -> /* to a larger one: a store that all see (seq_cst) */
+            flush();
+            team = 1;
+#ifndef BROKEN_GIVE
+            lookers == 0;
+#endif
+            given_back[0] = true;
+            t = 1
+        :: else
+        fi;
+        buffered[t] = 1;
+        own = alone;
+        if
+        :: own -> pinned = true; !pinned /* P has run it */
+        :: else -> be_inside()
+        fi;
+        flush();
+        left[t] = 0;
+        r++
+    :: else -> break
+    od
+}
+
+active proctype p()
+{
+    byte looks, t;
+    bool rests;
+#ifndef BROKEN_ALONE
+    alone = true;
+#endif
+end:
+    do
+    :: pinned -> be_inside(); pinned = false
+    :: looks < LOOKS ->
+        looks++;
+#ifdef BROKEN_COUNT
+        t = team;
+        lookers++;
+#else
+        lookers++;
+        t = team;
+#endif
+#ifndef BROKEN_FENCE
+        flush();
+#endif
+        atomic {
+            assert(!given_back[t]);
+            rests = left[t] == 0
+        };
+        lookers--;
+        if
+        :: rests ->
+            atomic { assert(in_block == 0); p_inside = true };
+            p_inside = false
+        :: else
+        fi;
+        alone = true
+    od
+}
