@@ -26,7 +26,9 @@
  * The losing interleaving that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps;
  * forbidden since the vp leaves searching before its last look, not after.
  * Handoff slot and pinned slot: the writer stores into the slot, then reads the bit; the vp sets the bit, then reads
- * the slot. All four are sequentially consistent, so one of the two sees the other (Dekker).
+ * the slot. All four are sequentially consistent, so one of the two sees the other (Dekker). So it is with vp.lone: who
+ * sets it for another's sake (leave_to_root in directed.c) then reads the bit, and the vp looks at it in [L]. It may
+ * have searched for long since it looked before.
  *
  * tests/models/park.pml checks all of this, and that each step is needed.
  *
