@@ -242,7 +242,8 @@ bool closure_shares_tls(const struct closure *c)
         const struct object *o = c->object[i];
         if (!o->found || is_c_library(o) || begins_with_any(o->name, systems, sizeof systems / sizeof systems[0]))
             continue;
-        sanitized |= elf_defines(&o->elf, "__asan_init", NULL) || elf_defines(&o->elf, "__tsan_init", NULL);
+        sanitized |= elf_defines(&o->elf, "__asan_init", NULL) || elf_defines(&o->elf, "__tsan_init", NULL) ||
+                     elf_defines(&o->elf, "__safestack_init", NULL);
         if (o->runtime == RUNTIME_NONE &&
             !begins_with_any(o->name, sanitizers, sizeof sanitizers / sizeof sanitizers[0]))
             wanted |= o->elf.tls || elf_wants_any(&o->elf, state);

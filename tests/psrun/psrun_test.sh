@@ -50,6 +50,8 @@ asan='-Wl,--no-as-needed libasan.so.99 -Wl,-rpath,$ORIGIN'
 $cc -o sanitized program.o -fopenmp $asan || exit 1
 $cc -o sanitized_tls program.o tls.c -fopenmp $asan || exit 1
 $cc -o plain_tls program.o tls.c -fopenmp || exit 1
+echo 'void __safestack_init(void) {} _Thread_local void *__safestack_unsafe_stack_ptr;' >safestack.c
+$cc -o safestack program.o safestack.c -fopenmp -rdynamic || exit 1
 printf '#!/bin/sh\nexec "%s/plain" "$@"\n' "$work" >script && chmod +x script
 printf 'exec "%s/plain" "$@"\n' "$work" >bare && chmod +x bare
 printf 'a\000b\n' >binary && chmod +x binary
@@ -119,6 +121,7 @@ check "a sanitizer and thread-local variables: said" 0 'has a sanitizer.*kernel 
     ./sanitized_tls
 check "a sanitizer and thread-local variables, but --ee" 0 '^runtime: ours$' "$psrun" --ee psthreads ./sanitized_tls
 check "a sanitizer alone" 0 '^runtime: ours$' "$psrun" ./sanitized
+check "a second stack of each kernel thread (safe-stack)" 0 '^runtime: ours-pthreads$' "$psrun" ./safestack
 check "thread-local variables alone" 0 '^runtime: ours$' "$psrun" ./plain_tls
 check "PSTHREADS_EE wrong" 0 'PSTHREADS_EE=fibres: .*psthreads is used' env PSTHREADS_EE=fibres "$psrun" ./plain
 check "PSTHREADS_EE and PSTHREADS_MPI set to nothing" 6 - env PSTHREADS_EE= PSTHREADS_MPI= "$psrun" sh -c 'exit 6'
