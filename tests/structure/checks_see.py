@@ -68,6 +68,12 @@ CASES = [
     (WHERE, {"src/a.c": "int f(int x)\n{\n", "ARCHITECTURE.md": TABLE + "| y | `f`, `src/b.c` |\n"},
      "there is no file src/b.c"),
     (WHERE, {"src/a.c": "int f(int x)\n{\n", "ARCHITECTURE.md": TABLE}, "has 11 rows; at least 12"),
+    (WHERE, {"src/a.c": "int f(int x)\n{\n    g(x);\n}\nint g(int x)\n{\n    h(x);\n}\nint h(int x)\n{\n}\n",
+             "ARCHITECTURE.md": TABLE + "| y | `f`, `src/a.c` | `h`, `src/a.c` |\n"}, ""),
+    (WHERE, {"src/a.c": "int f(int x)\n{\n    g(x);\n}\nint g(int x)\n{\n}\nint h(int x)\n{\n}\n",
+             "ARCHITECTURE.md": TABLE + "| y | `f`, `src/a.c` | `h`, `src/a.c` |\n"}, "y: f does not lead to h"),
+    (WHERE, {"src/a.c": "int f(int x)\n{\n}\nint h(int x)\n{\n}\n",
+             "ARCHITECTURE.md": TABLE + "| y * | `f`, `src/a.c` | `h`, `src/a.c` |\n"}, ""),
 ]
 
 

@@ -1,15 +1,18 @@
 #!/usr/bin/python3
 """where.py ROOT - ARCHITECTURE.md's table "Where is it handled?" tells the truth: each function that it names is
-defined in the file beside it, and there are rows enough."""
+defined in the file beside it, the left one names the right one, directly or through others (but in rows with a star),
+and there are rows enough."""
 
 import re
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 TITLE = "## Where is it handled?"
 LEAST = 12
 PAIR = re.compile(r"`(\w+)`, `([\w./-]+)`")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+HEAD = re.compile(r"^[A-Za-z_][^\n;=]*?\b(\w+)\s*\([^;{}]*\)\s*{", re.M)
 
 
 def rows(text):
@@ -26,8 +29,32 @@ def is_defined(name, path):
     return re.search(rf"^[A-Za-z_][^\n;=]*\b{name}\([^;{{]*\)\s*{{", text, re.M) is not None
 
 
+def named_by(root):
+    """{function: what the bodies of that name name}; a body ends with a brace in the first column."""
+    graph = defaultdict(set)
+    for path in sorted((root / "src").rglob("*.[ch]")):
+        text = COMMENT.sub("", path.read_text())
+        for head in HEAD.finditer(text):
+            body = text[head.end():].split("\n}", 1)[0]
+            graph[head[1]].update(re.findall(r"\b[a-z_]\w*\b", body))
+    return graph
+
+
+def leads_to(graph, start, end):
+    seen, todo = {start}, [start]
+    while todo:
+        for name in graph.get(todo.pop(), ()):
+            if name == end:
+                return True
+            if name in graph and name not in seen:
+                seen.add(name)
+                todo.append(name)
+    return False
+
+
 def wrong_in(root, text):
     found = rows(text)
+    graph = named_by(root)
     if len(found) < LEAST:
         yield f"the table has {len(found)} rows; at least {LEAST}"
     for cells in found:
@@ -40,6 +67,9 @@ def wrong_in(root, text):
                 yield f"{cells[0]}: there is no file {file}"
             elif not is_defined(name, path):
                 yield f"{cells[0]}: {file} does not define {name}"
+        names = [name for name, _ in pairs]
+        if len(names) == 2 and not cells[0].endswith("*") and not leads_to(graph, *names):
+            yield f"{cells[0]}: {names[0]} does not lead to {names[1]}"
 
 
 def main():
