@@ -164,6 +164,8 @@ void os_loading_init(void);
 bool os_loading_begin(void); /* false: in this forked child it would hang; nothing begun */
 void os_loading_end(void);
 bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
+/* Some loaded object wants a function of this name from another one. Reads all their tables. */
+bool os_objects_want(const char *name);
 
 /* --- park and wake --- */
 

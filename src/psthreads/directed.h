@@ -6,7 +6,8 @@
  *   on P            Nothing is to be done.
  *   saved           P visits the context (uth_visit): the context stays saved, and P stands below it on its stack, in a
  *                   futex. The handler runs there.
- *   nowhere         No region of its team is open: P is in its block, on its native stack (ps_team_rests).
+ *   nowhere         No region of its team is open: P is in its block, on its native stack (ps_team_rests), or on the
+ *                   stack that the thread keeps (own_stack.h).
  *   runs elsewhere  The sender interrupts the kernel thread that runs it. The handler of that interrupt promotes the
  *                   thread, as if it had called what promotes; then it is on P. The handler refuses in the runtime's
  *                   code and in most of the C library's (os_interrupted_program). The sender tries again after a while.
@@ -31,8 +32,8 @@
  * EMPTY    P has not answered                stay, when no sender is counted in       anywhere
  * THERE    P stands below the saved context  directed_serve, when the visit succeeded below the thread, on its stack
  *          or in an area
- * THERE    there is no room on the stack,    directed_serve                           on its native stack
- *          or no region open
+ * THERE    there is no room on the stack,    directed_serve                           on its native stack,
+ *          or no region open                                                          or on the one that is kept
  * REFUSED  the context is not saved          directed_serve                           on its native stack
  * RUNS     P runs the thread                 directed_runs; until directed_ran        on the thread's stack
  *

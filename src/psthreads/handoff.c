@@ -2,18 +2,31 @@
 #include "handoff.h"
 
 #include "above.h"
+#include "own_stack.h"
+#include "promote.h"
 #include "sources.h"
 #include "team.h"
 #include "vp.h"
+
+void ps_member_begin_thread(struct ps_member *m, struct vp *vp)
+{
+    m->thread.uth = NULL;
+    struct vp *own = own_stack_vp(m->tls);
+    if (PS_UNLIKELY(own != NULL)) {
+        ps_store_seq(&own->pinned, &m->thread);
+        ps_wake_alone(own);
+    } else {
+        vp_enqueue(vp, &m->thread.item, PS_BACK);
+    }
+}
 
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp)
 {
     struct ps_member *m = ps_team_member(team, id);
     ps_member_set(m, team->parent, 0);
-    m->thread.uth = NULL;
     m->thread.vp = vp;
     m->thread.member_fn = ps_above.late_member;
-    vp_enqueue(vp, &m->thread.item, PS_BACK);
+    ps_member_begin_thread(m, vp);
 }
 
 void ps_handoff_close(struct vp *vp, struct vp *to)

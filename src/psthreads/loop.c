@@ -22,8 +22,7 @@ static void run_fresh(struct vp *vp, struct psthread *t);
 static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t);
 
-/* In the place of the caller, whose uth is free to be used. */
-static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
+void vp_loop(struct vp *vp, struct uth *self)
 {
     struct ps_work w = vp->first_work;
     vp->first_work = PS_NO_WORK;
@@ -124,7 +123,7 @@ void vp_loop_main(void *transfer, void *self)
 {
     struct vp *vp = transfer;
     vp_arrived(vp, self);
-    run_loop(vp, self);
+    vp_loop(vp, self);
 }
 
 /* A fresh thread that wants a stack of its own size: the loop moves to such a stack and calls it there. */

@@ -12,6 +12,7 @@
 #include "directed.h"
 #include "idle.h"
 #include "os.h"
+#include "own_stack.h"
 #include "quota_park.h"
 #include "runtime.h"
 #include "sched.h"
@@ -78,12 +79,6 @@ void ps_wait_alone(struct vp *vp, struct psthread *self)
     vp_tick(vp);
 }
 
-void ps_wake_alone(struct vp *vp)
-{
-    if (!ps_xchg_seq(&vp->wake_alone, 1))
-        os_wake(&vp->wake_alone, 1);
-}
-
 static struct uth_tls nobody; /* whom a carrier is for that somebody may take */
 
 /* The kernel looks through the thread's own. False: the thread is not known yet. */
@@ -120,6 +115,10 @@ static void *alone_main(void *arg)
     while ((t = await_carrier(vp)) != NULL) {
         if (PS_UNLIKELY(!its_own))
             its_own = take_robust_list(vp, own_list);
+        if (!t->uth) {
+            own_stack_begin(vp, t);
+            continue;
+        }
         while (!uth_saved_soon(t->uth)) /* its vp is about to leave it */
             os_yield();
         vp_run_alone(vp, t);
@@ -554,6 +553,7 @@ bool ps_retire_alone(struct uth_tls *block)
     ps_wake_alone(vp);
     wait_while(vp, PS_ALONE_STARTED);
     ps_store_relaxed(&block->alone, NULL);
+    own_stack_give_back(block, vp);
     vp_alone_ended(vp);
     return true;
 }

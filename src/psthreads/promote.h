@@ -16,6 +16,7 @@
  *   RUNS     P is on c's stack: runs, or sleeps in ps_wait_alone
  *   EMPTY    c.vp is what it was before, c is published there; P is about to leave c's stack, and the vp that takes c
  *            waits until P has left it
+ * A member that keeps its stack is called there by P, which waits there as well: own_stack.h.
  * A context is bound by the thread itself, so there is no race for c.vp. Contexts are nested: a promoted thread may run
  * a member as a call, and the member may be promoted too. Then c goes on to the member's kernel thread, and `home`
  * tells where c comes back to. If the stack is a root's own, it moves as well: what stands on it below the member
@@ -51,6 +52,9 @@ struct vp;
 /* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
  * by a call that the runtime answers in the C library's place. [switches] */
 bool ps_promote(void);
+/* The running thread asks for the bounds of its stack. If it is a member, it is promoted, and keeps that stack
+ * (own_stack.h). Called as ps_promote. [switches] */
+void ps_keep_stack(void);
 /* Thread self, which begins on the context that runs, enters its block, and is promoted, as it was before. [switches]
  */
 void ps_promote_again(struct psthread *self, struct uth_tls *block);

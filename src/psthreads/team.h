@@ -180,6 +180,8 @@ static inline void ps_member_set(struct ps_member *m, const struct psthread *par
 
 /* Member id, which nobody runs so far, becomes a thread in vp's queue (handoff.c). Caller: has claimed it. */
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
+/* m, a thread without a stack so far, begins: on the stack that it keeps, or from vp's queue on. */
+void ps_member_begin_thread(struct ps_member *m, struct vp *vp);
 /* What such a thread calls, with the member: the region's body, in no hurry, on a stack of its own. */
 void *ps_member_late_main(void *arg);
 

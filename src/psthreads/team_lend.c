@@ -47,6 +47,7 @@
 
 #include "check.h"
 #include "current.h"
+#include "directed.h"
 #include "handoff.h"
 #include "idle.h"
 #include "promote.h"
@@ -67,6 +68,14 @@ static void add_pending(struct ps_team *team)
     while (!(left & PS_TEAM_ALL_PENDING) &&
            !ps_cas_seq(&team->left, &left, left + (left & UINT32_MAX) * PS_TEAM_PENDING))
         continue;
+}
+
+void ps_team_refer(struct ps_team *team, unsigned refs)
+{
+    uint64_t left = ps_load_seq(&team->left), more;
+    do
+        more = refs * (left & PS_TEAM_ALL_PENDING ? PS_TEAM_PENDING + 1 : 1);
+    while (!ps_cas_seq(&team->left, &left, left + more));
 }
 
 /* The caller has run m, and the identity is free. */
@@ -154,6 +163,13 @@ static uint64_t drop_pending(struct ps_team *team, unsigned pending)
     return before - taken;
 }
 
+/* The member has ended that runs here, on the stack that it keeps from now on. */
+static PS_NORETURN void wait_on_own_stack(void)
+{
+    directed_ran(ps_vp());
+    own_stack_await_next(ps_vp());
+}
+
 PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     struct vp *vp = ps_vp();
@@ -165,6 +181,12 @@ PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct 
     else if (last)
         last_look(team, last, current ? PS_T_CALLED | inherited : 0);
     vp = ps_vp();
+    if (!current && own_stack_begins(vp)) { /* the last one keeps the stack of a loop */
+        struct psthread *parent = team->parent;
+        if (drop_pending(team, refs) == PS_TEAM_WAITING)
+            ps_ready(parent, PS_FRONT);
+        wait_on_own_stack();
+    }
     vp->current = current;
     if (!current) /* the vp's loop is next: as ps_team_run */
         vp_offer(vp);
@@ -179,9 +201,30 @@ static void assistant_ends(struct ps_member *m);
 static void *look_and_end(struct ps_member *m)
 {
     ps_member_call(m, m->team->ops->assist);
-    ps_member_leave_tls();
+    bool stays = own_stack_begins(ps_vp());
+    if (!stays)
+        ps_member_leave_tls();
     assistant_ends(m);
+    if (stays)
+        wait_on_own_stack();
     return NULL;
+}
+
+/* m counts itself out, and its assistant is `m->thread` as well. */
+static void end_as_thread(struct ps_member *m)
+{
+    add_pending(m->team);
+    ps_sub_seq(&m->team->left, 1);
+    look_and_end(m);
+}
+
+void ps_team_end_on_own_stack(struct ps_team *team, struct ps_member *m, unsigned refs)
+{
+    uint64_t left = refs ? ps_sub_seq(&team->left, refs) - refs : 0;
+    if (left & PS_TEAM_ALL_PENDING)
+        ps_team_look_and_drop_pending(team, NULL, refs);
+    end_as_thread(m);
+    __builtin_unreachable();
 }
 
 void *ps_member_late_main(void *arg)
@@ -190,9 +233,8 @@ void *ps_member_late_main(void *arg)
     if (ps_tls_on())
         ps_member_enter_tls(ps_vp(), m, ps_vp()->tls);
     ps_member_call(m, m->team->ops->body);
-    add_pending(m->team);
-    ps_sub_seq(&m->team->left, 1);
-    return look_and_end(m);
+    end_as_thread(m);
+    return NULL;
 }
 
 /* --- lending --- */
@@ -240,7 +282,7 @@ static void start_assistant(struct ps_member *m)
     m->thread.uth = NULL;
     m->thread.flags = PS_T_MEMBER;
     m->thread.member_fn = assist_main;
-    vp_enqueue(ps_vp(), &m->thread.item, PS_BACK);
+    ps_member_begin_thread(m, ps_vp());
 }
 
 /* The thread that runs in the name of m ends: the last thing that it does but return to its vp's loop. */

@@ -5,6 +5,7 @@
 
 #include "bind.h"
 #include "current.h"
+#include "own_stack.h"
 #include "promote.h"
 #include "search.h"
 #include "switch.h"
@@ -59,10 +60,10 @@ static inline void ps_member_call(struct ps_member *m, void (*fn)(struct ps_memb
         fn(m);
 }
 
-/* Leaves it for the kernel thread's own storage. */
+/* Leaves it for the kernel thread's own storage, unless the member keeps its stack. */
 static inline void ps_member_leave_tls(void)
 {
-    if (!ps_tls_on())
+    if (!ps_tls_on() || own_stack_is(ps_vp()))
         return;
     ps_go_home(NULL);
     vp_enter_tls(ps_vp(), NULL);
@@ -87,6 +88,11 @@ static inline bool ps_member_is_done(struct ps_team *team, struct ps_member *m)
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m);
 /* m, which stands above the parent, is about to leave its stack to that: member 0 is given back first. May switch. */
 void ps_member_await_first(struct ps_team *team, struct ps_member *m);
+/* So many references more, for who has one. */
+void ps_team_refer(struct ps_team *team, unsigned refs);
+/* The body of m has returned, on the stack that m keeps from now on: its end, and that of `refs` members which have run
+ * there before it. */
+PS_NORETURN void ps_team_end_on_own_stack(struct ps_team *team, struct ps_member *m, unsigned refs);
 /* The parent, in the name of member 0, runs what tasks it finds. May switch. */
 void ps_team_assist_oneself(struct ps_team *team);
 /* The end of drop_refs (team_run.c) in a region with tasks. May switch. */

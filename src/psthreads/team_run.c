@@ -34,7 +34,7 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
     vp_enter_tls(vp, vp_own_of(vp, before));
     if (!m->tls && (m->tls = vp_new_tls(vp)) != NULL)
         ps_store_seq(&m->tls->team, m->team);
-    if (!m->tls)
+    if (!m->tls || own_stack_is(vp))
         return;
     uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
     if (PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL))
@@ -68,31 +68,56 @@ static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, co
     return ps_vp();
 }
 
-/* m begins on vp: it is current, in its block. May switch. */
-static PS_NOINLINE void begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m,
-                                            unsigned extra_flags, struct uth_tls *before)
+/* What somebody has run of a team, and not counted out yet. */
+struct run {
+    unsigned refs;
+    struct ps_member *last; /* NULL: nobody's body has returned */
+};
+
+/* m keeps a stack, and begins there. The caller has a reference while it goes on: n of them, so that nobody takes them
+ * for those of all members. */
+static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_member *m, struct uth_tls *before,
+                               struct run *run)
+{
+    vp_enter_tls(vp, vp_own_of(vp, before));
+    ps_team_refer(team, team->n);
+    run->refs += team->n;
+    ps_team_enqueue_late(team, m->id, vp);
+    if (!ps_team_exhausted(team)) /* another member may begin here */
+        vp_hear(vp);
+}
+
+/* m begins on vp: it is current, in its block. False: it begins elsewhere. May switch. */
+static PS_NOINLINE bool begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m,
+                                            unsigned extra_flags, struct uth_tls *before, struct run *run)
 {
     bool alone = m->tls && PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL);
+    if (own_stack_vp(m->tls)) {
+        begin_on_own_stack(vp, team, m, before, run);
+        return false;
+    }
     if (alone)
         vp = begin_alone(vp, m, team->parent, extra_flags, before);
     ps_member_become(vp, m, team->parent, extra_flags);
     if (!alone)
         ps_member_enter_tls(vp, m, before);
+    return true;
 }
 
 /* The same; where an earlier region has left m's block at hand, with one write of the thread pointer. */
-static PS_ALWAYS_INLINE void begin_member(struct vp *vp, struct ps_team *team, struct ps_member *m,
-                                          unsigned extra_flags, struct uth_tls *before)
+static PS_ALWAYS_INLINE bool begin_member(struct vp *vp, struct ps_team *team, struct ps_member *m,
+                                          unsigned extra_flags, struct uth_tls *before, struct run *run)
 {
     struct uth_tls *tls = m->tls;
     if (tls && PS_LIKELY(vp_tls_at_hand(vp, tls))) {
         ps_member_become(vp, m, team->parent, extra_flags);
         vp_enter_tls_at_hand(vp, tls);
     } else if (ps_tls_on()) {
-        begin_member_slowly(vp, team, m, extra_flags, before);
+        return begin_member_slowly(vp, team, m, extra_flags, before, run);
     } else {
         ps_member_become(vp, m, team->parent, extra_flags);
     }
+    return true;
 }
 
 /* Signals are sent to the parent, which is vp's: it calls no more members on its stack. */
@@ -108,13 +133,16 @@ static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team
  * entered by another vp. So until vp has entered another one (come_up: `before`, what it was in at first) nothing of
  * its thread-local storage is looked at: not who the current vp is, no malloc. */
 static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
-                                            unsigned extra_flags, struct uth_tls *before)
+                                            unsigned extra_flags, struct uth_tls *before, struct run *run)
 {
-    begin_member(vp, team, m, extra_flags, before);
+    if (!begin_member(vp, team, m, extra_flags, before, run))
+        return vp;
     ps_member_call(m, team->ops->body);
     vp = m->thread.vp; /* as ps_vp(), which would wait for the new thread pointer and touch one line more */
     PS_ASSERT(vp == ps_vp());
     if (PS_UNLIKELY(vp->alone_for != NULL) && vp->tls != before) {
+        if (own_stack_begins(vp) && vp->tls == m->tls)
+            ps_team_end_on_own_stack(team, m, run->refs);
         ps_member_await_first(team, m);
         ps_go_home_slow(before);
         vp = ps_vp_now();
@@ -124,6 +152,8 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
             vp_hear(vp);
     }
     ps_store_release(&m->done_in, team->region); /* fenced by what follows: a claim, or `left` */
+    run->refs++;
+    run->last = m;
     return vp;
 }
 
@@ -173,21 +203,18 @@ static unsigned claim_more(struct vp *vp, struct ps_team *team)
 void ps_team_run(struct ps_team *team, unsigned id)
 {
     struct psthread *parent = team->parent;
-    struct ps_member *m;
-    unsigned refs = 0;
+    struct run run = {0};
     struct vp *vp = ps_vp();
     /* The woken wake others: there is more than this member, and somebody may sleep. */
     if (!ps_team_exhausted(team))
         idle_notify(NULL);
-    do {
-        m = ps_team_member(team, id);
-        vp = run_body(vp, team, m, 0, NULL);
-        refs++;
-    } while ((id = claim_more(vp, team)) != 0);
+    do
+        vp = run_body(vp, team, ps_team_member(team, id), 0, NULL, &run);
+    while ((id = claim_more(vp, team)) != 0);
     leave_block(vp);
     vp->current = NULL;
     vp_offer(vp);
-    if (drop_refs(team, m, refs) == PS_TEAM_WAITING)
+    if (drop_refs(team, run.last, run.refs) == PS_TEAM_WAITING)
         ps_ready(parent, PS_FRONT);
 }
 
@@ -214,13 +241,13 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
         unsigned id = take_handoff(ps_vp_at(i), team);
         if (id == 0)
             continue;
-        struct ps_member *m = ps_team_member(team, id);
+        struct run run = {0};
         struct uth_tls *before = vp->tls;
         go_below(vp, before);
-        vp = run_body(vp, team, m, PS_T_CALLED, before);
+        vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED, before, &run);
         come_up(vp, team, before);
         taken++;
-        *all = drop_refs(team, m, 1) == 0;
+        *all = drop_refs(team, run.last, run.refs) == 0;
         vp = ps_vp();
     }
     return taken;
@@ -295,38 +322,36 @@ static PS_NOINLINE bool claimed_late(struct vp *vp, struct ps_team *team, unsign
 /* Runs what nobody took, as calls on this stack. True: all members have ended. */
 static bool run_the_rest(struct vp *vp, struct ps_team *team)
 {
-    unsigned id, refs = 1, inherited = team->parent->flags & PS_T_ROOT;
-    struct ps_member *m = ps_team_member(team, 0);
+    unsigned id, inherited = team->parent->flags & PS_T_ROOT;
+    struct run run = {1, ps_team_member(team, 0)};
     struct uth_tls *before = vp->tls;
     ps_update(team->parent_tls, before);
     go_below(vp, before);
     for (;;) {
         if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
             come_up(vp, team, before);
-            refs = help_first(team, m, refs);
+            run.refs = help_first(team, run.last, run.refs);
             vp = ps_vp();
             go_below(vp, before);
         }
         if ((id = ps_team_claim(team)) == 0)
             break;
-        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && claimed_late(vp, team, id, refs))
+        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && claimed_late(vp, team, id, run.refs))
             continue;
-        m = ps_team_member(team, id);
-        vp = run_body(vp, team, m, PS_T_CALLED | inherited, before);
-        refs++;
+        vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED | inherited, before, &run);
     }
     vp = come_up(vp, team, before);
     become_parent(vp, team);
     unpublish(team);
-    if (refs == team->n && !ps_load_relaxed(&team->interrupted)) {
+    if (run.refs == team->n && !ps_load_relaxed(&team->interrupted)) {
         ps_store_relaxed(&team->left,
                          0); /* nobody else was in the region: one that is, or adds an assistant, has a reference */
         return true;
     }
-    if (drop_refs(team, NULL, refs) == 0)
+    if (drop_refs(team, NULL, run.refs) == 0)
         return true;
-    if (m->id != 0)
-        ps_member_tell_core(team, m);
+    if (run.last->id != 0)
+        ps_member_tell_core(team, run.last);
     return false;
 }
 
@@ -372,9 +397,20 @@ static void handoff_was_late(struct ps_team *team)
     team->unoffered = (uint8_t)((1u << team->unread) - 1);
 }
 
+/* Nobody has the members that are left, and the loop on the parent's vp will take them at once. */
+static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
+{
+    return team->region < ps_load_relaxed(&uth_tls_asks) && !vp->alone_for && !vp_stays_with_root(vp) &&
+           !team->handed_off && !ps_team_exhausted(team);
+}
+
 static void wait_for_members(struct ps_team *team, bool room)
 {
     unsigned limit = ps_spin_limit() * JOIN_SPINS;
+    if (!room && rest_is_for_loop(ps_vp(), team)) {
+        wait_and_assist(team);
+        return;
+    }
     if (spin_for_members(team, limit))
         return;
     if (team->handed_off && (!room || team->scattered)) {
@@ -406,9 +442,10 @@ static PS_NOINLINE void time_serial(struct ps_team *team)
 static inline void join(struct vp *vp, struct ps_team *team)
 {
     struct ps_member *self = ps_team_member(team, 0);
-    /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. */
+    /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. Where
+     * they may ask for their stacks' bounds they are not on its stack (own_stack.h). */
     bool room = !vp_stays_with_root(vp) && uth_has_room(vp->uth, __builtin_frame_address(0)) &&
-                !(ps_tls_on() && ps_load_relaxed(&team->had_tasks));
+                !(ps_tls_on() && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
     team->recalled = ps_tls_on();
     if (!team->recalled)
         ps_store_release(&self->done_in, team->region); /* else it is not free before it waits */

@@ -7,6 +7,7 @@
 #include "current.h"
 #include "exit.h"
 #include "os.h"
+#include "promote.h"
 #include "runtime.h"
 #include "sched.h"
 
@@ -38,6 +39,12 @@ bool vp_in_own_block(void)
 {
     struct vp *vp = ps_vp();
     return vp && ps_load_relaxed(&vp->tid) == os_thread_id();
+}
+
+void ps_wake_alone(struct vp *vp)
+{
+    if (!ps_xchg_seq(&vp->wake_alone, 1))
+        os_wake(&vp->wake_alone, 1);
 }
 
 struct psthread *ps_current(void)

@@ -90,6 +90,7 @@ struct vp {
     _Atomic uint8_t lone;
     uint8_t apart;           /* apart.h; owner only */
     bool opened;             /* its root has opened a region; owner only */
+    bool on_own;             /* own_stack.h: its loop is on the stack that its thread keeps; owner only */
     bool starts_like_opener; /* promote.c: it starts kernel threads for members of a region that it opens; owner only */
     bool searching;          /* counted in idle's searching; owner only (the waker counts for a parked one) */
     unsigned id;

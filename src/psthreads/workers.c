@@ -207,6 +207,7 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_store_relaxed(&vp->lone, 0);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     vp->apart = 0;
+    vp->on_own = false;
     vp->alone_for = block;
     return vp;
 }

@@ -195,6 +195,8 @@ static void write_descriptor(struct uth_tls *tls)
     ps_store_relaxed(&tls->alone, NULL);
     ps_store_relaxed(&tls->team, NULL);
     ps_store_relaxed(&tls->at_hand, NULL);
+    tls->own_stack = NULL;
+    tls->keeps_stack = false;
     tls->stack = tls; /* none so far */
 #ifdef RSEQ_SIG
     if (__rseq_size != 0) {
@@ -518,6 +520,8 @@ struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
      * back, would count one too few. They are lost to the child, as with kernel threads. */
     for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all) {
         ps_store_relaxed(&tls->alone, NULL);
+        tls->own_stack = NULL; /* left alone, as all stacks of the parent's other threads */
+        tls->keeps_stack = false;
         if (tls->tp != cpu_get_tp())
             tls->emptied = true;
         else

@@ -53,8 +53,12 @@ struct uth_tls {
     int carrier_tid;
     int number;               /* 0: blocks are not numbered */
     UTH_ATOMIC(void *) below; /* the upper room's: the stack on which its thread stands below one that it has called */
-    unsigned numbers;         /* that it may still take, one behind the other */
-    bool fresh;               /* character tables are still to be set, which takes the block's thread pointer */
+    /* the upper room's: the stack that the thread keeps, and whether it keeps one from its next region on (own_stack.h)
+     */
+    void *own_stack;
+    bool keeps_stack;
+    unsigned numbers; /* that it may still take, one behind the other */
+    bool fresh;       /* character tables are still to be set, which takes the block's thread pointer */
     bool used;
     bool emptied;           /* its malloc state is gone: the next thread gets one of its own */
     uint64_t since_ns;      /* since when the malloc cache has been filled */
@@ -214,6 +218,16 @@ void uth_tls_trim(void);
 #ifndef __cplusplus
 extern _Atomic bool uth_tls_missing;
 #endif
+/* How likely it is that a thread asks for the bounds of its stack. MAYBE: an object wants pthread_getattr_np, or
+ * somebody has called it. Never less than before; NOT where nobody answers it (blocks without numbers). The upper
+ * room's unit is regions of a team (own_stack.h). */
+#ifndef __cplusplus
+enum { UTH_TLS_ASKS_NOT = 0, UTH_TLS_ASKS_MAYBE = 1000 };
+#define UTH_TLS_ASKS UINT32_MAX
+extern _Atomic uint32_t uth_tls_asks __attribute__((visibility("hidden")));
+#endif
+/* It is at least as likely as this from now on. */
+void uth_tls_may_ask(uint32_t asks);
 /* Around fork(), by whoever registers handlers: no other thread is in the middle of the lists of blocks while the
  * child is copied. */
 void uth_tls_before_fork(void);

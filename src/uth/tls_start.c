@@ -74,6 +74,23 @@ static void initialise_new_segments(bool any_known, const void *beginning, unsig
     num_segments = n;
 }
 
+_Atomic uint32_t uth_tls_asks;
+
+void uth_tls_may_ask(uint32_t asks)
+{
+    uint32_t now = ps_load_relaxed(&uth_tls_asks);
+    while (now < asks && !ps_cas_relaxed(&uth_tls_asks, &now, asks))
+        continue;
+}
+
+/* Each time that something was loaded, until there is one. */
+static void look_for_askers(void)
+{
+    if (uth_blocks.numbered && ps_load_relaxed(&uth_tls_asks) == UTH_TLS_ASKS_NOT &&
+        os_objects_want("pthread_getattr_np"))
+        uth_tls_may_ask(UTH_TLS_ASKS_MAYBE);
+}
+
 /* Under init_lock. */
 static void look_at_objects(unsigned long long loaded, const void *beginning)
 {
@@ -86,6 +103,7 @@ static void look_at_objects(unsigned long long loaded, const void *beginning)
         ps_spin_unlock(&uth_blocks.lock);
     }
     uth_stacks_recheck();
+    look_for_askers();
     ps_store_release(&uth_tls_watch.seen, loaded);
     ps_store_release(&uth_blocks.epoch, ps_load_relaxed(&uth_blocks.epoch) + 1);
 }
@@ -282,6 +300,8 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
                      (refused && (needed || uth_blocks.layout.refused_now)))
                 ps_warn("user-level threads share their kernel thread's thread-local storage: %s", why);
             ps_store_relaxed(&uth_tls_missing, why != NULL && needed && refused);
+            if (why == NULL)
+                look_for_askers();
         }
         ps_store_release(&uth_blocks.status, next);
     }

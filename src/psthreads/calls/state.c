@@ -325,6 +325,8 @@ PS_EXPORT int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
 PS_EXPORT int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
     struct uth_tls *block = uth_tls_of(thread);
+    if (block == uth_tls_current())
+        ps_keep_stack();
     if (block == NULL)
         return CALL_NEXT(pthread_getattr_np)(thread, attr);
     void *stack;
