@@ -34,7 +34,8 @@ import harness
 import verdict
 
 ROOT = harness.ROOT
-BURNER = [sys.executable, "-c", "while True: pass"]
+# Ends with this script.
+BURNER = [sys.executable, "-c", "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"]
 NARROW_AFTER = 0.3  # seconds; the affinity mask is narrowed then
 
 PS = "src/psthreads/"
@@ -127,7 +128,7 @@ ROWS = {
                   + [Row(f"fib 34, 2 threads, then a {how} of one", ["fib_task", 34, 2], narrow=how)
                      for how in ("mask", "quota")],
 }
-for variant in OFF: # the policy with another constant
+for variant in OFF:  # the policy with another constant
     ROWS.setdefault(variant, ROWS[variant.split(",")[0]])
 
 
@@ -217,7 +218,7 @@ def command_of(row, programs, libraries):
     """The command, and what it wants in the environment."""
     name, *arguments = [str(c) for c in row.command]
     environment = {"LD_LIBRARY_PATH": f"{libraries / 'lib' / 'dropin'}:{libraries / 'lib'}", **row.environment}
-    if name.endswith(".py"): # NumPy's own OpenBLAS is another one
+    if name.endswith(".py"):  # NumPy's own OpenBLAS is another one
         blas = next(Path("/usr/lib").glob("*/openblas-openmp"), Path("/nonexistent"))
         environment["LD_LIBRARY_PATH"] += f":{blas}"
         return ["/usr/bin/python3", ROOT / "bench" / name, *arguments], environment
@@ -258,6 +259,7 @@ def run(row, programs, libraries, more, alone):
     before = enter_group if grouped else be_first_come if row.taken else be_realtime if alone and row.quiet else None
     burners = [subprocess.Popen(BURNER, preexec_fn=take_processor if row.taken else enter_group if grouped else None)
                for _ in range(row.beside or row.taken)]
+    p = None
     try:
         p = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL, text=True,
@@ -272,6 +274,8 @@ def run(row, programs, libraries, more, alone):
         for t in timers:
             t.cancel()
     finally:
+        if p and p.returncode is None:
+            burners.append(p)
         for b in burners:
             b.kill()
             b.wait()
@@ -346,6 +350,7 @@ def keep(path, machine, line):
 
 def main():
     a = read_arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started ends, too
     if a.list:
         for policy, edits in OFF.items():
             for file, old, new in edits:
