@@ -234,22 +234,37 @@ __attribute__((constructor)) static void sched_watch_forks(void)
     os_loading_init();
 }
 
+/* A handler that interrupted the start, here or on a kernel thread that the start makes, might call OpenMP and wait for
+ * the lock: for the thread below it. */
+static uint64_t begin_start(void)
+{
+    uint64_t mask = os_signal_mask();
+    os_set_signal_mask(OS_ALL_SIGNALS);
+    pthread_mutex_lock(&ps_life.start_lock);
+    return mask;
+}
+static void end_start(uint64_t mask)
+{
+    pthread_mutex_unlock(&ps_life.start_lock);
+    os_set_signal_mask(mask);
+}
+
 void ps_start(void)
 {
     if (PS_LIKELY(ps_load_acquire(&ps_life.started)))
         return;
-    pthread_mutex_lock(&ps_life.start_lock);
+    uint64_t mask = begin_start();
     int err = ps_load_relaxed(&ps_life.started) ? 0 : start_locked(NULL);
-    pthread_mutex_unlock(&ps_life.start_lock);
+    end_start(mask);
     if (err)
         ps_fatal("cannot start: %s", strerror(err));
 }
 
 int psthread_init(const psthread_config_t *config)
 {
-    pthread_mutex_lock(&ps_life.start_lock);
+    uint64_t mask = begin_start();
     int err = ps_load_relaxed(&ps_life.started) ? EBUSY : start_locked(config);
-    pthread_mutex_unlock(&ps_life.start_lock);
+    end_start(mask);
     if (!err)
         ps_life.starter = ps_vp_attach();
     return err;

@@ -57,12 +57,21 @@ struct uth *ps_current_uth(void)
     struct vp *vp = ps_vp();
     return vp ? vp->uth : NULL;
 }
-struct psthread *ps_self(void) { return ps_vp_attach_now()->current; }
+/* Whom a handler is taken for that has interrupted vp's loop: the root, or a thread that nothing else is known of. */
+static struct psthread *in_loop(struct vp *vp) { return &vp->root; }
+
+struct psthread *ps_self(void)
+{
+    struct vp *vp = ps_vp_attach_now();
+    return PS_LIKELY(vp->current != NULL) ? vp->current : in_loop(vp);
+}
 
 PS_NOINLINE void *ps_local(void)
 {
     struct vp *vp = ps_vp_now();
     struct psthread *t = PS_LIKELY(vp != NULL) ? vp->current : NULL;
+    if (PS_UNLIKELY(t == NULL && vp != NULL))
+        t = in_loop(vp);
     return PS_LIKELY(t != NULL) ? t->local : NULL;
 }
 
