@@ -298,7 +298,8 @@ static void read_wait_policy(void)
         ps_warn("%s=\"%s\" is neither active nor passive; using a short spin, then blocking, instead", name, text);
 }
 
-/* A count with one of libgomp's suffixes k, M, G, T (powers of ten), or "infinite" or "infinity". */
+/* A count with one of libgomp's suffixes k, M, G, T (powers of ten), or "infinite" or "infinity". As there, digits that
+ * do not fit cannot be read; a suffix that makes them too many means for ever. */
 static void read_spin_count(void)
 {
     const char *text = os_env("GOMP_SPINCOUNT");
@@ -309,11 +310,13 @@ static void read_spin_count(void)
         ort_settings.spin_count = UINT64_MAX - 1;
         return;
     }
-    unsigned long v;
     uint64_t unit = 1, count;
     p += *p == '+';
-    bool good = spelling_digits(&p, ULONG_MAX, &v);
-    p = skip_setting_blanks(p);
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(p, &end, 10);
+    bool good = isdigit((unsigned char)*p) && errno == 0;
+    p = skip_setting_blanks(end);
     static const char units[] = "kmgt";
     const char *u = good && *p != '\0' ? strchr(units, tolower((unsigned char)*p)) : NULL;
     if (u != NULL) {
@@ -321,7 +324,7 @@ static void read_spin_count(void)
             unit *= 1000;
         p = skip_setting_blanks(p + 1);
     }
-    if (good && (__builtin_mul_overflow((uint64_t)v, unit, &count) || count >= UINT64_MAX - 1))
+    if (good && (__builtin_mul_overflow(v, unit, &count) || count >= UINT64_MAX - 1))
         count = UINT64_MAX - 1; /* as for ever */
     if (good && *p == '\0')
         ort_settings.spin_count = count;

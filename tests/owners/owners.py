@@ -118,7 +118,7 @@ VALUES = {
                           "0 -1", "{0,1}", "{0} {1}", "0x1", "00 01", "+0", "0;1", "0 0", " ", ""],
     "GOMP_STACKSIZE": SIZES,
     "GOMP_SPINCOUNT": ["10", "infinite", "5k", "x", "10 k", "10kk", "+10", "0x10", "infinit", "infinitex",
-                       "infinity ", ""],
+                       "infinity ", "18446744073709551615", "18446744073709551616", "99999999999999999999k", ""],
 }
 # Where two variables say something about the same, each alone is set and unset in the rows above; here both.
 TOGETHER = [
