@@ -6,10 +6,10 @@
  * stand beside OMP_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT: the lower one holds, and the OMP_ ones are what a program
  * is told. KMP_DISP_NUM_BUFFERS is looked at, and changes nothing. Of no meaning here, but what cannot be read is said:
  * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at
- * every level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK,
- * LIBOMP_NUM_HIDDEN_HELPER_THREADS and KMP_HIDDEN_HELPER_AFFINITY (any thread of the team runs a target task; libomp
- * keeps kernel threads for such tasks, but a program may not count on that). KMP_AFFINITY and KMP_HW_SUBSET:
- * affinity_env.c, affinity.c.
+ * every level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK and
+ * LIBOMP_NUM_HIDDEN_HELPER_THREADS (any thread of the team runs a target task; libomp keeps kernel threads for such
+ * tasks, but a program may not count on that). KMP_HIDDEN_HELPER_AFFINITY is not looked at. KMP_AFFINITY and
+ * KMP_HW_SUBSET: affinity_env.c, affinity.c.
  *
  * They count where a part of the process was built for libomp: where an object that is loaded when this library is
  * needs a library of libomp's names; else from the first call in libomp's way on (kmpc_env_read_late: a library that is
