@@ -432,9 +432,9 @@ static void leave_to_root(struct vp *vp)
         ps_or_seq(&vp->lone, PS_LONE_SIGNALS);
     if (ps_vp() == vp && uth_tls_current()) /* the sender stands there itself */
         ps_promote();
+    idle_wake_this(vp);
     uint64_t since_ns = os_now_ns();
     for (unsigned tries = 0; carries_somebody_else(vp, since_ns, tries); tries++) {
-        idle_wake_this(vp); /* each time: it may have searched, and parks only now */
         if (root_has_called(vp))
             ask_to_move(NULL, vp, vp, true);
         else

@@ -3,7 +3,8 @@
  * the settings.
  *
  * start_lock guards start and stop. It is a pthread mutex, because any kernel thread may come. It is held during a
- * fork: who has to start a kernel thread for others does not take it. */
+ * fork: who has to start a kernel thread for others does not take it. slot_lock guards the making of slots. Whoever has
+ * it makes one and nothing else: no fork waits for it. What a child finds half made, it makes anew. */
 #ifndef PS_LIFE_H
 #define PS_LIFE_H
 
@@ -16,7 +17,7 @@
 struct vp;
 
 struct life {
-    pthread_mutex_t start_lock;
+    pthread_mutex_t start_lock, slot_lock;
     _Atomic uint32_t started; /* release: what start_locked has written comes before */
     pthread_key_t root_key;   /* its destructor detaches a root */
     struct vp *starter; /* the root that called psthread_init; NULL: another call came first, vp 0 is its root's */
@@ -29,12 +30,10 @@ extern struct life ps_life __attribute__((visibility("hidden")));
 
 /* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many, or no memory. */
 struct vp *life_claim_slot(unsigned first, uint32_t attached);
-/* Slot id's vp; NULL: no memory. Caller: has the lock of slots, or starts the library. */
+/* Slot id's vp; NULL: no memory. Caller: has slot_lock, or start_lock. */
 struct vp *life_make_vp(unsigned id, bool is_guest);
 /* All vps go. Caller: has start_lock; no kernel thread carries one. */
 void life_forget_vps(void);
-/* In a forked child, before it makes or forgets any: the lock of slots as new. */
-void life_slots_after_fork_in_child(void);
 /* One of the library's kernel threads has ended. */
 static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 

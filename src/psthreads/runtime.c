@@ -221,7 +221,7 @@ static void after_fork_in_child(void)
 {
     uth_tls_after_fork(true);
     has_forked();
-    life_slots_after_fork_in_child();
+    pthread_mutex_init(&ps_life.slot_lock, NULL);
     pthread_mutex_init(&ps_life.start_lock, NULL);
     ps_after_fork_in_child();
 }

@@ -7,11 +7,8 @@
 #include "victims.h"
 #include "vp.h"
 
-/* Guards the making of slots. Its holder makes one and nothing else: no fork waits for it, and a forker waits for no
- * thread that needs it. What a child finds half made, it makes anew. */
-static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
-
 struct life ps_life = {.start_lock = PTHREAD_MUTEX_INITIALIZER,
+                       .slot_lock = PTHREAD_MUTEX_INITIALIZER,
                        .settings = {.search_ns = UINT64_MAX, .max_spares = PS_MAX_SPARES}};
 
 struct vp *life_make_vp(unsigned id, bool is_guest)
@@ -45,21 +42,21 @@ struct vp *life_claim_slot(unsigned first, uint32_t attached)
     /* A handler that waits there for others, who send signals, would have the lock (a collector that stops threads). */
     uint64_t mask = os_signal_mask();
     os_set_signal_mask(OS_ALL_SIGNALS);
-    pthread_mutex_lock(&slot_lock);
+    pthread_mutex_lock(&ps_life.slot_lock);
     slots = ps_load_relaxed(&ps_rt.num_slots);
     struct vp *vp = slots < PS_MAX_VPS ? life_make_vp(slots, true) : NULL;
     if (vp) {
         ps_store_relaxed(&vp->attached, attached);
         ps_store_release(&ps_rt.num_slots, slots + 1);
     }
-    pthread_mutex_unlock(&slot_lock);
+    pthread_mutex_unlock(&ps_life.slot_lock);
     os_set_signal_mask(mask);
     return vp;
 }
 
 void life_forget_vps(void)
 {
-    pthread_mutex_lock(&slot_lock);
+    pthread_mutex_lock(&ps_life.slot_lock);
     for (unsigned i = 0; i < PS_MAX_VPS; i++) {
         struct vp *vp = ps_load_relaxed(&ps_rt.vp[i]);
         if (!vp)
@@ -68,7 +65,7 @@ void life_forget_vps(void)
         san_root_gone(vp, sizeof *vp);
         os_unmap(vp, sizeof *vp);
     }
-    pthread_mutex_unlock(&slot_lock);
+    pthread_mutex_unlock(&ps_life.slot_lock);
     victims_forget();
     ps_life.forked = NULL;
 }
@@ -85,5 +82,3 @@ bool life_other_roots(const struct vp *self)
     }
     return false;
 }
-
-void life_slots_after_fork_in_child(void) { pthread_mutex_init(&slot_lock, NULL); }

@@ -20,9 +20,9 @@ static _Atomic int raised, handled, locked_in_handler;
 
 static bool is_locked(void)
 {
-    if (pthread_mutex_trylock(&ps_life.start_lock) != 0)
+    if (pthread_mutex_trylock(&ps_life.slot_lock) != 0)
         return true;
-    pthread_mutex_unlock(&ps_life.start_lock);
+    pthread_mutex_unlock(&ps_life.slot_lock);
     return false;
 }
 
