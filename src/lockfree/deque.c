@@ -38,7 +38,7 @@ bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)
 
 /* --- unfenced and fenced --- */
 
-/* An owner whose tasks are short answers within these; else a system call is the lesser evil. */
+/* An owner with short tasks answers within so many pauses. After them a system call costs less than waiting longer. */
 #define ANSWER_PAUSES 32
 
 bool ps_deque_calm_owner(struct ps_deque *d)

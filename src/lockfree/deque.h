@@ -16,69 +16,71 @@
  *   steal  claims index top by moving top over it
  * Both indices are 64 bits and never wrap; top only grows.
  *
- * Fenced and unfenced. A pop needs a fence between its store to bottom and its load of top, and so does a push whose
- * owner looks for sleepers behind it; and nearly always nobody is there. So an owner that was not robbed for a while
- * makes its deque *unfenced*: from then on it has a compiler barrier in place of the fence. A thief, or a member that
- * is about to sleep, first makes the deque fenced again. The word `watch` is a state and a number of turns:
- *   FENCED     pops fence. Also the state of zeroed memory. -- ps_deque_unfence_owner: turn + 1, then a fence -->
- *   UNFENCED   they do not; nobody may steal                     -- ps_deque_fence, a thief: compare-and-swap -->
- *   ANNOUNCED  they do again, but one may be on its way that has not -- the owner at its next operation, behind a
- *              fence; or a thief, after it has made every kernel thread of the process pass one (os_fence_all):
- *              compare-and-swap --> FENCED of the same turn
+ * Fenced and unfenced. A pop needs a fence between its store to bottom and its load of top. So does a push after which
+ * the owner looks for sleepers. Nearly always there is neither thief nor sleeper. So an owner that was not robbed for a
+ * while makes its deque *unfenced*: from then on a compiler barrier stands in place of the fence. A thief, or a member
+ * that is about to sleep, first makes the deque fenced again. The word `watch` is a state and a number of turns:
+ *   FENCED     Pops have the fence. Zeroed memory has this state.
+ *              -> UNFENCED, in ps_deque_unfence_owner: turn + 1, then a fence.
+ *   UNFENCED   Pops have no fence, and nobody may steal.
+ *              -> ANNOUNCED, by a thief in ps_deque_fence: compare-and-swap.
+ *   ANNOUNCED  Pops have the fence again, but a pop without it may still be under way.
+ *              -> FENCED of the same turn, by compare-and-swap: by the owner at its next operation, behind a fence;
+ *              or by a thief that has made every kernel thread of the process pass a fence (os_fence_all).
  * A thief reads the word before top and after bottom, and steals only where both say FENCED of the same turn.
  * tests/models/deque_unfenced.pml has this part, with the store to bottom that is late.
  *
- * Shared fields            who writes                        who reads
- *   top                    thieves, and the owner's last pop  all            compare-and-swap only
- *   bottom                 owner                              all
- *   buffer, its slots      owner                              all
- *   watch                  all (states above)                 all
- *   top_seen, calm, own_tops, thefts   owner         owner
+ * Shared fields                        written by                          read by
+ *   top (compare-and-swap only)        thieves, and the owner's last pop   all
+ *   bottom                             owner                               all
+ *   buffer, its slots                  owner                               all
+ *   watch                              all (states above)                  all
+ *   top_seen, calm, own_tops, thefts   owner                               owner
  *
  * Ordering.
- *   bottom: the owner's release stores pair with the thief's load in steal: who sees an index sees the item in its
- *     slot, and a buffer that holds it. The owner's other stores to bottom are release as well, so that whichever the
- *     thief reads will do.
+ *   bottom: the owner's release stores pair with the thief's load in steal. A thief that sees an index sees the item in
+ *     its slot, and a buffer that holds it. The owner's other stores to bottom are release as well, so this holds for
+ *     whichever of them the thief reads.
  *   buffer: the release store in growth pairs with the acquire load in steal. A thief that still reads the old buffer
  *     reads the same items: what was copied is never written there again.
- *   top: the thieves' compare-and-swap pairs with the owner's acquire load in push, before a slot is written anew: a
- *     thief that read that slot has either moved top first, or will fail.
- *   pop's store to bottom and load of top have a fence between them (fenced), steal's load of top and load of bottom
- *     and the compare-and-swaps are sequentially consistent. What it forbids: one item is left, and the item before it
- *     has just been stolen. pop lowers bottom but reads the old top, so it takes the item without a compare-and-swap. A
- *     thief reads the new top but the old bottom, and takes the item as well. In the one order of these accesses, the
- *     owner's load of top comes before the first theft's compare-and-swap, and that comes before the thief's load of
- *     top. So pop's store comes before the thief's load of bottom, which sees it.
- *   watch, against an unfenced owner. Its push and pop store bottom, then read the word (compiler barrier between),
- *     then, a pop, top. os_fence_all is a fence in the middle of whatever the owner does: if it comes before the word
- *     is read, the owner sees ANNOUNCED and fences; if after, the store to bottom came before it, and the thief, who
- *     reads bottom behind os_fence_all, sees it. So does a thief that reads FENCED, which the owner or another thief
- *     wrote (release, acquire).
+ *   top: the thieves' compare-and-swap pairs with the owner's acquire load in push, before a slot is written anew. A
+ *     thief that read that slot has either moved top before that, or will fail.
+ *   pop's store to bottom and load of top have a fence between them (fenced). steal's load of top and load of bottom,
+ *     and the compare-and-swaps, are sequentially consistent. This order forbids one case: one item is left, and the
+ *     item before it has just been stolen. pop lowers bottom but reads the old top, so it takes the item without a
+ *     compare-and-swap. A thief reads the new top but the old bottom, and takes the item as well. In the one order of
+ *     these accesses, the owner's load of top comes before the first theft's compare-and-swap, and that comes before
+ *     the thief's load of top. So pop's store comes before the thief's load of bottom, which sees it.
+ *   watch, against an unfenced owner. The owner's push and pop store bottom, then read the word (compiler barrier
+ *     between); a pop then reads top. os_fence_all is a fence in the middle of whatever the owner does. If that fence
+ *     comes before the read of the word, the owner sees ANNOUNCED and fences. If it comes after, the store to bottom
+ *     came before it; the thief reads bottom behind os_fence_all, and so sees that store. A thief that reads FENCED
+ *     sees it too: the owner or another thief wrote FENCED (release, acquire).
  *   watch, against an owner that becomes unfenced. A thief has read top, bottom and FENCED, and is late with its
- *     compare-and-swap. The owner's pops without a fence come behind the fence of ps_deque_unfence_owner, that behind
- *     the thief's second look: so they read a top no older than the thief's, and take that item by compare-and-swap
- *     only. Without the second look the owner could have turned unfenced before the thief read top: a pop could read
- *     the top of before another theft, its store to bottom still be on its way, and both have the item. The number of
- *     turns tells an owner that was unfenced in between; it makes the compare-and-swap of a thief that was late with
- *     its os_fence_all fail. The word has the bits of a pointer: with 32 the number comes back after 2^30 turns, each
- *     of PS_DEQUE_CALM pushes or more, which no thief is late by.
- *   Where we deviate from the 2013 paper: it has relaxed accesses and two fences. Sequentially consistent accesses give
- *     the same guarantee with no fence at all in steal on x86-64, cost acquire loads and release stores on AArch64, and
- *     the thread sanitizer understands them.
+ *     compare-and-swap. The owner's pops without a fence come behind the fence of ps_deque_unfence_owner, and that
+ *     fence comes behind the thief's second look. So these pops read a top no older than the thief's, and take that
+ *     item by compare-and-swap only. Without the second look the owner could have become unfenced before the thief read
+ *     top. A pop could then read the top from before another theft while its own store to bottom is still on its way,
+ *     and both would have the item. The number of turns shows that the owner was unfenced in between: a thief that was
+ *     late with its os_fence_all fails in its compare-and-swap. The word has the bits of a pointer. With 32 bits the
+ *     number comes back after 2^30 turns, each of PS_DEQUE_CALM pushes or more; no thief is that late.
+ *   Deviation from the 2013 paper, which has relaxed accesses and two fences: sequentially consistent accesses give the
+ *     same guarantee. They need no fence in steal on x86-64, cost acquire loads and release stores on AArch64, and the
+ *     thread sanitizer understands them.
  *
  * Retired buffers: a thief may hold an old buffer for as long as it likes, so they stay until ps_deque_fini. All of
  * them together are smaller than the one in use.
- * Rejected: epochs or hazard pointers, which make each steal dearer to save that much; embedding the items' links (an
- * item that is stolen and freed is read by the thief that lost).
+ * Rejected: epochs or hazard pointers (each steal would cost more, to save that little memory); links embedded in the
+ * items (the thief that lost reads an item that may be stolen and freed).
  *
  * Rejected: thieves that ask the owner and wait for it to hand something over (a deque with a private end): an owner in
  * a long body answers nobody.
  *
  * Failures: os_fence_all refused: the thief waits for the owner's next operation, yielding. push answers false where it
  * has to grow and no memory is to be had; nothing has changed then. pop and steal cannot fail.
- * Cost: push: no read-modify-write, no fence; pop: one fence, none when unfenced or empty, and a compare-and-swap for
- * the last item; steal: one compare-and-swap, none when empty; the first of an unfenced deque two more, and, where the
- * owner is in a long body, a system call (2 us). */
+ * Cost. push: no read-modify-write, no fence. pop: one fence, none when unfenced or empty; a compare-and-swap for the
+ * last item. steal: one compare-and-swap, none when empty. The first steal from an unfenced deque: two more, and a
+ * system call (2 us) where the owner is in a long body. */
 #ifndef PS_DEQUE_H
 #define PS_DEQUE_H
 
@@ -87,9 +89,9 @@
 
 enum { PS_DEQUE_FENCED = 0, PS_DEQUE_UNFENCED = 1, PS_DEQUE_ANNOUNCED = 2, PS_DEQUE_STATE = 3, PS_DEQUE_TURN = 4 };
 
-/* After so many calls of ps_deque_calm_owner without a theft it says yes. A fence costs about 20 cycles and becoming
- * fenced about a hundred where the owner answers: what is lost by a wrong guess is a part of what was lost by waiting.
- * Tests make it 1. */
+/* After so many calls of ps_deque_calm_owner without a theft it says yes. A fence costs about 20 cycles, and becoming
+ * fenced about a hundred where the owner answers. So a wrong guess loses less than the fences that were paid while
+ * waiting. Tests make it 1. */
 #ifndef PS_DEQUE_CALM
 #define PS_DEQUE_CALM 64
 #endif
@@ -144,8 +146,8 @@ static inline bool ps_deque_is_unfenced_owner(struct ps_deque *d)
 }
 /* Owner only, to be called now and then: nothing was stolen lately, and os_fence_all is to be had. */
 bool ps_deque_calm_owner(struct ps_deque *d);
-/* Owner only, the deque not unfenced; a fence. If somebody counts on finding what is pushed from here on, whom only a
- * look behind this call shows, it has to be taken back by ps_deque_fence_owner. */
+/* Owner only, the deque not unfenced; a fence. Behind this call the owner looks whether anybody counts on finding what
+ * it pushes from here on. If so, it calls ps_deque_fence_owner. */
 void ps_deque_unfence_owner(struct ps_deque *d);
 
 /* Owner only: the index that the next push takes. Items from an index kept by the caller on are those pushed since.
@@ -230,7 +232,7 @@ static inline void *ps_deque_peek(struct ps_deque *d)
     return ps_load_relaxed(&buffer->slot[top & buffer->mask]);
 }
 
-/* Anybody who knows that item was pushed. False: it has been taken. True: it may stand there; longer deques are not
+/* Any caller that knows that item was pushed. False: it has been taken. True: it may stand there; longer deques are not
  * looked through. */
 #define PS_DEQUE_LOOK_MOST 32
 static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
@@ -247,8 +249,8 @@ static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
 /* Anybody. The item that was pushed first, unless `accept` refuses it (accept NULL: any item will do). NULL in three
  * cases: there is no item; another thief took it meanwhile; the owner became unfenced. A thief then goes on to the next
  * victim; a caller that must know which case it was asks ps_deque_seems_empty. accept may be shown an item that another
- * has taken meanwhile, whose answer then counts for nothing (top has moved): so it must not follow pointers into memory
- * that may be unmapped, and reads relaxed atomics. */
+ * thief has taken meanwhile; its answer then counts for nothing (top has moved). So accept must not follow pointers
+ * into memory that may be unmapped, and reads relaxed atomics. */
 static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *item, void *arg), void *arg)
 {
     if (PS_UNLIKELY(!ps_deque_is_fenced(d))) {

@@ -47,7 +47,7 @@ struct ps_depot {
 
 /* --- a magazine's owner --- */
 
-/* It is not empty. */
+/* m is not empty. */
 static PS_ALWAYS_INLINE struct ps_piece *ps_magazine_pop(struct ps_magazine *m)
 {
     struct ps_piece *piece = m->free;
@@ -56,9 +56,9 @@ static PS_ALWAYS_INLINE struct ps_piece *ps_magazine_pop(struct ps_magazine *m)
     return piece;
 }
 
-/* It is empty. False: so is the depot. */
+/* m is empty. False: so is the depot. */
 bool ps_magazine_refill(struct ps_magazine *m, struct ps_depot *depot, unsigned batch);
-/* True: it is full. Then ps_magazine_spill comes before the next push; by a call of the client's own, for the sake of
+/* True: m is full. Then ps_magazine_spill comes before the next push; by a call of the client's own, for the sake of
  * few arguments where this is inline. */
 static PS_ALWAYS_INLINE bool ps_magazine_push(struct ps_magazine *m, struct ps_piece *piece, unsigned batch)
 {
@@ -66,7 +66,7 @@ static PS_ALWAYS_INLINE bool ps_magazine_push(struct ps_magazine *m, struct ps_p
     m->free = piece;
     return PS_UNLIKELY(++m->n == 2 * batch);
 }
-/* It is full: the batch that was used last stays. */
+/* m is full: the batch that was used last stays. */
 void ps_magazine_spill(struct ps_magazine *m, struct ps_depot *depot, unsigned batch);
 
 /* All pieces go to the depot. */

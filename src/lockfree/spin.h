@@ -3,18 +3,18 @@
  * Does: short critical sections between kernel threads. Does not: sleep, queue, count, or know user-level threads: a
  * holder must not switch to another context, and its section should be some tens of instructions.
  * Callers: anybody, on any stack; not from a signal handler that may have interrupted the holder.
- * States: 0 free, 1 held. Written by whoever takes it (exchange) and by the holder (release store); read by who waits.
- * ps_spin_lock_as stores a number of the caller's for 1, and a word with any other number is free to it. So a forked
- * child, with a number of its own, gets a lock that a thread of the parent's held, as many threads as then want it,
- * one after the other: the first one's exchange leaves the child's number there.
+ * States: 0 free, 1 held. Written by the thread that takes it (exchange) and by the holder (release store); read by
+ * waiters. ps_spin_lock_as stores a number of the caller's in place of 1, and takes a word with any other number to be
+ * free. So a forked child, with a number of its own, gets a lock that a thread of the parent's held. The first exchange
+ * in the child leaves the child's number there, so the child's threads get the lock one after the other.
  * Ordering: unlock's release store pairs with the acquire of the exchange in lock and try_lock that takes it next.
  * Failures: none. Cost: lock, one exchange; unlock, one store; try_lock on a held one, one load.
  *
  * A waiter looks at the line without writing it, and pauses longer and longer. After some hundred looks it gives its
  * processor to another kernel thread between looks, because the holder may have been preempted on this very processor.
- * That is no sleep: a waiter stays runnable.
+ * A waiter does not sleep: it stays runnable.
  * Rejected: ticket and queue locks, which convoy as soon as one waiter in line is preempted.
- * Paper: balder-threads-2004, figure 2, whose spinning half this is; the blocking half is the scheduler's.
+ * Paper: balder-threads-2004, figure 2. This is its spinning half; the blocking half is the scheduler's.
  *
  * PS_PORTABLE: every lock is made of a POSIX mutex and a condition variable instead (spin_posix.c), the other column of
  * the paper's table 1. The size, the all-zero free state and the rules for callers stay the same. */
@@ -56,7 +56,7 @@ static inline bool ps_spin_try_lock(struct ps_spin *lock)
 {
     return ps_load_relaxed(&lock->word) == 0 && ps_xchg_acquire(&lock->word, 1) == 0;
 }
-/* try_lock for whoever expects that it is free: without a look before. */
+/* try_lock without a look before, for a caller that expects the lock to be free. */
 static inline bool ps_spin_take(struct ps_spin *lock) { return ps_xchg_acquire(&lock->word, 1) == 0; }
 static inline void ps_spin_unlock(struct ps_spin *lock) { ps_store_release(&lock->word, 0); }
 
@@ -64,7 +64,7 @@ static inline void ps_spin_unlock(struct ps_spin *lock) { ps_store_release(&lock
 
 static inline void ps_spin_lock(struct ps_spin *lock) { ps_spin_lock_as(lock, 1); }
 
-/* A hint, for checks: somebody holds it. */
+/* A hint, for checks: a thread holds it. */
 static inline bool ps_spin_is_held(struct ps_spin *lock) { return ps_load_relaxed(&lock->word) != 0; }
 
 #endif

@@ -2,8 +2,8 @@
  * balder-threads-2004 table 1, and the mapping to POSIX mutexes of psthreads-2009 section 2.1.
  *
  * What portable does not change. The words that carry the state of queues, barriers, mutexes and the like stay C11
- * atomics. These are standard C and need no port. So the state machines are the same, and are tested once. Waiting
- * threads still block in the scheduler: a POSIX primitive that held a waiting *thread* would hold its kernel thread,
+ * atomics, which are standard C and need no port. So the state machines are the same, and are tested once. Waiting
+ * threads still block in the scheduler. A POSIX primitive that held a waiting *thread* would hold its kernel thread,
  * and a vp with a thousand threads on it would deadlock. Calls that wait for another thread do not spin first
  * (src/psthreads/active_wait.h).
  *
@@ -13,12 +13,12 @@
  *
  * A lock keeps its four bytes, zero when free, so that public objects have one size and one static initialiser. A POSIX
  * mutex does not fit there; so a table of them is hashed by the lock's address. An entry's mutex guards the words of
- * the locks that hash to it; who finds its word set waits on the entry's condition variable. Locks that share an entry
- * share wake-ups, hence the broadcast, but never wait for one another longer than for a look.
+ * the locks that hash to it. A thread that finds its lock's word set waits on the entry's condition variable. Locks
+ * that share an entry share wake-ups, hence the broadcast, but never wait for one another longer than for a look.
  * A forked child makes the entries anew, before anything else is done in it: other threads' sections are not there to
  * end. The words stay as they are.
- * Rejected: holding the table's mutex for as long as the lock (two locks of one thread may share an entry: it would
- * deadlock with itself); pthread_spinlock_t in the four bytes (a zeroed one is a held one in glibc's x86-64 port).
+ * Rejected: to hold the entry's mutex for as long as the lock (a thread with two locks of one entry would deadlock with
+ * itself). Rejected: pthread_spinlock_t in the four bytes (in glibc's x86-64 port zero means held).
  * Cost: two mutex pairs a critical section, and a condition variable where it is contended. */
 #include "spin.h"
 
