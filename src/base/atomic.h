@@ -1,7 +1,7 @@
 /* C11 atomics with the memory order in the name.
  *
- * STYLE: an order is spelled at every atomic. These macros make it short to do so; they add nothing else (but in builds
- * that shake, shake.h). */
+ * STYLE: an order is spelled at every atomic. These macros keep that short, and add nothing else (but in builds that
+ * shake, shake.h). */
 #ifndef PS_ATOMIC_H
 #define PS_ATOMIC_H
 
@@ -13,7 +13,7 @@
 #define ps_load_acquire(p) (ps_shake(), atomic_load_explicit((p), memory_order_acquire))
 #define ps_load_seq(p) (ps_shake(), atomic_load_explicit((p), memory_order_seq_cst))
 #define ps_store_relaxed(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_relaxed))
-/* Stores what is not there already: the cache line stays with those who read it. Caller: nobody else writes the
+/* Stores what is not there already: the cache line stays with its readers. Caller: nobody else writes the
  * place. */
 #define ps_update(place, v) ((place) == (v) ? (void)0 : (void)((place) = (v)))
 #define ps_update_relaxed(p, v) (ps_load_relaxed(p) == (v) ? (void)0 : ps_store_relaxed(p, v))
@@ -59,7 +59,7 @@
     (ps_shake(),                   \
      atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_seq_cst, memory_order_seq_cst))
 #define ps_fence_seq() atomic_thread_fence(memory_order_seq_cst)
-/* Of a pair whose other side fences for all kernel threads (os_fence_all). */
+/* One side of a pair: the other side makes a fence in all kernel threads (os_fence_all). */
 #define ps_fence_compiler() atomic_signal_fence(memory_order_seq_cst)
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longer lines lose their middle (a value that somebody gave; what is used instead stands behind it): the line must
+/* Longer lines lose their middle (a value that the user gave; what is used instead stands behind it): the line must
  * reach the terminal at once, never interleaved. */
 #define LINE_MAX_BYTES 512
 #define TAIL_BYTES 200

@@ -14,11 +14,12 @@
 PS_NORETURN PS_COLD void ps_fatal(const char *fmt, ...) PS_PRINTF(1, 2);
 /* "", or what tools of a peer's users look for in a warning. Written in the loader. */
 extern const char *ps_warn_mark;
-/* Nothing is warned of: somebody asked for that (KMP_WARNINGS). Written in the loader, or by who asks later. */
+/* No warnings, as the program or its user asked (KMP_WARNINGS). Written in the loader, or by a later call that asks for
+ * it. */
 extern bool ps_warn_quiet;
 PS_COLD void ps_warn(const char *fmt, ...) PS_PRINTF(1, 2);
 
-/* Always on: an invariant whose check is cheap where it stands. */
+/* Always on: for invariants that are cheap to check. */
 #define PS_CHECK(cond, ...)        \
     do {                           \
         if (PS_UNLIKELY(!(cond)))  \

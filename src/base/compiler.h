@@ -36,8 +36,8 @@
 #define PS_LINE_ALIGNED alignas(PS_LINE_ALIGN)
 #define PS_UNUSED __attribute__((unused))
 
-/* From here on the function is the outermost one of its stack to whoever unwinds that: an exception that no function
- * within it catches ends the program, as at a thread's first function. Nothing where the processor is not known. */
+/* From here on an unwinder takes the function for the outermost one of its stack. An exception that no function within
+ * it catches ends the program, as at a thread's first function. Nothing where the processor is not known. */
 #if defined(__x86_64__)
 #define PS_BE_OUTERMOST() __asm__ volatile(".cfi_undefined rip" ::: "memory")
 #elif defined(__aarch64__)
@@ -47,10 +47,10 @@
 #else
 #define PS_BE_OUTERMOST() ((void)0)
 #endif
-/* Of a function that may be left in the middle and gone on with on another kernel thread: it has no lock, and nothing
- * that is its kernel thread's, in hand. A thread that spins in such calls is interrupted there as in the program's own
- * code (src/os/linux/interrupt.c). It is not interrupted in functions that these functions call. Those may hold locks;
- * but then they must not be inlined here. */
+/* Of a function that may be left in the middle and continued on another kernel thread. Such a function holds no lock,
+ * and nothing that belongs to its kernel thread. A thread that spins in such calls is interrupted there as in the
+ * program's own code (src/os/linux/interrupt.c), but not in functions that they call. Called functions may hold locks;
+ * then they must not be inlined here. */
 #ifndef PS_PREEMPTIBLE /* a target without interrupts has its functions where they are linked best */
 #define PS_PREEMPTIBLE __attribute__((section("ps_preemptible")))
 #endif

@@ -3,9 +3,9 @@
  *
  * A table is one exported symbol, ps_debug_layout (user-level threads) or ort_debug_layout (the OpenMP core): a head,
  * then fields up to one with an empty name. A field is a name and a number: "vp.current" the offset of a member,
- * "sizeof.uth" a size, "&ps_rt" an address, "wait.mutex" a constant. Who reads takes what it knows by name and relies
- * on no order; so fields come and go, and `version` changes only when a name changes its meaning. Constant; read by
- * tools/gdb and by dump.c (psrun dump). As libthread_db's symbols, or Go's runtime tables. Rejected: DWARF (an
+ * "sizeof.uth" a size, "&ps_rt" an address, "wait.mutex" a constant. A reader takes the fields that it knows by name,
+ * and relies on no order. So fields come and go, and `version` changes only when a name changes its meaning. Constant;
+ * read by tools/gdb and by dump.c (psrun dump). As libthread_db's symbols, or Go's runtime tables. Rejected: DWARF (an
  * installation is stripped). */
 #ifndef PS_DEBUG_LAYOUT_H
 #define PS_DEBUG_LAYOUT_H

@@ -1,4 +1,4 @@
-/* See race.h. A constructor: nothing of the runtime is called before it, since who calls is initialised later. */
+/* See race.h. A constructor: nothing of the runtime is called before it, since its callers are initialised later. */
 #include "race.h"
 
 #if !PS_TSAN

@@ -1,11 +1,11 @@
 /* The program's own ThreadSanitizer learns what orders its threads.
  *
  * The runtime is not compiled with the sanitizer. So the sanitizer does not see the runtime's atomics, by which a
- * region's start and end, a barrier, a lock or a task order the program's reads and writes. It would report races where
- * there are none. ps_race_release says that what the caller has done so far is published under an address,
- * ps_race_acquire that the caller goes on behind all that was published there. More order than OpenMP gives would hide
- * races, less would invent some: each call stands where the specification has its flush and its happens-before (OpenMP
- * 5.2 section 1.4.6), in src/ort, for both kinds of entities.
+ * region's start and end, a barrier, a lock or a task order the program's reads and writes. Without these calls the
+ * sanitizer would report races where there are none. ps_race_release says that what the caller has done so far is
+ * published under an address, ps_race_acquire that the caller goes on behind all that was published there. More order
+ * than OpenMP gives would hide races; less would invent some. So each call stands where the specification has its flush
+ * and its happens-before (OpenMP 5.2 section 1.4.6), in src/ort, for both kinds of entities.
  *
  * Found once, when the runtime is loaded (race.c): absent, a compare with memory and a predictable branch. In a build
  * that is itself compiled with the sanitizer nothing is said: that sees the atomics.
