@@ -1,7 +1,7 @@
 /* The processor contract: contexts and their switch, the pause, the cycle counter, the thread pointer.
  *
- * A port is a folder beside this file with a header "cpu_port.h" (included below) and one or more sources. It must
- * give:
+ * A port is a folder beside this file with a header "cpu_port.h" (included below) and one or more sources. The port
+ * must give:
  *   struct cpu_context    what is saved of a context that does not run
  *   cpu_pause()           static inline: hint in a spin loop
  *   cpu_cycles()          static inline: a counter that grows (time-stamp counter or like)
@@ -10,10 +10,10 @@
  * and the functions below.
  *
  * Guarantees of cpu_switch, said in C: it returns in `to`, at the point where `to` last called cpu_switch (or at its
- * entry), with all callee-saved registers, the stack pointer and the floating-point *control* state (rounding mode,
- * exception masks; x86-64: MXCSR control bits and x87 control word; AArch64: FPCR; RISC-V: frm) as they were there.
- * So are MXCSR's status flags on x86-64; other status flags are carried over. Caller-saved registers, the signal mask
- * and the thread pointer are not touched.
+ * entry). All callee-saved registers, the stack pointer and the floating-point *control* state are as they were there.
+ * That state is the rounding mode and the exception masks (x86-64: MXCSR's control bits and the x87 control word;
+ * AArch64: FPCR; RISC-V: frm). MXCSR's status flags on x86-64 are restored as well; other status flags are carried
+ * over. Caller-saved registers, the signal mask and the thread pointer are not touched.
  * The value of `transfer` comes out as cpu_switch's result in `to` (or as the entry's first argument).
  *
  * Publication: the write to *save happens before anything that runs in `to`. The caller may let another kernel thread
@@ -28,7 +28,7 @@
 #include "cpu_port.h"
 
 /* First function of a context: `transfer` comes from the first cpu_switch to it, `arg` from cpu_context_init.
- * It must never return. */
+ * The function must never return. */
 typedef void cpu_entry_fn(void *transfer, void *arg);
 
 /* Makes *ctx a context that starts entry(transfer, arg) on [stack, stack + bytes) at the first switch to it.
@@ -49,9 +49,9 @@ void *cpu_switch(struct cpu_context *save, struct cpu_context *to, void *transfe
 
 /* A call that may be left from further down on the same stack, for less than setjmp and longjmp cost. Only where the
  * port has it (CPU_HAS_GUARDED_CALL); stacks are not a sanitizer's there.
- * cpu_guarded_call returns what fn(arg) returns, or what it is left with. It keeps in *guard what cpu_guarded_leave
- * takes; that is valid while fn runs. Unwinding ends in its frame, whose function it is: an exception that leaves fn
- * finds no handler. cpu_guarded_leave runs nothing of the frames that it leaves. */
+ * cpu_guarded_call returns what fn(arg) returns, or what it is left with. *guard, which cpu_guarded_leave takes, is
+ * valid while fn runs. Unwinding ends in cpu_guarded_call's frame: an exception that leaves fn finds no handler.
+ * cpu_guarded_leave runs nothing of the frames that it leaves. */
 #if defined(CPU_HAS_GUARDED_CALL) && !defined(__cplusplus)
 void *cpu_guarded_call(void *(*fn)(void *arg), void *arg, void **guard) __attribute__((visibility("hidden")));
 void cpu_guarded_leave(void *guard, void *result) __attribute__((noreturn, visibility("hidden")));
@@ -79,9 +79,9 @@ static inline void cpu_set_tp_soon(void *tp) { cpu_set_tp(tp); }
 #endif
 
 /* A detour, in a signal handler whose third argument is `frame`. Once the handler has returned, the interrupted context
- * calls fn on its stack, as if an instruction had done so that changes no register. It goes on at the address that fn
- * returns: what cpu_detour has returned, which the caller keeps. So fn may switch to other contexts, in no handler.
- * `fn` is the same at each call. 0: no detours here, nothing is changed. */
+ * calls fn on its stack, as if an instruction that changes no register had done so. Then it goes on at the address that
+ * fn returns. That must be the address that cpu_detour has returned; the caller keeps it until then. So fn may switch
+ * to other contexts, in no handler. `fn` is the same at each call. 0: no detours here, nothing is changed. */
 typedef uintptr_t cpu_detour_fn_type(void);
 #if defined(CPU_HAS_DETOUR)
 uintptr_t cpu_detour(void *frame, cpu_detour_fn_type *fn);

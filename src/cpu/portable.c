@@ -1,5 +1,5 @@
 /* The thread pointer of the ports without assembly: read, never set. Their contexts use the kernel thread's own
- * thread-local storage; who asks cpu_tp_settable first never comes to cpu_set_tp. */
+ * thread-local storage; a caller that asks cpu_tp_settable first never calls cpu_set_tp. */
 #include "check.h"
 #include "cpu.h"
 

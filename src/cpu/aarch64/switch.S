@@ -1,8 +1,8 @@
 /* cpu_switch and the first frame of a context. Frame layout: cpu_port.h.
  *
  * Both stacks have the same frame shape where the stack pointer changes, so the unwind information is right at every
- * instruction. FPCR is written only where the two contexts differ: the write drains the pipeline on many cores. It ends
- * in ret, so that the return predictor stays in step with the call depth. */
+ * instruction. FPCR is written only where the two contexts differ: the write drains the pipeline on many cores. The
+ * switch ends in ret, so that the return predictor stays in step with the call depth. */
 
 #define FRAME_BYTES 176
 

@@ -2,9 +2,8 @@
  *
  * Life of a carrier: the first cpu_context_init creates it, and it waits for the baton. A baton with RESTART makes it
  * run the entry anew (by a longjmp to its base, if it waits in the middle of something). A baton with END makes it
- * return, and cpu_context_fini joins it. Fields of a context are written by who is about to post its semaphore and read
- * after the wait: the semaphore orders them. A context that started afresh has no baton yet: the first switch brings
- * it. */
+ * return, and cpu_context_fini joins it. A context's fields are written before a post of its semaphore and read after
+ * the wait: the semaphore orders them. A context that started afresh has no baton yet: the first switch brings it. */
 #define _GNU_SOURCE    /* femode_t */
 #undef _FORTIFY_SOURCE /* its longjmp may refuse a stack that the C library did not make */
 #include "cpu.h"

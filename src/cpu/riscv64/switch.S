@@ -1,8 +1,8 @@
 /* cpu_switch and the first frame of a context, of 64 bits and of 32. Frame layout: cpu_port.h.
  *
  * Both stacks have the same frame shape where the stack pointer changes, so the unwind information is right at every
- * instruction. The rounding mode is written only where the two contexts differ. It ends in ret, so that the return
- * predictor stays in step with the call depth. */
+ * instruction. The rounding mode is written only where the two contexts differ. The switch ends in ret, so that the
+ * return predictor stays in step with the call depth. */
 
 #if __riscv_xlen == 64
 #define WORD        8

@@ -24,7 +24,7 @@ struct cpu_context {
     uint64_t mode[2]; /* a femode_t, whose name takes a feature macro that not every includer sets */
     cpu_sjlj_entry_fn *entry;
     void *arg;
-    void *transfer; /* written by who switches here, read by who was switched to */
+    void *transfer; /* written by the context that switches here, read by this one */
 };
 
 #endif

@@ -20,7 +20,7 @@ struct cpu_context {
     ucontext_t machine;
     cpu_ucontext_entry_fn *entry;
     void *arg;
-    void *transfer; /* written by who switches here, read by who was switched to */
+    void *transfer; /* written by the context that switches here, read by this one */
 };
 
 #endif
