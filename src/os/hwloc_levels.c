@@ -5,8 +5,8 @@
  * affinity mask.
  * Callers: topology.c and synthetic/synthetic.c, one at a time on each topology. No shared state.
  *
- * Machines differ in what contains what: a NUMA node may be part of a package or a part of a third-level cache, a core
- * may have no third-level cache while its neighbour has one. So no order of kinds is taken for granted:
+ * Machines differ in what contains what. A NUMA node may be part of a package or of a third-level cache; a core may
+ * have no third-level cache while its neighbour has one. So no order of kinds is taken for granted:
  *   - a processor without an object of a kind takes its group of the kind before (alone, if it has none either);
  *   - kinds are ordered by their number of groups, most first;
  *   - a kind is kept if each of its groups is a union of groups of the last kept, and is not the same set of groups

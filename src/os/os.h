@@ -17,8 +17,8 @@ void os_unmap(void *p, size_t bytes);
 /* Pages that os_map gave stay in main memory until they are unmapped. ENOMEM, EPERM, EAGAIN: as much may not be
  * locked. */
 int os_memory_lock(void *p, size_t bytes);
-/* Pages that os_map gave and nobody has touched go round the memory nodes that the process may use, or to the node of
- * whoever touches them first. A wish: nothing happens where the system does not have it. */
+/* Untouched pages that os_map gave are spread over the memory nodes that the process may use, or go to the node of the
+ * thread that touches them first. A wish: nothing happens where the system cannot do it. */
 void os_memory_place(void *p, size_t bytes, bool interleaved);
 
 /* A stack of at least `bytes` usable bytes (rounded up to pages) with one inaccessible guard page below it.
@@ -79,7 +79,7 @@ bool os_thread_stack(uintptr_t *top, size_t *bytes);
 void os_rseq_forget(void *area, size_t bytes, unsigned signature);
 /* Copies memory of process `pid` (this one too), without a lock and without a fault: EFAULT, EPERM, ESRCH. */
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes);
-/* How many kernel threads this process has, whoever made them; 0: unknown. */
+/* How many kernel threads this process has, its own and the runtime's; 0: unknown. */
 unsigned os_count_kernel_threads(void);
 /* The signal mask of the calling kernel thread, as the kernel keeps it. */
 uint64_t os_signal_mask(void);
@@ -88,7 +88,8 @@ void os_set_signal_mask(uint64_t mask);
 #define OS_ALL_SIGNALS (~(UINT64_C(7) << 31))
 /* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: of an instruction of the thread's. */
 #define OS_FAULT_SIGNALS UINT64_C(0x4d8)
-/* sigaltstack(2) for the calling kernel thread; 0 or a positive errno value. Both are stack_t; either may be NULL. */
+/* sigaltstack(2) for the calling kernel thread; 0 or a positive errno value. Both arguments are stack_t; either may be
+ * NULL. */
 int os_alternate_stack(const void *stack, void *before);
 /* Whether the process's initial kernel thread has ended while others go on: it is counted there still. Reads a file. */
 bool os_main_thread_gone(void);
@@ -124,22 +125,22 @@ bool os_interrupt_is_blocked(uint64_t mask);
  * be told. Takes no lock and loads nothing: may stand in a handler. */
 int os_backtrace(void **at, int most);
 /* For fn: whether the program's own code was interrupted on that stack, or a system call in which the C library waits
- * on its behalf: there, neither the runtime nor the C library is in the middle of anything. */
+ * on the program's behalf. Then neither the runtime nor the C library is in the middle of anything. */
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes);
 
-/* The caller, a function of the runtime's that answers a call, was called by the program: in no signal handler, and
- * not by something of the program's that the runtime itself called by name (its malloc) and is in the middle of. */
+/* Whether the caller, a function of the runtime's, was called by the program. False in a signal handler, and where the
+ * runtime itself has called a function of the program's by name (its malloc) and is in the middle of that. */
 bool os_called_by_program(void);
 
-/* For fn: the program's own code was interrupted, on whatever stack: there, the C library has no lock in hand. */
+/* For fn: whether the program's own code was interrupted, on whatever stack. There the C library holds no lock. */
 bool os_interrupted_own_code(const void *frame);
 
 /* Whether address is code of the program's, as far as the last os_interrupt knew: neither the C library's nor the
  * runtime's. */
 bool os_program_code(uintptr_t address);
 
-/* fn runs once, by whoever calls first; the others return when it has. A fork in the middle leaves the child with a
- * flag that is still to be done. */
+/* The first caller runs fn; the others return when fn has run. A fork in the middle leaves the child with a flag that
+ * is still to be done. */
 typedef int os_once_flag;
 #define OS_ONCE_INIT 0
 void os_once(os_once_flag *flag, void (*fn)(void));
@@ -150,8 +151,8 @@ void os_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void
 /* --- loaded objects --- */
 
 /* dl_iterate_phdr, never in the middle of a fork; false: not done, for in this forked child it would hang (objects.c).
- * visit must not ask again. Whoever visits with a lock in hand that its own fork handler takes calls os_objects_init
- * before it registers that. */
+ * visit must not ask again. A caller that holds a lock which its own fork handler takes calls os_objects_init before it
+ * registers that handler. */
 struct dl_phdr_info;
 void os_objects_init(void);
 /* The names by which loaded objects ask for their libraries, in the order of loading (the program's first), as often
@@ -159,7 +160,7 @@ void os_objects_init(void);
  * asked without precautions. */
 void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg);
 /* Between these the runtime loads or unloads an object of its own: no fork in the middle. The caller holds no lock of
- * ours. Whoever forks with handlers of its own calls os_loading_init after it has registered them. */
+ * ours. A room with fork handlers of its own calls os_loading_init after it has registered them. */
 void os_loading_init(void);
 bool os_loading_begin(void); /* false: in this forked child it would hang; nothing begun */
 void os_loading_end(void);
@@ -183,7 +184,7 @@ bool os_futex_is_owned(int operation);
 /* The program's own system call by number: the kernel's result. An interrupt does not end it. */
 long os_system_call(long number, long a, long b, long c, long d, long e, long f);
 
-/* --- a fence for everybody --- */
+/* --- a fence for all kernel threads --- */
 
 /* A sequentially consistent fence in the middle of what each kernel thread of the process does just now. With it one
  * side of a pair needs a compiler barrier only. False: refused, no fence was made. About 2 us; interrupts the
@@ -229,7 +230,7 @@ bool os_scheduling(struct os_scheduling *own);
 /* What another kernel thread of the process would pass on to one that it starts: processors, name. False: that cannot
  * be told. Reads a file. */
 bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES]);
-/* The mask that the process had when this library was loaded: what the program was given, whoever is bound since. */
+/* The mask that the process had when this library was loaded: what the program was given, whatever was bound since. */
 void os_affinity_at_start(struct os_cpuset *out);
 /* Takes processors away from the process: that mask, and the caller's own, keep what is in `set`. Before anybody has
  * used it. EINVAL: nothing would be left. */
@@ -292,8 +293,8 @@ void os_topology_free(struct os_topology *t);
 
 /* getenv, but NULL for an empty or missing value. */
 const char *os_env(const char *name);
-/* The same, but NULL in a process that has more rights than who started it (set-user-id, file capabilities): for what
- * loads code or names files. */
+/* The same, but NULL in a process that has more rights than the user that started it (set-user-id, file capabilities).
+ * For variables that load code or name files. */
 const char *os_env_trusted(const char *name);
 /* In the lines that follow, `instead` completes "...; using <instead> instead".
  * Parses a whole unsigned number in [min, max]; leading and trailing blanks allowed. Missing: false, *out untouched.

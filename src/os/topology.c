@@ -1,7 +1,7 @@
 /* The machine's processors and what they share, by hwloc where it is to be had.
  *
- * Does: reads the machine once for whoever asks, restricted to the processors that the program was given. Does not:
- * keep it (the caller does), bind anything, or load hwloc before the first call.
+ * Does: reads the machine once a call, restricted to the processors that the program was given. Does not: keep it (the
+ * caller does), bind anything, or load hwloc before the first call.
  * Callers: anybody, on a stack of 64 KiB or more; takes malloc's and the dynamic linker's locks. No shared state.
  * Failures: where hwloc is missing, or does not know all the program's processors, the machine is one group: ENOENT,
  * *out valid.

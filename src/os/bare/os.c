@@ -154,7 +154,7 @@ __attribute__((constructor(102))) static void set_environment(void)
     environ = (char **)(uintptr_t)manycore_environment;
 }
 
-/* --- lines for whoever watches (check.c) --- */
+/* --- lines for the user (check.c) --- */
 
 /* Descriptors 1 and 2 alone; a line of one core is not broken up by another core's. The C library's, below
  * semihosting, knows files that the program has opened, and has nothing behind 1 and 2. */

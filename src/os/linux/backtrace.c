@@ -1,9 +1,9 @@
 /* The addresses of a stack's callers.
  *
  * The unwinder is GCC's, and it is a copy of our own: src/os/CMakeLists.txt links libgcc_eh.a into this file's object
- * and makes its names local. It asks glibc for unwind tables without a lock (_dl_find_object), so it may stand in a
- * signal handler.
- * Rejected: glibc's backtrace. It loads libgcc_s at its first call. The first call comes when a thread is stuck,
+ * and makes its names local. The unwinder asks glibc for unwind tables without a lock (_dl_find_object), so a signal
+ * handler may call it.
+ * Rejected: glibc's backtrace, which loads libgcc_s at its first call. The first call comes when a thread is stuck,
  * perhaps behind a lock of the dynamic linker's. Then the loading waits too, and holds another lock of the dynamic
  * linker's, which the start of a spare kernel thread needs: nothing goes on. Rejected: -static-libgcc for the whole
  * library. The program's own unwinder calls back what the program threw, or what psthread_exit started (exit.h); two

@@ -4,8 +4,8 @@
  * nothing, so such a process registers when this library is loaded. With several kernel threads it takes some
  * milliseconds; there the library registers only once the fence has been wanted ENOUGH_WISHES times. A forked child
  * keeps its parent's registration.
- * States of `arranged`: UNKNOWN -> ARRANGED or REFUSED, once; written by whoever arranges, read by all (relaxed:
- * nothing hangs on it).
+ * States of `arranged`: UNKNOWN -> ARRANGED or REFUSED, once; written by the thread that registers, read by all
+ * (relaxed: the value publishes nothing else).
  * Failures: an old system, a sandbox: never ready, and the caller goes on with fences of its own. Callers: anybody. */
 #include "os.h"
 

@@ -18,7 +18,7 @@
  * being written; it then refuses, or takes the address for code that has been unloaded meanwhile.
  *
  * The address alone does not suffice in four cases. Unwinding the stack decides the first three:
- *   a wait in the C library       It is the program's only if the program called the C library.
+ *   a wait in the C library       The wait is the program's only if the program called the C library.
  *   a signal handler              The program's handler runs in the middle of anything, also of the runtime's own code.
  *                                 This is frequent: signals that are pending together are delivered one on top of the
  *                                 other. Code in a handler does not count as the program's.
@@ -431,10 +431,10 @@ bool os_interrupt_is_blocked(uint64_t mask)
     return mask >> ((number ? number : SIGURG) - 1) & 1;
 }
 
-/* The lock names its process and kernel thread. One that was held in a parent process at a fork is taken over: its
- * owner is not here. All signals are blocked meanwhile: a handler of the program's might wait for others, who need the
- * lock. A handler of a fault may still interrupt this function and send a signal itself. Such a handler goes on without
- * the lock, since its thread has it. */
+/* The lock names its process and kernel thread. A lock that was held in a parent process at a fork is taken over: its
+ * owner is not here. All signals are blocked meanwhile: a handler of the program's might wait for other threads, which
+ * need the lock. A handler of a fault may still interrupt this function and send a signal itself. Such a handler goes
+ * on without the lock, since its thread has it. */
 int os_interrupt(int tid, os_interrupt_fn *fn)
 {
     static _Atomic uint64_t taken;

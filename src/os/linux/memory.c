@@ -1,20 +1,20 @@
 /* Memory straight from the system: maps and stacks.
  *
- * Does: anonymous private maps, stacks with one guard page below. Does not: cache, count, or call malloc; whoever wants
- * cheap memory keeps what it got (uth's caches, slabs).
- * Callers: anybody, on any stack, holding anything but the system's own locks. No shared state but the page size, which
- * is written once with the same value by whoever asks first (relaxed: the value carries nothing else).
+ * Does: anonymous private maps, stacks with one guard page below. Does not: cache, count, or call malloc; callers that
+ * want cheap memory keep what they got (uth's caches, slabs).
+ * Callers: anybody, on any stack, holding anything but the system's own locks. Shared state: the page size alone. The
+ * first caller writes it; two first callers write the same value (relaxed: it publishes nothing else).
  * Failures: NULL, errno kept. Cost: one system call (a stack: two to map, four from 2 MB on where guards are mappings),
  * plus page faults at first touch.
  *
  * Layout of a stack's map, low to high:   [guard page][usable ... top)
  *
  * Guards. A process may have some 65,000 mappings (vm.max_map_count). Since Linux 6.13 a guard is a mark in the page
- * table (MADV_GUARD_INSTALL): stacks are mapped readable as a whole, and the kernel makes one mapping of all that lie
- * side by side, so their number is limited by memory alone. On older kernels a guard has another protection than its
- * stack and costs two mappings, so there are some 30,000 stacks. Whether a mark works is tried at the first such stack
- * (an emulator may say so and do nothing): once it is refused, stacks have guards of the old kind. The first
- * PLAIN_STACKS have it anyway: gdb's gcore (13) leaves out a whole mapping that has a page which it cannot read.
+ * table (MADV_GUARD_INSTALL). Stacks are then mapped readable as a whole, and the kernel makes one mapping of stacks
+ * side by side. So memory alone limits their number. On older kernels a guard has another protection than its stack and
+ * costs two mappings, so there are some 30,000 stacks. The first such stack tries whether a mark works (an emulator may
+ * say so and do nothing). Once a mark is refused, stacks have guards of the old kind. The first PLAIN_STACKS stacks
+ * have the old kind anyway: gdb's gcore (13) leaves out a whole mapping with a page that it cannot read.
  * Rejected for old kernels: gaps instead of guards (the next map of any code may fill the gap, and an overflow then
  * writes into it). Write-protection by userfaultfd (it is lost at fork, and sandboxes refuse it). A mark in the stack
  * that is checked when a thread switches (an overflow has destroyed a neighbour by then).
@@ -104,9 +104,9 @@ void os_memory_place(void *p, size_t bytes, bool interleaved)
 #endif
 
 /* Stacks hold code as well where the C library's do: an object of the process says so. Such objects have nested
- * functions (GCC's C, gfortran's internal procedures) whose address is a piece of code in their frame. The C library
- * changes the stacks that it knows when such an object is loaded later. */
-static _Atomic int stack_protection = PROT_READ | PROT_WRITE; /* seq_cst: os_stacks_look and who maps a stack */
+ * functions (GCC's C, gfortran's internal procedures); a nested function's address is a piece of code in the frame
+ * around it. The C library changes the stacks that it knows when such an object is loaded later. */
+static _Atomic int stack_protection = PROT_READ | PROT_WRITE; /* seq_cst: os_stacks_look and threads that map a stack */
 
 static int look_for_code_on_stacks(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
@@ -162,7 +162,7 @@ bool os_stacks_hold_code(void) { return ps_load_seq(&stack_protection) & PROT_EX
 static _Atomic uint32_t stacks; /* that exist; relaxed: a number */
 
 enum { MARKS_UNKNOWN, MARKS_WORK, MARKS_DO_NOT };
-static _Atomic uint32_t marks; /* relaxed: who does not know yet finds out for itself */
+static _Atomic uint32_t marks; /* relaxed: a thread that does not know yet finds out for itself */
 
 /* Makes the first page of a readable map inaccessible; false: marks do not work here, or this map cannot have any. */
 static bool mark_guard(char *base)

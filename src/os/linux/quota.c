@@ -38,7 +38,7 @@ struct hierarchy {
     char group[PATH_MAX]; /* the process's group in it; "" where there is none */
 };
 
-/* Where all of this is read to: mapped, since whoever asks first may have a small stack. */
+/* Buffers for all of this: mapped, since the first caller may have a small stack. */
 struct scratch {
     struct hierarchy v2, v1;
     struct lines table, file; /* control groups, then mounts; a file of a group's */

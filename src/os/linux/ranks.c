@@ -4,18 +4,18 @@
  * them the process is. Each launcher has variables of its own (the table below). Let m be the number of processors that
  * the rank may use, L the number of ranks here, and N the number of processors that the launcher's own processes may
  * use. If m * L <= N, the launcher has bound the ranks, and the rank keeps its binding. Else the launcher has left the
- * ranks free, or has bound several to the same processors; then the N processors are dealt evenly: rank r has those
- * from N * r / L up to N * (r + 1) / L, and one at least. Only their number counts: nobody is bound here.
+ * ranks free, or has bound several to the same processors. Then the N processors are dealt evenly: rank r has those
+ * from N * r / L up to N * (r + 1) / L, and one at least. Only their number counts: no rank is bound here.
  *
- * N is asked of the launcher. It is the first ancestor that has not the variable itself: a shell or another program
- * between the launcher and the rank has it. So what else stands above (a shell that may use all processors, where
- * taskset has left some to the launcher) does not count. A launcher whose environment cannot be read belongs to
- * somebody else (Slurm's), who gives no rank's variables on. Where N is less than m, the launcher has bound itself, and
+ * N is asked of the launcher. The launcher is the first ancestor without the variable: a shell or another program
+ * between the launcher and the rank has it. So what stands above the launcher (a shell that may use all processors,
+ * where taskset has left some to the launcher) does not count. A launcher whose environment cannot be read belongs to
+ * another user (Slurm's), and passes no rank's variables on. Where N is less than m, the launcher has bound itself, and
  * N is m.
  *
  * Read once, at the first need; constant afterwards. Failure: what cannot be read or makes no sense means that the
- * process is no rank. Rejected: a file in shared memory in which ranks agree (somebody must remove it when one is
- * killed, and the launcher has told all that is needed). */
+ * process is no rank. Rejected: a file in shared memory in which ranks agree (another process must remove it when one
+ * is killed, and the launcher has told all that is needed). */
 #include "atomic.h"
 #include "os.h"
 #include "raw.h"

@@ -32,8 +32,8 @@
  * call waits on, where the signal was not blocked before the call: as in a program that is at its call a moment later.
  * close is not made again: its descriptor may be free already.
  *
- * The look is written by one sender at a time (os_interrupt's lock), and read by handlers: `tid` is 0 while the rest is
- * written; a handler reads it before and after. */
+ * `look` is written by one sender at a time (os_interrupt's lock), and read by handlers. Its `tid` is 0 while the rest
+ * is written; a handler reads `tid` before and after. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -62,7 +62,7 @@ static const int argument[ARGUMENTS] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_
 #define PC(uc) REGISTERS(uc)[REG_RIP]
 #define SP(uc) REGISTERS(uc)[REG_RSP]
 #define RESULT(uc) REGISTERS(uc)[REG_RAX]
-#define FIRST_KEPT 0 /* the result takes the number's register */
+#define FIRST_PRESERVED 0 /* the result takes the number's register */
 #define INSTRUCTION "\x0f\x05"
 #define INSTRUCTION_BYTES 2
 #elif defined(__aarch64__)
@@ -71,7 +71,7 @@ static const int argument[ARGUMENTS] = {0, 1, 2, 3, 4, 5};
 #define PC(uc) (uc)->uc_mcontext.pc
 #define SP(uc) (uc)->uc_mcontext.sp
 #define RESULT(uc) REGISTERS(uc)[0]
-#define FIRST_KEPT 1 /* the result takes the first argument's register */
+#define FIRST_PRESERVED 1 /* the result takes the first argument's register */
 #define INSTRUCTION "\x01\0\0\xd4"
 #define INSTRUCTION_BYTES 4
 #elif defined(__riscv)
@@ -80,7 +80,7 @@ static const int argument[ARGUMENTS] = {REG_A0, REG_A0 + 1, REG_A0 + 2, REG_A0 +
 #define PC(uc) REGISTERS(uc)[REG_PC]
 #define SP(uc) REGISTERS(uc)[REG_SP]
 #define RESULT(uc) REGISTERS(uc)[REG_A0]
-#define FIRST_KEPT 1
+#define FIRST_PRESERVED 1
 #define INSTRUCTION "\x73\0\0\0"
 #define INSTRUCTION_BYTES 4
 #endif
@@ -187,7 +187,7 @@ static bool was_seen(const ucontext_t *uc, unsigned long pc, long *number, unsig
     long seen = call->number;
     unsigned long first_seen = call->argument[0];
     bool same = call->sp == (unsigned long)SP(uc) && call->pc == pc;
-    for (int i = FIRST_KEPT; i < ARGUMENTS; i++)
+    for (int i = FIRST_PRESERVED; i < ARGUMENTS; i++)
         same &= call->argument[i] == (unsigned long)REGISTERS(uc)[argument[i]];
     /* The number of a call that the kernel makes anew tells nothing. */
     if (ps_load_seq(&look.tid) != tid || !same || seen == SYS_restart_syscall)

@@ -1,7 +1,7 @@
 /* The board of QEMU's `virt` machine (RV32, up to 16 harts): one cluster, a core a hart, memory that all share. See
  * ../board.h and start.S.
  *
- * The cluster's memory for blocks is a part of the only memory. Everything is near everybody: board_global() is the
+ * The cluster's memory for blocks is a part of the only memory. Everything is near every core: board_global() is the
  * address itself. */
 #ifndef PS_OS_BOARD_PORT_H
 #define PS_OS_BOARD_PORT_H

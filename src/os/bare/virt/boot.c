@@ -1,5 +1,5 @@
-/* Between start.S and main on QEMU's `virt` machine: harts and memory from the device tree, arguments from
- * semihosting, constructors, the other harts; and the line with which a program ends that does what it must not. */
+/* What runs between start.S and main on QEMU's `virt` machine: harts and memory from the device tree, arguments from
+ * semihosting, constructors, the other harts. Also the line that a program ends with after a fault. */
 #include <semihost.h>
 #include <stdint.h>
 #include <stdio.h>
