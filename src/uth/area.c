@@ -6,13 +6,13 @@
  *
  * u.areas has a bit for each area that is taken: set by compare-and-swap (acquire), cleared by its owner (release).
  * An area is given out where nothing has been on its pages, as far as the system tells (os_memory_untouched), so that
- * it lies below whatever runs there. Pages that an area has used stay touched: `area_used` says so, and then they are
- * not looked at again. It is set by the first one and never cleared.
+ * it lies below whatever runs there. Pages that an area has used stay touched. So the first area sets `area_used`,
+ * which is never cleared, and from then on the pages are not looked at again.
  *
  * Callers: any kernel thread, while something below keeps the stack from being given back. Failures: false. Cost: two
  * system calls where nobody has used an area of the stack yet.
- * Rejected: memory of its own (a collector looks at all between the handler's stack pointer and the stack's bottom); to
- * hold the thread above (it may be what the handler waits for). */
+ * Rejected: memory of its own (a collector looks at all between the handler's stack pointer and the stack's bottom).
+ * Rejected: to stop the thread above (the handler may wait for that thread). */
 #include "uth.h"
 
 #include "os.h"

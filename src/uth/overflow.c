@@ -1,15 +1,15 @@
 /* Stack overflow: one line that says whose stack and how to raise it, then what would have happened anyway.
  *
- * A SIGSEGV handler runs on an alternate stack, because the stack that overflowed has no room for it. It is installed
- * only where there is none: a program's or a sanitizer's handler stays. It looks whether the address lies in the guard
- * page of the uth that runs. Whatever it finds, it puts the default action back and returns. The instruction faults
- * again, so a core dump shows the place and the exit status is the usual one. A SIGSEGV that somebody sent has no
- * instruction to fault again; it is raised anew and comes when the handler returns.
+ * A SIGSEGV handler runs on an alternate stack, because the stack that overflowed has no room for it. The handler is
+ * installed only where there is none: a program's or a sanitizer's handler stays. The handler looks whether the address
+ * lies in the guard page of the uth that runs. Whatever it finds, it puts the default action back and returns. The
+ * instruction faults again, so a core dump shows the place and the exit status is the usual one. A SIGSEGV that another
+ * thread or process sent has no instruction to fault again; it is raised anew and comes when the handler returns.
  *
  * What it cannot see: a frame so large that it steps over the guard page (gcc -fstack-clash-protection prevents that),
  * and overflow of a stack that is not ours.
  *
- * The handler calls only what is async-signal-safe; `report` is published whole (release, acquire) before the handler
+ * The handler calls only async-signal-safe functions; `report` is published whole (release, acquire) before the handler
  * is installed, and replaced by a later install. Alternate stacks belong to their kernel thread: `alternate` is native
  * thread-local, touched only by uth_overflow_thread_init and _fini, which the caller runs on the thread's own thread
  * pointer. No memory for one: that thread overflows without the line. */

@@ -4,11 +4,11 @@
  * it, on the way that maps a stack.
  *
  * Address sanitizer: start_switch before the switch (with the bounds of the stack to come), finish_switch after it. A
- * stack that is used anew is unpoisoned if frames were left behind on it that never returned: of an ended thread
- * (UTH_SPOILED), in a build of ours with the sanitizer also of the loop.
- * Thread sanitizer: a fiber for each context, and one for each member of a team (psthreads/team.c), since members that
- * run on one stack one after the other are threads all the same. So the fiber to come back to is the one that was
- * current when the context was left.
+ * stack that is used anew is unpoisoned if frames that never returned were left on it. An ended thread leaves such
+ * frames (UTH_SPOILED); so does the loop in a build of ours with the sanitizer.
+ * Thread sanitizer: a fiber for each context, and one for each member of a team (psthreads/team.c): members that run on
+ * one stack one after the other are different threads. So the fiber to come back to is the one that was current when
+ * the context was left.
  *   In a build of ours with thread sanitizer a switch synchronises the context that is left with the one that is
  *   entered. The kernel thread that runs both orders them: what a vp owns passes through its uths without atomics.
  *   Between kernel threads `running` orders them, which the sanitizer sees for itself. Members have no fibers of their
@@ -17,7 +17,7 @@
  *   A fiber's shadow call stack must be empty where a context begins anew: a build of ours makes a new fiber each time.
  * C++'s exceptions that are being handled stand in thread-local storage. With a sanitizer, and on a port that cannot
  * set the thread pointer, threads share their kernel thread's: there they are kept with the context over a switch.
- * The port whose contexts are kernel threads tells none of this: both know kernel threads by themselves.
+ * The port whose contexts are kernel threads tells the sanitizers nothing: both know kernel threads by themselves.
  * Valgrind: stacks are registered by address, so that its stack-pointer guess is not needed. */
 #ifndef PS_UTH_SANITIZERS_H
 #define PS_UTH_SANITIZERS_H

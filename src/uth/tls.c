@@ -7,9 +7,8 @@
  * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE.
  * Fields of a block are its owner's; so are the few blocks that a vp keeps for its next threads (uth_tls_near).
  * The free list and the list of all blocks are under `lock`. The latter is there for objects that dlopen brings
- * into the static part of every block (uth_tls_recheck). A fork takes both locks (init_lock first, as everybody):
- * a child may be born on a thread that has nothing to do with user-level threads while another one is in the
- * middle of these lists.
+ * into the static part of every block (uth_tls_recheck). A fork takes both locks (init_lock first, as everywhere). The
+ * thread that forks may have nothing to do with user-level threads, while another one is in the middle of these lists.
  *
  * Used again: C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment
  * gets its initial values again, except the C library's own. That segment holds the thread's malloc cache and arena,
@@ -21,7 +20,7 @@
  * what the dynamic linker has done, and does it again as long as the dynamic linker would do the same:
  * - nothing has been loaded since: `epoch` (below) is the one that was noted;
  * - nothing has been unloaded of which the thread has noticed: the vector is in the same place, of the same generation;
- * - every module that had a static place in the vector is one whose image is kept (tls_images.h), in the same place.
+ * - every module that had a static place in the vector has an image in tls_images.h, and is in the same place.
  * Of the thread descriptor, values of keys are not written where none was set.
  *
  * epoch: even; odd while the thread that has found a newly loaded object looks at it (under init_lock). A block is
@@ -33,7 +32,7 @@
  * if 3 misses a, all that 2 has written is older than what b writes.
  *
  * Given back: only the C library can free the malloc cache of a block, at a kernel thread's end. So a kernel thread is
- * started. It takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
+ * started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
  *
  * Bounds: such a malloc cache holds up to seven pieces of memory of each of 64 sizes, 230 KiB, and fills with what
  * threads free. Blocks go from thread to thread, so all caches fill up in time. One put in UTH_TLS_ONE_IN therefore
@@ -247,9 +246,9 @@ static void free_key_arrays(struct uth_tls *tls)
         }
 }
 
-#define NOT_ALLOCATED ((void *)-1) /* in the vector: of a module whose block is made at the first use */
+#define NOT_ALLOCATED ((void *)-1) /* in the vector: the module's block is made at the first use */
 
-/* Frees what the vector has of dlopened objects, whose blocks were made at the first use. */
+/* Frees the blocks of dlopened objects in the vector, which were made at the first use. */
 static void free_dynamic(struct dtv_entry *dtv, size_t modules)
 {
     for (size_t i = 1; i <= modules; i++)
@@ -406,8 +405,8 @@ static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int
     }
     if (tls == NULL)
         return NULL;
-    /* Emptied and not used: given back unentered, with the malloc state of who had it before, and that was lost in a
-     * fork. */
+    /* Emptied and not used: the block was given back unentered. It had the malloc state of its last thread, and a fork
+     * lost that state. */
     if (tls->used || tls->emptied)
         renew(tls, now);
     while (looked_at_more(now)) {
@@ -516,8 +515,8 @@ void uth_tls_after_fork(bool in_child)
 struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
 {
     struct uth_tls *own = NULL;
-    /* The C library counts the arenas of threads that are gone as nobody's: who went on with such a cache, or gave one
-     * back, would count one too few. They are lost to the child, as with kernel threads. */
+    /* The C library counts the arenas of threads that are gone as free. A thread that went on with such a cache, or
+     * gave one back, would make that count wrong by one. The child loses these caches, as with kernel threads. */
     for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all) {
         ps_store_relaxed(&tls->alone, NULL);
         tls->own_stack = NULL; /* left alone, as all stacks of the parent's other threads */
@@ -534,8 +533,8 @@ struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
         unlist_locked(own);
     }
 #ifdef RSEQ_SIG
-    /* The kernel goes on writing the processor's number to where the carrier registered it: memory of a stack that the
-     * C library counts as free from now on, where the carrier is not the initial thread. */
+    /* The kernel goes on writing the processor's number to the place that the carrier registered. Where the carrier is
+     * not the initial thread, that place is in a stack which the C library counts as free from now on. */
     if (carrier != NULL && cpu_get_tp() != carrier && __rseq_size != 0)
         os_rseq_forget((char *)carrier + __rseq_offset, sizeof(struct rseq), RSEQ_SIG);
 #else

@@ -2,7 +2,7 @@
  * belongs to a user-level thread and not to the kernel thread that carries it.
  *
  * A block is what the dynamic linker gives a new kernel thread: an instance of every loaded object's TLS segment, and
- * the C library's descriptor of the thread (what pthread_self() points to), addressed by the thread pointer. While a
+ * the C library's descriptor of the thread (what pthread_self() points to). The thread pointer addresses both. While a
  * user-level thread with a block runs, the thread pointer of its kernel thread is the block's.
  *
  * Life: uth_tls_get -> (uth_tls_enter ... uth_tls_leave)* -> uth_tls_enter, uth_tls_end, uth_tls_leave -> uth_tls_put.
@@ -11,19 +11,19 @@
  * one released (by the upper room's hand-over of the thread).
  *
  * What the caller must know:
- * - Native thread-local variables of the runtime itself are switched as well: after uth_tls_enter and uth_tls_leave
- *   the current vp (and the like) must be written anew, and no address of such a variable may be kept across them. A
- *   block that the same carrier enters again still has what was written then.
+ * - Native thread-local variables of the runtime itself are switched as well. After uth_tls_enter and uth_tls_leave the
+ *   current vp (and the like) must be written anew, and no address of such a variable may be kept across them. A block
+ *   that the same carrier enters again still has what was written then.
  * - To the C library the thread has a number of its own, which no kernel thread has (uth_tls_number_blocks). So what
  *   the C library compares (owners of mutexes, of rwlocks, of streams, of the dynamic linker's lock) is right wherever
  *   the thread runs. What it hands on to the kernel would be wrong: the room that numbers blocks answers those calls in
  *   the C library's place. Where no room does, the number is the carrier's.
  * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64
- *   any). Blocks that exist get its initial values before its first constructor runs, where somebody says when that is
- *   (uth_tls_object_begins), else at the next uth_tls_recheck. So one belongs at the start of every region.
+ *   any). Existing blocks get its initial values before its first constructor runs, where uth_tls_object_begins is
+ *   called in time, else at the next uth_tls_recheck. So every region begins with a uth_tls_recheck.
  * - The C library does not list blocks: gdb's "info threads" and setxid see kernel threads alone, as they should.
  *
- * Cost: enter again and leave, the thread pointer's write; enter, two stores more; get from the cache, the copy of the
+ * Cost. Enter again, leave: the thread pointer's write. Enter: two stores more. Get from the cache: the copy of the
  * initial values and of 1.5 KiB of the C library's descriptor. */
 #ifndef PS_UTH_TLS_H
 #define PS_UTH_TLS_H
@@ -44,10 +44,10 @@ struct uth_tls {
     /* of the last uth_tls_enter; NULL: it may have been entered, but not since it has its initial values, or since
      * uth_tls_take_away */
     UTH_ATOMIC(const void *) carrier;
-    UTH_ATOMIC(const void *) at_hand; /* see uth_tls_at_hand; cleared by whoever sets `alone` */
+    UTH_ATOMIC(const void *) at_hand; /* see uth_tls_at_hand; cleared where `alone` is set */
     void *stack;                      /* that uth_tls_set_stack told last */
     UTH_ATOMIC(void *) alone; /* the upper room's: what carries this thread and nothing else; NULL: it has no such */
-    /* the upper room's: whose member keeps the block between regions; NULL: nobody's (ps_team_rests) */
+    /* the upper room's: the team with the member that keeps the block between regions; NULL: none (ps_team_rests) */
     UTH_ATOMIC(void *) team;
     int *tid;
     int carrier_tid;
@@ -72,19 +72,19 @@ struct uth_tls {
     uint32_t epoch;
 };
 
-/* auto: wherever blocks can be made. It says why where they cannot, and a loaded object other than the C library and
- * the runtime has thread-local variables; always says so in any case. */
+/* auto: wherever blocks can be made. Where they cannot, one line says why: with auto only if a loaded object other than
+ * the C library and the runtime has thread-local variables, with always in any case. */
 enum uth_tls_mode { UTH_TLS_AUTO, UTH_TLS_ALWAYS, UTH_TLS_NEVER };
 
 /* Finds out whether blocks can be made here (C library, processor, sanitizers) and whether they are wanted. To learn
  * the C library's layout it starts and ends one kernel thread; then it tries a block. If blocks cannot be made, one
- * line says why, where somebody asked for it (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call
+ * line says why, where that was asked for (UTH_TLS_ALWAYS, or verbose). Thread-safe, idempotent: the first call
  * decides. Returns uth_tls_enabled(). */
 bool uth_tls_init(enum uth_tls_mode mode, bool verbose);
 bool uth_tls_enabled(void);
-/* Looks again where objects were loaded since the last look: existing blocks get the initial values of segments in the
- * static part, and stacks hold code where an object asks for that (also without blocks). Nothing loaded: some tens of
- * ns. Returns uth_tls_enabled(). */
+/* Looks again where objects were loaded since the last look. Existing blocks get the initial values of segments in the
+ * static part. Stacks hold code where an object asks for that (also without blocks). Nothing loaded: some tens of ns.
+ * Returns uth_tls_enabled(). */
 bool uth_tls_recheck(void);
 
 #ifndef __cplusplus
@@ -116,10 +116,10 @@ static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_
  * caller's; nothing where uth_tls_init has not been called. */
 void uth_tls_object_begins(const void *code);
 
-/* Around an opening of objects into another namespace than the program's, which has a C library of its own, by a thread
- * that is outside of its block `into`, on its kernel thread's own thread pointer: what is new there in the static part
- * gets in the block what constructors have left on the kernel thread, and initial values in all other blocks. `handle`
- * is dlmopen's, or NULL. One caller at a time. */
+/* These two stand around an opening of objects into another namespace than the program's, with a C library of its own.
+ * The caller is outside of its block `into`, on its kernel thread's own thread pointer. The new segments of the static
+ * part get initial values in all other blocks, and in `into` the values that constructors have left on the kernel
+ * thread. `handle` is dlmopen's, or NULL. One caller at a time. */
 #define UTH_TLS_MAX_SEGMENTS 256
 struct uth_tls_known {
     unsigned num; /* objects of namespaces that are there; 0 for a new one */
@@ -129,16 +129,16 @@ void uth_tls_begin_opening(struct uth_tls_known *known, bool new_namespace);
 void uth_tls_end_opening(const struct uth_tls_known *known, const void *handle, struct uth_tls *into);
 
 /* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, in the place of its
- * carrier's thread id. Processes begin at places of their own, for they compare numbers in mutexes that they share
- * (recursive and error-checking ones): that two threads of two processes meet has a chance of one in some millions.
- * Before the first block. */
+ * carrier's thread id. Each process begins with a number of its own choice, for processes compare numbers in mutexes
+ * that they share (recursive and error-checking ones). Two threads of two processes have the same number with a chance
+ * of one in some millions. Before the first block. */
 #define UTH_TLS_FIRST_NUMBER \
     0x10000000 /* above all that the kernel gives (PID_MAX_LIMIT, 2^22), within what fits beside a futex's flags */
 void uth_tls_number_blocks(void);
 /* The block that the calling kernel thread is in; NULL: its own storage. Costs a load. Not inlined: see
  * psthreads/sched.h, ps_current. */
 struct uth_tls *uth_tls_current(void);
-/* The block whose descriptor pthread_self() has given to a thread; NULL: a kernel thread's. Caller: the thread has
+/* The block that has this descriptor (a thread's pthread_self()); NULL: it is a kernel thread's. Caller: the thread has
  * not ended. */
 struct uth_tls *uth_tls_of(uintptr_t pthread);
 /* The stack that was told last; NULL: a kernel thread's own. */
@@ -169,7 +169,7 @@ void uth_tls_drain(struct uth_tls_near *near);
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
 static inline bool uth_tls_stack_differs(const struct uth_tls *tls, const void *stack) { return tls->stack != stack; }
 
-/* The calling kernel thread, whose number is tid, takes the block's thread pointer. carrier: not NULL, what the caller
+/* The calling kernel thread, with the number tid, takes the block's thread pointer. carrier: not NULL, what the caller
  * writes into a native variable of the runtime's after this. */
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);
 #ifndef __cplusplus
@@ -199,9 +199,9 @@ static inline void uth_tls_leave(void *own) { cpu_set_tp_soon(own); }
 inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 #endif
 /* Inside the block: its carrier may enter it from now on by the thread pointer's write alone, until another one enters
- * it, or somebody takes that back. Whoever has a reason against it sets that (seq_cst), then takes it back; the carrier
- * says so, then looks for such a reason (seq_cst): one of the two sees the other. Nothing is said where the block's
- * number is its carrier's. */
+ * it, or another thread takes that back. A thread with a reason against it publishes the reason (seq_cst), then takes
+ * it back. The carrier makes this call, then looks for such a reason (seq_cst): one of the two sees the other. Nothing
+ * is said where the block's number is its carrier's. */
 void uth_tls_keep_at_hand(struct uth_tls *tls);
 /* Takes it back. Any kernel thread. */
 void uth_tls_not_at_hand(struct uth_tls *tls);
@@ -232,10 +232,10 @@ void uth_tls_may_ask(uint32_t asks);
  * child is copied. */
 void uth_tls_before_fork(void);
 void uth_tls_after_fork(bool in_child);
-/* In a forked child, after that, on the only thread, whichever thread pointer it has; `carrier`: the own one of the
+/* In a forked child, after that, on the only thread, with any thread pointer. `carrier`: the own thread pointer of the
  * kernel thread that forked; NULL: it carries no user-level threads. If a thread in a block has forked, that block is
- * the C library's own from here on, as the storage of the child's only kernel thread: it has that one's number, and is
- * neither listed nor given back. It is returned; NULL: none has. */
+ * returned; else NULL. The block is the C library's from here on, as the storage of the child's only kernel thread: it
+ * has that thread's number, and is neither listed nor given back. */
 struct uth_tls *uth_tls_after_fork_in_child(void *carrier);
 
 #endif

@@ -4,8 +4,8 @@
  * again. Does not: know what else belongs to a block (tls.c).
  *
  * The copies are made once, by a constructor of the library. All objects that are loaded then are relocated, so their
- * images are what they will be for ever; and the dynamic linker's lock is held, so none goes or comes meanwhile. Of an
- * object that another kernel thread loads later nobody can tell when its image is complete. Where such a one has a
+ * images do not change any more. The dynamic linker's lock is held, so no object comes or goes meanwhile. When another
+ * kernel thread loads an object later, its image is complete at a time that cannot be told. Where such an object has a
  * segment in the static part, the dynamic linker initialises blocks, as it does for kernel threads.
  * Nothing here changes after that but `doubted`, which is set once. */
 #ifndef PS_UTH_TLS_IMAGES_H
@@ -15,7 +15,7 @@
 
 /* Whether there are copies of all segments of that time. */
 bool uth_tls_images_usable(void);
-/* These are there now: another one in the place of one of that time makes the copies unusable. */
+/* `now` are today's segments: a different segment in the place of one of that time makes the copies unusable. */
 void uth_tls_images_check(const struct uth_tls_segment *now, unsigned n);
 /* Whether there is a copy for this module's segment at this place. */
 bool uth_tls_images_have(size_t module, ptrdiff_t from_tp);

@@ -6,12 +6,12 @@
  * on a stack of ours, and copies its own descriptor before anything has happened in it. A word of the copy that points
  * into the descriptor will point into the new one. A word that points into the specimen's stack may be the stack's
  * base, which tells where the bounds are kept. Any other such word is of no use to other threads and is cleared.
- * Everything else a new thread has (guards, flags, "more than one thread") is right as copied. The specimen is one
- * whose stack the user gave: fork in a child of a block relies on it (the descriptor is put in the list of user stacks
- * and nowhere else).
+ * Everything else a new thread has (guards, flags, "more than one thread") is right as copied. The specimen's stack is
+ * one that the user gave. Fork in the child of a block relies on that: the descriptor is put in the list of user stacks
+ * and nowhere else.
  *
- * Which byte tells that a thread has used keys is seen when the specimen does so. That is worth a look only because it
- * makes a short thread's life shorter: where the byte does not show, all keys are looked through.
+ * Which byte tells that a thread has used keys is seen when the specimen does so. The byte only saves time in a short
+ * thread's life: where it is not found, all keys are looked through.
  *
  * Whatever does not come out as expected: no layout, and a reason. Nothing is guessed.
  * Rejected: offsets by version (wrong at the first distribution patch). A descriptor of zeros with the known fields

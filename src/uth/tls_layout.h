@@ -28,9 +28,9 @@ struct uth_tls_layout {
     } own_pointer[UTH_TLS_MAX_FIXES];
     size_t tid, list, specific, stack_base, stack_size;
     size_t robust; /* 0: not known */
-    /* A byte that is 1 once any key has been given a value, and where values and the pointers to their arrays are:
-     * [keys_from, keys_to), which is as in the image while the byte is 0, but for numbers of keys that have no value.
-     * 0: not known. */
+    /* keys_used: a byte that is 1 once any key has been given a value. [keys_from, keys_to): the values and the
+     * pointers to their arrays. While the byte is 0 this range is as in the image, but for numbers of keys without a
+     * value. 0: not known. */
     size_t keys_used, keys_from, keys_to;
     /* The resolver's state is in the descriptor, and a pointer to it in the C library's TLS segment; 0: not known. */
     size_t resolver;

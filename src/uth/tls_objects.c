@@ -3,14 +3,14 @@
  * Does: ask the dynamic linker (os_objects_visit; it counts what it loads). Does not: keep anything, but where some
  * symbols are. Symbols are looked up when the library is loaded and not when they are needed. The reason is a deadlock:
  * dlsym waits for the dynamic linker's lock. A thread holds this lock while constructors of what it opens run. A
- * constructor that runs a region would wait for a lock of ours, whose owner waits in dlsym. Where a segment lies is a
- * private field of the dynamic linker's, published for debuggers (nptl_db).
+ * constructor that runs a region would wait for a lock of ours, while that lock's owner waits in dlsym. Where a segment
+ * lies is a private field of the dynamic linker's, published for debuggers (nptl_db).
  *
  * Asking what is loaded takes two locks, and each thread that begins asks. The dynamic linker's count of what it has
- * loaded (dlpi_adds) is a word of its variable _rtld_global; which one is private. So every word of that variable is
- * watched that has the count's value: the count is among them, and as long as all of them keep that value, nothing has
- * been loaded. When one has changed, the dynamic linker is asked. Words whose value differs from the count then are no
- * longer watched. Where no word is left, or too many have the value at first, every look asks. */
+ * loaded (dlpi_adds) is a word of its variable _rtld_global; which one is private. So every word of that variable with
+ * the count's value is watched. The count is among these words. As long as all of them keep that value, nothing has
+ * been loaded. When one has changed, the dynamic linker is asked. Words that differ from the count then are no longer
+ * watched. Where no word is left, or too many have the value at first, every look asks. */
 #define _GNU_SOURCE
 #include "tls_objects.h"
 
@@ -60,8 +60,8 @@ static size_t bytes_of_symbol(const void *address)
     return 0;
 }
 
-/* Before any region, but where the library is part of a program whose own constructors run regions: those come to it on
- * one thread. */
+/* Before any region. Exception: the library is part of a program, and the program's own constructors run regions. They
+ * come here on one thread. */
 __attribute__((constructor)) static void look_up(void)
 {
     for (unsigned i = 0; i < NUM_SYMBOLS && !looked_up; i++)
@@ -179,8 +179,8 @@ static bool is_of_a_thread(const char *symbol)
     return false;
 }
 
-/* Compilers keep the address of errno over calls. That goes wrong where a function with OpenMP constructs in it uses
- * errno, since its thread may come out of a construct on another kernel thread. */
+/* Compilers keep the address of errno over calls. The kept address is wrong where a function with OpenMP constructs
+ * uses errno: its thread may come out of a construct on another kernel thread. */
 #define ASKS_STATE 1u
 #define ASKS_ERRNO 2u
 #define ASKS_OPENMP 4u

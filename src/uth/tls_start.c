@@ -1,5 +1,5 @@
-/* Thread-local blocks: whether there can be any, found out by trying one; and objects that are loaded later, whose
- * segments blocks that exist get. See tls.h; blocks themselves, and `epoch`: tls.c. */
+/* Thread-local blocks: whether there can be any, found out by trying one; and the segments of objects that are loaded
+ * later, which existing blocks get. See tls.h; blocks themselves, and `epoch`: tls.c. */
 #define _GNU_SOURCE
 #include "tls_blocks.h"
 
@@ -214,7 +214,7 @@ PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void 
     error |= pthread_mutex_unlock(&mutex);
     if (error != 0)
         return "mutexes do not work";
-    if (uth_blocks.numbered) /* who numbers blocks answers that */
+    if (uth_blocks.numbered) /* the room that numbers blocks answers that */
         return NULL;
     if (pthread_getattr_np(pthread_self(), &attr) != 0)
         return "pthread_getattr_np does not work";
@@ -246,9 +246,9 @@ static const char *try_block(void)
     return why;
 }
 
-/* *refused: this would be a machine and a program for blocks; *sanitized: it is a sanitizer that forbids them, and the
- * program has thread-local variables that will be shared (whose they are cannot be told where the sanitizer is linked
- * into the program). */
+/* *refused: this would be a machine and a program for blocks. *sanitized: a sanitizer forbids them, and the program has
+ * thread-local variables that will be shared. (Where the sanitizer is linked into the program, its variables cannot be
+ * told from the program's.) */
 static const char *find_out(bool *refused, bool *sanitized)
 {
     *refused = *sanitized = false;
@@ -256,7 +256,7 @@ static const char *find_out(bool *refused, bool *sanitized)
         return "this context port cannot set the thread pointer";
     const void *init = uth_tls_symbol("__asan_init");
     init = init != NULL ? init : uth_tls_symbol("__tsan_init");
-    const bool ours = PS_ASAN + PS_TSAN > 0; /* this build's, of whose programs the runtime's variables are a part */
+    const bool ours = PS_ASAN + PS_TSAN > 0; /* this build's: the runtime's variables are part of its programs */
     *sanitized = init != NULL && !ours && uth_tls_objects_of_program(init);
     if (init != NULL || ours)
         return "a sanitizer keeps its own state in the kernel thread's (psrun --ee pthreads gives each thread its own)";

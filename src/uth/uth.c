@@ -23,8 +23,8 @@
  *
  * Cost: uth_get and uth_put a few loads and stores; a depot's lock each UTH_BATCH of them; fresh stacks two system
  * calls. Failure: no memory for a stack, NULL.
- * Rejected: one list of single stacks (a shared line at each put); descriptors from malloc (a second cache miss; and
- * the program may replace malloc by one that runs on these threads).
+ * Rejected: one list of single stacks (a shared line at each put). Rejected: descriptors from malloc (a second cache
+ * miss, and the program's own malloc may run on these threads).
  * Papers: psthreads-2009 section 2.3 (recycling through local queues); nthlib-2004 section 2. */
 #include "uth.h"
 
@@ -233,7 +233,7 @@ static struct uth *take_shared(void)
 }
 
 /* Where the system refuses stacks of the usual size: smaller ones, better than a thread that waits for others to end.
- * They are not cached (uth_put). */
+ * Smaller stacks are not cached (uth_put). */
 static struct uth *make_smaller(size_t stack_bytes)
 {
     static _Atomic uint32_t said;

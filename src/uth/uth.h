@@ -1,7 +1,7 @@
 /* UTHLIB: underlying threads - a stack, a context, and the place of a thread-local block - behind one contract.
  *
- * An underlying thread (uth) knows no scheduler: whoever binds it to a thread's descriptor decides what runs on it.
- * Stacks are made late. They come from a cache of the virtual processor, its magazine (magazine.h), and are given back
+ * An underlying thread (uth) knows no scheduler: the room that binds it to a thread's descriptor decides what runs on
+ * it. Stacks are made late, come from a cache of the virtual processor, its magazine (magazine.h), and are given back
  * to the system when idle.
  * Papers: psthreads-2009 sections 2.1 and 2.3 (separate stack and descriptor, local recycling); nthlib-2004 section 2.
  *
@@ -10,16 +10,16 @@
  *   by re-initialisation).
  *   uth_adopt: stands for a kernel thread's own stack; never put; uth_release at the end.
  *
- * Who may touch a uth: the kernel thread that runs on it, or, while it does not run, its one owner. `running` is the
- * hand-over: the switching side clears it (release) once the context is saved (uth_switched, called on the other side).
- * A vp that wants to switch to the uth waits until it reads 0 (acquire). */
+ * A uth may be touched by the kernel thread that runs on it, or, while it does not run, by its one owner. `running` is
+ * the hand-over: the switching side clears it (release) once the context is saved (uth_switched, called on the other
+ * side). A vp that wants to switch to the uth waits until it reads 0 (acquire). */
 #ifndef PS_UTH_H
 #define PS_UTH_H
 
 #include "uth_struct.h"
 
-/* Whether there is room for a call of another thread where `here` is, an address in the caller's frame. Not where the
- * caller is on some stack that is not u's at all: a coroutine's, whose size nobody knows. */
+/* Whether there is room for a call of another thread where `here` is, an address in the caller's frame. False on a
+ * stack that is not u's: a coroutine's, of unknown size. */
 static inline bool uth_has_room(const struct uth *u, const void *here)
 {
     return (uintptr_t)here - u->call_floor < u->call_span;
@@ -35,8 +35,8 @@ struct uth_cache {
 void uth_init(size_t default_stack_bytes);
 size_t uth_default_stack_bytes(void);
 
-/* Every stack that exists, for who looks from outside (a debugger, a report): a list of chunks that only grows, each
- * slot empty or a uth. A reader that does not stop the process must expect a uth to be unmapped under its eyes. */
+/* Every stack that exists, for debuggers and reports: a list of chunks that only grows, each slot empty or a uth. A
+ * reader that does not stop the process must expect a uth to be unmapped under its eyes. */
 #define UTH_CHUNK_SLOTS 508
 struct uth_chunk {
     _Atomic(struct uth_chunk *) next; /* written once (release) */
@@ -46,9 +46,9 @@ struct uth_chunk {
 };
 extern struct uth_chunk uth_registry;
 
-/* u's context is saved, `tls` is its block, and so it stays until uth_visited: who is to continue it waits, or finds
- * that it is not saved yet. False: it runs, or is about to, as far as can be seen now. Any kernel thread; one visitor
- * of a block at a time. */
+/* u's context is saved, `tls` is its block, and so it stays until uth_visited: a thread that is to continue the context
+ * waits, or finds that it is not saved yet. False: it runs, or is about to, as far as can be seen now. Any kernel
+ * thread; one visitor of a block at a time. */
 bool uth_visit(struct uth *u, const struct uth_tls *tls);
 void uth_visited(struct uth *u);
 /* The same for whichever registered one it is; NULL: none. [no stack is unmapped meanwhile] */

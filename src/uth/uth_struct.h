@@ -10,8 +10,8 @@
 struct psthread;
 struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
 
-/* What the thread whose context is saved here waits for; thread NULL: it does not, or the context runs. Written by the
- * thread itself before it leaves and after it is back; read by debuggers and reports. */
+/* What the thread with the context saved here waits for; thread NULL: it does not wait, or the context runs. Written by
+ * the thread itself before it leaves and after it is back; read by debuggers and reports. */
 struct uth_wait {
     struct psthread *thread;
     const volatile void *object;
@@ -23,7 +23,7 @@ struct uth {
     union {
         struct {
             _Atomic uint32_t running; /* 1 while some kernel thread is on this stack and its context is not saved */
-            _Atomic uint32_t visited; /* 1: the context stays saved, for somebody stands below it: uth_visit */
+            _Atomic uint32_t visited; /* 1: the context stays saved, for a kernel thread stands below it: uth_visit */
         };
         _Atomic uint64_t running_or_visited; /* both in one look */
     };
@@ -40,7 +40,7 @@ struct uth {
     int error;             /* errno of the thread whose context is saved here; likewise */
     void *vp;              /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
-    char name[32];                       /* of the thread that runs here, for who looks from outside; "": none */
+    char name[32];                       /* of the thread that runs here, for debuggers and reports; "": none */
     _Alignas(16) unsigned char room[96]; /* the upper room's, for what runs on this stack; all zero at first */
     uint32_t registered;                 /* its place in the registry, from 1; 0: none */
     void *fiber;                         /* thread sanitizer's, current when the context was left; else NULL */
