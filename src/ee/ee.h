@@ -47,7 +47,7 @@ unsigned ee_num_vps(void);
 /* A member's native thread-local variables are its own wherever it runs; false: they are its carrier's. Starts what
  * ee_num_vps starts. */
 bool ee_private_storage(void);
-/* In a forked child: forget every carrier but the caller, whose entity becomes a fresh root with the same local
+/* In a forked child: forget every carrier but the caller. The caller's entity becomes a fresh root with the same local
  * pointer. */
 void ee_after_fork_in_child(void);
 /* Stops all idle kernel threads of the runtime, gives back stacks and unused thread-local storage
@@ -64,8 +64,8 @@ void ee_set_local(void *local);
 
 /* ee_local without the call. For functions that are not PS_PREEMPTIBLE: in those an entity may change its carrier
  * between two of the loads.
- * What it reads is laid out so by each implementation: ee_here is the calling kernel thread's carrier (NULL: it is
- * none), which begins with the address of the entity that it runs (NULL: none). An implementation defines it as
+ * Each implementation has this layout: ee_here is the calling kernel thread's carrier (NULL: it is none). A carrier
+ * begins with the address of the entity that it runs (NULL: none). An implementation defines ee_here as
  *   __thread struct ee_carrier *ee_here; with tls_model("initial-exec") and visibility("hidden"). */
 struct ee_running {
     unsigned char own[40];
@@ -88,7 +88,7 @@ static PS_ALWAYS_INLINE void *ee_local_inline(void) { return ee_local(); }
 
 /* --- teams --- */
 
-#ifndef EE_MEMBER_BYTES /* a target whose entities need less says so when it is built */
+#ifndef EE_MEMBER_BYTES /* smaller in a build for a target with smaller entities */
 #define EE_MEMBER_BYTES 256
 #define EE_TEAM_BYTES 256
 #endif
@@ -112,30 +112,31 @@ struct ee_team_ops {
     bool (*idle)(struct ee_member *m);
     /* Some task of the region is ready. Async-signal-safe. NULL: it cannot be told. */
     bool (*any)(struct ee_member *m);
-    /* For entities whose memory is by clusters, which ask when they decide where member id runs next: its storage near
-     * there, from a multiple of PS_CACHE_LINE on. `members` as given to ee_team_init. NULL: there is no such function;
-     * it returns NULL: no memory. */
+    /* For entities with memory by clusters. They call it when they decide where member id runs next. Returns the
+     * member's storage near there, from a multiple of PS_CACHE_LINE on. `members` as given to ee_team_init. The pointer
+     * may be NULL: no such function. The function returns NULL: no memory. */
     struct ee_member *(*near)(void *members, unsigned id, int near);
-    /* Such entities alone. As body, in a region that ee_team_again opened, of a member that ran in the last
-     * one on this carrier: its share is fn(data). */
+    /* For such entities alone. As body, in a region that ee_team_again opened, for a member that ran in the last region
+     * on this carrier: its share is fn(data). */
     void (*again)(struct ee_member *m, void (*fn)(void *), void *data);
     /* Of ee_team_run_again: all members are done, and one has made a task. And: there is no region yet. */
     void (*ended)(struct ee_member *first);
     void (*otherwise)(struct ee_team *team, void (*fn)(void *), void *data);
 };
-/* Such entities alone: memory near a group of carriers, zeroed by nobody; NULL: none there. And whether p is such. */
+/* For such entities alone: memory near a group of carriers, not zeroed; NULL: none there. And whether p is such
+ * memory. */
 #define EE_NEAR_HERE (-1) /* near the caller */
 #define EE_NEAR_ANY (-2)
 void *ee_memory_near(int near, size_t bytes);
 void *ee_memory_beside(const void *p, size_t bytes); /* as p, or anywhere */
 bool ee_is_near(const void *p, int near);
-/* Such entities alone. ee_team_fork of as many members as in the team's last region, where nothing but fn and data is
- * another one: they may be sent with the order to start, so that members have no need to look at the team. */
+/* For such entities alone. ee_team_fork of as many members as in the team's last region, where only fn and data are
+ * different. These may be sent with the order to start, so that members need not look at the team. */
 void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
-/* The shortest way, for a region after one that has been joined, with nothing but fn and data another. ee_team_lasts,
- * after that join: whether there is such a way for this team. ee_team_run_again is then the whole region from
- * ee_team_reserve to the join. It calls ops->again for member 0 as well, and ops->ended if there were tasks. If the
- * team cannot have its carriers now, it calls ops->otherwise and does nothing else. [switches] */
+/* The shortest path, for a region that differs from the last one, which has been joined, in fn and data alone.
+ * ee_team_lasts, after that join: whether there is such a path for this team. ee_team_run_again is then the whole
+ * region from ee_team_reserve to the join. The call runs ops->again for member 0 as well, and ops->ended if there were
+ * tasks. If the team cannot have its carriers now, it calls ops->otherwise and does nothing else. [switches] */
 bool ee_team_lasts(struct ee_team *team);
 void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
 
@@ -146,7 +147,8 @@ void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *mem
 /* Before the block's memory is reused for something else; no fork is open. */
 void ee_team_fini(struct ee_team *team);
 /* Member id of `team`, which is about to end, goes on as member id of `larger`: whatever it has in the C library and
- * the kernel is that one's. No region of either is open, and `larger` has had none. false: it does not. */
+ * the kernel then belongs to that member. No region of either is open, and `larger` has had none. false: it does
+ * not. */
 bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id);
 
 /* Binding. Places are sets of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1], which stay; once, before
@@ -164,9 +166,9 @@ void ee_team_bind(struct ee_team *team, int place, bool scattered);
  * system; user-level threads never are). Must be followed by ee_team_fork with exactly the result, unless it is 1. */
 unsigned ee_team_reserve(struct ee_team *team, unsigned n);
 
-/* Opens the region: members 1 .. n-1 will each run ops->body once, by and by, on any carrier (not necessarily at the
- * same time: they all are certain to run only once the caller waits - in join, a barrier or ee_wait - or at once where
- * a carrier is idle). The caller is member 0 from here on: ee_local() is members[0], and it runs its share itself.
+/* Opens the region: members 1 .. n-1 will each run ops->body once, on any carrier, and not necessarily at the same
+ * time. A member runs at once where a carrier is idle. All are certain to run only when the caller waits, in join, a
+ * barrier or ee_wait. The caller is member 0 from here on: ee_local() is members[0], and it runs its share itself.
  * outermost: no region encloses this one on this entity. [does not switch] */
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
 
@@ -175,17 +177,17 @@ void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
  * before. [switches] Everything that members did happens before the return. */
 void ee_team_join(struct ee_team *team);
 
-/* The region has tasks. Members that wait in the barrier come back, and until the region ends ee_barrier_await answers
- * EE_INTERRUPTED at once instead of waiting: the core itself knows better what its members wait for. Each member whose
- * body has returned, or returns later, becomes free (ops->idle), on whatever thread; so does member 0 where it waits in
- * the join. Caller: an unfinished member of the team, once a region. [does not switch] */
+/* The region has tasks. Members that wait in the barrier come back. Until the region ends ee_barrier_await answers
+ * EE_INTERRUPTED at once instead of waiting: the core itself knows better what its members wait for. Each member
+ * becomes free (ops->idle) when its body has returned, on any thread; so does member 0 where it waits in the join.
+ * Caller: an unfinished member of the team, once a region. [does not switch] */
 void ee_team_interrupt(struct ee_team *team);
-/* ops->assist is called for member id by and by, whose identity ops->idle gave to the core; then ops->idle. The join
- * waits for that. Caller: an unfinished member, one that assists, or who holds back a task of the region. [does not
- * switch] */
+/* ops->assist will be called for member id, whose identity ops->idle gave to the core; then ops->idle. The join waits
+ * for that. Caller: an unfinished member, a member that assists, or a thread that holds back a task of the region.
+ * [does not switch] */
 void ee_team_lend(struct ee_team *team, unsigned id);
-/* The caller, a member of the team, waits until a task has run that it may not run itself, and nobody is free who may.
- * Member 0 is made free, where its entity waits for the caller's stack. [switches] */
+/* The caller, a member of the team, waits until a task has run that it may not run itself, while no free member may run
+ * it. Member 0 is made free, where its entity waits for the caller's stack. [switches] */
 void ee_team_call_first(struct ee_team *team);
 
 /* --- barrier: of the team's members, counting other work as well --- */
@@ -199,15 +201,15 @@ void ee_team_call_first(struct ee_team *team);
  */
 enum ee_await { EE_RELEASED, EE_INTERRUPTED, EE_LAST };
 
-/* The number of the phase that the next arrival belongs to: read by a member before it arrives. Where nobody is told
- * that it was the last it may stay the same from barrier to barrier. */
+/* The number of the phase that the next arrival belongs to: read by a member before it arrives. Where no member is told
+ * that it was the last, the number may stay the same from barrier to barrier. */
 uint32_t ee_barrier_phase(struct ee_team *team);
-/* Opens the barrier: next phase, everybody in ee_barrier_await of this phase returns EE_RELEASED. True: others want the
- * caller's carrier first; ee_yield as soon as it may switch. */
+/* Opens the barrier: next phase, every member in ee_barrier_await of this phase returns EE_RELEASED. True: others want
+ * the caller's carrier first; ee_yield as soon as it may switch. */
 bool ee_barrier_release(struct ee_team *team);
 /* Member id arrives, and waits as ee_barrier_await; EE_LAST: it was the last, and ee_barrier_release is the caller's.
- * counted: somebody has to be told so; else all may be let go without. The same for all members in a barrier.
- * [switches] */
+ * counted: one member has to be told that it is the last; else all may be let go without. The same for all members in a
+ * barrier. [switches] */
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted);
 /* Member id waits until `phase` is over, or until the region is interrupted (EE_INTERRUPTED). Spins only where each
  * member runs on a carrier of its own, and not for long; else blocks. [switches] */
@@ -235,8 +237,8 @@ void ee_wake(_Atomic uint32_t *word, unsigned n);
 void ee_yield(void);
 /* Lets another entity run on this carrier, if there is one; nothing else. [switches] */
 void ee_offer(void);
-/* Whether somebody is ready who can run on the caller's carrier alone, and has been kept from it before: ee_yield,
- * then. */
+/* Whether an entity is ready that can run on the caller's carrier alone, and has been kept from it before. Then call
+ * ee_yield. */
 bool ee_carrier_wanted(void);
 
 #endif

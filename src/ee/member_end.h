@@ -1,4 +1,4 @@
-/* The end of a member, where a word of the member's says who tells the core of it (ee_team_ops.idle).
+/* The end of a member, where a word of the member's decides which thread tells the core of it (ee_team_ops.idle).
  *
  * The core is told of a member whose body has returned, and only in a region that has tasks. The member does not know
  * whether it has; the thread that makes the first task does not know whether the member has returned. Both exchange the
@@ -30,7 +30,7 @@ static inline bool member_end_interrupt(_Atomic uint32_t *end, uint32_t region)
     return ps_xchg_acq_rel(end, member_end_told(region)) == member_end_returned(region);
 }
 
-/* In the name of m, whose identity is the caller's: tells the core, after all tasks that can be had. */
+/* In the name of m, whose identity the caller has: runs all tasks that can be had, then tells the core. */
 static inline void member_end_assist(const struct ee_team_ops *ops, struct ee_member *m)
 {
     do

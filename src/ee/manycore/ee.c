@@ -7,29 +7,30 @@
  * States of a core: idle -> taken (at a fork) -> runs its member's body -> done, still taken -> [assists] -> idle (at
  * the join). The forking core is member 0; it was taken already.
  *
- * Free members. A member's word `end` says who tells the core of the member (member_end.h). The member counts regions
- * itself, in its own cluster's memory: it is in each region of its mapping. The parent tells of member 0 where it
- * waits, once it knows of tasks.
+ * Free members. A member's word `end` decides which thread tells the core of the member (member_end.h). The member
+ * counts regions itself, in its own cluster's memory: it is in each region of its mapping. The parent tells of member 0
+ * where it waits, when it has learnt of tasks.
  *
  * The fast path (ee_team_run_again) keeps to this. The parent has counted the region before it sends the first order,
  * and a member counts it when the order has come, so that both use the same number. What a region's first task can
  * meet:
- *   a member whose order is under way, or that has prepared in its dock: it has not exchanged `end` in this region. It
- *      finds at its end that it was told.
- *   a member that has exchanged: who makes the task tells in its name, and may lend it. The assistance comes behind the
- *      order in the same dock, or the same queue of words, whose words the core has read by then.
- *   a parent that waits, and does not know: member 0 is not free, so nobody lends it. It looks at `interrupted` when
- *      all have arrived, which was written before its writer arrived. Then it waits for those who assist: each is
- *      counted by a member that has not arrived, or by one who is counted.
+ *   a member whose order is under way, or that has prepared in its dock: it has not exchanged `end` in this region. At
+ *      its end it finds TOLD.
+ *   a member that has exchanged: the thread that makes the task tells in the member's name, and may lend it. The
+ *      request to assist comes behind the order in the same dock, or in the same queue of words; the core has read the
+ *      order's words by then.
+ *   a parent that waits, and does not know: member 0 is not free, so nobody lends it. The parent looks at `interrupted`
+ *      when all have arrived; its writer wrote it before it arrived. Then the parent waits for the members that assist:
+ *      each is counted by a member that has not arrived, or by a member that is counted.
  *   members in a barrier: the way's own signal, before the one that made the task arrives (hal/synchroniser.h).
  * Only then (pool_tidy) the core and the entities forget free members, and the next region begins. A signal that comes
  * later is found in the next region, as one of a team around would be: `interrupted` is 0 there.
  *
- * Shared fields            who writes                             who reads
- *   pool_root_cores        the cluster's members of that team     the same
- *   member.end             the member's core; who interrupts      the same
- *   team up to `id_of`     the parent, no region open             members, behind the order
- *   assistants, wanted, interrupted                               members; see pool.h
+ * Shared fields            written by                                     read by
+ *   pool_root_cores        the cluster's members of that team             the same
+ *   member.end             the member's core; the core that interrupts    the same
+ *   team up to `id_of`     the parent, no region open                     members, behind the order
+ *   assistants, wanted, interrupted: members; see pool.h
  * Ordering: memory is sequentially consistent, a core has one access at a time; the atomics keep the compiler to it. */
 #include "hal.h"
 

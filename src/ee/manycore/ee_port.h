@@ -1,11 +1,11 @@
 /* What the OpenMP core has inline of the entities on the virtual manycore (ee.h, EE_PORT): the barrier of a region
  * without tasks.
  *
- * A core's gate is the register of the synchroniser by which its member arrives at its team's barrier; NULL: the long
- * way, ee_barrier_meet. A member that has come that way through the synchroniser leaves the gate open
- * (hal/synchroniser.c). It is closed by the core itself: as another member, another team or a serialized region begins
- * or ends on it, where it has seen tasks, and where its implicit task has a child. Members of one barrier may come
- * either way. */
+ * A core's gate is the register of the synchroniser by which its member arrives at its team's barrier; NULL: the slow
+ * path, ee_barrier_meet. A member that takes the slow path through the synchroniser leaves the gate open
+ * (hal/synchroniser.c). The core itself closes its gate in three cases: another member, another team or a serialized
+ * region begins or ends on it; it has seen tasks; its implicit task has a child. Members of one barrier may take either
+ * path. */
 #ifndef PS_EE_PORT_H
 #define PS_EE_PORT_H
 

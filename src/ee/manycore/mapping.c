@@ -4,10 +4,11 @@
  * of the member's place first. Takes these cores at a fork, and gives them back at the join. A team that is bound to
  * one place stays inside: it has fewer members where that has no more idle cores.
  *
- * Mapping. It stays with the team from region to region: a fork takes the same cores again where they are idle, with
- * one atomic operation a cluster. The root's team takes nothing from the pool: while it is open every other fork is by
- * one of its members or by one below them. Who is to take cores looks at that team's cores: a member of it finds those
- * of its own cluster in `pool_root_cores`, which each of them writes before it runs the body; others ask the team.
+ * Mapping. A mapping stays with the team from region to region: a fork takes the same cores again where they are idle,
+ * with one atomic operation a cluster. The root's team takes nothing from the pool: while it is open every other fork
+ * is by one of its members or by one below them. So a fork that takes cores from the pool leaves out that team's cores.
+ * A member of that team finds those of its own cluster in `pool_root_cores`, which each of them writes before it runs
+ * the body. Other members ask the team.
  *
  * Shared: `idle`, by forks (and) and joins (or) anywhere. Failures: smaller teams.
  * Rejected: a lock around the pool, as the paper has it: the atomic operation takes all cores of a cluster at once. */

@@ -39,7 +39,7 @@ struct team {
     struct member *parent; /* what the forking core was; NULL: the root */
     int16_t place;         /* that all members have; EE_NO_PLACE */
     bool scattered, bound_anew;
-    /* The mapping: members to cores. It stays from region to region, as long as the cores are idle again. */
+    /* The mapping, members to cores, stays from region to region as long as the cores are idle again. */
     uint16_t mapped;  /* members that it has, the first counted; 0: none */
     uint16_t version; /* of the mapping: a number of its own among the last 65536 */
     uint16_t home;    /* core of member 0 */
@@ -71,7 +71,7 @@ struct team {
     uint8_t run_first, run_n;  /* sw: its cores in the parent's cluster, where they are neighbours */
     /* (shared) written by members */
     _Atomic uint32_t left;          /* software join: members but the first that are not done */
-    _Atomic uint32_t assistants;    /* who assist after they were done */
+    _Atomic uint32_t assistants;    /* members that assist after they were done */
     _Atomic uint32_t wanted;        /* member 0 was lent to the parent, which waits in the join */
     _Atomic uint32_t interrupted;   /* the region has tasks */
     _Atomic uint32_t arrivals_left; /* software barrier */
@@ -82,8 +82,8 @@ _Static_assert(sizeof(struct team) <= sizeof(struct ee_team), "ee_team is too sm
 static inline struct team *team_of(struct ee_team *t) { return (struct team *)(void *)t; }
 static inline struct member *member_at(const struct team *team, unsigned id) { return team->members[id]; }
 
-/* What a docked thread is told: the team with ORDER_ROOT in its lowest bits, and its cluster's cores of the team with
- * the mapping's version above, or, with ORDER_AGAIN, fn and data; or the member, with ORDER_ASSIST. */
+/* What a docked thread is told. ORDER_ROOT in the lowest bits: the team, and its cluster's cores of the team with the
+ * mapping's version above. With ORDER_AGAIN: the team, fn and data. With ORDER_ASSIST: the member. */
 struct order {
     uintptr_t what;
     uint32_t cores;
@@ -152,7 +152,7 @@ static inline void pool_saw_tasks(void)
 }
 /* The root's team while it is open, set by the root; and in each cluster its cores there. */
 extern struct team *volatile pool_open_root;
-/* The root's team whose cores stand in each cluster's pool_root_cores. */
+/* The root's team; its cores stand in each cluster's pool_root_cores. */
 extern struct team *pool_last_root;
 extern BOARD_LOCAL volatile uint32_t pool_root_cores;
 /* In each cluster's memory: the clusters, and the cores of one. */
@@ -209,7 +209,7 @@ static PS_ALWAYS_INLINE struct expected pool_expect(struct self *self)
 
 /* A member that has been told: assists until it is free. */
 void pool_assist_told(struct member *m);
-/* A member but the first, whose body has returned: all but its arrival. As member_end_return. */
+/* For a member but the first, after its body has returned: all but its arrival. As member_end_return. */
 static PS_ALWAYS_INLINE void pool_member_end(struct member *m, uint32_t region)
 {
     if (PS_UNLIKELY(pool_swap(&m->end, member_end_returned(region)) == member_end_told(region)))
@@ -244,8 +244,8 @@ static inline void pool_phase(const char *name)
 
 /* After a region that had tasks: what the next one begins with. */
 void pool_tidy(struct team *team);
-/* Of ee_team_run_again, whose team has its cores in the caller's cluster: all of them or none. *region: the team's last
- * one, which is read while the cores' word cannot be used yet. */
+/* For ee_team_run_again, where all the team's cores are in the caller's cluster: takes all of them or none. *region:
+ * the team's last one, which is read while the cores' word cannot be used yet. */
 static inline bool pool_claim_again(const struct team *team, uint32_t cores, uint32_t *region)
 {
     uint32_t taken = pool_root_cores, before = pool_and(team->idle, ~cores); /* the root's do not change meanwhile */

@@ -107,18 +107,19 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id)
 }
 
 /* Members that wait need a stack each, and a team that is open cannot shrink any more. So where the address space is
- * limited, stacks for all of them are mapped before it opens: members take memory too (the C library's arenas, 64 MiB
- * each), and would leave none for those that begin after them. All stacks together get half of the memory, the other
- * half is the program's. Whether there is a limit is asked when a team first has so many members.
+ * limited, stacks for all of them are mapped before the team opens. Else the first members might take the memory (the C
+ * library's arenas, 64 MiB each) that later members need for their stacks. All stacks together get half of the memory,
+ * the other half is the program's. Whether there is a limit is asked when a team first has so many members.
  *
- * Under a limit an account is kept. `promised`: of the stacks that exist, how many the open teams may need, n - 1 a
- * team of n; taken by compare-and-swap before the fork, given back by the parent after the join. Besides, each vp may
- * need one for its loop (LOOPS). What is promised and the loops never exceed what exists, so whoever waits for a stack
- * waits for a loop to end. A team that finds fewer is smaller, of one at least, which needs none. Thread-local blocks
- * stay with a team's members from region to region, so they are no sum: each member has its own before the fork. From
- * the first such team on no vp keeps idle stacks for itself. Relaxed: the account is only a number.
- * What the account does not know: threads that the program makes with psthread_create, spares, and regions that were
- * open when the limit was set; these take smaller stacks, or wait until one is free. */
+ * Under a limit an account is kept. `promised` counts the stacks that the open teams may need, n - 1 for a team of n.
+ * They are taken by compare-and-swap before the fork, and given back by the parent after the join. Besides, each vp may
+ * need one stack for its loop (LOOPS). `promised` and the loops together never exceed the stacks that exist. So a
+ * thread that waits for a stack waits for a loop to end. A team that finds fewer stacks is smaller: of one member at
+ * least, which needs none. Thread-local blocks stay with a team's members from region to region, so they are no sum:
+ * each member has its own before the fork. From the first such team on no vp keeps idle stacks for itself. Relaxed: the
+ * account is only a number.
+ * The account does not know threads that the program makes with psthread_create, spares, and regions that were open
+ * when the limit was set. These take smaller stacks, or wait until one is free. */
 #define MANY_MEMBERS 64
 #define MANY_STACKS 4096 /* so many fit under any kernel's limit of mappings */
 
@@ -254,8 +255,8 @@ enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase
 
 void ee_wait(_Atomic uint32_t *word, uint32_t expected) { ps_wait_on(word, expected); }
 void ee_wake(_Atomic uint32_t *word, unsigned n) { ps_wake_on(word, n); }
-/* Threads that yield to one another wait for somebody, perhaps on another vp, which can only go on if the system lets
- * its kernel thread run: every so many yields this one stands back as well. */
+/* Threads that yield to one another wait for another thread. That thread may be on another vp, which goes on only if
+ * the system lets its kernel thread run. So every so many yields this kernel thread yields as well. */
 void ee_yield(void)
 {
     struct vp *vp = ps_vp();

@@ -1,22 +1,22 @@
 /* Entities are kernel threads: the papers' baseline under the same OpenMP core (psthreads-2009 section 3, OMPi's POSIX
  * EELIB).
  *
- * Each member of a team but the first has a kernel thread of its own: taken from one pool, made when the pool is empty,
- * given back at the join (an inner region) or kept by the team block for its next region (an outermost one). A kernel
- * thread is its own carrier; entities never move.
+ * Each member of a team but the first has a kernel thread of its own. The kernel thread is taken from one pool, or made
+ * when the pool is empty. An inner region gives it back at the join; the team block of an outermost region keeps it for
+ * its next region. A kernel thread is its own carrier; entities never move.
  *
  * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by the thread that lends the
  * member) -> NONE (by the worker, acquire). The worker counts itself out of `left` when it is through. From then on the
  * parent may give it another order, even before the worker looks again: the word keeps the order.
  *
- * Free members. A member's `end` says who tells the core of the member (member_end.h). A member exchanges it before it
- * counts itself out. The parent ends likewise where it waits in the join. So nobody looks at `interrupted` in a region
- * without tasks.
+ * Free members. A member's `end` decides which thread tells the core of the member (member_end.h). A member exchanges
+ * `end` before it counts itself out. The parent ends likewise where it waits in the join. So nobody looks at
+ * `interrupted` in a region without tasks.
  *
  * Orderings. fork -> member: the order's release store, the worker's acquire exchange. member -> join: `left` counted
  * down acq_rel, read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1, seq_cst) and then looks at
- * the condition. The waker changes the condition (seq_cst) and then looks at sleepers. One sees the other (Dekker), and
- * the futex word closes the rest of the gap.
+ * the condition. The waker changes the condition (seq_cst) and then looks at sleepers. One of the two sees the other
+ * (Dekker), and the futex word closes the rest of the gap.
  *
  * Failure: the system refuses a kernel thread: the region is smaller, which is said once. */
 #include "ee.h"
@@ -39,7 +39,7 @@ struct team;
 struct member;
 
 struct worker {
-    PS_LINE_ALIGNED _Atomic uint32_t order; /* who gives orders writes, the worker takes */
+    PS_LINE_ALIGNED _Atomic uint32_t order; /* written by the thread that gives the order, taken by the worker */
     _Atomic uint32_t asleep;                /* 1: it may be parked on `order` */
     struct team *team;                      /* of the order */
     struct member *member;
@@ -64,8 +64,9 @@ struct team {
     void *parent_local;
     uint32_t parent_place;
     uint32_t born_in; /* fork_generation when its workers were taken */
-    /* workers that have not ended, | PARENT_ASLEEP; who brings it to PARENT_ASLEEP wakes the parent, by address only:
-     * the block may be gone by then. Who lends member 0 sets PARENT_WANTED, and takes PARENT_ASLEEP off. */
+    /* workers that have not ended, | PARENT_ASLEEP. The thread that brings it to PARENT_ASLEEP wakes the parent, by
+     * address only: the block may be gone by then. The thread that lends member 0 sets PARENT_WANTED, and takes
+     * PARENT_ASLEEP off. */
     PS_LINE_ALIGNED _Atomic uint32_t left;
     PS_LINE_ALIGNED _Atomic uint32_t arrivals_left;
     _Atomic uint32_t phase;
@@ -106,7 +107,7 @@ static _Atomic uint32_t num_busy;    /* workers in teams */
 
 /* --- spinning --- */
 
-#define SPINS_FREE 20000 /* while there is a processor for everybody */
+#define SPINS_FREE 20000 /* while there is a processor for every kernel thread */
 #define SPINS_CROWDED 100
 
 static unsigned spin_limit(void)
@@ -221,7 +222,7 @@ static void *worker_main(void *arg)
             os_park(&w->order, ORDER_NONE, OS_FOREVER);
         ps_store_relaxed(&w->asleep, 0);
     }
-    pthread_mutex_lock(&pool_lock); /* who gave the order may still look at w */
+    pthread_mutex_lock(&pool_lock); /* the thread that gave the order may still look at w */
     pthread_mutex_unlock(&pool_lock);
     places_forget();
     free(w);

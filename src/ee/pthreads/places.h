@@ -14,7 +14,7 @@ static inline void places_follow(uint32_t place)
     if (PS_UNLIKELY(place != places_here))
         places_move(place);
 }
-/* It ends. */
+/* The calling kernel thread ends. */
 void places_forget(void);
 
 #endif

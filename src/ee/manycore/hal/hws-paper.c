@@ -1,5 +1,5 @@
-/* The paper's hardware way (manycore-nested-2016, section 3.2.1): its pool (paper.h); the descriptor's address is a
- * word that the synchroniser broadcasts to the threads that were selected, the release a signal, the join a gather.
+/* The paper's hardware way (manycore-nested-2016, section 3.2.1), with its pool (paper.h). The synchroniser broadcasts
+ * the descriptor's address as a word to the threads that were selected. The release is a signal, the join a gather.
  * The root's team is released and joined through the hierarchy of synchronisers, each other one inside of its cluster
  * (synchroniser.h); masks are set anew for each region. */
 #include "paper.h"

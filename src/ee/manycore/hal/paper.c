@@ -145,7 +145,7 @@ unsigned ee_team_reserve(struct ee_team *t, unsigned n)
     }
     team->descriptor = d;
     team->id_of = d->local_ids;
-    team->num_spans = 0; /* who has tasks tells the clusters one after the other */
+    team->num_spans = 0; /* a member with tasks tells the clusters one after the other */
     for (unsigned c = 0; c < pool_clusters; c++)
         if (team->cores[c] != 0)
             team->spans[team->num_spans++] = (struct span){.clusters = UINT64_C(1) << c, .cores = team->cores[c]};

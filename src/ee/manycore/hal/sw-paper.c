@@ -1,14 +1,14 @@
 /* The paper's software way (manycore-nested-2016, sections 3.1 and 3.2): its pool (paper.h), and by memory alone
  *   RFLAGS   a word for each of the cluster's threads, which it waits for
  *   NFLAGS   a word for each thread of the platform, in every cluster, so that a master looks at its own memory
- * Fork: the master writes to TEAM_DESC_PTR and RFLAGS of each member, one after the other. Join and barrier: master and
- * slaves; each slave writes its word of NFLAGS in the master's cluster, the master waits for one after the other, and
- * ends the barrier by RFLAGS.
+ * Fork: the master writes to TEAM_DESC_PTR and RFLAGS of each member, one after the other. Join and barrier: each slave
+ * writes its word of NFLAGS in the master's cluster. The master waits for one slave after the other, and ends the
+ * barrier by RFLAGS.
  *
- * Tasks: who makes a region's first one says so to each member in a word beside its RFLAGS. A barrier is counted in
- * memory from then on, as the OpenMP core wants it. The master decides for all: when all have come it looks for tasks,
- * which were made before this barrier then, and says in `released` that it ends the barrier by flags. A slave that
- * hears of tasks while it waits looks there: a thread that was released before it may have made them. */
+ * Tasks: the thread that makes a region's first task says so to each member in a word beside its RFLAGS. A barrier is
+ * counted in memory from then on, as the OpenMP core wants it. The master decides for all: when all have come it looks
+ * for tasks, which were made before this barrier then. It says in `released` whether it ends the barrier by flags. A
+ * slave that hears of tasks while it waits looks there: a thread that was released before it may have made them. */
 #include "paper.h"
 #include "software.h"
 
@@ -111,7 +111,7 @@ static bool flag_shows_tasks(struct team *team)
 }
 bool hal_sees_tasks(struct team *team) { return flag_shows_tasks(team); }
 
-/* Master: goes on from *id over slaves whose word is there; whether that were all. */
+/* Master: goes on from *id over the slaves that have written their word. Returns whether all have. */
 static bool gathered(const struct team *team, unsigned *id, uint32_t word)
 {
     const uint16_t *core = team->descriptor->persistent;

@@ -3,12 +3,12 @@
  * Fork of the root's team: in each other cluster the parent writes two words to the first of the team's cores, and this
  * core hands them on to the rest of its cluster. To cores of its own cluster the parent writes by itself; so it does to
  * all cores of a nested team. If the region is like the last one, each core gets one word. With many clusters the
- * parent then writes to every fourth cluster only, whose first core hands the word on to the three clusters behind it
- * (plan_orders). Function and data stand in the team, and those of the root's team in each other cluster, too: the
+ * parent then writes to every fourth cluster only; the first core there hands the word on to the three clusters behind
+ * it (plan_orders). Function and data stand in the team, and those of the root's team in each other cluster, too: the
  * first core there copies them.
- * Join: of the root's team the members of another cluster count down a word of theirs, and the last one a word of the
- * parent's; all others count down that one. manycore-nested-2016 section 3.2 has the flags by cluster; there the parent
- * writes and reads one flag for each thread.
+ * Join: in the root's team the members of another cluster count down a word of that cluster, and the last of them
+ * counts down the parent's word. All other members count down the parent's word directly. manycore-nested-2016 section
+ * 3.2 has the flags by cluster; there the parent writes and reads one flag for each thread.
  * The barrier is counted in the team.
  *
  * Ordering: `what` is stored by release and loaded by acquire; what a core is told beside it was written before. The
@@ -125,7 +125,7 @@ void hal_mapped(struct team *team)
     team->run_n = run.n;
 }
 
-/* Parent of the root's team: who hands its orders on to whom, as long as the mapping stands. */
+/* Parent of the root's team: which cores hand its orders on, and to which clusters, as long as the mapping stands. */
 static void plan_orders(const struct team *team)
 {
     unsigned block = pool_clusters > DIRECT ? BLOCK : 1, first = 0;
@@ -285,7 +285,7 @@ static inline void hand_on(const struct order *order)
 
 #define LOOKS 8 /* at the word that is waited for, between two at what comes but seldom */
 
-/* 0: somebody wants assistance. */
+/* 0: assistance is wanted. */
 static inline uintptr_t await_order(struct dock *own)
 {
     for (;;) {

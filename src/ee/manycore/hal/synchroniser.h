@@ -14,8 +14,8 @@
  * Tasks. A member that waits in the synchroniser has arrived, but must come back when the region's first task is made:
  * that is signalled to all. From then on the region's barriers are counted in memory as well, because the OpenMP core
  * must be told which member is last. Each member arrives in both, and takes the synchroniser's signal when the counted
- * barrier is over. All members of a barrier go the same way: the signal of tasks was sent by a member before it
- * arrived, and overtakes the release, which goes by way of the home cluster.
+ * barrier is over. All members of a barrier go the same way. A member sends the signal of tasks before it arrives; that
+ * signal overtakes the release, which goes by way of the home cluster.
  *
  * synchroniser.c has hal.h's functions from hal_arrive on. */
 #ifndef PS_EE_HAL_SYNCHRONISER_H
@@ -36,7 +36,7 @@ enum {
     SLOTS = 12,
 };
 
-/* Whose masks a slot has. */
+/* The team that a slot has the masks of. */
 struct masks {
     const struct team *team;
     uint32_t version;
