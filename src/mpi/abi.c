@@ -1,13 +1,13 @@
 /* Finds MPI in the process, and what it allows: see mpi_layer.h.
  *
- * This library is preloaded before anybody knows whether MPI will be there (Python loads it late, with symbols that
- * others do not see). So nothing is linked: at the first call MPI's library is looked up among those that are loaded,
- * by its name, and each function in that. Where it is not there (another MPI called us), calls go straight on to
- * whoever defines them next.
+ * This library is preloaded before it is known whether MPI will be there (Python loads MPI late, with symbols that
+ * others do not see). So nothing is linked: at the first call MPI's library is looked up by its name among the loaded
+ * ones, and each function in that library. Where it is not there (another MPI called us), calls go straight on to the
+ * next definition.
  *
  * States of mpi_mode_word: UNKNOWN -> STRAIGHT or AWARE, by compare-and-swap, when MPI is initialized; AWARE ->
- * STRAIGHT at MPI_Finalize. Whether collective calls go by their nonblocking forms must be the same in all ranks,
- * whoever calls: so it depends on nothing but the mode and the environment. */
+ * STRAIGHT at MPI_Finalize. All ranks must agree whether collective calls go by their nonblocking forms. So this
+ * depends on the mode and the environment alone, and not on the caller. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>

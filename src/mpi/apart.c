@@ -1,8 +1,8 @@
 /* Calls that block and have no nonblocking form: communicators made and freed, processes started and connected,
- * windows, collective file access, buffers taken back; and reading from files, whose nonblocking form does not always
- * end. A thread that makes such a call first goes to a kernel thread of its own, as a thread does that sets its own
- * state in the kernel. It stays there until its region ends. So it holds no virtual processor while MPI waits. The
- * program's own threads (a region's first) are on theirs already. */
+ * windows, collective file access, buffers taken back. Reading from files is here too, because its nonblocking form
+ * does not always end. A thread that makes such a call first goes to a kernel thread of its own, as a thread does that
+ * sets its own state in the kernel. The thread stays there until its region ends, and so holds no virtual processor
+ * while MPI waits. The program's own threads (a region's first) are on theirs already. */
 #include "mpi_layer.h"
 
 void mpi_go_apart(void)

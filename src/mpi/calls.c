@@ -1,7 +1,7 @@
 /* The calls between two processes that block, and those that wait and test, for C: see mpi_layer.h.
  *
- * Each is MPI's own call where the mode is not MPI_AWARE or the caller is no thread of ours, and else the nonblocking
- * form and a wait. */
+ * Each of them is MPI's own call where the mode is not MPI_AWARE or the caller is no thread of ours. Else it is the
+ * nonblocking form and a wait. */
 #include "mpi_layer.h"
 
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static inline bool matches_first(int source)
     return false;
 #else
     return PS_UNLIKELY(ps_load_relaxed(&handlers_set)) ||
-           source == MPI_PROC_NULL; /* whose requests' status is not as it should be */
+           source == MPI_PROC_NULL; /* its requests have a wrong status */
 #endif
 }
 
@@ -177,8 +177,8 @@ PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 
 /* --- requests --- */
 
-/* A thread that waits for requests of the program's tests them itself, between others' turns, where nobody else may
- * look at them:
+/* A thread that waits for requests of the program's tests them itself, in turn with the other threads of its vp, in two
+ * cases:
  *   From the first file on that is opened with MPICH. Its requests for files go on in MPI_Test and MPI_Wait alone;
  *   asked whether they are complete, they never are.
  *   From the first generalized request on. The poller would call the program's function for it once more. */

@@ -1,9 +1,9 @@
 /* Collective calls and file access that block: the nonblocking form, then a wait. See mpi_layer.h.
  *
- * MPI does not match a blocking collective call with a nonblocking one. So which form is taken must not depend on who
- * calls: in MPI_AWARE mode it is the nonblocking one always, also where the caller is no thread of ours (who then
- * waits in MPI_Wait). The same mode and the same environment are wanted in all ranks of a job. A reduction by a
- * function of the program's goes to MPI as it is, in all ranks alike: whoever polls would run that function. */
+ * MPI does not match a blocking collective call with a nonblocking one. So the form must not depend on the caller. In
+ * MPI_AWARE mode it is always the nonblocking one; a caller that is no thread of ours then waits in MPI_Wait. All ranks
+ * of a job must have the same mode and the same environment. A reduction by a function of the program's goes to MPI as
+ * it is, in all ranks alike: else the thread that polls would run that function. */
 #include "mpi_layer.h"
 
 static int finish_anywhere(MPI_Request *request, MPI_Status *status)

@@ -1,32 +1,32 @@
-/* Who waits, and who polls: see mpi_layer.h.
+/* Waiting and polling: see mpi_layer.h.
  *
- * Does: keeps the list of what is waited for; looks at each of them when somebody polls; readies who can go on. Does
- * not: complete requests.
+ * Does: keeps the list of waits; looks at each wait when a thread polls; readies threads that can go on. Does not:
+ * complete requests.
  *
- * Who polls. A vp that finds no work, while it searches (psthreads/layer.h): so nothing is taken from threads that
- * have work to do, and a message that comes while a vp is idle is seen at once. A kernel thread of this library's,
- * the watcher, while no vp has looked for a while (all of them are busy, or they sleep): it sleeps between looks a
- * sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS at most. So a long wait costs next
- * to nothing, and a message is seen a sixteenth later than it could have been. A thread that has nothing else ready
- * behind it looks itself for SPIN_LOOKS turns before it waits.
+ * Three kinds of threads poll. First, a vp that finds no work, while it searches (psthreads/layer.h). That takes
+ * nothing from threads with work, and a message that comes while a vp is idle is seen at once. Second, a kernel thread
+ * of this library's, the watcher, while no vp has looked for a while (all of them are busy, or they sleep). Between
+ * looks the watcher sleeps a sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS at most.
+ * So a long wait costs next to nothing, and a message is seen a sixteenth later than it could have been. Third, a
+ * thread with nothing else ready behind it polls for SPIN_LOOKS turns before it waits.
  *
- * States of a wait: with its thread -> in `coming` (published) -> in `list` (whoever polls has moved it there) -> out
- * (its thread is ready and may be gone).
+ * States of a wait: with its thread -> in `coming` (published) -> in `list` (a thread that polls has moved it there) ->
+ * out (its thread is ready and may be gone).
  *   coming    a stack; push by compare-and-swap (release), all taken by exchange (acquire)
  *   list      guarded by polling
- *   polling   1: somebody polls; taken by exchange (acquire), given by a store (release). A thread that finds it taken
+ *   polling   1: a thread polls; taken by exchange (acquire), given by a store (release). A thread that finds it taken
  *             does not poll
  *   waiting   how many there are in both; added to before the push, taken off before the thread is readied
- *   looks     how often somebody has polled; only a hint
+ *   looks     how often a thread has polled; only a hint
  * No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it looks at under
  * watcher_lock. The thread that adds the first wait takes that lock after it has pushed, and wakes the watcher.
  *
- * Functions of the program's (reductions) that a nonblocking call runs are run by whoever looks, and a poller may stand
- * where no thread runs. From the first call on that may have one (alone: it is set once, never taken back), each thread
- * looks for itself, by turns with the others of its vp. Whoever polls then readies all waits but a task's without a
- * look; their threads look for themselves. A task's are left to the watcher, which is a kernel thread. A poll that has
- * begun before is waited for. Either it has seen `alone`, or the one who sets that sees `polling`: a seq_cst fence
- * stands between the two on both sides.
+ * A nonblocking call may run functions of the program's (reductions), on the thread that looks; but a poller may stand
+ * where no thread runs. From the first call on that may have such a function (`alone`: set once, never cleared), each
+ * thread looks for itself, in turn with the others of its vp. The poller then readies all waits but a task's without a
+ * look, and their threads look for themselves. A task's waits are left to the watcher, which is a kernel thread. A poll
+ * that has begun before is waited for: either that poll has seen `alone`, or the thread that sets `alone` sees
+ * `polling`. A seq_cst fence stands between the two accesses on both sides.
  *
  * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
  * After fork: the child has no watcher and nobody waits in it. At exit and in MPI_Finalize polling is taken for
@@ -264,8 +264,8 @@ static void engine_after_fork_in_child(void)
     pthread_mutex_init(&layers_lock, NULL);
 }
 
-/* Not by a thread that is published: the calls below are answered by the runtime, which moves who makes them to a
- * kernel thread of its own. */
+/* Not by a thread that is published: the runtime answers the calls below, and moves their caller to a kernel thread of
+ * its own. */
 void mpi_start_watcher(void)
 {
     pthread_attr_t attr;

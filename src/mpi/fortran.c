@@ -13,7 +13,7 @@
 
 #include "TAMPI.h"
 
-/* What is defined below, by those who wait. */
+/* What is defined below, for the calls that wait. */
 PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_testall_f(P4, MPI_Fint *error);
 

@@ -1,8 +1,8 @@
-/* The calls of the module mpi_f08 that wait or test and go to PMPI past everybody who stands before MPI: with MPICH
+/* The calls of the module mpi_f08 that wait or test, and go to PMPI directly, past all libraries before MPI: with MPICH
  * those without a buffer, with Open MPI those with a LOGICAL. They are answered by the names that the compiler gives to
- * the module's specific procedures. Each waits first and then calls the module's own procedure, which no longer
- * blocks: so statuses, and the addresses that stand for none, are the module's own affair. An error that nobody wants
- * has no address. See fortran_apart.c for the calls without a nonblocking form. */
+ * the module's specific procedures. Each call waits first, and then calls the module's own procedure, which no longer
+ * blocks. So statuses, and the addresses that stand for none, are the module's own affair. An error argument that the
+ * program leaves out has no address. See fortran_apart.c for the calls without a nonblocking form. */
 #include "fortran.h"
 
 #include "TAMPI.h"

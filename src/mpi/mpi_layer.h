@@ -16,13 +16,13 @@
  * psthreads/layer.h and ort/layer.h; linked to neither: a program without MPI loads this library's code and nothing
  * of MPI.
  *
- * How a call waits. It starts the nonblocking form, which keeps the order of messages, and tests it at once. If the
- * request is not complete, the caller is published together with a function that tells whether the call would go on
+ * How a call waits. The call starts the nonblocking form, which keeps the order of messages, and tests it at once. If
+ * the request is not complete, the caller is published together with a function that tells whether the call would go on
  * now, and waits. The thread that polls finds the caller and readies it. The caller then completes the request by MPI's
  * own blocking call, which no longer blocks. So status, errors, error handlers, persistent and generalized requests are
- * MPI's own affair, on the thread that made the call. Rejected: MPI_Testsome over all requests. It completes them, and
- * calls an error handler, on the thread that happens to poll; MPICH takes MPI_COMM_WORLD's handler there, whatever the
- * communicator's is. */
+ * MPI's own affair, on the thread that made the call. Rejected: MPI_Testsome over all requests. That call completes
+ * requests, and calls an error handler, on the thread that happens to poll; MPICH takes MPI_COMM_WORLD's handler there,
+ * whatever the communicator's is. */
 #ifndef PS_MPI_LAYER_H
 #define PS_MPI_LAYER_H
 
@@ -78,7 +78,7 @@ struct mpi_wait {
     struct mpi_wait *next;
     const struct ps_layer *layer;
     void *thread;
-    /* Whether the call would go on now. Called by the thread itself, or by who polls, one at a time. May be called
+    /* Whether the call would go on now. Called by the thread itself, or by the poller, one at a time. May be called
      * again after it has said yes. */
     bool (*look)(struct mpi_wait *wait);
     /* What it looks at. */
@@ -89,11 +89,11 @@ struct mpi_wait {
     MPI_Comm comm;
     MPI_Message message;
     MPI_Status status;
-    /* tasks.c: it is nobody's wait; called instead of readying a thread, by who polls. */
+    /* tasks.c: no thread waits; the poller calls this instead of readying a thread. */
     void (*done)(struct mpi_wait *wait);
 };
 
-/* The layer whose thread the caller is, and in *thread that; NULL: none, or it may not wait. */
+/* The layer that has the caller as a thread; *thread is that thread. NULL: none, or the caller may not wait. */
 const struct ps_layer *mpi_threads(void **thread);
 /* The caller can wait; mode is MPI_AWARE. Fills in layer and thread. */
 bool mpi_can_wait(struct mpi_wait *wait);
@@ -107,7 +107,7 @@ void mpi_start_watcher(void);
 unsigned mpi_waiting(void);
 /* Nobody polls from now on. */
 void mpi_stop_polling(void);
-/* tasks.c: requests of tasks are complete; who polls cannot do what is left, but the watcher can. */
+/* tasks.c: requests of tasks are complete; the poller cannot do what is left, but the watcher can. */
 void mpi_wake_watcher(void);
 bool mpi_tasks_finished(void);
 /* Tasks of the OpenMP runtime are run as they were made, unless PSTHREADS_MPI_TASK_ORDER=any. */
@@ -119,7 +119,7 @@ void mpi_tested_in_vain(void);
 void mpi_go_apart(void);
 /* A nonblocking call may run a function of the program's from now on: see engine.c. */
 void mpi_note_function(void);
-/* From now on who waits for a request of the program's tests it by turns, see calls.c. */
+/* From now on a thread that waits for a request of the program's tests it by turns, see calls.c. */
 void mpi_wait_by_turns(void);
 bool mpi_by_turns(void);
 #ifndef OPEN_MPI

@@ -1,10 +1,11 @@
-/* Processes that a program starts by MPI run under psrun too, as those that it starts by itself do. They must: a
- * blocking collective call of theirs would not match the nonblocking one of a rank under psrun (collective.c).
+/* Processes that a program starts by MPI run under psrun too, as those that it starts by itself do. That is necessary:
+ * a blocking collective call of such a process would not match the nonblocking one of a rank under psrun
+ * (collective.c).
  *
- * The launcher starts them with its own environment, not with the program's. So psrun is put before the command. Where
- * that is not possible the command stays as it is: no memory, no psrun where this library has been installed with it, a
- * command without a slash that the launcher looks for in folders of its own (the key "path"). The calls are collective
- * without a nonblocking form, see apart.c. With Open MPI, Fortran's go to MPI as they are. */
+ * The launcher starts them with its own environment, not with the program's. So psrun is put before the command. The
+ * command stays as it is in three cases: no memory; no psrun where it should be beside this library; a command without
+ * a slash that the launcher looks for in folders of its own (the key "path"). The calls are collective without a
+ * nonblocking form, see apart.c. With Open MPI, Fortran's go to MPI as they are. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* TAMPI's interface: a task's completion waits for requests, the thread that ran it does not. See TAMPI.h, ort/layer.h.
  *
- * States of a binding: made (its task is held) -> watched -> finished, a stack -> completed by the watcher, which is
- * a thread that the OpenMP runtime knows from then on: MPI_Waitall, release of the task. Who polls may stand where no
- * thread runs, so nothing but the push is done there. Failures: no memory: the call waits. */
+ * States of a binding: made (its task is held) -> watched -> finished, a stack -> completed by the watcher:
+ * MPI_Waitall, release of the task. The watcher is a thread that the OpenMP runtime knows from then on. A poller may
+ * stand where no thread runs, so it does nothing but the push. Failures: no memory: the call waits. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,8 @@
  * that is loaded later, and one that looks PMPI_X up by dlsym. Its calls go to MPI as they are.
  *
  * Rejected: to export PMPI_X here. MPI's own libraries call one another by these names, with locks held, and must not
- * wait here. The caller's address does not tell who has called: a tool's last call is a jump. */
+ * wait here. Rejected: to look at the caller's address. A tool's last call is a jump, so the address is not the
+ * tool's. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>
