@@ -76,7 +76,7 @@ static int add_loader_line(struct closure *c, char *line, const struct elf *drop
 static void trace_in_child(int out, const char *interp, const char *program, const char *library_path,
                            const char *preload, bool with_gaps)
 {
-    /* Who started psrun may have closed any of these three: the pipe stands above them. */
+    /* psrun may have been started with any of these three closed: the pipe stands above them. */
     if (out < 3 && (out = fcntl(out, F_DUPFD_CLOEXEC, 3)) < 0)
         _exit(127);
     int null = open("/dev/null", O_RDWR);

@@ -42,8 +42,8 @@ unsigned closure_missing(const struct closure *c, const char **first);
 /* The first object with a runtime that is not ours, from index i on; c->num: none. */
 unsigned closure_foreign(const struct closure *c, unsigned i);
 bool closure_has_runtime(const struct closure *c);
-/* Whether an object but the C library imports one of `names` (NULL at the end), which dropin defines too, and the C
- * library stands before ours in the order of lookup. */
+/* Whether an object but the C library imports one of `names` (NULL at the end), while the C library stands before ours
+ * in the order of lookup. The drop-in defines these names too. */
 bool closure_misses(const struct closure *c, const char *const *names);
 /* Whether both hold. The program has a sanitizer that keeps its own state in the kernel thread's thread-local storage
  * (address, thread), so user-level threads have no storage of their own. And something in the program would miss that:

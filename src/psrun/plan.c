@@ -128,8 +128,8 @@ static char *find_program(struct plan *p, const char *name)
 
 /* The interpreter that a "#!" line names, as the system reads the line; NULL: it has none. A name ends at a blank or at
  * the line's end (a carriage return is part of it), within what the system reads of a file. Text without such a name,
- * or none at all, is the shell's, as execvp and all shells have it; only where it is what was to be run: the system
- * takes no such interpreter. */
+ * or an empty file, is the shell's, as execvp and all shells have it. That holds only for the file that was to be run:
+ * the system takes no such file for an interpreter. */
 static char *interpreter_of_script(const char *file, bool to_be_run)
 {
     char line[SCRIPT_READ + 1];
@@ -263,8 +263,8 @@ static bool is_linked_to(const struct closure *c, const char *name)
     return false;
 }
 
-/* Whose MPI the program uses, or what it starts: told by what it is linked to, by which launcher it is, or by which has
- * started it; NULL: none. */
+/* The MPI that the program uses, or the processes that it starts. Told by the libraries that it is linked to, by the
+ * launcher that it is, or by the launcher that has started it; NULL: none. */
 static const char *which_mpi(const struct plan *p)
 {
     char real[PATH_MAX];
@@ -313,8 +313,8 @@ static char *mpi_tools(const struct closure *c)
     return value;
 }
 
-/* Puts the layer last in what is preloaded: behind tools that stand before MPI, too (src/mpi/tools.c). It is found
- * beside the drop-ins. */
+/* Puts the layer last in what is preloaded: behind tools that stand before MPI, too (src/mpi/tools.c). The layer is
+ * found beside the drop-ins. */
 static void preload_mpi(struct plan *p, const char *cleaned)
 {
     const char *mpi = which_mpi(p);

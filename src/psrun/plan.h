@@ -1,23 +1,24 @@
 /* Decides how a program comes to run on our runtime: by name, by interposition, or not at all.
  *
- * By name: the drop-in's folder stands first in LD_LIBRARY_PATH, so whoever needs libgomp.so.1, libomp.so.5 or
- * libiomp5.so gets ours.
- * By interposition: LD_PRELOAD as well, so that ours stands before every library in the order of symbol lookup. It is
+ * By name: the drop-in's folder stands first in LD_LIBRARY_PATH, so objects that need libgomp.so.1, libomp.so.5 or
+ * libiomp5.so get ours.
+ * By interposition: LD_PRELOAD as well, so that ours stands before every library in the order of symbol lookup. That is
  * needed
  *   - where the loader would still take another file: DT_RPATH comes before LD_LIBRARY_PATH, and wheels carry renamed
  *     copies (libgomp-a34b3233.so.1). The other file is then loaded and never called, provided that we define every
- *     entry point, in its version, that somebody wants; this is checked.
+ *     entry point, in its version, that some object wants; this is checked.
  *   - where nothing at the start needs a runtime, but something may load one later (python3, and scripts): a renamed
  *     copy then meets our symbols first;
  *   - where some library calls what we answer for OpenMP threads (sched_yield, gettid, masks), and would find the C
- *     library's: a program that is not
- *     linked to a runtime itself names the C library before the libraries of its libraries.
- * The layer over MPI (src/mpi) is preloaded where the program is linked to Open MPI or MPICH, is such a launcher, or
- * may load MPI later and was started by a launcher. It does nothing in a program without MPI, and loads nothing.
+ *     library's. A program that is not linked to a runtime itself names the C library before the libraries of its
+ *     libraries.
+ * The layer over MPI (src/mpi) is preloaded where the program is linked to Open MPI or MPICH, is a launcher of theirs,
+ * or may load MPI later and was started by a launcher. The layer does nothing in a program without MPI, and loads
+ * nothing.
  * Where names suffice LD_PRELOAD is not set: it would go into every program that the program starts.
  * A program without OpenMP runs as it is (static, of another C library, or without any runtime that it could load);
- * what it starts gets ours. Neither helps against RTLD_DEEPBIND, a runtime linked in statically, or a set-user-id
- * program (the loader ignores both).
+ * what it starts gets ours. Neither LD_LIBRARY_PATH nor LD_PRELOAD helps against RTLD_DEEPBIND, a runtime linked in
+ * statically, or a set-user-id program (the loader ignores both).
  *
  * Single-threaded; a plan is made once. Failures are reported as one line and a shell's exit status (plan.status). */
 #ifndef PSRUN_PLAN_H
@@ -38,7 +39,7 @@ struct plan {
     struct elf dropin;
     /* "psthreads", "pthreads", or what a given drop-in folder is called by; lives as long as dropin_dir */
     const char *entities;
-    const char *mpi; /* "openmpi" or "mpich": whose task-aware layer is preloaded; NULL: none */
+    const char *mpi; /* "openmpi" or "mpich": the task-aware layer for it is preloaded; NULL: none */
     bool no_mpi;     /* (option) none is wanted */
     /* pthreads was chosen since user-level threads would share thread-local storage (closure_shares_tls) */
     bool for_sanitizer;
