@@ -1,8 +1,8 @@
 /* OpenACC on the host: all of what libgomp exports of it, so that a program built with -fopenacc starts and runs.
  *
  * Does: compute constructs run at once on the calling thread (gangs, workers and vectors of one). The host is the only
- * device and its memory is shared, so data clauses and routines move nothing. Every queue is always empty. This is what
- * libgomp does without offload devices.
+ * device and its memory is shared, so data clauses and routines move nothing. Every queue is always empty. libgomp
+ * without offload devices does the same.
  * Does not: profiling: call-backs are accepted and never called. Asking for another device ends the program with a
  * line, as in libgomp.
  * Callers: anybody, on any stack. No shared state.

@@ -44,7 +44,7 @@ PS_EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned num_thread
 {
     if (!ORT_MEMBERS_APART)
         parallel(fn, data, num_threads, flags, NULL);
-    else if (!ort_parallel_again(fn, data, num_threads, flags)) /* no other bit is set today: the long way looks */
+    else if (!ort_parallel_again(fn, data, num_threads, flags)) /* no other bit is set today: the slow path looks */
         parallel_anew(fn, data, num_threads, flags);
 }
 

@@ -1,8 +1,8 @@
 /* GNU entry points: target constructs, on the host.
  *
  * Mapped data is the data itself. What is left to do: firstprivate copies (map kind 12 of the low byte; the high byte
- * is the alignment's logarithm), dependences, nowait as a task, and OMP_TARGET_OFFLOAD=mandatory and
- * omp_invalid_device, which end the program as libgomp does. */
+ * is the alignment's logarithm), dependences, and nowait as a task. OMP_TARGET_OFFLOAD=mandatory and omp_invalid_device
+ * end the program, as with libgomp. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,8 +66,9 @@ static size_t copies_bytes(size_t n, const size_t *sizes, const unsigned short *
     return bytes;
 }
 
-/* Makes the addresses of firstprivate data point to copies in `room`; so does an array's descriptor, which a following
- * "attach" names: the address of where it is, and the word in it that is to hold the data's address. */
+/* Makes the addresses of firstprivate data point to copies in `room`. An array's descriptor is copied too, and then
+ * points to the copied data: a following "attach" names the descriptor's address, and the word in it for the data's
+ * address. */
 static void make_copies(char *room, size_t n, void **addresses, const size_t *sizes, const unsigned short *kinds)
 {
     for (size_t i = 0; i < n; i++) {

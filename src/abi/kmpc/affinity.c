@@ -12,11 +12,11 @@
  * offset: the place of the initial thread. Members take places in the list's order from there on ("close"); more
  * members than places go round in it. KMP_HW_SUBSET takes away processors: [:]item,item.. with item =
  * [number|*]layer[@offset], layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores), t(hreads). Layers count
- * within the enclosing one; with a colon, within the one mentioned before. It narrows what the process was given,
- * before anybody has counted it.
+ * within the enclosing one; with a colon, within the one mentioned before. The variable narrows the set of processors
+ * that the process was given, before they are counted.
  *
- * Both are read when the library is loaded or, as programs set KMP_HW_SUBSET themselves before their first OpenMP call,
- * that late (the core's hook).
+ * Both variables are read when the library is loaded. Programs set KMP_HW_SUBSET themselves before their first OpenMP
+ * call, so it may also be read that late (the core's hook).
  * Callers: the loader (kmpc_affinity_env_read); the core, once (restrict_processors, make_places).
  * Failures: what cannot be read: one line, and the variable counts for nothing. No memory: likewise.
  * Refused with one line: attributes of cores (:intel_atom). norespect gives no processors beyond those of the process,
@@ -136,8 +136,8 @@ static void skip_affinity_blanks(const char **p)
         (*p)++;
 }
 
-/* Blanks may stand around a number, a layer, and what separates items; a comma may stand at either end; an offset that
- * is no number is 0; what follows an item does not matter. */
+/* Blanks may stand around a number, a layer, and a separator. A comma may stand at either end. An offset that is no
+ * number is 0. Text behind an item is ignored. */
 static bool read_subset(const char *p, struct subset *out)
 {
     skip_affinity_blanks(&p);

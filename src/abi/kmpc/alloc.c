@@ -30,7 +30,7 @@ PS_EXPORT void __kmpc_destroy_allocator(GTID, uintptr_t allocator) { ort_allocat
 PS_EXPORT void __kmpc_set_default_allocator(GTID, uintptr_t allocator) { ort_allocator_set_default(allocator); }
 PS_EXPORT uintptr_t __kmpc_get_default_allocator(GTID) { return ort_allocator_default(); }
 
-/* The predefined handles are also variables, for whoever declares them extern. */
+/* The predefined handles are also variables, for code that declares them extern. */
 #define HANDLE(name, value) PS_EXPORT const uintptr_t name = (value)
 HANDLE(omp_null_allocator, ORT_ALLOCATOR_NULL);
 HANDLE(omp_default_mem_alloc, ORT_ALLOCATOR_DEFAULT);

@@ -1,6 +1,6 @@
-/* What libomp answers otherwise than libgomp, for those who ask by libomp's version node (versions.S has the routines
- * that both answer alike): places, the policy, nesting, teams' limits, pausing. The values are the core's; here they
- * are told as libomp 19 tells them:
+/* Routines that libomp answers otherwise than libgomp, under libomp's version node: places, the policy, nesting, teams'
+ * limits, pausing. versions.S has the routines that both answer alike. The values are the core's; here they are told as
+ * libomp 19 tells them:
  *   - a process whose threads are not bound has one place, all processors, unless KMP_AFFINITY=disabled;
  *   - the number of processors is that of the process at its start;
  *   - places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for have a policy of their own, 5 (proc_bind_intel);

@@ -1,10 +1,10 @@
 /* LLVM entry points: atomic operations that compiled code does not do by itself.
  *
- * One list for each kind of type, from which the functions are made: <type>_<operation> updates, .._cpt ("capture")
- * also returns the new value (flag) or the old one, .._rev has the operands the other way round, .._swp exchanges,
- * .._rd and .._wr read and write. Types of up to eight bytes are updated by compare-and-swap, sums of integers by an
- * atomic addition (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types have a lock.
- * The address chooses the lock, so all functions on a variable use the same one, whatever its type is called.
+ * The functions are made from one list for each kind of type. <type>_<operation> updates. .._cpt ("capture") also
+ * returns the new value (flag) or the old one. .._rev has the operands the other way round. .._swp exchanges, .._rd and
+ * .._wr read and write. Types of up to eight bytes are updated by compare-and-swap, sums of integers by an atomic
+ * addition (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types have a lock. The
+ * address chooses the lock, so all functions on a variable use the same one, whatever its type is called.
  * Cost: a load and a compare-and-swap, or one addition; the lock: two more. OpenMP 5.2 section 15.8.4. */
 #include <complex.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* LLVM entry points: loops and sections whose chunks are asked for one by one.
  *
  * Bounds are inclusive. The core hands out a chunk as its first value and the one behind its last, 64 bits wide. When
- * no chunk is left the thread leaves the loop. A cancelled loop is left early. This is seen at the next barrier or
- * loop; or at the region's end, where no barrier stands behind the loop of a combined construct
+ * no chunk is left the thread leaves the loop. A cancelled loop is left early. The runtime notices that at the next
+ * barrier or loop. If no barrier stands behind the loop of a combined construct, it notices at the region's end
  * (kmpc_leave_cancelled_loop). clang 19 calls dispatch_deinit only where the loop was not cancelled. Schedules of
  * multiples of a vector's length hand out vectors (`unit` iterations each). An ordered loop's turn goes from chunk to
  * chunk in the core, so that dispatch_fini, called after each iteration, has nothing to do.
  *
  * dispatch_next claims a chunk of a plain dynamic loop (workshare.h) in place: one addition. All else, the loop's last
- * chunk too, is a jump to a function that has the arguments where they came, so that nothing is saved on the short way.
- * Such loops have one iteration a number: chunks of vectors are never claimed in batches. */
+ * chunk too, is a jump to a function that has the arguments where they came, so that the fast path saves nothing. Plain
+ * dynamic loops have one iteration a number: chunks of vectors are never claimed in batches. */
 #include "kmpc.h"
 #include "loop_steps.h"
 

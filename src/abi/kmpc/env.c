@@ -11,14 +11,15 @@
  * tasks, but a program may not count on that). KMP_HIDDEN_HELPER_AFFINITY is not looked at. KMP_AFFINITY and
  * KMP_HW_SUBSET: affinity_env.c, affinity.c.
  *
- * They count where a part of the process was built for libomp: where an object that is loaded when this library is
- * needs a library of libomp's names; else from the first call in libomp's way on (kmpc_env_read_late: a library that is
- * loaded later). For a process of GCC's programs alone they are not there. They are read by the core's constructor,
- * when OpenMP's own have been read (ort_env_hook), so what they say is what remains. The first loaded object that needs
- * a runtime decides whose spelling and defaults the other variables have, libgomp's or libomp's (the program stands
- * before its libraries). In a process without such an object, the name decides by which this library was loaded. Where
- * that is libomp, warnings begin as libomp's do ("OMP: Warning #N: "; people's scripts look for that), and
- * OMP_DISPLAY_ENV has libomp's form. All that is found out before any variable is read. */
+ * The KMP_ variables count where a part of the process was built for libomp: at once, if an object that is loaded
+ * together with this library needs a library of libomp's names. Else they count from the first call of a libomp entry
+ * point on (kmpc_env_read_late: a library that is loaded later). In a process of GCC's programs alone they do not
+ * count. The core's constructor reads them after OpenMP's own variables (ort_env_hook), so the KMP_ values are what
+ * remains. The other variables have the spelling and defaults of libgomp or of libomp, as the first loaded object that
+ * needs a runtime decides (the program stands before its libraries). In a process without such an object, the name by
+ * which this library was loaded decides. Where that is libomp, warnings begin as libomp's do ("OMP: Warning #N: ";
+ * people's scripts look for that), and OMP_DISPLAY_ENV has libomp's form. All this is found out before any variable is
+ * read. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -323,7 +324,7 @@ void kmpc_env_read_late(void)
     read_all();
 }
 
-/* --- for whom the process was built --- */
+/* --- the runtime that the process was built for --- */
 
 static bool is_libomps(const char *file)
 {

@@ -39,7 +39,7 @@ size_t kmpc_stack_bytes(void);
 /* What regions are opened otherwise for. Relaxed reads at each region; changed by read-modify-writes, since bits have
  * different writers. */
 #define KMPC_PAUSED 1u /* a pause has been asked for, and no region has been opened since (answers.c) */
-#define KMPC_ALONE 2u  /* the library is serial: teams and leagues of one, whoever opens them */
+#define KMPC_ALONE 2u  /* the library is serial: all teams and leagues have one member */
 extern _Atomic uint8_t kmpc_regions;
 int kmpc_pause(int kind);
 
@@ -50,7 +50,7 @@ void kmpc_affinity_forget(void);
 void kmpc_affinity_restricts(void);
 /* All of them, where the process was not built for libomp but a part of it is. */
 void kmpc_env_read_late(void);
-/* Teams of one, whatever is asked for and whoever asks; or no longer. */
+/* Every team has one member, whatever is asked for; or no longer. */
 void kmpc_serial(bool on);
 
 #endif

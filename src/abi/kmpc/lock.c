@@ -1,7 +1,7 @@
 /* LLVM entry points: locks, and the omp_ lock routines of programs that were linked with libomp.
  *
- * Both lock types have the size of a pointer there: a simple lock lies in its variable, a nestable one is a pointer to
- * a lock of ours and belongs to the task that takes it. Hints are advice, and not taken. Failures: no memory for a
+ * In libomp both lock types have the size of a pointer. A simple lock lies in its variable. A nestable one is a pointer
+ * to a lock of ours, and belongs to the task that takes it. Hints are advice, and not taken. Failures: no memory for a
  * nestable lock: aborts with one line. */
 #include "lock_routines.h"
 

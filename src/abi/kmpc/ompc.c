@@ -1,9 +1,8 @@
-/* omp_ routines that answer programs linked with libomp otherwise than those linked with libgomp (versions.S has the
- * rest), and the ompc_ routines: the C forms under names of their own, for compilers whose Fortran takes the omp_
- * names.
+/* omp_ routines that answer programs linked with libomp otherwise than programs linked with libgomp (versions.S has the
+ * rest). Also the ompc_ routines: the C forms under names of their own, for compilers where Fortran has the omp_ names.
  *
- * Affinity is shown as libomp shows it from the first such call on. The schedule of who has set none is static, and
- * OMP_SCHEDULE=static is reported without the modifier that it implies. */
+ * Affinity is shown as libomp shows it from the first such call on. A thread that has set no schedule is told static,
+ * and OMP_SCHEDULE=static is reported without the modifier that it implies. */
 #include "kmpc.h"
 
 void omp_set_num_threads(int n);

@@ -1,7 +1,8 @@
 /* LLVM entry points: parallel and teams regions.
  *
- * __kmpc_fork_call gets the outlined function's arguments as a variable list of pointers. They are gathered in an array
- * that lives on the caller's stack until the region ends. Each member calls the function with them (kmpc_invoke). */
+ * __kmpc_fork_call gets the outlined function's arguments as a variable list of pointers. The arguments are gathered in
+ * an array that lives on the caller's stack until the region ends. Each member calls the function with them
+ * (kmpc_invoke). */
 #include <stdlib.h>
 
 #include "emergency_pool.h"

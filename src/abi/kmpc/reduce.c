@@ -17,10 +17,10 @@
  * Shared field: offered - its member before A, member 0 between A and B; the copies may go away behind B. The barriers
  * order both.
  *
- * Rejected: combining in a tree always (libomp's choice for more than four threads): whoever hands its copy up must
- * wait until it has been read, and a wait costs a switch where threads share processors; the lock's critical section is
- * some additions. A tree in the ordered way: a barrier for each level, where one member's additions are as many as the
- * lock's were. */
+ * Rejected: combining in a tree always (libomp's choice for more than four threads). A member that hands its copy up
+ * must wait until the copy has been read, and a wait costs a switch where threads share processors; the lock's critical
+ * section is some additions. Rejected: a tree in the ordered way. It needs a barrier for each level, and one member's
+ * additions are as many as under the lock. */
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "lock.h"

@@ -7,8 +7,8 @@
  * list is longer by its own internals. The values are the core's (ort_display_env_text), read line by line, and our
  * own; sorted by name. The whole is put together first and written at once. Failures: no memory: nothing, or less, is
  * shown.
- * Deviations: OMP_NUM_TEAMS and levels as they hold here; the places of who binds and names none are threads, libomp's
- * cores. */
+ * Deviations: OMP_NUM_TEAMS and levels are shown as they hold here. Places of a program that binds threads but names no
+ * places are hardware threads; libomp's are cores. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* LLVM entry points: loops whose schedule is static. They compute bounds; nothing is shared, nothing is kept.
  *
  * Bounds are inclusive. Compiled code passes a loop's whole range, and gets the calling thread's first chunk and the
- * stride to the next one. It cuts the last chunk at the range's end by itself. A lower bound above the upper one must
- * be left as it is, so that nothing runs. distribute: the league's teams stand where the team's threads do; dist_for:
- * both at once, first the team's part of the range. Arithmetic is that of unsigned 64-bit numbers, in which a stride
- * that overflows the loop's type wraps as the type would. */
+ * stride to the next one. Compiled code cuts the last chunk at the range's end by itself. A lower bound above the upper
+ * one must be left as it is, so that nothing runs. distribute: the league's teams stand where the team's threads do;
+ * dist_for: both at once, first the team's part of the range. Arithmetic is that of unsigned 64-bit numbers, in which a
+ * stride that overflows the loop's type wraps as the type would. */
 #include "kmpc.h"
 
 /* A range in 64-bit numbers: trip iterations, `first` and `step` modulo 2^64. */

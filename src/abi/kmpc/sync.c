@@ -122,7 +122,7 @@ PS_EXPORT void __kmpc_copyprivate(W, G, PS_UNUSED size_t bytes, void *data, void
     ORT_TOOL_TRACED(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
 }
 
-/* data: not NULL for the thread that executed the region; what it gave, for everybody. Compiled code has a barrier
+/* data: not NULL for the thread that executed the region; what it gave, for all members. Compiled code has a barrier
  * behind its copies. */
 PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 {
@@ -183,7 +183,8 @@ PS_EXPORT void __kmpc_end_ordered(W, G)
         ort_tool_ordered_end(ort_self(), ORT_CALLER);
 }
 
-/* Both directions, with everybody else's flushes: a seq_cst fence. Some compilers pass a list behind the location. */
+/* A flush orders both directions, against every other thread's flushes: a seq_cst fence. Some compilers pass a list
+ * behind the location. */
 PS_PREEMPTIBLE PS_EXPORT void __kmpc_flush(W, ...)
 {
     ps_fence_seq();
@@ -244,7 +245,7 @@ static const char *source_text(where at, char *text, size_t bytes)
     return text;
 }
 
-/* severity 1: warning, 2: fatal. It is the program's own message, in libomp's form. */
+/* severity 1: warning, 2: fatal. The line is the program's own message, in libomp's form. */
 PS_EXPORT void __kmpc_error(where at, int severity, const char *message)
 {
     char place[256];

@@ -8,7 +8,8 @@
  * once on the same member, since tasks are tied here. So that member alone touches `again`.
  * Destructors of a task's private copies run when its body is done, also where a cancellation would have kept it from
  * running: the copies exist already, so it runs (ORT_TASK_COPIED).
- * Proxy tasks (their work is done elsewhere, and somebody completes them) are tasks without a body whose event that is.
+ * A proxy task's work is done elsewhere, and another thread completes it: a task without a body, with that completion
+ * as its event.
  * Failures: no memory: aborts with one line. */
 #include "emergency_pool.h"
 #include "kmpc_task.h"
@@ -337,7 +338,7 @@ PS_EXPORT void __kmpc_invoke_task_func(PS_UNUSED int32_t gtid, struct kmpc_task 
     submit_task(task, NULL);
 }
 
-/* --- proxy tasks: whoever does the work says when it is done --- */
+/* --- proxy tasks: completed from outside --- */
 
 PS_EXPORT void __kmpc_proxy_task_completed(PS_UNUSED int32_t gtid, struct kmpc_task *task)
 {
@@ -459,8 +460,8 @@ static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, 
     return true;
 }
 
-/* In a team of one whose task has no child that is not complete every dependence is fulfilled: the task runs at once,
- * and nobody will ask for it. */
+/* In a team of one, where the current task has no incomplete child, every dependence is fulfilled. The task runs at
+ * once, and no later task needs to know of it. */
 static bool nothing_to_depend_on(const struct ort_thread *t, const struct kmpc_task_head *head)
 {
     return t->team->n == 1 && !kmpc_records(t) && !PS_UNLIKELY(ort_tool_on()) &&

@@ -1,27 +1,28 @@
 /* LLVM entry points: graphs of tasks that are recorded once and replayed (LLVM 18 and later, -fopenmp-taskgraph or
  * calls by hand).
  *
- * Compiled code asks at a taskgraph whether to run its body: start_record answers 1 the first time, and what the task
- * does until end_record is recorded; from then on it submits the recorded tasks itself and answers 0. Both are a
- * taskgroup. What is recorded: tasks with their data as it is when they are submitted, taskloops as the tasks they
- * became, taskwait, taskgroup, task reductions. Only what the task does that opened the graph: what its tasks create is
- * created by their bodies at each replay.
+ * Compiled code asks at a taskgraph whether to run its body. start_record answers 1 the first time, and what the task
+ * does until end_record is recorded. From then on start_record submits the recorded tasks itself and answers 0. Either
+ * way the construct is a taskgroup. What is recorded: tasks with their data as it is when they are submitted, taskloops
+ * as the tasks they became, taskwait, taskgroup, task reductions. Only what the task does that opened the graph: what
+ * its tasks create is created by their bodies at each replay.
  * A graph is known by its number and the place in the source, for parts of a program count from 0 each (libomp knows
  * the number alone).
  *
  * States of a graph: RECORDING (by the thread that put it into the table) -> READY or ANEW. A graph becomes ANEW if it
- * has something that cannot be shown again: a task with an event or destructors (its copies are gone after the first
- * run), a cancellation, tasks of the GNU compilers' entry points. It becomes ANEW too if the program wants it recorded
- * again, because other threads may be in the middle of it. In any state but READY the body runs, which is always right.
- * The body also runs where a tool listens, and for a graph inside of one that is being recorded: the outer graph then
- * has its tasks. At a replay, tasks with dependences wait for what came before the graph; a waiting for dependences is
- * one for all.
+ * has something that cannot be replayed: a task with an event or destructors (its copies are gone after the first run),
+ * a cancellation, or tasks of the GNU compilers' entry points. A graph that the program wants recorded again becomes
+ * ANEW too, because other threads may be in the middle of it. In any state but READY the body runs, which is always
+ * right. The body also runs where a tool listens, and for a graph inside of one that is being recorded: the outer graph
+ * then has its tasks. At a replay, tasks with dependences wait for what came before the graph; a waiting for
+ * dependences is one for all.
  *
- * Shared fields      who writes                                            who reads
- *   table            who adds a graph (compare-and-swap, release)          anybody (acquire)
- *   state            who records (READY: compare-and-swap, release) anybody (acquire): its steps and order are whole
- *                    anybody (ANEW: from any state, for ever)
- *   a graph's rest   who records, before READY                             anybody, then
+ * Shared fields      written by                                                   read by
+ *   table            the thread that adds a graph (compare-and-swap, release)     any thread (acquire)
+ *   state            READY: the recording thread (compare-and-swap, release)      any thread (acquire): then the steps
+ *                                                                                 and their order are whole
+ *                    ANEW: any thread, from any state, for ever
+ *   a graph's rest   the recording thread, before READY                           any thread, after READY
  *   a run            the thread that opened it
  * Failures: no memory for a record or a replay: the body runs; for a run: aborts with one line. Cost of a replay:
  * graph.h, and a copy of each task's data.

@@ -1,18 +1,18 @@
 /* LLVM entry points: task reductions.
  *
  * Unlike with the GNU compilers the runtime initialises copies and combines them. A construct's block has the core's
- * layout (ort/task_reduction.c), so that the core finds a block wherever a task looks for it; in memory each thread's
+ * layout (ort/task_reduction.c), so that the core finds a block wherever a task looks for it. In memory each thread's
  * copies are
  *   head: thread 0's: struct common, where members share the construct
  *   for each item: a word that is not 0 once the copy is initialised, then the copy
  * A copy is initialised by the thread that first asks for it: only that thread uses it until the group has ended.
  *
  * taskgroup: taskred_init within it, end_taskgroup combines. parallel and work-sharing constructs with reduction(task,
- * ..): each member calls modifier_init and modifier_fini; they share one memory (of whom came first); the last to leave
- * combines. The construct's own barrier stands between that and whoever reads the result.
- * Whoever comes late reads the first one's block, so that no block goes before all have left: the last frees them all.
- * Shared fields: common.left (push by compare-and-swap, release; taken by the last), common.count (acq_rel: the last
- * sees all copies).
+ * ..): each member calls modifier_init and modifier_fini. They share one memory, made by the first to come; the last to
+ * leave combines. The construct's own barrier stands between that and every reader of the result.
+ * Later members read the first one's block. So no block goes before all have left: the last one frees them all. Shared
+ * fields: common.left (push by compare-and-swap, release; taken by the last), common.count (acq_rel: the last sees all
+ * copies).
  * Failures: no memory: aborts with one line. OpenMP 5.2 section 5.5.8. */
 #include <stdlib.h>
 #include <string.h>

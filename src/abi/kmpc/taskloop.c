@@ -1,7 +1,7 @@
 /* LLVM entry points: taskloop. The task that compiled code gives is a pattern: each task is a copy of it with bounds of
  * its own.
  *
- * The bounds lie in the pattern, where `lower` and `upper` point. They have 64 bits and are inclusive. `dup`, where
+ * The bounds lie in the pattern, where `lower` and `upper` point. Bounds have 64 bits and are inclusive. `dup`, where
  * there is one, constructs what a copy of bytes does not copy. It also takes the flag of the task that has the last
  * iterations (lastprivate). The pattern itself is never run.
  *

@@ -75,7 +75,7 @@ PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
     return k;
 }
 
-/* Who carries t does not change, nor its number: t keeps it. */
+/* The thread that carries t does not change, nor its number: t keeps the number. */
 PS_NOINLINE int32_t kmpc_number_make(struct ort_thread *t)
 {
     int32_t number = kmpc_thread(t)->number;

@@ -1,11 +1,11 @@
 /* LLVM entry points: threadprivate variables of code that does not use the system's thread-local storage.
  *
  * (Compilers on the supported systems use native thread-local storage as a rule, and then nothing here is called.)
- * The initial thread has the variable itself; every other thread a copy, made when it first asks: by the registered
- * constructor, by the registered copy constructor from the variable, or of the bytes that the variable had when any
- * thread first asked. A thread's copies are a list ordered by nothing: programs have few such variables, and only the
- * thread itself looks. The compiler's cache stays empty, since it is indexed by thread numbers: so compiled code asks
- * each time.
+ * The initial thread has the variable itself. Every other thread has a copy, made when it first asks: by the registered
+ * constructor, or by the registered copy constructor from the variable. Without either, the copy has the bytes that the
+ * variable had when any thread first asked. A thread's copies are a list ordered by nothing: programs have few such
+ * variables, and only the thread itself looks. The compiler's cache stays empty, since it is indexed by thread numbers:
+ * so compiled code asks each time.
  * Shared: the table of variables, under a lock. Failures: no memory: aborts with one line.
  * Destructors run when a thread's storage is given back; at the end of the process they do not. */
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static PS_NOIPA void *make_copy(const struct kmpc_location *at, PS_UNUSED int32_
     return c->copy;
 }
 
-/* The calling thread's own. A null pointer is no variable's address, and found by the long way. */
+/* The calling thread's own. A null pointer is no variable's address; the slow path finds it. */
 static PS_ALWAYS_INLINE void *own_copy(const struct kmpc_location *at, int32_t gtid, void *address, size_t bytes,
                                        const char *entry)
 {

@@ -60,8 +60,8 @@ PS_EXPORT void kmp_set_blocktime(int ms) { set_blocktime(ms); }
 PS_EXPORT void kmp_set_blocktime_(const int32_t *ms) { set_blocktime(*ms); }
 PS_EXPORT void kmpc_set_blocktime(int ms) { set_blocktime(ms); }
 
-/* Outside of regions. Serial makes teams of one whatever is asked for and whoever asks, the others make them as large
- * as before; all put the caller's nthreads-var back to what it was at first. */
+/* Outside of regions. Serial gives every team one member, whatever is asked for. The other kinds make teams as large as
+ * before. All put the caller's nthreads-var back to its first value. */
 static void set_library(int kind)
 {
     struct ort_thread *t = ort_self();

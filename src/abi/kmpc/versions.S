@@ -1,11 +1,11 @@
 /* The omp_ routines, and the GNU entry points that libomp has too, under libomp's version node.
  *
  * A program linked with libomp asks for omp_get_thread_num@VERSION (and, where GCC compiled a part of it, for
- * GOMP_parallel@VERSION), one linked with libgomp for omp_get_thread_num@OMP_1.0, and the dynamic linker takes nothing
- * else for either. The functions themselves (src/abi/user, src/abi/gomp) have libgomp's nodes, as the default; here
- * each has a second name, hidden behind the version, that jumps to it. What has a second name is marked in symbols.txt;
- * a jump costs nothing that could be measured. The locks, whose types differ between the two, are in lock.c; what
- * libomp answers otherwise is in answers.c. */
+ * GOMP_parallel@VERSION). A program linked with libgomp asks for omp_get_thread_num@OMP_1.0. The dynamic linker takes
+ * nothing else for either. The functions themselves (src/abi/user, src/abi/gomp) have libgomp's nodes, as the default;
+ * here each has a second name, hidden behind the version, that jumps to it. What has a second name is marked in
+ * symbols.txt; a jump costs nothing that could be measured. The locks, whose types differ between the two, are in
+ * lock.c; what libomp answers otherwise is in answers.c. */
 #if defined __x86_64__
 #define JUMP jmp
 #define LANDING endbr64

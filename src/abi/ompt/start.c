@@ -1,8 +1,8 @@
 /* Finding a tool and starting it; its end.
  *
- * As OpenMP 5.1 section 4.2.2 has it: OMP_TOOL; a function ompt_start_tool in the process (the program's own, or a
- * library's that it is linked with or that is preloaded); else one in each library of OMP_TOOL_LIBRARIES, in order. The
- * first that returns a result is the tool. libomp then tries Archer in programs under ThreadSanitizer; not so here: the
+ * As OpenMP 5.1 section 4.2.2 has it, after OMP_TOOL: a function ompt_start_tool in the process (the program's own, or
+ * that of a linked or preloaded library); else the function in each library of OMP_TOOL_LIBRARIES, in order. The first
+ * that returns a result is the tool. libomp then tries Archer in programs under ThreadSanitizer; not so here: the
  * runtime tells the sanitizer itself what orders threads (src/base/race.h). Archer attaches where it is named.
  * OMP_TOOL_VERBOSE_INIT: disabled, stdout, stderr or a file: how the search went, in libomp's words (its users' scripts
  * read them).

@@ -1,13 +1,13 @@
-/* PSTHREADS_VERBOSE: one line on this process - "psthreads VERSION runs this process: N vps, replaced: libgomp.so.1
- * (path)" - when its first OpenMP thread appears, or at its end that there was none; and at the end which other OpenMP
- * runtimes were loaded, and whether calls of their users came here.
+/* PSTHREADS_VERBOSE. When the process's first OpenMP thread appears, one line: "psthreads VERSION runs this process: N
+ * vps, replaced: libgomp.so.1 (path)". A process without OpenMP threads says so at its end. Also at the end: which
+ * other OpenMP runtimes were loaded, and whether calls of their users came here.
  *
- * psrun names what it replaces before it starts a program, and cannot know what that loads later: each wheel of Python
- * has a copy of libgomp with a name of its own. Such a copy is loaded all the same; what counts is whose entry points
- * the dynamic linker finds first. Does not see a library that was loaded to search itself first (RTLD_DEEPBIND), nor
- * what was unloaded before the end. Runtimes are known by their file's name, as threadpoolctl does. Called by the
+ * psrun names what it replaces before it starts a program. It cannot know what the program loads later: each wheel of
+ * Python has a copy of libgomp with a name of its own. Such a copy is loaded all the same; what counts is whose entry
+ * points the dynamic linker finds first. Does not see a library that was loaded to search itself first (RTLD_DEEPBIND),
+ * nor what was unloaded before the end. Runtimes are known by their file's name, as threadpoolctl does. Called by the
  * dynamic linker, once; no shared field; a process that ends by _exit (a forked worker) says nothing. The dynamic
- * linker is asked directly: who ends a process needs its lock in any case.
+ * linker is asked directly: the end of a process needs its lock in any case.
  * Cost: a look at one environment variable where nobody asked. */
 #include "user.h"
 

@@ -1,16 +1,17 @@
 /* Whether a query comes from an object that is not linked to any OpenMP runtime, and has it through a weak reference
  * only.
  *
- * A library may look whether it runs in an OpenMP program: it declares omp_in_parallel weak, and asks where that has an
- * address (an OpenBLAS on threads of its own does, and warns). Where this library was preloaded (psrun, for programs
- * that may load a renamed copy later) it resolves such references, which nothing else in the process would have. Those
- * who have them then are answered as a program without OpenMP would be. A strong reference, or one of an object that
- * needs a runtime by name, is an OpenMP program's.
+ * A library may look whether it runs in an OpenMP program: it declares omp_in_parallel weak, and calls it where it has
+ * an address (an OpenBLAS on threads of its own does, and warns). Where this library was preloaded (psrun, for programs
+ * that may load a renamed copy later) it resolves such references, which nothing else in the process would do. Objects
+ * with such a reference get the answers of a program without OpenMP. A strong reference, or one of an object that needs
+ * a runtime by name, is an OpenMP program's.
  *
  * Callers: routines that libraries ask so; any thread, any stack; no lock is taken (_dl_find_object is
  * async-signal-safe). The answer for an object is kept under its first address: cell = address | answer, one word,
- * relaxed, since whoever finds none computes the same. An object that takes the place of another that was unloaded may
- * get its answer. Cost: one load where nothing was preloaded; else a look-up of the object and one of the cell. */
+ * relaxed, since a thread that finds none computes the same. An object that takes the place of another that was
+ * unloaded may get its answer. Cost: one load where nothing was preloaded; else a look-up of the object and one of the
+ * cell. */
 #include "by_chance.h"
 
 #include <dlfcn.h>

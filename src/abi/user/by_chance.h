@@ -8,13 +8,13 @@
 extern bool user_preloaded;
 bool user_by_chance_slow(const void *caller, const char *name);
 
-/* caller: an address in who asks for the routine `name`. */
+/* caller: an address in the object that calls the routine `name`. */
 static inline bool user_by_chance(const void *caller, const char *name)
 {
     return PS_UNLIKELY(user_preloaded) && user_by_chance_slow(caller, name);
 }
 
-/* int name(void), for both languages: `otherwise` for who has it by chance. */
+/* int name(void), for both languages: `otherwise` for an object that has it by chance. */
 #define USER_GET_BY_CHANCE(name, value, otherwise)                                             \
     PS_PREEMPTIBLE PS_EXPORT int name(void)                                                    \
     {                                                                                          \

@@ -1,8 +1,8 @@
 /* What the omp_ routines share. A routine reads or writes the core's state in one line; it decides nothing.
  *
- * Each has the C name and, for Fortran, the name with an underscore: arguments by reference, integers of four bytes,
- * `_8_` where the program's default integer has eight. The prototypes are those of libgomp's omp.h and omp_lib: no
- * header of ours declares them.
+ * Each routine has the C name and, for Fortran, the name with an underscore. Fortran's arguments come by reference;
+ * integers have four bytes, or with `_8_` eight, the program's default integer. The prototypes are those of libgomp's
+ * omp.h and omp_lib: no header of ours declares them.
  * Callers: any thread of the program; one that is no OpenMP thread yet becomes a root.
  * OpenMP 5.2 chapter 18. */
 #ifndef PS_ABI_USER_H
@@ -17,7 +17,7 @@
 /* An integer of eight bytes in the range of those of four. */
 static inline int user_int(int64_t v) { return v > INT_MAX ? INT_MAX : v < INT_MIN ? INT_MIN : (int)v; }
 
-/* int name(void), for both languages. A value is read from what is the OpenMP thread's or everybody's, never from the
+/* int name(void), for both languages. A value is read from what is the OpenMP thread's or the process's, never from the
  * kernel thread's, and under no lock: a program may ask it at each look at a flag. */
 #define USER_GET(name, value)                                   \
     PS_PREEMPTIBLE PS_EXPORT int name(void) { return (value); } \
