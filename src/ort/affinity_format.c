@@ -278,7 +278,7 @@ size_t ort_affinity_text(const struct ort_thread *t, const char *format, char *b
         copy = malloc(length);
         if (copy == NULL)
             return 0;
-        ort_affinity_format_get(copy, length); /* cut, where somebody has set a longer one since */
+        ort_affinity_format_get(copy, length); /* cut, where another thread has set a longer one since */
         format = copy;
     }
     for (const char *p = format; *p != '\0';) {
@@ -316,9 +316,9 @@ void ort_affinity_print(const struct ort_thread *t, const char *format)
 }
 
 /* libomp has a line for teams of one too, and again where an OpenMP thread that comes back finds itself at another
- * level or elsewhere. What a thread has shown is kept with the outermost one that it is member 0 for. In a league the
- * initial threads have a line each, at the level around the teams construct, as members of one team; the blocks that
- * they run their teams in have none. */
+ * level or elsewhere. What a thread has shown is kept with the outermost one that it is member 0 for. In a league each
+ * initial thread has a line, at the level around the teams construct, as a member of one team. The blocks in which they
+ * run their teams have none. */
 static void begins_as_in_libomp(struct ort_thread *m)
 {
     struct ort_thread *carrier = m;

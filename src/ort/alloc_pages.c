@@ -2,12 +2,12 @@
  * (partition).
  *
  * Does: whole pages from the system, one map a piece; small pinned pieces share locked pages, since what may be locked
- * is little (8 MB by default). Does not: keep the bookkeeping of who has what (allocator.c's header does), or give
- * small pinned pages back: they stay locked for the next small pieces.
+ * is little (8 MB by default). Does not: keep the bookkeeping of owners (allocator.c's header does), or give small
+ * pinned pages back: they stay locked for the next small pieces.
  * Callers: any thread, holding nothing of the runtime's. No waiting but for the lock.
  *
- *   free_pieces[c]   pieces of SMALLEST << c bytes that nobody has, chained through their first word; under `lock`, as
- *                    is the cutting of a new page
+ *   free_pieces[c]   free pieces of SMALLEST << c bytes, chained through their first word; under `lock`, as is the
+ *                    cutting of a new page
  *
  * Failures: no memory, or more than RLIMIT_MEMLOCK lets be locked: NULL, and the fallback trait decides. A kernel that
  * does not place pages (one node, or a sandbox that forbids mbind) gives them where it likes: a partition is a wish.

@@ -5,7 +5,7 @@
  * Does not: jump; the compiled code asks and leaves by itself.
  * Callers: members, in their implicit or an explicit task.
  *
- * States: three flags. Each is only ever set while its construct lasts. team.tasks.cancelled has two bits, of the
+ * States: three flags. Each flag is set only while its construct lasts. team.tasks.cancelled has two bits, of the
  * region and of any task group in it. So a member that makes or runs a task looks at one word, and not at each group
  * around it. Member 0 clears the word after the region. team.tasks.loop_cancelled is cleared by the last arrival at the
  * construct's closing barrier, of either kind. taskgroup.cancelled is gone with the group.
@@ -80,7 +80,7 @@ bool ort_cancel(struct ort_thread *thread, unsigned which)
             group = group->prev;
         if (group) {
             ps_store_release(&group->cancelled, 1);
-            /* Asked for itself: who cancels a group again must not go on before its own tasks are dropped. */
+            /* Asked for itself: a thread that cancels a group again must not go on before its own tasks are dropped. */
             if (!(ps_load_relaxed(&team->tasks.cancelled) & ORT_CANCELLED_GROUP))
                 ps_or_acq_rel(&team->tasks.cancelled, ORT_CANCELLED_GROUP);
         }

@@ -2,16 +2,16 @@
  *
  * Does: orders the children of a task by the addresses in their depend clauses. Does not: queue or run them (a task
  * without predecessors left is handed to ort_task_enqueue).
- * Callers: insert and wait, the member that runs the parent; complete, whoever completes a task (thread NULL: one
- * outside of the team).
+ * Callers: insert and wait, the member that runs the parent; complete, the thread that completes a task (thread NULL:
+ * one outside of the team).
  *
  * Two things. The *table* belongs to the parent. Only the parent's member touches it, so it needs no lock. For each
  * address it knows three things. `out` is the last writer. `last` is the set of tasks since then that may run together:
  * readers, or members of an inoutset. `before` is the set before that one, which the present set waits for. A *node*
- * stands for a task with dependences. It counts the predecessors that it still misses, and lists its successors. The
- * list has a lock of its own. The parent's member holds the lock for some instructions to add a successor, the task's
- * finisher to take them all. No lock covers more than one node, and a finished task touches no table: entries that name
- * finished nodes are dropped when the table has to grow.
+ * stands for a task with dependences. The node counts the predecessors that it still misses, and lists its successors.
+ * The list has a lock of its own. The parent's member holds the lock for some instructions to add a successor, the
+ * task's finisher to take them all. No lock covers more than one node, and a finished task touches no table: entries
+ * that name finished nodes are dropped when the table has to grow.
  *
  * What a new task T waits for, at an address:
  *   out, inout, mutexinoutset   the tasks in `last`, or else in `before`, or else `out`; then T is `out` and the sets
@@ -25,19 +25,19 @@
  *
  * States of a node: linking (missing has LINKING more, so that nobody makes it ready before its parent has gone through
  * the list) -> waiting (missing > 0) -> ready -> finished. While a node is linking its predecessors are counted in
- * `linked`. The subtraction that ends the state takes LINKING off and puts the predecessors on. A node without
- * predecessors is known to nobody and needs no subtraction. Lifetime: refs counts the task (or the waiter) and, as one,
+ * `linked`. The subtraction that ends the state takes LINKING off and puts the predecessors on. No other thread knows a
+ * node without predecessors, so it needs no subtraction. Lifetime: refs counts the task (or the waiter) and, as one,
  * all places in the table, which the parent counts in `held`.
  *
- * Shared fields    who writes                                who reads
- *   missing        the parent (once), finishers (subtract)   who brings it to zero, the waiter
+ * Shared fields    written by                                read by
+ *   missing        the parent (once), finishers (subtract)   the thread that brings it to zero, the waiter
  *   finished       the finisher, under the lock              the parent; without the lock only to drop entries
  *   successors     the parent and the finisher, under the lock
  *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
  *   held, linked   the parent                                the parent
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its
  * successor. A finisher that reads 1 is the last (the read acquires from the subtraction before, a finisher's or the
- * parent's). No other thread will write `missing`, or read it, since nobody asks a task whether it is satisfied. So
+ * parent's). No other thread will write `missing`, or read it, since no thread asks a task whether it is satisfied. So
  * this finisher subtracts nothing.
  * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's magazine, where
  * the member that gave up the node last has put it; batches go from member to member (magazine.h). A lock for each

@@ -1,7 +1,7 @@
 /* Nodes of tasks with dependences: their completion and their end. States, owners and orderings: depend.c.
  *
- * Callers: ort_depend_complete, whoever completes a task (thread NULL: one outside of the team); release and drop, a
- * member of the team; ort_depend_successors, a tool's caller. */
+ * Callers: ort_depend_complete, the thread that completes a task (thread NULL: one outside of the team); release and
+ * drop, a member of the team; ort_depend_successors, a tool's caller. */
 #include "depend_node.h"
 
 #include <stdlib.h>

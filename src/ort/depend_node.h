@@ -16,7 +16,7 @@ struct ort_depend_node {
     _Atomic uint32_t missing;
     union {
         struct {
-            struct ort_task *task; /* NULL: somebody waits in place */
+            struct ort_task *task; /* NULL: a thread waits in place */
             struct ort_team *team;
         };
         struct ps_piece piece; /* while it is free */

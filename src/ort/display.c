@@ -26,7 +26,7 @@
 #include "place.h"
 #include "spelling.h"
 
-/* Whom a value is for. */
+/* The devices that a value is for. */
 #define HOST "host"
 #define ALL "all"
 

@@ -5,12 +5,12 @@
  * thread without an arena of its own, though other arenas have some. This megabyte lies in the library's data;
  * untouched, it costs no memory.
  *
- * Does: gives and takes back blocks of any size, in units of a cache line and aligned to one. It takes the first place
- * that is long enough. It stands behind malloc and calloc for the core and the ABIs. Does not: grow, or move anything
- * together: blocks that lie side by side are one place again when they are free.
+ * Does: gives and takes back blocks of any size, in units of a cache line and aligned to one. A block takes the first
+ * place that is long enough. The pool stands behind malloc and calloc for the core and the ABIs. Does not: grow, or
+ * move anything together: blocks that lie side by side are one place again when they are free.
  * Callers: any thread, on any stack.
- * Shared, under a spin lock: `used`, a bit a unit; `last`, set for the last unit of each block, which tells its length;
- * `lowest`, no unit below it is free; `left`, the number of free units.
+ * Shared, under a spin lock: `used`, a bit a unit. `last`, set for the last unit of each block, which tells its length.
+ * `lowest`: no unit below it is free. `left`: the number of free units.
  * Fork: what was taken stays taken in the child; a block in the middle of being taken is lost there.
  * Failures: NULL, where no place is long enough or less than `keep` would be left. Cost: a lock and a scan, only where
  * malloc has failed; free: a comparison.

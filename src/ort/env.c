@@ -8,7 +8,7 @@
  * Where OMP_X is not given OMP_X_ALL holds, for the variables that may differ between devices; OMP_X_DEV and
  * OMP_X_DEV_n are for devices other than the host, of which there are none.
  * The processors are not counted here, since that reads files of the system: nthreads-var is 0 until the first root is
- * made (ort_env_finish), or somebody asks.
+ * made (ort_env_finish), or a thread asks.
  * OpenMP 5.2 chapter 21; libgomp's manual, chapter "Environment Variables". */
 #include "env.h"
 

@@ -7,12 +7,13 @@
  * Callers: a member on its own behalf. A graph is never changed once it is made: any number of replays may go on at
  * once, each with nodes of its own.
  *
- * A replay: start (every node misses its predecessors and one unit more, its maker's) -> submit, each task in turn (the
- * maker's unit goes; the thread that brings `missing` to zero makes the task ready) -> all complete -> end.
+ * A replay: start -> submit, each task in turn -> all complete -> end. At the start every node misses its predecessors
+ * and one unit more, its maker's. Submitting takes the maker's unit away. The thread that brings `missing` to zero
+ * makes the task ready.
  *
- * Shared fields    who writes                                      who reads
- *   spare          who ends a replay (compare-and-swap, release)   who starts one (exchange, acquire)
- *   a node's task  the maker, before its own decrement             who brings `missing` to zero, behind its own
+ * Shared fields    written by                                    read by
+ *   spare          the end of a replay (CAS, release)            the start of one (exchange, acquire)
+ *   a node's task  the maker, before its own decrement           the thread that brings `missing` to zero, after that
  *   missing        maker and finishers (depend.c)
  * Ordering: `missing` is decreased sequentially consistent, so that the last decrement has seen the maker's write of
  * `task`, and a task begins behind its predecessors. The nodes of an ended replay are written anew by the next one
@@ -20,7 +21,8 @@
  * Failures: no memory for a replay: NULL, the caller creates the tasks anew. Cost: for each task an atomic decrement,
  * and one for each recorded predecessor; no lock.
  * Rejected: to keep the descriptors (libomp): replays at the same time would need others, and bodies change their
- * private copies; to record the predecessors that the first run met: those that had finished would be missing.
+ * private copies. Rejected: to record the predecessors that the first run met: those that had finished would be
+ * missing.
  * OpenMP 6.0 section 14.3 (taskgraph). */
 #ifndef PS_ORT_GRAPH_H
 #define PS_ORT_GRAPH_H
@@ -49,7 +51,7 @@ static inline void ort_graph_spoil(struct ort_thread *thread) { thread->task->fl
 
 /* Between graph.c and task_create.c. Waits in place for what comes before node's task. [switches] */
 void ort_graph_wait(struct ort_thread *thread, struct ort_depend_node *node);
-/* True: t, which is node's task, may begin. False: whoever completes its last predecessor queues it. */
+/* True: t, which is node's task, may begin. False: the thread that completes its last predecessor queues it. */
 bool ort_graph_ready(struct ort_depend_node *node, struct ort_task *t);
 
 #endif

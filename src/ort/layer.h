@@ -1,5 +1,5 @@
-/* What a layer over somebody else's interface (src/mpi) needs of tasks: that a task is complete only when something
- * outside of the program has come, too.
+/* What a layer over a foreign interface (src/mpi) needs of tasks: that a task is complete only when something outside
+ * of the program has come, too.
  *
  * Found in the process as `ort_layer`, in a drop-in. The table's layout stays; new entries go to its end.
  *   hold     The calling task does not complete before one release more. NULL: the caller is in no explicit task that

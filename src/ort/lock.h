@@ -7,20 +7,20 @@
 
 /* NEVER: no lock's word. */
 enum { ORT_LOCK_FREE, ORT_LOCK_TAKEN, ORT_LOCK_WAITED, ORT_LOCK_TRACED, ORT_LOCK_NEVER };
-/* What a word must be for the short way of taking it: FREE, or, where a tool or the program's thread sanitizer listens
- * (ort_traced), NEVER. Set with ort_tasks_wanted. */
-extern _Atomic uint32_t ort_lock_short __attribute__((visibility("hidden")));
+/* The value that a word must have for the fast path to take it: FREE, or, where a tool or the program's thread
+ * sanitizer listens (ort_traced), NEVER. Set with ort_tasks_wanted. */
+extern _Atomic uint32_t ort_lock_fast __attribute__((visibility("hidden")));
 
 void ort_lock(_Atomic uint32_t *word); /* [switches] */
 bool ort_lock_try(_Atomic uint32_t *word);
 void ort_unlock(_Atomic uint32_t *word); /* [switches] */
-/* The same in two steps, for who tells a tool between them: the lock is free; others of the carrier may run. A tool
- * that has a lock of its own for each of the program's (Archer) frees it when it is told: whoever has taken the
- * program's meanwhile waits for that, in the kernel. Returns what the second step is given. */
+/* The same in two steps, for callers that tell a tool between them: the lock is free; others of the carrier may run. A
+ * tool may have a lock of its own for each of the program's (Archer), and free it when it is told. A thread that has
+ * taken the program's lock meanwhile waits for the tool's, in the kernel. Returns what the second step is given. */
 bool ort_unlock_first(_Atomic uint32_t *word);
 void ort_unlocked(bool waited); /* [switches] */
 
-/* The rest of taking a word that was not free, [switches]; of freeing one at which somebody may wait. */
+/* The rest of taking a word that was not free, [switches]; of freeing one at which an entity may wait. */
 void ort_lock_contended(_Atomic uint32_t *word);
 void ort_lock_wake(_Atomic uint32_t *word); /* [switches] */
 /* Locks freed on this kernel thread, up to zero; and what is due then. [switches] */
@@ -29,14 +29,14 @@ void ort_lock_turn(void);
 /* After a try of the program's that failed. [switches] */
 void ort_lock_missed(void);
 
-/* The short way, in place. Nothing is done where it is false: the word is not free, or somebody listens; at the end,
- * also where somebody waits. */
-static PS_ALWAYS_INLINE bool ort_lock_try_short(_Atomic uint32_t *word)
+/* The fast path, in place. False, and nothing is done: the word is not free, or a tool or sanitizer listens; when
+ * freeing, also where an entity waits. */
+static PS_ALWAYS_INLINE bool ort_lock_try_fast(_Atomic uint32_t *word)
 {
-    uint32_t seen = ps_load_relaxed(&ort_lock_short);
+    uint32_t seen = ps_load_relaxed(&ort_lock_fast);
     return ps_cas_acquire(word, &seen, ORT_LOCK_TAKEN);
 }
-static PS_ALWAYS_INLINE bool ort_unlock_short(_Atomic uint32_t *word)
+static PS_ALWAYS_INLINE bool ort_unlock_fast(_Atomic uint32_t *word)
 {
     uint32_t seen = ORT_LOCK_TAKEN;
     if (PS_UNLIKELY(!ps_cas_release(word, &seen, ORT_LOCK_FREE)))
@@ -45,15 +45,15 @@ static PS_ALWAYS_INLINE bool ort_unlock_short(_Atomic uint32_t *word)
         ort_lock_turn();
     return true;
 }
-/* ort_lock and ort_unlock with the short way in place. */
+/* ort_lock and ort_unlock with the fast path in place. */
 static PS_ALWAYS_INLINE void ort_lock_inline(_Atomic uint32_t *word)
 {
-    if (PS_UNLIKELY(!ort_lock_try_short(word)))
+    if (PS_UNLIKELY(!ort_lock_try_fast(word)))
         ort_lock(word);
 }
 static PS_ALWAYS_INLINE void ort_unlock_inline(_Atomic uint32_t *word)
 {
-    if (PS_UNLIKELY(!ort_unlock_short(word)))
+    if (PS_UNLIKELY(!ort_unlock_fast(word)))
         ort_unlock(word);
 }
 
@@ -70,8 +70,8 @@ int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner); /* the new
 void ort_nest_unlock(struct ort_nest_lock *lock);
 bool ort_nest_unlock_first(struct ort_nest_lock *lock); /* of the last of its locks */
 
-/* The same for entry points that have asked, and found nobody who listens (ort_traced): a nest lock's owner asks first,
- * since it may have nothing to compare. */
+/* The same for entry points that have asked and found no listener (ort_traced): a nest lock's owner asks first, since
+ * it may have nothing to compare. */
 static PS_ALWAYS_INLINE bool ort_lock_try_untraced(_Atomic uint32_t *word)
 {
     uint32_t seen = ORT_LOCK_FREE;

@@ -2,8 +2,8 @@
  * is told of it.
  *
  * Where no tool and no thread sanitizer of the program's listens (ort_traced), a lock is its atomic operation and no
- * call; where one does, that operation fails (lock.c), and the way behind it asks. Inlined into the entry points, so
- * that ORT_CALLER is the program's address. Callers: the entry points alone, on a thread of the program's.
+ * call. Where one listens, that operation fails (lock.c), and the slow path behind it asks. Inlined into the entry
+ * points, so that ORT_CALLER is the program's address. Callers: the entry points alone, on a thread of the program's.
  * Failures: no memory for a nestable lock: aborts with one line (the routines have no way to say so). */
 #ifndef PS_ORT_LOCK_ROUTINES_H
 #define PS_ORT_LOCK_ROUTINES_H
@@ -30,12 +30,12 @@
 
 ORT_ROUTINE void ort_routine_enter(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint)
 {
-    if (PS_UNLIKELY(!ort_lock_try_short(word)))
+    if (PS_UNLIKELY(!ort_lock_try_fast(word)))
         ORT_LOCK_TRACED(ort_tool_lock(word, kind, hint, ORT_CALLER), ort_lock_contended(word));
 }
 ORT_ROUTINE void ort_routine_leave(_Atomic uint32_t *word, enum ort_mutex_kind kind)
 {
-    if (PS_UNLIKELY(!ort_unlock_short(word)))
+    if (PS_UNLIKELY(!ort_unlock_fast(word)))
         ORT_LOCK_TRACED(ort_tool_unlock(word, kind, ORT_CALLER), ort_unlock(word));
 }
 
@@ -56,7 +56,7 @@ ORT_ROUTINE void ort_routine_set(_Atomic uint32_t *lock) { ort_routine_enter(loc
 ORT_ROUTINE void ort_routine_unset(_Atomic uint32_t *lock) { ort_routine_leave(lock, ORT_MUTEX_LOCK); }
 ORT_ROUTINE int ort_routine_test(_Atomic uint32_t *lock)
 {
-    bool got = ort_lock_try_short(lock) || (PS_UNLIKELY(ort_traced()) && ort_tool_lock_try(lock, ORT_CALLER));
+    bool got = ort_lock_try_fast(lock) || (PS_UNLIKELY(ort_traced()) && ort_tool_lock_try(lock, ORT_CALLER));
     if (!got)
         ort_lock_missed();
     return got;

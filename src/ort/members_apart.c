@@ -7,7 +7,7 @@
  * never moves.
  *
  * Tasks, and loops that the compiler does not divide, need storage of their own. The first task or loop gets it, from
- * the memory that the member or the team is in (ort_tasks, ort_loop, ort_store). It goes with the team.
+ * the memory that the member or the team is in (ort_tasks, ort_loop, ort_store). This storage goes with the team.
  * Storage is not given back to the heap, but to a list for the next team: thieves may look through it (task_memory.c).
  * Callers: the parent, no region of the team open. Shared: the list, under a lock. */
 #include <stdlib.h>
@@ -27,7 +27,7 @@ size_t ort_members_bytes(unsigned n_max) { return sizeof(struct ort_team) + n_ma
 /* No padding behind it. Members are an odd number of 16 bytes apart, so that fewer of them meet at a bank. */
 #define APART_BYTES (offsetof(struct ort_apart, implicit) + ORT_TASK_IMPLICIT_BYTES)
 _Static_assert(APART_BYTES % 32 == 16, "members would meet at the banks of every other one");
-/* Members that are got in one piece, which has one head: those of a cluster's cores, and one who opens their region. */
+/* Members that are got in one piece, with one head: those of a cluster's cores, and the one that opens their region. */
 #ifndef ORT_APART_TOGETHER
 #define ORT_APART_TOGETHER 17
 #endif
@@ -118,7 +118,7 @@ void ort_members_give(struct ort_team *team)
         }
 }
 
-/* Zeroed, for what members and teams have behind the first use: near them, whoever the caller is. */
+/* Zeroed memory for what members and teams need from the first use on: near them, not near the caller. */
 static void *get_more(const void *beside, size_t bytes)
 {
     void *p = ee_memory_beside(beside, bytes);

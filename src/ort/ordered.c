@@ -2,11 +2,11 @@
  *
  * `turn` is the first iteration of the chunk whose turn it is. Chunks tile the iterations whatever the schedule. So the
  * chunk behind [lo, hi) is the one that begins at hi. A member passes the turn when it is done with its chunk and its
- * own turn has come. It does so whether or not it has executed an ordered region. A member that waits sleeps on one of
- * several event words, chosen by its chunk. So passing the turn wakes the one member concerned and rarely another. The
- * few words of a slot serve a team of as many members. Larger teams share the words of the process, or each turn would
- * wake a part of all members, and the loop would cost the square of their number. An event only says that a turn has
- * been passed: who is woken by another team's looks at its own slot's turn, and sleeps again.
+ * own turn has come, whether or not it has executed an ordered region. A member that waits sleeps on one of several
+ * event words, chosen by its chunk. So passing the turn wakes the one member concerned and rarely another. The few
+ * words of a slot serve a team of as many members. Larger teams share the words of the process, or each turn would wake
+ * a part of all members, and the loop would cost the square of their number. An event only says that a turn has been
+ * passed. A member that another team's event has woken looks at its own slot's turn, and sleeps again.
  * OpenMP 5.2 section 15.10.1. */
 #include <limits.h>
 

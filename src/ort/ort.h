@@ -3,8 +3,8 @@
  * Does: regions to any depth, work-sharing, synchronisation, ICVs. Does not: know an ABI, or anything of threads but
  * ee.h.
  * Modules: thread.c (roots, fork()), team.c (blocks, regions), icv.h (ICVs, settings), env.c (environment), workshare.c
- * (slots, single), loop.c (loops, sections), batch.h (dynamic loops' batches), ordered.c, doacross*.c, lock.c,
- * place*.c, allocator*.c, display.c; explicit tasks: task.h and its modules; tools: tool.h.
+ * (slots, single), loop.c (loops, sections), batch.h (dynamic loops' batches). Then ordered.c, doacross*.c, lock.c,
+ * place*.c, allocator*.c, display.c. Explicit tasks: task.h and its modules. Tools: tool.h.
  * Callers: entry points, on the stack of the OpenMP thread concerned.
  *
  * Storage. A *team block* is an ort_team with n_max ort_threads behind it, got in one piece. Each ort_thread keeps the
@@ -18,9 +18,9 @@
  * idle -> freed. Members initialise themselves when they begin (ort_member_begin): the parent touches its own storage
  * and the team's only.
  *
- * Shared fields: those of a team up to `ws_base` are written by the parent while no region is open and read by the
- * members, ordered by ee_team_fork; the others say it themselves. An ort_thread belongs to the entity that runs it, but
- * `hot` blocks are freed with it by whoever frees the block that it is in.
+ * Shared fields: those of a team up to `ws_base` are written by the parent while no region is open, and read by the
+ * members; ee_team_fork orders this. The others have a comment of their own. An ort_thread belongs to the entity that
+ * runs it. But when a block is freed, the `hot` blocks of its ort_threads are freed with it.
  * Failures: no memory for a team: the region gets one member, one line says so once. No memory even for that: aborts
  * with one line.
  * Papers: psthreads-2009 section 3; DESIGN section 4. OpenMP 5.2 sections 2.4 (ICVs), 10.1 (parallel), 11
@@ -159,8 +159,9 @@ struct ort_team {
 #endif
 };
 
-/* Member i's storage. ORT_MEMBERS_APART, for a target with memory by clusters: it stands in the memory of the cluster
- * whose core runs the member, and moves with it between regions (members_apart.c); else in the block (members.c). */
+/* Member i's storage. ORT_MEMBERS_APART, for a target with memory by clusters: the storage is in the memory of the
+ * cluster where the member runs, and moves with the member between regions (members_apart.c). Else it is in the block
+ * (members.c). */
 static inline struct ort_thread *ort_member(struct ort_team *team, unsigned i)
 {
 #if ORT_MEMBERS_APART
@@ -245,7 +246,7 @@ static inline void ort_member_bare(struct ort_thread *t)
 #endif
 static inline bool ort_absent(const void *p) { return ORT_MEMBERS_APART && p == NULL; }
 
-/* The slots of a team and what some of its regions begin with, likewise got by who needs it first; by any member. */
+/* The slots of a team and what some of its regions begin with, likewise got at the first use, by any member. */
 #if ORT_MEMBERS_APART
 struct ort_team_store {
     struct ort_workshare ring[ORT_WS_RING];
@@ -322,7 +323,7 @@ static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
 }
 
-/* Nothing to wait for, and nobody who wants to hear of it, nor a record: ort_taskwait would return at once. */
+/* There is nothing to wait for, no tool or sanitizer to tell, and no record: ort_taskwait would return at once. */
 static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 {
     struct ort_task *self = t->task;
@@ -333,9 +334,9 @@ static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }
 
-/* The member goes on to another construct, or its region ends, and it may still be in a loop: a combined construct that
- * a cancellation left has no end of its own. Gives the slot back, which the team would wait for when the ring comes
- * round. No event: ort_tool_loop_ends. [switches] */
+/* The member goes on to another construct, or its region ends, and the member may still be in a loop: a combined
+ * construct that a cancellation left has no end of its own. Gives the slot back, which the team would wait for when the
+ * ring comes round. No event: ort_tool_loop_ends. [switches] */
 static inline void ort_loop_abandon(struct ort_thread *t)
 {
     const struct ort_loop *loop = ort_loop_or_none(t);

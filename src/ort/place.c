@@ -1,11 +1,11 @@
-/* The list of places, and who has which. See place.h.
+/* The list of places, and each thread's place. See place.h.
  *
  * Assignment, for a team of T whose parent has place p of a partition of P places:
- *   primary  everybody has p; the partition stays.
+ *   primary every member has p; the partition stays.
  *   close    member i has the i-th place from p on, going round in the partition, which stays. T > P: the first
  *            P * (T / P) members in runs of T / P, the rest one by one. In a process that was built for libomp the runs
  *            of T % P places are longer by one; these places are as far apart as can be.
- *   spread   T <= P: the partition falls into T parts, the first P % T of them one place longer; member i has the i-th
+ *   spread   T <= P: the partition falls into T parts, the first P % T of them one place longer. Member i has the i-th
  *            part from p's on as its partition, and that part's first place (member 0 keeps p). T > P: as close, each
  *            with a partition of one.
  *   true     as close.
@@ -311,7 +311,7 @@ bool place_from_topology(struct ort_places *out, const struct os_topology *machi
     return true;
 }
 
-/* --- who has which --- */
+/* --- each thread's place --- */
 
 /* The place that is `steps` from `place` on, going round in the partition. */
 static unsigned around(const struct ort_place *in, unsigned place, unsigned steps)
@@ -427,8 +427,8 @@ static unsigned num_different(const struct ort_places *list)
     return os_cpuset_count(&all);
 }
 
-/* Programs ask often, and reading it takes files; but it may change while the program runs. Whoever finds it old and
- * says so first reads it; others take what was known. */
+/* Programs ask often, and reading it takes files; but it may change while the program runs. The first thread that finds
+ * the value old and claims it reads anew; others take the old value. */
 #define QUOTA_AGE_NS UINT64_C(1000000000)
 static unsigned quota_lately(void)
 {

@@ -1,17 +1,17 @@
 /* Places: sets of processors that OpenMP threads are bound to, and which place each thread has.
  *
- * Does: reads OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY, keeps the list of places, computes for any thread its
- * place and its place partition, and tells the entities before a region where its members belong. Does not: move
- * anything: that is the entities' (ee.h). An initial thread has the first place as far as the routines go. Its kernel
+ * Does: reads OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY, and keeps the list of places. Computes for any thread
+ * its place and its place partition. Tells the entities before a region where its members belong. Does not: move
+ * anything, which the entities do (ee.h). An initial thread has the first place as far as the routines go. Its kernel
  * thread is bound in active regions only, and has its own mask outside. A kernel thread that the program makes there
  * would else inherit a narrower mask.
  * Callers: ort_place_env_read in the loader; the others anywhere.
  *
  * Shared fields: the list is written once, in the loader or at the first need (names such as "cores" want the
  * topology), then read only; os_once orders it.
- * A thread's place is a pure function of the bind policies, sizes and numbers from the root inwards; nothing is stored
- * for each thread, so that regions pay nothing while nobody asks. Cost of asking: one step for each level; of binding:
- * the same, and one for each member where something has changed since the team's last region.
+ * A thread's place is a pure function of the bind policies, sizes and numbers from the root inwards. Nothing is stored
+ * for each thread, so regions pay nothing while the program does not ask. Cost of asking: one step for each level; of
+ * binding: the same, and one for each member where something has changed since the team's last region.
  * Failures: a variable that cannot be read: one line, and there are no places; no memory: the same.
  * Rejected: one bit mask a place: 512 bytes each, where most places are one processor.
  * OpenMP 5.2 sections 10.1.3, 21.1.5, 21.1.6; where a section leaves the choice, libgomp's. */
@@ -89,8 +89,8 @@ const char *place_parse(const char *text, enum place_kind *kind, unsigned *count
 /* GOMP_CPU_AFFINITY; likewise. */
 const char *place_parse_cpus(const char *text, struct ort_places *list);
 /* A list of processors as libomp has it (GOMP_CPU_AFFINITY, and in KMP_AFFINITY), from *p to the character `end`, where
- * *p then stands: numbers and spans, each processor a place, and sets in braces, each a place; commas may be left out.
- * NULL, or why it cannot be read. */
+ * *p then stands. The list has numbers and spans, each processor a place, and sets in braces, each set a place. Commas
+ * may be left out. Returns NULL, or why the list cannot be read. */
 const char *place_parse_proclist(const char **p, char end, struct ort_places *list);
 /* The first `count` (0: all) places that the name stands for on that machine. */
 bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind,

@@ -6,9 +6,9 @@
  *   range:    number [: length [: stride]] or ! number ! takes the number out of this place, wherever it stands
  *   name:     threads | cores | ll_caches | numa_domains | sockets, with (count) perhaps
  * Blanks may stand between all of these. Processors that do not exist are no fault here: place.c drops them.
- * In a process that was built for libomp, as libomp has it: a length may be 0, a stride may have several signs, what
- * does not exist ends an interval, nothing is taken out of a place in braces, and what follows a count does not matter.
- * OpenMP 5.2 section 21.1.6; libgomp's manual for GOMP_CPU_AFFINITY. */
+ * In a process that was built for libomp, libomp's rules hold. A length may be 0. A stride may have several signs. A
+ * processor that does not exist ends an interval. Nothing is taken out of a place in braces. Text behind a count is
+ * ignored. OpenMP 5.2 section 21.1.6; libgomp's manual for GOMP_CPU_AFFINITY. */
 #include "place.h"
 
 #include <ctype.h>

@@ -1,12 +1,12 @@
-/* A region like the thread's last one, by the shortest way; built with ORT_MEMBERS_APART=1.
+/* A region like the thread's last one, by the shortest path; built with ORT_MEMBERS_APART=1.
  *
  * Does: opens, runs and ends a region whose team, shape, clauses, ICVs and kind are those of the thread's last one
  * (team.c, "Alike"). ort_parallel_again has compared them, so nothing of the team is set but function and data, and a
- * member has nothing to do before and after its share. What a member seldom meets there is told by `anew`: it has run
- * its last region by another way, or its implicit task has got a child, a table of dependences or ICVs of its own
- * (ort_member_changed). Then it begins and ends as by any other way.
+ * member has nothing to do before and after its share. The rare cases are told by `anew`: the member has run its last
+ * region by another path, or its implicit task has got a child, a table of dependences or ICVs of its own
+ * (ort_member_changed). Then the member begins and ends as on any other path.
  * A member's counters of work-sharing constructs and singles go on from region to region, and are the same in all
- * members at a region's end. The team's are brought up to date when another way opens its next region
+ * members at a region's end. The team's are brought up to date when another path opens its next region
  * (ort_region_counts).
  * `base` of a member stays: its deque is empty when a region begins, so that all it holds later is above any base of
  * before.
@@ -18,7 +18,7 @@
 #include "task_internal.h"
 #include "team.h"
 
-/* Its counters go on: those in the team are of the last region that took another way. */
+/* Its counters go on: those in the team are of the last region that took another path. */
 static PS_NOINLINE void begin_slowly(struct ort_thread *m)
 {
     uint32_t ws_seq = m->ws_seq, single_seq = m->single_seq;

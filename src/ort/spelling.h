@@ -1,7 +1,7 @@
 /* Values of variables as libomp's users write them. libgomp's are read where they count (env.c, place.c).
  *
- * Does: turns a text into values by libomp 19's rules, which are its own: blanks are spaces and tabs, a number has no
- * sign, what cannot be read may still have counted in part. Does not: know a variable's default, or say anything.
+ * Does: turns a text into values by libomp 19's rules. Blanks are spaces and tabs, and a number has no sign. A text
+ * that cannot be read may still have counted in part. Does not: know a variable's default, or say anything.
  * Callers: the loader, or the first thread that asks; no shared state.
  * Deviations: a number that does not fit is the largest there is, where libomp's own may overflow. */
 #ifndef PS_ORT_SPELLING_H

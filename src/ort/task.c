@@ -1,7 +1,8 @@
 /* Explicit tasks: the hooks of regions and barriers.
  *
  * Making tasks: task_create.c. Tasks that run at once: task_call.c. Running tasks and waiting for them: task_run.c. The
- * end of a task: task_complete.c. Where ready tasks stand and who may run them: task_queue.c. Does and states: task.h.
+ * end of a task: task_complete.c. Where ready tasks stand, and which member may run them: task_queue.c. Does and
+ * states: task.h.
  * Callers: the member concerned, on its own stack, with no lock held.
  * Rejected: deferred arrival at barriers (the last task of a member's subtree arrives for it): the member is awake to
  * run tasks anyway. */

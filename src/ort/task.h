@@ -9,37 +9,39 @@
  * task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
- * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member, as a call on
- * that member's stack -> body done -> [waits for its event] -> complete -> [waits for the subtree below it] -> freed.
- * All tasks are tied to the member that runs them; an undeferred task goes from made to run at once, in its creator.
+ * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member -> body done ->
+ * [waits for its event] -> complete -> [waits for the subtree below it] -> freed. A member runs a task as a call on its
+ * own stack, so all tasks are tied to the member that runs them. An undeferred task goes from made to run at once, in
+ * its creator.
  *
  * Counts. A task counts two things. The first is its children that are not complete: taskwait waits for them. The
  * second is its children whose subtree is not complete. Until this number is zero the descriptor lives, and the
- * implicit task does not arrive at a barrier. Both are packed in one number: ORT_COUNT_LIVE for each child's subtree
- * and ORT_COUNT_INCOMPLETE for each child. That number is split in two. Only the member that runs the task touches
- * `own`, without atomics. Every other member adds to `others` atomically. Where a child is made and finished by its
- * parent's member, which is the rule, there is no atomic at all. When the body is done and something is left, `own` is
- * poured into `others` (ORT_TASK_MERGED). From then on the member that brings `others` to zero completes the subtree.
- * Before that, `others` only falls from zero, so it is never zero after a subtraction. So no member completes a task
- * too early. *
- * Shared fields            who writes                                   who reads
- *   fn, data, team .. node the creator, before the task is published    who runs or finishes it
+ * implicit task does not arrive at a barrier. Both counts are packed in one number: ORT_COUNT_LIVE for each child's
+ * subtree and ORT_COUNT_INCOMPLETE for each child. That number is split in two. Only the member that runs the task
+ * touches `own`, without atomics. Every other member adds to `others` atomically. Where a child is made and finished by
+ * its parent's member, which is the rule, there is no atomic at all. When the body is done and something is left, `own`
+ * is poured into `others` (ORT_TASK_MERGED). From then on the member that brings `others` to zero completes the
+ * subtree. Before that, `others` only falls from zero, so it is never zero after a subtraction. So no member completes
+ * a task too early.
+ *
+ * Shared fields            written by                                   read by
+ *   fn, data, team .. node the creator, before the task is published    the member that runs or finishes it
  *   parent, depth          the creator                                  thieves, speculatively (relaxed; task_queue.c)
- *   owner                  who runs it, before the body                 who finishes a child
- *                          (before that, an entry point's own: who makes it)
+ *   owner                  the member that runs it, before the body     members that finish a child
+ *                          (before that, an entry point's own: the maker)
  *   count.own              the owner                                    the owner
- *   count.others           anybody (read-modify-write)                  the owner (acquire)
- *   event                  the owner and who fulfills it (rmw)
+ *   count.others           any thread (read-modify-write)               the owner (acquire)
+ *   event                  the owner and the fulfilling thread (rmw)
  *   depends                the owner                                    the owner
- *   flags                  the creator; then the owner                  who runs or finishes it
+ *   flags                  the creator; then the owner                  the member that runs or finishes it
  *
- * ORT_TASK_SPECIAL stands for whatever a task may have that most have not. A function that gives the task something of
- * the kind sets the flag. Without the flag the task ends on the fast path (task_run.c), which asks for nothing else. A
- * free descriptor's node, depends, event and priority are zero, and data points behind it: a function that changes one
- * of these puts it back.
+ * ORT_TASK_SPECIAL stands for all that most tasks do not have. A function that gives the task something of the kind
+ * sets the flag. Without the flag the task ends on the fast path (task_run.c), which asks for nothing else. A free
+ * descriptor's node, depends, event and priority are zero, and data points behind it: a function that changes one of
+ * these puts it back.
  *
- * Ordering: finishing a child is a release on count.others (acq_rel, so that the one who completes the subtree has seen
- * all of it); taskwait's load is its acquire.
+ * Ordering: finishing a child is a release on count.others (acq_rel, so that the member that completes the subtree has
+ * seen all of it); taskwait's load is its acquire.
  * Memory: descriptors, the implicit ones too, are never given back to the system (task_memory.c), so a thief may look
  * at one that is gone. OpenMP 5.2 sections 12.5 to 12.9; DESIGN section 4, "Tasks". */
 #ifndef PS_ORT_TASK_H
@@ -92,7 +94,7 @@ enum ort_task_flags {
     ORT_TASK_INCLUDES = 1 << 13, /* outside of every region: its children run at once */
     ORT_TASK_OWN_ICV = 1 << 14,  /* it has changed an ICV */
     ORT_TASK_RECORDS =
-        1 << 15, /* its children are recorded (graph.h); cleared by who does what a record cannot show again */
+        1 << 15, /* its children are recorded (graph.h); cleared where something is done that a record cannot replay */
 };
 
 /* event: bits of a task with a detach clause */
@@ -163,15 +165,15 @@ struct ort_task_implicit {
 /* In each ort_thread, or got by its first task (ort_tasks). Zeroed memory is its initial state; it lasts from region to
  * region. */
 struct ort_task_member {
-    struct ps_deque deque; /* owner: the member, or who runs tasks in its name after its body (ee_team_ops.assist) */
+    struct ps_deque deque; /* owner: the member, or after its body its assistant (ee_team_ops.assist) */
     int64_t base;          /* items of the deque from here on are descendants of the task that runs */
 #if ORT_MEMBERS_APART
-    struct ort_thread *thread; /* whose it is */
+    struct ort_thread *thread; /* it belongs to this one */
 #else
     struct ort_task_implicit *implicit; /* from ort_task_team_init on; on the line of base, which are each region's */
 #endif
     uint32_t seed; /* where the next search for a victim begins */
-    bool comes; /* it was lent, and the team's `coming` is for it; written under the lock by who lends, then its own */
+    bool comes; /* it was lent, and the team's `coming` is for it; written under the lock by the lender, then its own */
     struct ort_task_cache cache;
     /* Descriptors of tasks that run at once (task_frame.h): the first, the last, and the next to be used,
      * NULL: none is made yet. */
@@ -195,7 +197,7 @@ struct ort_task_team {
     PS_LINE_ALIGNED struct ps_spin lock;     /* of the three lists, which are empty but in rare cases */
     bool coming;                             /* a free member was lent, and has not looked for tasks yet */
     struct ps_list sleeping;                 /* members that found no task while they wait for some */
-    struct ps_list free;                     /* members whose bodies have returned, and who find no task */
+    struct ps_list free;                     /* members whose bodies have returned, and that find no task */
     struct ps_list priority;                 /* ready tasks with a priority, or readied from outside; by priority */
     _Atomic uint32_t pins;                   /* threads outside of the team that finish one of its tasks just now */
     _Atomic uint32_t barrier_arrived;        /* cancellable barrier */
@@ -259,7 +261,7 @@ struct ort_task_args {
 };
 
 /* The tasks that wait for t, as a list that lives as long as t's node; a snapshot, made anew by each call. A node's
- * first word points to it. For whoever looks at the graph of a task that has not begun. */
+ * first word points to it. For code that looks at the graph of a task that has not begun. */
 struct ort_depend_successor {
     struct ort_depend_node *node;
     struct ort_depend_successor *next;
@@ -270,7 +272,7 @@ struct ort_depend_successor *ort_depend_successors(struct ort_task *t);
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args);
 
 /* The same in steps, for compiled code that writes into the task itself. A descriptor whose `data` has room for size
- * bytes and is nobody's child yet; it must be submitted, entered or discarded by the same thread. Without memory for it
+ * bytes and has no parent yet; it must be submitted, entered or discarded by the same thread. Without memory for it
  * other tasks run first; with none of those, it aborts with one line. [switches] */
 struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align);
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);

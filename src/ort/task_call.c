@@ -1,9 +1,9 @@
 /* Tasks that run at once, as calls: the fast path in a frame (task_frame.h), the slow path through ort_task_create.
  *
- * Does: ort_task_call and its like, for a task of the caller's without clauses; ort_task_enter and ort_task_leave, the
- * slow path of a descriptor that compiled code has filled and runs itself (the fast one is the entry point's, in a
- * frame). The fast path is taken where no task is traced
- * (ort_tasks_traced); under cancellation it is taken too, where nothing of the team's is cancelled.
+ * Does: ort_task_call and its like, for a task of the caller's without clauses. Also ort_task_enter and ort_task_leave,
+ * the slow path for a descriptor that compiled code has filled and runs itself (the fast path for these is the entry
+ * point's, in a frame). The fast path is taken where no task is traced (ort_tasks_traced). Under cancellation it is
+ * taken too, where nothing of the team's is cancelled.
  * Callers: a member on its own behalf.
  * Failures: none; without memory the slow path is taken, which says so.
  * Cost: about 55 instructions with the entry point. */

@@ -73,8 +73,8 @@ static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int6
 }
 
 /* What the program's thread sanitizer is told (race.h): a task begins behind its creation (t) and its predecessors. A
- * thread that waits for the task goes on behind its end, and behind its fulfilment. It may wait as the parent, in a
- * taskgroup, in a barrier or at the region's end. A descriptor is used again behind the end of the task before. */
+ * thread that waits for the task (as the parent, in a taskgroup, in a barrier or at the region's end) goes on behind
+ * its end, and behind its fulfilment. A descriptor is used again behind the end of the task before. */
 void ort_task_race_end(struct ort_task *t)
 {
     if (!ps_race_enabled())

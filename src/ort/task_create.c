@@ -8,8 +8,9 @@
  * Callers: a member on its own behalf, on its own stack, with no lock held. States and fields: task.h.
  *
  * Undeferred tasks (ort_task_is_undeferred) are those with if(0), children of final tasks, tasks of a root outside of
- * every region, and tasks made while the creator's deque is full. They have a descriptor as others have, and no place
- * in a queue: they are made, run at once as a call, and completed. So a child that outlives them finds its parent.
+ * every region, and tasks made while the creator's deque is full. An undeferred task has a descriptor as others have,
+ * and no place in a queue: it is made, run at once as a call, and completed. So a child that outlives it finds its
+ * parent.
  *
  * Ordering: none of its own: the push publishes what the creator wrote (deque.h).
  * Failures: without memory for a descriptor the emergency pool has one (emergency_pool.h). Without one there, ready
@@ -17,8 +18,8 @@
  * is nothing left to go on with.
  * Cost: about 60 instructions a task on the fast path. A child made and run by the same member: no read-modify-write
  * and no fence while nobody steals from the member (deque.h); else the fence behind the push, and the pop's.
- * Rejected: the fast path as special cases within the slow one: each test costs every task an instruction or two and a
- * branch; together they were half of a task's 440 instructions. */
+ * Rejected: the fast path as special cases within the slow one. Each test costs every task an instruction or two and a
+ * branch; together the tests were half of a task's 440 instructions. */
 #include "task_steps.h"
 
 #include <string.h>
@@ -158,8 +159,8 @@ bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags)
     return PS_UNLIKELY(task_deque_full(&ort_tasks(thread)->deque)) && !(flags & ORT_TASK_DETACH);
 }
 
-/* t's predecessors are complete. Its creator waits for its event too only where the program says so: outside of every
- * region it does not (it may be the one that fulfills it), and later siblings depend on it. */
+/* t's predecessors are complete. The creator waits for t's event only where the program says so. Outside of every
+ * region it does not wait, since it may itself be the thread that fulfills the event; later siblings depend on t. */
 static void run_undeferred(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     bool outlives = (args->flags & (ORT_TASK_DETACH | ORT_TASK_UNDEFERRED)) == ORT_TASK_DETACH &&

@@ -3,11 +3,11 @@
  *
  * Frames. A task that runs at once is gone when its body is, unless it leaves something behind (children that are not
  * complete, ICVs, a table of dependences). Each member keeps a chain of descriptors for such tasks, one for each depth
- * to which it has called them: the next one is `frame`, calling moves it up, returning down again. What never differs
+ * to which it has called them. The next one is `frame`: a call moves it up, a return down again. What never differs
  * from use to use (team, owner, counts of zero) stays written. Its parent and its group count the task only where it
- * leaves something behind: while its body runs nobody else looks for it there. Such a task leaves the chain
- * (ort_task_frame_outlives) and ends like any other. A chain is as long as the deepest recursion so far, whose stack
- * was longer; it goes with the member.
+ * leaves something behind: while its body runs no other thread looks for it there. Such a task leaves the chain
+ * (ort_task_frame_outlives) and ends like any other. A chain is as long as the deepest recursion so far (that
+ * recursion's stack was longer); it goes with the member.
  *
  * Callers: the member, on its own behalf. Cost: about 25 instructions to enter and 12 to leave. */
 #ifndef PS_ORT_TASK_FRAME_H

@@ -59,7 +59,7 @@ struct ort_wait {
 
 /* Returns when what `wait` names has come, running tasks meanwhile. [switches] */
 void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
-/* Some task of the team is ready, and nobody runs it yet. */
+/* Some task of the team is ready, and no member runs it yet. */
 bool ort_task_any(struct ort_team *team);
 /* A free member, if any, shall look for tasks. The caller is a member. False: none is free. */
 bool ort_task_ask(struct ort_team *team);
@@ -74,10 +74,10 @@ static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t
     if (PS_UNLIKELY(!ps_deque_is_unfenced_owner(&ort_tasks(thread)->deque)))
         ort_task_pushed_fenced(thread, t);
 }
-/* Something about `object` has changed: wakes those of the team who wait for it. The change was sequentially
+/* Something about `object` has changed: wakes the members of the team that wait for it. The change was sequentially
  * consistent. */
 void ort_task_wake_object(struct ort_team *team, const void *object);
-/* Wakes whoever waits in a barrier. */
+/* Wakes the members that wait in a barrier. */
 void ort_task_wake_barrier(struct ort_team *team);
 
 /* --- task_create.c --- */

@@ -5,19 +5,19 @@
  * Callers: a member for itself (its own cache, no lock); NULL stands for a thread outside of the team (goes through the
  * depot).
  *
- * A descriptor is given back by whoever finishes the task, to that member's own cache: no queue of remote frees. Where
- * one member makes tasks and others finish them, caches overflow into depots, one for each size, and are refilled from
+ * The member that finishes the task gives the descriptor back to its own cache: no queue of remote frees. Where one
+ * member makes tasks and others finish them, caches overflow into depots, one for each size, and are refilled from
  * these (magazine.h).
  *
  * Type stability: blocks are carved out of slabs that are never given back, so that thieves may read parent and depth
  * of a task that is gone (task_queue.c). A thief that is kept from running in the middle of its walk may find that the
  * task is another team's by now, and walk on there. So implicit tasks are blocks of their own too, and outlive the
- * team's block. They stand in lists by their number (a power of two). Data that does not fit into the largest size
- * lives in a block of its own. Where the C library has no memory a block comes from the emergency pool
+ * team's block. Blocks of implicit tasks stand in lists by their number (a power of two). Data that does not fit into
+ * the largest size lives in a block of its own. Where the C library has no memory a block comes from the emergency pool
  * (emergency_pool.h), and stays a descriptor as well.
  *
  * Shared: the depots; the lists of implicit tasks (lock).
- * Failures: out of memory is told by NULL (task_create.c: the caller runs others, whose blocks it gets).
+ * Failures: out of memory is told by NULL (task_create.c: the caller runs other tasks, and gets their blocks).
  * Cost: a load and a store each way; a lock per ORT_TASK_BATCH blocks that flow between members. */
 #include "task_internal.h"
 

@@ -7,25 +7,25 @@
  * the team.
  *
  * Where ready tasks stand. Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. Each
- * team has one list more, under a lock: the *priority queue*. It holds the tasks that must not go into a deque. These
- * are tasks with a priority (in its order, taken before anything else), tasks readied by a thread outside of the team,
- * and tasks for which the deque had no memory.
+ * team has one list more, under a lock: the *priority queue*. The priority queue holds the tasks that must not go into
+ * a deque. These are tasks with a priority (taken in its order, before anything else), tasks readied by a thread
+ * outside of the team, and tasks for which the deque had no memory.
  *
- * Rejected: a deque for each carrier. It would mix the tasks of all teams that pass there, and a member that moves to
- * another carrier between a push and a pop would lose its own tasks. A member's deque has one owner at a time, because
- * one carrier at a time runs the member.
+ * Rejected: a deque for each carrier. A carrier's deque would mix the tasks of all teams that pass there, and a member
+ * that moves to another carrier between a push and a pop would lose its own tasks. A member's deque has one owner at a
+ * time, because one carrier at a time runs the member.
  *
  * The tied-task scheduling constraint. A member that waits inside of a task may run descendants of that task only. A
- * member that waits in a barrier may run everything. It suffices to ask for the innermost task: it is a descendant of
- * the tasks below it on the stack. In the member's own deque the answer is a number. `base` is the bottom of the deque
- * when the running task began. Items at or above `base` were pushed later, by the task or by descendants of it that ran
- * nested; so they are descendants as well. (A successor that a task readies is its sibling: a child of the task that
- * was below or of a descendant of that one.) For an item of a victim's deque the thief walks up the item's ancestors,
- * as many as the depths differ. Another member may take the item meanwhile, and even finish it. That does no harm:
+ * member that waits in a barrier may run everything. Only the innermost task counts: it is a descendant of the tasks
+ * below it on the stack. In the member's own deque the answer is a number. `base` is the bottom of the deque when the
+ * running task began. Items at or above `base` were pushed later, by the task or by descendants of it that ran nested;
+ * so they are descendants as well. (A successor that a task readies is its sibling: a child of the task that was below
+ * or of a descendant of that one.) For an item of a victim's deque the thief walks up the item's ancestors, as many as
+ * the depths differ. Another member may take the item meanwhile, and even finish it. The walk does no harm then:
  * descriptors stay readable, the number of steps is fixed before, and the thief drops the answer because the top has
  * moved.
  * Rejected: to let thieves ignore the constraint as libgomp mostly does (a lock held across a taskwait then deadlocks
- * with itself); to run children only (the waiter of a stolen task idles while it could help its thief).
+ * with itself). Rejected: to run children only (the waiter of a stolen task idles while it could help its thief).
  *
  * Not bounded: tasks that wait for predecessors are in no queue, and a task may make any number of them. Rejected: a
  * limit of 64 incomplete tasks for each member, above which the creator first runs a ready one (sparse LU on one
@@ -38,30 +38,31 @@
  * sequentially consistent (the push by the fence behind it): either the reader sees the sleeper, or the sleeper's
  * second look sees the change. The owner of an unfenced deque (deque.h) does not read `takers`. So a member makes every
  * other deque fenced before its second look (fence_others). An owner whose deque becomes unfenced reads `takers` behind
- * a fence, and makes the deque fenced again if it finds anybody (become_unfenced). A sleeper is woken for a task only
+ * a fence, and makes the deque fenced again if it finds a taker (become_unfenced). A sleeper is woken for a task only
  * if it may run the task, and for a change only if what it waits for is then fulfilled. The waker takes the sleeper off
  * the list, so a sleeper is woken once.
  *
- * Nobody else is told of a task for which a sleeper was woken, and the sleeper may not take the task. What it waits for
- * may be fulfilled before it runs again, or its second look may have found another task. Then it goes on in the
+ * No other member is told of a task for which a sleeper was woken, and the sleeper may not take the task. What it waits
+ * for may be fulfilled before it runs again, or its second look may have found another task. Then it goes on in the
  * program's code, where it may wait for that very task. So the waker writes the task into the sleeper's wait (`told`).
  * A sleeper that leaves while this task is still in its queue tells the next sleeper of the task (leave_sleep). The
  * second look ends only when there is no task that the member could take: a steal that loses its race says nothing
  * about the tasks behind the lost one (look_surely). tests/models/task_sleep.pml has this.
- * Limit: a member inside of a task sees of a victim's deque the oldest task alone. It may sleep although the deque has
- * a younger one that it may run. The members that may run the oldest one have been told of that.
+ * Limit: a member inside of a task sees of a victim's deque the oldest task alone. So the member may sleep although the
+ * deque has a younger task that it may run. The members that may run the oldest one have been told of that.
  *
- * Free members. A member whose body has returned may run every task of the team, and nobody waits for it. When the
- * region has tasks its identity comes here (ort_task_idle; ee.h says when) and stands in the list `free`, counted in
- * `takers`, by the same protocol: it enters the list, then somebody looks once more in its name. A task for which no
- * sleeper wakes lends the first free member: it leaves the list, and the entities call ort_task_assist for it. One
- * member at a time is lent. `coming` is set under the lock, from the lending until the member is about to look.
- * Meanwhile no other member is lent. A thread that has pushed a task and finds `coming` set may leave it so: the member
- * takes the lock later than this thread, looks after that, and sees the task. A member that looks because its body has
- * returned leaves `coming` set. Else a member would be lent for the next member's first task as well, and so for each
- * member of a large team. A member that sees a task at its second look takes itself back, unless it was lent meanwhile,
- * or one is coming, which sees that task. So one member is told of a region's first task, however many are free.
- * tests/models/team_join.pml has this, together with the ways by which the entities tell of a free member.
+ * Free members. A member whose body has returned may run every task of the team, and no thread waits for it. When the
+ * region has tasks the member's identity comes here (ort_task_idle; ee.h says when), and stands in the list `free`,
+ * counted in `takers`. The protocol is the same: the identity enters the list, then its last holder looks once more in
+ * its name. A task for which no sleeper wakes lends the first free member: it leaves the list, and the entities call
+ * ort_task_assist for it. One member at a time is lent. `coming` is set under the lock, from the lending until the
+ * member is about to look. Meanwhile no other member is lent. A thread that has pushed a task and finds `coming` set
+ * may leave it so: the member takes the lock later than this thread, looks after that, and sees the task. A member that
+ * looks because its body has returned leaves `coming` set. Else a member would be lent for the next member's first task
+ * as well, and so for each member of a large team. A member that sees a task at its second look takes itself back,
+ * unless it was lent meanwhile, or one is coming, which sees that task. So one member is told of a region's first task,
+ * however many are free. tests/models/team_join.pml has this, together with the ways by which the entities tell of a
+ * free member.
  *
  * Shared: tasks.lock guards sleeping, free, coming, priority and the list fields of ort_wait; sleepers, takers and
  * priority_count are written under it and read without. ort_wait.word and told: the waker, under the lock, word last
@@ -74,7 +75,7 @@
 
 #include <limits.h>
 
-/* --- who may run what --- */
+/* --- which member may run which task --- */
 
 static bool is_descendant(struct ort_task *t, const struct ort_task *ancestor)
 {
@@ -322,7 +323,7 @@ static bool stands(struct ort_thread *thread, struct ort_task *within)
     return false;
 }
 
-/* A task that the member may run; NULL: there was none. Each turn somebody else has taken one. */
+/* A task that the member may run; NULL: there was none. Each turn another member has taken one. */
 static struct ort_task *look_surely(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_task *t;
@@ -359,7 +360,7 @@ static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *
     if (t == NULL && !satisfied(team, w))
         t = look_surely(thread, w->within);
     if (t != told && (t != NULL || satisfied(team, w)) && may_stand(team, told))
-        tell_taker(team, told); /* if it is gone somebody looks in vain */
+        tell_taker(team, told); /* if it is gone that member looks in vain */
     return t;
 }
 
@@ -483,7 +484,7 @@ PS_NOINLINE static void first_task(struct ort_team *team)
         ee_team_interrupt(&team->ee);
 }
 
-/* Nobody has robbed thread's deque lately: then nobody needs to be told, unless somebody sleeps or is free. */
+/* No member has robbed thread's deque lately: then none needs to be told, unless one sleeps or is free. */
 static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
@@ -497,7 +498,7 @@ static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
         ps_deque_fence_owner(d);
 }
 
-/* By a thread outside of the team. Until t can be taken it keeps the region open: so who is lent is lent before, and
+/* By a thread outside of the team. Until t can be taken it keeps the region open. So a member is lent before that, and
  * looks when the lock is free again. */
 PS_NOINLINE static void enqueue_from_outside(struct ort_team *team, struct ort_task *t)
 {

@@ -10,22 +10,21 @@
  * of which stand in the member's deque:
  *   half   half of what there was, pushed first, anew whenever nothing is left of the deque
  *   rest   what the member goes on with, pushed last; popped again when it is through with its own
- *   own    at most SOME, less towards the end, that the member has to itself; they go back into the rest as soon as
- *          somebody has taken something
- * A thief takes the oldest item. That is the half, as long as there is one; the rest is taken at the loop's end only.
- * So behind a long task only the few tasks in `own` wait, at most until it ends: then the member sees whether the half
- * was taken meanwhile. An item that is popped and is neither half nor rest was made by one of the loop's tasks, and
- * runs at once.
+ *   own    at most SOME, less towards the end, that the member has to itself; they go back into the rest as soon as a
+ *          thief has taken something
+ * A thief takes the oldest item: the half, as long as there is one. The rest is taken at the loop's end only. So behind
+ * a long task only the few tasks in `own` wait, at most until it ends: then the member sees whether the half was taken
+ * meanwhile. An item that is popped and is neither half nor rest was made by one of the loop's tasks, and runs at once.
  *
  * Parents. Rest and halves are children of the range that they come from, as the loop's tasks are (of the member's
  * own). So nothing is counted for a task that leaves nothing behind, and the construct's taskgroup sees one child.
- * Without a group (nogroup) the creator's taskwait waits for children that are not complete, not for theirs: there a
- * range is over only when its children are.
+ * Without a group (nogroup) the creator's taskwait waits for its children, and not for their children. There a range is
+ * over only when its children are.
  *
- * Shared: nobody writes a range that stands in a deque; the member that takes it owns it (ordered by the deque).
+ * Shared: no thread writes a range that stands in a deque; the member that takes it owns it (ordered by the deque).
  * Failures: as of ort_task_create. Cost of a task: a call; of SOME: a push and a pop.
- * Rejected: nothing of one's own: a push and a pop for each task were half of an empty one's time. To run all of them
- * at once where they are many (libgomp): nobody helps. */
+ * Rejected: no part `own`: a push and a pop for each task were half of an empty task's time. Rejected: to run all tasks
+ * at once where they are many (libgomp): no other member helps. */
 #include "task_range.h"
 
 #include <string.h>

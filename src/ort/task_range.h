@@ -27,15 +27,15 @@ static inline void ort_chunk_next(struct ort_chunks *c, void *data)
     bounds[1] = c->from += count * c->step;
 }
 
-/* task_call.c: calls fn(data) as a task for one chunk after the other, at least for one. It ends when no chunk is left,
+/* task_call.c: calls fn(data) as a task for one chunk after the other, at least for one. Returns when no chunk is left,
  * when a thief has stolen from the caller's deque, or when a task has left something behind. No task is traced.
  * [switches] */
 void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags,
                           struct ort_chunks *chunks);
 
-/* All of these tasks, as args says, whose data begins with two bounds to be filled in (and is written, where they run
- * at once). They are queued or run as ort_task_create does it. False: nothing is done, they have to be made one by one.
- * [switches] */
+/* All of these tasks, as args says. Their data begins with two bounds to be filled in (and is written, where they run
+ * at once). The tasks are queued or run as by ort_task_create. False: nothing is done, the tasks have to be made one by
+ * one. [switches] */
 bool ort_task_range(struct ort_thread *thread, const struct ort_task_args *args, const struct ort_chunks *chunks,
                     bool nogroup);
 

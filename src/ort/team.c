@@ -7,11 +7,11 @@
  *   3. ort_parallel_end: member 0 ends, ee_team_join, the team is closed.
  * Alike. Most regions are opened again and again by the same thread with the same clauses. How many members the region
  * gets, where they belong, its level and ICVs depend on the clauses, on the opening task's ICVs and on the region
- * around it. The last of these is one number, its shape, which changes whenever anything of it may have: so a
- * comparison of four words tells that all is as it was, and nothing is computed again. A shape is relied upon (within)
- * only where the ICVs' address stands for their values. This is so where the opening task is implicit and the ICVs are
- * not its own, since those may be gone when another task has its own at that address. An initial thread's own ICVs
- * last, and are relied upon too. ort_icv_write forgets the shape.
+ * around it. The region around it is one number, its shape, which changes whenever anything in that region may have
+ * changed. So a comparison of four words tells that all is as it was, and nothing is computed again. A shape is relied
+ * upon (within) only where the ICVs' address stands for their values. That holds where the opening task is implicit and
+ * the ICVs are not its own: a task's own ICVs may be gone, and another task's stand at their address. An initial
+ * thread's own ICVs last, and are relied upon too. ort_icv_write forgets the shape.
  * A member begins by taking its counters from the team (ort_member_begin) and ends when the explicit tasks below it
  * have (task.h).
  * Cost: the parent writes about three lines of its own team; nothing is done for each member.
@@ -30,8 +30,8 @@
 #include "race.h"
 #include "task_internal.h"
 
-/* Under a thread sanitizer no member begins before all others have: members that run one after the other on one stack
- * would be ordered by its reuse, and their races hidden. */
+/* Under a thread sanitizer no member's body begins before all others are there. Members that run one after the other on
+ * one stack would be ordered by its reuse, and their races hidden. */
 static void begin_together(struct ort_team *team)
 {
     uint32_t others = team->n - 1, begun = ps_add_acq_rel(&team->begun, 1) + 1;
@@ -215,13 +215,14 @@ static struct ort_team *block(struct ort_thread *t, unsigned *n)
     while (*n > most && (larger = ort_team_alloc(*n)) == NULL)
         *n /= 2;
     if (PS_UNLIKELY(larger != NULL && wanted > *n && most < *n / 2)) {
-        /* There is hardly more than this: half of it is left to others, who may be about to ask for a region of one. */
+        /* There is hardly more memory than this: half of it is left to other threads, which may be about to ask for a
+         * region of one. */
         ort_team_free(larger);
         *n /= 2;
         larger = ort_team_alloc(*n);
     }
     for (int i = 0; PS_UNLIKELY(larger == NULL && team == NULL) && i < BLOCK_TRIES; i++) {
-        ee_yield(); /* whoever has taken all of it just now gives half back */
+        ee_yield(); /* the thread that has taken all of it just now gives half back */
         larger = ort_team_alloc(*n = 1);
     }
     if (larger != NULL) {
@@ -241,8 +242,8 @@ static struct ort_team *block(struct ort_thread *t, unsigned *n)
     return team;
 }
 
-/* The ICVs of the implicit tasks: the parent's, but for lists that go on with their next element, and a policy that the
- * construct itself gives (as libgomp has it: the specification leaves bind-var alone). */
+/* The ICVs of the implicit tasks: the parent's, with two exceptions. Lists go on with their next element. A policy that
+ * the construct itself gives counts (as with libgomp: the specification leaves bind-var alone). */
 static struct ort_icv *inherit(struct ort_team *team, const struct ort_team *outer, struct ort_icv *icv)
 {
     team->bind_used = outer->bind_used;
@@ -261,7 +262,7 @@ static struct ort_icv *inherit(struct ort_team *team, const struct ort_team *out
     return own;
 }
 
-/* How many of n members the entities grant, who know where they are to run. */
+/* How many of n members the entities grant, once they know where the members are to run. */
 static PS_ALWAYS_INLINE unsigned reserve_members(struct ort_team *team, int8_t bind, unsigned n)
 {
     if (PS_UNLIKELY(ort_settings.bind != ORT_BIND_FALSE))

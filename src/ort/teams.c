@@ -2,14 +2,14 @@
  *
  * The number and count stand in the contention group, which all threads below share. thread_limit holds for the time of
  * the construct. ort_teams: one after the other, each the initial thread's, as libgomp's programs have it.
- * ort_league: at once, as libomp's have it. The league is a region that nobody sees. Each of its members opens a block
- * of one. This block's thread is made an initial thread with a contention group of its own, at the level and with the
- * settings of the caller, and runs a team. Where there are fewer members than teams, a member runs several, one after
- * the other. The caller does nothing else meanwhile, so that its settings may be read by all. What belongs to a team is
- * its member's until it ends; the join orders all of it before what follows.
+ * ort_league: at once, as libomp's have it. The league is a region that the program does not see. Each of its members
+ * opens a block of one. This block's thread is made an initial thread with a contention group of its own, at the level
+ * and with the settings of the caller, and runs a team. Where there are fewer members than teams, a member runs
+ * several, one after the other. The caller does nothing else meanwhile, so that its settings may be read by all. What
+ * belongs to a team is its member's until it ends; the join orders all of it before what follows.
  * Rejected: threads of a league that are known as such to the whole core (its levels, ancestors and numbers would each
- * ask). OpenMP 5.2 section 10.2: the number of teams is at most what is asked for; libgomp makes three where nothing
- * is, and so do we, so that programs that print it agree. */
+ * ask). OpenMP 5.2 section 10.2: the number of teams is at most what is asked for. Where nothing is asked for libgomp
+ * makes three, and so do we, so that programs that print the number agree. */
 #include <limits.h>
 
 #include "ort.h"

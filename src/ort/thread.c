@@ -3,8 +3,8 @@
  * A root's storage is a block of one at level 0, and its contention group. The root gets them when its kernel thread
  * first meets OpenMP; the entities give them back (root_exit) when that kernel thread ends.
  * After fork() only the calling entity lives in the child. The hot blocks of the threads that enclose it may have
- * members on kernel threads that are gone. So these blocks are forgotten. They are not freed, because their locks may
- * be held by threads that are gone. */
+ * members on kernel threads that are gone. So these blocks are forgotten, and not freed, because threads that are gone
+ * may hold their locks. */
 #include "check.h"
 #include "ort.h"
 
@@ -100,7 +100,7 @@ static void start_tool(void)
                                           (ort_settings.cancellation ? ORT_TASKS_CANCEL : 0));
     __atomic_store_n(&ort_tasks_wanted, tasks, __ATOMIC_RELAXED);
     bool traced = tasks & ORT_TASKS_TRACED;
-    ps_store_relaxed(&ort_lock_short, traced ? ORT_LOCK_NEVER : ORT_LOCK_FREE);
+    ps_store_relaxed(&ort_lock_fast, traced ? ORT_LOCK_NEVER : ORT_LOCK_FREE);
     ps_store_relaxed(&ort_implicit_flags, (uint16_t)(ORT_TASK_IMPLICIT | (traced ? ORT_TASK_HEARD : 0)));
 }
 

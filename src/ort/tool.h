@@ -9,28 +9,29 @@
  * where it is said. Callbacks run on that stack, too; they may call the inquiry functions, not OpenMP constructs.
  *
  * How it costs nothing without a tool. ort_tool_on() is the one word that is looked at, in a branch that is not taken;
- * what follows it stands out of line. It is true until the first OpenMP thread exists, so that the first call of all is
- * seen as well. What stands behind the branch asks for the thread first, and so the tool has been looked for by then.
- * Without a tool every event is NULL. An entry point that begins and ends a wait calls a traced function in the place
- * of the core's own (ort_tool_barrier for ort_barrier). The traced function raises the events around it, so the
+ * what follows it stands out of line. The word is true until the first OpenMP thread exists, so that the first call of
+ * all is seen as well. What stands behind the branch asks for the thread first, and so the tool has been looked for by
+ * then. Without a tool every event is NULL. An entry point that begins and ends a wait calls a traced function in the
+ * place of the core's own (ort_tool_barrier for ort_barrier). The traced function raises the events around it, so the
  * core's own function has no hook. ORT_TOOL_CALL keeps the caller's address and frame for events that the core raises.
  * Tasks' tool data lies behind their descriptor, which is longer only with a tool (ort_tool_task_bytes). A tool is
  * found before the first team or task is made or never; at its end its callbacks are taken away, and nothing else
  * changes.
  *
- * What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data. It
- * is a root, or a member other than 0 of a team block, from the member's first region until the block is freed. Member
- * 0 is its parent's thread. So thread data follows the member wherever it runs; the kernel thread below may change in
- * every wait and has no data here. A tool's own thread-local variables are the member's as well (src/uth/tls.h). Where
- * they cannot be (ee_private_storage: under a sanitizer, with kernel-thread entities), tools would find another
- * member's, or none made by a thread_begin: there the native thread is the carrier. Its thread_begin comes before its
- * first event, its thread_end never, but for a root's. Rejected, elsewhere: the virtual processor as native thread:
- * events of one task would come from several threads, and begin/end pairs would not match on any of them.
+ * What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data. A
+ * native thread is a root, or a member other than 0 of a team block, from the member's first region until the block is
+ * freed. Member 0 is its parent's thread. So thread data follows the member wherever it runs; the kernel thread below
+ * may change in every wait and has no data here. A tool's own thread-local variables are the member's as well
+ * (src/uth/tls.h). Where they cannot be (ee_private_storage: under a sanitizer, with kernel-thread entities), tools
+ * would find another member's, or none made by a thread_begin. There the native thread is the carrier. Its thread_begin
+ * comes before its first event, its thread_end never, but for a root's. Rejected elsewhere: the virtual processor as
+ * native thread. Events of one task would come from several threads, and begin/end pairs would not match on any of
+ * them.
  *
- * Fields                       who writes                          who reads
- *   ort_tool_wanted            who makes the first root            everybody, relaxed: a late reader finds nothing
- *   ort_tool_events            the tool, at any time               everybody, relaxed: one may come after its removal
- *   ort_tool_thread            the thread itself                   the thread (its tool); `begun`: who frees the block
+ * Fields                       written by                          read by
+ *   ort_tool_wanted            the maker of the first root         all threads, relaxed: a late reader finds nothing
+ *   ort_tool_events            the tool, at any time               all threads, relaxed: one may come after its removal
+ *   ort_tool_thread            the thread itself                   the thread (its tool); `begun`: the end of a block
  *   ort_tool_team              the parent, before the fork         members
  *   ort_tool_task.data         the tool
  *   ort_tool_task.frame, below the member that runs the task       members of regions inside of it, which it waits for
@@ -253,9 +254,9 @@ extern ORT_HIDDEN struct ort_tool_events ort_tool_events;
 void ort_tool_native_begins(void);
 
 /* Not an atomic object, since compilers do not compare those in place: two instructions in every entry point would be
- * four. It is a byte that changes once; a reader that is early or late takes the slow path, and finds nothing there. */
+ * four. The byte changes once; a reader that is early or late takes the slow path, and finds nothing there. */
 extern ORT_HIDDEN bool ort_tool_wanted;
-/* A tool is there, or nobody has looked for one yet. ORT_TOOLS=0: the target has no tools; what stands behind the
+/* A tool is there, or no thread has looked for one yet. ORT_TOOLS=0: the target has no tools; what stands behind the
  * branch is not even linked. */
 static inline bool ort_tool_on(void)
 {
@@ -267,8 +268,8 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
-/* The same for whatever wants to hear of every task: ORT_TASKS_TRACED, a tool or the program's thread sanitizer (of
- * every lock, too); ORT_TASKS_CANCEL, cancellation. Likewise written once. */
+/* The same for every listener to all tasks: ORT_TASKS_TRACED, a tool or the program's thread sanitizer (of every lock,
+ * too); ORT_TASKS_CANCEL, cancellation. Likewise written once. */
 enum { ORT_TASKS_TRACED = 1, ORT_TASKS_CANCEL = 2 };
 extern ORT_HIDDEN unsigned char ort_tasks_wanted;
 static inline unsigned ort_tasks_traced(void)
@@ -281,12 +282,13 @@ static inline unsigned ort_tasks_traced(void)
 }
 /* What an implicit task begins with: ORT_TASK_IMPLICIT, and ORT_TASK_HEARD where ORT_TASKS_TRACED is set. Likewise. */
 extern ORT_HIDDEN _Atomic uint16_t ort_implicit_flags;
-/* Somebody wants to hear of every task and every lock: both ways lead to the twins then, which ask who. */
+/* A tool or the program's thread sanitizer wants to hear of every task and every lock: both paths then lead to the
+ * traced functions, which ask which of the two it is. */
 static inline bool ort_traced(void) { return ORT_TOOLS && (ort_tasks_traced() & ORT_TASKS_TRACED) != 0; }
 /* 0, or what a task's descriptor has behind it. */
 extern ORT_HIDDEN size_t ort_tool_task_bytes;
 /* Looks for a tool and starts it; set when this library is loaded, called once, before the first root is made. NULL:
- * nobody looks. */
+ * none is looked for. */
 extern void (*ort_tool_start)(void);
 /* The tool is there: from now on events are raised. */
 void ort_tool_attach(void);
@@ -312,7 +314,7 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
 #define ORT_CALLER NULL
 #define ORT_FRAME NULL
 #endif
-/* In an entry point: remembers who called, around a call that comes back to the program. */
+/* In an entry point: remembers the caller, around a call that comes back to the program. */
 #define ORT_TOOL_CALL(t, ...)                             \
     do {                                                  \
         if (PS_UNLIKELY(ort_tool_on())) {                 \
@@ -387,8 +389,8 @@ void ort_tool_member_ends(struct ort_thread *m);
 void ort_tool_run(void (*fn)(void *), void *data);
 /* The teams construct: a league of n initial tasks, one after the other; begin(i): the i-th is next. */
 void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void *data);
-/* A league whose teams run at once: member m of the region that it is runs the team numbered num, of n; in a region of
- * one thread, since tools for libomp's programs know leagues so. */
+/* For a league whose teams run at once. The league is a region; its member m runs team number num of n, in a region of
+ * one thread, since tools for libomp's programs expect leagues so. */
 void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num);
 void ort_tool_league_team_ends(struct ort_thread *m, unsigned num);
 
@@ -417,8 +419,7 @@ void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind);
  * it. */
 void ort_tool_barrier_from(enum ort_sync_kind kind, const void *caller, void *frame);
 bool ort_tool_barrier_cancel(struct ort_thread *t, enum ort_sync_kind kind);
-/* Locks: without a tool (ort_traced() says that somebody listens, perhaps the sanitizer) they are ort_lock and its
- * like. */
+/* Locks: without a tool (ort_traced() says that a tool or the sanitizer listens) they are ort_lock and its like. */
 void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint, const void *caller);
 bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller);
 void ort_tool_unlock(_Atomic uint32_t *word, enum ort_mutex_kind kind, const void *caller);

@@ -9,7 +9,7 @@
 bool ort_tool_wanted;
 unsigned char ort_tasks_wanted;
 _Atomic uint16_t ort_implicit_flags = ORT_TASK_IMPLICIT;
-_Atomic uint32_t ort_lock_short;
+_Atomic uint32_t ort_lock_fast;
 size_t ort_tool_task_bytes;
 void (*ort_tool_start)(void);
 struct ort_tool_events ort_tool_events;

@@ -189,8 +189,8 @@ void ort_scope_start(struct ort_thread *t, uintptr_t *reductions)
     ort_ws_leave(t);
 }
 
-/* Among a few the line is likely to have to come for whoever looks first: at once to be written, and not first to be
- * read. */
+/* In a small team the line most likely has to come to the processor that looks first. So it comes at once to be
+ * written, and not first to be read. */
 #define FEW 4
 
 bool ort_single(struct ort_thread *t)

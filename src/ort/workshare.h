@@ -2,8 +2,8 @@
  *
  * A construct that needs state shared by the team takes the next of ORT_WS_RING slots; each member counts such
  * constructs in ws_seq. All members meet the same constructs in the same order, so number s is in slot s % ORT_WS_RING
- * for everybody. A member may be up to ORT_WS_RING nowait constructs ahead of the slowest. A static loop whose schedule
- * is known needs no slot.
+ * for every member. A member may be up to ORT_WS_RING nowait constructs ahead of the slowest. A static loop whose
+ * schedule is known needs no slot.
  *
  * States of a slot, in `phase`, for construct number s (4 s + state, modulo 2^32):
  *   FREE  -- first member: compare-and-swap --> SETUP
@@ -11,9 +11,9 @@
  *   READY -- last member leaves --> FREE of s + ORT_WS_RING
  * A member that is ahead of the ring waits for the last step (ee_wait on phase).
  *
- * Shared fields            who writes                         who reads
+ * Shared fields            written by                         read by
  *   phase                  see above                          all
- *   left                   every member that leaves (add)     the last one, who sets it to 0
+ *   left                   every member that leaves (add)     the last one, which sets it to 0
  *   desc, mem, reductions  the first member, in SETUP         all, while READY
  *   next                   all: fetch-and-add or CAS          all
  *   holders, moves, last   see batch.h                        see batch.h
@@ -22,8 +22,8 @@
  *
  * Ordering: READY is a release, its reader's load the acquire: desc is seen. Leaving is acq_rel: the last one has seen
  * that all are done with the slot before its release of FREE lets it be used anew. `next` is relaxed: the iterations
- * are ordered by nothing else. `turn`: release by the passer, acquire by who waits for it: ordered regions happen one
- * after the other.
+ * are ordered by nothing else. `turn`: release by the member that passes it, acquire by the member that waits for it:
+ * ordered regions happen one after the other.
  * Failures: none (doacross allocates: aborts with one line).
  * Rejected: a list of work shares allocated at need (libgomp): a lock and a pointer chase where a counter serves.
  * OpenMP 5.2 chapter 11; section 15.10 (ordered, doacross). */
@@ -57,8 +57,8 @@ struct ort_loop_desc {
     uint8_t plain;     /* ORT_PLAIN_... */
 };
 
-/* Neither ordered nor, where dynamic, checked or past 2^63, and no tool listens: nobody asks later which chunk it was.
- * BATCHES: dynamic by batch.h. */
+/* Plain loops: not ordered; where dynamic, not checked and not past 2^63; and no tool listens. So no code asks later
+ * which chunk it was. BATCHES: dynamic by batch.h. */
 enum { ORT_PLAIN_NOT, ORT_PLAIN_DYNAMIC, ORT_PLAIN_GUIDED, ORT_PLAIN_BATCHES };
 
 struct ort_doacross;

@@ -148,12 +148,12 @@ static PS_NOIPA void critical_otherwise(where at, G, kmpc_critical *name, uint32
 }
 PS_EXPORT void __kmpc_critical(where at, int32_t gtid, kmpc_critical *name)
 {
-    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(!ort_lock_try_short(name)))
+    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(!ort_lock_try_fast(name)))
         critical_otherwise(at, gtid, name, 0, __func__, ORT_CALLER);
 }
 PS_EXPORT void __kmpc_critical_with_hint(where at, int32_t gtid, kmpc_critical *name, uint32_t hint)
 {
-    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(!ort_lock_try_short(name)))
+    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(!ort_lock_try_fast(name)))
         critical_otherwise(at, gtid, name, hint, __func__, ORT_CALLER);
 }
 
@@ -168,7 +168,7 @@ static PS_NOIPA void end_critical_otherwise(where at, G, kmpc_critical *name, co
 }
 PS_EXPORT void __kmpc_end_critical(where at, int32_t gtid, kmpc_critical *name)
 {
-    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(!ort_unlock_short(name)))
+    if (PS_UNLIKELY(name == NULL) || PS_UNLIKELY(!ort_unlock_fast(name)))
         end_critical_otherwise(at, gtid, name, ORT_CALLER);
 }
 
