@@ -6,9 +6,9 @@
  *           return;
  *   ... block
  *
- * There is no spinning where it cannot pay. This is so if other threads are ready behind the caller (also if they
- * become so meanwhile), and in a passive configuration. A PS_PORTABLE build never spins: it waits in POSIX primitives
- * and by blocking only (src/lockfree/spin_posix.c). */
+ * There is no spinning where it cannot pay: while other threads are ready behind the caller (also if they become so
+ * meanwhile), and in a passive configuration. A PS_PORTABLE build never spins: it waits in POSIX primitives and by
+ * blocking only (src/lockfree/spin_posix.c). */
 #ifndef PS_ACTIVE_WAIT_H
 #define PS_ACTIVE_WAIT_H
 
@@ -25,7 +25,7 @@ static inline unsigned ps_spin_budget(void)
 #endif
 }
 
-/* One round: pauses, returns the rounds left. Asks now and then whether somebody wants this vp. */
+/* One round: pauses, returns the rounds left. Asks now and then whether another thread wants this vp. */
 static inline unsigned ps_spin_round(unsigned left)
 {
     cpu_pause();

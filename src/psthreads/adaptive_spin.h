@@ -3,8 +3,8 @@
  * A search that ends too early costs a sleep and a wake: a microsecond here, fifty in a virtual machine whose other
  * processor sleeps. A search that finds nothing burns the processor. So if a vp is woken while the longest search would
  * still have been on, it searches for twice that gap from then on. A vp that slept longer halves its search time,
- * because the search was in vain. So where regions are close together, the vp still searches when the next one comes;
- * and a program that rests between regions burns some tens of microseconds a rest, not a millisecond.
+ * because the search was in vain. So where regions are close together, the vp still searches when the next one comes. A
+ * program that rests between regions burns some tens of microseconds a rest, not a millisecond.
  *
  * Does: the arithmetic. Callers: the vp's loop, after each sleep; the state is the vp's own. Where the program or the
  * user says how long to search (GOMP_SPINCOUNT, OMP_WAIT_POLICY), nothing is learnt. Cost: two readings of the clock a

@@ -5,8 +5,8 @@
  * stack, holding no spin lock. The word is the caller's, wherever it lies; only its address and its value are used, and
  * ps_wake_on uses the address alone.
  *
- * Shared fields of a bucket: `queue` by whoever holds `lock`; `waiting` (number of waiters in `queue`, or about to be)
- * is written under `lock` and read by ps_wake_on without it.
+ * Shared fields of a bucket: `queue`, under `lock`. `waiting` (number of waiters in `queue`, or about to be) is written
+ * under `lock`, and read by ps_wake_on without it.
  *
  * Protocol (w waits, k changes the word and wakes):
  *   w 1. lock                                    k 1. changes *word (any order, by any means)
@@ -18,15 +18,16 @@
  * No wake-up is lost: suppose w 3 reads the old value and k 3 reads 0, the losing interleaving. Then w 3 precedes k 1
  * in the word's modification order, and so it precedes k 2 in the order of all seq_cst operations. k 3 precedes w 2, so
  * k 2 precedes w 2. But w 2 precedes w 3: a circle. If k 3 reads more than 0, k 4 comes after w 4 by the lock, or
- * before w 1, and then w 3 sees the change, which k's unlock publishes. tests/models/address_wait.pml checks this, and
- * what breaks without step 2 of k or 3 of w. A change that reaches w 3 is read with acquire (seq_cst is); a wake-up is
- * ordered by ps_ready.
+ * before w 1. In the second case w 3 sees the change, which k's unlock publishes. tests/models/address_wait.pml checks
+ * this, and what breaks without step 2 of k or 3 of w. A change that reaches w 3 is read with acquire (seq_cst is); a
+ * wake-up is ordered by ps_ready.
  *
  * Unlike a kernel's futex there is no spurious return from blocking; callers loop all the same, because a woken thread
  * runs later and the word may have changed back.
  *
- * Cost: nobody waits, wake is a fence and a load (of a line that changes only when something waits in that bucket); a
- * wait that blocks is one lock and one switch. A bucket shared by two addresses makes wake walk over the strangers.
+ * Cost of a wake where nobody waits: a fence and a load (of a line that changes only when something waits in that
+ * bucket). Cost of a wait that blocks: one lock and one switch. A bucket shared by two addresses makes wake walk over
+ * the strangers.
  * Rejected: a bucket per address, made on demand: that is an allocation in a call that may not fail. Parking in the
  * waiter's own object: an omp_lock_t has four bytes in GCC's ABI, all of them the program's.
  * Basis of ee_wait and ee_wake, and of psthread_once. */

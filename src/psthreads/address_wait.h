@@ -23,8 +23,8 @@ void ps_wait_on_after_fork(void);
 /* The same until deadline_ns (of os_now_ns; PS_NEVER) at most, without looking first: false where that came, and nobody
  * woke the caller. */
 bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait kind, uint64_t deadline_ns);
-/* A call has tried and not got what it wanted, nor waited: now and then it lets another ready thread run. So who polls
- * comes to what is to happen on the same vp, as with the mutex. */
+/* A call has tried and not got what it wanted, nor waited: now and then it lets another ready thread run. So a thread
+ * that polls does not keep the thread that it polls for from running on the same vp, as with the mutex. */
 void ps_tried_in_vain(void);
 /* In two steps, for a word that never changes: from the first one on a wake of the word finds the caller. */
 void ps_wait_publish(_Atomic uint32_t *word, struct ps_waiter *me);

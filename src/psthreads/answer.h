@@ -2,9 +2,10 @@
  * (preempt.c), or the sender of a signal to one thread (directed.c).
  *
  * An answer wakes the asker. The asker may send the next interrupt before this kernel thread has come back from waking
- * it: where another program has its processor, each time. A handler that answered inside the one before would do the
- * same, and handlers would fill a small stack. So a handler that finds its kernel thread answering only asks for the
- * answer to be given again. A kernel thread whose slot another one has taken meanwhile may nest once more.
+ * it. Where another program has this kernel thread's processor, that may happen each time. If each handler then
+ * answered inside the one before, handlers would fill a small stack. So a handler that finds its kernel thread
+ * answering only asks for the answer to be given again. If another kernel thread has taken the slot meanwhile, a
+ * handler may nest once more.
  *
  * One struct ps_answer for each kind of question, so an interrupt of another kind may nest once. Zeroed memory is its
  * initial state.

@@ -1,63 +1,64 @@
-/* The barrier: a fixed number of threads, each with an id of its own (psthreads-2009 section 2.3), waiting actively or
- * blocked (nthlib-2004 sections 2 and 3: hybrid, by the number of threads and what else there is to run).
+/* The barrier: a fixed number of threads, each with an id of its own (psthreads-2009 section 2.3). Threads wait
+ * actively or blocked, by the number of threads and by what else there is to run (nthlib-2004 sections 2 and 3:
+ * hybrid).
  *
  * Callers: init, destroy - anyone; wait - a thread that may block, with an id below the count that nobody else uses in
  * this phase. An id may go to another thread of the same set in the next phase.
  *
  * There is no shared queue. A thread that is going to block writes itself into the slot of its id, a line that no other
- * thread writes to meanwhile. Where there are more members than vps, it is gathered with those that come on the same vp
- * (ps_gather), if it can be; what they touch is the vp's own. The last thread to arrive readies each vp's threads
- * together, and walks over the slots for those that are not gathered. One shared read-modify-write per thread and phase
- * remains, the arrival.
+ * thread writes to meanwhile. Where there are more members than vps, the thread is gathered with those that come on the
+ * same vp (ps_gather), if it can be; what they touch is the vp's own. The last thread to arrive readies each vp's
+ * threads together, and walks over the slots for those that are not gathered. One shared read-modify-write per thread
+ * and phase remains: the arrival.
  *
  * A phase, for a member:
  *   may spin (every member can have a vp of its own, and this vp has nothing else to do):
  *       arrive; look at `phase` for about two switches; still the same: who = self, look once more, block
  *   else:
  *       is gathered, or who = self; arrive; block (no second look: the arrival publishes it)
- *   the last to arrive: arrived = 0; phase + 1; takes those who are gathered, but for itself; if some are missing then,
- *       takes every slot's who; readies all
+ *   the last to arrive: arrived = 0; phase + 1; takes the gathered threads, but for itself; if some are missing then,
+ *       takes the thread in every slot; readies all
  *
  * Each slot has all of this twice, for odd and for even phases, because phases overlap. A member may be waiting in the
- * next phase, under any id, while others still leave this one and while the last to arrive is still on its walk. They
- * cannot overlap further: the last to arrive, and everybody who still leaves, must arrive again before the next phase
- * can end.
+ * next phase, under any id, while others still leave this one and while the last to arrive is still on its walk. Phases
+ * cannot overlap further: the last to arrive, and every member that still leaves, must arrive again before the next
+ * phase can end.
  *
  * who      NULL -> self   by the member (store)
  *          self -> NULL by the last to arrive (compare-and-swap), which must then ready it; or by the member that saw
  *                         the phase over on its second look (compare-and-swap). Only one of them succeeds; a member
- *                         that fails was or will be readied, and blocks to take that. With more members than vps nobody
- *                         looks a second time, and the last to arrive just stores.
+ *                         that fails was or will be readied, and blocks to take that. With more members than vps no
+ *                         member looks a second time, and the last to arrive just stores.
  *
- * No wake-up is lost. Second look: the member stores who, then loads phase; the last stores phase, then loads who; all
- * four are seq_cst, so one of the two sees the other. Without the second look: who is written before the arrival
- * (release), or the thread is gathered before it, and the last to arrive has acquired all arrivals.
+ * No wake-up is lost. With the second look: the member stores `who`, then loads `phase`; the last one stores `phase`,
+ * then loads `who`. All four are seq_cst, so one of the two sees the other. Without the second look: the member writes
+ * `who` before its arrival (release), or is gathered before it, and the last to arrive has acquired all arrivals.
  * tests/models/barrier.pml checks all three.
- * Ordering: arrivals are acquire and release, so what all did before happens before the new phase is stored (release),
- * and that before any return: through phase (acquire) or ps_ready.
+ * Ordering: arrivals are acquire and release, so what all members did before happens before the new phase is stored
+ * (release). That store happens before any return: through `phase` (acquire) or ps_ready.
  *
  * gathered by the phase's parity, in the slot with the vp's number: filled by what runs on that vp, before its arrival;
- *          taken by the last to arrive, which comes to the next phase behind that. So nobody fills what is being taken:
- *          that is done in the phase behind the next.
+ *          taken by the last to arrive, which comes to the next phase behind that. So no thread fills what is being
+ *          taken: the same slot is filled in the phase behind the next.
  * inside   1 while the member may still look at the barrier though the phase is over: set before its arrival (spinning)
  *          or before it ends the phase, cleared (release) as its last access. destroy reads it (acquire) and waits for
  *          0. The wait is bounded, because such a member runs and does not block. So a thread that has left a barrier
  *          may destroy it at once, as with POSIX. The word has a line of its own, which the walk of the last to arrive
  *          does not take from the member.
  * process  the generation of the process in which it is waited at, plus one (ghosts.h); 0: nobody came yet. Where it is
- *          another one's, who comes first puts the barrier in order under `lock`, before anybody arrives: the slots
- *          name nobody, and nobody is inside. `process` is stored last (release), and acquired by all who come: so
- *          what they find in a slot was written in this process.
+ *          another process's, the first thread to come puts the barrier in order under `lock`, before any thread
+ *          arrives: the slots are empty, and no thread is inside. `process` is stored last (release), and acquired by
+ *          every thread that comes. So what they find in a slot was written in this process.
  *          Ghosts that arrived stay counted, as with kernel threads: the phase ends when as many more have arrived as
  *          were missing at the fork, under any ids. Two states are in the middle of the phase's end, by a ghost.
  *          `arrived` is the count: the phase is ended in its place. `arrived` is 0 already and `phase` the old number:
- *          that stays the number of the next phase, in which nobody is. Where nobody has come in this process, destroy
- *          finds ghosts alone, and does not look at them.
+ *          that stays the number of the next phase, in which there is no thread. Where no thread has come in this
+ *          process, destroy finds ghosts alone, and does not look at them.
  * came     checked build: number of the phase the id came to last, plus one; finds an id that comes twice.
  *
  * Failures: ENOMEM at init. Cost: one fetch-and-add. A member that spins stores twice more, to a line of its own. A
- * member that blocks costs one switch. The last to arrive takes each vp's queue's lock once for those who are gathered;
- * for each other one it pays a store and a place in the queue.
+ * member that blocks costs one switch. The last to arrive takes each vp's queue's lock once for the gathered threads.
+ * Each other thread costs it a store and a place in the queue.
  * Rejected: sense reversal with one flag per member: the walk would write n lines even where all members spin. A tree
  * or dissemination barrier: it pays from some dozens of processors on, and blocked members cannot pass anything on. */
 #include "active_wait.h"
@@ -76,7 +77,7 @@ struct slot {
     PS_LINE_ALIGNED _Atomic(struct psthread *) who[2]; /* by the phase's parity: the thread that blocks; NULL: nobody */
     _Atomic uint32_t came;
     PS_LINE_ALIGNED _Atomic uint32_t inside[2]; /* by the phase's parity */
-    struct ps_gathered gathered[2];             /* likewise: those who came on the vp of this number */
+    struct ps_gathered gathered[2];             /* likewise: threads that came on the vp of this number */
 };
 
 struct psthread_barrier {
@@ -112,7 +113,7 @@ static void forget_ghosts(struct psthread_barrier *b)
     memset(b->slot, 0, b->count * sizeof(struct slot));
 }
 
-/* Somebody comes, the first in this process. */
+/* A thread comes, the first in this process. */
 static PS_NOINLINE void begin_barrier(struct psthread_barrier *b)
 {
     unsigned vps = psthread_num_vps();
@@ -141,8 +142,8 @@ int psthread_barrier_destroy(psthread_barrier_t b)
     return 0;
 }
 
-/* Readies those who are named in the slots, `most` of them at most. Not inlined: what it has on its stack would be
- * between those who block and what they were doing. */
+/* Readies the threads that are named in the slots, `most` of them at most. Not inlined: its stack space would otherwise
+ * lie in the frames of callers that block. */
 static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, bool withdraws, unsigned most)
 {
     struct psthread *ready[AT_ONCE];
@@ -166,7 +167,7 @@ static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, 
     ps_ready_many(ready, n);
 }
 
-/* Ends the phase for everybody but the caller. withdraws: members may take themselves back, since they spin. */
+/* Ends the phase for all threads but the caller. withdraws: members may take themselves back, since they spin. */
 static void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdraws, const struct psthread *self)
 {
     const unsigned vps = withdraws ? 0 : b->vps;
@@ -195,7 +196,7 @@ static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t pha
         ps_block(self, PS_WAIT_BARRIER, b);
 }
 
-/* self, the last to arrive, lets the others go, none of whom spins. */
+/* self, the last to arrive, lets the others go; none of them spins. */
 static PS_NOINLINE int open_for_blocked(struct psthread_barrier *b, struct slot *s, uint32_t phase,
                                         const struct psthread *self)
 {

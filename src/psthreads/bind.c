@@ -112,8 +112,8 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu)
     return places() != NULL;
 }
 
-/* The table is published before the limit is read here, the limit stored before the table is read by who changes it:
- * one sees the other. */
+/* The table is published before the limit is read here. A thread that changes the limit stores it before it reads the
+ * table. One sees the other. */
 void ps_bind_resting(void)
 {
     struct ps_places *all = ps_load_seq(&ps_rt.places);
@@ -193,7 +193,7 @@ struct ps_queue *ps_bind_queue(const struct ps_item *item)
     return place->num_homes > 0 ? &place->queue : NULL;
 }
 
-/* Wakes a vp that looks there, if one is parked; anybody, while everybody looks everywhere. */
+/* Wakes a vp that looks there, if one is parked; any vp, while all look everywhere. */
 static void wake_for(const struct ps_place *place)
 {
     for (unsigned i = 0; i < place->num_homes; i++)

@@ -1,12 +1,12 @@
 /* Places: members that are bound run on processors of their place only.
  *
  * Does: keeps a ready queue for each place, says which vps look there, moves a vp's kernel thread (sched_setaffinity)
- * to the place of what it is about to run. Does not: decide who has which place (the OpenMP core does), or concern
- * threads that are not bound: they stand in the vps' queues as ever, and nothing here is looked at before
+ * to the place of what it is about to run. Does not: decide which member has which place (the OpenMP core does). Does
+ * not concern threads that are not bound: they stand in the vps' queues as ever, and nothing here is looked at before
  * ps_bind_places has been called.
  *
- * Two rules. Whatever vp runs a bound member, its kernel thread is first moved to the member's place (vp_follow): the
- * promise does not depend on who takes what. Moving a vp costs something. So a bound thread or team that is ready
+ * Two rules. A vp that runs a bound member first moves its kernel thread to the member's place (vp_follow): the promise
+ * does not depend on which vp takes the member. Moving a vp costs something. So a bound thread or team that is ready
  * stands in its place's queue, and only that place's *home* vps look into this queue. A regular vp has one processor of
  * the places, and is at home in all places that hold this processor. Processors are dealt in order: the first of each
  * place, then the second of each, and so on; the order goes round where there are more vps. A place without a home
@@ -31,17 +31,17 @@
  *   ins  1. inserts under p's lock                                                                         [I]
  *        2. takes the bit of a parked home of p, else of a guest, and wakes it; else, if `open`, of any
  *           parked vp                                                                                      [W]
- *        3. found nobody: arms the watchdog                                                                [A]
- *   dog  sees p's queue not empty behind a home that holds its processor, or was refused one: sets `open`, then wakes
- *        any parked vp; where nobody is idle a spare is started, which looks everywhere. Clears `open` (but for a
- *        refused home) when nothing starves.
+ *        3. found no parked vp: arms the watchdog                                                          [A]
+ *   dog  sees p's queue not empty behind a home that holds its processor, or was refused its kernel thread: sets
+ *        `open`, then wakes any parked vp; where no vp is idle a spare is started, which looks everywhere. Clears
+ *        `open` (but for a refused home) when nothing starves.
  * No wake-up is lost: for a home, [L] and [I] exclude each other by p's lock. If [I] came first, [L] sees the entry. If
- * [L] came first, [P] is before [I] through the lock, and [W] finds the bit, unless somebody took it since: then the
- * home is awake and looks again before it sleeps. A home that runs something looks when that ends or passes a
- * scheduling point; if it does neither, [A] has armed the watchdog, which comes again as long as something is ready.
- * For the vps of other places: the watchdog sets `open`, then reads the bits; the vp sets its bit, then reads `open`.
- * All four are sequentially consistent, so one of the two sees the other (Dekker). The system may refuse a home its
- * kernel thread. The thread that wakes the home finds this out, and sets `open` for good before it goes on to [W]'s
+ * [L] came first, [P] is before [I] through the lock, and [W] finds the bit, unless another thread took it since. In
+ * that case the home is awake, and looks again before it sleeps. A home that runs something looks when that ends or
+ * passes a scheduling point. If neither happens, [A] has armed the watchdog, which comes again as long as something is
+ * ready. For the vps of other places: the watchdog sets `open`, then reads the bits; the vp sets its bit, then reads
+ * `open`. All four are sequentially consistent, so one of the two sees the other (Dekker). The system may refuse a home
+ * its kernel thread. The thread that wakes the home finds this out, and sets `open` for good before it goes on to [W]'s
  * last part. tests/models/bind.pml checks this, and that each step is needed.
  * Cost: not bound: a comparison where a thread is put into a queue, and where one begins to run. Bound: what the queue
  * costs, and two or three system calls in each outermost region for the root's kernel thread.
@@ -93,7 +93,7 @@ struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit);
 unsigned ps_bind_pending(struct vp *vp);
 /* The watchdog: something starves in a place's queue, or nothing does any more. */
 void ps_bind_starving(bool starving);
-/* A worker cannot run: whoever looks for work does its places' as well. */
+/* A worker cannot run: every vp that looks for work looks into its places' queues as well. */
 void ps_bind_home_lost(void);
 /* The limit below which vps do not rest has changed. */
 void ps_bind_resting(void);

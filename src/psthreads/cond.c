@@ -2,27 +2,28 @@
  *
  * Callers: wait - any thread that may block and holds the mutex; signal, broadcast, destroy - anyone, they never wait.
  *
- * A waiter pushes itself before it releases the mutex; so whoever changes the condition under the mutex afterwards
- * finds it. From then on it may be readied at any time, also while it still runs and releases the mutex; ps_block then
- * returns at once.
+ * A waiter pushes itself before it releases the mutex; so a thread that changes the condition under the mutex
+ * afterwards finds the waiter. From then on it may be readied at any time, also while it still runs and releases the
+ * mutex; ps_block then returns at once.
  *
- * Shared fields: queue, by who holds `lock`. `waiting` is written under `lock`. signal and broadcast read it without
- * the lock, relaxed. That is enough: a waiter that must be woken counted itself while it held the mutex. Under this
- * mutex the signaller, or a thread that the signaller knows of, has changed the condition since. The mutex orders the
- * two. A signal that is not ordered so finds any value, as POSIX allows.
- * `generation` says to which process the queue and `waiting` belong (ghosts.h): who takes `lock` empties them first
- * where it is another one (lock_queue). A `waiting` of ghosts costs a signal that lock once.
+ * Shared fields: queue, under `lock`. `waiting` is written under `lock`. signal and broadcast read it without the lock,
+ * relaxed. Relaxed is enough: a waiter that must be woken counted itself while it held the mutex. Under this mutex the
+ * signaller, or a thread that the signaller knows of, has changed the condition since. The mutex orders the two. A
+ * signal that is not ordered so finds any value, as POSIX allows.
+ * `generation` says to which process the queue and `waiting` belong (ghosts.h). A thread that takes `lock` and finds
+ * another process's generation first empties both (lock_queue). A `waiting` of ghosts costs a signal that lock once.
  *
- * A woken thread does not touch the object any more, and signal's last access comes before its ps_ready: so it may be
- * destroyed by a thread that knows that all were woken. Never returns without reason, though the interface would allow
- * it.
+ * A woken thread does not touch the object any more, and signal's last access comes before its ps_ready. So a thread
+ * that knows that all were woken may destroy the object. A wait never returns without reason, though the interface
+ * would allow it.
  *
  * A thread that waits until a moment stands not in this queue but in address_wait.c's, under the address of `timed`. A
- * late waiter must not touch the object: a thread that has just woken all others may be destroying it. It is there
- * before it releases the mutex, like the others. signal takes those that wait without a deadline first.
+ * late waiter must not touch the object: a thread that has just woken all others may be destroying it. A waiter with a
+ * deadline is in its queue before it releases the mutex, like the others. signal takes those that wait without a
+ * deadline first.
  *
  * Cost: signal with nobody waiting is one load. Rejected: moving the woken to the mutex's queue on broadcast (wait
- * morphing): it ties the two objects together, and threads that are not preempted mostly find the mutex free when
+ * morphing). That ties the two objects together, and threads that are not preempted mostly find the mutex free when
  * they come to run. EPERM (checked build): the caller does not hold the mutex. */
 #include "address_wait.h"
 #include "ghosts.h"
@@ -37,8 +38,8 @@
 struct cond {
     struct ps_spin lock;
     _Atomic uint32_t waiting;
-    _Atomic uint32_t timed;      /* 1: somebody has waited here until a moment; never 0 again */
-    _Atomic uint32_t generation; /* by who holds lock */
+    _Atomic uint32_t timed;      /* 1: a thread has waited here until a moment; never 0 again */
+    _Atomic uint32_t generation; /* under lock */
     struct ps_waitq queue;
 };
 _Static_assert(sizeof(struct cond) <= sizeof(psthread_cond_t), "a condition variable fits");

@@ -1,16 +1,16 @@
 /* A report where threads wait and nothing can ever wake them.
  *
- * Who may call: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: a look at each slot's bit,
- * at a time when the vp has nothing to do. The look ends at the first vp that is not parked. In a program whose root
- * runs, that is the root's vp.
+ * Caller: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: a look at each slot's bit, at a
+ * time when the vp has nothing to do. The look ends at the first vp that is not parked. While a root runs, its vp is
+ * not parked.
  *
  * What is proved before a word is said. "Parked" is a vp's bit in the idle set.
  *   1. Every attached vp has its bit set, and nobody searches.
  *   2. Nothing is ready: every queue under its lock, every handoff slot, every root's slot.
  *   3. As 1, and ps_idle.parks is what it was before 1.
- * A bit is cleared by the thread that wakes its vp. It is set only by a vp that parks, and that vp first counts itself
- * in parks. So between 1 and 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among them: a
- * root's bit is set while it waits in the runtime and its vp found nothing.
+ * A bit is cleared by the thread that wakes its vp. A bit is set only by a vp that parks, and that vp first counts
+ * itself in parks. So between 1 and 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among
+ * them: a root's bit is set while it waits in the runtime and its vp found nothing.
  *   4. The process has no kernel thread but those that carry attached vps, those that rest, the watchdog and the
  *     poller. The watchdog readies nothing. The poller must have had nothing to wait for before 1: what it had, it may
  *     have readied since 2.
@@ -21,7 +21,7 @@
  * Where the process's initial thread has ended and no thread waits, nobody will ever do anything: then the process ends
  * (ps_end_process).
  *
- * If only 4 fails, somebody foreign may still come: nothing is said, and this vp looks again a few times, seldom
+ * If only 4 fails, a foreign kernel thread may still come: nothing is said, and this vp looks again a few times, seldom
  * (RETRIES), since a kernel thread may just be ending. So a program that has foreign kernel threads for good gets no
  * report; psrun dump shows what it waits for.
  *

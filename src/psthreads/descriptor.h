@@ -1,8 +1,8 @@
 /* Descriptors of threads: where they come from, and where they go.
  *
- * They are carved from slabs by the vp that makes the thread, and recycled through the magazine of the vp that reaps it
- * (psthreads-2009 section 2.3; magazine.h). One vp may make what another one reaps. Memory goes back to the system by
- * psthread_finalize only.
+ * The vp that makes a thread carves the descriptor from a slab; the vp that reaps it recycles the descriptor through
+ * its magazine (psthreads-2009 section 2.3; magazine.h). One vp may make what another one reaps. Memory goes back to
+ * the system by psthread_finalize only.
  *
  * Callers: the kernel thread that carries vp. Failure: no memory, NULL. Cost: some loads and stores. */
 #ifndef PS_DESCRIPTOR_H

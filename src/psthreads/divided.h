@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* The running thread makes a coroutine whose stack begins at low; on that thread's own stack or anywhere else. */
+/* The running thread makes a coroutine with a stack that begins at low, on that thread's own stack or anywhere else. */
 void ps_stack_divided(uintptr_t low);
 
 #endif

@@ -2,15 +2,15 @@
  * psrun dump PID, which is another process and compiles this same file.
  *
  * Reads memory by os_read_memory only and knows no structure but by the names in the layout tables, so that one way
- * serves both cases, a process of another build included. Takes no lock, allocates nothing and stops nobody: what moves
- * meanwhile may be seen twice, or half; a pointer that leads nowhere ends what follows it, never the process. Lists are
- * followed up to MOST steps.
+ * serves both cases, a process of another build included. Takes no lock, allocates nothing and stops no thread. What
+ * moves meanwhile may be seen twice, or half. A pointer that leads nowhere ends what follows it, never the process.
+ * Lists are followed up to MOST steps.
  * Callers: anybody, one at a time in a process (the buffers are static).
  *
  * Where a thread waits: the innermost return address on its stack that follows a call instruction and lies in neither
- * the runtime nor the C library. It is shown as OBJECT+OFFSET for addr2line, with the function's name where the object
- * has one. That is a search, not an unwinding; gdb shows the whole stack (tools/gdb). Rejected: the unwinder of
- * libgcc_s (takes the dynamic linker's lock, and only sees this process). */
+ * the runtime nor the C library. The address is shown as OBJECT+OFFSET for addr2line, with the function's name where
+ * the object has one. The dump searches and does not unwind; gdb shows the whole stack (tools/gdb). Rejected: the
+ * unwinder of libgcc_s (takes the dynamic linker's lock, and only sees this process). */
 #include "dump.h"
 #include "quota_park.h"
 
@@ -341,7 +341,7 @@ static bool is_ready(uintptr_t thread, uintptr_t wait)
     return pointer(thread + field_offset("ps_item.link") + field_offset("ps_list.next")) != 0;
 }
 
-/* The thread whose context is saved on uth, if it waits. */
+/* The thread with the context saved on uth, if it waits. */
 static void say_waiting(uintptr_t uth, uintptr_t pinned)
 {
     uintptr_t wait = uth + field_offset("uth.wait"), thread = pointer(wait + field_offset("uth_wait.thread"));

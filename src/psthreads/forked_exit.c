@@ -13,7 +13,7 @@
 
 #if defined(__GLIBC__)
 
-static const struct psthread *leaves; /* whose frames are being left: the thread, or the parent whose member 0 it is */
+static const struct psthread *leaves; /* its frames are being left: the thread, or the parent that it is member 0 of */
 static __pthread_unwind_buf_t *handler; /* of the innermost handler that has not run; NULL: none */
 
 /* The list is the C library's; what is entered there tells what was first before. */
@@ -25,8 +25,8 @@ static __pthread_unwind_buf_t *innermost_handler(void)
     return probe.__pad[0];
 }
 
-/* The point lies in the frame of the function that has set it. That one has no destructors: those of C++ have handlers
- * of another kind. */
+/* The point lies in the frame of the function that has set it. That function has no destructors: C++ functions with
+ * destructors have handlers of another kind. */
 static bool is_beyond(uintptr_t function, uintptr_t low)
 {
     if (handler && low > (uintptr_t)handler)

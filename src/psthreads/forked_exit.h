@@ -2,18 +2,19 @@
  *
  * There the thread is the process's only one. So POSIX demands three steps: the thread leaves its functions, with their
  * C++ destructors and clean-up handlers; its thread-local objects and keys are destroyed; the process exits with status
- * 0. The C library ends a thread by unwinding its stack to a point that it has noted when it began the thread. It has
- * not begun any user-level thread, so there is no such point, and the process would end by a signal. Elsewhere
- * pthread_exit stays the C library's: a member may not leave its team in the process that has the team.
+ * 0. The C library ends a thread by unwinding its stack to a point that it has noted when it began the thread. The C
+ * library has not begun any user-level thread, so there is no such point, and the process would end by a signal.
+ * Elsewhere pthread_exit stays the C library's: a member may not leave its team in the process that has the team.
  *
- * A member's frames end with the one of the core's that the member was begun in: its parent's may lie above, if it runs
- * as a call, and the parent is not in the child. Member 0 is its parent, so what the parent has called goes on above.
- * Handlers of C programs (pthread_cleanup_push without -fexceptions) are points in a list that the C library keeps for
- * the thread; each runs in its own function's frame, which then calls __pthread_unwind_next.
+ * A member's frames end with the core's frame in which the member was begun. The parent's frames may lie above, if the
+ * member runs as a call, and the parent is not in the child. Member 0 is its parent, so what the parent has called goes
+ * on above. Handlers of C programs (pthread_cleanup_push without -fexceptions) are points in a list that the C library
+ * keeps for the thread. Each runs in its own function's frame, and that function then calls __pthread_unwind_next.
  *
- * Limits. It is not done for: cancellation of such a thread; a member that forks in a region inside of a task that it
- * runs on its parent's stack; PSTHREADS_TLS=never; the program's own thread inside a region. A thread that the child
- * has made since, and that joins this one by pthread_join, waits for ever and keeps the process from ending. */
+ * Limits. The three steps are not done for: cancellation of such a thread; a member that forks in a region inside of a
+ * task that it runs on its parent's stack; PSTHREADS_TLS=never; the program's own thread inside a region. A thread that
+ * the child has made since, and that joins this one by pthread_join, waits for ever and keeps the process from
+ * ending. */
 #ifndef PS_FORKED_EXIT_H
 #define PS_FORKED_EXIT_H
 

@@ -1,7 +1,7 @@
-/* Idle vps: who searches, who is parked, and whom to wake.
+/* Idle vps: which search, which are parked, and which to wake.
  *
- * One word counts both: searching (low half) and parked (high half); one bit per vp says parked. A worker whose kernel
- * thread does not exist yet counts as parked; waking it starts it.
+ * One word counts both: searching (low half) and parked (high half); one bit per vp says parked. A worker without a
+ * kernel thread yet counts as parked; waking it starts it.
  *
  * Protocol (vp = a vp that found nothing; ins = the thread that makes something ready):
  *   vp  1. searches for a while (it is counted in searching)
@@ -10,14 +10,14 @@
  *          handoff slot and its pinned slot with sequentially consistent loads                              [L]
  *       4. nothing: sleeps on wake_word. Something: takes its bit back (or finds it taken: a wake is due, the same)
  *   ins 1. inserts under the queue's lock                                                             [I]
- *       2. reads the word: if nobody searches and somebody is parked, takes a parked vp's bit, counts it as searching
- *          and wakes it                                                                              [W]
+ *       2. reads the word: if no vp searches and some vp is parked, takes a parked vp's bit, counts it as searching and
+ *          wakes it [W]
  *   A vp that found something leaves searching. If it was the last searcher while others are parked, it does [L] once,
  *   and wakes one vp if there is more work. So one vp is woken at a time, and woken vps wake others.
  *
  * No wake-up is lost. The argument is for one source at a time, so the order of the list does not matter. There are two
- * kinds of sources: queues (the vp's own, the others', the places', the global one; bind.h says who is woken for a
- * place's), and what one vp alone may take (handoff slot, pinned slot).
+ * kinds of sources: queues (the vp's own, the others', the places', the global one; bind.h says which vp is woken for a
+ * place's), and slots that one vp alone may take from (handoff slot, pinned slot).
  * Take a queue q. [L] and [I] exclude each other by q's lock. If [I] came first, [L] sees the item. If [L] came first,
  * then [P] happens before [I]'s lock (through q's unlock and lock), and so before [W]. Therefore [W] sees parked > 0
  * with the vp counted, or a later value. A later value means that the vp has begun to search again (it will do [L]
@@ -63,7 +63,7 @@ static inline bool idle_any(void) { return idle_word() != 0; }
 
 void idle_init(unsigned num_workers_first, unsigned num_vps);
 
-/* Worker vp, counted as parked by idle_init, is carried by the caller: nobody starts a kernel thread for it. */
+/* Worker vp, counted as parked by idle_init, is carried by the caller: no kernel thread is started for it. */
 void idle_never_start(struct vp *vp);
 
 /* Worker vp, which has no kernel thread, no longer counts as parked and cannot be started; false: it has one, or is
@@ -76,10 +76,10 @@ void idle_search_begin(struct vp *vp);
 void idle_search_end(struct vp *vp);
 /* The searching vp parks: returns when it is woken or has seen something; it is searching again. */
 void idle_park(struct vp *vp);
-/* The same for so long at most; false: nobody has woken it. */
+/* The same for so long at most; false: it was not woken. */
 bool idle_park_for(struct vp *vp, int64_t ns);
 
-/* After an insertion: wakes one vp if nobody searches. near: preferred, if parked. */
+/* After an insertion: wakes one vp if none searches. near: preferred, if parked. */
 void idle_wake_one(struct vp *near);
 static inline void idle_notify(struct vp *near)
 {

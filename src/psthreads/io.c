@@ -1,22 +1,22 @@
 /* Waiting for file descriptors without a vp: psthread_poll, and read, write, accept and connect on top of it.
  *
- * The poller (timer.c) has each descriptor that somebody waits for in its epoll set, one-shot: an event disarms it. A
+ * The poller (timer.c) has each descriptor that a thread waits for in its epoll set, one-shot: an event disarms it. A
  * waiter stands in a bucket by the descriptor's number. The bucket's lock guards its list, and orders what epoll is
- * told. That is always what all waiters for the descriptor want together:
+ * told. epoll is always told what all waiters for the descriptor want together:
  *   waiter   lock; push; arm (add or modify); unlock; block
- *   event    lock; take those whom it concerns; arm again for the rest; unlock; ready
- *   late     lock; take out; unlock (it stays armed: the event finds nobody, and nothing is armed again)
+ *   event    lock; take the waiters that it concerns; arm again for the rest; unlock; ready
+ *   late     lock; take out; unlock (it stays armed: the event finds no waiter, and nothing is armed again)
  * No event is lost: epoll reports what is so when it is armed, not only what changes. An event may belong to another
  * file: one that was closed under this number while a copy keeps it open. So a woken thread looks at the descriptor,
  * and waits again if it is not ready.
  *
- * A descriptor that epoll does not take (a regular file: EPERM) is always ready, as for poll. One that is closed while
- * somebody waits for it wakes nobody, as with epoll. Failures: ENOMEM, ENOSPC from epoll; EBADF. Cost of a wait: four
- * system calls, one of them the poller's.
+ * A descriptor that epoll does not take (a regular file: EPERM) is always ready, as for poll. A descriptor that is
+ * closed while a thread waits for it does not wake that thread, as with epoll. Failures: ENOMEM, ENOSPC from epoll;
+ * EBADF. Cost of a wait: four system calls, one of them the poller's.
  *
- * read and write ask the kernel not to wait (RWF_NOWAIT), and the descriptor may be a blocking one: so a write of more
- * than a pipe or a socket has room for holds no vp either. Where the kernel cannot (before Linux 6.4; a terminal), they
- * wait for the descriptor to be ready, and then call. */
+ * read and write ask the kernel not to wait (RWF_NOWAIT), also on a blocking descriptor. So a write of more than a pipe
+ * or a socket has room for holds no vp either. Where the kernel cannot (before Linux 6.4; a terminal), they wait for
+ * the descriptor to be ready, and then call. */
 #define _GNU_SOURCE
 #include "address_wait.h"
 #include "check.h"

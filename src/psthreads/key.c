@@ -3,8 +3,8 @@
  * Callers: any thread; nothing here blocks. Foreign kernel threads become roots at their first psthread_setspecific.
  *
  * A thread's descriptor holds one pointer (ps_thread_keys_slot), NULL until its first value is set, so that threads
- * without values cost nothing. It points to a table that grows in steps of TABLE_STEP keys up to the highest one used.
- * The table is the thread's own: no lock, no atomics.
+ * without values cost nothing. The pointer leads to a table that grows in steps of TABLE_STEP keys up to the highest
+ * one used. The table is the thread's own: no lock, no atomics.
  *
  * A key is a slot in a global array. `generation` is odd while the key exists, and grows at each creation and deletion.
  * A thread's value carries the generation that it was set under. So the key that takes the slot later does not see
@@ -13,7 +13,7 @@
  *   generation  even -> odd   psthread_key_create, compare-and-swap claims the slot; the destructor is stored
  *                             right after
  *               odd -> even   psthread_key_delete, compare-and-swap
- * Shared fields: generation: above; read (acquire) by everybody. destructor: written by psthread_key_create before it
+ * Shared fields: generation: above; read (acquire) by all threads. destructor: written by psthread_key_create before it
  * returns the key, so before anyone can know the key. A thread that ends reads it, and then checks the generation
  * again: so a key that was deleted and made anew in between is not taken for the old one.
  *

@@ -1,19 +1,19 @@
-/* What a layer over somebody else's blocking interface (src/mpi) needs of threads: to wait without a vp, and to be
- * asked by idle vps whether what it waits for has come.
+/* What a layer over a foreign blocking interface (src/mpi) needs of threads. Its threads wait without a vp, and idle
+ * vps ask the layer whether what they wait for has come.
  *
- * The layer is a library of its own and finds this table by its name in the process, as `ps_layer`: the drop-in has
+ * The layer is a library of its own and finds this table by its name in the process, as `ps_layer`. The drop-in has
  * one, and so has libpsthreads.so; each knows its own threads only. The table's layout stays; new entries go to its
- * end, `bytes` tells how many there are.
+ * end, and `bytes` tells how many there are.
  *
  *   thread = layer->self();        NULL: no thread of this library's, or one that may not wait; then the layer waits
  *                                  in its own way
  *   ... publishes itself ...
- *   layer->wait(thread, object);   until somebody calls layer->ready(thread), which may come first; meanwhile the vp
+ *   layer->wait(thread, object);   until a thread calls layer->ready(thread), which may come first; meanwhile the vp
  *                                  runs others
  *
- * ready may be called on any kernel thread, also one that is none of this library's. Exactly one ready for each wait.
- * poll_by(f): a vp that finds nothing to do calls f again and again while it searches, and others do at the same
- * time; true: f has made something ready. It is called where no thread runs, on a stack of the library's: it may not
+ * ready may be called on any kernel thread, also on one that is none of this library's. Exactly one ready for each
+ * wait. poll_by(f): a vp that finds nothing to do calls f again and again while it searches, and others do at the same
+ * time; true: f has made something ready. f is called where no thread runs, on a stack of the library's: f may not
  * wait. */
 #ifndef PS_LAYER_H
 #define PS_LAYER_H

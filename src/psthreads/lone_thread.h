@@ -1,14 +1,14 @@
 /* How often an idle vp looks into queues: less often while what it finds there are short threads, one at a time.
  *
  * A thread that is made and joined at once costs its maker some tens of nanoseconds, where the joiner calls it. A vp
- * that looks into the maker's queue meanwhile takes the queue's cache line away, at each look; and where it finds the
- * thread there, the maker waits for it to come back: three to six times the cost of all the rest. So an idle vp learns
- * from what it takes:
+ * that looks into the maker's queue meanwhile takes the queue's cache line away, at each look. Where it finds the
+ * thread there, the maker waits for the line to come back: three to six times the cost of all the rest. So an idle vp
+ * learns from what it takes:
  *   it took one fresh thread, no more came with it, and it is idle again within a microsecond, and so 16 times before:
  *       twice as many rounds of its search between two looks, up to PS_LONE_MOST
  *   it took anything else (a thread that has begun, a team's member, several threads), or was busy for longer:
  *       a look in each round
- * Looks go on, each some three microseconds at most, so a thread that begins to have real work waits so long for help,
+ * Looks go on, some three microseconds apart at most, so a thread that begins to have real work waits so long for help,
  * once. What is for this vp alone (its slot, its handoff slot) is looked at in each round as ever. The parking proof
  * (idle.h) is about the look before the sleep, which does not ask this.
  *
@@ -49,7 +49,7 @@ static inline void ps_lone_took(struct ps_lone *l, bool fresh_alone, uint64_t no
         l->rounds = l->in_row = 0;
 }
 
-/* It is idle again. most: cycles for which it is not worth to take a thread. */
+/* The vp is idle again. most: cycles for which it is not worth to take a thread. */
 static inline void ps_lone_idle(struct ps_lone *l, uint64_t now, uint64_t most)
 {
     if (now - l->since > most)

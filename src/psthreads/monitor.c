@@ -2,11 +2,11 @@
  *
  * Entry and leave are figure 2's, which is the mutex of this room; wait and notify are its condition variable. So
  * everything said in mutex.c and cond.c holds: time-out of about two switches, no convoy, bounded starvation, no
- * wake-up lost. A notified thread enters again like anybody else, after the notifier has left and perhaps after others:
- * the condition is to be looked at again (Mesa's semantics; Hoare's would take a switch for each notify).
+ * wake-up lost. A notified thread enters again like any other thread, after the notifier has left and perhaps after
+ * others. So the condition is to be looked at again (Mesa's semantics; Hoare's would take a switch for each notify).
  *
- * Callers: any thread; enter and wait may block; wait and leave inside the monitor only (checked build: EPERM), notify
- * too if it is not to come too early for a thread that is about to wait.
+ * Callers: any thread; enter and wait may block. wait and leave: inside the monitor only (checked build: EPERM).
+ * notify: inside too, or it may come too early for a thread that is about to wait.
  * Rejected: nested entry by the holder; it would hide at which depth wait leaves the monitor. */
 #include "mutex.h"
 #include "psthread.h"

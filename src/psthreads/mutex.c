@@ -1,32 +1,33 @@
 /* The mutex: test-and-test-and-set with a time-out of about two context switches, then the thread blocks
- * (balder-threads-2004 section 2 and figure 2). It does not count recursion and does not inherit priorities (there are
- * none).
+ * (balder-threads-2004 section 2 and figure 2). The mutex does not count recursion and does not inherit priorities
+ * (there are none).
  *
  * Callers: any thread, on any stack; lock may block, so not while a spin lock is held. destroy never waits;
  * unlock and trylock never wait for the mutex.
  *
  * The state word. Every change is a compare-and-swap or another read-modify-write, because the bits have different
  * writers. A plain store in unlock would wipe out a WAITERS or HANDOFF that another thread has set since unlock looked.
- *   LOCKED   somebody holds it. Set by who takes it (acquire), cleared by unlock (release). Under HANDOFF it is not
- *            cleared: it goes from owner to owner.
+ *   LOCKED   a thread holds the mutex. Set by the thread that takes it (acquire), cleared by unlock (release). Under
+ *            HANDOFF it is not cleared: the mutex goes from owner to owner.
  *   WAITERS  the queue is not empty. Set (with LOCKED seen in the same compare-and-swap) and cleared under `lock` only;
  *            so under `lock`, and at no other time, it says exactly whether the queue is empty.
  *   WOKEN    one thread was taken off the queue by unlock and has not come to its attempt yet. While it is set, unlock
- *            takes nobody else off: one wake for one release, not one for each. Set by unlock in the step that clears
- *            LOCKED; cleared by the woken thread, in the step by which it gets the lock or goes back to the queue.
+ *            takes no other thread off: one wake for one release, not one for each waiter. Set by unlock in the step
+ *            that clears LOCKED; cleared by the woken thread, in the step by which it gets the lock or goes back to the
+ *            queue.
  *   HANDOFF  the woken thread at the head of the queue has lost LOSSES_MAX times. Set by that thread when it queues
- *            again; then unlock gives the lock to the head without clearing LOCKED, so that nobody can barge, and
+ *            again; then unlock gives the lock to the head without clearing LOCKED, so that no thread can barge, and
  *            clears HANDOFF.
  *
- *   TIMED    somebody waits until a moment (timedlock), not in the queue but on the word's address (address_wait.c): so
- *            who is late leaves no trace in the mutex. Set with LOCKED seen in the same step; cleared by the unlock
+ *   TIMED    a thread waits until a moment (timedlock), not in the queue but on the word's address (address_wait.c): so
+ *            a late thread leaves no trace in the mutex. Set with LOCKED seen in the same step; cleared by the unlock
  *            that clears LOCKED, which wakes all of them.
  *
  * Where a bit beside LOCKED is set, the generation of the process stands above the bits (ghosts.h). In another process
  * these bits count as clear (bits_of), and go in the next step that changes the word. So a forked child has the mutex
- * as held or as free as it was, and nobody who waits. The queue is looked at where WAITERS counts, and at no other
- * time: who sets WAITERS empties it first. HANDOFF and WOKEN name nobody either, then: a mutex on its way to a ghost is
- * held by that ghost (HANDOFF), or free (WOKEN).
+ * as held or as free as it was, and without waiters. The queue is looked at where WAITERS counts, and at no other time:
+ * the thread that sets WAITERS empties the queue first. HANDOFF and WOKEN do not count there either: a mutex on its way
+ * to a ghost is held by that ghost (HANDOFF), or free (WOKEN).
  *
  *   lock     free                 -> LOCKED
  *            taken                spins; then, under `lock`: LOCKED -> LOCKED|WAITERS, pushes itself (woken: to the
@@ -38,9 +39,9 @@
  *            HANDOFF              -> LOCKED kept, HANDOFF cleared; takes the head off, gives it the lock, readies it
  *
  * No wake-up is lost. A thread that goes to sleep has set WAITERS while LOCKED was set, in one step. So the unlock that
- * clears LOCKED sees WAITERS: it wakes the head, or WOKEN is set. Two kinds of threads clear WOKEN: one that then holds
- * the lock (its unlock sees WAITERS), and one that saw LOCKED set in the same step (the holder's unlock will see
- * WAITERS without WOKEN). tests/models/mutex.pml checks it. Only one thread at a time is between "unlock saw WAITERS"
+ * clears LOCKED sees WAITERS: it wakes the head, or WOKEN is set. Two kinds of threads clear WOKEN. One then holds the
+ * lock, and its unlock sees WAITERS. The other saw LOCKED set in the same step, and the holder's unlock will see
+ * WAITERS without WOKEN. tests/models/mutex.pml checks it. Only one thread at a time is between "unlock saw WAITERS"
  * and its ps_ready: WOKEN, or LOCKED under HANDOFF, keeps others out.
  *
  * No convoy: a lock that is released is free at once. A running thread may take it before the woken one comes
@@ -52,11 +53,11 @@
  * then not run on the same vp until the watchdog interrupts (20 ms). Each TURNS-th time that a thread frees a mutex, or
  * does not get one by trylock, the other ready threads of its vp run first. As in src/ort/lock.c.
  *
- * The memory may be given up as soon as it is known that nobody holds the mutex or waits for it, as POSIX wants:
+ * The memory may be given up as soon as it is known that no thread holds the mutex or waits for it, as POSIX wants.
  * unlock's last access comes before it lets any thread go that could find this out.
  *
- * Shared fields: queue: by who holds `lock`. owner: written by the holder, read by anyone (relaxed: a thread can only
- * ever see its own address there if it wrote it itself); checked build only.
+ * Shared fields: queue: under `lock`. owner: written by the holder, read by anyone (relaxed: a thread can only ever see
+ * its own address there if it wrote it itself); checked build only.
  * Cost: uncontended, one compare-and-swap each way. Rejected: MCS and ticket locks (a convoy as soon as a waiter's
  * vp is taken away); a mutex on ps_wait_on (no way to hand over, so no bound on starvation). */
 #include "mutex.h"

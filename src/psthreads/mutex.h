@@ -9,7 +9,7 @@
 /* Whether the caller holds the mutex; true in an unchecked build, which does not know. */
 bool ps_mutex_held(psthread_mutex_t *mutex);
 
-/* As psthread_mutex_unlock, and never gives way: for a caller who stands in a queue already. Does not block. */
+/* As psthread_mutex_unlock, and never gives way: for a caller that stands in a queue already. Does not block. */
 int ps_mutex_unlock(psthread_mutex_t *mutex);
 
 #endif

@@ -1,21 +1,21 @@
 /* Roots that share a processor are moved apart.
  *
- * A root runs on its own kernel thread, and a parent whose members nobody takes runs them itself: it never sleeps. Two
- * such roots may stand on one processor while another program has the next one; the system counts that as balanced and
- * leaves them there. Where they wait for each other in the program's own spin loops (the ranks of a thread-MPI between
- * regions), each message then takes a whole time slice. Kernel threads of a team that sleep at each region's end are
- * placed anew with each wake-up; here the root does it itself.
+ * A root runs on its own kernel thread. A parent that runs all its members itself, because no vp takes them, never
+ * sleeps. Two such roots may stand on one processor while another program has the next one; the system counts that as
+ * balanced and leaves them there. Where they wait for each other in the program's own spin loops (the ranks of a
+ * thread-MPI between regions), each message then takes a whole time slice. Kernel threads of a team that sleep at each
+ * region's end are placed anew with each wake-up; here the root does it itself.
  *
  * Does: each root says now and then, as it opens an outermost region, where it runs and when that was. A look finds a
  * *meeting* if another root that opened a region lately was on the same processor, and the root was made to wait for
  * that processor. After three meetings, one look after the other, the root moves to a processor of its mask without
- * such a root. Does not: narrow the mask (it is set to one processor and back, which moves the kernel thread), move
- * what is bound to a place, or anything where all processors have such roots.
+ * such a root. Does not: narrow the mask (it is set to one processor and back, which moves the kernel thread). Does not
+ * move what is bound to a place, and does nothing where all processors have such roots.
  *
  * Caller: ps_recheck_tls, on the root's own kernel thread, once in PS_RECHECK_NS (4 us) at most, and only after the
  * first guest was made.
- * Shared fields of a vp: cpu, seen_at: its own root writes, other roots read, all relaxed: what is stale costs a move
- * that was not needed, and at most one in 20 ms. Its own: look_at, waits, meetings.
+ * Shared fields of a vp: cpu, seen_at. The vp's own root writes, other roots read, all relaxed. A stale value costs a
+ * needless move, at most one in 20 ms. Its own: look_at, waits, meetings.
  * Failures: a mask that cannot be read or set: no move. One that was set meanwhile by another thread on the root's
  * behalf (two system calls apart) is lost. Cost: a look at the cycle counter; each 2 ms a walk over the roots, with a
  * system call where one is met.

@@ -1,13 +1,13 @@
 /* The read-write lock: many readers or one writer; writers that wait go before readers that come.
  *
- *   state    number of readers | WRITER | WAITED: somebody waits on the word, or is about to
+ *   state    number of readers | WRITER | WAITED: a thread waits on the word, or is about to
  *   writers  how many wait for the lock to write, and in which process (ghosts.h): the generation is in the upper half
  *
  *   rdlock   no WRITER, no writers     -> readers + 1 (acquire)
  *            else                      sets WAITED, looks at writers once more, waits on the word
  *   wrlock   nothing but WAITED        -> WRITER (acquire); else sets WAITED and waits; writers counts it meanwhile
- *   unlock   the last reader, or the writer: its bit and WAITED go in one step (release); WAITED was set: wakes all,
- *            who try again
+ *   unlock   the last reader, or the writer: its bit and WAITED go in one step (release); WAITED was set: wakes all
+ *            waiters, which try again
  *
  * No wake-up is lost. A waiter has set WAITED, and the word is compared when the waiter registers; the thread that
  * clears WAITED wakes all. A reader may wait only because a writer waits, and that writer may give up. Then the writer
@@ -15,7 +15,8 @@
  * one sees the other. The last thing that unlock touches is the state: waking needs its address alone.
  * tests/models/rwlock.pml checks this.
  *
- * In a forked child who has held the lock holds it. A WAITED of ghosts makes the next unlock wake nobody.
+ * In a forked child a thread that has held the lock still holds it. A WAITED of ghosts makes the next unlock wake in
+ * vain.
  *
  * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers). Cost: one compare-and-swap each way. Rejected: readers first
  * (a writer may starve); hand-over in order (a convoy: as for the mutex). */

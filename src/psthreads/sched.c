@@ -288,9 +288,10 @@ static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, str
     return true;
 }
 
-/* The same where self's context is bound to vp, or one that is bound to vp is ready: the two change places with each
- * other, the vp's slot and its queue. Nobody but vp takes out what is pinned, and nobody pins a context while another
- * one is: all that are bound to a vp are a root, and what goes on in its place while it waits elsewhere.
+/* The same where self's context is bound to vp, or a context that is bound to vp is ready: the two contexts exchange
+ * their places, the vp's pinned slot and its queue. Only vp takes out what is pinned, and no thread pins a context
+ * while another one is pinned. For the contexts that are bound to a vp are a root, and what goes on in its place while
+ * the root waits elsewhere.
  * One call of the switch for both ways, which alternate: so the return behind it is predicted (cpu/x86_64/switch.S). */
 static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
 {

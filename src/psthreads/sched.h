@@ -2,8 +2,8 @@
  *
  * Everything that waits (join, waitall, barrier, mutex, cond, monitor, work-queue, once, ee_wait ...) is built on
  * ps_block/ps_ready and nothing else. */
-/* This header has the name of one of the system's, which <pthread.h> includes: who finds this one gets that too.
- * Outside of the guard: the next one of this name may be this file again, found another way. */
+/* This header has the name of one of the system's, which <pthread.h> includes. So including this one includes the
+ * system's too. Outside of the guard: the next one of this name may be this file again, found another way. */
 #include_next <sched.h>
 
 #ifndef PS_SCHED_H
@@ -51,7 +51,7 @@ enum ps_wait {
     PS_WAIT_RWLOCK,       /* psthread_rwlock_t */
     PS_WAIT_FD,           /* a file descriptor; its number */
     PS_WAIT_TIME,         /* a moment: psthread_sleep */
-    PS_WAIT_OUTSIDE,      /* what a layer over somebody else's interface waits for (layer.h): MPI */
+    PS_WAIT_OUTSIDE,      /* what a layer over a foreign interface waits for (layer.h): MPI */
 };
 
 /* The running thread (it must be the caller) waits for `object`. Aborts with one line in a no-stack thread. */

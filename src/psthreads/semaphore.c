@@ -3,15 +3,15 @@
  * One word of 64 bits. The low half is the value. The 26 bits above count the threads that wait, or are about to. The
  * rest is the generation of the process that these are in (ghosts.h), modulo 64. Ghosts of 64 generations ago pass for
  * threads; then post looks for them in vain, and destroy finds them waiting. post adds 1, and sees in the same step
- * whether a thread waits. It does not touch the semaphore afterwards (waking needs the address alone). So the thread
+ * whether a thread waits. post does not touch the semaphore afterwards (waking needs the address alone). So the thread
  * that has got the semaphore may destroy it.
  * wait    value > 0             -> value - 1 (compare-and-swap, acquire)
  *         value 0               waiters + 1 (1, where those that are counted are ghosts); then, until it gets one:
  *                               waits on the low half while that is 0; value - 1
  *                               and waiters - 1 in one step
  *         late                  waiters - 1
- * post    value + 1 (release); waiters were there: wakes one (address_wait.c: whoever registers after the change sees
- *         it).
+ * post    value + 1 (release); waiters were there: wakes one (address_wait.c: a waiter that registers after the change
+ *         sees the change).
  * tests/models/semaphore.pml checks this.
  * Failures: EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each where nobody waits. */
 #include "active_wait.h"

@@ -13,10 +13,10 @@
  *            one behind a slow one
  * Alone means: no handoffs, and the parent's vp asks thieves to leave its queue alone (vp->closed). Thieves look all
  * the same every ten microseconds or so. A thief that finds the region of its last look still open takes members, and
- * calls that off for all (sources.c). So bodies that begin to have real work wait for help some twenty microseconds,
- * once. While a parent runs regions alone, one after the other, thieves neither park nor stand back for other kernel
- * threads, as if they had work. An idle vp parks only when all queues are empty, as ever, and an insertion wakes a vp
- * where none searches. So there is always a vp that looks.
+ * calls the closing off for all thieves (sources.c). So bodies that begin to have real work wait for help some twenty
+ * microseconds, once. While a parent runs regions alone, one after the other, thieves neither park nor stand back for
+ * other kernel threads, as if they had work. An idle vp parks only when all queues are empty, as ever, and an insertion
+ * wakes a vp where none searches. So there is always a vp that looks.
  *
  * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: about 15 instructions;
  * where a region is timed two readings of the cycle counter, and 25 more.
@@ -67,8 +67,8 @@ static inline void ps_serial_failed(struct ps_serial_predictor *c)
     ps_serial_watch(c);
 }
 
-/* WATCHED: a region whose members take too long, or was interrupted, while they are counted: those whose times are
- * added up must come in a row. */
+/* WATCHED: a region had members that take too long, or was interrupted, while regions are counted: the regions with
+ * added-up times must come in a row. */
 static inline void ps_serial_long(struct ps_serial_predictor *c)
 {
     if (c->left > PS_SERIAL_TRIES) {
@@ -111,7 +111,7 @@ static inline void ps_serial_slow(struct ps_serial_predictor *c)
         c->slow = 1;
 }
 
-/* It has taken so many cycles; with more than `most` its members take too long for that. */
+/* The region has taken so many cycles; with more than `most` its members take too long to be run alone. */
 static inline void ps_serial_end(struct ps_serial_predictor *c, uint64_t cycles, uint64_t most)
 {
     if (c->state == PS_SERIAL_ALONE && cycles > c->sum / (PS_SERIAL_TRIES / 2)) {

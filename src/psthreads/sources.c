@@ -32,8 +32,8 @@ struct ps_work vp_take_front(struct ps_queue *q)
  * own queue. A visit for each thread would wear the victim's lock when threads are finer than a line's transfer. */
 #define STEAL_MAX 32
 
-/* Moves up to a half of the threads at the victim's back to the thief's queue. Both may be inserted into meanwhile.
- * True: some have moved. */
+/* Moves up to a half of the threads at the victim's back to the thief's queue. Other threads may insert into both
+ * queues meanwhile. True: some have moved. */
 static bool steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned most)
 {
     struct ps_list taken;

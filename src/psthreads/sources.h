@@ -1,7 +1,7 @@
 /* Where work can be: looking for it, taking it, and putting it there.
  *
- * Does: lists the sources of work once (enum ps_source); vp_visit goes through that list for whoever peeks, looks or
- * takes. Does not: decide how long a vp searches (search.h), or when it parks and who is woken (idle.h).
+ * Does: lists the sources of work once (enum ps_source); vp_visit goes through that list to peek, to look or to take.
+ * Does not: decide how long a vp searches (search.h), or when it parks and which vp is woken (idle.h).
  *
  * A new source has to be added to the list, to vp_visit and vp_look_for_all, to what the watchdog looks at, to dump.c
  * and to the gdb script. An operation that puts work there, or moves it, must notify behind its insertion (idle_notify,
@@ -109,7 +109,7 @@ bool vp_look(struct vp *vp);
 /* The same for all vps, in the sources `which` of each: their own ones, and the places' and the global queue. */
 bool vp_look_for_all(unsigned which);
 
-/* Inserts and wakes somebody if that helps. */
+/* Inserts, and wakes a vp if that helps. */
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
 /* The same with n threads at once, a ring of their links that begins with `first`: none of them bound. */
 void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n, enum ps_end end);

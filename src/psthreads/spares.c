@@ -23,7 +23,7 @@
 #define GIVEN_AWAY 8
 #define GIVEN_AWAY_NS UINT64_C(50000)
 #define BURST_MAX 64
-#define WHERE_TRIES 3 /* stalls whose place could not be told, before one is reported without */
+#define WHERE_TRIES 3 /* stalls at an unknown place before one is reported without a place */
 
 /* What was seen of each vp at the last change. */
 static struct held {
@@ -58,7 +58,7 @@ void spares_begin(void)
 /* What the looks at all vps have found. */
 struct stalls {
     unsigned stuck;                        /* vps that hold up what is ready behind them */
-    unsigned bound;                        /* such vps whose places' queues are not empty */
+    unsigned bound;                        /* such vps with entries in their places' queues */
     unsigned roots_stuck, new_roots_stuck; /* vps that hold their root up; the second: since this look */
 };
 

@@ -2,7 +2,7 @@
  *
  * A vp is *stuck* if three things hold: it has passed no scheduling point for WATCHDOG_STALL_NS; its kernel thread has
  * used the processor meanwhile, or sleeps in the kernel; something is ready behind it. (A kernel thread that merely
- * waits for a processor does not count.) A vp whose kernel thread is gone counts as stuck without that: others may
+ * waits for a processor does not count.) A vp without a kernel thread any more counts as stuck without that: others may
  * never come to steal what was readied there.
  *
  * Spares. If a vp is stuck and no vp is idle, 1, 2, 4 ... spares are started with each further stall, up to 64 at once,
@@ -12,10 +12,10 @@
  * Roots. A root is bound to its kernel thread, and no spare can run it. Where it is ready while its kernel thread is
  * held, that kernel thread is interrupted, and the thread that runs there goes back to a queue (preempt.c).
  *
- * Pace. A program whose threads spin for one another does so again and again. After three stalls the watchdog looks
- * every millisecond and takes five for a stall, until it has seen none for a second. Sooner would not do: the used time
- * that the system tells lags by a tick of its clock, and on a loaded machine vps that were merely late would look
- * stuck.
+ * Pace. A program with threads that spin for one another stalls again and again. After three stalls the watchdog looks
+ * every millisecond and takes five for a stall, until it has seen none for a second. A shorter stall would not do. The
+ * used time that the system tells lags by a tick of its clock, so on a loaded machine vps that were merely late would
+ * look stuck.
  *
  * Caller: the watchdog. States of the policy: calm -> stalls are counted -> quick -> calm. */
 #ifndef PS_SPARES_H

@@ -137,7 +137,7 @@ bool standby_run(void *(*fn)(void *), void *arg)
     if (!ps_load_acquire(&alive))
         return false;
     raise_wanted(ps_load_acquire(&alive) + 1);
-    bool grows = !ps_xchg_seq(&growing, 1); /* else whoever has taken it looks at `wanted` when it is through */
+    bool grows = !ps_xchg_seq(&growing, 1); /* else the thread that has taken it looks at `wanted` when it is through */
     if (run_parked(1, grows, fn, arg))
         return true;
     if (grows)
@@ -230,7 +230,7 @@ void standby_serve(void)
     }
 }
 
-/* --- who asks --- */
+/* --- the asker --- */
 
 static bool there(unsigned n)
 {

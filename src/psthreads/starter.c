@@ -30,7 +30,7 @@ bool starter_is_changed(const struct vp *here)
     return here->alone_for || here->apart || ps_load_relaxed(&here->changed);
 }
 
-/* --- who asks --- */
+/* --- the asker --- */
 
 /* Sleeps while the word is this; false: it is time to give up. */
 static bool sleep_while(uint32_t word, uint64_t until_ns)

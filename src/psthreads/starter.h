@@ -1,13 +1,13 @@
-/* Who starts the kernel threads that carry threads of the program's.
+/* The start of kernel threads that carry threads of the program's.
  *
  * A kernel thread inherits from its starter what the kernel keeps for a thread: nice value, policy, namespaces,
  * system-call filter and more. The kernel threads of a pool are started by the thread that opens its first region. This
  * runtime starts kernel threads at need, in the middle of a region, from the kernel thread that carries the thread in
- * need. Such a kernel thread may be *changed*: a thread of the program's may have set such state there, and nobody can
- * take all of it back.
- *   - One that carries a promoted thread (promote.h).
- *   - A root's, from the first call on by which the root sets such state inside a region (vp.changed).
- *   - That of an opener that differs from the pool (apart.h).
+ * need. Such a kernel thread may be *changed*: a thread of the program's may have set such state there, and not all of
+ * it can be taken back.
+ *   - A kernel thread that carries a promoted thread (promote.h).
+ *   - A root's kernel thread, from the first call on by which the root sets such state inside a region (vp.changed).
+ *   - The kernel thread of an opener that differs from the pool (apart.h).
  * A signal handler is treated the same: what it has interrupted may hold a lock that the start needs (malloc's).
  * A changed kernel thread starts no kernel thread for another thread of the program's: the watchdog does. The watchdog
  * is there before anything is changed: it is started before the first kernel thread for a promoted thread, and before
@@ -23,12 +23,12 @@
  *   STARTS -> DONE    (store, release) the watchdog, with the result; the asker reads it after DONE (acquire)
  *   ASKED -> FREE     (compare-and-swap) the asker, where the watchdog has not come for ASK_TIMEOUT_NS
  *   DONE -> FREE      (store, release) the asker
- * Each change that somebody waits for is followed by a wake of all; a futex compares the word.
+ * Each change that a thread waits for is followed by a wake of all; a futex compares the word.
  * The watchdog comes. The asker stores ASKED, sets NUDGE in the watchdog's stop_word, reads `armed`, and arms the
  * watchdog if it is not armed. The watchdog takes NUDGE back and then looks at the word; it disarms itself and then
  * looks at the word. All of these are seq_cst. So one of three holds: the watchdog sees ASKED, the asker sees it
  * disarmed, or the watchdog's sleep ends at once.
- * Nobody waits for ever. The watchdog may wait for a lock that the asker holds: the dynamic linker's, which the
+ * No thread waits for ever. The watchdog may wait for a lock that the asker holds: the dynamic linker's, which the
  * watchdog takes to tell what holds a vp. Then the asker takes the order back after ASK_TIMEOUT_NS, and starts the
  * kernel thread itself. From STARTS on the asker waits as long as it would for a start of its own.
  *
@@ -60,7 +60,7 @@ int starter_ask(os_thread *out, void *(*start)(void *), void *arg, size_t stack_
 /* The same where the caller is changed, else by itself. */
 int starter_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes);
 
-/* Somebody asks: starter_serve. Caller: the watchdog. */
+/* A start is asked for: starter_serve. Caller: the watchdog. */
 bool starter_wanted(void);
 void starter_serve(void);
 

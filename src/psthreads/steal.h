@@ -4,13 +4,13 @@
  * allocation.
  * Callers: anybody, on any stack with 9 KiB to spare. No shared state. Cost: O(vps x levels); each vp keeps its list.
  *
- * Says also where each level ends in the list: whoever was robbed at place i of the list is as far away as the first
- * level that ends behind i.
+ * Says also where each level ends in the list: a victim at place i of the list is as far away as the first level that
+ * ends behind i.
  *
  * The rule, after psthreads-2009 figure 2: level by level, innermost first, a vp walks its own group of that level once
- * around. It starts at the member that stands as many places after itself as its group of the level before has members
- * (innermost level: at itself). It passes over vps that it has visited. So the members of one group begin at different
- * victims.
+ * around. The walk starts at the member that stands as many places after the vp as the vp's group of the level before
+ * has members (innermost level: at the vp itself). The walk passes over vps that were visited before. So the members of
+ * one group begin at different victims.
  * Figure 3, vp 4 with groups of 3, 6 and 12:   5 3 | 1 2 0 | 10 11 6 7 8 9
  *
  * Where we deviate: the figure assumes that sizes divide evenly. Here the last group of a level is what is left, and

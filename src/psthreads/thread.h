@@ -2,11 +2,12 @@
  *
  * Kept small (96 bytes): a million ready threads are a million of these and nothing else (psthreads-2009 section 2.1:
  * lazy stack allocation). What a thread needs only while it runs stands in its uth, or takes the place of what it needs
- * only until then: ps_thread_begin is the border, for a thread that is no team's. A member begins again and again, and
- * keeps what it has.
+ * only before it begins. ps_thread_begin is the border, for a thread that is no team's. A member begins again and
+ * again, and keeps what it has.
  *
- * Who may touch a field: while `state` is MADE the maker; while READY whoever holds the queue's lock; while RUNNING the
- * thread itself; fields marked (shared) by whom the comment names, atomically. */
+ * A field may be touched by one thread at a time. While `state` is MADE: by the maker; while READY: by the holder of
+ * the queue's lock; while RUNNING: by the thread itself. Fields marked (shared) are touched atomically, by the threads
+ * that the comment names. */
 #ifndef PS_THREAD_H
 #define PS_THREAD_H
 
@@ -42,8 +43,8 @@ _Static_assert(PS_KIND_THREAD == 0 && offsetof(struct ps_item, bound) == offseto
 enum ps_state {
     PS_MADE,    /* created, not submitted */
     PS_READY,   /* submitted: in a queue, or handed to a vp */
-    PS_SPAWNED, /* the same, by psthread_spawn: who joins it may call it in its own thread-local block */
-    PS_RUNNING, /* begun: on a vp, in a queue again, or blocked; the difference is nobody's business but its waiter's */
+    PS_SPAWNED, /* the same, by psthread_spawn: a joiner may call it in its own thread-local block */
+    PS_RUNNING, /* begun: on a vp, in a queue again, or blocked; only its waiter needs the difference */
     PS_ENDED,   /* its function has returned; the descriptor waits to be reaped or reused */
     PS_FREE,    /* in a free list */
 };
@@ -62,7 +63,7 @@ enum ps_state {
 #define PS_JOIN_ENDED ((uintptr_t)1)    /* has ended; result is valid */
 #define PS_JOIN_DETACHED ((uintptr_t)2) /* nobody may join */
 #define PS_JOIN_JOINED ((uintptr_t)3)   /* result was taken */
-#define PS_JOIN_ORPHANED ((uintptr_t)4) /* has ended, and so has its parent: in nobody's list, who joins it frees it */
+#define PS_JOIN_ORPHANED ((uintptr_t)4) /* has ended, and so has its parent: in no list, the joiner frees it */
 
 /* Added to `children` when a parent ends before them: the parent's own reference to the descriptor. */
 #define PS_CHILDREN_HELD ((int64_t)1 << 60)

@@ -1,9 +1,9 @@
 /* Deadlines and the poller: see timer.h.
  *
  * All timers are in one pairing heap under one spin lock: insertion is O(1), taking one out O(log n) amortised. The
- * nodes stand on the stacks of those who wait, so nothing is allocated. A thread that inserts the earliest deadline
- * sets the poller's timerfd to it. A thread that leaves early does not set the timerfd back; the poller then wakes up
- * and finds nothing due.
+ * nodes stand on the stacks of the waiting threads, so nothing is allocated. A thread that inserts the earliest
+ * deadline sets the poller's timerfd to it. A thread that leaves early does not set the timerfd back; the poller then
+ * wakes up and finds nothing due.
  *
  * Lock order: this lock, then that of the place where the waiter is published (take), then a queue's (ps_ready). A
  * waiter takes this lock before its ps_block and once more after it, each time without another lock in hand. So after
@@ -229,7 +229,7 @@ static bool wait_by_turns(struct psthread *self, enum ps_wait kind, const volati
             os_yield();
     if (timer->take(timer))
         return true;
-    ps_block(self, kind, object); /* somebody has taken it, and readies it */
+    ps_block(self, kind, object); /* another thread has taken it, and readies it */
     return false;
 }
 

@@ -4,10 +4,10 @@
  *   ... publishes itself, as before each ps_block
  *   bool late = ps_block_until(self, kind, object, &timer);
  *
- * take(timer) is called at the deadline, on the poller's kernel thread, under the lock of all timers. It takes the
- * waiter back from the place where it was published (under the place's lock, or by a compare-and-swap) and returns
- * true. It returns false where another thread has taken the waiter; that thread readies it. It must not wait. No take
- * runs any more when ps_block_until returns, and the timer may go.
+ * take(timer) is called at the deadline, on the poller's kernel thread, under the lock of all timers. take takes the
+ * waiter back from the place where it was published (under the place's lock, or by a compare-and-swap), and returns
+ * true. take returns false where another thread has taken the waiter; that thread readies it. take must not wait. No
+ * take runs any more when ps_block_until returns, and the timer may go.
  *
  * The poller is a kernel thread of the library's that sleeps in epoll; the first timed wait starts it. Moments are of
  * os_now_ns. */

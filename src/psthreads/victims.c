@@ -12,7 +12,7 @@
 
 static unsigned group_size[OS_MAX_LEVELS], num_levels;
 static _Atomic uint32_t victims_prepared;
-static uint16_t *victim_orders; /* of all vps, one behind the other; by the one who prepares them */
+static uint16_t *victim_orders; /* of all vps, one behind the other; written by the vp that prepares them */
 #define ORDERS_BYTES(n) ((size_t)(n) * (n) * sizeof(uint16_t))
 
 int victims_read_groups(const psthread_config_t *config, unsigned num_vps)

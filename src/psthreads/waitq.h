@@ -1,7 +1,7 @@
 /* Queues of blocked threads.
  *
- * A waiter stands on the stack of the thread that waits, for as long as that is blocked; the queue is guarded by the
- * short lock of the object it belongs to. Order of a wait, always the same:
+ * A waiter stands on the stack of the thread that waits, while that thread is blocked. The spin lock of the object that
+ * the queue belongs to guards the queue. The order of a wait is always the same:
  *
  *   waiter    lock; push; unlock; ps_block      (from the unlock on it may be popped, and its ps_block returns early)
  *   readier   lock; pop; unlock; ps_ready       (from ps_ready on the waiter and the object may be gone)

@@ -43,7 +43,7 @@ static void see(struct vp *vp, struct watchdog_seen *at)
     at->tid = ps_load_relaxed(&vp->tid);
     uint32_t attached = ps_load_acquire(&vp->attached);
     at->attached = attached != 0;
-    at->roots = attached == PS_ATTACHED && vp_is_roots(vp); /* whose a slot is may change while it is not so */
+    at->roots = attached == PS_ATTACHED && vp_is_roots(vp); /* a slot's owner may change while it is not attached so */
     at->root_ready = ps_load_seq(&vp->pinned) && at->roots; /* a worker's pinned slot has its request to rest */
 }
 

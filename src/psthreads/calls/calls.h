@@ -1,15 +1,15 @@
-/* Calls of the C library whose subject is a thread as the kernel knows it, answered for user-level threads: what the
+/* Calls of the C library that are about a thread as the kernel knows it, answered for user-level threads: what the
  * files of this folder are made of.
  *
  * The C library hands these on to the kernel for the kernel thread that happens to run, or that stands in a thread's
  * descriptor. Here the thread is promoted first (../promote.h); then the C library's own function is called, which is
- * right from then on. A call about another thread goes by the number of that one's kernel thread. A kernel thread's
+ * right from then on. A call about another thread goes by the number of that thread's kernel thread. A kernel thread's
  * own calls go straight on: one load and a jump.
  *
  * Found before the C library's because a program's libraries are searched in order, and the C library comes last;
- * where it does not, psrun preloads the runtime. Each has the version nodes of the C library for this processor. The
- * runtime itself asks the kernel (src/os/linux/raw.h): none of this is called by it. Loaded as a whole or not at all,
- * since the numbers in descriptors are nothing that the C library could hand on (uth_tls_number_blocks).
+ * where it does not, psrun preloads the runtime. Each function has the version nodes of the C library for this
+ * processor. The runtime itself asks the kernel (src/os/linux/raw.h) and calls none of this. Loaded as a whole or not
+ * at all, since the numbers in descriptors are nothing that the C library could hand on (uth_tls_number_blocks).
  *
  *   state.c      what a kernel thread has: number, scheduling, credentials, time; its own, and by a thread's handle
  *   signals.c    masks, waits for signals, contexts that bring a mask
@@ -18,8 +18,8 @@
  *   loader.c     objects that begin, and callbacks that keep others from starting kernel threads
  *   calls.c      the C library's functions behind these, looked up when the runtime is loaded
  *
- * What is here and why not less: everything of the C library that sets or tells state of the calling kernel thread,
- * or makes a process that is its child, or a kernel thread.
+ * What is here and why not less: all functions of the C library that set or tell state of the calling kernel thread,
+ * and all that make a kernel thread or a process.
  * `syscall` is judged by the number: what is known to be the process's or nobody's goes straight on, everything else
  * is taken for a thread's. Not here: siglongjmp, which sets the mask to what it was on the same thread; kernel threads'
  * masks differ where the program has set them. */

@@ -22,7 +22,7 @@ NEXT(dl_iterate_phdr, int(int (*)(struct dl_phdr_info *, size_t, void *), void *
 typedef int object_visitor(struct dl_phdr_info *info, size_t bytes, void *arg);
 static void leave_callback(const uint32_t *entered) { standby_leave(*entered); }
 PS_EXPORT int answer_dl_iterate_phdr(object_visitor *visitor, void *arg);
-/* Preemptible: who waits in the C library for the lock may be left there, as if the program had called it. */
+/* Preemptible: a thread that waits in the C library for the lock may be left there, as if the program had called it. */
 PS_PREEMPTIBLE PS_EXPORT int answer_dl_iterate_phdr(object_visitor *visitor, void *arg)
 {
     PS_UNUSED __attribute__((cleanup(leave_callback))) uint32_t entered = standby_enter((uintptr_t)visitor);
@@ -48,10 +48,10 @@ VERSIONS(__gmon_start__, "GLIBC_2.2.5");
 /* --- other namespaces --- */
 
 /* An object in another namespace has a C library of its own there. When the dynamic linker has loaded that, it lets it
- * initialise the calling thread's character tables, before any constructor. That needs initial values of its
- * thread-local variables, which those threads have that the first C library knows: kernel threads. So a thread in a
- * block opens such an object on its own kernel thread, in the storage of that. Then its block gets what constructors
- * have left there, and all others get initial values (uth_tls_end_opening).
+ * initialise the calling thread's character tables, before any constructor. The tables need initial values of that C
+ * library's thread-local variables. Only threads that the first C library knows have these: kernel threads. So a thread
+ * in a block opens such an object on its own kernel thread, in the storage of that. Then its block gets what
+ * constructors have left there, and all others get initial values (uth_tls_end_opening).
  * Code in other namespaces calls its own C library: nothing of that is answered, and it cannot call the runtime.
  * A file's name without a folder is looked up as for the runtime: another caller's own RUNPATH does not count. */
 typedef void *opener(Lmid_t namespace, const char *file, int mode);

@@ -1,10 +1,11 @@
-/* Mutexes whose owner the kernel compares: robust, priority-inheriting and priority-protecting ones. See calls.h.
+/* Mutexes with an owner that the kernel compares: robust, priority-inheriting and priority-protecting ones. See
+ * calls.h.
  *
- * Who owns such a mutex is written into it as the number of a kernel thread, and a block has another number. A thread
- * that comes to such a mutex is promoted, and for the call it is known by the number of its kernel thread. Other
+ * The owner of such a mutex is written into it as the number of a kernel thread, and a block has another number. A
+ * thread that comes to such a mutex is promoted, and for the call it is known by the number of its kernel thread. Other
  * mutexes that it owns meanwhile, or takes later, are its own by the block's number: a mutex is always asked for as it
  * was taken.
- * The kind stands in the mutex, whoever has made it: this process, or another one in memory that both share.
+ * The kind stands in the mutex, whether this process has made it, or another one in memory that both share.
  *
  * Cost: an ordinary mutex costs a look at its kind, a load and a jump more. Preemptible: the thread is on its own
  * kernel thread, or it has been refused one and waits in the C library as if the program had called that. */

@@ -50,7 +50,7 @@ JUMP(__vfork, ready_to_vfork);
 VERSIONS(vfork, "GLIBC_2.2.5");
 VERSIONS(__vfork, "GLIBC_2.2.5");
 
-/* It has seven arguments, the last one on the stack. */
+/* clone has seven arguments, the last one on the stack. */
 NEXT(clone, int(int (*)(void *), void *, int, void *, ...))
 PS_UNUSED __attribute__((used)) static void *ready_to_clone(void)
 {
@@ -78,9 +78,9 @@ VERSIONS(ptrace, "GLIBC_2.2.5");
 
 /* --- kernel threads that begin --- */
 
-/* They begin with what their maker's has. The runtime's own starts do not count (os_thread_is_starting). Those are
- * linked to the C library's default version, which this is not: so the dynamic linker resolves them as it does the
- * program's, and whoever stands before both sees all. */
+/* Kernel threads begin with what their maker's kernel thread has. The runtime's own starts do not count
+ * (os_thread_is_starting). They are linked to the C library's default version, and this is not the default. So the
+ * dynamic linker resolves them like the program's calls, and a library that stands before both sees all of them. */
 #define HIDDEN_VERSION(name, node) __asm__(".symver answer_" #name "," #name "@" node)
 #define ANSWER_START(node, type, name, parameters, arguments)                                                         \
     ANSWER_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_promote(), , HIDDEN_VERSION, \

@@ -11,7 +11,8 @@
 
 /* --- signals --- */
 
-/* Where members' masks differ, a signal for the process is for who does not block it: roots are to be found. */
+/* Where members' masks differ, a signal for the process goes to a thread that does not block it: roots are to be
+ * found. */
 static bool is_change(const sigset_t *set)
 {
     if (set != NULL && uth_tls_current() != NULL && !ps_in_vfork_child())

@@ -1,5 +1,5 @@
-/* What a kernel thread has: number, scheduling, credentials, namespaces, time; the caller's own, and that of a thread
- * which is named by its handle; signals to such a thread, by a call or a file's owner. See calls.h. */
+/* What a kernel thread has: number, scheduling, credentials, namespaces, time. The caller's own state, that of a thread
+ * named by its handle, and signals to such a thread, by a call or a file's owner. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -108,8 +108,8 @@ PS_EXPORT int answer_prctl(int option, ...)
 }
 VERSIONS(prctl, "GLIBC_2.2.5");
 
-/* Calls that concern the process, a file or memory, whoever makes them; those that are hot, and those that name
- * their thread. */
+/* Calls that concern the process, a file or memory, on any thread; calls that are hot, and calls that name their
+ * thread. */
 static bool is_anybodys(long number)
 {
     switch (number) {
