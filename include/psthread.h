@@ -98,10 +98,11 @@ int psthread_discard(psthread_t thread);
  * made) at the back, inner-level ones at the front (psthreads-2009 section 2.2). EINVAL: no such vp, or submitted already. */
 int psthread_enqueue(psthread_t thread, int vp);
 int psthread_enqueue_at(psthread_t thread, int vp, int end); /* the same, at the end given */
-/* Makes a thread and submits it to the front of the caller's vp's queue, for divide and conquer. Where nobody else would take it, it runs before
- * psthread_spawn returns, as a call on the caller's stack; where nobody has taken it, who joins it calls it. So fn must not wait for what the
- * caller does afterwards, nor count on __thread and thread_local variables of its own: a call has its caller's. In all else it is a thread as
- * any other, and is joined or detached as one. ENOMEM, EINVAL as psthread_create. */
+/* Makes a thread and submits it to the front of the caller's vp's queue, for divide and conquer. Where no other vp
+ * would take it, it runs before psthread_spawn returns, as a call on the caller's stack. Where none has taken it, the
+ * thread that joins it calls it. So fn must not wait for what the caller does afterwards, nor count on __thread and
+ * thread_local variables of its own: a call has its caller's. In all else it is a thread as any other, and is joined or
+ * detached as one. ENOMEM, EINVAL as psthread_create. */
 int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
 
 /* Waits until every thread that the caller has made (and that it, or somebody, submits) has ended; their descriptors are recycled (those of
@@ -216,8 +217,8 @@ typedef struct psthread_once_word {
             0              \
         }                  \
     } /* not run yet */
-/* Runs fn once in the process; others wait until it has returned (block). If it throws a C++ exception or calls psthread_exit, it has not
- * run: somebody else who waits, or comes, runs it. */
+/* Runs fn once in the process; others wait until it has returned (block). If it throws a C++ exception or calls
+ * psthread_exit, it has not run: another thread that waits, or comes, runs it. */
 int psthread_once(psthread_once_t *once, void (*fn)(void));
 
 /* --- semaphore, read-write lock (static initialisers: all zero) --- */
@@ -246,8 +247,8 @@ typedef struct psthread_rwlock {
     }                                                 /* a lock that is free */
 int psthread_rwlock_init(psthread_rwlock_t *lock);    /* free */
 int psthread_rwlock_destroy(psthread_rwlock_t *lock); /* EBUSY: locked, or threads wait */
-/* Many may hold it for reading, or one for writing. Writers that wait go before readers that come: so who holds it for reading must not take
- * it for reading again. Block. EAGAIN: 2^30 readers. */
+/* Many may hold it for reading, or one for writing. Writers that wait go before readers that come: so a thread that
+ * holds it for reading must not take it for reading again. Block. EAGAIN: 2^30 readers. */
 int psthread_rwlock_rdlock(psthread_rwlock_t *lock);
 int psthread_rwlock_wrlock(psthread_rwlock_t *lock);
 int psthread_rwlock_tryrdlock(psthread_rwlock_t *lock);                         /* EBUSY; never waits */
@@ -290,7 +291,7 @@ int psthread_monitor_notify_all(psthread_monitor_t *monitor); /* all threads tha
 
 /* --- work-queue (balder-threads-2004 section 2; the workqueueing model: nthlib-2004 section 3.3) --- */
 
-/* A loop's iterations, or any numbered work, handed out in chunks to whoever asks. */
+/* A loop's iterations, or any numbered work, handed out in chunks to threads that ask. */
 typedef struct psthread_workqueue *psthread_workqueue_t;
 int psthread_workqueue_init(psthread_workqueue_t *queue);   /* ENOMEM */
 int psthread_workqueue_destroy(psthread_workqueue_t queue); /* EBUSY: work is left or runs */

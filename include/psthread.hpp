@@ -388,9 +388,9 @@ class condition_variable
 };
 
 // With any lock, and with a stop_token. Each thread that waits does so at a semaphore of its own: so the callback of a
-// stop_token posts, and never waits. (Whoever destroys a std::stop_callback waits for a callback that runs, by means of
-// the standard library's. On the same virtual processor that callback could not go on.) The list of those who wait
-// outlives the object where a thread still leaves a wait.
+// stop_token posts, and never waits. (The thread that destroys a std::stop_callback waits for a callback that runs, by
+// means of the standard library's. On the same virtual processor that callback could not go on.) The list of waiting
+// threads outlives the object where a thread still leaves a wait.
 class condition_variable_any
 {
     struct waiter {
