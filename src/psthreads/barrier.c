@@ -13,9 +13,9 @@
  *
  * A phase, for a member:
  *   may spin (every member can have a vp of its own, and this vp has nothing else to do):
- *       arrive; look at `phase` for about two switches; still the same: who = self, look once more, block
+ *       arrive; look at `phase` for about two switches; still the same: waiter = self, look once more, block
  *   else:
- *       is gathered, or who = self; arrive; block (no second look: the arrival publishes it)
+ *       is gathered, or waiter = self; arrive; block (no second look: the arrival publishes it)
  *   the last to arrive: arrived = 0; phase + 1; takes the gathered threads, but for itself; if some are missing then,
  *       takes the thread in every slot; readies all
  *
@@ -24,16 +24,16 @@
  * cannot overlap further: the last to arrive, and every member that still leaves, must arrive again before the next
  * phase can end.
  *
- * who      NULL -> self   by the member (store)
+ * waiter   NULL -> self   by the member (store)
  *          self -> NULL by the last to arrive (compare-and-swap), which must then ready it; or by the member that saw
  *                         the phase over on its second look (compare-and-swap). Only one of them succeeds; a member
  *                         that fails was or will be readied, and blocks to take that. With more members than vps no
  *                         member looks a second time, and the last to arrive just stores.
  *
- * No wake-up is lost. With the second look: the member stores `who`, then loads `phase`; the last one stores `phase`,
- * then loads `who`. All four are seq_cst, so one of the two sees the other. Without the second look: the member writes
- * `who` before its arrival (release), or is gathered before it, and the last to arrive has acquired all arrivals.
- * tests/models/barrier.pml checks all three.
+ * No wake-up is lost. With the second look: the member stores `waiter`, then loads `phase`; the last one stores
+ * `phase`, then loads `waiter`. All four are seq_cst, so one of the two sees the other. Without the second look: the
+ * member writes `waiter` before its arrival (release), or is gathered before it, and the last to arrive has acquired
+ * all arrivals. tests/models/barrier.pml checks all three.
  * Ordering: arrivals are acquire and release, so what all members did before happens before the new phase is stored
  * (release). That store happens before any return: through `phase` (acquire) or ps_ready.
  *
@@ -74,7 +74,7 @@
 #define AT_ONCE 32 /* threads that are readied together */
 
 struct slot {
-    PS_LINE_ALIGNED _Atomic(struct psthread *) who[2]; /* by the phase's parity: the thread that blocks; NULL: nobody */
+    PS_LINE_ALIGNED _Atomic(struct psthread *) waiter[2]; /* by the phase's parity: it blocks; NULL: none */
     _Atomic uint32_t came;
     PS_LINE_ALIGNED _Atomic uint32_t inside[2]; /* by the phase's parity */
     struct ps_gathered gathered[2];             /* likewise: threads that came on the vp of this number */
@@ -149,16 +149,16 @@ static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, 
     struct psthread *ready[AT_ONCE];
     unsigned n = 0;
     for (unsigned i = 0; i < b->count && most; i++) {
-        _Atomic(struct psthread *) *slot = &b->slot[i].who[phase % 2];
-        struct psthread *who = ps_load_seq(slot);
-        if (!who)
+        _Atomic(struct psthread *) *slot = &b->slot[i].waiter[phase % 2];
+        struct psthread *waiter = ps_load_seq(slot);
+        if (!waiter)
             continue;
         if (!withdraws) /* seen by its arrival; it writes there again behind its ps_ready */
             ps_store_relaxed(slot, NULL);
-        else if (!ps_cas_acq_rel(slot, &who, NULL))
+        else if (!ps_cas_acq_rel(slot, &waiter, NULL))
             continue;
         most--;
-        ready[n++] = who;
+        ready[n++] = waiter;
         if (n == AT_ONCE) {
             ps_ready_many(ready, n);
             n = 0;
@@ -188,9 +188,9 @@ static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t pha
             ps_store_release(&s->inside[phase % 2], 0);
             return;
         }
-    struct psthread *self = ps_self(), *who = self;
-    ps_store_seq(&s->who[phase % 2], self);
-    bool over = ps_load_seq(&b->phase) != phase && ps_cas_acquire(&s->who[phase % 2], &who, NULL);
+    struct psthread *self = ps_self(), *waiter = self;
+    ps_store_seq(&s->waiter[phase % 2], self);
+    bool over = ps_load_seq(&b->phase) != phase && ps_cas_acquire(&s->waiter[phase % 2], &waiter, NULL);
     ps_store_release(&s->inside[phase % 2], 0);
     if (!over)
         ps_block(self, PS_WAIT_BARRIER, b);
@@ -201,7 +201,7 @@ static PS_NOINLINE int open_for_blocked(struct psthread_barrier *b, struct slot 
                                         const struct psthread *self)
 {
     ps_store_relaxed(&s->inside[phase % 2], 1);
-    ps_store_relaxed(&s->who[phase % 2], NULL);
+    ps_store_relaxed(&s->waiter[phase % 2], NULL);
     open_barrier(b, phase, false, self);
     ps_store_release(&s->inside[phase % 2], 0);
     return PSTHREAD_BARRIER_SERIAL;
@@ -212,17 +212,17 @@ static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, struct slot *
 {
     const unsigned count = b->count; /* from the arrival on a member that blocks has no claim on the memory */
     struct psthread *self = ps_self();
-    const void *phases = &b->slot[0].who[phase % 2]; /* for the race detector: this phase and the next do not mix */
+    const void *phases = &b->slot[0].waiter[phase % 2]; /* for the race detector: this phase and the next do not mix */
     ps_race_release(phases);
     const bool may_spin = count <= b->vps;
     unsigned spins = may_spin ? ps_spin_budget() : 0;
     if (spins)
         ps_store_relaxed(&s->inside[phase % 2], 1);
     else
-        ps_store_relaxed(&s->who[phase % 2], self);
+        ps_store_relaxed(&s->waiter[phase % 2], self);
     if (ps_add_acq_rel(&b->arrived, 1) == count - 1) {
         ps_store_relaxed(&s->inside[phase % 2], 1);
-        ps_store_relaxed(&s->who[phase % 2], NULL);
+        ps_store_relaxed(&s->waiter[phase % 2], NULL);
         open_barrier(b, phase, may_spin, self);
         ps_race_acquire(phases);
         ps_store_release(&s->inside[phase % 2], 0);
@@ -255,7 +255,7 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
         return wait_in_general(b, s, phase);
     struct ps_gatherer me = ps_gather(&b->slot[0].gathered[phase % 2], sizeof(struct slot), b->vps);
     if (PS_UNLIKELY(!me.gathered))
-        ps_store_relaxed(&s->who[phase % 2], me.self);
+        ps_store_relaxed(&s->waiter[phase % 2], me.self);
     if (PS_UNLIKELY(ps_add_acq_rel(&b->arrived, 1) == count - 1))
         return open_for_blocked(b, s, phase, me.self);
     ps_block(me.self, PS_WAIT_BARRIER, b);
