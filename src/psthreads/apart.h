@@ -3,14 +3,14 @@
  * A kernel thread begins with what the one that starts it has. The pool's (workers, spares, the watchdog) begin with
  * what the first of the program's threads has that uses the library, and keep that. Another opener may differ: a thread
  * that is to run in the background, a member that has set its own. Members of its regions begin with what it has, as
- * kernel threads would: their kernel threads are started by its own, before the region begins, each for one member
- * alone (promote.h). They stay with the members' blocks, so the members of a later region are the same kernel threads.
- * What the opener sets after its first region does not change them, as with a pool of kernel threads.
+ * kernel threads would. The opener's kernel thread starts theirs before the region begins, each for one member alone
+ * (promote.h). They stay with the members' blocks, so the members of a later region are the same kernel threads. What
+ * the opener sets after its first region does not change them, as with a pool of kernel threads.
  *
  * A root that differs, since it has attached or later, carries itself alone (PS_LONE_APART): no member runs on its
- * kernel thread. It starts no kernel threads for others (starter.h). So that somebody else can, the watchdog is started
- * before a thread of the program's changes its own nice value or policy for the first time, but for the process's
- * initial one.
+ * kernel thread. Such a root starts no kernel threads for others (starter.h). The watchdog does. So it is started
+ * before a thread of the program's, other than the process's initial one, changes its own nice value or policy for the
+ * first time.
  *
  * In vp.apart, the owner's: ROOT, for a root's outermost regions, as it was when it opened the first. INNER, for inner
  * regions, found out when the thread has set its own.

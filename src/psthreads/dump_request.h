@@ -5,12 +5,12 @@
 #include "atomic.h"
 #include "dump.h"
 
-/* This process, for dump.h. */
+/* The calling process, for dump.h. */
 struct dump_process dump_this_process(void);
 
 /* Reads PSTHREADS_DUMP and begins to wait for requests. Once, when the library starts. */
 void dump_request_start(void);
-/* Writes a dump into the file, if one is asked for. Anybody; one at a time: who comes second does nothing. */
+/* Writes a dump into the file, if one is asked for. Any kernel thread, one at a time: a second caller does nothing. */
 void dump_request_write(void);
 /* Kernel threads that wait for requests: 0 or 1. */
 unsigned dump_request_runs(void);

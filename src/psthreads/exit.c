@@ -4,10 +4,10 @@
  * (libgcc_s, or LLVM's): the library does not need it, and finds it by weak symbols. Where it is not there, no frame
  * has anything to unwind.
  *
- * _Unwind_ForcedUnwind calls `stop` before each frame. It goes on until the frame that has the point in it, or the end
- * of the stack. The innermost point is the first one on the way. So it lies in the first frame of the function that it
- * names, and that frame is not unwound. A destructor runs in its own frame: what is below, the first caller's frames,
- * is overwritten then. So the exception, and where it goes, stand in ps_exits.leaving and not on the stack.
+ * _Unwind_ForcedUnwind calls `stop` before each frame, until the frame with the point in it, or the end of the stack.
+ * The innermost point is the first one on the way. So it lies in the first frame of the function that it names, and
+ * that frame is not unwound. A destructor runs in its own frame: what is below, the first caller's frames, is
+ * overwritten then. So the exception, and where it goes, stand in ps_exits.leaving and not on the stack.
  * A handler catch (...) that does not throw on ends the process, as with pthread_exit; so does a function that is
  * noexcept. */
 #include "exit.h"

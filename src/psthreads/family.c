@@ -5,7 +5,7 @@
 #include "race.h"
 #include "sched.h"
 
-/* z, a zombie whose parent is about to be freed: free if it was joined, else left to who will join it. */
+/* z, a zombie whose parent is about to be freed: free if it was joined, else left to the thread that will join it. */
 static bool zombie_is_done_with(struct psthread *z)
 {
     uintptr_t ended = PS_JOIN_ENDED;
@@ -39,9 +39,9 @@ PS_NOINLINE void family_give_up_whole(struct vp *vp, struct psthread *t)
 }
 
 /* Zombies are swept after as many creations as the last sweep left of them, and PS_SWEEP_EACH more: at most one look
- * for each creation. Who joins a zombie need not tell the parent, which may be gone by then. So that `created` does not
- * overflow between two sweeps, there are bounds that memory hardly lets anybody reach: for creations until the next
- * one, and for children alive at once. */
+ * for each creation. A thread that joins a zombie need not tell the parent, which may be gone by then. So that
+ * `created` does not overflow between two sweeps, there are bounds that memory hardly lets a program reach: for
+ * creations until the next one, and for children alive at once. */
 #define SWEEP_LAST_MOST (UINT32_MAX / 4)
 #define CHILDREN_MAX (UINT32_MAX / 2)
 

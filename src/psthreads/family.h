@@ -1,21 +1,21 @@
-/* Parents and children: how they are counted, and who frees whom.
+/* Parents and children: how they are counted, and which thread frees which descriptor.
  *
  * Counting children. The parent keeps `created` to itself; a child that ends subtracts 1 from `children`; waitall adds
  * `created`. So `children` is never positive before a waitall, and afterwards reaches exactly 0 with the last child:
  * that child (or the parent, if the sum is 0 at once) goes on. One atomic per child. A parent that ends with children
- * alive adds created + PS_CHILDREN_HELD and takes the hold back when its descriptor is to be freed: whoever brings the
- * sum to 0 frees it.
+ * alive adds created + PS_CHILDREN_HELD, and takes PS_CHILDREN_HELD back when its descriptor is to be freed. The thread
+ * that brings the sum to 0 frees the descriptor.
  * `created` has 32 bits. So the parent now and then adds as many to `children` as have ended since, and takes them off
- * `created` (fold_children). `children` is 0 or less then: the last child still finds no 1 there. Always created +
- * children is the number of children that have not ended. It grows by the parent's creations only, so the parent may
- * rely on what it has read to be an upper bound.
+ * `created` (fold_children). `children` is 0 or less then: the last child still finds no 1 there. created + children is
+ * always the number of children that have not ended. Only the parent's creations make this number grow, so a number
+ * that the parent has read is an upper bound.
  *
  * Zombies. A child that ends pushes itself (compare-and-swap), then counts itself down (release). The parent takes out.
  * The parent may find (acquire) that no child is alive but those that it is ending itself, by calls on its own stack.
  * Then every push is over and seen, and no push can begin before the parent makes another child. So the parent needs no
- * compare-and-swap (family_alone_with). It looks at the count first and at the list behind it. Losing interleaving of
- * the other order: parent reads the list's first, t - a child pushes itself and counts itself down - parent finds
- * nobody alive and stores what stands behind t: the child is lost.
+ * compare-and-swap (family_alone_with). The parent looks at the count first, then at the list. The other order loses a
+ * child: the parent reads the list's first, t; a child pushes itself and counts itself down; the parent finds no child
+ * alive and stores what stands behind t.
  *
  * Callers: the kernel thread that carries vp. */
 #ifndef PS_FAMILY_H
@@ -23,8 +23,8 @@
 
 #include "descriptor.h"
 
-/* t has ended and nobody will ask for it: frees it now, or leaves that to its last child. Its zombies that were joined
- * go with it, and theirs, in any depth. */
+/* t has ended and no thread will ask for it: frees it now, or leaves that to its last child. Its zombies that were
+ * joined go with it, and theirs, in any depth. */
 void family_give_up_whole(struct vp *vp, struct psthread *t);
 static PS_ALWAYS_INLINE void family_give_up(struct vp *vp, struct psthread *t)
 {

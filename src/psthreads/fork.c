@@ -37,7 +37,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The thread that forked is alone: those that it has made, and who waits for it, are not in this process. */
+/* The thread that forked is alone: the threads that it has made, and those that wait for it, are not in this
+ * process. */
 static void lonely(struct psthread *t)
 {
     static struct psthread nobody = {.flags = PS_T_ROOT};
@@ -49,8 +50,8 @@ static void lonely(struct psthread *t)
     ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
 }
 
-/* Of those whose functions are on its stack, that thread, and its parent where it is a region's first member. Whoever
- * else has called it as a call is not there. */
+/* Whether t, with a function on this stack, goes on in the child: the thread that forked does, and its parent where it
+ * is a region's first member. Any other thread that has called it as a call is not there. */
 static bool goes_on(const struct psthread *t)
 {
     const struct psthread *living = ps_vp()->current;
@@ -71,10 +72,10 @@ static void forget_who_waits(const struct uth *but)
         }
 }
 
-/* The thread that forked, in block, is the child's only kernel thread, as the C library and the kernel know it: fork
- * has put block's descriptor in the place of the initial thread's. So self is a root's vp from here on, block its own
- * storage, and the context that runs is bound to it. (The storage that the kernel thread had in the parent is free
- * memory to the C library, where that was not the initial thread.) */
+/* The thread that forked, in block, is the child's only kernel thread for the C library and the kernel: fork has put
+ * block's descriptor in the place of the initial thread's. So self is a root's vp from here on, block its own storage,
+ * and the context that runs is bound to it. (The storage that the kernel thread had in the parent is free memory to the
+ * C library, where that was not the initial thread.) */
 static void own_by_fork(struct vp *self, struct uth_tls *block)
 {
     self->own_uth = self->uth;
@@ -118,7 +119,7 @@ static void forget_messages(struct vp *vp)
     ps_store_relaxed(&vp->alone_sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
     ps_store_relaxed(&vp->alone_ends, 0);
     ps_store_relaxed(&vp->directed, 0);
-    ps_store_relaxed(&vp->changed, false); /* what who forked has set is the process's */
+    ps_store_relaxed(&vp->changed, false); /* what the thread that forked has set is the process's */
     ps_store_relaxed(&vp->started, PS_WORKER_NONE);
     ps_store_relaxed(&vp->by_standby, PS_STANDBY_NONE);
     ps_store_relaxed(&vp->made, 0);
@@ -139,7 +140,7 @@ static void forget_carrier(struct vp *vp, unsigned id)
     vp->is_spare = false;
     vp->held = false;
     vp->current = NULL;
-    vp->tls = NULL; /* it was in the block of whom it carried in the parent */
+    vp->tls = NULL; /* it was in the block of the thread that it carried in the parent */
     vp->alone_for = NULL;
     vp->is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
     vp->own_uth = &vp->native;

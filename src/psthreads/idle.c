@@ -74,12 +74,12 @@ void idle_search_end(struct vp *vp)
         if (look_everywhere(vp))
             idle_wake_one(vp);
     } else {
-        watchdog_arm(); /* nobody is idle any more: if something is left, somebody must see that it does not starve */
+        watchdog_arm(); /* no vp is idle any more: if something is left, it must not starve */
     }
 }
 
-/* The worker that the caller may start. False: the system refuses, or the library stops. It is never parked again, so
- * nobody tries anew. */
+/* The worker that the caller may start. False: the system refuses, or the library stops. The worker is never parked
+ * again, so it is not tried anew. */
 static bool start_taken(struct vp *vp)
 {
     if (!ps_load_seq(&ps_rt.stopping)) {

@@ -30,7 +30,7 @@ int psthread_waitall(void)
  * some before: so what stands behind the first one stays, and the compare-and-swap cannot mistake it. */
 static bool leaves_zombies(struct psthread *parent, struct psthread *t)
 {
-    bool nobody_pushes = family_alone_with(parent, 0); /* looked at first: who has pushed before that is seen below */
+    bool nobody_pushes = family_alone_with(parent, 0); /* looked at first: a push before that is seen below */
     struct psthread *first = ps_load_acquire(&parent->zombies);
     if (first != t)
         return false;
@@ -71,7 +71,7 @@ static int check_joinable(const struct psthread *t, const struct psthread *self)
     return t->flags & NOT_JOINABLE ? EINVAL : 0;
 }
 
-/* The deadline of who joins has come: it waits no longer, unless the thread has just ended. */
+/* The joiner's deadline has come: it waits no longer, unless the thread has just ended. */
 static bool take_joiner(struct ps_timer *timer)
 {
     struct psthread *t = timer->arg;
@@ -83,12 +83,12 @@ static bool take_joiner(struct ps_timer *timer)
  *
  * The joiner runs a thread that has not begun, as a call on its own stack: no switch, no wait. The thread keeps its
  * identity (keys, name, level, children). If it blocks, the stack blocks, and with it the joiner; but the joiner could
- * not go on before the thread anyway. It is looked for where it was enqueued, at either end of the queue, because
- * threads are joined in the order in which they were made, or the other way round. Anywhere else it is not looked for:
- * a theft may have moved it to another queue, whose lock is not held.
- * It begins in a thread-local block of its own all the same, but for psthread_spawn's.
- * Not where the thread has a stack, a kernel thread or a fiber of its own to come, nor where more than a share of the
- * stack is in use (uth.h: call_floor), or that was smaller than a thread's usual one. */
+ * not go on before the thread anyway. The joiner looks for the thread at either end of the queue in which it was
+ * enqueued: threads are joined in the order in which they were made, or in the reverse order. The joiner looks nowhere
+ * else: a theft may have moved the thread to another queue, whose lock is not held.
+ * The called thread begins in a thread-local block of its own all the same, but for psthread_spawn's.
+ * No call is made where the thread is to have a stack, a kernel thread or a fiber of its own. None is made where more
+ * than a share of the stack is in use (uth.h: call_floor), or where the stack was smaller than a thread's usual one. */
 
 static PS_ALWAYS_INLINE bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
 {
@@ -117,8 +117,8 @@ static bool take_unbegun(struct psthread *t, struct vp *where)
     return here;
 }
 
-/* The thread's function, and what it returns or gives psthread_exit. An exception that leaves it is not for who called
- * it. */
+/* The thread's function, and what it returns or gives psthread_exit. An exception that leaves it does not reach the
+ * caller. */
 #if defined(CPU_HAS_GUARDED_CALL)
 static PS_ALWAYS_INLINE void *call_here(struct ps_exits *exits, const struct ps_call *call)
 {
@@ -152,7 +152,7 @@ static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t
         ps_keys_run_destructors(&t->keys);
     struct vp *vp = ps_vp();
     vp->uth->name[0] = '\0';
-    bool forked = t->parent != parent; /* this is a child that it has forked: who called it is not there */
+    bool forked = t->parent != parent; /* this is a child that it has forked: its caller is not there */
     if (counted || forked)
         vp_count_ended(vp);
     if (PS_UNLIKELY(forked)) {
@@ -234,14 +234,15 @@ static PS_NOINLINE void *run_as_call_in_block(struct vp *vp, struct psthread *se
 
 /* --- work first ---
  *
- * psthread_spawn's thread runs at once, as a call on its maker's stack, where nobody else would take it: no vp looks
+ * psthread_spawn's thread runs at once, as a call on its maker's stack, where no other vp would take it: no vp looks
  * for work or sleeps, or this vp's queue has a thread to take already. So a recursion leaves its oldest thread, which
- * is the largest, to be stolen, and makes calls of the others. What has not been stolen is called by who joins it.
+ * is the largest, to be stolen, and makes calls of the others. A thread that has not been stolen is called by its
+ * joiner.
  * Its end is that of any thread: others may have learnt of it from psthread_self and join it while it runs.
- * It is not counted among the submitted: the thread on whose stack it runs is, or is a root. In a child that it forks
- * it is (ps_after_fork_in_child).
- * It is called in its maker's or its joiner's thread-local block, which psthread.h says: a block of its own costs ten
- * such calls. */
+ * A spawned thread is not counted as submitted: the thread below it on the stack is, or is a root. In a child that it
+ * forks it is counted (ps_after_fork_in_child).
+ * A spawned thread is called in its maker's or its joiner's thread-local block, which psthread.h says: a block of its
+ * own costs ten such calls. */
 
 static bool others_have_enough(struct vp *vp) { return !idle_any() || !ps_queue_seems_empty(&vp->queue); }
 

@@ -21,7 +21,8 @@ struct life {
     _Atomic uint32_t started; /* release: what start_locked has written comes before */
     pthread_key_t root_key;   /* its destructor detaches a root */
     struct vp *starter; /* the root that called psthread_init; NULL: another call came first, vp 0 is its root's */
-    /* In a child that no root forked: the vp of its first kernel thread. It may be a worker's, and is never left. */
+    /* In a child that no root forked: the vp of its first kernel thread. The vp may be a worker's, and is never
+     * left. */
     struct vp *forked;
     _Atomic uint32_t main_ended; /* the process's initial thread has: see stop.c */
     struct ps_settings settings;
@@ -49,7 +50,7 @@ void life_root_ended(void *arg);
 /* The same, where the root may be the process's last. */
 void life_end_last_root(struct vp *vp);
 
-/* How long somebody sleeps who looks again and again whether others are through: twice as long each time. */
+/* How long a thread sleeps that looks again and again whether others are through: twice as long each time. */
 #define LIFE_FIRST_PAUSE_NS INT64_C(20000)
 #define LIFE_LONGEST_PAUSE_NS INT64_C(1000000)
 

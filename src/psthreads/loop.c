@@ -69,9 +69,9 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
         os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
 }
 
-/* The program's thread sanitizer sees a thread, behind its creator, that ends before who waits for it goes on. A fiber
- * takes a tenth of a millisecond to make: threads without a stack, which cannot leave it in the middle, share one for
- * each stack; that orders those that run on one. */
+/* The program's thread sanitizer sees a thread that begins behind its creator, and ends before the thread that waits
+ * for it goes on. A fiber takes a tenth of a millisecond to make. Threads without a stack cannot leave it in the
+ * middle, so they share one fiber for each stack; that orders those that run on one stack. */
 static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, struct ps_call call)
 {
     bool shared = t->flags & PS_T_NOSTACK;

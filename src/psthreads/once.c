@@ -5,17 +5,17 @@
  * read with acquire: every caller that returns sees what the function did. Waiting is on the word (address_wait.c);
  * only a runner that finds WAITED wakes.
  *
- * RUNNING and WAITED have the generation of the process above them (ghosts.h). In a forked child those of another one
- * count as NEVER: who ran the function is not there, and it is run again, as POSIX implementations do. Where that is
- * the thread which forked, inside the function, the child writes its own generation there before it goes on.
+ * RUNNING and WAITED have the generation of the process above them (ghosts.h). In a forked child those of another
+ * generation count as NEVER: the runner is not there, and the function is run again, as POSIX implementations do. Where
+ * that is the thread which forked, inside the function, the child writes its own generation there before it goes on.
  *
- * The function may block (others run meanwhile). Where it does not return, but throws a C++ exception or calls
- * psthread_exit, it has not run: the word goes back to NEVER, and one of those who wait runs it. A call of
- * psthread_once on the same object inside it waits for ever, as in POSIX.
+ * The function may block (others run meanwhile). If the function throws a C++ exception or calls psthread_exit, it has
+ * not run: the word goes back to NEVER, and one of the waiting threads runs it. A call of psthread_once on the same
+ * object inside it waits for ever, as in POSIX.
  * Cost when done: one load.
  *
  * This file is compiled with -fexceptions, so that an exception runs `settle` on its way. The routines that this needs
- * are the C++ runtime's, weak: where they are not there nobody throws. */
+ * are the C++ runtime's, weak: where they are missing nothing throws. */
 #include "address_wait.h"
 #include "exit.h"
 #include "ghosts.h"

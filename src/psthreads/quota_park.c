@@ -15,7 +15,7 @@
 
 #include <limits.h>
 
-static struct ps_spin lock; /* around quota_park_allow: the watchdog's looks, and who stops the library */
+static struct ps_spin lock; /* around quota_park_allow: the watchdog's looks, and the stop of the library */
 static PS_LINE_ALIGNED _Atomic uint32_t changes;
 static _Atomic uint32_t resting;    /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
 static _Atomic uint64_t due;        /* cpu_cycles: the next reminder */
@@ -34,7 +34,7 @@ static void begin_resting(void)
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
         ps_store_relaxed(&vp->pinned, NULL);
-        bool carried = ps_load_relaxed(&vp->attached); /* by who forked */
+        bool carried = ps_load_relaxed(&vp->attached); /* by the thread that forked */
         ps_store_relaxed(&vp->rest, id < allowed || carried ? PS_REST_NO : PS_REST_UNSTARTED);
         if (!carried)
             ps_store_relaxed(&vp->handoff, id < allowed ? HANDOFF_IDLE : HANDOFF_BUSY);
@@ -134,7 +134,7 @@ static void call_back(struct vp *vp)
     ps_store_relaxed(&vp->rest, PS_REST_NO);
     ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     idle_give_unstarted(vp);
-    if (ps_load_seq(&vp->handoff) > HANDOFF_IDLE) /* who sent it may have found no bit yet */
+    if (ps_load_seq(&vp->handoff) > HANDOFF_IDLE) /* its sender may have found no bit yet */
         idle_wake_this(vp);
 }
 

@@ -1,5 +1,5 @@
-/* Roots: kernel threads that the library did not make. Each attaches at its first call, and detaches when it ends (the
- * destructor of a pthread key). */
+/* Roots: kernel threads that the library did not make. A root attaches at its first call, and detaches when it ends
+ * (the destructor of a pthread key). */
 #include "life.h"
 
 #include "apart.h"

@@ -158,7 +158,7 @@ static int start_locked(const psthread_config_t *config)
         return err;
     size_t stack = stack_wanted(config);
     if (!ps_life.settings.stack_bytes ||
-        (config && config->stack_size)) /* who joins a thread may run it on what is left of its own stack */
+        (config && config->stack_size)) /* a joiner may run a thread on what is left of its own stack */
         stack += stack / (UTH_CALL_SHARE - 1) + 1;
     uth_init(stack);
     set_constants(config, (unsigned)n, stack);

@@ -156,7 +156,7 @@ PS_NOINLINE void vp_hear_for(struct vp *vp, struct ps_work w)
         vp_hear(vp);
 }
 
-/* A spare stands in for a root whose kernel thread carries nobody else (directed.h): it is there for the root's next
+/* A spare stands in for a root that its kernel thread carries alone (directed.h): it is there for the root's next
  * region, as a worker would be. */
 static struct ps_work stand_in(struct vp *vp)
 {
@@ -245,8 +245,8 @@ struct ps_work vp_find_work(struct vp *vp)
             break;
         if (PS_UNLIKELY(!ps_victims_prepared()) &&
             !vp_is_roots(vp)) { /* a root's own state in the C library stays as it is */
-            /* It calls functions of the C library, which may wait for a lock that somebody holds who is ready: so it
-             * does not count as one who would take work meanwhile. */
+            /* ps_prepare_victims calls functions of the C library, which may wait for a lock that a ready thread holds.
+             * So this vp does not count meanwhile as one that would take work. */
             idle_search_end(vp);
             ps_prepare_victims();
             idle_search_begin(vp);

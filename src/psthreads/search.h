@@ -45,8 +45,8 @@ void vp_offer(struct vp *vp);
  * thread. */
 void vp_put_back(struct vp *vp, struct ps_work w);
 /* vp has taken t, but t's context is not saved yet: t goes to the queue of `to`. A thread that is bound to vp was
- * pinned there, and is pinned again: a root's own stack comes back from a promoted member's kernel thread, which may
- * not have left it yet (promote.h). */
+ * pinned there, and is pinned again. Example: a root's own stack comes back from a promoted member's kernel thread,
+ * which may not have left it yet (promote.h). */
 void vp_hand_back(struct vp *vp, struct psthread *t, struct vp *to);
 /* There is no stack for vp's loop: it takes part in nothing until there is one. What was counted on it for goes to
  * others. */

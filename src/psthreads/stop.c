@@ -44,7 +44,7 @@ static void stop_workers(void)
         idle_wake_this(vp); /* one that was never started is refused from now on */
         uint32_t state;
         while ((state = ps_load_acquire(&vp->started)) == PS_WORKER_NONE || state == PS_WORKER_STARTING)
-            os_yield(); /* somebody else has taken its bit just now */
+            os_yield(); /* another thread has taken its bit just now */
         if (state != PS_WORKER_RUNS)
             continue;
         if (ps_load_relaxed(&vp->by_standby) == PS_STANDBY_NONE)
@@ -160,11 +160,11 @@ int psthread_finalize(void)
 /* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX has it: the C library
  * sees to that where kernel threads end. The library's own do not: they sleep. So the last root that ends after the
  * initial thread, or the initial thread if it is the last, waits for all threads. Then it stops the library's kernel
- * threads; they start again if somebody still calls.
+ * threads; they start again if a thread still calls.
  *
  * main_ended is set by a destructor of the initial thread's; it and `attached` are seq_cst: of the initial thread and
  * another root that ends, one sees that it is the last. In a child forked by a thread that is not a root there is no
- * root at all: the vp that finds nothing to do, and that nobody could ever wake (deadlock.c), ends the process. */
+ * root at all. The vp that finds nothing to do, and that could never be woken (deadlock.c), ends the process. */
 static pthread_key_t main_key;
 
 bool ps_main_ended(void) { return ps_load_seq(&ps_life.main_ended); }
@@ -192,7 +192,7 @@ void life_end_last_root(struct vp *vp)
 {
     bool last = ps_load_seq(&ps_life.main_ended) && !life_other_roots(vp);
     if (last)
-        ps_wait_for_all(vp); /* and nobody is left who could submit another */
+        ps_wait_for_all(vp); /* and no thread is left that could submit another */
     life_detach_root(vp, !last);
     if (ps_load_seq(&ps_life.main_ended))
         stop_kernel_threads();

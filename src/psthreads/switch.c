@@ -41,8 +41,8 @@ void vp_run_alone(struct vp *vp, struct psthread *t)
     vp->current = NULL;
 }
 
-/* As vp_leave, but that the thread pointer stays: on its native stack too this kernel thread is the thread's, for
- * whoever sends it a signal. */
+/* As vp_leave, but the thread pointer stays: on its native stack too this kernel thread is the thread's, for senders of
+ * signals. */
 void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls)
 {
     struct uth_tls *block = vp->tls;

@@ -4,8 +4,8 @@
  * to it. Does not: choose what runs (sources.h), or say where the left thread waits (sched.h).
  *
  * Callers: the kernel thread that carries vp, on the stack `from`, which is vp->uth. Every switch goes through
- * vp_leave. The left stack is in use until the switch has arrived. What must happen after that is done by vp_arrived,
- * on the other side: from then on others may take the left context (uth.running), and a dying one goes to the cache.
+ * vp_leave. The left stack is in use until the switch has arrived. vp_arrived does the rest on the other side: from
+ * then on other vps may take the left context (uth.running), and a dying one goes to the cache.
  *
  * Contract of the three ways, from the bottom up:
  *   vp_leave        to any stack that is ready for it: a saved context, a fresh one, the native one
@@ -13,12 +13,12 @@
  *                   kernel thread goes to the thread's place first. vp_resume_here: it is known to be there
  *   vp_switch_away  the running thread self, which stays with its context on `from`, waits or is in a queue; w is what
  *                   goes on: anything that a loop may be given, or nothing
- * With `dying`, nobody comes back to `from`, and the function does not return. Else it returns when somebody has
- * resumed `from`, perhaps on another vp. vp_leave and vp_resume return this vp; after vp_switch_away the caller reads
- * its vp anew.
+ * With `dying`, no vp comes back to `from`, and the function does not return. Else the function returns when a vp has
+ * resumed `from`, perhaps another one. vp_leave and vp_resume return this vp; after vp_switch_away the caller reads its
+ * vp anew.
  *
- * Ordering: what ran on the left stack happens before uth.running is cleared (release, uth_switched), and that before
- * whoever reads it clear (acquire, uth_saved_soon) resumes the context. */
+ * Ordering: what ran on the left stack happens before uth.running is cleared (release, uth_switched). That happens
+ * before a vp which reads it clear (acquire, uth_saved_soon) resumes the context. */
 #ifndef PS_SWITCH_H
 #define PS_SWITCH_H
 
@@ -46,7 +46,7 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
 }
 
 /* The thread pointer changes before the stack does: what is addressed by it on the other side then need not wait for it
- * (3 ns of 17 here). Nobody else is in `to`'s block: its last carrier entered another one before it let go of `to`
+ * (3 ns of 17 here). No other vp is in `to`'s block: its last carrier entered another one before it let go of `to`
  * (uth.running), as is done here with `from`'s. */
 static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
 {
@@ -158,8 +158,8 @@ static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self
 }
 
 /* For a vp that carries a thread alone. The first switches from vp's native stack to t, whose context is bound to vp.
- * The second switches back to the native stack; before that the caller has published to whom the context belongs, and
- * the context goes on with the block `tls`. The second returns on another vp. */
+ * The second switches back to the native stack and returns on another vp. Before that the caller has published which vp
+ * the context belongs to. The context goes on with the block `tls`. */
 void vp_run_alone(struct vp *vp, struct psthread *t);
 void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls);
 /* The running thread leaves vp, which goes on with what else is ready; its context is bound to another vp, and

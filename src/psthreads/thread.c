@@ -1,6 +1,6 @@
 /* Threads: making, submitting, ending, waiting for them (the public API's first half).
  *
- * Life of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. Who frees it:
+ * Life of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. It is freed by:
  *   detached          the thread itself, at its end
  *   never submitted   psthread_discard
  *   joinable          the joiner, where it joins while the thread runs. Else the thread becomes a *zombie* of its
@@ -113,7 +113,7 @@ int psthread_discard(psthread_t t)
     return 0;
 }
 
-/* Whose turn it is to get an outer thread of vp's. */
+/* The vp whose turn it is to get an outer thread of vp's. */
 static PS_ALWAYS_INLINE struct vp *deal_to(struct vp *vp)
 {
     unsigned id = vp->deal < ps_load_relaxed(&ps_rt.limit) ? vp->deal : 0;

@@ -1,12 +1,12 @@
 /* Virtual processors.
  *
- * A vp is carried by one kernel thread: a worker that the library starts at the first need, or a root's own. Slots 0
- * .. num_vps-1 are the regular ones (0 for the first root, the rest workers); slots from num_vps on are guests: one
- * for each further kernel thread that uses the library, recycled when it ends. Slots are never freed before
+ * A vp is carried by one kernel thread: a worker that the library starts at the first need, or a root's own. Slots 0 ..
+ * num_vps-1 are the regular ones (0 for the first root, the rest workers). Slots from num_vps on are guests: one for
+ * each further kernel thread that uses the library, recycled when it ends. Slots are never freed before
  * psthread_finalize, so that a pointer to a vp may be looked through at any time.
  *
- * This header is for who reads or writes a vp's fields. What is done with a vp stands in headers of its own: switch.h,
- * sources.h, search.h, loop.h, current.h. */
+ * This header is for code that reads or writes a vp's fields. What is done with a vp stands in headers of its own:
+ * switch.h, sources.h, search.h, loop.h, current.h. */
 #ifndef PS_VP_H
 #define PS_VP_H
 
@@ -45,8 +45,9 @@ enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 /* In a vp's `attached`. A slot is claimed as one or the other, so that nobody ever takes a spare for a root. */
 enum { PS_ATTACHED = 1, PS_ATTACHED_OURS };
 
-/* Whether a worker's kernel thread is a standby, in its vp's by_standby. Written before `started` is RUNS, by who
- * starts it; THROUGH (release) by the standby, as its last access; read by who stops the workers. */
+/* Whether a worker's kernel thread is a standby, in its vp's by_standby. Written before `started` is RUNS, by the
+ * thread that starts it; THROUGH (release) by the standby, as its last access; read by the thread that stops the
+ * workers. */
 enum { PS_STANDBY_NONE, PS_STANDBY_CARRIES, PS_STANDBY_THROUGH };
 
 /* Of a kernel thread that carries one thread alone, in its vp's alone_state. */
@@ -81,7 +82,7 @@ struct vp {
     };
     bool by_watchdog; /* the watchdog has started its kernel thread; written before that begins */
     uint64_t spin_ns; /* how long it searches before it parks (adaptive_spin.h); owner only */
-    /* It carries this thread and nothing else (promote.h); NULL: any. Constant once it has carried that. */
+    /* The vp carries this thread and nothing else (promote.h); NULL: any. Constant once it has carried that. */
     struct uth_tls *alone_for;
     /* The runtime goes on with it after calling what the program may have replaced (malloc), or its thread forks. */
     bool held;
@@ -151,7 +152,7 @@ struct vp {
     PS_LINE_ALIGNED _Atomic uint64_t handoff;
 
     /* What only this vp may run and that is ready: a context (its uth is adopted), or PS_PINNED_REST; NULL: nothing.
-     * Written by who readies it, taken by the vp. */
+     * Written by the thread that readies it, taken by the vp. */
     _Atomic(struct psthread *) pinned;
     _Atomic uint64_t ticks;   /* scheduling points passed; written by the vp, read by the watchdog */
     _Atomic uint64_t seen_at; /* its root opened an outermost region, in cpu_cycles, on processor cpu: root_spread.h */
@@ -161,15 +162,17 @@ struct vp {
     _Atomic uint32_t wake_alone; /* promote.h: the same, of a vp that waits for `pinned` alone */
     _Atomic uint32_t turn;       /* root_fairness.h */
     _Atomic uint32_t rest;       /* quota_park.h */
-    /* 1: its root was stuck behind a thread here; the watchdog sets it for good, who wakes others here reads it */
+    /* 1: its root was stuck behind a thread here; the watchdog sets it for good, threads that wake others here read
+     * it */
     _Atomic uint32_t root_first;
     /* Not 0: a kernel thread carries it, PS_ATTACHED_OURS: one of the library's in a guest's slot. */
     _Atomic uint32_t attached;
-    /* Workers: PS_WORKER_...; written by who has taken the bit of one that is NONE (idle.c), and by quiesce. */
+    /* Workers: PS_WORKER_...; written by the thread that has taken the bit of one that is NONE (idle.c), and by
+     * quiesce. */
     _Atomic uint32_t started;
     _Atomic uint32_t by_standby; /* PS_STANDBY_... */
     _Atomic uint32_t
-        serial_regions; /* run alone by its root (serial_predictor.h): written by the vp, read by those who peek */
+        serial_regions; /* run alone by its root (serial_predictor.h): written by the vp, read by thieves that peek */
 
     /* Read in every search of others, hence on a line that seldom changes: PS_CLOSED_... Set by its root, at an
      * outermost region's start; to PS_CLOSED_CALLED_OFF by a thief. Relaxed: it says where to look less often, not what

@@ -20,14 +20,14 @@ static inline void vp_enter_tls_here(struct vp *vp, struct uth_tls *tls)
     else
         vp_enter_tls(vp, tls);
 }
-/* The same for the kernel thread's own: the C library's fork may have cleared there who the current vp is. */
+/* The same for the kernel thread's own: the C library's fork may have cleared the current vp there. */
 static inline void vp_leave_tls_here(struct vp *vp)
 {
     vp->tls = NULL;
     uth_tls_leave(vp->own_tp);
     vp_carry_now(vp);
 }
-/* The thread whose block `tls` is calls another one on its stack, in another block, from now on: directed.h. */
+/* The thread of the block `tls` calls another one on its stack, in another block, from now on: directed.h. */
 static inline void vp_go_below(const struct vp *vp, struct uth_tls *tls) { ps_store_relaxed(&tls->below, vp->uth); }
 /* The same is over, whatever block vp is in: self, the thread, goes on in its own. Returns the vp. [switches] */
 struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls);

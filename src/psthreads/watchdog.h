@@ -2,12 +2,12 @@
  * call).
  *
  * User-level threads are not preempted. A thread that passes no scheduling point keeps its vp, and if no vp is free to
- * steal, the threads in its queue wait for ever. The watchdog is a kernel thread of its own. It sees such threads and
- * starts a *spare*: a guest vp with a kernel thread of its own. The spare steals like any other vp, and retires as soon
- * as nothing starves or nothing is left.
+ * steal, the threads in its queue wait for ever. The watchdog is a kernel thread of its own. The watchdog sees such
+ * threads and starts a *spare*: a guest vp with a kernel thread of its own. The spare steals like any other vp, and
+ * retires as soon as nothing starves or nothing is left.
  *
- * States: disarmed (it sleeps, without time-out: a process at rest is not woken) -> armed by an insertion that finds no
- * idle vp -> looks every tick until nothing has been pending for a while -> disarmed.
+ * States: disarmed -> armed by an insertion that finds no idle vp -> looks every tick until nothing has been pending
+ * for a while -> disarmed. Disarmed it sleeps without time-out: a process at rest is not woken.
  * No starvation is overlooked. The watchdog disarms (seq_cst), then looks at every queue under its lock, and arms
  * itself again if something is there. An insertion that comes after that look reads `armed` after the lock that the
  * look released (the same argument as in idle.h). The same after a single look at what the system allows
@@ -41,7 +41,7 @@ struct ps_watchdog {
         armed;                 /* anyone sets WATCH or GLANCE (one look: quota_park.h), the watchdog sets 0 */
     _Atomic uint32_t starving; /* the watchdog writes; spares read */
     _Atomic uint32_t spares;   /* alive */
-    _Atomic uint32_t coming;   /* of these: started, and not run yet; who starts adds, each takes itself off */
+    _Atomic uint32_t coming;   /* of these: started, and not run yet; the starter adds, each takes itself off */
     _Atomic uint32_t standing; /* of these: stand in for a lone root, and have found nothing to do (search.c) */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
     _Atomic uint32_t preempted, turns;         /* the same */
@@ -68,10 +68,10 @@ static inline void watchdog_arm_for_root(void)
 /* Makes what holds vp's kernel thread give way to vp's own root, which is ready; may fail to. Caller: the watchdog. */
 void watchdog_preempt(struct vp *vp);
 
-/* A build in which each vp's thread is made to give way again and again (-DPS_INTERRUPTS=ON; `make interrupts` runs the
- * tests on it), and not only where a root is held up: some ten thousand times a second, wherever it is. What may not be
- * left there is found by that. The watchdog works as long as there is work, and does this in the place of a sleep. In
- * other builds it is nothing. */
+/* A build in which each vp's thread is made to give way some ten thousand times a second, wherever it is, and not only
+ * where a root is held up (-DPS_INTERRUPTS=ON; `make interrupts` runs the tests on it). What may not be left there is
+ * found by that. The watchdog works as long as there is work, and does this in the place of a sleep. In other builds it
+ * is nothing. */
 #ifndef PS_INTERRUPTS
 #define PS_INTERRUPTS 0
 #endif
@@ -80,7 +80,7 @@ void watchdog_interrupt_all(uint64_t until_ns);
 
 /* standby_wanted() or starter_wanted() has become true (seq_cst): the watchdog is to see to it. */
 void watchdog_serve_soon(void);
-/* Its kernel thread is there when this returns, where it may be; it sleeps. Caller: as who arms it. */
+/* Its kernel thread is there when this returns, where it may be; it sleeps. Callers: as of watchdog_arm. */
 void watchdog_be_there(void);
 /* The system has refused it a kernel thread: there is none, and will be none. */
 bool watchdog_refused(void);

@@ -1,6 +1,6 @@
-/* The work-queue: numbered or irregular work, handed out to the threads that ask for it. It follows balder-threads-2004
- * section 2, and the workqueueing model of nthlib-2004 section 3.3: tasks are descriptors in the ready queues, and a
- * counter tells when all have run.
+/* The work-queue: numbered or irregular work, handed out to the threads that ask for it (balder-threads-2004 section 2;
+ * the workqueueing model of nthlib-2004 section 3.3). Tasks are descriptors in the ready queues, and a counter tells
+ * when all have run.
  *
  * Callers: add: any thread; it does not block. wait: a thread that may block; from inside a piece of this queue's work
  * EDEADLK (the piece would wait for itself). destroy: a thread that knows that no other one uses the queue any more.
@@ -8,33 +8,36 @@
  * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner;
  * the two are not tied together. A runner takes the oldest entry there is when it comes to run; if none is left,
  * because waiting threads have helped, it ends at once. Work that may block (stack != 0) and work that may not stand in
- * lists of their own. The first list has runners with a stack and is left to them: a piece that ends by psthread_exit,
+ * lists of their own. The first list has runners with a stack and is left to them. A piece that ends by psthread_exit,
  * or waits for a lock of the waiting thread's, must be a thread of its own. The second list has no-stack runners
  * (nthlib-2004 section 2: work descriptors), and waiting threads run its work as calls. Such a piece may not block; one
  * that does aborts with a line in a runner, but passes unnoticed where a waiting thread happens to run it.
- * A piece that calls psthread_exit ends there, whoever runs it: the call stops at run_one (exit.h).
+ * A piece that calls psthread_exit ends there, in a runner and in a waiting thread alike: the call stops at run_one
+ * (exit.h).
  *
  *   entry    free -> queued (add) -> taken (by a runner or a waiting thread, under `lock`) -> has run, free
- *   pending  + 1 by add, - 1 when an entry has run (acquire and release: who sees 0 sees what all work did)
- *   waiters  pushed under `lock` after a look at pending under it; taken under `lock` by who brought pending to 0.
- *            That subtraction comes before its lock: so either the waiter's look sees 0, or it is found in the list.
- *   refs     one for the creator, one for each runner that has not ended, one for each thread inside wait. Whoever
- *            drops the last frees the memory; so destroy need not wait for runners that will find nothing to do.
+ *   pending  + 1 by add, - 1 when an entry has run (acquire and release: a thread that sees 0 sees what all work did)
+ *   waiters  pushed under `lock` after a look at pending under it; taken under `lock` by the thread that has brought
+ *            pending to 0. That subtraction comes before its lock: so either the waiter's look sees 0, or it is found
+ *            in the list.
+ *   refs     one for the creator, one for each runner that has not ended, one for each thread inside wait. The thread
+ *            that drops the last one frees the memory; so destroy need not wait for runners that will find nothing to
+ *            do.
  *
  * A forked child has the pieces that the thread which forked is in, and no others: what was added is done in the parent
  * (ghosts.h). process is the generation in which the queue is used. Where it is another one's, the first call empties
- * the queue under `lock`: then `refs` is the creator's alone. The queues of whose work the thread that forked is in the
- * middle are put in order by the child before that goes on: each such piece is pending, and has the reference of the
- * runner, or of the wait, that called it. There is one such piece a queue at most: who waits in it gets EDEADLK.
- * Entries of ghosts are lost: the lists may be torn.
+ * the queue under `lock`: then `refs` is the creator's alone. The thread that forked may be in the middle of a piece of
+ * a queue's work. The child puts such queues in order before that thread goes on: each such piece is pending, and has
+ * the reference of the runner, or of the wait, that called it. There is at most one such piece a queue: a thread that
+ * waits in it gets EDEADLK. Entries of ghosts are lost: the lists may be torn.
  *
  * wait returns when pending was seen to be 0: everything added before, and what that added, has run. Work that other
  * threads go on adding can hold it up.
  *
  * Shared fields: lists, free entries and waiters are changed under `lock`.
  * Failures: ENOMEM in init and add (nothing was added then). Cost of a piece: creating a thread that does not block,
- * and two short locks. Rejected: a runner per vp that stays (it would hold a stack and stand in nobody's queue,
- * invisible to stealing); one list for both kinds (a no-stack runner could meet work that blocks). */
+ * and two short locks. Rejected: a runner per vp that stays (it would hold a stack and stand in no queue, invisible to
+ * stealing). Rejected: one list for both kinds (a no-stack runner could meet work that blocks). */
 #include "check.h"
 #include "exit.h"
 #include "ghosts.h"
