@@ -141,7 +141,8 @@ static struct uth *saved(const struct uth_tls *block)
     return uth_visit_any(block);
 }
 
-/* The stack on which the thread stands below another one. It cannot go on without vp then. NULL: it does not. */
+/* The stack on which the thread stands below another one. The thread cannot go on without vp then. NULL: it does
+ * not. */
 static struct uth *take_from_caller(struct uth_tls *block)
 {
     struct uth *u = ps_load_seq(&block->below);
@@ -213,8 +214,8 @@ static struct {
     _Atomic uint32_t taken; /* by the sender that asks */
     struct ps_answer answer;
     struct uth_tls *block;
-    const struct vp *root;        /* whose stack somebody is to leave; NULL: block's thread, or whom it has called */
-    _Atomic(struct vp *) carrier; /* nobody's, for a thread that has none */
+    const struct vp *root;        /* a thread is to leave its stack; NULL: block's thread is to move, or its callee */
+    _Atomic(struct vp *) carrier; /* a free one, for a thread that has none */
 } wish;
 
 /* A thread that vp's root has called, on the root's kernel thread. */
@@ -226,7 +227,7 @@ static bool root_has_called(struct vp *vp)
     return *on == vp->own_uth && block && block != vp->own_tls;
 }
 
-/* The thread whose wish it is runs here, or another one that it has called: this is to go. */
+/* The thread of the wish runs here, or another one that it has called: this thread is to go. */
 static bool is_wished(struct vp *vp)
 {
     if (wish.root)
@@ -399,8 +400,8 @@ static void wait_there(struct vp *vp)
     ps_await_pinned(vp);
 }
 
-/* Where root's context is bound to another vp, a thread that the root has called has moved there. It comes back by
- * being pinned to this one. */
+/* Where root's context is bound to another vp, a thread that the root has called has moved there. The root's context
+ * comes back by being pinned to this vp. */
 void directed_await_root(struct vp *vp)
 {
     struct uth *root = vp->own_uth;

@@ -37,13 +37,14 @@
  * REFUSED  the context is not saved          directed_serve                           on its native stack
  * RUNS     P runs the thread                 directed_runs; until directed_ran        on the thread's stack
  *
- * P leaves THERE, REFUSED and RUNS only in stay, by a compare-and-swap of the whole word to EMPTY. It does so when no
- * sender is counted in. Where one has come since, P first makes a system call, at whose end the kernel delivers what
- * was sent; so the handler runs before P leaves the stack. After REFUSED a sender waits for EMPTY before it asks again,
- * so that P looks anew for the thread.
+ * P leaves THERE, REFUSED and RUNS only in stay, by a compare-and-swap of the whole word to EMPTY, when no sender is
+ * counted in. If a sender has come since, P first makes a system call. The kernel delivers what was sent when that call
+ * ends; so the handler runs before P leaves the stack. After REFUSED a sender waits for EMPTY before it asks again, so
+ * that P looks anew for the thread.
  *
  * No signal is lost:
- *   - A sender that finds EMPTY is answered. It changes the word first and then wakes P (ps_wake_alone). P stores
+ *   - A sender that finds EMPTY is answered. The sender changes the word first and then wakes P (ps_wake_alone). P
+ *   stores
  *     alone_sleeps, then reads the word (directed_waits), and only then parks. P parks where wake_alone is 0, and
  *     clears wake_alone before it looks again. All of these are sequentially consistent, as for vp.pinned (promote.h).
  *     So P either sees the sender or finds wake_alone set.
@@ -52,28 +53,29 @@
  *   - A sender waits with a limit (PAUSE_NS at a time, until its deadline), so P may also be in a handler.
  *
  * Below another thread. uth_tls.below of the thread's block is the stack, from when the thread is about to call another
- * one until it comes up. The thread writes it, on the vp that runs the call. P and that vp agree who is in the block:
+ * one until it comes up. The thread writes it, on the vp that runs the call. P and that vp agree which of them is in
+ * the block:
  *   vp (vp_come_up)          1. clears `below`           2. reads the block's carrier; where that is the vp, enters
  *   P  (take_from_caller)    1. takes the carrier away   2. fences for all kernel threads   3. reads `below` again
  * If P still finds the stack in 3, the vp finds in 2 that it was not the last in the block. Then it does not enter: the
  * thread's context goes to P, which runs it when no sender is left. Else P does nothing, and the vp may find the same:
  * the context goes to P for nothing. The fence lets the vp do with a compiler barrier (uth_visit does the same).
- * A context may also come up from a kernel thread of the other thread's (ps_go_home_slow). That goes to P at once; or
- * `below` is cleared, then P is looked for again (seq_cst), and P is made before it reads `below`.
- * From `below` set to the entry of another block the vp is in the same block as P may be: it runs some instructions of
- * the runtime's, which look at nothing in there. tests/models/called_on.pml.
+ * A context may also come up from a kernel thread of the other thread's (ps_go_home_slow). Such a context goes to P at
+ * once; or `below` is cleared, then P is looked for again (seq_cst), and P is made before it reads `below`.
+ * After it has set `below`, and before it enters another block, the vp is in the same block as P may be. Meanwhile the
+ * vp runs some instructions of the runtime's, which look at nothing in the block. tests/models/called_on.pml.
  * Limit: while a handler is there, what runs above has a sixteenth of the stack less, and is not told where it ends. An
- * area is given out where nothing has touched the pages.
+ * area is given out only where nothing has touched its pages.
  *
  * `wish` asks the kernel thread that runs the thread to move over. There is one for the process.
  *   taken   Exchanged 0 -> 1 by the sender that asks, and stored 0 by it at the end. A sender that finds 1 tries later.
  *   block, root
- *           Whose thread, or from whose stack, somebody is to move. Written by that sender before ASKED (release); read
- *           by the interrupt's handler after ASKED (acquire).
- *   carrier A kernel thread that is nobody's, where a thread is to move that may have none. Put in by the sender, taken
+ *           The block's thread, or a thread on the root's stack, is to move. Written by that sender before ASKED
+ *           (release); read by the interrupt's handler after ASKED (acquire).
+ *   carrier A free kernel thread, where the thread that is to move may have none. Put in by the sender, taken
  *           by exchange by the handler, or at the end by the sender: one of them has it.
  *   answer  ASKED by the sender; MOVES or LEFT_ALONE by the handler; ASKED -> LEFT_ALONE by the sender after ANSWER_NS,
- *           so that a handler that is late finds that nobody asks. A handler inside another one's answer does nothing
+ *           so that a late handler finds that no sender asks. A handler inside another one's answer does nothing
  *           (answer.h); the outer one then answers LEFT_ALONE once more, perhaps to another wish.
  * A wish that is not fulfilled loses nothing: the sender is not counted in meanwhile, has sent nothing, and asks again.
  *
@@ -89,8 +91,8 @@
  * (idle.h); one that is parked is woken. Where that takes too long the handler runs as the root, on the loop's stack.
  *
  * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
- * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself says
- * so, and takes it back, when it changes its mask or opens a region.
+ * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself sets
+ * and clears this state, when it changes its mask or opens a region.
  *
  * Rejected: to send first and let the handler find the thread (the handler is the program's). To stop the thread's
  * kernel thread while its handler runs on P (that is another stack: a collector looks for the stack pointer in the
@@ -115,17 +117,17 @@ void directed_ran(struct vp *vp);
 void directed_leaves(void *frame);
 void directed_is_back(void *frame);
 
-/* Whether somebody has sent kernel thread tid signals by its number, before it was a root's. */
+/* Whether signals were sent to kernel thread tid by its number, before it was a root's. */
 bool directed_to_root(int tid);
 /* A root's vp, on the stack of its loop, that carries the root alone: waits on the root's own stack, where that can be,
  * until something is pinned to it. */
 void directed_await_root(struct vp *vp);
 /* The caller is vp's root, outside of regions or as a region's first member, and has this mask. */
 void directed_mask_of_root(struct vp *vp, uint64_t mask);
-/* Roots whose kernel threads carry nobody else. */
+/* Roots with kernel threads that carry no other thread. */
 unsigned directed_lone_roots(void);
-/* Such a root is about to wait: a spare is started where something is ready and nobody would come for it
- * before the watchdog. */
+/* Such a root is about to wait: a spare is started where something is ready and no vp would come for it before the
+ * watchdog. */
 void directed_call_stand_in(void);
 
 #endif

@@ -4,8 +4,8 @@
  * that kernel thread alone. While it waits, its vp runs other threads there. One of them may spin, or block in the
  * kernel, until the root has done something. Then no number of further kernel threads helps. So when a root is ready
  * and the watchdog finds its vp stuck, the watchdog interrupts that kernel thread. The handler runs on the stack of the
- * thread that holds the vp. It puts that thread into the vp's queue as if the thread had yielded, and switches to the
- * root. The thread goes on inside its handler, on whatever vp takes it, and returns from there to what it did.
+ * thread that holds the vp. The handler puts that thread into the vp's queue as if the thread had yielded, and switches
+ * to the root. The thread goes on inside its handler, on whatever vp takes it, and returns from there to what it did.
  *
  * When this is safe: only in code of the program's own, or in a system call in which the C library waits for the
  * program that the program called (os_interrupted_program). Then no spin lock of the runtime's is held, and nothing is
@@ -14,9 +14,9 @@
  * times, then at the watchdog's next tick. A signal that is late finds another state: everything is looked at anew in
  * the handler.
  *
- * Limits: a root's kernel thread on which the signal is blocked cannot be interrupted. It carries nobody else then
- * (directed.h), unless threads have no blocks of their own. Not under ThreadSanitizer, which delivers signals when it
- * likes. System calls that would return EINTR are made anew
+ * Limits: a root's kernel thread on which the signal is blocked cannot be interrupted. Such a kernel thread carries
+ * only its root (directed.h), unless threads have no blocks of their own. Not under ThreadSanitizer, which delivers
+ * signals when it likes. System calls that would return EINTR are made anew
  * (os/linux/restart.c).
  *
  * Under Valgrind a thread must not leave its kernel thread inside a handler. The return from there would bring the
@@ -47,7 +47,8 @@
 
 #define DEPTH 32
 #define SAMPLE_TRIES 1000
-#define GIVE_WAY_TRIES 16 /* at a tick: who spins in calls of the C library or the runtime is outside of them at some */
+/* At a tick: a thread that spins in calls of the C library or the runtime is outside of them at some. */
+#define GIVE_WAY_TRIES 16
 #define ANSWER_NS INT64_C(500000)
 
 /* What the interrupted thread was doing. Written in the handler, then `taken` (release); read by the watchdog. */

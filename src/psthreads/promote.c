@@ -166,9 +166,9 @@ static const struct vp *inner_opener(const struct vp *here, const struct uth_tls
     return NULL;
 }
 
-/* What a kernel thread would have inherited from who opened its region. Of a root's outermost region that is what the
- * root has outside of it, for it may have changed that as the region's first thread. Of an inner region it is what the
- * opener has by now. */
+/* What a kernel thread would have inherited from the opener of its region. Of a root's outermost region that is the
+ * root's state outside of it, for the root may have changed its state as the region's first thread. Of an inner region
+ * it is what the opener has by now. */
 static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 {
     const struct vp *here = ps_vp(), *root = root_of(here, block), *opener = inner_opener(here, block);
@@ -426,13 +426,13 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
     to->home = context->vp;
     to->came_from = vp;
     self->uth = context;
-    context->wait.thread = self; /* for who looks from outside */
+    context->wait.thread = self; /* for debuggers and reports */
     context->wait.kind = PS_WAIT_NOTHING;
     context->vp = to;
     ps_store_seq(&to->pinned, self);
     ps_wake_alone(to);
     if (PS_UNLIKELY(vp->alone_for != NULL)) {
-        directed_ran(vp); /* whom it carries stands below */
+        directed_ran(vp); /* the thread that it carries stands below */
         vp_leave_alone(vp, context, vp->tls);
     } else {
         vp_leave_bound(vp, self);
@@ -470,9 +470,9 @@ PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
     ps_move_alone(vp, self, to);
 }
 
-/* The vp to which vp's context is bound that goes on in the block `next`: that of the kernel thread which the thread
- * below has for itself, where it has one. That one may stand in the block (directed.h). Else the thread is not below
- * any more, and whoever gives it a kernel thread finds it so. */
+/* vp's context goes on in the block `next`: the vp that the context is to be bound to. If the thread below has a kernel
+ * thread for itself, that one's vp; the kernel thread may stand in the block (directed.h). Else the thread is not below
+ * any more, and a thread that gives it a kernel thread finds it so. */
 static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 {
     struct vp *home = vp->home;

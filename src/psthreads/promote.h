@@ -3,8 +3,8 @@
  * What the kernel keeps for a thread - signal mask, alternate stack, name, priority, affinity, number, clock - belongs
  * to the kernel thread that carries a user-level thread just now. So a thread that sets such state, or asks for it, is
  * promoted first. Its context moves to a kernel thread that carries nothing else until the thread ends. A member of a
- * team stays there until the region ends. The kernel thread stays with the thread's block (uth_tls.alone): a member
- * finds it again in the next region, with the state that it left there, as a kernel thread of a pool would.
+ * team stays there until the region ends. The kernel thread stays with the thread's block (uth_tls.alone). A member
+ * finds it again in the next region, with the state that the member left there, as with a kernel thread of a pool.
  *
  * The kernel thread P has a vp of its own, `alone_for` the thread. P takes nothing out of queues. Its thread pointer is
  * the thread's, even while the thread is elsewhere. So a signal that is sent to P finds the thread. The thread waits on
@@ -35,9 +35,9 @@
  *
  * Cost: a kernel thread's start for the first call of a thread, some 30 us; two switches of the kernel's in each
  * region after that.
- * Rejected: virtual copies of the state, set anew at each switch. That is a system call for each kind and switch, and
- * signals would still reach the thread that runs. Rejected as well: a kernel thread for each thread from the start.
- * Nested regions would cost what they cost under libgomp. */
+ * Rejected: virtual copies of the state, set anew at each switch. These would take a system call for each kind and
+ * switch, and signals would still reach the thread that runs. Rejected as well: a kernel thread for each thread from
+ * the start. Nested regions would cost what they cost under libgomp. */
 #ifndef PS_PROMOTE_H
 #define PS_PROMOTE_H
 
@@ -69,7 +69,7 @@ void ps_carrier_like_opener(struct uth_tls *block);
 /* The same, its vp; NULL: refused. */
 struct vp *ps_promoted_vp(struct uth_tls *block);
 /* A parked kernel thread for any thread that needs one, with what the root of `from` begins with; NULL: refused. The
- * second: nobody has taken it, and it ends. Caller: the watchdog, or who sends a signal. */
+ * second: no thread has taken it, and it ends. Caller: the watchdog, or the sender of a signal. */
 struct vp *ps_carrier_for_somebody(const struct vp *from);
 void ps_carrier_for_nobody(struct vp *carrier);
 /* The carrier that block's thread has, or gets now out of *carrier; NULL: none. Caller: a handler on the kernel thread
@@ -83,23 +83,23 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
  * blocks until the thread is where its handler may run, some ms at most. */
 int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, const void *arg), const void *arg);
 /* The same for the root whose kernel thread has this thread pointer, or (NULL) the number tid: its kernel thread
- * carries nothing else from now on, and the handler finds it there. Not for anybody else. Blocks some ms, 2 s at
+ * carries nothing else from now on, and the handler finds it there. Not for other threads. Blocks some ms, 2 s at
  * most. */
 void ps_ready_root_for_signals(const void *tp, int tid);
 /* The same for all roots, from their next wait on. */
 void ps_all_roots_alone(void);
 /* The same for the root whose kernel thread has this thread pointer, or (NULL) for the calling kernel thread, also if
- * it becomes a root later: what the kernel counts for it (processor time, events) is asked for. The caller is not in a
- * block. */
+ * it becomes a root later. The program asks for what the kernel counts for it (processor time, events). The caller is
+ * not in a block. */
 void ps_root_counted(const void *tp);
 /* The running thread has changed its signal mask, processors or name. A root passes that on, outside of regions; its
- * next region looks again what there is: this may be called in a signal handler, whose mask is another one. A promoted
- * thread, or a root in a region, passes its mask on to members of inner regions. */
+ * next region looks again what there is, since this may be called in a signal handler, which has another mask. A
+ * promoted thread, or a root in a region, passes its mask on to members of inner regions. */
 void ps_root_changed(void);
-/* What kernel threads begin with (but for mask and processors) is about to be set on one of them. It has this thread
- * pointer, or (NULL) the number tid; 0: it is the calling one. A root's kernel thread starts no others from then on
- * (starter.h), unless the root itself sets it outside of regions, or it is the only one of a forked child. May start a
- * kernel thread. */
+/* What kernel threads begin with (but for mask and processors) is about to be set on one of them: the one with this
+ * thread pointer, or (NULL) with the number tid; 0: the calling one. A root's kernel thread starts no others from then
+ * on (starter.h), unless the root itself sets it outside of regions, or it is the only one of a forked child. May start
+ * a kernel thread. */
 void ps_root_changes(const void *tp, int tid);
 /* Whether a member that blocks these signals has a mask of its own: not what threads begin with. */
 bool ps_mask_is_own(uint64_t mask);
@@ -114,8 +114,8 @@ bool ps_in_vfork_child(void);
 /* Calls fn(arg) in the storage of the kernel thread, outside of the running thread's block. fn may call what asks for
  * the kernel thread and runs nothing of the program's. */
 void ps_call_outside_block(void (*fn)(void *arg), void *arg);
-/* The running thread leaves its block, in which it may have been promoted: goes back to where its context came from.
- * It goes on with `next`, which is to be entered (NULL: the kernel thread's own storage). [switches] */
+/* The running thread leaves its block, in which it may have been promoted, and goes back to where its context came
+ * from. The thread goes on with `next`, which is to be entered (NULL: the kernel thread's own storage). [switches] */
 void ps_go_home_slow(struct uth_tls *next);
 /* The block is to be given back: its kernel thread ends by and by. False: it is not, for it is that of the kernel
  * thread which forked (uth_tls_after_fork_in_child). */

@@ -11,8 +11,8 @@
  *    handoff slot's compare-and-swap (release) and its taking (acquire). For this a claim needs no order: a vp that
  *    claims has come that way, or is the parent's, or has claimed before.
  *  - member -> join: `left` is counted down with release (seq_cst), the parent reads 0 with acquire.
- *  - done_in -> who makes the first task: through (A) or (B) of team_lend.c, which acquire what the subtraction or the
- *    claim (acq_rel) released.
+ *  - done_in -> the thread that makes the first task: through (A) or (B) of team_lend.c, which acquire what the
+ *    subtraction or the claim (acq_rel) released.
  *
  * Cost: fork: one lock and unlock of the parent's own queue (outermost: one compare-and-swap per idle vp instead).
  * Member: one fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one lock
@@ -54,7 +54,7 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
 
 /* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local
  * objects. Their destructors run as a call of the member's, outside of every region: where they use OpenMP, the core
- * makes a root of it for that while. It may not be the caller, whose team is being given back. */
+ * makes a root of it for that while. The caller, whose team is being given back, may not be that root. */
 static void end_identity(struct ps_member *m)
 {
     struct vp *vp = ps_vp_attach();
@@ -136,7 +136,7 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
     for (unsigned i = 0; i < slots && next < n; i++) {
         struct vp *vp = ps_vp_at(i);
         if (!vp || vp == self || (!team->handed_off && ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE))
-            continue; /* who idled at the last region's start likely does so again: no look, the line moves once */
+            continue; /* vps that idled at the last region's start likely do so again: no look, the line moves once */
         uint64_t idle = HANDOFF_IDLE;
         if (!ps_cas_seq(&vp->handoff, &idle, ps_handoff(team, next)))
             continue;
@@ -146,18 +146,18 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
     return next;
 }
 
-/* Whether a region calls ps_recheck_tls though it reads no clock otherwise: something may have been loaded, the root
- * has changed what it has of its kernel thread, or is alone on that, or there are several roots (root_spread.h). What
- * is left is for the watchdog (quota_park.h), where there are several vps. */
+/* Whether a region calls ps_recheck_tls though it reads no clock otherwise. It does if something may have been loaded,
+ * or there are several roots (root_spread.h). It also does if the root has changed what it has of its kernel thread, or
+ * is alone on that. What is left is for the watchdog (quota_park.h), where there are several vps. */
 static inline bool recheck_needed(const struct vp *vp)
 {
     return PS_UNLIKELY(vp->rechecked_at == 0 || !uth_tls_nothing_loaded() || ps_load_relaxed(&vp->lone) ||
                        ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps);
 }
 
-/* Whether the parent runs an outermost region of n members, which begins now, alone; tells the thieves. Where it does
- * and the region is not timed, the clock is read only if there may be something to do: a reading takes as long as a
- * member, since the thread pointer's write waits for it. */
+/* Whether the parent runs an outermost region of n members, which begins now, alone; tells the thieves. Where the
+ * parent does so and the region is not timed, the clock is read only if there may be something to do. A reading takes
+ * as long as a member, since the thread pointer's write waits for it. */
 static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned n)
 {
     uint32_t closed = ps_load_relaxed(&vp->closed);

@@ -1,9 +1,9 @@
 /* A team: the members of a parallel region, published as one entry.
  *
- * The parent forks in O(1): the entry goes to the front of its vp's queue; whoever takes it claims the next member
- * number by fetch-and-add, and the entry stays there, stealable, until the last number is claimed. The outermost region
- * of a root is first offered to vps that idle, through their handoff slots (manycore-nested-2016 section 3.1). At the
- * join the parent claims what is left and runs those members as calls on its own stack.
+ * The parent forks in O(1): the entry goes to the front of its vp's queue. A vp that takes the entry claims the next
+ * member number by fetch-and-add. The entry stays there, stealable, until the last number is claimed. The outermost
+ * region of a root is first offered to vps that idle, through their handoff slots (manycore-nested-2016 section 3.1).
+ * At the join the parent claims what is left and runs those members as calls on its own stack.
  *
  * States of a region: closed (left == 0, not in a queue) -> ps_team_fork -> open -> all members ended (left == 0) ->
  * closed. The block may be forked again as soon as ps_team_join has returned.
@@ -35,8 +35,8 @@ struct ps_member {
     struct uth_tls *tls;
     void *fiber; /* the program's thread sanitizer's, kept likewise; NULL: none */
     uint32_t id; /* its number in the team; constant */
-    /* (shared) the region's number when the body has returned and the core does not know it: who tells the core sets 0
-     * (compare-and-swap). On the line of tls, since each region reads and writes both. */
+    /* (shared) the region's number when the body has returned and the core does not know it: the thread that tells the
+     * core sets 0 (compare-and-swap). On the line of tls, since each region reads and writes both. */
     _Atomic uint32_t done_in;
     /* The first member of a batch that waits in the barrier: how many it has, and the batch behind it in the team's
      * list. Written by the member that publishes the batch, read by the thread that has taken it. */
@@ -61,11 +61,11 @@ struct ps_member {
 
 #define PS_BARRIER_PHASE_SHIFT 42 /* in the word `barrier` */
 
-/* In a region whose members go by handoff and meet in no barrier, two lines move between processors: the handoff slot's
+/* In a region where members go by handoff and meet in no barrier, two lines move between processors: the handoff slot's
  * and line 2. The other lines are read by members. The parent stores into these only what has changed (ps_update), so
  * that the readers keep their copies. */
 struct ps_team {
-    /* line 0: written by the parent at the fork, read by those who claim */
+    /* line 0: written by the parent at the fork, read by vps that claim */
     struct ps_item item;
     uint8_t unread;    /* how often handoffs were not read in time, at most PS_UNREAD_MOST; parent only */
     uint8_t unoffered; /* offered regions still to come that are published only, without handoffs; parent only */
@@ -78,12 +78,12 @@ struct ps_team {
     char *members;
     uint32_t stride; /* bytes from member to member */
     uint32_t n_max;
-    PS_LINE_ALIGNED struct psthread *parent; /* who forked */
+    PS_LINE_ALIGNED struct psthread *parent; /* the thread that forked */
     /* line 1 (with parent): (shared) next member number to be claimed; fetch-and-add by anyone who may look */
     _Atomic uint32_t next;
     uint32_t place;         /* with item.bound: all members' place, from 1; parent only */
     _Atomic bool had_tasks; /* (shared) some region of this block was interrupted: see join */
-    bool watched; /* its first region with tasks is open: uncover.h. By who interrupts; parent, once all have ended */
+    bool watched; /* its first region with tasks is open: uncover.h. By the interrupter; parent, once all have ended */
     _Atomic uint32_t by_word; /* (shared) how members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
     /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */
@@ -110,12 +110,12 @@ struct ps_team {
     /* line 3: the barrier (team_barrier.c) */
     PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
     _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */
-    /* The rest of the rounds (team_rounds.c). Under the lock, or by who opens the barrier or the region. */
+    /* The rest of the rounds (team_rounds.c). Under the lock, or by the opener of the barrier or the region. */
     struct ps_spin rounds_lock;
     uint32_t rounds_n;       /* members of the last region that met in rounds; parent only */
-    uint64_t rounds_left_at; /* number of the barrier in which somebody was impatient last */
+    uint64_t rounds_left_at; /* number of the barrier in which a member was impatient last */
     uint64_t word_from;      /* number of the first barrier that is not one of rounds any more; 0: none */
-    uint16_t word_runs;      /* barriers opened since in which nobody blocked */
+    uint16_t word_runs;      /* barriers opened since in which no member blocked */
     uint16_t word_least;     /* so many make it one of rounds again */
 };
 
@@ -138,8 +138,8 @@ static inline struct ps_member *ps_team_member(const struct ps_team *team, unsig
     return (struct ps_member *)(void *)(team->members + (size_t)id * team->stride);
 }
 
-/* Before a fork, with no region open: member m belongs to place `place` (from 0; PS_NO_PLACE: to none); then
- * ps_team_bind, with the place that all members of the next regions have, or PS_NO_PLACE and whether they have
+/* Before a fork, with no region open: member m belongs to place `place` (from 0; PS_NO_PLACE: to none). Then
+ * ps_team_bind, with the place that all members of the next regions have, or with PS_NO_PLACE and whether they have
  * different ones. Member 0's is the caller's place. */
 #define PS_NO_PLACE (-1) /* also EE_NO_PLACE */
 void ps_member_bind(struct ps_member *m, int place);
@@ -165,7 +165,7 @@ static inline unsigned ps_team_claim(struct ps_team *team)
     /* The plain look first: fetch-and-add on an exhausted team would only wear the counter. */
     if (ps_load_relaxed(&team->next) >= team->n)
         return 0;
-    unsigned id = ps_add_acq_rel(&team->next, 1); /* with ps_team_interrupt, for those whom the caller has run before */
+    unsigned id = ps_add_acq_rel(&team->next, 1); /* with ps_team_interrupt, for members that the caller has run */
     return id < team->n ? id : 0;
 }
 static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_relaxed(&team->next) >= team->n; }
@@ -185,8 +185,8 @@ void ps_member_begin_thread(struct ps_member *m, struct vp *vp);
 /* What such a thread calls, with the member: the region's body, in no hurry, on a stack of its own. */
 void *ps_member_late_main(void *arg);
 
-/* In a forked child, on vp self, when all queues are empty anew: what nobody has claimed of the teams around the caller
- * is published there. */
+/* In a forked child, on vp self, when all queues are empty anew: the unclaimed members of the teams around the caller
+ * are published there. */
 void ps_team_after_fork_in_child(struct vp *self);
 /* Member `current` is in block, which is not the team's any more. */
 void ps_team_forget_block(struct psthread *current, const struct uth_tls *block);
@@ -214,7 +214,7 @@ void ps_team_barrier_fork(struct ps_team *team, unsigned n);
 /* The barrier of a team whose members have a vp each (team_rounds.c). States of by_word: */
 enum {
     PS_BY_ROUNDS,
-    PS_BY_NEITHER, /* somebody is about to decide */
+    PS_BY_NEITHER, /* a member is about to decide */
     PS_BY_WORD,
 };
 /* True: the barrier is over. False: the caller has to arrive by the word. */
@@ -223,10 +223,10 @@ bool ps_team_rounds_meet(struct ps_team *team, unsigned id);
  * is asked: ps_team_rounds_none. */
 void ps_team_rounds_fork(struct ps_team *team, unsigned n);
 static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed(&team->by_word, PS_BY_WORD); }
-/* Who opens a barrier by the word, before it does. */
+/* The opener of a barrier by the word, before it opens it. */
 void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
 #define PS_BARRIER_SPINS 64 /* times ps_spin_limit, where every member has a vp of its own */
-/* Everybody who waits in it comes back. Caller: has set `interrupted` (seq_cst). */
+/* All members that wait in it come back. Caller: has set `interrupted` (seq_cst). */
 void ps_team_barrier_call_back(struct ps_team *team);
 /* Member m of vp, the caller's, arrives and found no teammate there to run: counts the vp's waiters and itself, and
  * waits. May switch. */

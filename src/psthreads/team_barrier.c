@@ -4,7 +4,7 @@
  * (barrier.c does). The core waits for a member's tasks before the member arrives; once a region has tasks, members
  * wait in the core (ps_team_interrupt).
  *
- * Who may call: an unfinished member of an open region, in its own name.
+ * Caller: an unfinished member of an open region, in its own name.
  *
  * Where there are more members than processors, each vp goes through its members one after the other in a barrier. So a
  * member should cost a switch and nothing more. Hence a member that arrives first looks what its vp would run next. If
@@ -17,11 +17,11 @@
  *
  * The word `barrier`: arrivals to come (left) | first published batch (head, its first member's number + 1) | number of
  * the phase. One word, so that no state has to be looked at twice:
- *   arrive   subtracts from left; who takes it to 0 is the opener
- *   publish  compare-and-swap of head, which fails where the phase has moved on: then the batch is ready, and nobody
- *            waits
+ *   arrive   subtracts from left; the member that takes it to 0 is the opener
+ *   publish  compare-and-swap of head, which fails where the phase has moved on: then the batch is ready, and no
+ *            member waits
  *   open     exchange by {n, none, phase + 1}: gets every batch published in the phase that ends
- *   call     compare-and-swap of head to none: gets the batches that wait; the opener cannot get the same ones
+ *   call     compare-and-swap of head to none: gets the batches that wait; the opener cannot get the same ones.
  * No member sleeps through an opening: a batch enters the word in its own phase only, and the exchange that ends the
  * phase takes it.
  * Each batch is readied once: it leaves the word by one successful exchange or compare-and-swap.
@@ -29,31 +29,31 @@
  * operation.
  *
  * A vp's waiters (vp->waiters), guarded by its queue's lock:
- *   empty -> uncounted: a member joins, a teammate that has not arrived runs on this vp
- *   uncounted -> counted: the vp's running member has arrived and found no teammate, and spins
+ *   empty -> uncounted: a member joins, a teammate that has not arrived runs on this vp.
+ *   uncounted -> counted: the vp's running member has arrived and found no teammate, and spins.
  *   uncounted -> published, by leave: the vp goes on with something else (the running teammate blocks, yields ...).
  *     vp_leave_waiters (team_batch.h) sees to that
  *   counted -> ready (the phase has ended) or published (it blocks)
  *   uncounted or counted -> ready, by call_back from any vp: uncounted ones are counted before the lock is let go
- * So arrivals that are not counted belong to a vp whose running member has not arrived. They cannot hold the barrier
- * up, and counting them does not open it. There is one exception: the running member was called back and is counted
- * already. Then the thread that counts the others opens the barrier.
+ * So arrivals that are not counted belong to a vp whose running member has not arrived. Such arrivals cannot hold the
+ * barrier up, and counting them does not open it. There is one exception: the running member was called back and is
+ * counted already. Then the thread that counts the others opens the barrier.
  * A whole team that is on one vp: the last member finds that the waiters which are not counted and itself are all n
  * members. Then it neither subtracts nor exchanges, but stores {n, none, phase + 1}, and lets the waiters go under the
- * lock that it holds. Nobody else has anything to do with the word in that moment. Every other member is in this vp's
- * list, none of them was published in this phase, and the region has no tasks: who calls for all back does so before
- * it arrives itself, or sets `interrupted` before the region's last member arrives, which then does not come here.
- * Where the vp's root is to go first (vp.root_first, below) the word is exchanged all the same: that opener looks for
- * the root.
+ * lock that it holds. No other thread has anything to do with the word in that moment. Every other member is in this
+ * vp's list, none of them was published in this phase, and the region has no tasks. For a member that calls all back
+ * does so before it arrives itself; or it sets `interrupted` before the region's last member arrives, and then that
+ * last member does not come here. Where the vp's root is to go first (vp.root_first, below) the word is exchanged all
+ * the same: that opener looks for the root.
  *
- * Turns. Where two teams share a vp and each member that is let go stands behind the other team's, the member that has
- * opened the barrier comes to the next one before its fellows have run, finds the other team in front, and is published
- * by itself: a compare-and-swap, an exchange, two locks in each barrier, and members that leave the caches. So members
- * that are let go come in front of what else is ready on the vp, for some barriers; then once behind it, and the others
- * have their turn. A turn ends after a millisecond too, since what stands behind it must not wait for many barriers
- * with long work between them. It is the vp's and not a team's, so teams inside of one another cannot hand it on to
- * each other: a thread that has let its fellows go behind the others opens no other team's barrier before its own
- * region has ended, which those fellows have to end as well.
+ * Turns. Two teams may share a vp. Suppose that each member that is let go stood behind the other team's members. Then
+ * the member that has opened the barrier would come to the next one before its fellows have run, find the other team in
+ * front, and be published by itself. That costs a compare-and-swap, an exchange and two locks in each barrier, and
+ * members leave the caches. So members that are let go come in front of what else is ready on the vp, for some
+ * barriers; then once behind it, and the others have their turn. A turn ends after a millisecond too, since what stands
+ * behind it must not wait for many barriers with long work between them. A turn is the vp's and not a team's, so teams
+ * inside of one another cannot hand it on to each other. A thread that has let its fellows go behind the others opens
+ * no other team's barrier before its own region has ended, and those fellows have to end that region as well.
  *
  * The first task of a region calls all members back, for good (ps_team_interrupt): from then on they wait in the core.
  * The caller sets `interrupted` (seq_cst), then reads `batched` (seq_cst), looks at each vp's waiters under their lock,
@@ -78,8 +78,8 @@
  *
  * A root, which stands on a kernel thread's own stack, is in no queue: it waits in waiters.root and is readied by
  * itself. Teams whose members have a vp each, and members bound to places, do not use the lists: they spin, then block
- * as batches of one. Members that have a vp each meet without the word as long as nobody comes late (team_rounds.c).
- * The phase stays the same meanwhile, and what is said here begins when they fall back to the word.
+ * as batches of one. Members that have a vp each meet without the word as long as none comes late (team_rounds.c). The
+ * phase stays the same meanwhile, and what is said here begins when they fall back to the word.
  *
  * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look
  * at it, and a lock to let its waiters go; of a team on one vp a lock alone. tests/models/team_barrier.pml has the
@@ -211,7 +211,8 @@ static struct taken take_waiters_locked(struct ps_waiters *w)
 #define TURN_NS 1000000
 #define TURN_LOOK 4
 
-/* A barrier opens on vp, the caller's, in whose queue others are: whether its members go in front of them. */
+/* A barrier opens on vp, the caller's, with other threads in the vp's queue: whether its members go in front of
+ * them. */
 static PS_NOINLINE bool has_turn(struct vp *vp)
 {
     struct ps_waiters *w = &vp->waiters;
@@ -229,8 +230,8 @@ static PS_NOINLINE bool has_turn(struct vp *vp)
     return false;
 }
 
-/* vp's waiters, which have been counted, go into its queue, whose lock is held; it is let go here. Own: the caller runs
- * on vp, which then need not be woken for its root. */
+/* vp's waiters, which have been counted, go into its queue. The queue's lock is held, and let go here. Own: the caller
+ * runs on vp, which then need not be woken for its root. */
 static inline void ready_and_unlock(struct vp *vp, bool own, enum ps_end end)
 {
     struct ps_waiters *w = &vp->waiters;

@@ -7,7 +7,7 @@
 #include "vp.h"
 
 /* ps_team_barrier_meet where members share vps. The member joins the waiters of its vp, and the thread that the vp
- * would run next runs. This needs a next thread of the same team, and a region without tasks; else the call is
+ * would run next runs. That next thread must be of the same team, and the region without tasks; else the call is
  * ps_team_barrier_count. May switch. */
 enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase, bool counted);
 static inline bool vp_has_waiters(struct vp *vp) { return ps_load_acquire(&vp->waiters.count) != 0; }

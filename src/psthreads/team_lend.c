@@ -5,7 +5,7 @@
  * lent is made a thread anew, which runs ops->assist: an *assistant*. Where threads have thread-local blocks, member
  * 0's block is its parent's. Then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
  *
- * Telling the core. In a region without tasks nobody tells the core. Each member that returns leaves the region's
+ * Telling the core. In a region without tasks no thread tells the core. Each member that returns leaves the region's
  * number in done_in. The member that makes the first task tells the core of all these (ps_team_interrupt). From then on
  * each member tells for itself, when its identity is free: nothing looks at its thread any more, and its thread-local
  * block is left. The thread that takes the number out of done_in by compare-and-swap tells the core; so the core is
@@ -23,18 +23,18 @@
  * ended. The vp may have claimed a further member meanwhile. This member must not have to wait until the vp has looked
  * for tasks, because a task may wait for the member. So the member becomes a thread of its own. A region without tasks
  * thus pays for no fence and no load. tests/models/team_join.pml has this protocol, and what happens where a step is
- * missing. It leaves out the store by which a parent that ran all members itself ends a region without tasks
- * (run_the_rest). In it only one claimed member at a time becomes a thread.
+ * missing. The model leaves out the store by which a parent that ran all members itself ends a region without tasks
+ * (run_the_rest). In the model only one claimed member at a time becomes a thread.
  *
- * A parent below a member. In a block's first region with tasks the parent may run a member as a call before anybody
- * makes a task. A task may then be ready that member 0 alone may run, while the member above the parent waits for that
- * task. The member asks for member 0 (ps_team_call_first), in these steps:
+ * A parent below a member. In a block's first region with tasks the parent may run a member as a call before any task
+ * is made. A task may then be ready that member 0 alone may run, while the member above the parent waits for that task.
+ * The member asks for member 0 (ps_team_call_first), in these steps:
  *   1. The member is promoted. Its stack, which is the parent's, goes to a kernel thread of its own (promote.h).
  *   2. lent_below: 0 -> PS_TEAM_LENT_BELOW, by the member. An assistant begins as member 0, on a stack of its own, in
  *      the block that the parent has left (parent_tls). Where that is a root's, the assistant is pinned to the root's
  *      vp, and its stack is bound to that while it runs.
  *   3. The assistant finds no task, leaves the block, and gives the identity back: it exchanges lent_below for 0.
- *   4. The member's body, or its look for tasks, returns. It waits for 3 before its context goes home: by
+ *   4. The member's body, or its look for tasks, returns. The member waits for 3 before its context goes home: by
  *      compare-and-swap PS_TEAM_LENT_BELOW -> its thread, then ps_block. The assistant that takes this thread out of
  *      lent_below readies it.
  * So the parent never goes on while another context is in its block, and nothing but the assistant is pinned to the
@@ -114,7 +114,7 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
 }
 
 /* Runs tasks in the name of m, whose body has returned, and whose reference is dropped, and tells the core. m may be
- * lent and come back while the core is told. It had a stack of its own then, so it is made anew each time. */
+ * lent and come back while the core is told. A lent member has had a stack of its own, so m is made anew each time. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
     struct uth_tls *before = ps_vp()->tls;
@@ -254,11 +254,11 @@ void ps_team_interrupt(struct ps_team *team)
     ps_store_relaxed(&team->had_tasks, true);
     ps_store_seq(&team->interrupted, 1);
     if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
-        ps_store_seq(&team->by_word, PS_BY_WORD); /* members who wait in rounds are to be found in the barrier's word */
+        ps_store_seq(&team->by_word, PS_BY_WORD); /* members that wait in rounds must be found in the barrier's word */
     add_pending(team);
     ps_add_acq_rel(&team->next, 0);
     ps_team_barrier_call_back(team);
-    ps_store_release(&team->batched, 0); /* nobody joins a vp's waiters any more */
+    ps_store_release(&team->batched, 0); /* no member joins a vp's waiters any more */
     for (unsigned id = 0; id < team->n; id++)
         ps_member_tell_core(team, ps_team_member(team, id));
     if (watch) {
@@ -297,7 +297,7 @@ static void assistant_ends(struct ps_member *m)
         ps_ready(parent, PS_FRONT);
 }
 
-/* Calls the parent back, whose identity member 0 has. */
+/* Calls the parent back: member 0 has its identity. */
 static void want_parent(struct ps_team *team)
 {
     uint64_t left = ps_load_seq(&team->left);
@@ -313,7 +313,7 @@ void ps_team_lend(struct ps_team *team, unsigned id)
         want_parent(team);
         return;
     }
-    add_pending(team);                        /* who interrupts may not have come so far */
+    add_pending(team);                        /* the interrupter may not have come so far */
     ps_add_seq(&team->left, PS_TEAM_PENDING); /* a reference of the caller's keeps it above 0; or it is the parent */
     start_assistant(ps_team_member(team, id));
 }
@@ -390,7 +390,7 @@ void ps_team_lend_first(struct vp *vp)
     first->thread.uth = NULL;
     first->thread.vp = from;
     first->thread.member_fn = first_main;
-    if (team->parent_tls) /* seq_cst: before first_main looks who carries it alone (directed.h) */
+    if (team->parent_tls) /* seq_cst: before first_main looks what carries it alone (directed.h) */
         ps_store_seq(&team->parent_tls->below, NULL);
     ps_store_release(&team->lent_below, PS_TEAM_LENT_BELOW);
     if (team->parent_tls) {

@@ -69,7 +69,7 @@ static inline void ps_member_leave_tls(void)
     vp_enter_tls(ps_vp(), NULL);
 }
 
-/* The region has tasks, and nobody has told the core of m, whose body has returned. True: the caller is to tell. */
+/* The region has tasks, and the core was not told of m, whose body has returned. True: the caller is to tell. */
 static inline bool ps_member_take_done(const struct ps_team *team, struct ps_member *m)
 {
     uint32_t region = team->region;

@@ -8,14 +8,14 @@
  *
  * Rounds. A barrier has a number, which each member counts up for itself. Round r has the distance d = 4^r. In round r
  * member i does two things:
- *   1. It writes the signal number * 4 + r into a line of its own.
- *   2. It waits until the members i - d, i - 2d and i - 3d (modulo n) have given this signal or a later one.
+ *   1. Member i writes the signal number * 4 + r into a line of its own.
+ *   2. Member i waits until the members i - d, i - 2d and i - 3d (modulo n) have given this signal or a later one.
  * After round r a member knows that the 4^(r+1) - 1 members before it have come. A team of up to four members has one
  * round, in which each member looks at all others. Signals only grow, so a late member sees that the others have gone
  * on.
  *
  * by_word says how members meet. All members meet in rounds, or all meet by the word:
- *   from -> to          who changes it, and when
+ *   from -> to          changed by, and when
  *   ROUNDS -> NEITHER   a member that must not wait any longer, before it makes the fence below
  *   NEITHER -> WORD     the same member, after the fence
  *   NEITHER -> ROUNDS   the same member, where the system refuses the fence
@@ -34,13 +34,13 @@
  * Proof that no member passes by rounds where another has decided for the word. Let F be a member that passes by its
  * rounds alone, and S one that has decided for the word. F has seen signals of this number from all members, directly
  * or from members that had seen them, and has read ROUNDS after that. S has not seen the signal of some member X.
- *   Case 1: S, or the member that decided before S, was impatient. It stored NEITHER, made a fence in every thread
- *     (os_fence_all), and looked at the signals then. If the fence came after F read by_word, all signals that F had
- *     seen are visible to S, and X's is one of them: a contradiction. If the fence came before F read by_word, F read
- *     NEITHER: a contradiction.
- *   Case 2: the first task's maker, or the parent at the fork, stored WORD. This member is in its body. It has not
- *     given this signal, and will not give it, because it sees its own WORD first. So X is this member, and F cannot
- *     have seen X's signal. No fence is needed.
+ *   Case 1: S, or the member that decided before S, was impatient. That member stored NEITHER, made a fence in every
+ *     thread (os_fence_all), and looked at the signals then. If the fence came after F read by_word, all signals that F
+ *     had seen are visible to S, and X's is one of them: a contradiction. If the fence came before F read by_word, F
+ *     read NEITHER: a contradiction.
+ *   Case 2: the first task's maker, or the parent at the fork, stored WORD. This member is in its body. The member has
+ *     not given this signal, and will not give it, because it sees its own WORD first. So X is this member, and F
+ *     cannot have seen X's signal. No fence is needed.
  * An earlier barrier that some members have passed and a late member has not: all members have given its signal, and
  * the members that passed have seen these signals. One of those held the lock before the late member, or stored WORD;
  * so the late member sees the signals too.
@@ -73,7 +73,7 @@
 #define PAID 32 /* barriers of rounds that are worth a fence */
 #define PLAIN_LOOKS 8
 
-static _Atomic bool refused; /* a fence; relaxed: who reads it late has one more refused */
+static _Atomic bool refused; /* a fence; relaxed: a thread that reads it late has one more refused */
 
 static inline struct ps_member *member(const struct ps_team *team, unsigned id) { return ps_team_member(team, id); }
 
@@ -92,7 +92,7 @@ static bool all_have_come(const struct ps_team *team, uint64_t number)
 
 /* --- deciding --- */
 
-/* Nobody passes by rounds alone whom the caller would not see. The lock is held. */
+/* From now on the caller sees every member that passes by rounds alone. The lock is held. */
 static void leave_rounds_locked(struct ps_team *team, uint64_t number)
 {
     uint32_t seen = PS_BY_ROUNDS;
@@ -198,7 +198,7 @@ static bool possible(unsigned n)
 
 void ps_team_rounds_fork(struct ps_team *team, unsigned n)
 {
-    if (team->rounds_n != n) { /* members who were not there have smaller numbers; the parent has been in all regions */
+    if (team->rounds_n != n) { /* members that were not there have smaller numbers; the parent was in all regions */
         uint64_t own = member(team, 0)->rounds;
         team->rounds_base = own > team->rounds_base ? own : team->rounds_base;
         team->rounds_n = n;

@@ -1,8 +1,8 @@
 /* Members run: by vps that have claimed them, or taken them from a handoff slot, and by the parent in the join.
  *
- * A vp runs a member on its present stack, and goes on with the next member that it can claim. It counts all of them
- * out of `left` together. The parent claims what nobody has claimed, takes back handoffs that no vp has read, and waits
- * for the others. Orderings and cost: team.c. */
+ * A vp runs a member on its present stack, and goes on with the next member that it can claim. The vp counts all of
+ * these members out of `left` together. The parent claims what no vp has claimed, takes back handoffs that no vp has
+ * read, and waits for the others. Orderings and cost: team.c. */
 #include "team.h"
 
 #include "bind.h"
@@ -131,7 +131,7 @@ static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team
 /* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread
  * pointer takes as long as much else here. Returns the vp. From then on the block may be lent with m's identity, and
  * entered by another vp. So until vp has entered another one (come_up: `before`, what it was in at first) nothing of
- * its thread-local storage is looked at: not who the current vp is, no malloc. */
+ * its thread-local storage is looked at: not the current vp, no malloc. */
 static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                             unsigned extra_flags, struct uth_tls *before, struct run *run)
 {
@@ -280,7 +280,7 @@ static void requeue_handoffs(struct vp *vp, struct ps_team *team)
     }
 }
 
-/* The entry leaves the queue, if whoever claimed the last member has not taken it out. */
+/* The entry leaves the queue, if the vp that claimed the last member has not taken it out. */
 static void unpublish(struct ps_team *team)
 {
     if (!team->home)
@@ -388,7 +388,7 @@ static void wait_and_assist(struct ps_team *team)
     ps_store_relaxed(&team->left, 0);
 }
 
-/* A handoff was taken back unread: whoever idled there does not run, because something else has its processor. The
+/* A handoff was taken back unread: the vp that idled there does not run, because something else has its processor. The
  * parent has spun in vain, and would again. So the next regions that are offered, 1 to 63 of them, only publish their
  * members. Vps that do run still take them. */
 static void handoff_was_late(struct ps_team *team)

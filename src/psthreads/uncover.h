@@ -21,8 +21,8 @@
  * tests/models/uncover.pml has the carrier's ways.
  * The member is moved where it may be left at all: os_interrupted_program, as in preempt.c.
  *
- * `open` counts such regions. It is raised (seq_cst) before `armed` is read, and the watchdog reads it (seq_cst) after
- * it has disarmed: one sees the other (watchdog.h).
+ * `open` counts such regions. `open` is raised (seq_cst) before `armed` is read, and the watchdog reads `open`
+ * (seq_cst) after it has disarmed: one sees the other (watchdog.h).
  * Cost: while such a region is open, a tick of the watchdog each 5 ms, and a signal each 20 ms to a vp that passes no
  * scheduling point; nothing later.
  * Failures: no kernel thread to be had, a signal that is blocked: the member is left alone, and asked again. Not under
@@ -38,7 +38,7 @@ void uncover_watch_more(void);
 void uncover_watch_less(void);
 bool uncover_wanted(void);
 void uncover_look(const struct watchdog_sample *s);
-/* The watchdog stops watching: a carrier that nobody has taken ends. */
+/* The watchdog stops watching: a carrier that was not taken ends. */
 void uncover_end(void);
 /* In a forked child: there is none. */
 void uncover_reset(void);

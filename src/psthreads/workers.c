@@ -35,7 +35,7 @@ static void spare_ended(struct vp *vp)
     if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: anybody's now */
         idle_notify(NULL);
     life_forget_worker();
-    ps_sub_seq(&ps_watchdog.spares, 1); /* last: who stops the library waits for it */
+    ps_sub_seq(&ps_watchdog.spares, 1); /* last: the thread that stops the library waits for it */
 }
 
 void *vp_worker_main(void *arg)
@@ -196,7 +196,7 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     vp->current = NULL;
     vp->place = 0;
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
-    ps_store_relaxed(&vp->tid, 0); /* of who had the slot before */
+    ps_store_relaxed(&vp->tid, 0); /* of the slot's last user */
     ps_store_relaxed(&vp->wake_alone, 0);
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->alone_ends, 0);
