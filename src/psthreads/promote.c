@@ -130,7 +130,7 @@ static void *alone_main(void *arg)
     uth_release(&vp->native);
     ps_store_release(&vp->alone_state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
     os_wake(&vp->alone_state, INT_MAX);
-    ps_sub_seq(&count, 1); /* last: who stops the library waits for it */
+    ps_sub_seq(&count, 1); /* last: the thread that stops the library waits for it */
     return NULL;
 }
 

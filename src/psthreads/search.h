@@ -20,11 +20,13 @@ static inline struct ps_work vp_at_hand(struct vp *vp)
 struct ps_work vp_find_work(struct vp *vp);
 
 /* A signal for the process goes to any kernel thread that does not block it. Where threads have kernel threads of their
- * own (promote.h), with masks of their own, a worker that carries nobody is none that the program knows. It is deaf: it
- * blocks all signals, from its search on until code of the program's is about to run on it. What it takes may run no
- * code of the program's here: a member's context that comes home from its own kernel thread and only ends, or a member
- * that goes at once to a kernel thread of its own. Then the vp stays deaf, and looks for its next work as such
- * (vp_at_hand finds nothing). Whoever runs the program's code after one of these calls vp_hear. */
+ * own (promote.h), with masks of their own, a worker that carries no thread is none that the program knows. Such a
+ * worker is deaf: it blocks all signals, from its search on until code of the program's is about to run on it. The work
+ * that it takes may run no code of the program's here. Such work is a member's context that comes home from its own
+ * kernel thread and only ends, or a member that goes at once to a kernel thread of its own. Then the vp stays deaf, and
+ * looks for its next work as such (vp_at_hand finds nothing). A function that runs the program's code after such work
+ * calls
+ * vp_hear. */
 static inline void vp_hear(struct vp *vp)
 {
     if (!vp->is_deaf)

@@ -79,7 +79,7 @@ struct ps_team {
     uint32_t stride; /* bytes from member to member */
     uint32_t n_max;
     PS_LINE_ALIGNED struct psthread *parent; /* the thread that forked */
-    /* line 1 (with parent): (shared) next member number to be claimed; fetch-and-add by anyone who may look */
+    /* line 1 (with parent): (shared) next member number to be claimed; fetch-and-add by any vp that may look */
     _Atomic uint32_t next;
     uint32_t place;         /* with item.bound: all members' place, from 1; parent only */
     _Atomic bool had_tasks; /* (shared) some region of this block was interrupted: see join */

@@ -20,7 +20,8 @@ static os_thread thread;
  * that could ask for it. */
 enum { NONE, STARTING, RUNNING, REFUSED, STOPPED };
 static _Atomic uint32_t alive;
-/* STOP: it is to end. NUDGE: somebody asks for a kernel thread; the watchdog takes it back before it looks who. */
+/* STOP: it is to end. NUDGE: a thread asks for a kernel thread; the watchdog takes NUDGE back before it looks for the
+ * request. */
 enum { STOP = 1, NUDGE = 2 };
 static _Atomic uint32_t stop_word;
 
