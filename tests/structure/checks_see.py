@@ -14,6 +14,7 @@ VARIABLES = os.path.join(ROOT, "tests/structure/variables.py")
 WHERE = os.path.join(ROOT, "tests/structure/where.py")
 LAYERS = os.path.join(ROOT, "tests/structure/layers.py")
 UNIQUE = os.path.join(ROOT, "tests/structure/unique.py")
+PROSE = os.path.join(ROOT, "tests/structure/prose.py")
 TABLE = "## Where is it handled?\n\n| what | begins in |\n|---|---|\n" + "| x | `f`, `src/a.c` |\n" * 11
 
 NM = "\nlow.c.o:\n                 U high\n0000 T low\n\ntop.c.o:\n0000 T high\n                 U low\n"
