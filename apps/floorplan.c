@@ -4,9 +4,9 @@
  *
  * The cells are taken in a given order; a cell goes right of, or above, one of those that are placed (at its lower
  * right or upper left corner), and overlaps none. A branch whose rectangle is not smaller than the best that is known
- * ends. How much of the tree is seen depends on how early good plans are found, under every runtime: therefore the
- * bound of both ways is the least area plus one from the start, which an earlier search gives, and the best plans are
- * counted. That makes the work the same in every order. The cells come from a generator with a fixed seed. */
+ * ends. How much of the tree is seen depends on how early good plans are found, under every runtime. Therefore both
+ * ways begin with the least area plus one as their bound, which an earlier search gives, and count the best plans. So
+ * the work is the same in every order. The cells come from a generator with a fixed seed. */
 #include "app.h"
 
 #include <omp.h>

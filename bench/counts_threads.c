@@ -34,7 +34,7 @@ static void thread_switch(void)
     need(psthread_waitall());
 }
 
-/* The same, one of them called on the root's stack by who joins it. */
+/* The same, one of them called on the root's stack by its joiner. */
 static void root_switch(void)
 {
     psthread_t t[2];
@@ -59,7 +59,7 @@ static void thread_life(void)
     }
 }
 
-/* Each joined by who has made it, before the next is made. */
+/* Each joined by its maker, before the next is made. */
 static void thread_join(void)
 {
     for (unsigned long i = 0; i < times; i++) {

@@ -1,4 +1,4 @@
-/* The few calls that every threads library has, whoever's it is: for threads_table.c. */
+/* The few calls that every threads library has, for threads_table.c. */
 #ifndef BENCH_THREADS_PEERS_H
 #define BENCH_THREADS_PEERS_H
 

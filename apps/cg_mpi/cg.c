@@ -1,9 +1,9 @@
 /* cg_mpi: conjugate gradients on a sparse symmetric matrix; MPI between ranks, worksharing loops inside.
  *
- * The matrix is that of a plate of n x n points with five-point stencils, dealt to the ranks by rows of points; a
- * product with it wants the neighbours' rows at the strip's edges, which travel while the inner rows are computed, by
- * a thread of the same region: the others begin with the rows inside (schedule(dynamic)) and the edges come last. Dot
- * products are summed over threads, then over ranks (MPI_Allreduce).
+ * The matrix is that of a plate of n x n points with five-point stencils, dealt to the ranks by rows of points. A
+ * product with it wants the neighbours' rows at the strip's edges. These travel while the inner rows are computed: one
+ * thread of the region sends and receives, the others begin with the rows inside (schedule(dynamic)), and the edges
+ * come last. Dot products are summed over threads, then over ranks (MPI_Allreduce).
  *
  * Checked: the right-hand side is made from a known solution, and the result must be that one within the tolerance.
  * Output: one line. */

@@ -233,7 +233,7 @@ static bool look(const struct detector *d, const struct face *group, int sets, s
         good = search_scale(d, group, k % FINE_SCALES, right, down, &patches[omp_get_thread_num()], &found[k]) && good;
     }
     *all = (struct fine){0};
-    for (int k = 0; good && k < FINE_SCALES * sets; k++) { /* in this order, whoever computed them */
+    for (int k = 0; good && k < FINE_SCALES * sets; k++) { /* in this order, whichever thread computed them */
         all->volume += found[k].volume;
         all->x += found[k].x;
         all->y += found[k].y;

@@ -1,7 +1,8 @@
-/* Finds faces in a grey image: the network over a pyramid of scales (factor 1.2), candidates grouped over place and
- * scale, then a fine search around each group: ten scales from 0.8 to 1.5 times the group's, 5 x 5 places four pixels
- * apart. The sum of the positive outputs found there, the group's volume, says whether it is a face. Most groups have
- * next to none; of the others the places two pixels between are looked at too, and the volume is the mean of four sets.
+/* Finds faces in a grey image. The network runs over a pyramid of scales (factor 1.2), and candidates are grouped over
+ * place and scale. Then comes a fine search around each group: ten scales from 0.8 to 1.5 times the group's, 5 x 5
+ * places four pixels apart. The sum of the positive outputs found there, the group's volume, says whether it is a face.
+ * Most groups have next to none; of the others the places two pixels between are looked at too, and the volume is the
+ * mean of four sets.
  *
  * Parallelism, with T threads: scales (then groups) are the outer level. The first scale alone is a third of the work,
  * so a second level divides each stage's rows (and a group's ten scales) in teams of T again. The result does not

@@ -1,6 +1,6 @@
 /* The loops along a row that all the time goes into: plain C that the compiler vectorises, for AVX2 and for any
- * x86-64; the loader picks. `count` is a multiple of KERNEL_BLOCK, so that no vector is cut; who calls gives rows long
- * enough. No row that is written overlaps one that is read. */
+ * x86-64; the loader picks. `count` is a multiple of KERNEL_BLOCK, so that no vector is cut; the caller gives rows that
+ * are long enough. No row that is written overlaps one that is read. */
 #ifndef FACEDETECT_KERNELS_H
 #define FACEDETECT_KERNELS_H
 

@@ -1,6 +1,6 @@
-/* mc-color - colour tracking. Of each frame: conversion to hue, saturation and value (CSC), a threshold (cvTHR) and the
- * moments of what passes it (cvMOM) in one phase; the line from the object's last place to its new one is drawn into
- * the track between the phases, and the track is added to the frame in the second (cvADD). */
+/* mc-color - colour tracking. Each frame has two phases. The first converts to hue, saturation and value (CSC), applies
+ * a threshold (cvTHR), and takes the moments of what passes it (cvMOM). Between the phases the line from the object's
+ * last place to its new one is drawn into the track. The second phase adds the track to the frame (cvADD). */
 #include "files.h"
 #include "images.h"
 #include "mc.h"

@@ -1,16 +1,16 @@
 /* CURE with its update phase in parallel (cure.h; nthlib-2004, figure 1).
  *
  * Each entry knows its nearest neighbour among the entries with a smaller index, so that a pair is known once. A merge
- * of low into high touches three kinds of entries above low: those whose neighbour was low or high look for another one
- * (the inner loop), those above high compare theirs with the merged cluster, the rest stays as it is. How many look
+ * of low into high touches three kinds of entries above low. Those whose neighbour was low or high look for another one
+ * (the inner loop). Those above high compare theirs with the merged cluster. The rest stays as it is. How many look
  * again is not known beforehand, and fewer entries are valid with each step: the reason for two levels of parallelism.
  *
  * CURE_LAZY looks for lost neighbours only where that matters: the distance to the lost one remains a lower bound of
  * the distance to all others, so that the entry waits until it seems to be the closest of all. Far fewer searches, and
  * no nested loops: what is used where the result counts and not the paper.
  *
- * Who writes what: within the update phase an iteration writes only its own entry's neighbour (and the shared flag that
- * its block of entries has changed); clusters are read only. Merging and the choice of the closest pair are sequential.
+ * Writes: within the update phase an iteration writes only its own entry's neighbour, and the shared flag that its
+ * block of entries has changed. Clusters are read only. Merging and the choice of the closest pair are sequential.
  *
  * Cost: the closest pair is found by the blocks' minima, of which only changed blocks' are taken anew. Memory: the
  * points, and less than three times as much for merged clusters. */

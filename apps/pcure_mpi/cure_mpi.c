@@ -1,13 +1,14 @@
 /* PCURE over MPI: see cure_mpi.h; the shared-memory version is apps/pcure/cure.c, whose arithmetic is the same.
  *
- * Each step: every rank's closest pair, the closest of all by MPI_MINLOC (of equal distances the least index, as the
- * definition wants it); the owner of high says who low is; low's owner gives its cluster to high's, which merges; the
- * result goes to all, and each brings its own entries up to date. A search for an entry's neighbour is made by all:
- * the entry goes to every rank, each looks among its own, the nearest is MPI_MINLOC's again.
+ * Each step begins with every rank's closest pair, and the closest of all by MPI_MINLOC (of equal distances the least
+ * index, as the definition wants it). The owner of high says which entry low is. low's owner gives its cluster to
+ * high's owner, which merges. The result goes to all ranks, and each brings its own entries up to date. All ranks
+ * search for an entry's neighbour: the entry goes to every rank, each looks among its own, the nearest is MPI_MINLOC's
+ * again.
  *
  * The update phase has two loops (nthlib-2004, figure 1): the entries that look for another neighbour, and each one's
  * search. CURE_LOOPS has both of them in parallel within each rank, for as many lost entries of all ranks as fit in a
- * batch; CURE_LAZY searches for an entry when its turn comes, and has the loops in parallel one after the other.
+ * batch. CURE_LAZY searches for an entry when its turn comes, and has the loops in parallel one after the other.
  *
  * MPI is called by the first thread alone, outside of regions: MPI_THREAD_FUNNELED is enough.
  *

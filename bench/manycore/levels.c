@@ -1,6 +1,6 @@
 /* One to five levels of parallel regions of 64 threads in all around a work of some cycles, as EPCC's benchmarks nest
- * them (figure 14 of the paper): lines "level LEVELS WORK CYCLES", CYCLES what the regions add to the work, the median
- * of the rounds. WORK is in cycles, as one core needs for it alone. */
+ * them (figure 14 of the paper). Prints lines "level LEVELS WORK CYCLES"; CYCLES is what the regions add to the work,
+ * the median of the rounds. WORK is in cycles, as one core needs for it alone. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 // The DMA engine of a cluster: transfers between its TCDM and any memory, one after the other, cut into bursts of which
 // several are under way.
 //
-// A core writes source, destination, bytes of a row and, for more than one row, rows and strides (registers of its own,
-// so cores do not
-// disturb each other), then the slot of the synchroniser that shall be signalled at the end (32: none) to kStart.
-// Everything is a multiple of 4 bytes.
+// A core writes source, destination, bytes of a row and, for more than one row, rows and strides. The registers are its
+// own, so cores do not disturb each other. Then it writes to kStart the slot of the synchroniser that shall be
+// signalled at the end (32: none). Everything is a multiple of 4 bytes.
 // The side in the TCDM takes 8 bytes a cycle and obeys the banks.
 #pragma once
 #include <cstdint>

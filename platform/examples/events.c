@@ -1,5 +1,5 @@
 // Events: core 0 sleeps (mc_wfe) until something comes, whatever it is. The odd cores of its cluster send a signal, the
-// even ones a word, each in its own slot and after work of its own length. --trace shows who worked when.
+// even ones a word, each in its own slot and after work of its own length. --trace shows which core worked when.
 #include "manycore.h"
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// Every core writes its line, one after the other: a word goes from core to core, and who waits for it sleeps.
+// Every core writes its line, one after the other: a word goes from core to core, and a core that waits for it sleeps.
 #include "manycore.h"
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 // Gather: a slot counts arrivals of the cores in a mask and of other clusters in a mask, then signals one core,
 // releases all of them
 // (a barrier), or arrives in its parent's slot. A core that waits sleeps: it makes no access until it is woken.
-// Who is not yet waiting finds the signal or word when it comes; arrivals may come before the masks are set.
+// A core that is not yet waiting finds the signal or word later; arrivals may come before the masks are set.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -31,7 +31,7 @@
         mc_value;                                                       \
     })
 
-// --- who and where (1 cycle each)
+// --- number and place of the core (1 cycle each)
 static inline unsigned mc_cluster(void) { return MC_CSR_READ(0xfc0); }
 static inline unsigned mc_core(void) { return MC_CSR_READ(0xfc1); } // in its cluster
 static inline unsigned mc_id(void) { return MC_CSR_READ(0xf14); }   // among all

@@ -5,11 +5,9 @@
 // operation, and the host does the same operation on the same operands in the same rounding mode: there is one right
 // result. Its exception flags
 // are read after each operation; x86-64 detects tininess after rounding and raises underflow only when inexact, as
-// RISC-V does. Three
-// things differ and are mended here: every NaN result becomes the canonical one; a fused operation of infinity and zero
-// is
-// invalid even beside a quiet NaN; and the fifth mode, to nearest with ties to the larger magnitude (RMM), does not
-// exist on hosts.
+// RISC-V does. Three things differ and are mended here. Every NaN result becomes the canonical one. A fused operation
+// of infinity and zero is invalid even beside a quiet NaN. The fifth mode, to nearest with ties to the larger magnitude
+// (RMM), does not exist on hosts.
 //
 // RMM differs from ties-to-even (RNE) only where the exact value v lies halfway between two neighbours. Such a v has at
 // most 25 significant

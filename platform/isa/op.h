@@ -1,10 +1,9 @@
 // A decoded instruction, and what there is to decode.
 //
 // The decoder turns the halfword at an address into one Op. Both kernels execute Ops only; nothing looks at an
-// instruction's bits again. An Op says
-// all that is static about an instruction: what it does, its operands, how many cycles it keeps the core (a load's
-// bubble before an instruction that
-// needs its value included, since what follows a load in program order is what follows it in time).
+// instruction's bits again. An Op says all that is static about an instruction: what it does, its operands, how many
+// cycles it keeps the core. The cycles include a load's bubble before an instruction that needs its value, since what
+// follows a load in program order is what follows it in time.
 #pragma once
 #include <cstdint>
 

@@ -198,9 +198,9 @@ inline unsigned access_size(Kind k)
                                                               : 4;
 }
 
-// The two kernels. They run until the program ends (Exit) or fails (Fault), and bring the other cores to the end of
-// what they do before
-// their next shared event, at most to the next multiple of 512 cycles, so that both leave the same counters.
+// The two kernels. They run until the program ends (Exit) or fails (Fault). Then they bring the other cores to the end
+// of what these do before their next shared event, at most to the next multiple of 512 cycles. So both leave the same
+// counters.
 void run_ahead(Machine &m);
 void run_lock_step(Machine &m, Hooks *hooks);
 

@@ -8,8 +8,8 @@
 // for others. A core in the wheel has in `entry` where its event begins, and in `native` the same for translated code.
 //
 // A core that runs without events for long stops at the first checkpoint (end of a line, jump) past a multiple of 512
-// cycles, so that the wheel's 1024 slots are never too few: from there on at most a line's instructions follow, and 8
-// times 60 cycles are less than 512.
+// cycles. So the wheel's 1024 slots are never too few: from there on at most a line's instructions follow, and 8 times
+// 60 cycles are less than 512.
 //
 // Considered and rejected, from counts of events:
 // - An access executed ahead of its cycle where no other core can take its bank. With the other cores' next events as
@@ -37,8 +37,8 @@ namespace
 
 constexpr unsigned kRow = 33; // a cluster's cores twice, and Translator::last()
 
-// What happens around the cores' events in each cycle: messages, and who is due in which order. It is no part of
-// simulate(), whose variables fill the host's registers.
+// What happens around the cores' events in each cycle: messages, and the order of the cores that are due. This is no
+// part of simulate(), whose variables fill the host's registers.
 struct Cycles {
     Machine &m;
     Translator &native;
@@ -70,7 +70,8 @@ struct Cycles {
         uint64_t *words = wheel.cores(now);
         const unsigned rotate = turn.first_core(per), first = turn.first_cluster(clusters), in = first / 4;
         Translator::Due *to = list.data();
-        // The clusters from `k` on of a word of the wheel; nothing is guessed, since who is due is hardly predictable.
+        // The clusters from `k` on of a word of the wheel; nothing is guessed, since it is hardly predictable which
+        // cores are due.
         const uint64_t front = 0x0001000100010001u * (0xffffu << rotate & 0xffffu);
         auto some = [&](uint64_t w, unsigned k, unsigned end) {
             uint64_t high = w & front, low = w & ~front;
@@ -246,7 +247,7 @@ next_core:
         goto * c->entry;
     }
 
-// Translated code from `piece` on: of core c from cycle t on, or of whoever is due next.
+// Translated code from `piece` on: of core c from cycle t on, or of the core that is due next.
 run_native:
     outside.due = part;
     outside.t = t;

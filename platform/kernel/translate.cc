@@ -239,8 +239,8 @@ struct Piece : Emit {
         flush(pending);
         pending = {};
     }
-    // r10, r11: the next core that is due, and where it begins. That is looked up at a piece's beginning, so that the
-    // jump at its end waits for nothing; whoever clobbers the two looks up anew.
+    // r10, r11: the next core that is due, and where it begins. Both are looked up at a piece's beginning, so that the
+    // jump at its end waits for nothing; code that clobbers the two looks them up anew.
     void look_ahead()
     {
         byte(0x49), byte(0x0f), byte(0xbc), byte(0xcd); // bsf rcx, r13

@@ -1,10 +1,10 @@
 // Translation of simulated code into the host's (x86-64), for the run-ahead kernel.
 //
 // What it is for: the run-ahead kernel's threaded code needs about 60 host instructions for a simulated one, half of
-// them to leave and to enter cores at their accesses. A translation does the same with a third. It changes nothing of
-// what is simulated: each piece does what the threaded code (run_ahead.cc) does, with the same counters, in the same
-// order, and leaves to it all that is rare (misses, faults, remote accesses, atomic operations, CSRs, calls through
-// registers).
+// them to leave and to enter cores at their accesses. A translation does the same with a third. The translation changes
+// nothing of what is simulated: each piece does what the threaded code (run_ahead.cc) does, with the same counters, in
+// the same order. A piece leaves to the threaded code all that is rare (misses, faults, remote accesses, atomic
+// operations, CSRs, calls through registers).
 //
 // There are two kinds of pieces. A block begins at a register instruction (its line has been looked up) and goes on up
 // to the next access, where the core is put into the wheel, or to a jump. An event begins at a load or store in the

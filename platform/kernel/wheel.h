@@ -1,14 +1,12 @@
 // What happens when: a wheel of 1024 slots, one a cycle. A slot holds the cores (a mask) and the messages (a list)
 // whose event falls into it.
 //
-// The order of a cycle's events is a function of the cycle alone (struct Turn) and is the same in both kernels:
-// messages in the order in which they
-// were scheduled, before or after all cores; clusters and the cores of a cluster in ascending order from a first one
-// on. Who is first is drawn by a
-// hash of the cycle: with a turn that simply goes round, requests that come with a period of the round's divisors
-// starve somebody (16 cores
-// at a bank that each access keeps for 4 cycles: only every fourth core would ever be first). Every event schedules
-// others for later cycles only, so a cycle's events are known before its first one runs.
+// The order of a cycle's events is a function of the cycle alone (struct Turn), and is the same in both kernels.
+// Messages come in the order in which they were scheduled, before or after all cores. Clusters, and the cores of a
+// cluster, come in ascending order from a first one on. The first one is drawn by a hash of the cycle. With a turn that
+// simply goes round, requests with a period of the round's divisors would starve some cores. (16 cores at a bank that
+// each access keeps for 4 cycles: only every fourth core would ever be first.) Every event schedules others for later
+// cycles only, so a cycle's events are known before its first one runs.
 #pragma once
 #include <bit>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // What every core does by the seed in argv[1]: argv[2] actions, drawn from everything that cores share. Locks, rings of
 // words, barriers and DMA are used
-// so that nothing hangs; the data races between plain accesses are wanted: both kernels must agree on who comes first.
+// so that nothing hangs; the data races between plain accesses are wanted: both kernels must agree on which core comes
+// first.
 #include "manycore.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static void set_up_barrier(void)
 static uint32_t work(uint32_t seed, unsigned actions)
 {
     uint32_t r = seed * 2654435761u + mc_id() * 40503u + 1, sum = 0;
-    uint32_t common = seed; // the same for all: who meets whom
+    uint32_t common = seed; // the same for all: which cores meet
     float f = 1.5f;
     unsigned me = mc_cluster(), n = mc_clusters();
     for (unsigned i = 0; i < actions; i++) {

@@ -214,7 +214,7 @@ static uint32_t meeting(unsigned what, unsigned second, int run)
     case REFILL_DATA * 2 + 1:
         return WOKEN("nop\n nop\n nop\n lw t1, 0(%3)\n csrr %1, cycle", in_l2, cold); // 4 + 26
     // DMA (as single 20): started in s+1, its first beat takes banks 0 and 1 in s+43, the next cycle 2 and 3. A core
-    // stores to bank 0 in s+43: after 1 + 35 + 7 cycles. Who is first is the cycle's hash. Messages: the store comes a
+    // stores to bank 0 in s+43: after 1 + 35 + 7 cycles. The cycle's hash decides. Messages: the store comes a
     // cycle later. Cores: all beats do.
     case DMA_CORE * 2:
         MC_DMA(0) = (uint32_t)(uintptr_t)in_l2;

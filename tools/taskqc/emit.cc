@@ -343,7 +343,7 @@ class Emitter
         return to->directive->clause("ordered") ? &c : to;
     }
 
-    // The same for OpenMP, where who comes next waits.
+    // The same for OpenMP, where the next thread waits.
     static bool waits(const Construct &c)
     {
         for (const Shadow &s : c.shadows)

@@ -4,14 +4,14 @@
  * A `parallel taskq` has a crew: the thread that opens it, and runners, which are threads of the library that take
  * tasks. Queues that are opened inside of its tasks belong to the same crew. A runner is made when a task is put and
  * fewer threads than the crew's limit are at work; it ends when it finds no task. So tasks cost a thread only where a
- * processor is free for it: a queue is a list under a lock of its own, and its opener runs at the end, newest first,
- * whatever nobody has taken (an ordered queue: oldest first). Runners take the oldest task of the queue that was opened
- * first: the largest piece there is.
+ * processor is free for it. A queue is a list under a lock of its own. At the end its opener runs the tasks that are
+ * left, newest first (an ordered queue: oldest first). Runners take the oldest task of the queue that was opened first:
+ * the largest piece there is.
  *
- * The limit is the number of virtual processors, or less (num_threads, if). Who waits at the end of a queue lends its
- * place in the crew to another runner; where the limit is below the number of virtual processors it gets it back only
- * when a runner comes to the end of a task. A limit of 1, and a taskq outside of any region: tasks run at once, as
- * calls.
+ * The limit is the number of virtual processors, or less (num_threads, if). A thread that waits at the end of a queue
+ * lends its place in the crew to another runner. Where the limit is below the number of virtual processors, it gets the
+ * place back only when a runner comes to the end of a task. A limit of 1, and a taskq outside of any region: tasks run
+ * at once, as calls.
  *
  * A queue with PSTHREAD_TASKQ_WINDOW tasks that nobody has begun takes no more: the opener runs the next one itself, so
  * a loop that makes millions of tasks needs no memory for them.
@@ -19,7 +19,7 @@
  * Ordered: each task has a number and waits in psthread_taskq_ordered until all before it have left theirs, or have
  * ended.
  *
- * Locks: the crew's before a queue's. Under the crew's: the list of queues, who is at work. Under the queue's: its
+ * Locks: the crew's before a queue's. Under the crew's: the list of queues, the threads at work. Under the queue's: its
  * tasks, `stolen`, `listed` (changed with both held). A queue lives in its opener's frame: it is left when it is in no
  * list and nothing of it runs.
  * Failures: no memory for a task: the opener runs it as a call; an ordered queue waits first for those before it. No
@@ -71,7 +71,7 @@ struct psthread_taskq_crew {
     struct psthread_taskq *first, *last; /* queues with tasks that nobody has taken */
     unsigned limit, active; /* threads at work: the opener, runners, those that were made and have not begun */
     int strict;             /* the limit is below the number of virtual processors */
-    struct psthread_taskq_waiter *waiters; /* strict: who has waited for a queue's end and wants its place back */
+    struct psthread_taskq_waiter *waiters; /* strict: have waited for a queue's end, and want their place back */
 };
 
 struct psthread_taskq {
@@ -121,7 +121,7 @@ static __inline__ void psthread_taskq_crew_put_back(struct psthread_taskq_crew *
 
 static void *psthread_taskq_runner(void *crew);
 
-/* With the crew's lock held: the caller's place goes to who waits for one, or to nobody. */
+/* With the crew's lock held: the caller's place goes to a thread that waits for one, or to none. */
 static __inline__ void psthread_taskq_leave_place(struct psthread_taskq_crew *crew)
 {
     struct psthread_taskq_waiter *to = crew->active <= crew->limit ? crew->waiters : NULL;
@@ -172,7 +172,7 @@ static __inline__ void psthread_taskq_take_place(struct psthread_taskq_crew *cre
     crew->waiters = &me;
     psthread_spin_unlock(&crew->lock);
     psthread_sem_wait(&me.come);
-    psthread_spin_lock(&crew->lock); /* who posted holds it until it is done with `me` */
+    psthread_spin_lock(&crew->lock); /* the poster holds it until it is done with `me` */
     psthread_spin_unlock(&crew->lock);
     psthread_sem_destroy(&me.come);
 }
@@ -251,7 +251,7 @@ static __inline__ void psthread_taskq_ordered(struct psthread_taskq_task *task)
         if (q->crew)
             psthread_taskq_lend_place(q->crew);
         psthread_sem_wait(&me.come);
-        psthread_mutex_lock(&q->values); /* who posted holds it until it is done with `me` */
+        psthread_mutex_lock(&q->values); /* the poster holds it until it is done with `me` */
         psthread_mutex_unlock(&q->values);
         psthread_sem_destroy(&me.come);
         if (q->crew)
@@ -482,7 +482,7 @@ static __inline__ void psthread_taskq_wait(struct psthread_taskq *q)
     psthread_spin_unlock(&q->lock);
     psthread_taskq_lend_place(q->crew);
     psthread_sem_wait(&all_ended);
-    psthread_spin_lock(&q->lock); /* who posted holds it until it is done with the semaphore */
+    psthread_spin_lock(&q->lock); /* the poster holds it until it is done with the semaphore */
     q->opener = NULL;
     psthread_spin_unlock(&q->lock);
     psthread_sem_destroy(&all_ended);
