@@ -430,7 +430,7 @@ static void test_cycles(void **state)
 
 /* --- a call that may be left --- */
 
-#if defined(CPU_HAS_GUARDED_CALL) && !PS_ASAN && !PS_TSAN /* who leaves frames leaves them on TSan's shadow stack */
+#if defined(CPU_HAS_GUARDED_CALL) && !PS_ASAN && !PS_TSAN /* frames that are left stay on TSan's shadow stack */
 static void *guards[2];
 static volatile unsigned inner;
 

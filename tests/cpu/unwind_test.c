@@ -1,4 +1,4 @@
-/* Unwinding from inside a context ends at its entry, whoever unwinds: the compiler's unwinder (backtrace, C++,
+/* Unwinding from inside a context ends at its entry, by any unwinder: the compiler's unwinder (backtrace, C++,
  * cancellation) here; C++ itself and gdb in files of their own. On x86-64 also from every single instruction of a
  * switch. */
 #define _GNU_SOURCE

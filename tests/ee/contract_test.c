@@ -1,5 +1,6 @@
-/* What ee.h promises, asked of the implementation that this program is linked with. No timed check: who does not keep a
- * promise fails an assertion or hangs. Members check with PS_CHECK: cmocka's assertions belong to the main thread. */
+/* What ee.h promises, asked of the implementation that this program is linked with. No timed check: an implementation
+ * that does not keep a promise fails an assertion or hangs. Members check with PS_CHECK: cmocka's assertions belong to
+ * the main thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Who a nested member is to the C library: a thread of its own, on a stack whose bounds are known, with the kernel's
+/* What a nested member is to the C library: a thread of its own, on a stack whose bounds are known, with the kernel's
  * number of what carries it now: signals to itself arrive at once, affinity, name and clock of itself can be asked for,
  * sched_getcpu is right. */
 #define _GNU_SOURCE

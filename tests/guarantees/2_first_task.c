@@ -1,5 +1,5 @@
-/* A region's first task is made late, and all who are left spin until it has run, without a scheduling point: whoever
- * has returned from the region by then is to run it. Each round lets others return at another moment. */
+/* A region's first task is made late, and all members that are left spin until it has run, without a scheduling point.
+ * A member that has returned from the region by then is to run it. Each round lets others return at another moment. */
 #include "check.h"
 
 #include <stdatomic.h>
@@ -48,7 +48,7 @@ static void region(int threads, int maker, int spinners, int tasks, int pause)
 int main(void)
 {
     for (int round = 0; round < 2;
-         round++) { /* those who return and those who spin: by the same vp, one after the other */
+         round++) { /* members that return and members that spin: by the same vp, one after the other */
         region(3, 0, 1, 1, -1);
         region(6, 0, 2, 2, -1);
         region(6, 5, 2, 2, -1);

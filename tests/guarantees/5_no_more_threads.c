@@ -1,6 +1,6 @@
 /* RLIMIT_NPROC is reached in the middle: regions go on with the kernel threads there are, every result is right,
- * nothing exits. (GCC's own runtime ends the program: "Thread creation failed".) The limit does not hold for root, who
- * gives up being root first. */
+ * nothing exits. (GCC's own runtime ends the program: "Thread creation failed".) The limit does not hold for root, so
+ * the program gives up being root first. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
-/* A signal handler ends on the kernel thread on which it began, however long it takes, and whoever wants its processor:
- * it runs on top of anything, and what it has interrupted may hold a lock. */
+/* A signal handler ends on the kernel thread on which it began, however long it takes, and whichever thread wants its
+ * processor: it runs on top of anything, and what it has interrupted may hold a lock. */
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,5 +1,5 @@
-/* An ordered loop of thousands of members, of whom all but the first wait already: passing the turn wakes who has it
- * next, not a part of all. So it costs a few times what a region of as many costs, all of whose members wait at a
+/* An ordered loop of thousands of members; all but the first wait already. Passing the turn wakes the member that has
+ * it next, not a part of all. So it costs a few times what a region of as many costs, all of whose members wait at a
  * barrier; counted in processor time, which other programs do not lengthen. */
 #include "check.h"
 #include <sched.h>

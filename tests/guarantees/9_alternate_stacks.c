@@ -155,7 +155,7 @@ static void first_member_keeps(void)
     give_stack(0);
 }
 
-/* Alarms come at any time, to whoever runs. */
+/* Alarms come at any time, to any thread that runs. */
 static void alarms_at_any_time(void)
 {
     struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};

@@ -72,7 +72,7 @@ static pid_t by_spawnp(int status)
     CHECK(posix_spawnp(&child, "sh", NULL, NULL, shell, set_status(&setting, status)) == 0);
     return child;
 }
-/* Not closed: who reaps the child is what is asked here. */
+/* Not closed: the question here is which thread reaps the child. */
 static pid_t by_popen(int status)
 {
     char command[60], text[30] = "";
@@ -186,7 +186,7 @@ static void told_of_an_end(void)
     }
 }
 
-/* --- who traces --- */
+/* --- the tracer --- */
 
 static void trace(pid_t child, int status)
 {

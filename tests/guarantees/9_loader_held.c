@@ -85,7 +85,7 @@ static void one_slow_loader(void) { regions(1, true); }
 static void two_loaders(void) { regions(2, false); }
 static void loaders_in_the_first_region(void) { regions(LOADERS, false); }
 
-/* What has happened before makes a difference to who is there. */
+/* What has happened before makes a difference to which threads are there. */
 static void after_other_regions(void)
 {
     for (int i = 0; i < 3; i++) {

@@ -1,6 +1,6 @@
 /* Members begin with the nice value, policy and slack of timers that the opener of their region had when the team was
- * made: of several threads that open regions, in turns and at once, whoever is first; of a member that opens an inner
- * region. A member need not ask for that: the kernel thread that carries it has it. [KIND] */
+ * made. Openers: several threads, in turns and at once, in any order; a member that opens an inner region. A member
+ * need not ask for that: the kernel thread that carries it has it. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"

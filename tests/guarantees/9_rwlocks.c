@@ -77,7 +77,7 @@ static void run(int i)
     pthread_rwlockattr_init(&attr);
     CHECK(pthread_rwlockattr_setkind_np(&attr, kind->prefers) == 0 && pthread_rwlock_init(&lock, &attr) == 0);
     CHECK(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE) == 0);
-    contend.shared = true; /* who may be inside together is counted here */
+    contend.shared = true; /* threads that may be inside together are counted here */
     contend_rounds(4, 3, hold, NULL, visit);
 }
 

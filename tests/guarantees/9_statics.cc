@@ -12,7 +12,7 @@
 enum { ROUNDS = 4 };
 static int round_now = -1, made, thrown;
 
-/* Whoever is first makes it: it becomes the owner. */
+/* The first thread makes it and becomes the owner. */
 static void stay()
 {
     int owner = contend.owner;

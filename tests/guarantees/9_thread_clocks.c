@@ -115,7 +115,8 @@ static void on_ring(int number, siginfo_t *info, void *context)
     rung[info->si_value.sival_int]++;
 }
 
-/* A timer on the member's own processor time rings for who computes, not for who is blocked while others compute. */
+/* A timer on the member's own processor time rings for a member that computes, not for one that is blocked while others
+ * compute. */
 static void timers(void)
 {
     struct sigaction action;

@@ -1,4 +1,4 @@
-/* setuid and its like hold for every thread of the process, and end, whoever calls them: a member, the program's thread
+/* setuid and its like hold for every thread of the process, and end, for every caller: a member, the program's thread
  * beside members that compute, and after a region in which threads have got kernel threads of their own. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"

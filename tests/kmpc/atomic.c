@@ -166,7 +166,7 @@ static void nothing_is_lost(void)
     {
 #pragma omp single
         members = omp_get_num_threads();
-        int one = 1, gtid = __kmpc_global_thread_num(0); /* by which libomp knows who waits for its locks */
+        int one = 1, gtid = __kmpc_global_thread_num(0); /* by which libomp knows the threads that wait for its locks */
         long pair[2] = {1, -1};
         for (int i = 0; i < 1000; i++) {
             __kmpc_atomic_fixed1_add(0, gtid, &small.one, 1);

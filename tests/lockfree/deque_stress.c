@@ -17,7 +17,7 @@ static void window(void);
 #define RUN_NS UINT64_C(300000000) /* a busy machine, where each yield takes long, comes to fewer items */
 
 struct item {
-    unsigned check;         /* plain: written before the push, read by who took it */
+    unsigned check;         /* plain: written before the push, read by the taker */
     _Atomic unsigned taken; /* how often */
 };
 

@@ -1,4 +1,4 @@
-/* The default allocator: OMP_ALLOCATOR, the routines, whom a change concerns; the allocate clause. */
+/* The default allocator: OMP_ALLOCATOR, the routines, the threads that a change concerns; the allocate clause. */
 #include "check.h"
 #include "respawn.h"
 

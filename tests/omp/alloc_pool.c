@@ -53,7 +53,7 @@ int main(void)
         omp_free(piece[--n], general);
     omp_destroy_allocator(general);
 
-    /* never more than the pool has, whoever asks, and all of it in the end */
+    /* never more than the pool has, for any thread, and all of it in the end */
     omp_allocator_handle_t shared = make(64 * 1024, omp_atv_null_fb, 0);
     int most = drain(shared, piece, MAX, 1000), out = 0;
     for (int i = 0; i < most; i++)

@@ -1,5 +1,5 @@
-/* Who makes tasks with dependences holds a lock that they take: none of them may run in its place before it has made
- * them all. */
+/* A thread makes tasks with dependences and holds a lock that they take: none of them may run in its place before it
+ * has made them all. */
 #include "check.h"
 
 #define TASKS 400

@@ -1,6 +1,6 @@
-/* Positions of an ordered nest that are 2^32 apart: who waits for the later one sees the earlier one, and must not take
- * one for the other. No program runs through so many iterations in a test, so the compiler's calls are made by hand,
- * for some of them. */
+/* Positions of an ordered nest that are 2^32 apart: a member that waits for the later one sees the earlier one, and
+ * must not take one for the other. No program runs through so many iterations in a test, so the compiler's calls are
+ * made by hand, for some of them. */
 #include <stdbool.h>
 #include <unistd.h>
 

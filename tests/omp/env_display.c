@@ -27,7 +27,8 @@ static const char *const names[] = {"_OPENMP",
                                     "GOMP_SPINCOUNT"};
 enum { PLAIN = 20, VERBOSE = 23 };
 
-/* Newer runtimes begin a line with whom its value is for; libgomp 12 does not: takes the words in brackets out. */
+/* Newer runtimes begin a line with the device that its value is for; libgomp 12 does not: takes the words in brackets
+ * out. */
 static void plain(char *text)
 {
     for (char *at = text; (at = strstr(at, "\n  [")) != NULL;) {

@@ -7,8 +7,8 @@
 
 static int waited_for(int depth);
 
-/* Half of the tasks leave a child behind; who waits, waits for his own children alone, and those of his included tasks
- * are not his. */
+/* Half of the tasks leave a child behind. A task waits for its own children alone, and children of its included tasks
+ * are not its own. */
 static void descend(int depth, int *left)
 {
     if (depth == 0)

@@ -1,5 +1,5 @@
-/* A task becomes ready while its waiter sleeps and the one who made it ready blocks on a lock the waiter holds:
- * somebody must run it. */
+/* A task becomes ready while its waiter sleeps and the member that made it ready blocks on a lock the waiter holds:
+ * another member must run it. */
 #include "check.h"
 #include "work.h"
 

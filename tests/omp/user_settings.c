@@ -1,4 +1,4 @@
-/* Routines that set ICVs: what they take, what they bring into range, and whom a change concerns. */
+/* Routines that set ICVs: what they take, what they bring into range, and which threads a change concerns. */
 #include "check.h"
 
 static void check_schedule(unsigned kind, int chunk, unsigned kind_then, int chunk_then)

@@ -15,7 +15,7 @@
 
 #define MEMBERS 32
 #define REGIONS 20
-#define MOST (MEMBERS / 2) /* in the region with the fewest: should the system be late, a spare runs who was lent */
+#define MOST (MEMBERS / 2) /* in the region with the fewest: if the system is late, a spare runs the lent member */
 
 static _Atomic unsigned lent, ran;
 

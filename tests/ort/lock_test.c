@@ -1,5 +1,5 @@
-/* Who tests a lock again and again, or has freed one, does not keep from its processor the one that it waits for or has
- * woken. One vp: the order is that of its queue, and nobody else takes a member. */
+/* A thread that tests a lock again and again, or has freed one, does not keep from its processor the thread that it
+ * waits for or has woken. One vp: the order is that of its queue, and nobody else takes a member. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

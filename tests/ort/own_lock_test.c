@@ -32,7 +32,7 @@ static void *busy(void *arg)
         second++;
         ort_own_unlock(&pair_lock);
         ps_store_release(&begun, 1);
-        for (volatile int i = 0; i < 2000; i++) /* so that who forks gets it, too */
+        for (volatile int i = 0; i < 2000; i++) /* so that the forking thread gets it, too */
             ;
     }
     return arg;

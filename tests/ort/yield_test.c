@@ -42,7 +42,7 @@ static void says_so(void *data)
     ps_store_release(&done, true);
 }
 
-/* Whoever was lent for this one cannot run the other one. */
+/* The member that was lent for this one cannot run the other one. */
 static void keeps_its_member(void *data)
 {
     (void)data;

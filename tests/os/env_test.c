@@ -167,7 +167,7 @@ static void monstrous_value(void **state)
     assert_int_equal(value, 1);
 }
 
-/* What a process sees whose user is not the one who started it. */
+/* What a process sees whose user is another one than its starter. */
 static int sees_what_is_trusted(void) { return os_env(NAME) != NULL && os_env_trusted(NAME) == NULL ? 0 : 1; }
 
 static void copy_of_this_program(int to)

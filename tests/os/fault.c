@@ -1,4 +1,4 @@
-/* See fault.h. Plan and counts are one word per call, so that concurrent calls agree on who fails:
+/* See fault.h. Plan and counts are one word per call, so that concurrent calls agree on which one fails:
  * the number of a call is taken by fetch-and-add, and the window [pass, pass + fail) is constant while armed. */
 #include "fault.h"
 #include "os.h"

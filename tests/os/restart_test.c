@@ -330,7 +330,8 @@ static greg_t after_taking_back(enum restart made, uint64_t signals, bool blocke
     return uc.uc_mcontext.gregs[REG_RIP] - (greg_t)(intptr_t)code;
 }
 
-/* What a signal does that was handled while the thread was away: by the handler's flags, and by who restarts. */
+/* What a signal does that was handled while the thread was away: by the handler's flags, and by what restarts the
+ * call. */
 static void a_signal_meanwhile_ends_the_call(void **state)
 {
     const uint64_t sent = UINT64_C(1) << (PROGRAMS - 1);

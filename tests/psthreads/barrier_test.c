@@ -103,7 +103,7 @@ static void test_while_one_waits(void **state)
     assert_int_equal(psthread_barrier_destroy(w.barrier), 0);
 }
 
-/* Whoever comes back first may destroy the barrier while the others are still leaving it. */
+/* The first thread that comes back may destroy the barrier while the others are still leaving it. */
 struct leaving {
     psthread_barrier_t barrier;
     _Atomic unsigned first;

@@ -281,8 +281,9 @@ void *leaves_value(void *arg)
     return arg;
 }
 
-/* They end the program, as an exception that leaves a std::thread's function does: whoever runs the thread as a call on
- * its own stack does not get it. Destructors of a thread-local object and of a key's value are part of the thread. */
+/* They end the program, as an exception that leaves a std::thread's function does: a thread that runs this one as a
+ * call on its own stack does not get it. Destructors of a thread-local object and of a key's value are part of the
+ * thread. */
 void exceptions_do_not_leave_their_thread()
 {
     void *(*const bodies[])(void *) = {throws, leaves_object, leaves_value};

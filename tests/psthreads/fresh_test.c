@@ -1,6 +1,6 @@
 /* A thread begins as a new kernel thread does, whatever the thread before it has left in the storage that it gets:
  * thread-local variables, errno, locale, texts of the C library, keys, resolver, libraries that come and go. Once
- * called by who joins it, once run by the vp's loop; and with the block of a thread that has left nothing. */
+ * called by its joiner, once run by the vp's loop; and with the block of a thread that has left nothing. */
 #define _GNU_SOURCE
 #include "psthread.h"
 #define CHECK_END() abort() /* cmocka's own checks would jump out of the test, off the thread's stack */
@@ -188,7 +188,7 @@ static void *reads_own_number(void *arg)
     return (void *)(intptr_t)owner; // NOLINT(performance-no-int-to-ptr)
 }
 
-/* Who calls it holds a mutex that the same thread might lock again. */
+/* Its caller holds a mutex that the same thread might lock again. */
 static void *holds_while_it_joins(void *arg)
 {
     CHECK(pthread_mutex_lock(&recursive) == 0);
@@ -224,8 +224,8 @@ static void a_called_thread_is_another_one(void **state)
     done();
 }
 
-/* In the child of a thread that forked: that thread has a kernel thread's number there, and ends. Who gets its storage
- * has no number that the child's next kernel threads may have. */
+/* In the child of a thread that forked: that thread has a kernel thread's number there, and ends. The thread that gets
+ * its storage has no number that the child's next kernel threads may have. */
 static void expect_own_number(void *seen)
 {
     int n = (int)(intptr_t)seen;

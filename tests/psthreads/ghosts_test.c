@@ -54,7 +54,7 @@ static void raise_ghosts(unsigned n, void (*wait)(unsigned i))
     }
     while (ps_load_acquire(&coming) < n)
         psthread_yield();
-    for (int i = 0; i < 20; i++) { /* most of them wait by then; who does not is a ghost in the middle of it */
+    for (int i = 0; i < 20; i++) { /* most of them wait by then; one that does not is a ghost in the middle of it */
         psthread_yield();
         usleep(50);
     }
@@ -744,7 +744,7 @@ static void short_locks_of_ghosts_are_free(void **state)
     end_all();
 }
 
-/* --- who forks goes on with what it is in the middle of --- */
+/* --- the forking thread goes on with what it is in the middle of --- */
 
 static bool goes_on_in_child;
 

@@ -126,7 +126,7 @@ static void unread_handoffs_are_not_made_again_at_once(void **state)
     }
     let_it_start();
     assert_int_equal(t.t.unread, PS_UNREAD_MOST);
-    while (!region(&t) || !t.by_handoff) /* who does run is found again, now or after some pauses */
+    while (!region(&t) || !t.by_handoff) /* a vp that does run is found again, now or after some pauses */
         continue;
     assert_int_equal(t.t.unread, 0);
     ps_team_fini(&t.t);

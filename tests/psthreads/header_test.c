@@ -109,7 +109,7 @@ static unsigned kernel_threads(const char *name)
     return n;
 }
 
-/* The kernel shows a thread for a moment longer than who joins it waits. */
+/* The kernel shows a thread for a moment longer than its joiner waits. */
 static bool none_is_left(const char *name)
 {
     for (int i = 0; kernel_threads(name) != 0; i++)
@@ -412,8 +412,8 @@ static void *polls_for_a_step(void *arg)
         psthread_yield();
     return arg;
 }
-/* One vp: who polls, however many do, has what is in the global queue run, and so has psthread_finalize where a thread
- * was made and not submitted. */
+/* One vp: threads that poll, however many, let what is in the global queue run, and so does psthread_finalize where a
+ * thread was made and not submitted. */
 static void polling_lets_the_global_queue_run(void **state)
 {
     (void)state;
@@ -958,7 +958,7 @@ static void a_closed_descriptor_wakes_nobody(void **state)
 }
 
 /* A deadline leaves the descriptor with the poller. Its number may become another file's, while a copy keeps the first
- * one alive: what happens to that is nothing to who waits for the other. */
+ * one alive: what happens to that file does not concern a thread that waits for the other. */
 static void reports_for_another_file_wake_nobody(void **state)
 {
     (void)state;

@@ -370,8 +370,8 @@ struct lock_that_yields {
 };
 
 /* One thread is in the callback of a request to stop, another one leaves the wait that the callback is of, on the only
- * vp, while a third one is about to wait: the callback must not wait for anybody, since whoever leaves waits for it
- * with the vp in hand. */
+ * vp, while a third one is about to wait: the callback must not wait for another thread, since the leaving thread waits
+ * for it with the vp in hand. */
 void a_stop_waits_for_nobody()
 {
     ps::condition_variable_any cond;
@@ -384,7 +384,7 @@ void a_stop_waits_for_nobody()
             waits = true;
             while (!is_asked || !about_to_wait)
                 ps::this_thread::yield();
-            ps::this_thread::yield(); /* whoever asks has come to the callback */
+            ps::this_thread::yield(); /* the asking thread has come to the callback */
             return true;
         }));
         left = true;

@@ -1,4 +1,4 @@
-/* Interrupts of the watchdog, and of who sends a signal to one thread, do not pile up on the stack of a thread that may
+/* Interrupts of the watchdog, and of senders of signals to one thread, do not pile up on the stack of a thread that may
  * not be left: one that comes while the handler of the one before still answers adds its own frame alone, and wakes
  * nobody. */
 #include <setjmp.h>

@@ -16,7 +16,7 @@ static void *begins_and_stays(void *arg)
     ps_store_release(&begun, true);
     while (!ps_load_acquire(&go))
         usleep(100);
-    usleep(5000); /* who joins it comes to rest */
+    usleep(5000); /* its joiner comes to rest */
     return arg;
 }
 

@@ -115,7 +115,8 @@ static void test_starvation(void **state)
     }
 }
 
-/* An object that counts its references under its own mutex and is freed by the last to leave, who has just unlocked. */
+/* An object that counts its references under its own mutex and is freed by the last to leave, which has just
+ * unlocked. */
 struct counted {
     psthread_mutex_t mutex;
     unsigned references;
@@ -202,7 +203,8 @@ static void test_no_stack(void **state)
     assert_null(strstr(strchr(err, '\n'), "psthreads: "));
 }
 
-/* Who polls by a mutex lets the others of its vp run after 64 looks at most: by unlock, and by trylock in vain. */
+/* A thread that polls by a mutex lets the others of its vp run after 64 looks at most: by unlock, and by trylock in
+ * vain. */
 struct polled {
     psthread_mutex_t mutex;
     _Atomic bool said;

@@ -328,7 +328,7 @@ static void what_the_system_allows_is_what_may_run(void **state)
     assert_int_equal(quota_park_decide(&s, &most), 0); /* nothing was read in this tick */
 }
 
-/* A user who wants more vps than the machine has keeps them; what is fewer than there once was counts. */
+/* More vps than the machine has stay where the user wants them; what is fewer than there once was counts. */
 static void more_vps_than_processors_stay(void **state)
 {
     (void)state;

@@ -386,7 +386,7 @@ static long resident_kib(void)
     return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* One vp makes, the other one's threads end: descriptors come back to who makes. */
+/* One vp makes, the other one's threads end: descriptors come back to the maker. */
 static void detached_threads_are_recycled(void **state)
 {
     (void)state;
@@ -467,7 +467,7 @@ static void orphans_are_kept_until_joined(void **state)
         }
 }
 
-/* A thread that nobody has taken is run by who joins it; it is a thread all the same. */
+/* A thread that no vp has taken is run by its joiner; it is a thread all the same. */
 static psthread_key_t own_key;
 static _Atomic unsigned own_destroyed;
 static void destroys(void *value)
@@ -887,7 +887,7 @@ static void *spawn_forks(void *arg)
 {
     pid_t child = fork();
     if (child == 0)
-        return arg; /* who spawned it is not there: the process ends with status 0 */
+        return arg; /* its maker is not there: the process ends with status 0 */
     *(int *)arg = status_of(child);
     return NULL;
 }
@@ -1005,7 +1005,7 @@ static void *has_ending_values(void *arg)
     return arg;
 }
 
-/* However the thread runs: on a stack of its own, as a call of who joins it, at once, as a foreign one. */
+/* However the thread runs: on a stack of its own, as a call of its joiner, at once, as a foreign one. */
 static void destructors_may_exit(void **state)
 {
     (void)state;

@@ -61,7 +61,7 @@ static unsigned rests(unsigned limit)
     return n;
 }
 
-/* A look asks again whom it missed, and so does this. */
+/* A look asks again the vps that it missed, and so does this. */
 static void narrow(unsigned limit)
 {
     do {

@@ -1,4 +1,4 @@
-/* Who goes on first behind a team's barrier on a vp: the opener, or, where its vp's root was once stuck there, the
+/* What goes on first behind a team's barrier on a vp: the opener, or, where its vp's root was once stuck there, the
  * root. One vp: nobody else takes a member, and the order is that of the queue. */
 #include "current.h"
 #include "psthread.h"

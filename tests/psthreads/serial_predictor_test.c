@@ -123,7 +123,7 @@ static void another_size_is_learnt_anew(void **state)
     assert_false(region(&c, N, EMPTY_OFFERED, EMPTY_KEPT, false));
 }
 
-/* Who is called off again and again tries ever less often; who has gained meanwhile does not. */
+/* A team that is called off again and again tries ever less often; one that has gained meanwhile does not. */
 static void failures_make_it_rare(void **state)
 {
     (void)state;

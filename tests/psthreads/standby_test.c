@@ -106,7 +106,7 @@ static void those_asked_for_are_there_and_end(void **state)
         usleep(1000);
 }
 
-/* Again and again: who has carried a spare is parked again. */
+/* Again and again: a standby that has carried a spare is parked again. */
 static void spares_need_no_start(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void refused_ones_are_no_fault(void **state)
     }
 }
 
-/* Who asks may hold what a start wants. */
+/* The asker may hold what a start wants. */
 static void asking_in_vain_ends(void **state)
 {
     (void)state;

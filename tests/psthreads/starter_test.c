@@ -159,7 +159,7 @@ static void *ask_once(void *arg)
     return NULL;
 }
 
-/* The watchdog is in the middle of a start: who asks next waits for a while, the first one as long as it takes. */
+/* The watchdog is in the middle of a start: the next asker waits for a while, the first one as long as it takes. */
 static void asking_in_vain_ends(void **state)
 {
     (void)state;

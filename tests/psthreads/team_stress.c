@@ -236,7 +236,7 @@ static void the_free_are_lent(void **state)
             ps_team_fork(&t->t, 7, t->reps % 5 != 0);
             body_that_lends(&t->members[0].m);
             ps_team_join(&t->t);
-            /* whom the parent has run as the region's last is not */
+            /* a member that the parent has run as the region's last is not */
             assert_int_equal(ps_load_relaxed(&t->free) | ps_load_relaxed(&t->called), 0x7f);
         }
         assert_true(ps_load_relaxed(&t->assisted) >= ps_load_relaxed(&t->total));

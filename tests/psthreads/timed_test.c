@@ -136,7 +136,7 @@ static void test_cond(void **state)
     assert_int_equal(psthread_cond_destroy(&cond), 0);
 }
 
-/* One signal wakes one, timed or not; a broadcast wakes all; nobody's signal is lost to one who was late. */
+/* One signal wakes one, timed or not; a broadcast wakes all; no signal is lost to a waiter that was late. */
 static unsigned tokens, taken;
 static void takes_token(unsigned id, void *arg)
 {

@@ -116,7 +116,7 @@ static void test_busy(void **state)
     psthread_waitall();
 }
 
-/* A piece that calls psthread_exit ends, and nothing else does: the queue counts it, who waits goes on. */
+/* A piece that calls psthread_exit ends, and nothing else does: the queue counts it, and a waiting thread goes on. */
 static void exits(void *arg)
 {
     ps_add_relaxed((_Atomic unsigned *)arg, 1);

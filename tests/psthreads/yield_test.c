@@ -71,7 +71,7 @@ static void a_root_and_threads_take_turns(void **state)
     }
 }
 
-/* The first is called by who joins it, where it has not begun. */
+/* The first is called by its joiner, where it has not begun. */
 static void a_called_thread_and_threads_take_turns(void **state)
 {
     (void)state;

@@ -43,7 +43,7 @@ static int tear_down(void **state)
 
 /* --- running on them --- */
 
-/* What a switch carries, and back: who left. */
+/* What a switch carries, and back: the uth that left. */
 static void run(struct uth *u, uintptr_t word)
 {
     struct uth *from[] = {&root, (struct uth *)word};

@@ -64,7 +64,7 @@ static int find_runtime(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 1;
 }
 
-/* Called first by whoever calls anything: constructors of the runtime may run before one of this object. */
+/* The first caller of anything calls this: constructors of the runtime may run before one of this object. */
 static void prepare(void)
 {
     static int prepared;
