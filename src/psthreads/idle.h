@@ -17,18 +17,16 @@
  *
  * No wake-up is lost. The argument is for one source at a time, so the order of the list does not matter. There are two
  * kinds of sources: queues (the vp's own, the others', the places', the global one; bind.h says which vp is woken for a
- * place's), and slots that one vp alone may take from (handoff slot, pinned slot).
- * Take a queue q. [L] and [I] exclude each other by q's lock. If [I] came first, [L] sees the item. If [L] came first,
- * then [P] happens before [I]'s lock (through q's unlock and lock), and so before [W]. Therefore [W] sees parked > 0
- * with the vp counted, or a later value. A later value means that the vp has begun to search again (it will do [L]
- * before it sleeps), or was woken (it will search). So each insertion is seen by a vp that is not going to sleep
- * without looking.
- * The losing interleaving that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps;
- * forbidden since the vp leaves searching before its last look, not after.
- * Handoff slot and pinned slot: the writer stores into the slot, then reads the bit; the vp sets the bit, then reads
- * the slot. All four are sequentially consistent, so one of the two sees the other (Dekker). So it is with vp.lone: who
- * sets it for another's sake (leave_to_root in directed.c) then reads the bit, and the vp looks at it in [L]. It may
- * have searched for long since it looked before.
+ * place's), and slots that one vp alone may take from (handoff slot, pinned slot). Take a queue q. [L] and [I] exclude
+ * each other by q's lock. If [I] came first, [L] sees the item. If [L] came first, then [P] happens before [I]'s lock
+ * (through q's unlock and lock), and so before [W]. Therefore [W] sees parked > 0 with the vp counted, or a later
+ * value. A later value means that the vp has begun to search again (it will do [L] before it sleeps), or was woken (it
+ * will search). So each insertion is seen by a vp that is not going to sleep without looking. The losing interleaving
+ * that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps; forbidden since the vp
+ * leaves searching before its last look, not after. Handoff slot and pinned slot: the writer stores into the slot, then
+ * reads the bit; the vp sets the bit, then reads the slot. All four are sequentially consistent, so one of the two sees
+ * the other (Dekker). So it is with vp.lone: a sender of signals sets it (leave_to_root in directed.c) and then reads
+ * the bit, and the vp looks at vp.lone in [L]. The vp may have searched for long since it looked before.
  *
  * tests/models/park.pml checks all of this, and that each step is needed.
  *

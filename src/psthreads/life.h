@@ -3,8 +3,8 @@
  * the settings.
  *
  * start_lock guards start and stop. It is a pthread mutex, because any kernel thread may come. It is held during a
- * fork: who has to start a kernel thread for others does not take it. slot_lock guards the making of slots. Whoever has
- * it makes one and nothing else: no fork waits for it. What a child finds half made, it makes anew. */
+ * fork: no thread takes it that has to start a kernel thread for others. slot_lock guards the making of slots. Its
+ * holder makes one and nothing else: no fork waits for it. What a child finds half made, it makes anew. */
 #ifndef PS_LIFE_H
 #define PS_LIFE_H
 

@@ -84,7 +84,7 @@ static void call_member(struct vp *vp, struct psthread *t)
     directed_runs(vp);
     t->member_fn(t);
     vp = ps_vp();
-    vp->current = NULL; /* t has ended itself: it may have begun anew */
+    vp->current = NULL;                 /* t has ended itself: it may have begun anew */
     if (PS_UNLIKELY(!own_stack_is(vp))) /* in a forked child */
         vp_loop(vp, vp->uth);
     directed_ran(vp);

@@ -4,10 +4,10 @@
  * stack pointer of the thread's signal handler and the stack's bottom. So the thread must stay on that stack: in each
  * later region, and between regions, where it handles signals as well.
  *
- * Who asks (pthread_getattr_np of itself) is promoted (promote.h), and its kernel thread P keeps the stack U on which
- * the member runs. At the end of the region P does not leave U: it waits there, in the loop below, for the member's
- * next region, and calls the member there. So the member, and every handler on P, is on U from then on. The block
- * (uth_tls.own_stack, keeps_stack) has it from region to region, and with a larger team.
+ * A member that asks (pthread_getattr_np of itself) is promoted (promote.h), and its kernel thread P keeps the stack U
+ * on which the member runs. At the end of the region P does not leave U: it waits there, in the loop below, for the
+ * member's next region, and calls the member there. So the member, and every handler on P, is on U from then on. The
+ * block (uth_tls.own_stack, keeps_stack) has it from region to region, and with a larger team.
  *
  * States of a block with a kernel thread P of its own; the member writes them on P, P reads them. Others read
  * keeps_stack when they have claimed the member. They come behind the region in which it was written, by the team's
@@ -26,12 +26,12 @@
  * The member begins as a thread (ps_team_enqueue_late) that is pinned to P: m->thread without a stack, by pinned and
  * ps_wake_alone, for which promote.h has the proof that no wake-up is lost. Nobody else pins something to P then. The
  * member has ended, and the last thing that P does for that is to count it out, or to make itself its assistant. A
- * thread with a stack that is pinned to P is one that goes on: the member (it waits for that itself, in a call of the
- * loop), or a member that it had called on U and that comes back from a kernel thread of its own. P stands on its
- * native stack then, where alone_main continues it.
+ * thread with a stack that is pinned to P is one that goes on. It is the member (which waits for that itself, in a call
+ * of the loop), or a member that it had called on U and that comes back from a kernel thread of its own. P stands on
+ * its native stack then, where alone_main continues it.
  *
- * Who has claimed such a member runs nothing of it and may go on with the next, so it needs a reference to the team
- * while the member may end (ps_team_refer).
+ * A vp that has claimed such a member runs nothing of it and may go on with the next. So the vp needs a reference to
+ * the team while the member may end (ps_team_refer).
  *
  * Signals: in the loop P is in the block, on U, and nobody else enters the block while the member lives. So P answers
  * senders with THERE at once (directed.h).
@@ -67,7 +67,8 @@ static inline bool own_stack_is(const struct vp *vp)
 }
 /* The same, FIRST. */
 static inline bool own_stack_begins(const struct vp *vp) { return own_stack_is(vp) && !vp->on_own; }
-/* P, if the thread whose block this is begins there; else NULL. Between regions, or by who has claimed the member. */
+/* P, if the thread whose block this is begins there; else NULL. Between regions, or by the member's
+ * claimer. */
 static inline struct vp *own_stack_vp(const struct uth_tls *block)
 {
     return block && block->keeps_stack ? (struct vp *)ps_load_acquire(&block->alone) : NULL;

@@ -79,7 +79,7 @@ void ps_wait_alone(struct vp *vp, struct psthread *self)
     vp_tick(vp);
 }
 
-static struct uth_tls nobody; /* whom a carrier is for that somebody may take */
+static struct uth_tls nobody; /* a carrier is for this one while any thread may take the carrier */
 
 /* The kernel looks through the thread's own. False: the thread is not known yet. */
 static bool take_robust_list(const struct vp *vp, const void *own_list)

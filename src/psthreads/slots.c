@@ -39,7 +39,7 @@ struct vp *life_claim_slot(unsigned first, uint32_t attached)
         if (!ps_load_relaxed(&vp->attached) && ps_cas_seq(&vp->attached, &no, attached))
             return vp;
     }
-    /* A handler that waits there for others, who send signals, would have the lock (a collector that stops threads). */
+    /* A handler that waits here for senders of signals would hold the lock (a collector that stops threads). */
     uint64_t mask = os_signal_mask();
     os_set_signal_mask(OS_ALL_SIGNALS);
     pthread_mutex_lock(&ps_life.slot_lock);

@@ -119,7 +119,7 @@ static bool all_ended(void)
 void ps_wait_for_all(struct vp *vp)
 {
     if (sum(offsetof(struct vp, made)) == sum(offsetof(struct vp, submitted)))
-        family_wait_and_sweep(vp->current); /* nobody is left who was not submitted: it blocks properly */
+        family_wait_and_sweep(vp->current); /* no thread is left that was not submitted: it blocks properly */
     for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; !all_ended();) { /* threads whose parents did not wait for them */
         if (ps_yield()) {
             pause_ns = LIFE_FIRST_PAUSE_NS;

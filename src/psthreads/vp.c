@@ -57,7 +57,7 @@ struct uth *ps_current_uth(void)
     struct vp *vp = ps_vp();
     return vp ? vp->uth : NULL;
 }
-/* Whom a handler is taken for that has interrupted vp's loop: the root, or a thread that nothing else is known of. */
+/* A handler that has interrupted vp's loop is taken for this: the root, or a thread of which nothing else is known. */
 static struct psthread *in_loop(struct vp *vp) { return &vp->root; }
 
 struct psthread *ps_self(void)

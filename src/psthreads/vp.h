@@ -141,10 +141,10 @@ struct vp {
     _Atomic uint64_t signals_sent;    /* to alone_for, bits from 0: senders set, the thread takes; directed_leaves */
     _Atomic uint32_t alone_state, alone_ends; /* promote.c: PS_ALONE_..., the kernel thread's; 1: it is to end */
     _Atomic uint32_t alone_sleeps;            /* promote.c: written by the kernel thread; for deadlock.c */
-    _Atomic uint32_t alone_given_up; /* promote.c: by a handler that found it in vain; taken by who ends the vp */
+    _Atomic uint32_t alone_given_up; /* promote.c: by a handler that had no use for it; taken where the vp ends */
     struct uth_tls_near blocks;      /* for the threads that begin here next; owner only */
     struct ps_lone lone_thread;      /* how often it looks into queues while it searches; owner only */
-    _Atomic uint32_t directed;       /* directed.c: who sends its thread a signal, and where that would run */
+    _Atomic uint32_t directed;       /* directed.c: senders to its thread, and where a handler would run */
 
     PS_LINE_ALIGNED struct ps_queue queue;
     struct ps_waiters waiters; /* guarded by the queue's lock; count is looked at without it */

@@ -130,7 +130,7 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 
 struct vp *vp_end_tls(struct vp *vp) { return vp->tls ? vp_end_tls_for(vp, NULL, NULL) : vp; }
 
-/* Each holds up who would give a team back that it may be looking at. */
+/* Each looker holds up a thread that gives a team back: the looker may be reading that team. */
 static _Atomic uint32_t lookers;
 
 bool ps_team_rests(const struct uth_tls *block)

@@ -64,14 +64,15 @@ struct vp *vp_end_tls(struct vp *vp);
 /* The same; self, which has called the running thread on its stack, goes on in its block `next`; NULL: none. */
 struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *next);
 
-/* Who keeps a block between regions. `team` keeps it from now on; NULL: nobody does. */
+/* `team` keeps the block between regions from now on; NULL: no team does. */
 static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team) { ps_store_seq(&block->team, team); }
 /* The block is a member's with a kernel thread of its own, by which this is called. Whether no region of the team is
- * open. Then nobody is in the block, nor will be but on this kernel thread: who begins as the member in a region that
- * opens later sees uth_tls.alone. For `alone` was set and at_hand cleared before this; the fence makes a parent that
- * has not been seen to open its region (`left`) see both, and who claims a member comes after the parent. */
+ * open. Then no other thread is in the block, nor will be but on this kernel thread: a vp that begins as the member in
+ * a region that opens later sees uth_tls.alone. For `alone` was set and at_hand cleared before this. The fence makes a
+ * parent that has not been seen to open its region (`left`) see both, and a vp that claims a member comes after the
+ * parent. */
 bool ps_team_rests(const struct uth_tls *block);
-/* Waits, some microseconds at most, for those who may be looking at the team that a block belonged to. */
+/* Waits, some microseconds at most, for those that may be looking at the team to which a block belonged. */
 void ps_team_await_lookers(void);
 /* In a forked child: nobody looks. */
 void ps_team_lookers_reset(void);

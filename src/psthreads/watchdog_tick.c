@@ -20,7 +20,7 @@ static void serve(void)
     starter_serve();
 }
 
-/* A tick is as long as it is, whoever asks for something meanwhile: a stall's length is counted in ticks. */
+/* Requests do not shorten a tick: a stall's length is counted in ticks. */
 static void sleep_a_tick(int64_t ns)
 {
     uint64_t now = os_now_ns(), end = now + (uint64_t)ns;

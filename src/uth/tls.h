@@ -228,8 +228,8 @@ extern _Atomic uint32_t uth_tls_asks __attribute__((visibility("hidden")));
 #endif
 /* It is at least as likely as this from now on. */
 void uth_tls_may_ask(uint32_t asks);
-/* Around fork(), by whoever registers handlers: no other thread is in the middle of the lists of blocks while the
- * child is copied. */
+/* Around fork(), for the room that registers handlers: no other thread is in the middle of the lists of blocks while
+ * the child is copied. */
 void uth_tls_before_fork(void);
 void uth_tls_after_fork(bool in_child);
 /* In a forked child, after that, on the only thread, with any thread pointer. `carrier`: the own thread pointer of the

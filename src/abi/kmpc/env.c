@@ -7,8 +7,8 @@
  * is told. KMP_DISP_NUM_BUFFERS is looked at, and changes nothing. Of no meaning here, but what cannot be read is said:
  * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at
  * every level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK and
- * LIBOMP_NUM_HIDDEN_HELPER_THREADS (any thread of the team runs a target task; libomp keeps kernel threads for such
- * tasks, but a program may not count on that). KMP_HIDDEN_HELPER_AFFINITY is not looked at. KMP_AFFINITY and
+ * LIBOMP_NUM_HIDDEN_HELPER_THREADS. (Any thread of the team runs a target task. libomp keeps kernel threads for such
+ * tasks, but a program may not count on that.) KMP_HIDDEN_HELPER_AFFINITY is not looked at. KMP_AFFINITY and
  * KMP_HW_SUBSET: affinity_env.c, affinity.c.
  *
  * The KMP_ variables count where a part of the process was built for libomp: at once, if an object that is loaded
