@@ -22,7 +22,8 @@ static void run_fresh(struct vp *vp, struct psthread *t);
 static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t);
 
-void vp_loop(struct vp *vp, struct uth *self)
+/* In the place of the caller, whose uth is free to be used. */
+static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
 {
     struct ps_work w = vp->first_work;
     vp->first_work = PS_NO_WORK;
@@ -123,7 +124,7 @@ void vp_loop_main(void *transfer, void *self)
 {
     struct vp *vp = transfer;
     vp_arrived(vp, self);
-    vp_loop(vp, self);
+    run_loop(vp, self);
 }
 
 /* A fresh thread that wants a stack of its own size: the loop moves to such a stack and calls it there. */
@@ -163,14 +164,4 @@ void vp_enter_loop(struct vp *vp)
             return;
         os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
     }
-}
-
-void vp_abandon(struct vp *vp)
-{
-    struct uth *self = vp->uth;
-    self->flags |= UTH_SPOILED;
-    vp->first_work = PS_NO_WORK;
-    while (!vp_start_loop(vp, self, true))
-        os_yield();
-    __builtin_unreachable();
 }

@@ -4,7 +4,6 @@
 #include "check.h"
 #include "current.h"
 #include "directed.h"
-#include "loop.h"
 #include "os.h"
 #include "promote.h"
 #include "switch.h"
@@ -86,7 +85,7 @@ static void call_member(struct vp *vp, struct psthread *t)
     vp = ps_vp();
     vp->current = NULL;                 /* t has ended itself: it may have begun anew */
     if (PS_UNLIKELY(!own_stack_is(vp))) /* in a forked child */
-        vp_loop(vp, vp->uth);
+        vp_abandon(vp);
     directed_ran(vp);
 }
 

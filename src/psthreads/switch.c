@@ -70,6 +70,16 @@ bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
     return true;
 }
 
+void vp_abandon(struct vp *vp)
+{
+    struct uth *self = vp->uth;
+    self->flags |= UTH_SPOILED;
+    vp->first_work = PS_NO_WORK;
+    while (!vp_start_loop(vp, self, true))
+        os_yield();
+    __builtin_unreachable();
+}
+
 PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w)
 {
     struct uth *from = self->uth;

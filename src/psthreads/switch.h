@@ -168,5 +168,7 @@ void vp_leave_bound(struct vp *vp, struct psthread *self);
 /* Starts a loop on a fresh stack in the place of `from`; it begins with vp->first_work. False: no memory for a
  * stack. */
 bool vp_start_loop(struct vp *vp, struct uth *from, bool dying);
+/* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */
+PS_NORETURN void vp_abandon(struct vp *vp);
 
 #endif
