@@ -69,10 +69,10 @@ struct psthread *ps_self(void)
 PS_NOINLINE void *ps_local(void)
 {
     struct vp *vp = ps_vp_now();
-    struct psthread *t = PS_LIKELY(vp != NULL) ? vp->current : NULL;
-    if (PS_UNLIKELY(t == NULL && vp != NULL))
-        t = in_loop(vp);
-    return PS_LIKELY(t != NULL) ? t->local : NULL;
+    if (PS_UNLIKELY(vp == NULL))
+        return NULL;
+    struct psthread *t = vp->current;
+    return PS_LIKELY(t != NULL) ? t->local : in_loop(vp)->local;
 }
 
 void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
