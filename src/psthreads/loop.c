@@ -100,13 +100,7 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     struct ps_call call = member ? (struct ps_call){t->member_fn, t} : ps_thread_begin(t);
     if (own_tls)
         vp_enter_tls(vp, vp_new_tls(vp));
-    t->uth = vp->uth;
-    t->uth->name[0] = '\0';
-    t->vp = vp;
-    ps_store_relaxed(&t->state, PS_RUNNING);
-    vp->current = t;
-    vp_tick(vp);
-    vp_follow(vp, t);
+    vp_begins(vp, t);
     if (member) {
         call.fn(call.arg); /* ends t: another vp may have t already */
         ps_vp()->current = NULL;

@@ -73,13 +73,7 @@ void own_stack_begin(struct vp *vp, struct psthread *t)
 static void call_member(struct vp *vp, struct psthread *t)
 {
     PS_ASSERT(!t->uth);
-    t->uth = vp->uth;
-    t->uth->name[0] = '\0';
-    t->vp = vp;
-    ps_store_relaxed(&t->state, PS_RUNNING);
-    vp->current = t;
-    vp_tick(vp);
-    vp_follow(vp, t);
+    vp_begins(vp, t);
     directed_runs(vp);
     t->member_fn(t);
     vp = ps_vp();

@@ -192,8 +192,9 @@ static int start_locked(const psthread_config_t *config)
  *
  * The thread that forks does not leave its kernel thread meanwhile, whatever it waits for in the C library. It has the
  * C library's locks there, malloc's among them, and no kernel thread could be started that runs it again. */
-static struct vp *forks_on; /* guarded by start_lock */
-static bool was_held;       /* before the fork: the program's malloc may fork as well */
+/* Guarded by start_lock. was_held: its vp.held before the fork, for the program's malloc may fork as well. */
+static struct vp *forks_on;
+static bool was_held;
 
 static void before_fork(void)
 {

@@ -165,6 +165,17 @@ void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls);
 /* The running thread leaves vp, which goes on with what else is ready; its context is bound to another vp, and
  * published there. */
 void vp_leave_bound(struct vp *vp, struct psthread *self);
+/* t, which has no context so far, begins on the uth that vp runs: the caller calls its function next. */
+static inline void vp_begins(struct vp *vp, struct psthread *t)
+{
+    t->uth = vp->uth;
+    t->uth->name[0] = '\0';
+    t->vp = vp;
+    ps_store_relaxed(&t->state, PS_RUNNING);
+    vp->current = t;
+    vp_tick(vp);
+    vp_follow(vp, t);
+}
 /* Starts a loop on a fresh stack in the place of `from`; it begins with vp->first_work. False: no memory for a
  * stack. */
 bool vp_start_loop(struct vp *vp, struct uth *from, bool dying);
