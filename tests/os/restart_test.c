@@ -138,18 +138,24 @@ static bool for_another_reason(void *frame)
     return false;
 }
 
+static pthread_t start_reader(void *(*reader)(void *), int channel[2])
+{
+    pthread_t thread;
+    ps_store_relaxed(&reader_tid, 0);
+    assert_int_equal(pipe(channel), 0);
+    assert_int_equal(pthread_create(&thread, NULL, reader, &channel[0]), 0);
+    while (!ps_load_acquire(&reader_tid))
+        usleep(1000);
+    return thread;
+}
+
 /* A call that one kind of interrupt cannot end is left in peace by that kind, for longer and longer. Another kind,
  * which may do more, comes through meanwhile. */
 static void one_kind_of_interrupt_does_not_keep_out_another(void **state)
 {
     (void)state;
     int channel[2];
-    pthread_t thread;
-    ps_store_relaxed(&reader_tid, 0);
-    assert_int_equal(pipe(channel), 0);
-    assert_int_equal(pthread_create(&thread, NULL, reads, &channel[0]), 0);
-    while (!ps_load_acquire(&reader_tid))
-        usleep(1000);
+    pthread_t thread = start_reader(reads, channel);
     int tid = ps_load_acquire(&reader_tid), e = 0;
     for (struct os_usage u = {0}; !u.sleeping; usleep(1000))
         assert_int_equal(os_thread_usage(tid, &u), 0);
@@ -178,16 +184,11 @@ static void *reads_deaf(void *arg)
 }
 
 /* It would come when the mask changes back, maybe at the end of a call that another signal has ended. */
-static void who_blocks_it_is_not_interrupted(void **state)
+static void a_thread_that_blocks_it_is_not_interrupted(void **state)
 {
     (void)state;
     int channel[2];
-    pthread_t thread;
-    ps_store_relaxed(&reader_tid, 0);
-    assert_int_equal(pipe(channel), 0);
-    assert_int_equal(pthread_create(&thread, NULL, reads_deaf, &channel[0]), 0);
-    while (!ps_load_acquire(&reader_tid))
-        usleep(1000);
+    pthread_t thread = start_reader(reads_deaf, channel);
     int e = os_interrupt(ps_load_relaxed(&reader_tid), in_vain);
     assert_true(e == EAGAIN || e == ENOTSUP);
     assert_int_equal(write(channel[1], "x", 1), 1);
@@ -397,7 +398,7 @@ int main(void)
         cmocka_unit_test(a_signal_meanwhile_ends_the_call),
 #endif
         cmocka_unit_test(a_signal_in_the_interrupt_ends_the_call),
-        cmocka_unit_test(who_blocks_it_is_not_interrupted),
+        cmocka_unit_test(a_thread_that_blocks_it_is_not_interrupted),
         cmocka_unit_test(one_kind_of_interrupt_does_not_keep_out_another),
         cmocka_unit_test(a_signal_beside_the_interrupt_ends_the_call),
     };
