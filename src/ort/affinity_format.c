@@ -1,4 +1,4 @@
-/* affinity-format-var: a thread's affinity as text.
+/* A thread's affinity as text, as a format (affinity-format-var) says.
  *
  *   %[[[0].]width]field    field: one letter or {long name}; "." aligns to the right, "0" fills numbers with zeros; %%
  *                          is a percent sign
@@ -7,8 +7,7 @@
  * thread may use (an initial thread), or the process (a member).
  * Callers: any thread of the program.
  *
- * Shared fields: the format: written and copied under `lock`, so that a reader never sees half of one.
- *   shown (ort_thread): the member's own.
+ * Shared fields: the format (affinity_var.c); shown (ort_thread): the member's own.
  * Failures: a field that there is not: one line for the process, the format's own text stands in its place. No memory:
  * nothing is shown.
  * Deviation from libgomp: it ends the program over a wrong format, and shows pthread_self() as native_thread_id.
@@ -23,47 +22,9 @@
 #include "display.h"
 #include "ort.h"
 #include "os.h"
-#include "own_lock.h"
 #include "place.h"
 
-#define DEFAULT_FORMAT "level %L thread %i affinity %A"
-#define LIBOMP_FORMAT "OMP: pid %P tid %i thread %n bound to OS proc set {%A}"
-
-_Atomic bool ort_display_as_libomp;
 static bool formats_as_libomp(void) { return ps_load_relaxed(&ort_display_as_libomp); }
-static const char *default_format(void) { return formats_as_libomp() ? LIBOMP_FORMAT : DEFAULT_FORMAT; }
-
-ORT_OWN_LOCK(lock)
-
-void ort_affinity_format_set(const char *format, size_t length)
-{
-    char *copy = malloc(length + 1);
-    if (copy == NULL) {
-        ps_warn("no memory for an affinity format; it stays as it was");
-        return;
-    }
-    memcpy(copy, format, length);
-    copy[length] = '\0';
-    ort_own_lock(&lock);
-    char *before = ort_settings.affinity_format;
-    ort_settings.affinity_format = copy;
-    ort_own_unlock(&lock);
-    free(before);
-}
-
-size_t ort_affinity_format_get(char *buffer, size_t size)
-{
-    ort_own_lock(&lock);
-    const char *format = ort_settings.affinity_format != NULL ? ort_settings.affinity_format : default_format();
-    size_t length = strlen(format);
-    if (size > 0) {
-        size_t n = length < size ? length : size - 1;
-        memcpy(buffer, format, n);
-        buffer[n] = '\0';
-    }
-    ort_own_unlock(&lock);
-    return length;
-}
 
 /* Text that grows: what fits is kept, all is counted. */
 struct text {

@@ -1,8 +1,8 @@
-/* Cancellation, and the barrier that a cancelled region does not wait in.
+/* Cancellation.
  *
- * Does: keeps the cancelled state of regions, work-sharing constructs and task groups; the barrier of cancellable
- * regions.
- * Does not: jump; the compiled code asks and leaves by itself.
+ * Does: keeps the cancelled state of regions, work-sharing constructs and task groups. Does not: jump; the compiled
+ * code asks and leaves by itself. The barrier that a cancelled region does not wait in: ort_task_barrier_cancel
+ * (task.c).
  * Callers: members, in their implicit or an explicit task.
  *
  * States: three flags. Each flag is set only while its construct lasts. team.tasks.cancelled has two bits, of the
@@ -11,13 +11,6 @@
  * construct's closing barrier, of either kind. taskgroup.cancelled is gone with the group.
  * A group's flag is set before the team's: a member that sees the team's (acquire, with the fetch-or) sees the group's.
  * A work-sharing construct with task reductions has a group of its own, which stands for the group around it.
- *
- * The cancellable barrier counts arrivals in barrier_arrived; the last arrival sets it to 0 and moves barrier_phase on.
- * The member that cancels the region sets `cancelled` and wakes all members that wait here. The arrivals counted so far
- * no longer matter: all members go to the end of the region, where the count is cleared. A member arrives when the
- * tasks below its implicit task are complete.
- * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_queue.c), read with
- * acquire or stronger.
  * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
 #include "graph.h"
 #include "race.h"
@@ -90,32 +83,4 @@ bool ort_cancel(struct ort_thread *thread, unsigned which)
     ps_or_seq(&team->tasks.cancelled, ORT_CANCELLED_REGION);
     ort_task_wake_barrier(team);
     return true;
-}
-
-bool ort_task_barrier_cancel(struct ort_thread *thread)
-{
-    if (!ort_settings.cancellation) {
-        ort_task_barrier(thread);
-        return false;
-    }
-    struct ort_team *team = thread->team;
-    struct ort_task_team *q = &team->tasks;
-    struct ort_task *self = thread->task;
-    if (region_cancelled(team))
-        return true;
-    if (ort_count_total(&self->count) != 0)
-        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_SUBTREE, .object = self});
-    uint32_t phase = ps_load_relaxed(&q->barrier_phase);
-    ps_race_release(ort_cancel_barrier_at(team, phase));
-    if (ps_add_acq_rel(&q->barrier_arrived, 1) + 1 == team->n) {
-        ps_store_relaxed(&q->barrier_arrived, 0);
-        ps_store_relaxed(&q->loop_cancelled, 0);
-        ps_store_seq(&q->barrier_phase, phase + 1);
-        ort_task_wake_barrier(team);
-    } else {
-        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER_CANCEL, .phase = phase});
-    }
-    bool cancelled = region_cancelled(team);
-    ps_race_acquire(cancelled ? ort_cancelled_at(team) : ort_cancel_barrier_at(team, phase));
-    return cancelled;
 }

@@ -90,8 +90,6 @@ void ort_depend_complete(struct ort_thread *thread, struct ort_task *t)
 
 void ort_depend_begin(struct ort_depend_node *node) { ps_race_acquire(&node->missing); }
 
-bool ort_depend_node_satisfied(struct ort_depend_node *node) { return ps_load_seq(&node->missing) == 0; }
-
 struct ort_depend_successor *ort_depend_successors(struct ort_task *t)
 {
     struct ort_depend_node *node = t->node;

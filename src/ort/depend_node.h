@@ -1,5 +1,5 @@
-/* The node of a task with dependences: states, owners and orderings are in depend.c. Seen by depend*.c and
- * graph.c only. */
+/* The node of a task with dependences: states, owners and orderings are in depend.c. Seen by depend*.c,
+ * graph.c and task_queue.c only. */
 #ifndef ORT_DEPEND_NODE_H
 #define ORT_DEPEND_NODE_H
 
@@ -44,6 +44,12 @@ void ort_depend_give(struct ort_depend_node *node);
 
 /* A table, or the task, names the node no more. nodes: the caller's; NULL: it has none. */
 void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *node);
+
+/* It has no predecessors, or all are complete. */
+static inline bool ort_depend_node_is_ready(const struct ort_depend_node *node)
+{
+    return ps_load_seq(&node->missing) == 0;
+}
 
 /* A node for `task` (NULL: the caller waits in place), in state linking. The caller has its one reference. */
 static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thread, struct ort_task *task)

@@ -1,8 +1,8 @@
 /* Explicit tasks: the hooks of regions and barriers.
  *
- * Making tasks: task_create.c. Tasks that run at once: task_call.c. Running tasks and waiting for them: task_run.c. The
- * end of a task: task_complete.c. Where ready tasks stand, and which member may run them: task_queue.c. Does and
- * states: task.h.
+ * Making tasks: task_create.c. Tasks that run at once: task_call.c. Running tasks: task_run.c. Waiting for them:
+ * task_wait.c. The end of a task: task_complete.c. Where ready tasks stand, and which member may run them:
+ * task_queue.c. Does and states: task.h.
  * Callers: the member concerned, on its own stack, with no lock held.
  * Rejected: deferred arrival at barriers (the last task of a member's subtree arrives for it): the member is awake to
  * run tasks anyway. */
@@ -168,4 +168,38 @@ void ort_task_barrier(struct ort_thread *thread)
     enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase, ort_settings.cancellation | traced);
     if (met != EE_RELEASED || traced)
         end_barrier(thread, phase, met);
+}
+
+/* The cancellable barrier counts arrivals in barrier_arrived; the last arrival sets it to 0 and moves barrier_phase on.
+ * The member that cancels the region sets `cancelled` and wakes all members that wait here. The arrivals counted so far
+ * no longer matter: all members go to the end of the region, where the count is cleared. A member arrives when the
+ * tasks below its implicit task are complete.
+ * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_queue.c), read with
+ * acquire or stronger. */
+bool ort_task_barrier_cancel(struct ort_thread *thread)
+{
+    if (!ort_settings.cancellation) {
+        ort_task_barrier(thread);
+        return false;
+    }
+    struct ort_team *team = thread->team;
+    struct ort_task_team *q = &team->tasks;
+    struct ort_task *self = thread->task;
+    if (ort_cancelled_parallel(team))
+        return true;
+    if (ort_count_total(&self->count) != 0)
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_SUBTREE, .object = self});
+    uint32_t phase = ps_load_relaxed(&q->barrier_phase);
+    ps_race_release(ort_cancel_barrier_at(team, phase));
+    if (ps_add_acq_rel(&q->barrier_arrived, 1) + 1 == team->n) {
+        ps_store_relaxed(&q->barrier_arrived, 0);
+        ps_store_relaxed(&q->loop_cancelled, 0);
+        ps_store_seq(&q->barrier_phase, phase + 1);
+        ort_task_wake_barrier(team);
+    } else {
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER_CANCEL, .phase = phase});
+    }
+    bool cancelled = ort_cancelled_parallel(team);
+    ps_race_acquire(cancelled ? ort_cancelled_at(team) : ort_cancel_barrier_at(team, phase));
+    return cancelled;
 }

@@ -4,9 +4,9 @@
  * part.
  * Does not: know an ABI; decide how a team forks.
  * Modules: task.c (hooks of regions and barriers), task_create.c (make, queue), task_call.c (tasks that run at once),
- * task_run.c (run, wait), task_complete.c (events, completion), task_queue.c (find work, sleep, wake). Beside these:
- * task_range.c (many tasks of a taskloop), task_memory.c (descriptors), depend.c, graph.c, taskgroup.c, taskloop.c,
- * task_reduction.c, cancel.c.
+ * task_run.c (run), task_wait.c (wait), task_complete.c (events, completion), task_queue.c (find work, sleep, wake).
+ * Beside these: task_range.c (many tasks of a taskloop), task_memory.c (descriptors), depend.c, graph.c, taskgroup.c,
+ * taskloop.c, task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
  * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member -> body done ->
@@ -296,8 +296,6 @@ void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to
                            size_t align, unsigned flags);
 void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size, size_t align,
                           unsigned flags);
-/* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
-bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags);
 static PS_ALWAYS_INLINE struct ort_task *ort_task_pop(struct ps_magazine *m)
 {
     return PS_CONTAINER_OF(ps_magazine_pop(m), struct ort_task, piece);

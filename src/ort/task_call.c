@@ -216,7 +216,7 @@ static inline bool run_at_once_fast(struct ort_thread *thread, struct ort_task *
 PS_NOINLINE bool ort_task_submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *),
                                          unsigned flags)
 {
-    return ort_task_is_undeferred(thread, flags) && run_at_once_fast(thread, t, fn, flags);
+    return task_is_undeferred(thread, flags) && run_at_once_fast(thread, t, fn, flags);
 }
 
 void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)

@@ -7,7 +7,7 @@
  * path. So the fast path asks for none of the three.
  * Callers: a member on its own behalf, on its own stack, with no lock held. States and fields: task.h.
  *
- * Undeferred tasks (ort_task_is_undeferred) are those with if(0), children of final tasks, tasks of a root outside of
+ * Undeferred tasks (task_is_undeferred) are those with if(0), children of final tasks, tasks of a root outside of
  * every region, and tasks made while the creator's deque is full. An undeferred task has a descriptor as others have,
  * and no place in a queue: it is made, run at once as a call, and completed. So a child that outlives it finds its
  * parent.
@@ -27,8 +27,6 @@
 #include "graph.h"
 #include "race.h"
 
-/* Tasks in a deque beyond which the creator runs new ones itself; what fits into the deque's first buffer. */
-#define DEQUE_FULL PS_DEQUE_INITIAL
 /* Longer data, or data that wants more alignment than the descriptor has, takes the slow path. */
 #define PLAIN_DATA_BYTES 64
 
@@ -142,23 +140,6 @@ struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_
     return t;
 }
 
-static bool task_deque_full(struct ps_deque *d)
-{
-    int64_t bottom = ps_deque_bottom_owner(d);
-    if (PS_LIKELY(bottom - d->top_seen < DEQUE_FULL))
-        return false;
-    d->top_seen = ps_load_acquire(&d->top);
-    return bottom - d->top_seen >= DEQUE_FULL && !ort_settings.unbounded_tasks;
-}
-
-bool ort_task_is_undeferred(struct ort_thread *thread, unsigned flags)
-{
-    if (PS_UNLIKELY((flags & ORT_TASK_UNDEFERRED) || (thread->task->flags & ORT_TASK_FINAL) ||
-                    thread->team->level == 0))
-        return true;
-    return PS_UNLIKELY(task_deque_full(&ort_tasks(thread)->deque)) && !(flags & ORT_TASK_DETACH);
-}
-
 /* t's predecessors are complete. The creator waits for t's event only where the program says so. Outside of every
  * region it does not wait, since it may itself be the thread that fulfills the event; later siblings depend on t. */
 static void run_undeferred(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
@@ -188,7 +169,7 @@ void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args
     ort_graph_spoil(thread);
     if (PS_UNLIKELY(ort_settings.cancellation) && ort_task_is_cancelled(thread->team, thread->task->group))
         return;
-    if (PS_UNLIKELY(ort_task_is_undeferred(thread, args->flags))) {
+    if (PS_UNLIKELY(task_is_undeferred(thread, args->flags))) {
         if (args->depend)
             ort_depend_wait(thread, args->depend);
         run_undeferred(thread, ort_task_make(thread, args), args);
@@ -204,7 +185,7 @@ void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct
         ort_task_discard(thread, t);
         return;
     }
-    if (PS_UNLIKELY(ort_task_is_undeferred(thread, args->flags))) {
+    if (PS_UNLIKELY(task_is_undeferred(thread, args->flags))) {
         if (args->depend)
             ort_depend_wait(thread, args->depend);
         adopt_with_args(thread, t, args);
@@ -218,7 +199,7 @@ void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct
 void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args,
                             struct ort_depend_node *node)
 {
-    bool at_once = ort_task_is_undeferred(thread, args->flags);
+    bool at_once = task_is_undeferred(thread, args->flags);
     if (at_once)
         ort_graph_wait(thread, node);
     adopt_with_args(thread, t, args);
@@ -265,7 +246,7 @@ static inline void publish_ordered(struct ort_thread *thread, struct ort_task *t
 static PS_NOINLINE void spawn_slow(struct ort_thread *thread, void (*fn)(void *), void *data, size_t size, size_t align,
                                    unsigned flags)
 {
-    if (ort_task_is_undeferred(thread, flags) && ort_task_call_fast(thread, fn, data, flags))
+    if (task_is_undeferred(thread, flags) && ort_task_call_fast(thread, fn, data, flags))
         return;
     ort_task_create(thread,
                     &(struct ort_task_args){.fn = fn, .data = data, .size = size, .align = align, .flags = flags});
@@ -302,7 +283,7 @@ void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, u
 static PS_NOINLINE void spawn_copied_slow(struct ort_thread *thread, void (*fn)(void *), void *data,
                                           void (*copy)(void *to, void *from), size_t size, size_t align, unsigned flags)
 {
-    if (ort_task_is_undeferred(thread, flags))
+    if (task_is_undeferred(thread, flags))
         ort_task_call_copied(fn, data, copy, size, align, flags);
     else
         ort_task_create(thread,

@@ -1,4 +1,5 @@
-/* Explicit tasks: what their modules know of each other. Seen by src/ort/task*.c, depend*.c, cancel.c only. */
+/* Explicit tasks: what their modules know of each other. Seen by src/ort/task*.c, depend*.c, cancel.c and tool_task.c
+ * only. */
 #ifndef PS_ORT_TASK_INTERNAL_H
 #define PS_ORT_TASK_INTERNAL_H
 
@@ -57,8 +58,10 @@ struct ort_wait {
     struct ort_task *told; /* for this one; NULL: for its wish */
 };
 
-/* Returns when what `wait` names has come, running tasks meanwhile. [switches] */
-void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
+/* What `wait` names has come. */
+bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *wait);
+/* Says that the caller sleeps, looks again, sleeps. A task found meanwhile is returned. [switches] */
+struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *wait);
 /* Some task of the team is ready, and no member runs it yet. */
 bool ort_task_any(struct ort_team *team);
 /* A free member, if any, shall look for tasks. The caller is a member. False: none is free. */
@@ -104,6 +107,14 @@ bool ort_task_submit_at_once(struct ort_thread *thread, struct ort_task *t, void
 
 /* Runs t as a call and finishes it. [switches] */
 void ort_task_run(struct ort_thread *thread, struct ort_task *t);
+/* The body of t is done, and there is more to be done than to count that for `below`. base: as in ort_task_end_run.
+ * [switches] */
+void ort_task_end_slow(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
+
+/* --- task_wait.c --- */
+
+/* Returns when what `wait` names has come, running tasks meanwhile. [switches] */
+void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
 
 /* --- task_complete.c --- */
 
@@ -145,7 +156,6 @@ bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const stru
 void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *list);
 /* t is complete: its successors lose a predecessor. */
 void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
-bool ort_depend_node_satisfied(struct ort_depend_node *node);
 /* A task with predecessors begins: for the program's thread sanitizer (race.h). */
 void ort_depend_begin(struct ort_depend_node *node);
 void ort_depend_nodes_drain(struct ps_magazine *nodes);

@@ -1,8 +1,8 @@
 /* Finding work, and sleeping where there is none.
  *
  * Does: queues ready tasks, finds one that a member may run, puts members that wait to sleep and wakes them, keeps
- * members that have returned and lends them. Does not: run or finish a task, know what its body is, or how a member
- * that was lent comes to run (ee.h).
+ * members that have returned and lends them. Does not: run a task (task_wait.c has the loops that do), finish it, know
+ * what its body is, or how a member that was lent comes to run (ee.h).
  * Callers: members of the team; ort_task_enqueue(NULL, ..) and the wake functions also threads outside that have pinned
  * the team.
  *
@@ -70,8 +70,7 @@
  * A sleeping member's count.own is read by wakers under the lock, which the member took after its last change.
  * Failures: none. Cost: push: a store; fenced, also a fence and some loads; own pop: fenced, a fence; a failed
  * search: three loads a member. */
-#include "cpu.h"
-#include "task_internal.h"
+#include "depend_node.h"
 
 #include <limits.h>
 
@@ -198,7 +197,7 @@ bool ort_task_any(struct ort_team *team)
 
 /* --- sleeping --- */
 
-static bool satisfied(struct ort_team *team, const struct ort_wait *w)
+bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *w)
 {
     switch (w->kind) {
     case ORT_WAIT_CHILDREN:
@@ -208,7 +207,7 @@ static bool satisfied(struct ort_team *team, const struct ort_wait *w)
     case ORT_WAIT_GROUP:
         return ort_count_total(&((struct ort_taskgroup *)w->object)->count) == 0;
     case ORT_WAIT_NODE:
-        return ort_depend_node_satisfied(w->object);
+        return ort_depend_node_is_ready(w->object);
     case ORT_WAIT_EVENT:
         return ps_load_seq(&((struct ort_task *)w->object)->event) & ORT_EVENT_FULFILLED;
     case ORT_WAIT_BARRIER:
@@ -258,7 +257,7 @@ PS_NOINLINE static void wake_satisfied(struct ort_team *team, const void *object
     for (struct ps_list *at = team->tasks.sleeping.next; at != &team->tasks.sleeping; at = next) {
         next = at->next;
         struct ort_wait *w = PS_CONTAINER_OF(at, struct ort_wait, link);
-        if (w->object == object && satisfied(team, w))
+        if (w->object == object && ort_wait_is_over(team, w))
             wake_locked(team, w, NULL);
     }
     ps_spin_unlock(&team->tasks.lock);
@@ -357,15 +356,14 @@ static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *
     struct ort_task *told = w->told;
     if (told == NULL)
         return t;
-    if (t == NULL && !satisfied(team, w))
+    if (t == NULL && !ort_wait_is_over(team, w))
         t = look_surely(thread, w->within);
-    if (t != told && (t != NULL || satisfied(team, w)) && may_stand(team, told))
+    if (t != told && (t != NULL || ort_wait_is_over(team, w)) && may_stand(team, told))
         tell_taker(team, told); /* if it is gone that member looks in vain */
     return t;
 }
 
-/* Says that the caller sleeps, looks again, sleeps. A task found meanwhile is returned. [switches] */
-static struct ort_task *sleep_for(struct ort_thread *thread, struct ort_wait *w)
+struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *w)
 {
     struct ort_team *team = thread->team;
     ps_store_relaxed(&w->word, 0);
@@ -376,7 +374,7 @@ static struct ort_task *sleep_for(struct ort_thread *thread, struct ort_wait *w)
     ps_add_seq(&team->tasks.takers, 1);
     ps_spin_unlock(&team->tasks.lock);
     struct ort_task *t = NULL;
-    bool stays = !satisfied(team, w);
+    bool stays = !ort_wait_is_over(team, w);
     if (stays) {
         fence_others(thread);
         t = look_surely(thread, w->within);
@@ -385,28 +383,6 @@ static struct ort_task *sleep_for(struct ort_thread *thread, struct ort_wait *w)
     while (stays && ps_load_acquire(&w->word) == 0)
         ee_wait(&w->word, 0);
     return leave_sleep(thread, w, t);
-}
-
-/* Searches in vain before a member sleeps, where each can have a carrier of its own. */
-#define SEARCHES 64
-
-void ort_task_wait(struct ort_thread *thread, struct ort_wait *w)
-{
-    struct ort_team *team = thread->team;
-    unsigned searches = team->n > 1 && team->n <= ee_num_vps() ? SEARCHES : 0, failed = 0;
-    while (!satisfied(team, w)) {
-        struct ort_task *t = ort_task_find(thread, w->within);
-        if (!t && failed++ < searches) {
-            cpu_pause();
-            continue;
-        }
-        if (!t)
-            t = sleep_for(thread, w);
-        if (t) {
-            ort_task_run(thread, t);
-            failed = 0;
-        }
-    }
 }
 
 /* --- free members --- */
@@ -440,25 +416,6 @@ bool ort_task_idle(struct ort_thread *thread)
         leave_free_locked(team, thread);
     ps_spin_unlock(&q->lock);
     return again;
-}
-
-void ort_task_assist(struct ort_thread *thread)
-{
-    struct ort_team *team = thread->team;
-    if (!ps_load_relaxed(&team->tasks.used))
-        return;
-    struct ort_task_member *own = ort_tasks_or_none(thread);
-    if (!ort_absent(own) && own->comes) {
-        ps_spin_lock(&team->tasks.lock);
-        team->tasks.coming = own->comes = false; /* before the look */
-        ps_spin_unlock(&team->tasks.lock);
-    }
-    bool first = true;
-    for (struct ort_task *t; (t = ort_task_find(thread, NULL)) != NULL; first = false) {
-        if (first && ort_task_any(team)) /* pushed while this one was coming: nobody was told */
-            ort_task_ask(team);
-        ort_task_run(thread, t);
-    }
 }
 
 PS_NOINLINE bool ort_task_ask(struct ort_team *team)

@@ -26,6 +26,7 @@
  * Rejected: no part `own`: a push and a pop for each task were half of an empty task's time. Rejected: to run all tasks
  * at once where they are many (libgomp): no other member helps. */
 #include "task_range.h"
+#include "task_steps.h"
 
 #include <string.h>
 
@@ -183,7 +184,7 @@ bool ort_task_range(struct ort_thread *thread, const struct ort_task_args *args,
         args->align > alignof(struct range) || chunks->n <= 2 * (uint64_t)thread->team->n)
         return false;
     unsigned flags = args->flags & ~(unsigned)ORT_TASK_UNDEFERRED;
-    if (thread->team->n == 1 || ort_task_is_undeferred(thread, args->flags)) {
+    if (thread->team->n == 1 || task_is_undeferred(thread, args->flags)) {
         struct ort_chunks c = *chunks;
         while (c.n > 0)
             ort_task_call_chunks(thread, args->fn, args->data, flags, &c);

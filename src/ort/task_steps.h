@@ -1,10 +1,30 @@
-/* The steps of a task's life that the fast path and the slow path share, or that several files have in place. The files
- * of src/ort/task_*.c include it only. */
+/* The steps of a task's life that the fast path and the slow path share, or that several files have in place. Seen
+ * by the files of src/ort that make, run or tell of tasks. */
 #ifndef PS_ORT_TASK_STEPS_H
 #define PS_ORT_TASK_STEPS_H
 
 #include "task_frame.h"
 #include "task_internal.h"
+
+/* Tasks in a deque beyond which the creator runs new ones itself; what fits into the deque's first buffer. */
+#define DEQUE_FULL PS_DEQUE_INITIAL
+static inline bool task_deque_full(struct ps_deque *d)
+{
+    int64_t bottom = ps_deque_bottom_owner(d);
+    if (PS_LIKELY(bottom - d->top_seen < DEQUE_FULL))
+        return false;
+    d->top_seen = ps_load_acquire(&d->top);
+    return bottom - d->top_seen >= DEQUE_FULL && !ort_settings.unbounded_tasks;
+}
+
+/* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
+static inline bool task_is_undeferred(struct ort_thread *thread, unsigned flags)
+{
+    if (PS_UNLIKELY((flags & ORT_TASK_UNDEFERRED) || (thread->task->flags & ORT_TASK_FINAL) ||
+                    thread->team->level == 0))
+        return true;
+    return PS_UNLIKELY(task_deque_full(&ort_tasks(thread)->deque)) && !(flags & ORT_TASK_DETACH);
+}
 
 /* Makes t the task that thread runs. The result, the base of before, is for leaving t. The tasks below t may take what
  * stands in the deque from the new base on. */
@@ -15,6 +35,24 @@ static inline int64_t task_enter(struct ort_thread *thread, struct ort_task *t)
     ort_tasks(thread)->base = ps_deque_bottom_owner(&ort_tasks(thread)->deque);
     thread->task = t;
     return base;
+}
+
+/* Runs t, whose body's end is its own end as a rule, and which nobody traces. [switches] */
+static inline void run_untraced(struct ort_thread *thread, struct ort_task *t)
+{
+    struct ort_task *below = thread->task;
+    int64_t base = task_enter(thread, t);
+    t->fn(t->data);
+    if (PS_UNLIKELY(ort_task_flags_of(t) & (ORT_TASK_SPECIAL | ORT_TASK_ORDERED)) ||
+        PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0) ||
+        PS_UNLIKELY(ps_load_relaxed(&t->parent) != below)) {
+        ort_task_end_slow(thread, t, below, base);
+        return;
+    }
+    thread->task = below;
+    ort_tasks(thread)->base = base;
+    ort_task_free(&ort_tasks(thread)->cache, t);
+    below->count.own -= ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
 }
 
 /* Runs fn(data) as a task, in a frame. [switches] */

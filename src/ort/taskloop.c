@@ -17,6 +17,7 @@
  * Failures: as of ort_task_create. OpenMP 5.2 section 12.6. */
 #include "graph.h"
 #include "task_range.h"
+#include "task_steps.h"
 
 struct split {
     uint64_t tasks;
@@ -50,7 +51,7 @@ static void set_bounds(struct ort_task *t, uint64_t from, uint64_t to)
 
 static void dispatch(struct ort_thread *thread, struct ort_task *t, unsigned flags)
 {
-    if (ort_task_is_undeferred(thread, flags)) {
+    if (task_is_undeferred(thread, flags)) {
         t->flags |= ORT_TASK_UNDEFERRED;
         ort_task_run(thread, t);
     } else {

@@ -406,6 +406,8 @@ void ort_tool_task_discarded(struct ort_task *t);
 void ort_tool_task_fulfilled(struct ort_task *t, bool late);
 /* first: unfinished, its node locked. */
 void ort_tool_task_depends(struct ort_task *first, struct ort_task *second);
+/* The dependences that `task` has, as written. */
+void ort_tool_tell_dependences(ort_tool_ptr task, const struct ort_depend_list *list);
 void ort_tool_taskwait_from(const void *caller, void *frame);
 void ort_tool_taskwait_depend(struct ort_thread *t, const struct ort_depend_list *list);
 void ort_tool_taskgroup_start(struct ort_thread *t);

@@ -1,14 +1,13 @@
-/* Tools: the events of explicit tasks, taskwait, taskgroup and taskloop. See tool.h.
+/* Tools: the events of explicit tasks and taskloop. See tool.h. Those of waits: tool_wait.c.
  *
  * A task runs as a call on the stack of the task that its member left for it (task.h), so schedule events nest: left
  * for t, and back. */
 #include <stdlib.h>
 
-#include "task_internal.h"
+#include "task_steps.h"
 #include "tool.h"
 
 static ort_tool_ptr current_region_data(const struct ort_thread *t) { return &t->team->tool.data; }
-static ort_tool_ptr current_task_data(const struct ort_thread *t) { return &ort_tool_task(t->task)->data; }
 
 static struct ort_tool_dependence dependence(struct ort_depend d)
 {
@@ -25,7 +24,7 @@ static struct ort_tool_dependence dependence(struct ort_depend d)
     return shown;
 }
 
-static void tell_dependences(ort_tool_ptr task, const struct ort_depend_list *list)
+void ort_tool_tell_dependences(ort_tool_ptr task, const struct ort_depend_list *list)
 {
     if (ps_load_relaxed(&ort_tool_events.dependences) == NULL)
         return;
@@ -48,7 +47,7 @@ void ort_tool_task_created(struct ort_thread *thread, struct ort_task *t, const 
     *task = (struct ort_tool_task){
         .flags = ORT_TOOL_TASK_EXPLICIT, .bytes = (uint32_t)args->size, .chunk = thread->tool.chunk};
     thread->tool.chunk.iterations = 0;
-    if (ort_task_is_undeferred(thread, args->flags))
+    if (task_is_undeferred(thread, args->flags))
         task->flags |= ORT_TOOL_TASK_UNDEFERRED;
     if (t->flags & ORT_TASK_UNTIED)
         task->flags |= ORT_TOOL_TASK_UNTIED;
@@ -59,7 +58,7 @@ void ort_tool_task_created(struct ort_thread *thread, struct ort_task *t, const 
     ORT_RAISE(task_create, &parent->data, &parent->frame, &task->data, task->flags, args->depend != NULL,
               thread->tool.caller);
     if (args->depend != NULL)
-        tell_dependences(&task->data, args->depend);
+        ort_tool_tell_dependences(&task->data, args->depend);
     if (!(task->flags & ORT_TOOL_TASK_UNDEFERRED))
         ort_tool_leave(thread); /* else when it has been run */
 }
@@ -106,54 +105,4 @@ void ort_tool_task_fulfilled(struct ort_task *t, bool late)
 void ort_tool_task_depends(struct ort_task *first, struct ort_task *second)
 {
     ORT_RAISE(task_dependence, &ort_tool_task(first)->data, &ort_tool_task(second)->data);
-}
-
-/* --- waiting --- */
-
-void ort_tool_taskwait_from(const void *caller, void *frame)
-{
-    struct ort_thread *t = ort_self();
-    ort_tool_enter(t, caller, frame);
-    ort_tool_ptr task = current_task_data(t);
-    ORT_RAISE(sync_region, ORT_SYNC_TASKWAIT, ORT_SCOPE_BEGIN, current_region_data(t), task, caller);
-    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKWAIT, ORT_SCOPE_BEGIN, current_region_data(t), task, caller);
-    t->tool.state = ORT_STATE_WAIT_TASKWAIT;
-    ort_taskwait(t);
-    t->tool.state = 0;
-    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKWAIT, ORT_SCOPE_END, current_region_data(t), task, caller);
-    ORT_RAISE(sync_region, ORT_SYNC_TASKWAIT, ORT_SCOPE_END, current_region_data(t), task, caller);
-    ort_tool_leave(t);
-}
-
-/* To a tool a taskwait with dependences is a task without a body that has them. */
-void ort_tool_taskwait_depend(struct ort_thread *t, const struct ort_depend_list *list)
-{
-    struct ort_tool_task *self = ort_tool_task(t->task);
-    union ort_tool_data waits = {0};
-    ORT_RAISE(task_create, &self->data, &self->frame, &waits,
-              ORT_TOOL_TASK_TASKWAIT | ORT_TOOL_TASK_UNDEFERRED | ORT_TOOL_TASK_MERGEABLE, 1, t->tool.caller);
-    tell_dependences(&waits, list);
-    t->tool.state = ORT_STATE_WAIT_TASKWAIT;
-    ort_taskwait_depend(t, list);
-    t->tool.state = 0;
-    ORT_RAISE(task_schedule, &waits, ORT_SWITCH_TASKWAIT_COMPLETE, &self->data);
-}
-
-void ort_tool_taskgroup_start(struct ort_thread *t)
-{
-    ort_taskgroup_start(t);
-    ORT_RAISE(sync_region, ORT_SYNC_TASKGROUP, ORT_SCOPE_BEGIN, current_region_data(t), current_task_data(t),
-              t->tool.caller);
-}
-
-void ort_tool_taskgroup_end(struct ort_thread *t, void (*end)(struct ort_thread *))
-{
-    const void *caller = t->tool.caller;
-    ort_tool_ptr task = current_task_data(t);
-    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKGROUP, ORT_SCOPE_BEGIN, current_region_data(t), task, caller);
-    t->tool.state = ORT_STATE_WAIT_TASKGROUP;
-    end(t);
-    t->tool.state = 0;
-    ORT_RAISE(sync_region_wait, ORT_SYNC_TASKGROUP, ORT_SCOPE_END, current_region_data(t), task, caller);
-    ORT_RAISE(sync_region, ORT_SYNC_TASKGROUP, ORT_SCOPE_END, current_region_data(t), task, caller);
 }

@@ -1,0 +1,110 @@
+/* Waiting for tasks: members that wait, or that were lent, run what is ready meanwhile.
+ *
+ * Does: the loops that find a task, run it, and sleep where there is none. Does not: know where tasks stand, or which
+ * member may run which one (task_queue.c, also for the protocol of sleeping), or what running a task is (task_run.c).
+ * Callers: a member on its own behalf, on its own stack, with no lock held. Ordering: none of its own. */
+#include "cpu.h"
+#include "race.h"
+#include "task_steps.h"
+
+/* Searches in vain before a member sleeps, where each can have a carrier of its own. */
+#define SEARCHES 64
+
+void ort_task_wait(struct ort_thread *thread, struct ort_wait *w)
+{
+    struct ort_team *team = thread->team;
+    unsigned searches = team->n > 1 && team->n <= ee_num_vps() ? SEARCHES : 0, failed = 0;
+    while (!ort_wait_is_over(team, w)) {
+        struct ort_task *t = ort_task_find(thread, w->within);
+        if (!t && failed++ < searches) {
+            cpu_pause();
+            continue;
+        }
+        if (!t)
+            t = ort_task_sleep(thread, w);
+        if (t) {
+            ort_task_run(thread, t);
+            failed = 0;
+        }
+    }
+}
+
+void ort_task_assist(struct ort_thread *thread)
+{
+    struct ort_team *team = thread->team;
+    if (!ps_load_relaxed(&team->tasks.used))
+        return;
+    struct ort_task_member *own = ort_tasks_or_none(thread);
+    if (!ort_absent(own) && own->comes) {
+        ps_spin_lock(&team->tasks.lock);
+        team->tasks.coming = own->comes = false; /* before the look */
+        ps_spin_unlock(&team->tasks.lock);
+    }
+    bool first = true;
+    for (struct ort_task *t; (t = ort_task_find(thread, NULL)) != NULL; first = false) {
+        if (first && ort_task_any(team)) /* pushed while this one was coming: nobody was told */
+            ort_task_ask(team);
+        ort_task_run(thread, t);
+    }
+}
+
+/* There is something to wait for. [switches] */
+PS_NOINLINE static void run_children(struct ort_thread *thread, struct ort_task *self)
+{
+    struct ps_deque *d = &ort_tasks(thread)->deque;
+    do {
+        struct ort_task *t = NULL;
+        if (PS_LIKELY(ps_load_seq(&thread->team->tasks.priority_count) == 0) &&
+            !PS_UNLIKELY(ps_load_relaxed(&ort_tasks_in_order)) &&
+            PS_LIKELY(ps_deque_bottom_owner(d) > ort_tasks(thread)->base))
+            t = ps_deque_pop(d);
+        if (PS_UNLIKELY(t == NULL)) {
+            ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_CHILDREN, .object = self, .within = self});
+            return;
+        }
+        run_untraced(thread, t);
+    } while ((uint32_t)ort_count_total(&self->count) != 0);
+}
+
+static PS_NOINLINE void taskwait_traced(struct ort_thread *thread)
+{
+    struct ort_task *self = thread->task;
+    if ((uint32_t)ort_count_total(&self->count) != 0)
+        ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_CHILDREN, .object = self, .within = self});
+    ps_race_acquire(self);
+}
+
+void ort_taskwait(struct ort_thread *thread)
+{
+    struct ort_task *self = thread->task;
+    bool any = (uint32_t)ort_count_total(&self->count) != 0;
+    if (PS_UNLIKELY(ort_tasks_traced()) && (any || ps_race_enabled()))
+        taskwait_traced(thread);
+    else if (any)
+        run_children(thread, self);
+}
+
+void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend)
+{
+    if (!ort_settings.cancellation || !ort_task_is_cancelled(thread->team, thread->task->group))
+        ort_depend_wait(thread, depend);
+}
+
+void ort_taskyield(struct ort_thread *thread)
+{
+    struct ort_task *t = ort_task_find(thread, thread->task);
+#if ORT_TOOLS
+    thread->tool.yields = t != NULL;
+#endif
+    if (t) {
+        ort_task_run(thread, t);
+        return;
+    }
+    /* The caller may yield until a task has run that it may not run itself. */
+    struct ort_team *team = thread->team;
+    if (team->n > 1 && ort_task_any(team) && !ort_task_ask(team))
+        ee_team_call_first(&team->ee);
+    ee_yield();
+}
+
+bool ort_in_final(struct ort_thread *thread) { return thread->task->flags & ORT_TASK_FINAL; }
