@@ -134,16 +134,7 @@ void ps_bind_after_fork_in_child(void)
         ps_store_relaxed(&all->open, 0);
 }
 
-/* --- where a kernel thread is --- */
-
-static void move_carrier_to(const struct os_cpuset *mask)
-{
-    static _Atomic uint32_t said;
-    int error = os_affinity_set(mask);
-    if (error != 0 && !ps_xchg_acq_rel(&said, 1))
-        ps_warn("the system does not let a thread be bound to its place (error %d): it runs where it may (said once)",
-                error);
-}
+/* --- queues --- */
 
 /* Number of the place of something bound, from 1. */
 static unsigned item_place(const struct ps_item *item)
@@ -152,40 +143,6 @@ static unsigned item_place(const struct ps_item *item)
         return PS_CONTAINER_OF(item, struct ps_team, item)->place;
     return PS_CONTAINER_OF(item, struct ps_member, thread.item)->place;
 }
-
-static const struct os_cpuset *mask_of(const struct vp *vp, unsigned place)
-{
-    return place != 0 ? &places()->place[place - 1].mask : &vp->own_mask;
-}
-
-PS_NOINLINE void vp_follow_slow(struct vp *vp, const struct psthread *t)
-{
-    unsigned place = t->item.bound ? item_place(&t->item) : 0;
-    if (place == vp->place)
-        return;
-    if (vp->place == 0 && os_affinity_get(&vp->own_mask) != 0)
-        os_affinity_at_start(&vp->own_mask);
-    const struct os_cpuset *from = mask_of(vp, vp->place), *to = mask_of(vp, place);
-    if (memcmp(from, to, sizeof *to) != 0) /* a process that was started on one place only need not move */
-        move_carrier_to(to);
-    vp->place = place;
-}
-
-void bind_lift(void)
-{
-    struct vp *vp = ps_places_on() ? ps_vp() : NULL;
-    if (vp != NULL && vp->place != 0)
-        move_carrier_to(&vp->own_mask);
-}
-
-void bind_lower(void)
-{
-    struct vp *vp = ps_places_on() ? ps_vp() : NULL;
-    if (vp != NULL && vp->place != 0)
-        move_carrier_to(&places()->place[vp->place - 1].mask);
-}
-
-/* --- queues --- */
 
 struct ps_queue *ps_bind_queue(const struct ps_item *item)
 {

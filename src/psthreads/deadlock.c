@@ -40,6 +40,8 @@
 #include "dump.h"
 #include "dump_request.h"
 #include "idle.h"
+#include "life.h"
+#include "os.h"
 #include "quota_park.h"
 #include "runtime.h"
 #include "sources.h"
@@ -62,6 +64,21 @@ static void report_line(void *context, const char *line)
 
 static void count_line(void *context, const char *line) { (void)context, (void)line; }
 
+static void *exit_now(void *arg)
+{
+    (void)arg;
+    exit(0);
+}
+
+void ps_end_process(void)
+{
+    os_thread t;
+    if (os_thread_start(&t, exit_now, NULL, 0, false) !=
+        0) /* one that carries nothing: handlers may call what they like */
+        exit_now(NULL);
+    os_thread_detach(t);
+}
+
 int64_t deadlock_look(struct vp *vp, unsigned looks)
 {
     unsigned carried, again, lines = 0, poller_idles = timer_poller_idles();
@@ -71,7 +88,7 @@ int64_t deadlock_look(struct vp *vp, unsigned looks)
         vp_look_for_all(PS_EVERYWHERE) || !idle_all_parked(&again) || again != carried ||
         ps_load_seq(&ps_idle.parks) != parks)
         return -1;
-    bool main_ended = ps_main_ended();
+    bool main_ended = ps_load_seq(&ps_life.main_ended);
     unsigned kernel_threads = os_count_kernel_threads() - (main_ended && os_main_thread_gone()),
              ours =
                  carried + quota_park_count() + watchdog_runs() + dump_request_runs() + poller_idles + standby_idle();

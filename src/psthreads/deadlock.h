@@ -10,4 +10,7 @@ struct vp;
  * for ever. */
 int64_t deadlock_look(struct vp *vp, unsigned looks);
 
+/* No thread is left that could do anything: exit(0), from a kernel thread of its own. */
+void ps_end_process(void);
+
 #endif

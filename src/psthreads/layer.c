@@ -5,8 +5,6 @@
 #include "sched.h"
 #include "thread.h"
 
-_Atomic(bool (*)(void)) ps_layer_poll;
-
 static void *self_for_layer(void)
 {
     struct psthread *t = ps_current();
@@ -20,12 +18,6 @@ static void ready_for_layer(void *thread) { ps_ready(thread, PS_BACK); }
 static bool has_others(void) { return !ps_spin_useful(); }
 
 static void poll_by(bool (*poll)(void)) { ps_store_release(&ps_layer_poll, poll); }
-
-bool ps_layer_polls(void)
-{
-    bool (*poll)(void) = ps_load_acquire(&ps_layer_poll);
-    return poll && poll();
-}
 
 const struct ps_layer ps_layer PS_EXPORT = {
     sizeof(struct ps_layer), self_for_layer, wait, ready_for_layer, ps_yield, has_others, poll_by, ps_promote};

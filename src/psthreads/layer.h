@@ -34,8 +34,7 @@ struct ps_layer {
 };
 extern const struct ps_layer ps_layer;
 
-/* For search.c. */
+/* What a vp that searches asks (search.c); NULL: nothing. */
 extern _Atomic(bool (*)(void)) ps_layer_poll;
-bool ps_layer_polls(void);
 
 #endif

@@ -15,6 +15,7 @@
 #include "race.h"
 #include "search.h"
 #include "switch.h"
+#include "taken.h"
 #include "team.h"
 #include "team_batch.h"
 

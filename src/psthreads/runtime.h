@@ -83,10 +83,6 @@ bool ps_forked_here(void);
 /* The rest of such a thread's end, when its functions have been left. As where any process's first thread ends by
  * pthread_exit, the process goes on until its last thread ends. Then it exits with status 0. */
 void ps_end_forked(void) __attribute__((noreturn));
-/* The process's initial thread has ended, by pthread_exit. */
-bool ps_main_ended(void);
-/* No thread is left that could do anything: exit(0), from a kernel thread of its own. */
-void ps_end_process(void);
 void ps_start(void); /* with the defaults, if the library is not started yet */
 int vp_start_worker(struct vp *vp);
 void *vp_worker_main(void *arg);

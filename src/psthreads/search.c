@@ -14,10 +14,10 @@
 #include "promote.h"
 #include "quota_park.h"
 #include "runtime.h"
-#include "sources.h"
 #include "team.h"
 #include "tls.h"
 #include "victims.h"
+#include "visit.h"
 #include "watchdog.h"
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
@@ -27,24 +27,6 @@
 #define SEARCH_PEEK_PERIOD 512
 #define STANDS_NS INT64_C(100000000)
 #define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
-
-void vp_hand_back(struct vp *vp, struct psthread *t, struct vp *to)
-{
-    if (PS_UNLIKELY(t->uth && t->uth->vp))
-        ps_store_seq(&vp->pinned, t);
-    else
-        vp_enqueue(to, &t->item, PS_BACK);
-}
-
-void vp_put_back(struct vp *vp, struct ps_work w)
-{
-    if (ps_work_team(w))
-        ps_team_enqueue_late(ps_work_team(w), (unsigned)w.id, vp);
-    else if (ps_work_is_rest(w))
-        quota_park_refused(vp);
-    else if (ps_work_some(w))
-        vp_hand_back(vp, ps_work_thread(w), vp);
-}
 
 /* One look at everything, from the state IDLE; on success the handoff slot is BUSY. Without `queues` only at what is
  * for this vp alone. */
@@ -71,6 +53,14 @@ static struct ps_work search_once(struct vp *vp, bool queues, bool peek)
     return w;
 }
 
+_Atomic(bool (*)(void)) ps_layer_poll;
+
+static bool layer_polls(void)
+{
+    bool (*poll)(void) = ps_load_acquire(&ps_layer_poll);
+    return poll && poll();
+}
+
 /* Searches for vp->spin_ns; none found: no work. */
 static struct ps_work search(struct vp *vp)
 {
@@ -82,7 +72,7 @@ static struct ps_work search(struct vp *vp)
         struct ps_work w = search_once(vp, queues, round % SEARCH_PEEK_PERIOD == peeks_at);
         if (ps_work_some(w) || ps_load_relaxed(&ps_rt.stopping))
             return w;
-        if (PS_UNLIKELY(ps_load_relaxed(&ps_layer_poll) != NULL) && ps_layer_polls())
+        if (PS_UNLIKELY(ps_load_relaxed(&ps_layer_poll) != NULL) && layer_polls())
             continue;
         cpu_pause();
         if (round % SEARCH_CLOCK_PERIOD)
@@ -114,7 +104,7 @@ static void sleep_and_learn(struct vp *vp)
         vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
-/* See search.h. Two system calls each time a worker finds nothing to do, in such programs only. */
+/* See taken.h. Two system calls each time a worker finds nothing to do, in such programs only. */
 static inline bool is_nobody(struct vp *vp) { return PS_UNLIKELY(ps_alone_count() > 0) && !vp_is_roots(vp); }
 
 static PS_NOINLINE void deafen(struct vp *vp)
@@ -133,27 +123,6 @@ void vp_take_signals(struct vp *vp)
     vp->deaf_mask = os_signals_kept();
     os_set_signal_mask(OS_ALL_SIGNALS);
     vp->is_deaf = true;
-}
-
-/* m goes to a kernel thread of its own before it begins. */
-static bool begins_alone(const struct ps_member *m) { return m->tls && ps_load_relaxed(&m->tls->alone) != NULL; }
-
-static bool is_program_code(struct ps_work w)
-{
-    struct psthread *t = ps_work_thread(w);
-    if (ps_work_is_rest(w))
-        return false;
-    if (ps_work_team(w))
-        return !begins_alone(ps_team_member(ps_work_team(w), (unsigned)w.id));
-    if (t->uth)
-        return !(t->uth->flags & UTH_ENDS);
-    return !(t->flags & PS_T_MEMBER) || !begins_alone(PS_CONTAINER_OF(t, struct ps_member, thread));
-}
-
-PS_NOINLINE void vp_hear_for(struct vp *vp, struct ps_work w)
-{
-    if (vp->is_deaf && is_program_code(w))
-        vp_hear(vp);
 }
 
 /* A spare stands in for a root that its kernel thread carries alone (directed.h): it is there for the root's next

@@ -1,7 +1,8 @@
 /* Where work can be: see sources.h. */
-#include "sources.h"
 
 #include "idle.h"
+#include "team.h"
+#include "visit.h"
 
 struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item)
 {

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "current.h"
+#include "deadlock.h"
 #include "dump_request.h"
 #include "family.h"
 #include "idle.h"
@@ -167,8 +168,6 @@ int psthread_finalize(void)
  * root at all. The vp that finds nothing to do, and that could never be woken (deadlock.c), ends the process. */
 static pthread_key_t main_key;
 
-bool ps_main_ended(void) { return ps_load_seq(&ps_life.main_ended); }
-
 /* The caller carries no vp. */
 static void stop_kernel_threads(void)
 {
@@ -196,21 +195,6 @@ void life_end_last_root(struct vp *vp)
     life_detach_root(vp, !last);
     if (ps_load_seq(&ps_life.main_ended))
         stop_kernel_threads();
-}
-
-static void *exit_now(void *arg)
-{
-    (void)arg;
-    exit(0);
-}
-
-void ps_end_process(void)
-{
-    os_thread t;
-    if (os_thread_start(&t, exit_now, NULL, 0, false) !=
-        0) /* one that carries nothing: handlers may call what they like */
-        exit_now(NULL);
-    os_thread_detach(t);
 }
 
 /* As a root it comes back in life_root_ended. */

@@ -5,9 +5,9 @@
 #include "check.h"
 #include "loop.h"
 #include "os.h"
-#include "search.h"
-#include "sources.h"
+#include "taken.h"
 #include "team_batch.h"
+#include "visit.h"
 
 PS_NOINLINE struct uth *vp_bury_left(struct vp *vp, struct uth *left)
 {

@@ -31,7 +31,7 @@
 #include "race.h"
 #include "runtime.h"
 #include "sched.h"
-#include "search.h"
+#include "sources.h"
 #include "switch.h"
 #include "team_member.h"
 #include "tls.h"

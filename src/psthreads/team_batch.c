@@ -5,8 +5,8 @@
 
 #include "current.h"
 #include "queue.h"
-#include "sources.h"
 #include "switch.h"
+#include "visit.h"
 
 static inline bool is_teammate(const struct psthread *t, const struct ps_team *team)
 {

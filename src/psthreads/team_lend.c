@@ -55,6 +55,7 @@
 #include "sched.h"
 #include "search.h"
 #include "sources.h"
+#include "taken.h"
 #include "team_member.h"
 #include "uncover.h"
 #include "vp.h"

@@ -7,7 +7,6 @@
 #include "current.h"
 #include "own_stack.h"
 #include "promote.h"
-#include "search.h"
 #include "switch.h"
 #include "team.h"
 #include "uth.h"

@@ -15,6 +15,7 @@
 #include "key.h"
 #include "life.h"
 #include "os.h"
+#include "sources.h"
 #include "switch.h"
 #include "team.h"
 #include "timer.h"

@@ -14,7 +14,6 @@
 #include "idle.h"
 #include "os.h"
 #include "runtime.h"
-#include "sources.h"
 #include "standby.h"
 #include "starter.h"
 #include "tls.h"

@@ -5,7 +5,6 @@
 #include "current.h"
 #include "psthread.h"
 #include "sched.h"
-#include "search.h"
 #include "sync_support.h"
 #include "team.h"
 #include "vp.h"

@@ -1,0 +1,75 @@
+/* Visits to the sources of work: to peek, to look or to take. The list of sources, and its rules: sources.h.
+ *
+ * Callers: the kernel thread that carries vp, to take; any, to peek or to look. */
+#ifndef PS_VISIT_H
+#define PS_VISIT_H
+
+#include "bind.h"
+#include "handoff.h"
+#include "queue.h"
+#include "runtime.h"
+#include "sources.h"
+#include "vp.h"
+#include "work.h"
+
+static inline struct ps_work vp_found(struct vp *vp, bool some) { return (struct ps_work){.what = some ? vp : NULL}; }
+
+static PS_ALWAYS_INLINE struct ps_work vp_visit_slot(struct vp *vp, enum ps_visit visit)
+{
+    if (visit == PS_LOOK)
+        return vp_found(vp, ps_load_seq(&vp->pinned));
+    struct psthread *t = ps_load_relaxed(&vp->pinned);
+    if (PS_LIKELY(!t) || visit == PS_PEEK)
+        return ps_work_of(t);
+    t = ps_xchg_acq_rel(&vp->pinned, NULL);
+    return (struct ps_work){.what = t, .id = t == PS_PINNED_REST ? PS_WORK_REST : 0};
+}
+
+static PS_ALWAYS_INLINE struct ps_work vp_visit_handoff(struct vp *vp, enum ps_visit visit)
+{
+    if (visit == PS_LOOK)
+        return vp_found(vp, ps_load_seq(&vp->handoff) > HANDOFF_IDLE);
+    uint64_t handoff = ps_load_acquire(&vp->handoff);
+    if (handoff <= HANDOFF_IDLE || visit == PS_PEEK)
+        return vp_found(vp, handoff > HANDOFF_IDLE);
+    if (!ps_cas_acquire(&vp->handoff, &handoff, HANDOFF_BUSY)) /* taken back */
+        return PS_NO_WORK;
+    return (struct ps_work){.what = ps_handoff_team(handoff), .id = ps_handoff_id(handoff)};
+}
+
+static PS_ALWAYS_INLINE struct ps_work vp_visit_queue(struct vp *vp, struct ps_queue *q, enum ps_visit visit)
+{
+    if (visit == PS_TAKE)
+        return vp_take_front(q);
+    return vp_found(vp, visit == PS_LOOK ? ps_queue_look(q) : !ps_queue_seems_empty(q));
+}
+
+/* Visits the sources `which` until one has something. Caller: the kernel thread that carries vp, for PS_TAKE; any, for
+ * PS_PEEK and PS_LOOK. `which` and `visit` are constants. */
+static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, enum ps_visit visit, bool closed_too)
+{
+    struct ps_work w = PS_NO_WORK;
+    if (which & PS_IN_SLOT)
+        w = vp_visit_slot(vp, visit);
+    if (which & PS_IN_HANDOFF && !ps_work_some(w))
+        w = vp_visit_handoff(vp, visit);
+    if (which & PS_IN_QUEUE && PS_LIKELY(!ps_work_some(w)))
+        w = vp_visit_queue(vp, &vp->queue, visit);
+    if (which & PS_IN_PLACES && !PS_LIKELY(ps_work_some(w)) && ps_places_on())
+        w = ps_bind_visit(vp, visit);
+    if (which & PS_IN_OTHERS && !ps_work_some(w))
+        w = vp_visit_others(vp, visit, closed_too);
+    if (which & PS_IN_GLOBAL && !ps_work_some(w) && ps_rt.has_global)
+        w = vp_visit_queue(vp, &ps_rt.global, visit);
+    return w;
+}
+
+static inline struct ps_work vp_take_pinned(struct vp *vp) { return vp_visit_slot(vp, PS_TAKE); }
+static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
+{
+    if (PS_UNLIKELY(ps_load_relaxed(&vp->lone)))
+        return vp_take_pinned(vp);
+    return vp_visit(vp, PS_OWN, PS_TAKE, false);
+}
+
+#endif
