@@ -2,10 +2,10 @@
 """layers.py FOLDER [ARCHIVE] - the files of a room form layers.
 
 FOLDER/layers.txt says which file stands in which layer, and which functions a file may call although they stand in a
-layer above its own. The head of src/psthreads/layers.txt says the format. ARCHIVE is the room's library of an optimised
-build, where a call of an inline function is none; without it FOLDER/nm.txt is what nm said of one. Shown are: files
-without a layer, calls up that are not listed, and listed calls that no file makes. At the end, for the reader: how many
-files of the largest circle call one another."""
+layer above its own. It may also say how many files at most call one another in a circle. The head of
+src/psthreads/layers.txt says the format. ARCHIVE is the room's library of an optimised build, where a call of an inline
+function is none; without it FOLDER/nm.txt is what nm said of one. Shown are: files without a layer, calls up that are
+not listed, listed calls that no file makes, and a circle that is too large."""
 
 import os
 import re
@@ -14,8 +14,8 @@ import sys
 
 
 def read_layers(path):
-    """({file: number of its layer}, {(file, function)}, layer names)"""
-    layer_of, allowed, names = {}, set(), []
+    """({file: number of its layer}, {(file, function)}, layer names, files in a circle at most)"""
+    layer_of, allowed, names, at_most = {}, set(), [], None
     with open(path, encoding="utf-8") as f:
         for line in f:
             line = line.split("#")[0].rstrip()
@@ -25,11 +25,15 @@ def read_layers(path):
             if call:
                 allowed.update((call[1], function) for function in call[2].split())
                 continue
+            limit = re.fullmatch(r"at most (\d+) files in a circle", line)
+            if limit:
+                at_most = int(limit[1])
+                continue
             if not line.startswith(" "):
                 name, _, line = line.partition(":")
                 names.append(name)
             layer_of.update((file, len(names) - 1) for file in line.split())
-    return layer_of, allowed, names
+    return layer_of, allowed, names, at_most
 
 
 def read_symbols(nm_output):
@@ -49,7 +53,7 @@ def read_symbols(nm_output):
 
 
 def largest_circle(home, uses):
-    """Files that all call one another, directly or through others."""
+    """The most files that all call one another, directly or through others; sorted."""
     calls = {file: {home[name] for name in names if name in home} - {file} for file, names in uses.items()}
 
     def reached(start):
@@ -60,12 +64,12 @@ def largest_circle(home, uses):
                 todo.append(file)
         return found
     reach = {file: reached(file) for file in calls}
-    return max((sum(a in reach[b] and b in reach[a] for b in calls) for a in calls), default=0)
+    return max((sorted(b for b in calls if a in reach[b] and b in reach[a]) for a in calls), key=len, default=[])
 
 
 def main():
     folder = sys.argv[1]
-    layer_of, allowed, names = read_layers(os.path.join(folder, "layers.txt"))
+    layer_of, allowed, names, at_most = read_layers(os.path.join(folder, "layers.txt"))
     if len(sys.argv) > 2:
         symbols = subprocess.run(["nm", "-g", sys.argv[2]], capture_output=True, text=True, check=True).stdout
     else:
@@ -88,9 +92,12 @@ def main():
                                   f"it, in {above}.c ({names[layer_of[above]]})")
     faults += [f"{room}: {file} does not call {function}, or not from below" for file, function in
                sorted(allowed - used)]
+    circle = largest_circle(home, uses)
+    if at_most is not None and len(circle) > at_most:
+        faults.append(f"{room}: {len(circle)} files call one another, at most {at_most} may: {' '.join(circle)}")
     print(*faults, sep="\n", end="\n" if faults else "")
     print(f"{room}: {len(uses)} files in {len(names)} layers, {len(calls_up)} calls up, at most "
-          f"{largest_circle(home, uses)} files in a circle")
+          f"{len(circle)} files in a circle")
     sys.exit(bool(faults) or not uses)
 
 
