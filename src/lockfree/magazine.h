@@ -23,7 +23,7 @@
  * Rejected: a second list for a whole batch, which saves the walk to the middle of the one. Each member of a team has
  * four magazines, and would need a cache line more. An array of slots that are filled by compare-and-swap: it has a
  * bound, and memory that never goes back to the system has none.
- * Paper: psthreads-2009 section 2.3 (recycling through local queues). */
+ * Model: tests/models/magazine.pml. Paper: psthreads-2009 section 2.3 (recycling through local queues). */
 #ifndef PS_MAGAZINE_H
 #define PS_MAGAZINE_H
 

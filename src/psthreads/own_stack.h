@@ -23,6 +23,8 @@
  * NONE -> NEXT or FIRST by ps_keep_stack; NEXT -> LOOP, FIRST -> LOOP at the next beginning, at the end. LOOP ends with
  * P, which puts U back (own_stack_give_back). In a forked child there is NONE.
  *
+ * Model: tests/models/own_stack.pml.
+ *
  * The member begins as a thread (ps_team_enqueue_late) that is pinned to P: m->thread without a stack, by pinned and
  * ps_wake_alone, for which promote.h has the proof that no wake-up is lost. Nobody else pins something to P then. The
  * member has ended, and the last thing that P does for that is to count it out, or to make itself its assistant. A

@@ -22,9 +22,10 @@
  * before (B): (C) sees done_in; after (B): the vp sees `interrupted`, and counts the members that it has run so far as
  * ended. The vp may have claimed a further member meanwhile. This member must not have to wait until the vp has looked
  * for tasks, because a task may wait for the member. So the member becomes a thread of its own. A region without tasks
- * thus pays for no fence and no load. tests/models/team_join.pml has this protocol, and what happens where a step is
- * missing. The model leaves out the store by which a parent that ran all members itself ends a region without tasks
- * (run_the_rest). In the model only one claimed member at a time becomes a thread.
+ * thus pays for no fence and no load. Kernel threads exchange a member's word instead (src/ee/member_end.h).
+ * tests/models/team_join.pml has this protocol, and what happens where a step is missing. The model leaves out the
+ * store by which a parent that ran all members itself ends a region without tasks (run_the_rest). In the model only one
+ * claimed member at a time becomes a thread.
  *
  * A parent below a member. In a block's first region with tasks the parent may run a member as a call before any task
  * is made. A task may then be ready that member 0 alone may run, while the member above the parent waits for that task.

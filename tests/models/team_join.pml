@@ -1,5 +1,5 @@
-/* The end of a team with tasks (src/psthreads/team_lend.c, src/ort/task_queue.c): tasks are made while members end and
- * the parent waits in the join; whoever is left runs them.
+/* The end of a team with tasks (src/psthreads/team_lend.c, with EXCHANGE src/ee/member_end.h; src/ort/task_queue.c):
+ * tasks are made while members end and the parent waits in the join; whoever is left runs them.
  *
  * RUNNERS vps claim the members 1 .. MEMBERS and run them, each several one after the other, whose references it drops
  * together; so does the parent in its join, on its own stack, and when none is left it waits. The pusher is one more
@@ -13,6 +13,9 @@
  * which one carrier starts, or, for member 0 with TLS, to the parent, which runs tasks as a member only where it waits.
  * `coming`: an identity that was lent has not looked for tasks yet. The store of DONE behind a body is late: others see
  * it at any time up to the next read-modify-write.
+ * EXCHANGE: each member has a thread of its own, and so does each assistant. A member exchanges its word for DONE, and
+ * the one that makes the first task exchanges it for TOLD: the second of the two tells the core. A member's reference
+ * is dropped behind all that it does. The parent runs no members, and member 0 is the parent.
  * Left out: the barrier, handoff, the order of the queue, members that sleep in the core.
  *   BROKEN_AGAIN   an identity that enters the list does not look for tasks behind that
  *   BROKEN_COMING  an identity that was lent looks without taking `coming` back
@@ -22,7 +25,9 @@
  *   BROKEN_SCAN    who makes the first task does not look for members that have returned
  *   BROKEN_PARENT  the parent does not ask whether there are tasks after it has said that it is DONE
  *   BROKEN_WANTED  the parent blocks although it was wanted since it entered the list
- *   BROKEN_READY   who lends member 0 readies the parent also where it does not block yet */
+ *   BROKEN_READY   who lends member 0 readies the parent also where it does not block yet
+ *   BROKEN_STORE   (EXCHANGE) a member does not look what was in its word
+ *   BROKEN_TOLD    (EXCHANGE) who makes the first task leaves no TOLD */
 #ifndef MEMBERS
 #define MEMBERS 2
 #endif
@@ -35,10 +40,15 @@
 #define FREE 0 /* of an identity: in its body, or somebody looks for tasks in its name */
 #define DONE 1
 #define LISTED 2
+#define TOLD 3 /* EXCHANGE: the region has tasks, and the member has not returned */
 
 byte tasks, done;           /* pushed and not taken; completed */
 byte next = 1;              /* to be claimed */
+#ifdef EXCHANGE
+byte low = MEMBERS + 1;     /* `left`: members and assistants that have not ended, the parent not counted */
+#else
 byte low = MEMBERS + 2;     /* `left`: members whose reference is there, parent and pusher counted */
+#endif
 byte pending;                 /* `left`: those that end in two steps, and have not taken the second; assistants */
 bool waiting;               /* `left`: PS_TEAM_WAITING */
 bool interrupted;           /* the region has tasks */
@@ -96,15 +106,35 @@ inline add_pending()
     }
 }
 
-/* the second step of n; the last readies a parent that waits */
+/* the second step of n; with EXCHANGE the end of n. The last readies a parent that waits */
 inline drop_pending(n)
 {
     atomic {
+#ifdef EXCHANGE
+        assert(low >= n && !joined);
+        low = low - n;
+#else
         assert(pending >= n && !joined);
         pending = pending - n;
+#endif
         last_gone()
     }
 }
+
+#ifdef EXCHANGE
+/* of the word of the caller's member; again: it was TOLD */
+inline exchange(id)
+{
+    atomic {
+#ifdef BROKEN_STORE
+        again = false;
+#else
+        again = identity[id] == TOLD;
+#endif
+        identity[id] = (again -> FREE : DONE)
+    }
+}
+#endif
 
 /* The caller's identity enters the list, then it looks once more. again: there is a task, and it has itself back. */
 inline list(id)
@@ -265,6 +295,19 @@ inline run_members()
     od
 }
 
+#ifdef EXCHANGE
+proctype worker(byte id)
+{
+    bool again;
+    body(id);
+    exchange(id);
+    do
+    :: again -> assist(id); list(id)
+    :: else -> break
+    od;
+    drop_pending(1)
+}
+#else
 proctype late(byte last)
 {
     bool again;
@@ -297,6 +340,8 @@ proctype runner()
     fi
 }
 
+#endif
+
 proctype carrier()
 {
     byte id;
@@ -326,14 +371,18 @@ end:
 
 inline start(id)
 {
+#ifdef EXCHANGE
+    atomic { low++; started[id]++ }
+#else
     add_pending();
     atomic { pending++; started[id]++ }
+#endif
 }
 
 /* The identity is the caller's, whose own reference keeps `left` above 0; or the caller is the parent. */
 inline lend(id)
 {
-#ifdef TLS
+#if defined(TLS) || defined(EXCHANGE)
     if
     :: id == 0 ->
         atomic {
@@ -357,12 +406,25 @@ inline lend(id)
 inline interrupt()
 {
     interrupted = true;
+#ifndef EXCHANGE
     add_pending();
+#endif
 #ifndef BROKEN_SCAN
     i = 0;
     do
     :: i <= MEMBERS ->
+#ifdef EXCHANGE
+        atomic {
+            again = identity[i] == DONE;
+#ifdef BROKEN_TOLD
+            identity[i] = (again -> FREE : identity[i])
+#else
+            identity[i] = (again -> FREE : TOLD)
+#endif
+        };
+#else
         take_identity(i);
+#endif
         if
         :: again ->
             list(i);
@@ -416,14 +478,29 @@ proctype pusher()
         ask();
         done == n /* nothing else helps */
     };
+#ifdef EXCHANGE
+    drop_pending(1)
+#else
     atomic { assert(low > 0); low-- };
     drop_pending(1)
+#endif
 }
 
 proctype parent()
 {
     byte id, last, refs = 1;
     bool again, all = false, held, off, saw, stored;
+#ifdef EXCHANGE
+    next = MEMBERS + 1;
+    all = low == 0;
+    if
+    :: !all -> exchange(0)
+#ifdef BROKEN_PARENT
+               ; again = false
+#endif
+    :: else
+    fi;
+#else
 #ifdef AWAY
     low == 1 && pending <= 1;
 #endif
@@ -471,6 +548,7 @@ proctype parent()
 #endif
     :: else -> again = false
     fi;
+#endif
     do
     :: !all ->
         do
@@ -509,11 +587,20 @@ proctype parent()
 init
 {
     atomic {
+#ifdef EXCHANGE
+#if MEMBERS > 0
+        run worker(1);
+#endif
+#if MEMBERS > 1
+        run worker(2);
+#endif
+#else
 #if RUNNERS > 0
         run runner();
 #endif
 #if RUNNERS > 1
         run runner();
+#endif
 #endif
         run pusher();
         run carrier();

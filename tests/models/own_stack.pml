@@ -1,0 +1,206 @@
+/* A member that keeps its stack U from region to region (src/psthreads/own_stack.h): its kernel thread P calls it there
+ * in each region, whoever claims it.
+ *
+ * A parent opens REGIONS regions with this member. A vp claims it, goes on with the team for a while, and drops its
+ * references. In some region the member asks for the bounds of its stack, on a stack that is its own (FIRST) or is not
+ * (NEXT). A member may wait in the middle of its body, until another thread readies it. At its end it may be lent as an
+ * assistant: then P pins it to itself once more. At the end the parent retires P and takes U.
+ * `pinned` is P's slot: BEGINS, the member without a stack; GOES_ON, the member's saved context.
+ * Checked: once it has asked the member runs on the same stack; nobody is pinned to P while another is; the vp does not
+ * look at a closed region; U is given back when P has left it; each region ends (invalid end state).
+ *   BROKEN_REFER    the vp has no reference of its own while it goes on
+ *   BROKEN_LEND     the member counts itself out before it is pinned as its assistant
+ *   BROKEN_KEEP     that the member keeps its stack is written after it has counted itself out
+ *   BROKEN_WAKE     P takes wake_alone back after it has looked at `pinned`
+ *   BROKEN_PIN      P, which has a stack for the member now, does not pin it to itself again
+ *   BROKEN_BACK     the parent gives U back before P has ended
+ *   BROKEN_LOOP     the member of state FIRST ends in the frame below it, as others do */
+#ifndef REGIONS
+#define REGIONS 3
+#endif
+
+#define NOTHING 0
+#define BEGINS 1
+#define GOES_ON 2
+
+#define NATIVE 0 /* where P stands */
+#define ON_U 1
+#define GONE 2
+
+byte left;       /* of the team: references, and the member's assistant */
+bool open;       /* a region is */
+bool claim;      /* the member is to be claimed */
+byte pinned;     /* P's */
+bool wake, ends; /* P's: wake_alone, alone_ends */
+byte stands = NATIVE;
+bool keeps, own;  /* of the member's block: it keeps a stack, and that is U */
+bool asked, runs; /* the member has asked; it runs */
+bool waits;       /* the member waits for a thread to ready it */
+bool took_over;   /* FIRST: P has gone to U with the member */
+bool lent;        /* the member was an assistant in this region */
+bool given_back;
+
+inline pin(what)
+{
+    atomic { assert(pinned == NOTHING); pinned = what };
+    wake = true
+}
+
+inline await_pinned()
+{
+    do
+    :: pinned != NOTHING || ends -> break
+    :: else ->
+#ifdef BROKEN_WAKE
+        wake = false;
+        wake
+#else
+        wake; /* parked, where it is 0 */
+        wake = false
+#endif
+    od
+}
+
+/* its reference, or that of its assistant */
+inline count_out() { atomic { assert(left > 0 && open); left-- } }
+
+inline body_begins(here)
+{
+    atomic { assert(!runs && open); assert(!asked || here); runs = true }
+}
+
+/* The member is called on U, by P's loop. */
+inline call_on_U()
+{
+    body_begins(true);
+    if
+    :: true -> /* it waits: P waits below it */
+        waits = true;
+        await_pinned();
+        atomic { assert(pinned == GOES_ON); pinned = NOTHING }
+    :: true
+    fi;
+    end_on_U()
+}
+
+inline end_on_U()
+{
+    runs = false;
+    if
+    :: !lent -> /* its identity is taken for an assistant */
+        lent = true;
+#ifdef BROKEN_LEND
+        count_out();
+        atomic { left++; assert(pinned == NOTHING); pinned = BEGINS }
+#else
+        atomic { assert(pinned == NOTHING); pinned = BEGINS }
+#endif
+    :: true ->
+#ifdef BROKEN_KEEP
+        count_out();
+        keeps = true
+#else
+        count_out()
+#endif
+    fi
+}
+
+proctype own_thread()
+{
+    byte t;
+    /* on its native stack, or with the member on the stack that becomes U */
+    do
+    :: stands == NATIVE ->
+        if
+        :: atomic { took_over -> stands = ON_U };
+            end_on_U(); /* FIRST */
+#ifdef BROKEN_LOOP
+            stands = NATIVE
+#else
+            skip
+#endif
+        :: atomic { !took_over && (pinned != NOTHING || ends) -> t = pinned; pinned = NOTHING };
+            if
+            :: t == NOTHING -> break
+            :: t == BEGINS -> /* NEXT: it gets U */
+                assert(keeps && !own);
+                own = true;
+#ifndef BROKEN_PIN
+                pinned = t;
+#endif
+                stands = ON_U
+            fi
+        fi
+    :: stands == ON_U ->
+        await_pinned();
+        atomic { t = pinned; pinned = NOTHING };
+        if
+        :: t == NOTHING -> stands = NATIVE; break
+        :: t == BEGINS -> call_on_U()
+        :: t == GOES_ON -> assert(false)
+        fi
+    od;
+    assert(!given_back);
+    stands = GONE
+}
+
+proctype vp()
+{
+end:
+    do
+    :: atomic { claim -> claim = false };
+        if
+        :: keeps ->
+#ifndef BROKEN_REFER
+            left++;
+#endif
+            pin(BEGINS);
+            assert(open); /* may another one be claimed? */
+#ifndef BROKEN_REFER
+            count_out()
+#endif
+        :: else ->
+            body_begins(false);
+            if
+            :: !asked -> /* it asks, and is promoted */
+                asked = true;
+#ifndef BROKEN_KEEP
+                keeps = true;
+#endif
+                if
+                :: own = true; took_over = true /* with this stack it goes on on P */
+                :: runs = false; count_out() /* goes on on P, and comes home */
+                fi
+            :: true -> runs = false; count_out()
+            fi
+        fi
+    od
+}
+
+proctype readier()
+{
+end:
+    do
+    :: atomic { waits -> waits = false }; pin(GOES_ON)
+    od
+}
+
+proctype parent()
+{
+    byte region;
+    for (region : 1 .. REGIONS) {
+        atomic { left = 1; open = true; lent = false; claim = true };
+        atomic { left == 0 -> open = false }
+    };
+    ends = true;
+    wake = true;
+#ifndef BROKEN_BACK
+    stands == GONE;
+#endif
+    given_back = true
+}
+
+init
+{
+    atomic { run own_thread(); run vp(); run readier(); run parent() }
+}
