@@ -1,13 +1,13 @@
-/* A thread is away from an interrupted system call, and handles signals meanwhile: the call then ends with EINTR
- * (src/psthreads/directed.c, directed_leaves and directed_is_back; vp.signals_sent of the thread's own kernel thread P).
+/* A thread is away from an interrupted system call, and handles signals meanwhile: the call then ends with EINTR (in
+ * src/psthreads/directed.c, directed_leaves and directed_is_back; vp.signals_sent of the thread's own kernel thread P).
  *
- * The thread is in a system call on another kernel thread than P, is interrupted there, leaves its stack, and comes back
- * there or on P; ROUNDS times. SENDERS threads send it one signal each. While the thread's context is saved, P visits
- * the context and handles what is sent to it there; while the thread runs on P, P handles it as the thread. What P and
- * a sender agree by is that of directed.pml, with each step of theirs in one.
+ * The thread is in a system call on another kernel thread than P, is interrupted there, leaves its stack, and comes
+ * back there or on P; ROUNDS times. SENDERS threads send it one signal each. While the thread's context is saved, P
+ * visits the context and handles what is sent to it there; while the thread runs on P, P handles it as the thread. What
+ * P and a sender agree by is that of directed.pml, with each step of theirs in one.
  * Checked: a handler that has run while the thread was away ends the call; a call ends so only where a signal was sent
- * since it was interrupted; P goes from no stack of the thread's with a signal that it has not handled; nobody waits for
- * ever (invalid end state).
+ * since it was interrupted; P goes from no stack of the thread's with a signal that it has not handled; nobody waits
+ * for ever (invalid end state). Left out: a signal that comes behind the look (src/os/linux/restart.c, "Limit").
  *   BROKEN_SEND     a sender sends before it says so
  *   BROKEN_OLD      the thread does not forget, as it leaves, what was sent before
  *   BROKEN_LATE     it forgets that when its context is saved already
