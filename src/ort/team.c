@@ -371,33 +371,43 @@ static PS_ALWAYS_INLINE bool same_shape(const struct ort_thread *t, const struct
                      team->asked_bind == (int8_t)region->bind && team->icv_then == t->task->icv);
 }
 
-/* Returns the team, whose member 0 the caller is now. Inlined, as end_region is: the two ways to open a region are
- * called once a region. */
-static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region)
+/* The team of t's next region. *alike: it is the last one's, in the same shape. */
+static PS_ALWAYS_INLINE struct ort_team *team_for(struct ort_thread *t, const struct ort_parallel *region, bool *alike)
 {
-    struct ort_thread *t = ort_self();
     struct ort_team *team = t->hot;
     unsigned n = 0, granted = 0;
     if (same_shape(t, region)) {
         n = team->n;
         granted = n > 1 ? ee_team_reserve(&team->ee, n) : 1;
     }
-    bool alike = granted != 0 && granted == n;
-    if (PS_UNLIKELY(!alike)) {
-        team = new_shape(t, region, granted);
-        n = team->n;
-    }
+    *alike = granted != 0 && granted == n;
+    return PS_LIKELY(*alike) ? team : new_shape(t, region, granted);
+}
+
+/* What the members are to do. */
+static PS_ALWAYS_INLINE void describe_region(struct ort_team *team, const struct ort_parallel *region)
+{
     ort_region_counts(team);
     ps_update(team->fn, region->fn);
     ps_update(team->data, region->data);
     ps_update(team->group, NULL);
     if (PS_UNLIKELY(region->reductions != NULL)) {
         team->group = ort_group_store(team);
-        ort_parallel_reduction_start(team->group, region->reductions, n);
+        ort_parallel_reduction_start(team->group, region->reductions, team->n);
     }
     uint8_t begins_in = region->loop != NULL ? ort_ws_prepare(team, region->loop) : ORT_BEGINS_PLAIN;
     ps_update(team->begins_in, begins_in);
-    bool again = false;
+}
+
+/* Returns the team, whose member 0 the caller is now. Inlined, as end_region is: the two ways to open a region are
+ * called once a region. */
+static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region)
+{
+    struct ort_thread *t = ort_self();
+    bool alike, again = false;
+    struct ort_team *team = team_for(t, region, &alike);
+    unsigned n = team->n;
+    describe_region(team, region);
     if (ORT_MEMBERS_APART) {
         bool plain = n > 1 && region->loop == NULL && region->reductions == NULL;
         again = plain && alike && team->plain;

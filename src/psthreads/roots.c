@@ -60,9 +60,9 @@ static void set_root_room(struct uth *native)
     native->call_floor = top - native->call_span;
 }
 
-struct vp *life_attach_root(void)
+/* A slot for the calling kernel thread, which waits meanwhile if the library's kernel threads are being stopped. */
+static struct vp *claim_root_slot(void)
 {
-    ps_start();
     struct vp *vp = life_claim_slot(0, PS_ATTACHED);
     if (PS_UNLIKELY(!vp)) {
         PS_CHECK(ps_load_relaxed(&ps_rt.num_slots) < PS_MAX_VPS, "more than %u kernel threads use the library at once",
@@ -73,6 +73,24 @@ struct vp *life_attach_root(void)
         pthread_mutex_lock(&ps_life.start_lock);
         pthread_mutex_unlock(&ps_life.start_lock);
     }
+    return vp;
+}
+
+/* What the calling kernel thread is like outside of regions: threads that are promoted in its regions begin so. */
+static void note_own_state(struct vp *vp)
+{
+    vp->outer_mask = vp->inner_mask = os_signal_mask();
+    directed_mask_of_root(vp, vp->outer_mask);
+    os_affinity_get(&vp->outer_cpus);
+    os_thread_own_name(vp->outer_name);
+    vp->outer_changed = false;
+    ps_store_relaxed(&vp->changed, false);
+}
+
+struct vp *life_attach_root(void)
+{
+    ps_start();
+    struct vp *vp = claim_root_slot();
     ps_store_relaxed(&vp->tid, os_thread_id());
     vp->own_tp = cpu_get_tp();
     vp->own_errno = &errno;
@@ -88,12 +106,7 @@ struct vp *life_attach_root(void)
     ps_store_relaxed(&vp->lone, directed_to_root(ps_load_relaxed(&vp->tid)) ? PS_LONE_SIGNALS : 0);
     ps_store_relaxed(&vp->alone_ends, 0);
     apart_attach(vp);
-    vp->outer_mask = vp->inner_mask = os_signal_mask();
-    directed_mask_of_root(vp, vp->outer_mask);
-    os_affinity_get(&vp->outer_cpus);
-    os_thread_own_name(vp->outer_name);
-    vp->outer_changed = false;
-    ps_store_relaxed(&vp->changed, false);
+    note_own_state(vp);
     vp->forked_as = NULL;
     vp->uth = &vp->native;
     ps_thread_init_root(&vp->root, vp, &vp->native);

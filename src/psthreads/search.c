@@ -168,35 +168,54 @@ static struct ps_work find_work_spare(struct vp *vp)
 
 #define LONE_A_RECHECK 4 /* a microsecond */
 
-/* vp has found w. */
-static inline void learn_of(struct vp *vp, struct ps_work w)
+/* vp has found w, which is what is run next. */
+static inline struct ps_work found(struct vp *vp, struct ps_work w)
 {
     const struct psthread *t = ps_work_thread(w);
     bool fresh_alone = t && !t->uth && !(t->flags & PS_T_MEMBER) && ps_queue_seems_empty(&vp->queue);
     ps_lone_took(&vp->lone_thread, fresh_alone, fresh_alone ? cpu_cycles() : 0);
+    if (PS_UNLIKELY(vp->is_deaf))
+        vp_hear_for(vp, w);
+    return w;
+}
+
+/* One look before vp counts as one that searches. */
+static inline struct ps_work look_first(struct vp *vp)
+{
+    struct ps_work w = PS_NO_WORK;
+    if (ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
+        return w;
+    if (PS_UNLIKELY(vp->is_deaf)) /* vp_at_hand has not looked */
+        w = vp_take_own(vp);
+    if (!ps_work_some(w) && ps_lone_due(&vp->lone_thread, 1))
+        w = vp_steal_round(vp, false);
+    return w;
+}
+
+/* vp has found nothing, and the orders of stealing have not been made. A root's own state in the C library stays as it
+ * is, so others make them. ps_prepare_victims calls functions of the C library, which may wait for a lock that a ready
+ * thread holds. So this vp does not count meanwhile as one that would take work. */
+static inline bool prepares_victims(struct vp *vp)
+{
+    if (PS_LIKELY(ps_victims_prepared()) || vp_is_roots(vp))
+        return false;
+    idle_search_end(vp);
+    ps_prepare_victims();
+    idle_search_begin(vp);
+    return true;
 }
 
 struct ps_work vp_find_work(struct vp *vp)
 {
+    struct ps_work w;
     if (PS_UNLIKELY(vp->is_spare))
         return find_work_spare(vp);
     if (vp->lone_thread.since)
         ps_lone_idle(&vp->lone_thread, cpu_cycles(), ps_rt.recheck_cycles / LONE_A_RECHECK);
-    struct ps_work w;
     if (!vp->searching && PS_LIKELY(!ps_load_relaxed(&vp->lone))) {
-        w = PS_NO_WORK;
-        if (ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY) {
-            if (PS_UNLIKELY(vp->is_deaf)) /* vp_at_hand has not looked */
-                w = vp_take_own(vp);
-            if (!ps_work_some(w) && ps_lone_due(&vp->lone_thread, 1))
-                w = vp_steal_round(vp, false);
-        }
-        if (ps_work_some(w)) {
-            learn_of(vp, w);
-            if (PS_UNLIKELY(vp->is_deaf))
-                vp_hear_for(vp, w);
-            return w;
-        }
+        w = look_first(vp);
+        if (ps_work_some(w))
+            return found(vp, w);
         idle_search_begin(vp);
     }
     if (PS_LIKELY(vp->searching) &&
@@ -212,21 +231,11 @@ struct ps_work vp_find_work(struct vp *vp)
         w = search(vp);
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
             break;
-        if (PS_UNLIKELY(!ps_victims_prepared()) &&
-            !vp_is_roots(vp)) { /* a root's own state in the C library stays as it is */
-            /* ps_prepare_victims calls functions of the C library, which may wait for a lock that a ready thread holds.
-             * So this vp does not count meanwhile as one that would take work. */
-            idle_search_end(vp);
-            ps_prepare_victims();
-            idle_search_begin(vp);
-            continue;
-        }
-        sleep_and_learn(vp);
+        if (!prepares_victims(vp))
+            sleep_and_learn(vp);
     }
     if (ps_work_some(w))
-        learn_of(vp, w);
-    if (PS_UNLIKELY(vp->is_deaf) && ps_work_some(w))
-        vp_hear_for(vp, w);
+        w = found(vp, w);
     idle_search_end(vp);
     return w;
 }

@@ -192,11 +192,55 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered)
     team->bound = scattered || place != PS_NO_PLACE;
 }
 
+/* Here, since a fiber is ordered behind what its maker has done: made where a member begins, it would hide that the
+ * parent races with it. */
+static PS_COLD void make_fibers(struct ps_team *team, unsigned n)
+{
+    for (unsigned id = 1; id < n; id++)
+        san_fiber_make(&ps_team_member(team, id)->fiber);
+}
+
+/* The opener is apart: each member gets a kernel thread of its own, started by the opener's (apart.h). */
+static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned n)
+{
+    for (unsigned id = 1; id < n && ps_tls_on(); id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        if (m->tls || (m->tls = vp_try_tls(vp)))
+            ps_carrier_like_opener(m->tls);
+    }
+}
+
+/* What members read and count in the region. Nothing to claim while the handoffs go out: a vp that gets some must not
+ * claim a number that is handed off next. */
+static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread *parent, unsigned n)
+{
+    ps_update(team->parent, parent);
+    ps_update(team->n, n);
+    team->home = NULL;
+    team->region = team->region + 1 ? team->region + 1 : 1;
+    ps_store_relaxed(&team->left, n);
+    ps_team_barrier_fork(team, n);
+    ps_store_relaxed(&team->interrupted, 0);
+    ps_update_relaxed(&team->next, n);
+    if (san_any())
+        make_fibers(team, n);
+}
+
+/* Its kernel thread starts one for each member (apart.h). */
+static inline bool is_apart(const struct vp *vp, bool outermost)
+{
+    return vp->apart & (outermost ? APART_ROOT : APART_INNER);
+}
+
 /* Members 1 .. n-1 of a bound team. With places of their own: each by handoff to a vp of its place, or as a thread into
  * the place's queue. With the same place: the entry goes into that one's queue. */
-static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n)
+static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     unsigned handed_off = 0;
+    if (outermost)
+        ps_recheck_tls(vp);
+    if (is_apart(vp, outermost))
+        start_carriers(vp, team, n);
     if (team->scattered)
         ps_team_rounds_fork(team, n);
     for (unsigned id = 1; team->scattered && id < n; id++) {
@@ -217,53 +261,9 @@ static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned
     vp_enqueue(vp, &team->item, PS_FRONT);
 }
 
-/* Here, since a fiber is ordered behind what its maker has done: made where a member begins, it would hide that the
- * parent races with it. */
-static PS_COLD void make_fibers(struct ps_team *team, unsigned n)
+/* Members go to idle vps by handoff. */
+static PS_ALWAYS_INLINE bool is_offered(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
-    for (unsigned id = 1; id < n; id++)
-        san_fiber_make(&ps_team_member(team, id)->fiber);
-}
-
-/* The opener is apart: each member gets a kernel thread of its own, started by the opener's (apart.h). */
-static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned n)
-{
-    for (unsigned id = 1; id < n && ps_tls_on(); id++) {
-        struct ps_member *m = ps_team_member(team, id);
-        if (m->tls || (m->tls = vp_try_tls(vp)))
-            ps_carrier_like_opener(m->tls);
-    }
-}
-
-void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
-{
-    struct vp *vp = ps_vp();
-    struct psthread *parent = vp->current;
-    PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
-    ps_update(team->parent, parent);
-    ps_update(team->n, n);
-    team->home = NULL;
-    team->region = team->region + 1 ? team->region + 1 : 1;
-    ps_store_relaxed(&team->left, n);
-    ps_team_barrier_fork(team, n);
-    ps_store_relaxed(&team->interrupted, 0);
-    /* Nothing to claim while the handoffs go out: a vp that gets some must not claim a number that is handed off
-     * next. */
-    ps_update_relaxed(&team->next, n);
-    if (san_any())
-        make_fibers(team, n);
-    unsigned next = 1;
-    if (PS_UNLIKELY(team->bound)) {
-        if (outermost)
-            ps_recheck_tls(vp);
-        if (vp->apart & (outermost ? APART_ROOT : APART_INNER))
-            start_carriers(vp, team, n);
-        fork_bound(vp, team, n);
-        ps_member_become(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
-        return;
-    }
-    if (PS_UNLIKELY(vp->apart & (outermost ? APART_ROOT : APART_INNER)))
-        start_carriers(vp, team, n);
     bool offered = outermost;
     if (outermost && PS_LIKELY(ps_rt.predicts_serial))
         offered = !is_serial(vp, team, n);
@@ -273,7 +273,16 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
         team->unoffered--;
         offered = false;
     }
-    if (offered) {
+    return offered;
+}
+
+/* The members may be taken by any vp. */
+static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
+{
+    unsigned next = 1;
+    if (PS_UNLIKELY(is_apart(vp, outermost)))
+        start_carriers(vp, team, n);
+    if (is_offered(vp, team, n, outermost)) {
         if (n <= ps_rt.num_vps)
             ps_team_rounds_fork(team, n);
         next = hand_off_members(vp, team, n);
@@ -286,6 +295,18 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
         team->home = &vp->queue;
         vp_enqueue(vp, &team->item, PS_FRONT);
     }
+}
+
+void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *parent = vp->current;
+    PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
+    reset_region(team, parent, n);
+    if (PS_UNLIKELY(team->bound))
+        fork_bound(vp, team, n, outermost);
+    else
+        fork_unbound(vp, team, n, outermost);
     ps_member_become(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
 }
 
