@@ -6,7 +6,9 @@
  * psthread_finalize, so that a pointer to a vp may be looked through at any time.
  *
  * This header is for code that reads or writes a vp's fields. What is done with a vp stands in headers of its own:
- * switch.h, sources.h, search.h, loop.h, current.h. */
+ *   without its fields   current.h (which one is it?), sources.h (work is put there), idle.h (it is woken), sched.h
+ *                        (its threads wait), loop.h
+ *   with them            visit.h (work is taken), taken.h, search.h, switch.h */
 #ifndef PS_VP_H
 #define PS_VP_H
 
