@@ -7,7 +7,6 @@
  * line, as in libgomp.
  * Callers: anybody, on any stack. No shared state.
  * OpenACC 2.6 chapter 3; libgomp's manual, chapter "OpenACC Runtime Library Routines". */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,50 +40,24 @@ static void need_host(int device, int number)
     exit(EXIT_FAILURE);
 }
 
+/* Entry points that ignore their arguments: these belong to the caller, on every processor. */
+#define ALWAYS(type, name, value) \
+    PS_EXPORT type name(void) { return value; }
+#define NOTHING(name) \
+    PS_EXPORT void name(void) {}
+
 /* --- constructs --- */
 
-PS_EXPORT void GOACC_parallel_keyed(int flags, void (*fn)(void *), size_t n, void **addresses, size_t *sizes,
-                                    unsigned short *kinds, ...)
+PS_EXPORT void GOACC_parallel_keyed(PS_UNUSED int flags, void (*fn)(void *), PS_UNUSED size_t n, void **addresses, ...)
 {
-    (void)flags, (void)n, (void)sizes, (void)kinds;
     fn(addresses);
 }
-
-PS_EXPORT void GOACC_parallel(int flags, void (*fn)(void *), size_t n, void **addresses, size_t *sizes,
-                              unsigned short *kinds, int gangs, int workers, int vector, int async, int waits, ...)
+PS_EXPORT void GOACC_parallel(PS_UNUSED int flags, void (*fn)(void *), PS_UNUSED size_t n, void **addresses, ...)
 {
-    (void)flags, (void)n, (void)sizes, (void)kinds, (void)gangs, (void)workers, (void)vector, (void)async, (void)waits;
     fn(addresses);
 }
-
-PS_EXPORT void GOACC_data_start(int flags, size_t n, void **addresses, size_t *sizes, unsigned short *kinds)
-{
-    (void)flags, (void)n, (void)addresses, (void)sizes, (void)kinds;
-}
-
-PS_EXPORT void GOACC_data_end(void) {}
-
-#define DATA(name)                                                                                           \
-    PS_EXPORT void GOACC_##name(int flags, size_t n, void **addresses, size_t *sizes, unsigned short *kinds, \
-                                int async, int waits, ...)                                                   \
-    {                                                                                                        \
-        (void)flags, (void)n, (void)addresses, (void)sizes, (void)kinds, (void)async, (void)waits;           \
-    }
-DATA(enter_exit_data)
-DATA(enter_data)
-DATA(exit_data)
-DATA(update)
-
-PS_EXPORT void GOACC_declare(int flags, size_t n, void **addresses, size_t *sizes, unsigned short *kinds)
-{
-    (void)flags, (void)n, (void)addresses, (void)sizes, (void)kinds;
-}
-
-PS_EXPORT void GOACC_wait(int async, int waits, ...) { (void)async, (void)waits; }
-
-PS_EXPORT int GOACC_get_num_threads(void) { return 1; }
-
-PS_EXPORT int GOACC_get_thread_num(void) { return 0; }
+ALWAYS(int, GOACC_get_num_threads, 1)
+ALWAYS(int, GOACC_get_thread_num, 0)
 
 /* --- devices --- */
 
@@ -93,9 +66,6 @@ PS_EXPORT int acc_get_num_devices_h_(const int *device) { return acc_get_num_dev
 
 PS_EXPORT void acc_set_device_type(int device) { need_host(device, 0); }
 PS_EXPORT void acc_set_device_type_h_(const int *device) { need_host(*device, 0); }
-
-PS_EXPORT int acc_get_device_type(void) { return DEVICE_HOST; }
-PS_EXPORT int acc_get_device_type_h_(void) { return DEVICE_HOST; }
 
 PS_EXPORT void acc_set_device_num(int number, int device)
 {
@@ -144,167 +114,68 @@ PS_EXPORT void acc_get_property_string_h_(int number, int device, int property, 
     memcpy(out, text != NULL ? text : "", n < length ? n : length);
 }
 
-PS_EXPORT void *acc_get_current_cuda_device(void) { return NULL; }
-PS_EXPORT void *acc_get_current_cuda_context(void) { return NULL; }
-PS_EXPORT void *acc_get_cuda_stream(int async)
-{
-    (void)async;
-    return NULL;
-}
+ALWAYS(int, acc_get_device_type, DEVICE_HOST)
+ALWAYS(int, acc_get_device_type_h_, DEVICE_HOST)
+ALWAYS(void *, acc_get_current_cuda_device, NULL)
+ALWAYS(void *, acc_get_current_cuda_context, NULL)
+ALWAYS(void *, acc_get_cuda_stream, NULL)
+ALWAYS(void *, acc_prof_lookup, NULL)
 PS_EXPORT int acc_set_cuda_stream(int async, void *stream) { return async < -2 || stream == NULL ? 0 : -1; }
-
-/* --- queues: always empty --- */
-
-PS_EXPORT int acc_async_test(int async)
-{
-    (void)async;
-    return 1;
-}
-PS_EXPORT int acc_async_test_h_(const int *async)
-{
-    (void)async;
-    return 1;
-}
-PS_EXPORT int acc_async_test_all(void) { return 1; }
-PS_EXPORT int acc_async_test_all_h_(void) { return 1; }
-PS_EXPORT void acc_wait(int async) { (void)async; }
-PS_EXPORT void acc_wait_h_(const int *async) { (void)async; }
-PS_EXPORT void acc_async_wait(int async) { (void)async; }
-PS_EXPORT void acc_wait_async(int async, int queue) { (void)async, (void)queue; }
-PS_EXPORT void acc_wait_async_h_(const int *async, const int *queue) { (void)async, (void)queue; }
-PS_EXPORT void acc_wait_all(void) {}
-PS_EXPORT void acc_wait_all_h_(void) {}
-PS_EXPORT void acc_async_wait_all(void) {}
-PS_EXPORT void acc_wait_all_async(int queue) { (void)queue; }
-PS_EXPORT void acc_wait_all_async_h_(const int *queue) { (void)queue; }
 
 /* --- memory: the device's is the host's --- */
 
 PS_EXPORT void *acc_malloc(size_t bytes) { return bytes > 0 ? malloc(bytes) : NULL; }
 PS_EXPORT void acc_free(void *p) { free(p); }
-PS_EXPORT void *acc_deviceptr(void *p) { return p; }
-PS_EXPORT void *acc_hostptr(void *p) { return p; }
 
 PS_EXPORT int acc_is_present(void *p, size_t bytes) { return p != NULL && bytes > 0; }
 PS_EXPORT int acc_is_present_32_h_(void *p, const int32_t *bytes) { return p != NULL && *bytes > 0; }
 PS_EXPORT int acc_is_present_64_h_(void *p, const int64_t *bytes) { return p != NULL && *bytes > 0; }
 PS_EXPORT int acc_is_present_array_h_(void *descriptor) { return descriptor != NULL; }
 
-PS_EXPORT void acc_memcpy_to_device(void *to, void *from, size_t bytes) { memmove(to, from, bytes); }
-PS_EXPORT void acc_memcpy_from_device(void *to, void *from, size_t bytes) { memmove(to, from, bytes); }
-PS_EXPORT void acc_memcpy_device(void *to, void *from, size_t bytes) { memmove(to, from, bytes); }
-PS_EXPORT void acc_memcpy_device_async(void *to, void *from, size_t bytes, int async)
-{
-    (void)async;
-    memmove(to, from, bytes);
-}
-PS_EXPORT void acc_memcpy_to_device_async(void *to, void *from, size_t bytes, int async)
-{
-    (void)async;
-    memmove(to, from, bytes);
-}
-PS_EXPORT void acc_memcpy_from_device_async(void *to, void *from, size_t bytes, int async)
-{
-    (void)async;
-    memmove(to, from, bytes);
-}
+#define COPY(name) \
+    PS_EXPORT void acc_##name(void *to, void *from, size_t bytes) { memmove(to, from, bytes); }
+COPY(memcpy_to_device)
+COPY(memcpy_to_device_async)
+COPY(memcpy_from_device)
+COPY(memcpy_from_device_async)
+COPY(memcpy_device)
+COPY(memcpy_device_async)
 
-PS_EXPORT void acc_map_data(void *host, void *device, size_t bytes)
+#define SAME(name) \
+    PS_EXPORT void *acc_##name(void *p) { return p; }
+SAME(deviceptr)
+SAME(hostptr)
+SAME(copyin)
+SAME(present_or_copyin)
+SAME(pcopyin)
+SAME(create)
+SAME(present_or_create)
+SAME(pcreate)
+
+PS_EXPORT void acc_map_data(void *host, void *device)
 {
-    (void)bytes;
     if (host == device)
         return;
     fputs("\nlibgomp: cannot map data on shared-memory system\n", stderr);
     exit(EXIT_FAILURE);
 }
-PS_EXPORT void acc_unmap_data(void *host) { (void)host; }
 
-#define ENTER(name)                                   \
-    PS_EXPORT void *acc_##name(void *p, size_t bytes) \
-    {                                                 \
-        (void)bytes;                                  \
-        return p;                                     \
-    }
-ENTER(copyin)
-ENTER(present_or_copyin)
-ENTER(pcopyin)
-ENTER(create)
-ENTER(present_or_create)
-ENTER(pcreate)
+/* --- nothing to do: data is where it is, queues are empty, and nobody is ever called --- */
 
-#define MOVE(name) \
-    PS_EXPORT void acc_##name(void *p, size_t bytes) { (void)p, (void)bytes; }
-MOVE(copyout)
-MOVE(copyout_finalize)
-MOVE(delete)
-MOVE(delete_finalize)
-MOVE(update_device)
-MOVE(update_self)
-
-#define MOVE_ASYNC(name) \
-    PS_EXPORT void acc_##name(void *p, size_t bytes, int async) { (void)p, (void)bytes, (void)async; }
-MOVE_ASYNC(copyin_async)
-MOVE_ASYNC(create_async)
-MOVE_ASYNC(copyout_async)
-MOVE_ASYNC(copyout_finalize_async)
-MOVE_ASYNC(delete_async)
-MOVE_ASYNC(delete_finalize_async)
-MOVE_ASYNC(update_device_async)
-MOVE_ASYNC(update_self_async)
-
-#define ATTACH(name) \
-    PS_EXPORT void acc_##name(void **p) { (void)p; }
-#define ATTACH_ASYNC(name) \
-    PS_EXPORT void acc_##name(void **p, int async) { (void)p, (void)async; }
-ATTACH(attach)
-ATTACH(detach)
-ATTACH(detach_finalize)
-ATTACH_ASYNC(attach_async)
-ATTACH_ASYNC(detach_async)
-ATTACH_ASYNC(detach_finalize_async)
-
-/* Fortran: addresses of everything; an array comes as its descriptor. */
-#define FORTRAN(name)                                                                          \
-    PS_EXPORT void acc_##name##_32_h_(void *p, const int32_t *bytes) { (void)p, (void)bytes; } \
-    PS_EXPORT void acc_##name##_64_h_(void *p, const int64_t *bytes) { (void)p, (void)bytes; } \
-    PS_EXPORT void acc_##name##_array_h_(void *descriptor) { (void)descriptor; }
-FORTRAN(copyin)
-FORTRAN(present_or_copyin)
-FORTRAN(create)
-FORTRAN(present_or_create)
-FORTRAN(copyout)
-FORTRAN(copyout_finalize)
-FORTRAN(delete)
-FORTRAN(delete_finalize)
-FORTRAN(update_device)
-FORTRAN(update_self)
-
-#define FORTRAN_ASYNC(name)                                                            \
-    PS_EXPORT void acc_##name##_32_h_(void *p, const int32_t *bytes, const int *async) \
-    {                                                                                  \
-        (void)p, (void)bytes, (void)async;                                             \
-    }                                                                                  \
-    PS_EXPORT void acc_##name##_64_h_(void *p, const int64_t *bytes, const int *async) \
-    {                                                                                  \
-        (void)p, (void)bytes, (void)async;                                             \
-    }                                                                                  \
-    PS_EXPORT void acc_##name##_array_h_(void *descriptor, const int *async) { (void)descriptor, (void)async; }
-FORTRAN_ASYNC(copyin_async)
-FORTRAN_ASYNC(create_async)
-FORTRAN_ASYNC(copyout_async)
-FORTRAN_ASYNC(copyout_finalize_async)
-FORTRAN_ASYNC(delete_async)
-FORTRAN_ASYNC(delete_finalize_async)
-FORTRAN_ASYNC(update_device_async)
-FORTRAN_ASYNC(update_self_async)
-
-/* --- profiling: nobody is ever called --- */
-
-PS_EXPORT void acc_prof_register(int event, void *callback, int how) { (void)event, (void)callback, (void)how; }
-PS_EXPORT void acc_prof_unregister(int event, void *callback, int how) { (void)event, (void)callback, (void)how; }
-PS_EXPORT void *acc_prof_lookup(const char *name)
-{
-    (void)name;
-    return NULL;
-}
-PS_EXPORT void acc_register_library(void *reg, void *unreg, void *lookup) { (void)reg, (void)unreg, (void)lookup; }
+#define FORTRAN(name) NOTHING(acc_##name##_32_h_) NOTHING(acc_##name##_64_h_) NOTHING(acc_##name##_array_h_)
+#define MOVE(name) NOTHING(acc_##name) FORTRAN(name)
+/* clang-format off */
+NOTHING(GOACC_data_start) NOTHING(GOACC_data_end) NOTHING(GOACC_enter_exit_data) NOTHING(GOACC_enter_data)
+NOTHING(GOACC_exit_data) NOTHING(GOACC_update) NOTHING(GOACC_declare) NOTHING(GOACC_wait)
+MOVE(copyout) MOVE(copyout_finalize) MOVE(delete) MOVE(delete_finalize) MOVE(update_device) MOVE(update_self)
+MOVE(copyin_async) MOVE(create_async) MOVE(copyout_async) MOVE(copyout_finalize_async) MOVE(delete_async)
+MOVE(delete_finalize_async) MOVE(update_device_async) MOVE(update_self_async)
+FORTRAN(copyin) FORTRAN(present_or_copyin) FORTRAN(create) FORTRAN(present_or_create)
+NOTHING(acc_attach) NOTHING(acc_detach) NOTHING(acc_detach_finalize)
+NOTHING(acc_attach_async) NOTHING(acc_detach_async) NOTHING(acc_detach_finalize_async) NOTHING(acc_unmap_data)
+ALWAYS(int, acc_async_test, 1) ALWAYS(int, acc_async_test_all, 1)
+ALWAYS(int, acc_async_test_h_, 1) ALWAYS(int, acc_async_test_all_h_, 1)
+NOTHING(acc_wait) NOTHING(acc_wait_async) NOTHING(acc_wait_all) NOTHING(acc_wait_all_async)
+NOTHING(acc_wait_h_) NOTHING(acc_wait_async_h_) NOTHING(acc_wait_all_h_) NOTHING(acc_wait_all_async_h_)
+NOTHING(acc_async_wait) NOTHING(acc_async_wait_all)
+NOTHING(acc_prof_register) NOTHING(acc_prof_unregister) NOTHING(acc_register_library)
